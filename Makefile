@@ -1,0 +1,148 @@
+# sparsegrad: one non-recursive Makefile. `make help` lists the targets.
+MODE        ?= release
+WITH_MPI    ?= auto
+WITH_TORCH  ?= auto
+WITH_CUDA   ?= auto
+DEPS        ?= install
+PREFIX      ?= /usr/local
+VERSION     := 0.1.0
+
+CC          ?= cc
+ifeq ($(origin CC),default)
+CC          := gcc
+endif
+CXX         ?= g++
+NVCC        ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+NVCC_GENCODE ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+WERROR      ?= 0
+
+B           := build/$(MODE)
+ifneq ($(filter-out release debug asan tsan,$(MODE)),)
+$(error MODE=$(MODE) is not one of release, debug, asan, tsan)
+endif
+opt_release := -O2 -g
+opt_debug   := -O0 -g3
+opt_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+opt_tsan    := -O1 -g -fsanitize=thread
+
+warn        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion
+ifneq ($(WERROR),0)
+warn        += -Werror
+endif
+CFLAGS      ?=
+LDFLAGS     ?=
+
+include_dirs := $(sort $(wildcard lib/*/)) kernels
+cflags      := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -fopenmp $(warn) $(opt_$(MODE)) \
+               $(addprefix -I,$(include_dirs:/=)) -I$(B) $(CFLAGS)
+ldflags     := -fopenmp $(opt_$(MODE)) $(LDFLAGS)
+
+# Features: auto takes what is there, 1 makes absence an error, 0 leaves it out.
+have_mpi    := $(if $(shell command -v mpicc 2>/dev/null),1,0)
+have_torch  := 0
+have_cuda   := $(if $(NVCC),1,0)
+choose       = $(if $(filter auto,$(1)),$(2),$(1))
+mpi         := $(call choose,$(WITH_MPI),$(have_mpi))
+torch       := $(call choose,$(WITH_TORCH),$(have_torch))
+cuda        := $(call choose,$(WITH_CUDA),0)
+ifeq ($(mpi)$(have_mpi),10)
+$(error WITH_MPI=1 but mpicc was not found: apt-get install libopenmpi-dev openmpi-bin, or use WITH_MPI=0)
+endif
+ifeq ($(torch),1)
+$(error WITH_TORCH=1 but no task of this version uses libtorch)
+endif
+ifeq ($(cuda),1)
+$(error WITH_CUDA=1 but this version has no CUDA kernels yet)
+endif
+ifeq ($(mpi),1)
+mpi_cflags  := -DSG_WITH_MPI=1 $(shell mpicc --showme:compile)
+mpi_libs    := $(shell mpicc --showme:link)
+endif
+
+# Sources: the library proper (installed) and the engine (linked into the programs).
+isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
+core_src    := $(sort $(wildcard lib/core/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)))
+engine_src  := $(sort $(filter-out lib/core/%,$(wildcard lib/*/*.c)))
+programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/*.c)))))
+test_src    := $(sort $(wildcard tests/unit/test_*.c))
+fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+unit_tests  := $(test_src:tests/unit/%.c=$(B)/tests/%)
+isa_obj     := $(foreach i,c avx2 avx512,$(isa_src:%.c=$(B)/%.$(i).o))
+core_obj    := $(core_src:%.c=$(B)/%.o) $(isa_obj)
+engine_obj  := $(engine_src:%.c=$(B)/%.o)
+libs        := -lcjson -lyaml -lm -ldl
+
+isa_flags_c      := -O3 -DSG_ISA=c
+isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
+isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mbmi -mbmi2 -mprefer-vector-width=512
+
+bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
+
+.SECONDARY:
+.DELETE_ON_ERROR:
+.PHONY: all help FORCE check unit cli test clean lint compdb
+all: $(addprefix $(bin)/,$(programs)) ## build the programs into build/bin
+	@$(if $(summary_done),,echo "built $(bin): $(programs); MPI $(call yes,$(mpi)), libtorch $(call yes,$(torch)), CUDA $(call yes,$(cuda))")
+yes = $(if $(filter 1,$(1)),on,off)
+
+help: ## list the targets
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | sort | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
+
+# Rewritten only when their content changes, so that a second make does nothing.
+define write_if_changed
+	@mkdir -p $(@D); printf '%s' $(1) > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+endef
+$(B)/flags: FORCE
+	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(ldflags) $(mpi_cflags) $(mpi_libs))')
+$(B)/version.h: FORCE
+	@mkdir -p $(@D)
+	@{ echo '#define SG_BUILD_VERSION "$(VERSION)"'; \
+	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
+	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
+	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] kernels/*.h kernels/*/*.[ch] cmd/*.c)) | sha256sum | cut -c1-12)\""; \
+	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version | head -n 1)"'; \
+	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(CFLAGS))"'; \
+	   echo '#define SG_BUILD_TORCH $(torch)'; \
+	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(B)/lib/comm/%.o: cflags += $(mpi_cflags)
+$(B)/lib/app/version.o: $(B)/version.h
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -MMD -MP -c -o $@ $<
+define isa_rule
+$(B)/%_isa.$(1).o: %_isa.c $(B)/flags
+	@mkdir -p $$(@D)
+	$$(CC) $$(cflags) $$(isa_flags_$(1)) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach i,c avx2 avx512,$(eval $(call isa_rule,$(i))))
+
+$(B)/libsparsegrad.a: $(core_obj)
+	@rm -f $@; ar rcs $@ $^
+$(B)/libengine.a: $(engine_obj)
+	@rm -f $@; ar rcs $@ $^
+$(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a
+	@mkdir -p $(@D)
+	$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
+$(B)/cmd/%.o: cmd/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -MMD -MP -c -o $@ $<
+# A program named sparseplot-export is built from cmd/sparseplot_export.c.
+$(B)/cmd/sparseplot-export.o: cmd/sparseplot_export.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -MMD -MP -c -o $@ $<
+
+$(B)/tests/%: tests/unit/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) $(ldflags) -Itests/unit -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+$(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+
+unit: $(unit_tests) ## unit tests of this MODE
+	prove --timer $(unit_tests)
+
+clean: ## remove build/
+	rm -rf build
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,100 @@
+/* sg_kernels.h: selection and accumulation kernels behind one C table.
+ *
+ * Every backend (plain C, AVX2, AVX-512, CUDA) fills the same table and gives the same bits; the plain
+ * C version in kernels/cpu is the specification. Pointers are host memory for a CPU table and device
+ * memory for a CUDA table; a CUDA call enqueues on exec->stream and never synchronises.
+ *
+ * Letters follow Algorithm 1 of the paper: g gradient, e residual (error memory), p = e + gamma g the
+ * error-corrected update, lambda the hard threshold.
+ *
+ * Layers: the flat vector of n = offset[n_layers] elements is cut at offset[0] = 0 < ... < offset[n_layers].
+ * One call handles every layer, so that many small tensors do not cost one launch each. Whole-model scope
+ * is simply one layer.
+ *
+ * Reproducibility: every result is a function of the inputs alone, never of `threads`. Sums of float
+ * values into float happen in the stated order; sums into double use blocks of SG_KERNEL_BLOCK elements
+ * with SG_KERNEL_LANES interleaved partial sums, added pairwise, then block by block. */
+#ifndef SG_KERNELS_H
+#define SG_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SG_KERNEL_BLOCK = 4096, SG_KERNEL_LANES = 16 };
+
+/* Where and how wide a kernel runs. */
+struct sg_exec {
+    int threads;  /* CPU: threads a kernel may use, >= 1; results do not depend on it */
+    void *stream; /* CUDA: cudaStream_t; NULL elsewhere */
+};
+
+/* One selection pass over all layers of one worker.
+ *
+ * Forms p[i] = fl(fl(decay * e[i]) + fl(scale * g[i])) (with decay = 1 and scale = 1 exact no-ops), sends
+ * the selected p[i] bit-equal and leaves the rest in the residual:
+ *     selected:      value = p[i],  e[i] <- 0
+ *     not selected:  e[i] <- p[i]
+ * so p = sent + kept holds bit for bit. With e == NULL there is no error feedback: p = fl(scale * g) and
+ * nothing is kept. */
+struct sg_select {
+    const struct sg_exec *exec;
+    size_t n_layers;
+    const size_t *offset; /* [n_layers + 1] host memory on every backend */
+    const float *g;       /* [n] gradient, not modified */
+    float *e;             /* [n] residual, updated in place; NULL = no error feedback */
+    float scale;          /* gamma in the `update` form, else 1 */
+    float decay;          /* factor on the old residual, 1 = plain error feedback */
+    uint32_t *index;      /* [n] out: flat indices, ascending */
+    float *value;         /* [n] out: the sent values */
+    size_t *count;        /* [n_layers] out: entries sent per layer */
+};
+
+/* Result of a selection kernel. */
+enum sg_kernel_status {
+    SG_KERNEL_OK = 0,
+    SG_KERNEL_NONFINITE = 1, /* some p is NaN or Inf: outputs and residual are undefined, the run must stop */
+    SG_KERNEL_MEMORY = 2,    /* scratch could not be allocated; residual untouched */
+    SG_KERNEL_DEVICE = 3     /* the device reported an error */
+};
+
+struct sg_kernels {
+    const char *name; /* "c", "avx2", "avx512", "cuda" */
+
+    /* Hard threshold (eq. 5; the comparison is >=): send where |p[i]| >= tau[layer].
+     * tau [n_layers] >= 0 in units of p, that is fl(lambda * scale). tau = 0 sends every element, zeros too. */
+    int (*select_threshold)(const struct sg_select *s, const float *tau);
+
+    /* Exact Top-k per layer: the k[layer] largest |p|, ties to the lower index; 0 <= k[layer] <= layer size.
+     * Zeros are sent when fewer than k elements are non-zero: exactly k entries always.
+     * guess [n_layers] in/out or NULL: k-th magnitude of the previous step (< 0 = unknown), a hint for speed
+     * that never changes the result; receives this step's k-th magnitude. */
+    int (*select_topk)(const struct sg_select *s, const size_t *k, float *guess);
+
+    /* Send the elements at given positions (random-k): position [count] ascending flat indices, of which
+     * s->count[layer] (an input here) belong to each layer in turn. */
+    int (*select_positions)(const struct sg_select *s, const uint32_t *position);
+
+    /* No compression: value[i] = p[i] for all i (index is not written), residual becomes +0. */
+    int (*select_all)(const struct sg_select *s);
+
+    /* dense[index[j]] += value[j], j ascending; index NULL means 0..count-1. Called message by message in
+     * worker order, this defines the sum over workers. */
+    void (*scatter_add)(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
+                        size_t count);
+
+    /* Sum of squares in double, order as stated above; 0 for n = 0. NaN/Inf propagate. */
+    double (*sum_squares)(const struct sg_exec *exec, const float *x, size_t n);
+};
+
+/* The CPU table: `name` "c", "avx2", "avx512", or NULL for the best one this machine runs (the environment
+ * variable SG_CPU overrides NULL). Returns NULL when the name is unknown or the machine lacks it. */
+const struct sg_kernels *sg_kernels_cpu(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+/* sg_options.h: one table per program drives parsing, -h, --help, suggestions and the man-page check.
+ *
+ * GNU style: --name=value or --name value, -o value, --no-name for each boolean, `--` ends options, options and
+ * operands may mix. An unknown option names the nearest one. Numbers must be whole strings in range. */
+#ifndef SG_OPTIONS_H
+#define SG_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sg_status.h"
+
+enum sg_option_type {
+    SG_OPTION_FLAG,   /* bool *: --name sets true, --no-name false */
+    SG_OPTION_STRING, /* const char **: borrowed from argv */
+    SG_OPTION_CHOICE, /* const char **: one of `choices`, "a|b|c" */
+    SG_OPTION_INT,    /* int64_t *: whole number in [min, max] */
+    SG_OPTION_NUMBER, /* double *: finite, in [min, max] */
+    SG_OPTION_LIST,   /* struct sg_option_list *: may be given several times */
+    SG_OPTION_GROUP   /* no option: a heading in --help; name is its text */
+};
+
+struct sg_option_list {
+    const char *item[64];
+    size_t count;
+};
+
+struct sg_option {
+    enum sg_option_type type;
+    const char *name; /* without dashes */
+    char letter;      /* short form or 0 */
+    void *target;     /* already holds the default, which --help prints */
+    const char *value; /* metavariable in help: "FILE" */
+    const char *choices;
+    double min, max;
+    const char *help; /* lower case, no full stop */
+    bool hidden;      /* left out of help (test hooks) */
+};
+
+struct sg_program {
+    const char *name;    /* "sparsetrain" */
+    const char *usage;   /* "[options] RECIPE" */
+    const char *summary; /* one line */
+    const char *details; /* paragraphs after the options in --help, examples included; NULL = none */
+    const struct sg_option *options;
+    size_t n_options;
+};
+
+enum sg_parse { SG_PARSE_RUN, SG_PARSE_EXIT_OK, SG_PARSE_EXIT_USAGE };
+
+/* Parse argv. Operands (up to max_operands) are stored in order. -h, --help and --version (added to every
+ * table) print on stdout and give EXIT_OK; a usage error prints on stderr and gives EXIT_USAGE.
+ * argv is not modified. */
+enum sg_parse sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand,
+                               size_t max_operands, size_t *n_operands);
+
+/* Text of --version: name, version, commit, compiler, flags, features, libraries. */
+void sg_version_print(FILE *out, const char *program);
+
+#endif

@@ -1,0 +1,64 @@
+/* sg_terminal.h: what a program says on stderr, and how it ends.
+ * stdout carries results only. One process, one program name, set by sg_app_start. */
+#ifndef SG_TERMINAL_H
+#define SG_TERMINAL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sg_status.h"
+
+/* Exit codes of every program. Ended by a signal: 128 + its number. */
+enum sg_exit { SG_EXIT_OK = 0, SG_EXIT_FAILED = 1, SG_EXIT_USAGE = 2, SG_EXIT_GATE = 3 };
+
+enum sg_verbosity { SG_QUIET = -1, SG_NORMAL = 0, SG_VERBOSE = 1 };
+
+/* Name used in messages; `rank` >= 0 adds "[rank r]" (mpi). Quiet SIGPIPE. */
+void sg_app_start(const char *program);
+void sg_app_set_rank(int rank, int size);
+void sg_app_set_verbosity(enum sg_verbosity v);
+enum sg_verbosity sg_app_verbosity(void);
+/* Fixed clock for exact tests (hidden --fake-clock). */
+void sg_app_set_fake_clock(bool fake);
+
+/* "program: message" on stderr. error always; note unless quiet; detail only when verbose. */
+void sg_log_error(const char *format, ...) SG_PRINTF(1, 2);
+void sg_log_warning(const char *format, ...) SG_PRINTF(1, 2);
+void sg_log_note(const char *format, ...) SG_PRINTF(1, 2);
+void sg_log_detail(const char *format, ...) SG_PRINTF(1, 2);
+
+/* Exit code for a failed status: usage errors (argument, format of a recipe) 2, others 1, interrupted 128 + n. */
+int sg_exit_code(sg_status status);
+
+/* Flush and close stdout; a failed write (full disk, /dev/full) becomes SG_EXIT_FAILED with a message, a closed
+ * pipe stays quiet. Call last: return sg_app_finish(code). */
+int sg_app_finish(int code);
+
+/* Wall clock in seconds (monotonic); UTC time as "2025-01-31T12:00:00Z" into out [21]. Both constant under
+ * the fake clock. */
+double sg_clock_s(void);
+void sg_clock_utc(char out[21]);
+
+/* Progress: a bar redrawn at most 6 times a second when stderr is a terminal, else a plain line each 30 s;
+ * erased at the end; nothing when quiet. Cheap to call often. */
+struct sg_progress {
+    const char *what;  /* "Top-k, seed 1" */
+    double total;
+    double started_s, last_s;
+    bool bar, shown;
+};
+void sg_progress_start(struct sg_progress *p, const char *what, double total);
+void sg_progress_update(struct sg_progress *p, double done, const char *detail); /* detail may be NULL */
+void sg_progress_end(struct sg_progress *p);
+
+/* SIGINT and SIGTERM set a flag instead of ending the process; a second one of the same kind ends it. */
+void sg_signals_catch(void);
+int sg_signal_pending(void); /* its number or 0 */
+
+/* stdout is a terminal. */
+bool sg_stdout_is_terminal(void);
+/* Colour on this stream: choice "auto" (terminal, NO_COLOR unset or empty, TERM not dumb), "always", "never". */
+bool sg_color(int fd, const char *choice);
+
+#endif

@@ -1,0 +1,19 @@
+/* sg_version.h: what this build is. Strings are static. */
+#ifndef SG_VERSION_H
+#define SG_VERSION_H
+
+#include <stdbool.h>
+
+const char *sg_version(void);         /* "0.1.0" */
+const char *sg_version_commit(void);  /* short hash or "unknown" */
+bool sg_version_dirty(void);          /* the tree had uncommitted changes */
+const char *sg_version_compiler(void);
+const char *sg_version_cflags(void);
+bool sg_feature_mpi(void);
+bool sg_feature_torch(void);
+bool sg_feature_cuda(void);
+/* Identity of the program that decides whether a finished cell may be reused: version and commit, with
+ * "-dirty-<hash of the sources>" when dirty. */
+const char *sg_version_identity(void);
+
+#endif

@@ -1,0 +1,88 @@
+/* sg_comm.h: exchange of messages between n logical workers, in one process or over MPI ranks.
+ *
+ * Rank r of R hosts the consecutive workers [r n / R, (r + 1) n / R) (integer division), so rank order is worker order
+ * and any R <= n works. Sums run over workers 0..n-1 in that order on every rank: the same bits for every R. */
+#ifndef SG_COMM_H
+#define SG_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_compressor.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sg_comm sg_comm;
+
+/* Started by mpirun or srun? (From the launcher's environment; MPI is not initialised.) */
+bool sg_comm_launched(void);
+
+/* Open over all ranks the launcher started, or in process when there is no launcher. MPI is initialised here, so
+ * --help never needs it. A launcher with several ranks and no MPI built in is SG_ERR_UNSUPPORTED. */
+SG_CHECKED sg_status sg_comm_open(sg_comm **out, struct sg_error *err);
+
+/* Say how many workers there are; SG_ERR_ARGUMENT if workers < ranks. */
+SG_CHECKED sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err);
+
+int sg_comm_rank(const sg_comm *c);
+int sg_comm_size(const sg_comm *c);
+int sg_comm_local_ranks(const sg_comm *c); /* ranks on this host, >= 1 */
+const char *sg_comm_library(const sg_comm *c); /* "Open MPI 4.1.4", or NULL in process */
+size_t sg_comm_first(const sg_comm *c);   /* first worker of this rank */
+size_t sg_comm_count(const sg_comm *c);   /* workers of this rank, >= 1 */
+
+/* What one exchange carried. */
+struct sg_volume {
+    double elements_mean; /* entries sent, mean over workers */
+    double elements_max;  /* entries of the largest message: the padded length of an equal-size all-gather */
+    double bits_mean;     /* nominal bits a worker, sg_message_bits */
+    double bytes_sent;    /* bytes really handed to the exchange, mean over workers: headers, indices, values */
+};
+
+enum { SG_COMM_NOTES = 4 };
+
+/* What a rank brings to an exchange beside its messages. */
+struct sg_contribution {
+    const struct sg_message *message; /* [count of this rank] in worker order */
+    const double (*note)[SG_COMM_NOTES]; /* [count of this rank] numbers a worker wants everyone to know */
+    sg_status status; /* not SG_OK: this rank cannot go on; everyone learns it and nothing is summed */
+    int stop;         /* signal number, or 0: this rank was asked to stop */
+};
+
+struct sg_outcome {
+    struct sg_volume volume;
+    const double (*note)[SG_COMM_NOTES]; /* [n] of all workers, borrowed until the next exchange */
+    sg_status status; /* the first failing rank's status; SG_OK when all are well */
+    int failed_rank;  /* that rank, or -1 */
+    int stop;         /* largest stop of all ranks */
+};
+
+/* All-gather and sum: sum [d] <- sum over workers in order 0..n-1 of their messages, from +0. Collective.
+ * Empty messages are normal. Sparse and dense messages may not be mixed in one call.
+ * The sum is over workers, not the mean: dividing by n is the caller's. */
+SG_CHECKED sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float *sum, size_t d,
+                                      const struct sg_kernels *kernels, const struct sg_exec *exec,
+                                      struct sg_outcome *out, struct sg_error *err);
+
+/* Bring `bytes` of worker `worker` (data on the rank that hosts it, ignored elsewhere) to out on rank 0. Collective. */
+SG_CHECKED sg_status sg_comm_collect(sg_comm *c, size_t worker, const void *data, void *out, size_t bytes,
+                                     struct sg_error *err);
+
+/* Rank 0's bytes to everyone. Collective. */
+SG_CHECKED sg_status sg_comm_broadcast(sg_comm *c, void *data, size_t bytes, struct sg_error *err);
+
+/* SG_OK when every rank brings SG_OK; otherwise the first failing rank's status and message on all ranks. */
+SG_CHECKED sg_status sg_comm_agree(sg_comm *c, sg_status status, struct sg_error *err);
+
+/* Finalise; NULL-safe. After a failure that only this rank knows of, sg_comm_abort ends all ranks instead. */
+void sg_comm_close(sg_comm *c);
+void sg_comm_abort(sg_comm *c, int code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

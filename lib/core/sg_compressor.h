@@ -1,0 +1,134 @@
+/* sg_compressor.h: gradient compressors with error feedback.
+ *
+ * One sg_compressor serves one logical worker; distinct objects may be used from distinct threads.
+ * Adding a compressor: one file with a `const struct sg_compressor_ops`, one row in compressor_table.c.
+ * Programs, recipes, tests and benchmarks pick it up from its declaration. */
+#ifndef SG_COMPRESSOR_H
+#define SG_COMPRESSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_kernels.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the flat parameter vector is cut into layers. */
+struct sg_layout {
+    size_t n_layers;
+    const size_t *offset;    /* [n_layers + 1], offset[0] = 0, ascending; offset[n_layers] = d */
+    const char *const *name; /* [n_layers] or NULL */
+};
+
+/* Error feedback (paper, Algorithm 1 and Remark 1; FACTS: two forms).
+ *   update    p = decay e + gamma g, message in units of the parameters; a threshold applies to p / gamma
+ *   gradient  p = decay e + g, message in units of the gradient; gamma is applied after aggregation
+ *   none      p = g, nothing is kept */
+enum sg_feedback_form { SG_FEEDBACK_UPDATE = 0, SG_FEEDBACK_GRADIENT = 1, SG_FEEDBACK_NONE = 2 };
+
+struct sg_feedback {
+    enum sg_feedback_form form;
+    double decay; /* factor on the old residual, 0..1; 1 = the paper's */
+};
+
+/* What one worker sends at one step, over all layers.
+ * SPARSE: `count` entries with flat indices ascending. DENSE: index is NULL and count = n. */
+enum sg_message_kind { SG_MESSAGE_SPARSE = 0, SG_MESSAGE_DENSE = 1 };
+
+struct sg_message {
+    enum sg_message_kind kind;
+    size_t n;     /* length d of the vector it stands for */
+    size_t count; /* entries sent, 0 allowed */
+    const uint32_t *index;
+    const float *value;
+    const size_t *layer_count; /* [n_layers] entries of each layer */
+};
+
+/* Nominal bits of a message as the paper counts them: 32 a value, and 32 an index when sparse. */
+double sg_message_bits(const struct sg_message *m);
+
+/* A numeric parameter of a compressor, as a recipe key. */
+struct sg_parameter {
+    const char *name; /* kebab-case */
+    double min, max;  /* inclusive */
+    double preset;    /* default; NaN = no default */
+    bool integer;
+    const char *help;
+};
+
+enum sg_trait {
+    SG_TRAIT_RELATIVE = 1 << 0, /* E|x - C(x)|^2 <= (1 - delta)|x|^2 (Definition 2) */
+    SG_TRAIT_ABSOLUTE = 1 << 1, /* E|x - C(x)|^2 <= nu^2 (Definition 3) */
+    SG_TRAIT_UNBIASED = 1 << 2,
+    SG_TRAIT_WANTS_FEEDBACK = 1 << 3, /* diverges or stalls without error feedback */
+    SG_TRAIT_DENSE = 1 << 4,          /* sends dense messages */
+    SG_TRAIT_RANDOM = 1 << 5          /* uses random draws */
+};
+
+typedef struct sg_compressor sg_compressor;
+
+struct sg_compressor_ops {
+    const char *name;      /* as in recipes: "hard-threshold" */
+    const char *summary;   /* one line for help and the key reference */
+    const char *source;    /* paper section or publication */
+    unsigned traits;       /* enum sg_trait, or-ed */
+    const struct sg_parameter *params;
+    size_t n_params;
+
+    /* Check param [n_params] (NaN = not given) against each other and against d; NULL = nothing to check. */
+    sg_status (*check)(const double *param, size_t d, struct sg_error *err);
+    /* Allocate what the compressor keeps between steps. NULL = nothing. */
+    sg_status (*open)(sg_compressor *c, struct sg_error *err);
+    /* Fill index, value, count of the selection from scale, decay, g, e. */
+    int (*compress)(sg_compressor *c, struct sg_select *s, double gamma, uint64_t step);
+    /* delta of a relative, nu^2 of an absolute compressor on n elements in units of its input; NULL = none. */
+    double (*bound)(const double *param, size_t n);
+    void (*close)(sg_compressor *c);
+};
+
+/* The table: i-th compressor, NULL past the end; by name, NULL if unknown. */
+const struct sg_compressor_ops *sg_compressor_at(size_t i);
+const struct sg_compressor_ops *sg_compressor_find(const char *name);
+
+struct sg_compressor_config {
+    const struct sg_compressor_ops *ops;
+    const double *param; /* [ops->n_params], NaN = not given (preset used) */
+    struct sg_layout layout;
+    struct sg_feedback feedback;
+    uint64_t seed;
+    uint32_t worker;
+    const struct sg_kernels *kernels; /* NULL = best CPU table */
+    struct sg_exec exec;
+};
+
+/* Check parameters only (recipes use it): ranges, combinations, k against d (d = 0: unknown yet). */
+SG_CHECKED sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
+                                         struct sg_error *err);
+
+/* Open for one worker. The layout is copied. Reserves 8 bytes per element for the message; pages that are
+ * never written cost no memory. *out is NULL on failure. */
+SG_CHECKED sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_config *config,
+                                        struct sg_error *err);
+
+/* One step of Algorithm 1 for this worker: form p, send C(p), keep the rest in e.
+ *   gamma  learning rate gamma_t > 0 of this step (used by the `update` form only)
+ *   step   counts from 0; names the random stream
+ *   g [d]  gradient, not modified
+ *   e [d]  residual, updated; must be NULL when feedback is `none`
+ *   out    borrowed from c, valid until the next call on c
+ * SG_ERR_NONFINITE names worker, step and layer; e is undefined then and the run must stop.
+ * Same bits for every kernel table and thread count. */
+SG_CHECKED sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const float *g, float *e,
+                                       struct sg_message *out, struct sg_error *err);
+
+/* NULL-safe. */
+void sg_compressor_close(sg_compressor *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

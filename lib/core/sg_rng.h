@@ -1,0 +1,60 @@
+/* sg_rng.h: counter-based random numbers (Philox4x32-10, Salmon et al., SC 2011).
+ *
+ * A stream is named by (seed, purpose, worker, step): the same name gives the same numbers on any rank,
+ * thread or machine, and no state needs to be checkpointed. Up to 2^34 32-bit draws a stream. */
+#ifndef SG_RNG_H
+#define SG_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a stream is for. Values are part of the results' definition and never reused. */
+enum sg_rng_purpose {
+    SG_RNG_SHARD = 1,      /* the permutation of the rows over workers */
+    SG_RNG_SAMPLE = 2,     /* rows drawn by a worker at a step */
+    SG_RNG_COMPRESS = 3,   /* a compressor's own randomness */
+    SG_RNG_GENERATE = 4,   /* generated data */
+    SG_RNG_INIT = 5,       /* parameter initialisation */
+    SG_RNG_SOLVE = 6,      /* start vectors of solvers */
+    SG_RNG_TEST = 7,       /* tests and benchmarks */
+    SG_RNG_AUGMENT = 8,    /* data augmentation */
+    SG_RNG_DROPOUT = 9     /* dropout masks */
+};
+
+typedef struct sg_rng {
+    uint32_t key[2];
+    uint32_t counter[4];
+    uint32_t block[4];
+    unsigned used; /* numbers of `block` already given out */
+} sg_rng;
+
+/* Start of the stream; worker < 2^24, purpose < 2^8, step any. */
+sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step);
+
+uint32_t sg_rng_u32(sg_rng *r);
+uint64_t sg_rng_u64(sg_rng *r);
+
+/* Uniform on {0, ..., bound-1} without bias; bound >= 1. */
+uint64_t sg_rng_below(sg_rng *r, uint64_t bound);
+
+/* Uniform on [0, 1): a multiple of 2^-53. */
+double sg_rng_uniform(sg_rng *r);
+
+/* Standard normal (Box-Muller, one value per two draws). */
+double sg_rng_normal(sg_rng *r);
+
+/* Fisher-Yates shuffle of 0..n-1 into out [n]; n < 2^32. */
+void sg_rng_permutation(sg_rng *r, uint32_t *out, size_t n);
+
+/* k distinct values of {0..n-1}, ascending, each subset equally likely (Floyd), into out [k]; scratch-free,
+ * O(k log k). k <= n < 2^32. */
+void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,27 @@
+/* sg_text.h: small text helpers shared by recipes and options. */
+#ifndef SG_TEXT_H
+#define SG_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Edit distance: insert, delete, replace, swap of neighbours each cost 1; words longer than 63 count as far apart. */
+size_t sg_edit_distance(const char *a, const char *b);
+
+/* The candidate nearest to `word` if its edit distance is <= (length of word + 1) / 2, else NULL; first wins ties. */
+const char *sg_suggest(const char *word, const char *const *candidates, size_t n);
+
+/* The whole string as a finite number / whole number in [min, max]: false otherwise (empty, blanks, hex, inf, trailing
+ * characters, out of range).. */
+bool sg_parse_number(double *out, const char *text, double min, double max);
+bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

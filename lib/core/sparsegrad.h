@@ -1,0 +1,13 @@
+/* sparsegrad.h: the public face of libsparsegrad. Link with -lsparsegrad -lm.
+ * Every function is thread-safe across distinct objects. */
+#ifndef SPARSEGRAD_H
+#define SPARSEGRAD_H
+
+#include "sg_compressor.h"
+#include "sg_kernels.h"
+#include "sg_optimizer.h"
+#include "sg_rng.h"
+#include "sg_stats.h"
+#include "sg_status.h"
+
+#endif

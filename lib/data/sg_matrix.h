@@ -1,0 +1,57 @@
+/* sg_matrix.h: a labelled data matrix and the LIBSVM text format. */
+#ifndef SG_MATRIX_H
+#define SG_MATRIX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* m rows (samples) by d columns (features), row-major. Dense storage in float when every value is exactly a float
+ * (madelon: integers), else in double; compressed rows (CSR, double) when less than a quarter of the values is non-zero.
+ * Exactly one of f32, f64, csr_value is set. */
+struct sg_matrix {
+    size_t m, d;
+    const float *f32;          /* [m * d] */
+    const double *f64;         /* [m * d] */
+    const double *csr_value;   /* [csr_start[m]] */
+    const uint32_t *csr_column;/* [csr_start[m]] ascending in a row */
+    const uint64_t *csr_start; /* [m + 1] */
+    const double *label;       /* [m], -1 or +1 */
+    void *base;                /* owned: mapping or allocation */
+    size_t base_bytes;
+    bool mapped;
+};
+
+void sg_matrix_free(struct sg_matrix *a); /* zeroes it */
+
+/* Parse LIBSVM text: "label index:value …", indices 1-based ascending; '#' starts a comment; labels {-1,+1}, {0,1} or
+ * {1,2} become -1/+1. d = 0: the largest index seen; d > 0: an index beyond d is an error. `name` is for messages, which
+ * give line and column. Errors: empty input, a truncated last row, index 0, repeated or descending index,
+ * NaN or Inf value, malformed number, more than two classes, NUL byte. */
+SG_CHECKED sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name,
+                                     struct sg_error *err);
+
+/* Read a file; .gz, .bz2 and .xz are piped through gzip, bzip2, xz -dc (missing tool: says which package).
+ * sha256 of the file's bytes as stored. */
+SG_CHECKED sg_status sg_libsvm_read(struct sg_matrix *out, const char *path, size_t d, char sha256[65],
+                                    struct sg_error *err);
+
+/* Binary cache: written whole or not at all; mapped read-only. `key` ties it to its source (64 hex digits). */
+SG_CHECKED sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char *key, struct sg_error *err);
+SG_CHECKED sg_status sg_matrix_map(struct sg_matrix *out, const char *path, const char *key, struct sg_error *err);
+
+/* Generators of stand-ins, by name: "gisette-like" (6000 x 5000, see results/README.md for how close it is to gisette)
+ * and "two-clouds" (240 x 40, for smoke tests); i-th name, NULL past the end. The same seed gives the same bytes. */
+const char *sg_generator_at(size_t i, const char **summary);
+SG_CHECKED sg_status sg_generate(struct sg_matrix *out, const char *generator, uint64_t seed, struct sg_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

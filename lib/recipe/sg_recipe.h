@@ -1,0 +1,92 @@
+/* sg_recipe.h: YAML in, checked recipe out.
+ *
+ * A recipe is parsed from libyaml events into a tree of nodes, checked against one schema table (recipe_schema.c)
+ * to which compressors, tasks, optimizers and data generators add the keys of their own declarations, and completed
+ * with defaults. The same table gives --help-recipe, recipes/README.md, --set and the resolved copy in results.
+ * Strict: unknown, duplicate, misplaced, ill-typed, out-of-range or missing keys, anchors, aliases, tags, a second
+ * document, depth > 8 and more than 1 MiB are errors with "path:line:column:", up to 10 reported at once. */
+#ifndef SG_RECIPE_H
+#define SG_RECIPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum sg_node_kind { SG_NODE_NULL, SG_NODE_BOOL, SG_NODE_NUMBER, SG_NODE_STRING, SG_NODE_LIST, SG_NODE_MAP };
+
+/* A value of the resolved recipe. Maps keep schema order; absent optional keys are present as SG_NODE_NULL. */
+struct sg_node {
+    enum sg_node_kind kind;
+    char *key;           /* in a map; NULL in a list or at the root */
+    bool boolean;
+    double number;
+    char *string;        /* STRING: its text. NUMBER: its spelling in the recipe */
+    struct sg_node *child; /* [count] */
+    size_t count;
+    int line, column;    /* 1-based; 0 = a default or --set */
+};
+
+/* Dotted look-up from a map ("task.dataset"); NULL when absent. Lists by index: "methods.0.name". */
+const struct sg_node *sg_node_get(const struct sg_node *node, const char *path);
+/* Typed; the fallback when absent, null or of another kind. */
+const char *sg_node_string(const struct sg_node *node, const char *path, const char *fallback);
+double sg_node_number(const struct sg_node *node, const char *path, double fallback);
+bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
+cJSON *sg_node_json(const struct sg_node *node); /* keys in snake_case; NULL = no memory */
+
+struct sg_recipe {
+    char *path;          /* as given; "-" = stdin */
+    char sha256[65];     /* of the file's bytes */
+    struct sg_node root; /* resolved */
+    char *text;          /* the file's bytes, NUL-terminated (sparsetune edits it) */
+};
+
+/* Read, check, apply `set` ("workers=4", "methods.Top-k.k=5", "task.l2=1e-3"; later wins), complete.
+ * On failure err->msg holds up to 10 lines "path:line:column: what (what to do)". */
+SG_CHECKED sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *const *set, size_t n_set,
+                                    struct sg_error *err);
+SG_CHECKED sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name,
+                                     const char *const *set, size_t n_set, struct sg_error *err);
+void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
+
+/* One cell of the grid methods x parameter lists x seeds, as one sparsetrain process runs it. */
+struct sg_cell {
+    char *label;          /* unique per method and parameter values: "Top-k", or "Top-k k=5" when a list is given */
+    const struct sg_node *method; /* points into `resolved`: the method with single values */
+    uint64_t seed;
+    struct sg_node resolved; /* all that decides the run, and nothing else: no title, plots, claims, other methods.
+                              * Top level: task, workers, batch, steps/epochs, optimizer, error_feedback, scope,
+                              * record, method, seed; per-method overrides already applied */
+    char key[65];         /* SHA-256 of the resolved JSON text */
+};
+
+/* All cells, methods in recipe order, seeds innermost. */
+SG_CHECKED sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, size_t *count,
+                                     struct sg_error *err);
+void sg_recipe_cells_free(struct sg_cell *cells, size_t count);
+
+/* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
+ * SG_ERR_ARGUMENT names the offending piece and the names that exist. */
+struct sg_constant {
+    const char *name;
+    double value;
+};
+SG_CHECKED sg_status sg_expression(double *out, const char *text, const struct sg_constant *constants, size_t n,
+                                   struct sg_error *err);
+
+/* The key reference: plain text for --help-recipe, Markdown for recipes/README.md. */
+void sg_recipe_reference(FILE *out, bool markdown);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+/* sg_file.h: whole files or none. */
+#ifndef SG_FILE_H
+#define SG_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Read all of `path` ("-" = stdin) up to max_bytes into a malloc'ed, NUL-terminated buffer. */
+SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes,
+                                  struct sg_error *err);
+
+/* A file that appears under `path` complete or not at all: written beside it under a temporary name, flushed to
+ * the disk (fsync of file and folder) and renamed by commit. Opening fails early when the folder is not
+ * writable, or when `path` exists and !replace. */
+struct sg_file_writer {
+    FILE *stream; /* write here */
+    char *path, *temporary;
+};
+SG_CHECKED sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace, struct sg_error *err);
+SG_CHECKED sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err);
+void sg_file_abandon(struct sg_file_writer *w); /* harmless after commit */
+
+/* The same in one call. */
+SG_CHECKED sg_status sg_file_replace(const char *path, const void *data, size_t length, struct sg_error *err);
+
+/* mkdir -p. */
+SG_CHECKED sg_status sg_folder_make(const char *path, struct sg_error *err);
+
+/* SHA-256 as 64 hex digits. */
+typedef struct sg_sha256 {
+    unsigned h[8];
+    unsigned char block[64];
+    unsigned long long length;
+} sg_sha256;
+void sg_sha256_start(sg_sha256 *s);
+void sg_sha256_add(sg_sha256 *s, const void *data, size_t length);
+void sg_sha256_end(sg_sha256 *s, char hex[65]);
+void sg_sha256_of(const void *data, size_t length, char hex[65]);
+SG_CHECKED sg_status sg_sha256_file(const char *path, char hex[65], struct sg_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,63 @@
+/* sg_result.h: what results look like on disk.
+ *
+ * A run (one method, one seed) is a series, one JSON object a line:
+ *   {"record":"header","schema":"sparsetrain/1","name":…,"title":…,"method":…,"seed":"1","program":{…},
+ *    "recipe":{"path","sha256","resolved":{…}},"dataset":{…},"constants":{…},"columns":[…],"units":{…}}
+ *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them
+ *   {"record":"run","started_at":…,"elapsed_s":…,"ranks":…,"threads":…,"host":{…},"libraries":{…}}
+ *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
+ * No end record = truncated. Everything but the `run` record is a function of recipe, method, seed, data and
+ * program: the same bytes for every rank count, thread count and interruption.
+ *
+ * sparsetrain --json folds the same into one object with "series": {column: [values]}. */
+#ifndef SG_RESULT_H
+#define SG_RESULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_json.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SG_SCHEMA_TRAIN "sparsetrain/1"
+#define SG_SCHEMA_BENCH "sparsebench/1"
+
+/* {"name","cpu","threads","memory_bytes","gpu","driver"} of this machine. */
+cJSON *sg_result_host(void);
+
+/* A run read back. */
+struct sg_series {
+    char *name;     /* "suboptimality" */
+    double *value;  /* [n_points], NaN for null */
+};
+
+struct sg_run {
+    cJSON *header, *run, *end; /* end NULL = truncated; run NULL = absent */
+    struct sg_series *series;  /* [n_series] in column order */
+    size_t n_series, n_points;
+};
+
+/* Read a run from NDJSON or from the folded JSON. A schema number above ours is SG_ERR_UNSUPPORTED and says so;
+ * a truncated series is not an error (end == NULL), a torn last line is dropped. */
+SG_CHECKED sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err);
+SG_CHECKED sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name,
+                                  struct sg_error *err);
+void sg_run_free(struct sg_run *run); /* zeroes it */
+
+/* Column by name, NULL if absent. */
+const double *sg_run_series(const struct sg_run *run, const char *name);
+
+/* The folded form; NULL = no memory. */
+cJSON *sg_run_json(const struct sg_run *run);
+
+/* SG_OK when schema is "<kind>/<n>" with 1 <= n <= ours; SG_ERR_UNSUPPORTED with advice when newer. */
+SG_CHECKED sg_status sg_schema_check(const char *schema, const char *ours, const char *name, struct sg_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* sg_logreg.h: l2-regularised logistic regression, the mathematics (FACTS section 2).
+ *
+ *   f(x) = (1/m) sum_i log(1 + exp(-y_i a_i^T x)) + (l2/2) |x|^2
+ *
+ * Everything here is double precision: gamma = 1/(L + l2) is as small as 3e-8 on madelon and suboptimalities down to
+ * 1e-12 of f are plotted, so x, the margins, f and gradients need it; f* is asked to 1e-13. Sums over rows and features
+ * have a fixed order (lanes as in sg_kernels.h), so results do not depend on threads or instruction set. */
+#ifndef SG_LOGREG_H
+#define SG_LOGREG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_matrix.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sg_logreg_constants {
+    double lipschitz;      /* L = sigma_max(A)^2 / (4 m), to 12 digits and better */
+    double row_mean;       /* mean_i |a_i|^2 / 4 */
+    double row_max;        /* max_i  |a_i|^2 / 4 */
+};
+
+/* L by Lanczos on A^T A with full reorthogonalisation, refined until the Rayleigh quotient (accumulated in extended
+ * precision) is stationary. threads >= 1. */
+SG_CHECKED sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads,
+                                       struct sg_error *err);
+
+/* x* [d] to the limit of double precision: Newton steps with preconditioned conjugate gradients until |grad f| no longer
+ * falls. *value = f(x*), *gradient_norm = |grad f(x*)|. progress (may be NULL) is called now and then. */
+SG_CHECKED sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const struct sg_matrix *a, double l2,
+                                     int threads, void (*progress)(void *arg, int step, double gradient_norm), void *arg,
+                                     struct sg_error *err);
+
+/* f(x) with compensated sums. */
+double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, int threads);
+
+/* f at `count` points at once: x [count][d] row by row, value [count]. One pass over the data for up to 32 points; each
+ * value is independent of what else is in the batch. */
+SG_CHECKED sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
+                                      int threads, struct sg_error *err);
+
+/* g [d] <- (1/count) sum over rows[0..count-1] of the loss gradient at x, plus l2 x. rows NULL = rows 0..count-1.
+ * Single-threaded: workers run in parallel. */
+void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x, double l2);
+
+/* The same rounded to float, fused for a single row (the stochastic oracle of Figure 1). */
+void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* sg_train.h: the EF-SGD loop (paper, Algorithm 1) of one method and one seed.
+ *
+ * step t = 0..T-1:  for each worker i of this rank: g_i, then message and residual (sg_compressor_run);
+ *                   exchange and sum in worker order; mean; optimizer; metrics.
+ * Every number a run reports is a function of the resolved recipe, the data and the program: ranks, threads and
+ * interruptions do not change a bit. */
+#ifndef SG_TRAIN_H
+#define SG_TRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sg_comm.h"
+#include "sg_recipe.h"
+#include "sg_status.h"
+#include "sg_task.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Columns every run can record beside the task's metrics; formulas in results/README.md. */
+extern const struct sg_metric sg_train_metrics[];
+extern const size_t sg_train_n_metrics;
+
+/* Series names and method of a cell against what its task and the trainer can record; SG_ERR_ARGUMENT with a suggestion. */
+SG_CHECKED sg_status sg_train_check(const struct sg_cell *cell, struct sg_error *err);
+
+struct sg_train_options {
+    const struct sg_recipe *recipe; /* for the header */
+    const struct sg_cell *cell;
+    const char *data_dir;
+    const char *device;
+    int threads;               /* 0 = cores of this host / ranks on it */
+    FILE *series;              /* rank 0: NDJSON goes here; NULL elsewhere */
+    const char *checkpoint;    /* path, or NULL = none */
+    uint64_t checkpoint_every; /* steps; 0 = only when stopped by a signal */
+    bool resume;               /* continue from `checkpoint`; the series is cut back to where it stood */
+    int (*stop)(void);         /* pending signal number or 0, asked each step */
+    void (*progress)(uint64_t done, uint64_t total, double metric, const char *metric_name); /* rank 0, may be NULL */
+    void (*phase)(const char *what, double done, double total); /* loading, solving; may be NULL */
+    double kill_after_s;       /* test hook: 0 = off */
+};
+
+struct sg_train_report {
+    char status[16];  /* "ok", "diverged", "interrupted", "failed" */
+    uint64_t steps;
+    double elapsed_s; /* stepping and recording, without set-up */
+    double setup_s;
+};
+
+/* Collective over comm. SG_ERR_NONFINITE (diverged) and SG_ERR_INTERRUPTED leave a complete series up to there. */
+SG_CHECKED sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const struct sg_train_options *options,
+                                  struct sg_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

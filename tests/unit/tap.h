@@ -1,0 +1,44 @@
+/* tap.h: unit tests that speak TAP. The plan is printed last, so a crash is a failure.
+ *     int main(void) { ok(1 + 1 == 2, "sum"); return tap_done(); } */
+#ifndef TAP_H
+#define TAP_H
+
+#include <stdio.h>
+
+static int tap_count, tap_failed;
+
+#define ok(condition, ...) tap_result(!!(condition), __FILE__, __LINE__, __VA_ARGS__)
+#define skip(...) tap_skip(__VA_ARGS__)
+
+__attribute__((format(printf, 4, 5), unused)) static int tap_result(int passed, const char *file, int line,
+                                                                    const char *format, ...) {
+    char name[512];
+    __builtin_va_list args;
+    __builtin_va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    __builtin_va_end(args);
+    printf("%sok %d - %s\n", passed ? "" : "not ", ++tap_count, name);
+    if (!passed) {
+        tap_failed++;
+        printf("#   at %s:%d\n", file, line);
+    }
+    fflush(stdout);
+    return passed;
+}
+
+__attribute__((format(printf, 1, 2), unused)) static void tap_skip(const char *format, ...) {
+    char why[512];
+    __builtin_va_list args;
+    __builtin_va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    __builtin_va_end(args);
+    printf("ok %d # SKIP %s\n", ++tap_count, why);
+}
+
+__attribute__((unused)) static int tap_done(void) {
+    printf("1..%d\n", tap_count);
+    if (fflush(stdout) != 0)
+        return 1;
+    return tap_failed ? 1 : 0;
+}
+#endif
