@@ -12,8 +12,8 @@ const char *sg_version_cflags(void);
 bool sg_feature_mpi(void);
 bool sg_feature_torch(void);
 bool sg_feature_cuda(void);
-/* Identity of the program that decides whether a finished cell may be reused: version and commit, with
- * "-dirty-<hash of the sources>" when dirty. */
+/* Identity of the program that decides whether a finished cell may be reused: version and a hash of all sources,
+ * so that edits of documents or tests do not throw results away. */
 const char *sg_version_identity(void);
 
 #endif

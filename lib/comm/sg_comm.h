@@ -18,6 +18,9 @@ extern "C" {
 
 typedef struct sg_comm sg_comm;
 
+/* MPI is built in. */
+bool sg_comm_has_mpi(void);
+
 /* Started by mpirun or srun? (From the launcher's environment; MPI is not initialised.) */
 bool sg_comm_launched(void);
 

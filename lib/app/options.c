@@ -1,0 +1,230 @@
+#include "sg_options.h"
+
+#include <string.h>
+
+#include "sg_terminal.h"
+#include "sg_text.h"
+
+enum { MAX_CANDIDATES = 128 };
+
+static const char *or_empty(const char *text) {
+    return text ? text : "";
+}
+
+static void print_wrapped(FILE *out, const char *text, int indent, int width) {
+    int column = indent;
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (column > indent && column + 1 + (int)word > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", (int)word, text);
+        column += (int)word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+/* " [default]" of an option, from its live target. */
+static void default_text(const struct sg_option *o, char *out, size_t size) {
+    out[0] = '\0';
+    if (o->type == SG_OPTION_INT)
+        snprintf(out, size, " [%lld]", (long long)*(int64_t *)o->target);
+    else if (o->type == SG_OPTION_NUMBER)
+        snprintf(out, size, " [%g]", *(double *)o->target);
+    else if ((o->type == SG_OPTION_STRING || o->type == SG_OPTION_CHOICE) && *(const char **)o->target)
+        snprintf(out, size, " [%s]", *(const char **)o->target);
+    else if (o->type == SG_OPTION_FLAG && *(bool *)o->target)
+        snprintf(out, size, " [on]");
+}
+
+static void print_option(FILE *out, const struct sg_option *o) {
+    char left[128], right[1024], preset[256];
+    const char *value = o->type == SG_OPTION_FLAG ? NULL : o->choices ? o->choices : o->value;
+    snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+             o->letter ? "," : " ", o->name, value ? "=" : "", or_empty(value));
+    default_text(o, preset, sizeof preset);
+    snprintf(right, sizeof right, "%s%s", o->help, preset);
+    fprintf(out, "%-30s ", left);
+    if (strlen(left) > 30)
+        fprintf(out, "\n%31s", "");
+    print_wrapped(out, right, 31, 100);
+}
+
+static void print_help(const struct sg_program *p, bool full) {
+    printf("usage: %s %s\n%s\n", p->name, p->usage, p->summary);
+    if (!full) {
+        printf("For all options, use %s --help.\n", p->name);
+        return;
+    }
+    printf("\n");
+    for (size_t i = 0; i < p->n_options; i++) {
+        if (p->options[i].type == SG_OPTION_GROUP)
+            printf("%s%s:\n", i ? "\n" : "", p->options[i].name);
+        else if (!p->options[i].hidden)
+            print_option(stdout, &p->options[i]);
+    }
+    printf("\nHelp:\n  -h                            short help\n      --help                    this text\n"
+           "      --version                 version, build and libraries\n");
+    if (p->details)
+        printf("\n%s", p->details);
+}
+
+static enum sg_parse usage_error(const struct sg_program *p) {
+    fprintf(stderr, "usage: %s %s\nFor all options, use %s --help.\n", p->name, p->usage, p->name);
+    return SG_PARSE_EXIT_USAGE;
+}
+
+/* Finds --name and, for flags, --no-name. */
+static const struct sg_option *find(const struct sg_program *p, const char *name, size_t length, bool *negated) {
+    for (int pass = 0; pass < 2; pass++) {
+        *negated = pass == 1;
+        if (pass == 1) {
+            if (length <= 3 || strncmp(name, "no-", 3) != 0)
+                return NULL;
+            name += 3;
+            length -= 3;
+        }
+        for (size_t i = 0; i < p->n_options; i++) {
+            const struct sg_option *o = &p->options[i];
+            if (o->type != SG_OPTION_GROUP && (pass == 0 || o->type == SG_OPTION_FLAG) && strlen(o->name) == length &&
+                strncmp(o->name, name, length) == 0)
+                return o;
+        }
+    }
+    return NULL;
+}
+
+static enum sg_parse unknown(const struct sg_program *p, const char *arg, size_t length) {
+    const char *names[MAX_CANDIDATES] = {"help", "version"};
+    size_t n = 2;
+    for (size_t i = 0; i < p->n_options && n < MAX_CANDIDATES; i++)
+        if (p->options[i].type != SG_OPTION_GROUP && !p->options[i].hidden)
+            names[n++] = p->options[i].name;
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), arg + strspn(arg, "-"));
+    const char *near = sg_suggest(word, names, n);
+    sg_log_error(near ? "unknown option '%s' (did you mean '--%s'?)" : "unknown option '%s'", arg, near);
+    return usage_error(p);
+}
+
+static bool choice_allows(const char *choices, const char *value) {
+    size_t length = strlen(value);
+    for (const char *c = choices; c; c = strchr(c, '|')) {
+        c += *c == '|';
+        if (strcspn(c, "|") == length && strncmp(c, value, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool store(const struct sg_option *o, const char *value) {
+    switch (o->type) {
+    case SG_OPTION_STRING:
+        *(const char **)o->target = value;
+        return true;
+    case SG_OPTION_CHOICE:
+        if (!choice_allows(o->choices, value)) {
+            sg_log_error("--%s=%s: must be one of %s", o->name, value, o->choices);
+            return false;
+        }
+        *(const char **)o->target = value;
+        return true;
+    case SG_OPTION_INT:
+        if (!sg_parse_integer(o->target, value, (int64_t)o->min, (int64_t)o->max)) {
+            sg_log_error("--%s=%s: must be a whole number from %.0f to %.0f", o->name, value, o->min, o->max);
+            return false;
+        }
+        return true;
+    case SG_OPTION_NUMBER:
+        if (!sg_parse_number(o->target, value, o->min, o->max)) {
+            sg_log_error("--%s=%s: must be a number from %g to %g", o->name, value, o->min, o->max);
+            return false;
+        }
+        return true;
+    case SG_OPTION_LIST: {
+        struct sg_option_list *list = o->target;
+        if (list->count == sizeof list->item / sizeof *list->item) {
+            sg_log_error("--%s: given more than %zu times", o->name, list->count);
+            return false;
+        }
+        list->item[list->count++] = value;
+        return true;
+    }
+    case SG_OPTION_FLAG:
+    case SG_OPTION_GROUP:
+        break;
+    }
+    return false;
+}
+
+/* One option that takes a value: from "=value", the rest of a short cluster, or the next argument. */
+static bool take_value(const struct sg_option *o, const char *attached, int argc, char **argv, int *i) {
+    if (!attached && *i + 1 >= argc) {
+        sg_log_error("--%s needs a value%s%s", o->name, o->value ? ": " : "", or_empty(o->value));
+        return false;
+    }
+    return store(o, attached ? attached : argv[++*i]);
+}
+
+enum sg_parse sg_options_parse(const struct sg_program *p, int argc, char **argv, const char **operand,
+                               size_t max_operands, size_t *n_operands) {
+    bool only_operands = false;
+    *n_operands = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (only_operands || arg[0] != '-' || arg[1] == '\0') {
+            if (*n_operands == max_operands) {
+                sg_log_error("unexpected argument '%s'", arg);
+                return usage_error(p);
+            }
+            operand[(*n_operands)++] = arg;
+        } else if (strcmp(arg, "--") == 0) {
+            only_operands = true;
+        } else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
+            print_help(p, arg[1] == '-');
+            return SG_PARSE_EXIT_OK;
+        } else if (strcmp(arg, "--version") == 0) {
+            sg_version_print(stdout, p->name);
+            return SG_PARSE_EXIT_OK;
+        } else if (arg[1] == '-') {
+            const char *name = arg + 2, *equals = strchr(name, '=');
+            size_t length = equals ? (size_t)(equals - name) : strlen(name);
+            bool negated;
+            const struct sg_option *o = find(p, name, length, &negated);
+            if (!o)
+                return unknown(p, arg, length + 2);
+            if (o->type == SG_OPTION_FLAG) {
+                if (equals) {
+                    sg_log_error("--%s takes no value", o->name);
+                    return usage_error(p);
+                }
+                *(bool *)o->target = !negated;
+            } else if (!take_value(o, equals ? equals + 1 : NULL, argc, argv, &i)) {
+                return usage_error(p);
+            }
+        } else { /* a cluster of short options: -qo FILE */
+            for (const char *c = arg + 1; *c; c++) {
+                const struct sg_option *o = NULL;
+                for (size_t k = 0; k < p->n_options && !o; k++)
+                    if (p->options[k].type != SG_OPTION_GROUP && p->options[k].letter == *c)
+                        o = &p->options[k];
+                if (!o)
+                    return unknown(p, arg, strlen(arg));
+                if (o->type == SG_OPTION_FLAG) {
+                    *(bool *)o->target = true;
+                    continue;
+                }
+                if (!take_value(o, c[1] ? c + 1 : NULL, argc, argv, &i))
+                    return usage_error(p);
+                break;
+            }
+        }
+    }
+    return SG_PARSE_RUN;
+}

@@ -1,0 +1,211 @@
+#include "sg_terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The only process-wide state of the library: who is speaking, and what a signal asked. */
+static struct {
+    const char *program;
+    int rank, size;
+    enum sg_verbosity verbosity;
+    bool fake_clock;
+    bool line_open; /* a progress bar stands on stderr */
+} app = {"sparsegrad", 0, 1, SG_NORMAL, false, false};
+
+static volatile sig_atomic_t pending_signal;
+
+void sg_app_start(const char *program) {
+    app.program = program;
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as a write error, handled in sg_app_finish */
+}
+
+void sg_app_set_rank(int rank, int size) {
+    app.rank = rank;
+    app.size = size;
+}
+
+void sg_app_set_verbosity(enum sg_verbosity v) {
+    app.verbosity = v;
+}
+
+enum sg_verbosity sg_app_verbosity(void) {
+    return app.verbosity;
+}
+
+void sg_app_set_fake_clock(bool fake) {
+    app.fake_clock = fake;
+}
+
+static void say(const char *kind, const char *format, va_list args) {
+    char text[4096], rank[32] = "";
+    vsnprintf(text, sizeof text, format, args);
+    if (app.size > 1)
+        snprintf(rank, sizeof rank, "[rank %d] ", app.rank);
+    fflush(stdout);
+    if (app.line_open)
+        fputs("\r\033[K", stderr);
+    app.line_open = false;
+    /* Several findings in one message stand on lines of their own. */
+    for (char *line = text; line;) {
+        char *next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        fprintf(stderr, "%s: %s%s%s\n", app.program, rank, kind, line);
+        line = next;
+    }
+}
+
+void sg_log_error(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+}
+
+void sg_log_warning(const char *format, ...) {
+    if (app.rank > 0)
+        return;
+    va_list args;
+    va_start(args, format);
+    say("warning: ", format, args);
+    va_end(args);
+}
+
+void sg_log_note(const char *format, ...) {
+    if (app.verbosity < SG_NORMAL || app.rank > 0)
+        return;
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+}
+
+void sg_log_detail(const char *format, ...) {
+    if (app.verbosity < SG_VERBOSE)
+        return;
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+}
+
+int sg_exit_code(sg_status status) {
+    if (status == SG_OK)
+        return SG_EXIT_OK;
+    if (status == SG_ERR_INTERRUPTED && pending_signal)
+        return 128 + pending_signal;
+    return status == SG_ERR_ARGUMENT ? SG_EXIT_USAGE : SG_EXIT_FAILED;
+}
+
+/* An earlier write may have failed and its errno be gone: a pipe without reader still shows it. */
+static bool reader_is_gone(void) {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
+int sg_app_finish(int code) {
+    bool gone = reader_is_gone(), failed = ferror(stdout) != 0;
+    errno = failed ? EIO : 0;
+    if (fclose(stdout) != 0 && errno != EBADF)
+        failed = true;
+    if (!failed)
+        return code;
+    if (!gone && errno != EPIPE)
+        sg_log_error("cannot write the result: %s", strerror(errno));
+    return code == SG_EXIT_OK ? SG_EXIT_FAILED : code;
+}
+
+double sg_clock_s(void) {
+    if (app.fake_clock)
+        return 0;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void sg_clock_utc(char out[21]) {
+    time_t now = app.fake_clock ? 0 : time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(out, 21, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+void sg_progress_start(struct sg_progress *p, const char *what, double total) {
+    *p = (struct sg_progress){.what = what, .total = total, .bar = isatty(STDERR_FILENO)};
+    p->started_s = p->last_s = sg_clock_s();
+}
+
+static void short_time(double seconds, char *out, size_t size) {
+    if (seconds < 60)
+        snprintf(out, size, "%.0fs", seconds);
+    else if (seconds < 3600)
+        snprintf(out, size, "%.0fm%02.0fs", (double)(int)(seconds / 60), (double)((int)seconds % 60));
+    else
+        snprintf(out, size, "%.0fh%02.0fm", (double)(int)(seconds / 3600), (double)((int)seconds % 3600 / 60));
+}
+
+void sg_progress_update(struct sg_progress *p, double done, const char *detail) {
+    if (app.verbosity < SG_NORMAL || app.rank > 0)
+        return;
+    double now = sg_clock_s();
+    if (now - p->last_s < (p->bar ? 1.0 / 6 : 30))
+        return;
+    p->last_s = now;
+    double share = p->total > 0 ? done / p->total : 0;
+    char left[32] = "?";
+    if (share > 0)
+        short_time((now - p->started_s) * (1 - share) / share, left, sizeof left);
+    const char *more = detail ? detail : "";
+    if (!p->bar) {
+        fprintf(stderr, "%s: %s: %.0f %%, %s left%s%s\n", app.program, p->what, 100 * share, left, detail ? ", " : "",
+                more);
+        return;
+    }
+    enum { WIDTH = 24 };
+    int filled = (int)(share * WIDTH);
+    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %% %s left%s%s", p->what, filled, "########################",
+            WIDTH - filled, "........................", 100 * share, left, detail ? ", " : "", more);
+    fflush(stderr);
+    p->shown = app.line_open = true;
+}
+
+void sg_progress_end(struct sg_progress *p) {
+    if (p->shown && app.line_open) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+    app.line_open = p->shown = false;
+}
+
+static void on_signal(int number) {
+    pending_signal = number;
+}
+
+void sg_signals_catch(void) {
+    /* SA_RESETHAND: the second signal of a kind does what it always did. */
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int sg_signal_pending(void) {
+    return pending_signal;
+}
+
+bool sg_stdout_is_terminal(void) {
+    return isatty(STDOUT_FILENO);
+}
+
+bool sg_color(int fd, const char *choice) {
+    if (strcmp(choice, "auto") != 0)
+        return strcmp(choice, "always") == 0;
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fd) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}

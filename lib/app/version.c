@@ -1,0 +1,54 @@
+#include "sg_version.h"
+
+#include <cjson/cJSON.h>
+#include <yaml.h>
+
+#include "sg_comm.h"
+#include "sg_options.h"
+#include "version.h"
+
+const char *sg_version(void) {
+    return SG_BUILD_VERSION;
+}
+
+const char *sg_version_commit(void) {
+    return SG_BUILD_COMMIT;
+}
+
+bool sg_version_dirty(void) {
+    return SG_BUILD_DIRTY;
+}
+
+const char *sg_version_compiler(void) {
+    return SG_BUILD_COMPILER;
+}
+
+const char *sg_version_cflags(void) {
+    return SG_BUILD_CFLAGS;
+}
+
+bool sg_feature_mpi(void) {
+    return sg_comm_has_mpi();
+}
+
+bool sg_feature_torch(void) {
+    return SG_BUILD_TORCH;
+}
+
+bool sg_feature_cuda(void) {
+    return SG_BUILD_CUDA;
+}
+
+const char *sg_version_identity(void) {
+    return SG_BUILD_VERSION "+" SG_BUILD_SOURCES;
+}
+
+void sg_version_print(FILE *out, const char *program) {
+    const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
+    fprintf(out, "%s %s (commit %s%s, sources %s)\n", program, SG_BUILD_VERSION, SG_BUILD_COMMIT,
+            SG_BUILD_DIRTY ? "+dirty" : "", SG_BUILD_SOURCES);
+    fprintf(out, "compiler: %s\nflags: %s\n", SG_BUILD_COMPILER, SG_BUILD_CFLAGS);
+    fprintf(out, "features: mpi %s, torch %s, cuda %s; cpu kernels %s\n", sg_feature_mpi() ? "on" : "off",
+            SG_BUILD_TORCH ? "on" : "off", SG_BUILD_CUDA ? "on" : "off", kernels ? kernels->name : "none (SG_CPU)");
+    fprintf(out, "libraries: cJSON %s, libyaml %s\n", cJSON_Version(), yaml_get_version_string());
+}

@@ -1,0 +1,163 @@
+#include "sg_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
+    bool standard = strcmp(path, "-") == 0;
+    FILE *in = standard ? stdin : fopen(path, "rb");
+    if (!in)
+        return sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
+    sg_status status = SG_OK;
+    size_t used = 0, capacity = 1 << 16;
+    char *data = malloc(capacity + 1);
+    while (data) {
+        size_t got = fread(data + used, 1, capacity - used, in);
+        used += got;
+        if (used > max_bytes) {
+            status = sg_fail(err, SG_ERR_FORMAT, "%s: larger than %zu bytes", standard ? "<stdin>" : path, max_bytes);
+            break;
+        }
+        if (got == 0)
+            break;
+        if (used == capacity) {
+            capacity *= 2;
+            char *larger = realloc(data, capacity + 1);
+            if (!larger)
+                free(data);
+            data = larger;
+        }
+    }
+    if (!data)
+        status = sg_fail_memory(err, path);
+    else if (status == SG_OK && ferror(in))
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
+    if (!standard)
+        fclose(in);
+    if (status != SG_OK) {
+        free(data);
+        return status;
+    }
+    data[used] = '\0';
+    *out = data;
+    *length = used;
+    return SG_OK;
+}
+
+sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace, struct sg_error *err) {
+    *w = (struct sg_file_writer){0};
+    if (!replace && access(path, F_OK) == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s exists: choose another name or add --force", path);
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* /dev/stdout, /dev/full: nothing to rename */
+        if (S_ISDIR(info.st_mode))
+            return sg_fail(err, SG_ERR_IO, "%s is a folder: name a file", path);
+        w->stream = fopen(path, "w");
+        w->path = strdup(path);
+        if (w->stream && w->path)
+            return SG_OK;
+        sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
+        sg_file_abandon(w);
+        return err->status;
+    }
+    w->path = strdup(path);
+    if (!w->path || asprintf(&w->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0) {
+        w->temporary = NULL;
+        sg_file_abandon(w);
+        return sg_fail_memory(err, path);
+    }
+    w->stream = fopen(w->temporary, "w");
+    if (!w->stream) {
+        sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
+        free(w->temporary);
+        w->temporary = NULL;
+        sg_file_abandon(w);
+        return err->status;
+    }
+    return SG_OK;
+}
+
+/* A rename is durable once its folder is. Best effort: some file systems refuse fsync of a folder. */
+static void sync_folder_of(const char *path) {
+    char *copy = strdup(path);
+    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY) : -1;
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(copy);
+}
+
+sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err) {
+    int failed = fflush(w->stream) != 0 || ferror(w->stream);
+    if (!failed && w->temporary)
+        failed = fsync(fileno(w->stream)) != 0;
+    int saved = errno;
+    if (fclose(w->stream) != 0 && !failed) {
+        failed = 1;
+        saved = errno;
+    }
+    w->stream = NULL;
+    if (!failed && w->temporary && rename(w->temporary, w->path) != 0) {
+        failed = 1;
+        saved = errno;
+    }
+    errno = saved;
+    if (failed)
+        sg_fail_errno(err, SG_ERR_IO, "cannot write %s", w->path);
+    else if (w->temporary) {
+        sync_folder_of(w->path);
+        free(w->temporary);
+        w->temporary = NULL;
+    }
+    sg_file_abandon(w);
+    return failed ? err->status : SG_OK;
+}
+
+void sg_file_abandon(struct sg_file_writer *w) {
+    if (w->stream)
+        fclose(w->stream);
+    if (w->temporary) {
+        unlink(w->temporary);
+        free(w->temporary);
+    }
+    free(w->path);
+    *w = (struct sg_file_writer){0};
+}
+
+sg_status sg_file_replace(const char *path, const void *data, size_t length, struct sg_error *err) {
+    struct sg_file_writer w;
+    sg_status status = sg_file_begin(&w, path, true, err);
+    if (status != SG_OK)
+        return status;
+    fwrite(data, 1, length, w.stream); /* a short write shows in ferror at commit */
+    return sg_file_commit(&w, err);
+}
+
+sg_status sg_folder_make(const char *path, struct sg_error *err) {
+    char *copy = strdup(path);
+    if (!copy)
+        return sg_fail_memory(err, path);
+    sg_status status = SG_OK;
+    for (char *c = copy; status == SG_OK; c++) {
+        if (*c != '/' && *c != '\0')
+            continue;
+        bool last = *c == '\0';
+        *c = '\0';
+        if (*copy && mkdir(copy, 0777) != 0 && errno != EEXIST)
+            status = sg_fail_errno(err, SG_ERR_IO, "cannot create folder %s", copy);
+        if (last)
+            break;
+        *c = '/';
+    }
+    struct stat info;
+    if (status == SG_OK && (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)))
+        status = sg_fail(err, SG_ERR_IO, "%s is not a folder", path);
+    free(copy);
+    return status;
+}
