@@ -33,38 +33,41 @@ SG_CHECKED sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_e
 
 int sg_comm_rank(const sg_comm *c);
 int sg_comm_size(const sg_comm *c);
-int sg_comm_local_ranks(const sg_comm *c); /* ranks on this host, >= 1 */
+int sg_comm_local_ranks(const sg_comm *c);     /* ranks on this host, >= 1 */
 const char *sg_comm_library(const sg_comm *c); /* "Open MPI 4.1.4", or NULL in process */
-size_t sg_comm_first(const sg_comm *c);   /* first worker of this rank */
-size_t sg_comm_count(const sg_comm *c);   /* workers of this rank, >= 1 */
+size_t sg_comm_first(const sg_comm *c);        /* first worker of this rank */
+size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
 
 /* What one exchange carried. */
 struct sg_volume {
     double elements_mean; /* entries sent, mean over workers */
     double elements_max;  /* entries of the largest message: the padded length of an equal-size all-gather */
     double bits_mean;     /* nominal bits a worker, sg_message_bits */
-    double bytes_sent;    /* bytes really handed to the exchange, mean over workers: headers, indices, values */
+    double bytes_sent; /* bytes of the messages as encoded, mean over workers: 4 for the count, 4 an index, 4 a value */
 };
 
 enum { SG_COMM_NOTES = 4 };
 
 /* What a rank brings to an exchange beside its messages. */
 struct sg_contribution {
-    const struct sg_message *message; /* [count of this rank] in worker order */
+    const struct sg_message *message;    /* [count of this rank] in worker order */
     const double (*note)[SG_COMM_NOTES]; /* [count of this rank] numbers a worker wants everyone to know */
     sg_status status; /* not SG_OK: this rank cannot go on; everyone learns it and nothing is summed */
     int stop;         /* signal number, or 0: this rank was asked to stop */
+    int save;         /* 1: this rank wants a checkpoint after this step */
 };
 
 struct sg_outcome {
     struct sg_volume volume;
     const double (*note)[SG_COMM_NOTES]; /* [n] of all workers, borrowed until the next exchange */
-    sg_status status; /* the first failing rank's status; SG_OK when all are well */
-    int failed_rank;  /* that rank, or -1 */
-    int stop;         /* largest stop of all ranks */
+    sg_status status;                    /* the first failing rank's status; SG_OK when all are well */
+    int failed_rank;                     /* that rank, or -1 */
+    int stop;                            /* largest stop of all ranks */
+    int save;                            /* largest save of all ranks */
 };
 
-/* All-gather and sum: sum [d] <- sum over workers in order 0..n-1 of their messages, from +0. Collective.
+/* All-gather and sum. An error of this call itself (memory, transport) is not known to the other ranks: abort.
+ * sum [d] <- sum over workers in order 0..n-1 of their messages, from +0. Collective.
  * Empty messages are normal. Sparse and dense messages may not be mixed in one call.
  * The sum is over workers, not the mean: dividing by n is the caller's. */
 SG_CHECKED sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float *sum, size_t d,

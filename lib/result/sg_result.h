@@ -1,10 +1,12 @@
 /* sg_result.h: what results look like on disk.
  *
  * A run (one method, one seed) is a series, one JSON object a line:
- *   {"record":"header","schema":"sparsetrain/1","name":…,"title":…,"method":…,"seed":"1","program":{…},
- *    "recipe":{"path","sha256","resolved":{…}},"dataset":{…},"constants":{…},"columns":[…],"units":{…}}
+ *   {"record":"header","schema":"sparsetrain/1","name":…,"title":…,"method":…,"seed":"1","cell_key":…,
+ *    "program":{"version","commit","dirty","identity","compiler","cflags"},"recipe":{"resolved":{…}},
+ *    "dataset":{…},"constants":{…},"columns":[…],"units":{…}}
  *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them
- *   {"record":"run","started_at":…,"elapsed_s":…,"ranks":…,"threads":…,"host":{…},"libraries":{…}}
+ *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"ranks":…,"threads":…,
+ *    "recipe":{"path","sha256"},"dataset_path":…,"host":{…},"libraries":{…}}
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
  * No end record = truncated. Everything but the `run` record is a function of recipe, method, seed, data and
  * program: the same bytes for every rank count, thread count and interruption.

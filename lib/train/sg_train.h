@@ -36,12 +36,11 @@ struct sg_train_options {
     int threads;               /* 0 = cores of this host / ranks on it */
     FILE *series;              /* rank 0: NDJSON goes here; NULL elsewhere */
     const char *checkpoint;    /* path, or NULL = none */
-    uint64_t checkpoint_every; /* steps; 0 = only when stopped by a signal */
+    uint64_t checkpoint_every; /* steps; 0 = once a minute. Always when stopped by a signal */
     bool resume;               /* continue from `checkpoint`; the series is cut back to where it stood */
     int (*stop)(void);         /* pending signal number or 0, asked each step */
-    void (*progress)(uint64_t done, uint64_t total, double metric, const char *metric_name); /* rank 0, may be NULL */
-    void (*phase)(const char *what, double done, double total); /* loading, solving; may be NULL */
-    double kill_after_s;       /* test hook: 0 = off */
+    /* rank 0, cheap to be called each step: what is "loading", "solving for x*", "" while stepping; may be NULL */
+    void (*progress)(const char *what, double done, double total);
 };
 
 struct sg_train_report {

@@ -1,0 +1,25 @@
+/* transport.h: private to lib/comm. What MPI adds to the in-process exchange; every call is collective. */
+#ifndef SG_TRANSPORT_H
+#define SG_TRANSPORT_H
+
+#include <stddef.h>
+
+#include "sg_status.h"
+
+/* Environment of the world once open. */
+struct sg_world {
+    int rank, size, local_ranks;
+    char library[64];
+};
+
+sg_status sg_transport_open(struct sg_world *world, struct sg_error *err);
+/* All ranks' blocks of `unit`-byte items, in rank order: count [size] items each; displacement [size] in items. */
+sg_status sg_transport_gather(const void *mine, void *all, const int *count, const int *displacement, size_t unit,
+                              const struct sg_world *world, struct sg_error *err);
+sg_status sg_transport_send_to_lead(const void *data, size_t bytes, struct sg_error *err);
+sg_status sg_transport_receive(void *data, size_t bytes, int from, struct sg_error *err);
+sg_status sg_transport_broadcast(void *data, size_t bytes, int from, struct sg_error *err);
+void sg_transport_close(void);
+void sg_transport_abort(int code);
+
+#endif
