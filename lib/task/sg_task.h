@@ -43,7 +43,7 @@ struct sg_metric {
 };
 
 struct sg_task_config {
-    const struct sg_node *task; /* the resolved `task` section */
+    const struct sg_node *task; /* the resolved `task` section; lives as long as the task */
     size_t workers;             /* n */
     size_t first, count;        /* workers hosted here */
     size_t batch;               /* rows or samples a worker draws a step */

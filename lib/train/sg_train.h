@@ -25,7 +25,8 @@ extern "C" {
 extern const struct sg_metric sg_train_metrics[];
 extern const size_t sg_train_n_metrics;
 
-/* Series names and method of a cell against what its task and the trainer can record; SG_ERR_ARGUMENT with a suggestion. */
+/* Series names and method of a cell against what its task and the trainer can record; SG_ERR_ARGUMENT with a
+ * suggestion. */
 SG_CHECKED sg_status sg_train_check(const struct sg_cell *cell, struct sg_error *err);
 
 struct sg_train_options {
@@ -41,10 +42,11 @@ struct sg_train_options {
     int (*stop)(void);         /* pending signal number or 0, asked each step */
     /* rank 0, cheap to be called each step: what is "loading", "solving for x*", "" while stepping; may be NULL */
     void (*progress)(const char *what, double done, double total);
+    void (*notice)(const char *message); /* rank 0: something the user should know; may be NULL */
 };
 
 struct sg_train_report {
-    char status[16];  /* "ok", "diverged", "interrupted", "failed" */
+    char status[16]; /* "ok", "diverged", "interrupted", "failed" */
     uint64_t steps;
     double elapsed_s; /* stepping and recording, without set-up */
     double setup_s;

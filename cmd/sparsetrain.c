@@ -1,0 +1,364 @@
+/* sparsetrain: one run of EF-SGD, one method and one seed of a recipe. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_file.h"
+#include "sg_options.h"
+#include "sg_result.h"
+#include "sg_terminal.h"
+#include "sg_text.h"
+#include "sg_train.h"
+
+static struct {
+    const char *method, *seed, *output, *data_dir, *device, *checkpoint;
+    struct sg_option_list set;
+    int64_t threads, checkpoint_every, progress_fd;
+    bool json, ndjson, force, resume, dry_run, help_recipe, quiet, verbose, fake_clock;
+} opt = {.device = "cpu", .progress_fd = -1};
+
+static const struct sg_option options[] = {
+    {SG_OPTION_GROUP, .name = "What to run"},
+    {SG_OPTION_STRING, "method", 0, &opt.method, .value = "LABEL",
+     .help = "method to run, as named in the recipe; not needed when there is one"},
+    {SG_OPTION_STRING, "seed", 0, &opt.seed, .value = "N",
+     .help = "seed to run, whether the recipe lists it or not; its first by default"},
+    {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
+     .help = "change a recipe key (workers=4, methods.Top-k.k=5); may be repeated"},
+    {SG_OPTION_STRING, "data", 0, &opt.data_dir, .value = "DIR",
+     .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
+    {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
+    {SG_OPTION_INT, "threads", 0, &opt.threads, .value = "N", .min = 0, .max = 1024,
+     .help = "threads of this process, 0 = its share of the cores; results do not depend on it"},
+    {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, print it resolved as JSON, and stop"},
+    {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
+    {SG_OPTION_GROUP, .name = "Output"},
+    {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
+     .help = "write the result there: a series (NDJSON), or JSON if the name ends in .json; appears when the run is "
+             "over, FILE.part until then"},
+    {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "one JSON object"},
+    {SG_OPTION_FLAG, "ndjson", 0, &opt.ndjson, .help = "one JSON object a line, as the run goes (default in a pipe)"},
+    {SG_OPTION_FLAG, "force", 0, &opt.force, .help = "overwrite FILE"},
+    {SG_OPTION_GROUP, .name = "Stopping and going on"},
+    {SG_OPTION_FLAG, "resume", 0, &opt.resume,
+     .help = "go on from the checkpoint of FILE if there is one; ends with the same bytes"},
+    {SG_OPTION_STRING, "checkpoint", 0, &opt.checkpoint, .value = "FILE",
+     .help = "checkpoint file, default OUTPUT.ckpt"},
+    {SG_OPTION_INT, "checkpoint-every", 0, &opt.checkpoint_every, .value = "STEPS", .min = 0, .max = 1e15,
+     .help = "steps between checkpoints, 0 = once a minute; always on SIGINT and SIGTERM"},
+    {SG_OPTION_GROUP, .name = "Messages"},
+    {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors only"},
+    {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "say more"},
+    {SG_OPTION_INT, "progress-fd", 0, &opt.progress_fd, .value = "FD", .min = -1, .max = 1 << 20,
+     .help = "write \"done total\" lines there", .hidden = true},
+    {SG_OPTION_FLAG, "fake-clock", 0, &opt.fake_clock, .help = "all times are zero", .hidden = true},
+};
+
+static const struct sg_program program = {
+    .name = "sparsetrain",
+    .usage = "[options] RECIPE",
+    .summary = "Train with compressed gradients and error feedback: one method and one seed of a recipe.",
+    .details = "RECIPE may be - for stdin. Under mpirun or srun the recipe's workers are spread over the ranks; the "
+               "result has\n"
+               "the same bytes for any number of ranks and threads.\n\n"
+               "Examples:\n"
+               "  sparsetrain recipes/smoke.yaml --method Top-k\n"
+               "  sparsetrain recipes/smoke.yaml --method Top-k --set workers=4 --json | sparseplot-export - --x=epoch "
+               "--y=suboptimality\n"
+               "  mpirun -n 4 sparsetrain recipes/fig1.yaml --method Hard-threshold --seed 1 -o run.ndjson --resume\n\n"
+               "Exit: 0 done, 1 the run failed or diverged, 2 usage or recipe error, 128+n stopped by signal n.\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+};
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+static struct sg_progress bar;
+static const char *bar_of;
+static double fd_last_s;
+
+static void on_progress(const char *what, double done, double total) {
+    if (!bar_of || strcmp(bar_of, what) != 0) {
+        sg_progress_end(&bar);
+        sg_progress_start(&bar, *what ? what : opt.method, total);
+        bar_of = what;
+    }
+    sg_progress_update(&bar, done, NULL);
+    double now = sg_clock_s();
+    if (opt.progress_fd >= 0 && *what == '\0' && (now - fd_last_s > 0.2 || done == total)) {
+        fd_last_s = now;
+        dprintf((int)opt.progress_fd, "%.0f %.0f\n", done, total);
+    }
+}
+
+static void on_notice(const char *message) {
+    sg_log_note("%s", message);
+}
+
+/* ---- recipe and cell --------------------------------------------------------------------------------------------- */
+
+static sg_status choose_cell(const struct sg_cell **out, const struct sg_cell *cells, size_t n, struct sg_error *err) {
+    bool several = false;
+    for (size_t i = 1; i < n; i++)
+        several |= strcmp(cells[i].label, cells[0].label) != 0;
+    if (!opt.method && several) {
+        char names[512] = "";
+        for (size_t i = 0; i < n; i++)
+            if (i == 0 || strcmp(cells[i].label, cells[i - 1].label) != 0)
+                snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'", i ? ", " : "", cells[i].label);
+        return sg_fail(err, SG_ERR_ARGUMENT, "the recipe has several methods: choose one with --method: %s", names);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!opt.method || strcmp(cells[i].label, opt.method) == 0) {
+            *out = &cells[i];
+            opt.method = cells[i].label;
+            return SG_OK;
+        }
+    const char *labels[256];
+    size_t n_labels = 0;
+    for (size_t i = 0; i < n && n_labels < 256; i++)
+        labels[n_labels++] = cells[i].label;
+    const char *near = sg_suggest(opt.method, labels, n_labels);
+    return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe%s%s%s", opt.method,
+                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
+static sg_status read_recipe(struct sg_recipe *recipe, const char *path, struct sg_error *err) {
+    const char *set[65];
+    char seeds[64];
+    size_t n = 0;
+    for (; n < opt.set.count; n++)
+        set[n] = opt.set.item[n];
+    if (opt.seed) {
+        int64_t seed;
+        if (!sg_parse_integer(&seed, opt.seed, 0, (int64_t)1 << 53))
+            return sg_fail(err, SG_ERR_ARGUMENT, "--seed=%s: must be a whole number from 0 to 2^53", opt.seed);
+        snprintf(seeds, sizeof seeds, "seeds=[%lld]", (long long)seed);
+        set[n++] = seeds;
+    }
+    return sg_recipe_read(recipe, path, set, n, err);
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------ */
+
+enum format { FORMAT_SERIES, FORMAT_JSON, FORMAT_TABLE };
+
+struct output {
+    enum format format;
+    char *part, *checkpoint; /* NULL = straight to stdout */
+    FILE *series;
+};
+
+static bool ends_in(const char *text, const char *tail) {
+    size_t n = strlen(text), m = strlen(tail);
+    return n >= m && strcmp(text + n - m, tail) == 0;
+}
+
+static sg_status open_output(struct output *o, bool lead, struct sg_error *err) {
+    if (opt.json && opt.ndjson)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--json and --ndjson exclude each other");
+    if (opt.resume && !opt.output)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--resume needs -o FILE: the partial series is FILE.part");
+    if (opt.checkpoint && !opt.output)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--checkpoint needs -o FILE");
+    bool terminal = !opt.output && sg_stdout_is_terminal();
+    o->format = opt.json || (!opt.ndjson && opt.output && ends_in(opt.output, ".json")) ? FORMAT_JSON
+                : terminal && !opt.ndjson                                               ? FORMAT_TABLE
+                                                                                        : FORMAT_SERIES;
+    if (opt.output) {
+        if (!opt.force && !opt.resume && access(opt.output, F_OK) == 0)
+            return sg_fail(err, SG_ERR_ARGUMENT, "%s exists: choose another name or add --force", opt.output);
+        if (asprintf(&o->part, "%s.part", opt.output) < 0 ||
+            (opt.checkpoint ? (o->checkpoint = strdup(opt.checkpoint)) == NULL
+                            : asprintf(&o->checkpoint, "%s.ckpt", opt.output) < 0))
+            return sg_fail_memory(err, "file names");
+    }
+    if (!lead)
+        return SG_OK;
+    if (!o->part) {
+        o->series = o->format == FORMAT_SERIES ? stdout : tmpfile();
+    } else {
+        bool fresh = !opt.resume || access(o->checkpoint, F_OK) != 0 || access(o->part, F_OK) != 0;
+        if (fresh)
+            unlink(o->checkpoint); /* a checkpoint without its series is of no use */
+        o->series = fopen(o->part, fresh ? "w+" : "r+");
+    }
+    return o->series ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", o->part ? o->part : "a temporary file");
+}
+
+static void print_table(const struct sg_run *run) {
+    char text[SG_NUMBER_CHARS];
+    printf("# %s, %s, seed %s: %s\n#", sg_json_string(run->header, "name", ""),
+           sg_json_string(run->header, "method", ""), sg_json_string(run->header, "seed", ""),
+           sg_json_string(run->end, "status", ""));
+    for (size_t i = 0; i < run->n_series; i++)
+        printf(" %s", run->series[i].name);
+    printf("\n#");
+    for (size_t i = 0; i < run->n_series; i++) {
+        const char *unit = sg_json_string(sg_json_get(run->header, "units"), run->series[i].name, "");
+        printf(" (%s)", *unit ? unit : "1");
+    }
+    printf("\n");
+    for (size_t k = 0; k < run->n_points; k++)
+        for (size_t i = 0; i < run->n_series; i++)
+            printf("%s%c", sg_number_text(run->series[i].value[k], text), i + 1 < run->n_series ? ' ' : '\n');
+}
+
+static sg_status read_back(struct sg_run *run, struct output *o, struct sg_error *err) {
+    if (fflush(o->series) != 0)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
+    if (o->part)
+        return sg_run_read(run, o->part, err);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(o->series));
+    return sg_run_read(run, path, err);
+}
+
+static sg_status write_json(const struct sg_run *run, const char *path, struct sg_error *err) {
+    cJSON *json = sg_run_json(run);
+    char *text = sg_json_text(json, true);
+    cJSON_Delete(json);
+    sg_status status = SG_OK;
+    if (!text)
+        status = sg_fail_memory(err, "the result");
+    else if (path)
+        status = sg_file_replace(path, text, strlen(text), err);
+    else
+        fputs(text, stdout);
+    free(text);
+    return status;
+}
+
+/* The run is over: turn the series into what was asked for. */
+static sg_status finish_output(struct output *o, struct sg_error *err) {
+    sg_status status = SG_OK;
+    if (o->format != FORMAT_SERIES) {
+        struct sg_run run;
+        status = read_back(&run, o, err);
+        if (status != SG_OK)
+            return status;
+        if (o->format == FORMAT_JSON)
+            status = write_json(&run, opt.output, err);
+        else
+            print_table(&run);
+        sg_run_free(&run);
+        if (status == SG_OK && o->part)
+            unlink(o->part);
+    } else if (o->part) {
+        if (fflush(o->series) != 0 || fsync(fileno(o->series)) != 0 || rename(o->part, opt.output) != 0)
+            return sg_fail_errno(err, SG_ERR_IO, "cannot write %s", opt.output);
+    }
+    if (status == SG_OK && o->checkpoint)
+        unlink(o->checkpoint);
+    return status;
+}
+
+static void close_output(struct output *o) {
+    if (o->series && o->series != stdout)
+        fclose(o->series);
+    free(o->part);
+    free(o->checkpoint);
+}
+
+/* ---- main -------------------------------------------------------------------------------------------------------- */
+
+static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell, sg_comm *comm, struct output *o,
+                     struct sg_error *err) {
+    bool lead = sg_comm_rank(comm) == 0;
+    sg_status status = sg_comm_agree(comm, open_output(o, lead, err), err);
+    if (status != SG_OK)
+        return status;
+    struct sg_train_options train = {.recipe = recipe,
+                                     .cell = cell,
+                                     .data_dir = opt.data_dir,
+                                     .device = opt.device,
+                                     .threads = (int)opt.threads,
+                                     .series = o->series,
+                                     .checkpoint = o->checkpoint,
+                                     .checkpoint_every = (uint64_t)opt.checkpoint_every,
+                                     .resume = opt.resume,
+                                     .stop = sg_signal_pending,
+                                     .progress = lead ? on_progress : NULL,
+                                     .notice = lead ? on_notice : NULL};
+    struct sg_train_report report;
+    status = sg_train_run(&report, comm, &train, err);
+    sg_progress_end(&bar);
+    sg_log_detail("%s: %llu steps in %.3f s after %.3f s of set-up", report.status, (unsigned long long)report.steps,
+                  report.elapsed_s, report.setup_s);
+    /* A diverged run is a result; an interrupted or failed one stays a part that can be resumed. */
+    if (lead && (status == SG_OK || status == SG_ERR_NONFINITE || !o->part)) {
+        struct sg_error trouble;
+        sg_status last =
+            report.status[0] && (status == SG_OK || status == SG_ERR_NONFINITE) ? finish_output(o, &trouble) : SG_OK;
+        if (status == SG_OK && last != SG_OK) {
+            *err = trouble;
+            status = last;
+        }
+    }
+    if (lead && status == SG_ERR_INTERRUPTED && o->part)
+        sg_log_note("run the same command with --resume to go on");
+    return status;
+}
+
+int main(int argc, char **argv) {
+    sg_app_start(program.name);
+    const char *path = NULL;
+    size_t n_operands;
+    enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    if (parse != SG_PARSE_RUN)
+        return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
+    if (opt.help_recipe) {
+        sg_recipe_reference(stdout, false);
+        return sg_app_finish(SG_EXIT_OK);
+    }
+    if (!path) {
+        sg_log_error("no recipe given: try sparsetrain recipes/smoke.yaml, or --help");
+        return SG_EXIT_USAGE;
+    }
+    sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
+    sg_app_set_fake_clock(opt.fake_clock);
+
+    struct sg_error err = {0};
+    struct sg_recipe recipe = {0};
+    struct sg_cell *cells = NULL;
+    const struct sg_cell *cell = NULL;
+    size_t n_cells = 0;
+    sg_comm *comm = NULL;
+    struct output output = {0};
+    sg_status status = read_recipe(&recipe, path, &err);
+    if (status == SG_OK)
+        status = sg_recipe_cells(&recipe, &cells, &n_cells, &err);
+    if (status == SG_OK)
+        status = choose_cell(&cell, cells, n_cells, &err);
+    if (status == SG_OK && (status = sg_train_check(cell, &err)) != SG_OK)
+        sg_prefix(&err, "%s:", path);
+    if (status != SG_OK) {
+        sg_log_error("%s", err.msg);
+        status = SG_ERR_ARGUMENT; /* whatever is wrong with a recipe is a usage error */
+        goto out;
+    }
+    if (opt.dry_run) {
+        cJSON *json = sg_node_json(&cell->resolved);
+        char *text = sg_json_text(json, true);
+        cJSON_Delete(json);
+        if (text)
+            fputs(text, stdout);
+        free(text);
+        goto out;
+    }
+    sg_signals_catch();
+    status = sg_comm_open(&comm, &err);
+    if (status == SG_OK) {
+        sg_app_set_rank(sg_comm_rank(comm), sg_comm_size(comm));
+        status = run(&recipe, cell, comm, &output, &err);
+    }
+    if (status != SG_OK && (!comm || sg_comm_rank(comm) == 0))
+        sg_log_error("%s", err.msg);
+out:
+    close_output(&output);
+    sg_comm_close(comm);
+    sg_recipe_cells_free(cells, n_cells);
+    sg_recipe_free(&recipe);
+    return sg_app_finish(sg_exit_code(status));
+}

@@ -1,0 +1,205 @@
+/* A checkpoint is the whole state of a run between two steps, for all workers, so that it resumes under any number of
+ * ranks: magic, cell key, program identity, step, sums, length of the series so far, x, optimizer state, per worker:
+ * residual, task state; then the SHA-256 of all that. Random draws are named by step, so no generator state is needed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_file.h"
+#include "sg_version.h"
+#include "train_state.h"
+
+static const char magic[16] = "sg-checkpoint/1";
+
+struct preamble {
+    char magic[16];
+    char key[72], identity[64];
+    uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, state_bytes, has_residual;
+    struct totals totals;
+};
+
+struct sink {
+    FILE *out;
+    sg_sha256 hash;
+};
+
+static void put(struct sink *s, const void *data, size_t bytes) {
+    if (!s->out)
+        return;
+    fwrite(data, 1, bytes, s->out); /* a failed write shows at commit */
+    sg_sha256_add(&s->hash, data, bytes);
+}
+
+static size_t x_bytes(const struct train *t) {
+    return t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float));
+}
+
+static size_t state_bytes(const struct train *t) {
+    return t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0;
+}
+
+static struct preamble describe(const struct train *t) {
+    struct preamble p = {.step = t->step,
+                         .d = t->d,
+                         .x_bytes = x_bytes(t),
+                         .optimizer_floats = t->optimizer_floats,
+                         .workers = t->workers,
+                         .state_bytes = state_bytes(t),
+                         .has_residual = t->residual[0] != NULL,
+                         .totals = t->totals};
+    memcpy(p.magic, magic, sizeof magic);
+    snprintf(p.key, sizeof p.key, "%s", t->options->cell->key);
+    snprintf(p.identity, sizeof p.identity, "%s", sg_version_identity());
+    return p;
+}
+
+/* Worker by worker through rank 0, so that it never holds more than one worker's state. */
+static sg_status put_workers(struct train *t, struct sink *s, struct sg_error *err) {
+    size_t residual_bytes = t->residual[0] ? t->d * sizeof(float) : 0, extra = state_bytes(t);
+    char *mine = malloc(extra + 1), *incoming = malloc(residual_bytes + extra + 1);
+    sg_status status = mine && incoming ? SG_OK : sg_fail_memory(err, "the checkpoint");
+    for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
+        bool here = w >= t->first && w < t->first + t->count;
+        if (residual_bytes)
+            status =
+                sg_comm_collect(t->comm, w, here ? t->residual[w - t->first] : NULL, incoming, residual_bytes, err);
+        if (extra && status == SG_OK) {
+            if (here)
+                t->task_ops->state_save(t->task, w, mine);
+            status = sg_comm_collect(t->comm, w, mine, incoming + residual_bytes, extra, err);
+        }
+        if (status == SG_OK)
+            put(s, incoming, residual_bytes + extra);
+    }
+    free(mine);
+    free(incoming);
+    return status;
+}
+
+sg_status train_save(struct train *t, struct sg_error *err) {
+    if (!t->options->checkpoint)
+        return SG_OK;
+    struct sg_file_writer w = {0};
+    struct sink s = {0};
+    struct preamble p = describe(t);
+    sg_status status = train_flush(t, err);
+    if (status == SG_OK && t->options->series) {
+        off_t at = ftello(t->options->series);
+        p.series_bytes = at > 0 ? (uint64_t)at : 0;
+        if (fsync(fileno(t->options->series)) != 0 && errno != EINVAL && errno != EROFS)
+            status = sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
+        else
+            status = sg_file_begin(&w, t->options->checkpoint, true, err);
+    }
+    status = sg_comm_agree(t->comm, status, err);
+    if (status == SG_OK) {
+        s.out = w.stream;
+        sg_sha256_start(&s.hash);
+        put(&s, &p, sizeof p);
+        put(&s, t->task_ops->parameters(t->task), p.x_bytes);
+        put(&s, t->optimizer_state, t->optimizer_floats * sizeof(float));
+        status = put_workers(t, &s, err);
+    }
+    if (status == SG_OK && w.stream) {
+        char hex[65];
+        sg_sha256_end(&s.hash, hex);
+        fwrite(hex, 1, 64, w.stream);
+        status = sg_file_commit(&w, err);
+    }
+    sg_file_abandon(&w);
+    return sg_comm_agree(t->comm, status, err);
+}
+
+/* Everything is checked before anything is taken over. */
+static sg_status check(const struct train *t, const char *data, size_t length, struct sg_error *err) {
+    const char *path = t->options->checkpoint;
+    struct preamble now = describe(t), then;
+    size_t per_worker = (now.has_residual ? now.d * sizeof(float) : 0) + (size_t)now.state_bytes;
+    size_t expected = sizeof then + (size_t)now.x_bytes + (size_t)now.optimizer_floats * sizeof(float) +
+                      (size_t)now.workers * per_worker + 64;
+    if (length < sizeof then || memcmp(data, magic, sizeof magic) != 0)
+        return sg_fail(err, SG_ERR_FORMAT, "%s is not a checkpoint of this program: delete it to start afresh", path);
+    memcpy(&then, data, sizeof then);
+    if (memcmp(then.key, now.key, sizeof now.key) != 0)
+        return sg_fail(err, SG_ERR_MISMATCH,
+                       "%s belongs to another recipe, method or seed: give another -o, or delete it to start afresh",
+                       path);
+    char hex[65];
+    if (length >= 64)
+        sg_sha256_of(data, length - 64, hex);
+    if (length != expected || memcmp(hex, data + length - 64, 64) != 0)
+        return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: delete it to start afresh", path);
+    return SG_OK;
+}
+
+static bool same_program(const char *data) {
+    struct preamble then;
+    memcpy(&then, data, sizeof then);
+    return strncmp(then.identity, sg_version_identity(), sizeof then.identity) == 0;
+}
+
+static sg_status restore(struct train *t, const char *data, struct sg_error *err) {
+    struct preamble p;
+    memcpy(&p, data, sizeof p);
+    const char *at = data + sizeof p;
+    t->step = p.step;
+    t->totals = p.totals;
+    memcpy(t->task_ops->parameters(t->task), at, (size_t)p.x_bytes);
+    at += p.x_bytes;
+    if (t->optimizer_floats)
+        memcpy(t->optimizer_state, at, t->optimizer_floats * sizeof(float));
+    at += t->optimizer_floats * sizeof(float);
+    for (size_t w = 0; w < t->workers; w++) {
+        bool here = w >= t->first && w < t->first + t->count;
+        if (p.has_residual) {
+            if (here)
+                memcpy(t->residual[w - t->first], at, t->d * sizeof(float));
+            at += t->d * sizeof(float);
+        }
+        if (here && p.state_bytes)
+            t->task_ops->state_load(t->task, w, at);
+        at += p.state_bytes;
+    }
+    FILE *series = t->options->series;
+    if (!series)
+        return SG_OK;
+    if (fseeko(series, 0, SEEK_END) != 0 || ftello(series) < (off_t)p.series_bytes)
+        return sg_fail(err, SG_ERR_MISMATCH, "the partial series is shorter than %s says: delete both to start afresh",
+                       t->options->checkpoint);
+    if (ftruncate(fileno(series), (off_t)p.series_bytes) != 0 || fseeko(series, (off_t)p.series_bytes, SEEK_SET) != 0)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot cut the partial series back to the checkpoint");
+    return SG_OK;
+}
+
+sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
+    char *data = NULL;
+    size_t length = 0;
+    *found = false;
+    if (!t->options->checkpoint || !t->options->resume)
+        return SG_OK;
+    sg_status status = sg_file_read(&data, &length, t->options->checkpoint, SIZE_MAX / 2, err);
+    bool present = status == SG_OK;
+    if (status == SG_ERR_MISSING)
+        status = SG_OK;
+    if (present)
+        status = check(t, data, length, err);
+    if (present && status == SG_OK && !same_program(data)) {
+        if (t->options->notice)
+            t->options->notice("the checkpoint was written by another version of the program: starting afresh");
+        present = false;
+    }
+    char lead = present; /* rank 0 decides; a rank that cannot see the file says so */
+    status = sg_comm_agree(t->comm, status, err);
+    if (status == SG_OK)
+        status = sg_comm_broadcast(t->comm, &lead, 1, err);
+    if (status == SG_OK && lead) {
+        status = present ? restore(t, data, err)
+                         : sg_fail(err, SG_ERR_MISSING, "%s is not visible on this host: use a shared folder",
+                                   t->options->checkpoint);
+        *found = true;
+    }
+    free(data);
+    return sg_comm_agree(t->comm, status, err);
+}

@@ -1,0 +1,158 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_file.h"
+#include "sg_result.h"
+#include "sg_terminal.h"
+#include "sg_version.h"
+#include "train_state.h"
+
+static sg_status write_line(FILE *out, cJSON *take_record, struct sg_error *err) {
+    char *text = sg_json_text(take_record, false);
+    cJSON_Delete(take_record);
+    if (!text)
+        return sg_fail_memory(err, "a record of the series");
+    int bad = fputs(text, out) == EOF || fflush(out) != 0;
+    free(text);
+    return bad ? sg_fail_errno(err, SG_ERR_IO, "cannot write the series") : SG_OK;
+}
+
+static cJSON *record(const char *kind) {
+    cJSON *r = cJSON_CreateObject();
+    sg_json_set_string(r, "record", kind);
+    return r;
+}
+
+static cJSON *program(void) {
+    cJSON *p = cJSON_CreateObject();
+    sg_json_set_string(p, "version", sg_version());
+    sg_json_set_string(p, "commit", sg_version_commit());
+    sg_json_set_bool(p, "dirty", sg_version_dirty());
+    sg_json_set_string(p, "identity", sg_version_identity());
+    sg_json_set_string(p, "compiler", sg_version_compiler());
+    sg_json_set_string(p, "cflags", sg_version_cflags());
+    return p;
+}
+
+sg_status train_header(const struct train *t, struct sg_error *err) {
+    const struct sg_cell *cell = t->options->cell;
+    const struct sg_node *root = &t->options->recipe->root;
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)cell->seed);
+    cJSON *h = record("header"), *recipe = cJSON_CreateObject(), *constants = cJSON_CreateObject();
+    cJSON *columns = cJSON_CreateArray(), *units = cJSON_CreateObject();
+    sg_json_set_string(h, "schema", SG_SCHEMA_TRAIN);
+    sg_json_set_string(h, "name", sg_node_string(root, "name", NULL));
+    sg_json_set_string(h, "title", sg_node_string(root, "title", NULL));
+    sg_json_set_string(h, "method", cell->label);
+    sg_json_set_string(h, "seed", seed);
+    sg_json_set_string(h, "cell_key", cell->key);
+    sg_json_set(h, "program", program());
+    sg_json_set(recipe, "resolved", sg_node_json(&cell->resolved));
+    sg_json_set(h, "recipe", recipe);
+    cJSON *facts = t->task_ops->describe(t->task);
+    for (cJSON *fact; facts && (fact = facts->child);)
+        sg_json_set(h, fact->string, cJSON_DetachItemViaPointer(facts, fact));
+    cJSON_Delete(facts);
+    cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(h, "dataset"), "path"); /* in `run` */
+    for (size_t i = 0; i < t->n_constants; i++)
+        sg_json_set_number(constants, t->constant[i].name, t->constant[i].value);
+    sg_json_set(h, "constants", constants);
+    sg_json_push_string(columns, "step");
+    sg_json_push_string(columns, "epoch");
+    sg_json_set_string(units, "step", "");
+    sg_json_set_string(units, "epoch", "");
+    for (size_t i = 0; i < t->n_columns; i++) {
+        sg_json_push_string(columns, t->column[i].metric->name);
+        sg_json_set_string(units, t->column[i].metric->name, t->column[i].metric->unit);
+    }
+    sg_json_set(h, "columns", columns);
+    sg_json_set(h, "units", units);
+    return write_line(t->options->series, h, err);
+}
+
+static void write_row(const struct train *t, const struct row *row, const double *evaluated) {
+    FILE *out = t->options->series;
+    char text[SG_NUMBER_CHARS];
+    fprintf(out, "{\"record\":\"step\",\"step\":%llu,\"epoch\":%s", (unsigned long long)row->step,
+            sg_number_text((double)row->step / (double)t->info->steps_per_epoch, text));
+    for (size_t i = 0; i < t->n_columns; i++) {
+        const struct recorded *c = &t->column[i];
+        fprintf(out, ",\"%s\":%s", c->metric->name,
+                sg_number_text(c->from_task ? evaluated[c->index] : row->value[c->index], text));
+    }
+    fputs("}\n", out);
+}
+
+sg_status train_flush(struct train *t, struct sg_error *err) {
+    if (!t->options->series)
+        return SG_OK;
+    t->last_flush_s = sg_clock_s();
+    if (t->wants_evaluation && t->n_rows) {
+        sg_status status = t->task_ops->evaluate(t->task, t->evaluated, err);
+        if (status != SG_OK)
+            return status;
+    }
+    for (size_t i = 0; i < t->n_rows; i++)
+        write_row(t, &t->row[i], t->evaluated + i * t->task_kind->n_metrics);
+    t->n_rows = 0;
+    if (fflush(t->options->series) != 0 || ferror(t->options->series))
+        return sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
+    return SG_OK;
+}
+
+sg_status train_record(struct train *t, const double value[N_COLUMNS], struct sg_error *err) {
+    if (!t->options->series)
+        return SG_OK;
+    if (t->wants_evaluation) {
+        sg_status status = t->task_ops->queue(t->task, err);
+        if (status != SG_OK)
+            return status;
+    }
+    struct row *row = &t->row[t->n_rows++];
+    row->step = t->step;
+    memcpy(row->value, value, sizeof row->value);
+    return t->n_rows == t->capacity || sg_clock_s() - t->last_flush_s > 1 ? train_flush(t, err) : SG_OK;
+}
+
+sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
+                       const char *message, struct sg_error *err) {
+    FILE *out = t->options->series;
+    if (!out)
+        return SG_OK;
+    char hash[65];
+    size_t bytes = t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float));
+    sg_sha256_of(t->task_ops->parameters(t->task), bytes, hash);
+    cJSON *run = record("run"), *recipe = cJSON_CreateObject(), *libraries = cJSON_CreateObject();
+    sg_json_set_string(run, "started_at", started_at);
+    sg_json_set_number(run, "elapsed_s", report->elapsed_s);
+    sg_json_set_number(run, "setup_s", report->setup_s);
+    sg_json_set_number(run, "ranks", sg_comm_size(t->comm));
+    sg_json_set_number(run, "threads", t->threads);
+    sg_json_set_string(run, "kernels", t->kernels->name);
+    sg_json_set_string(recipe, "path", t->options->recipe->path);
+    sg_json_set_string(recipe, "sha256", t->options->recipe->sha256);
+    sg_json_set(run, "recipe", recipe);
+    cJSON *facts = t->task_ops->describe(t->task);
+    sg_json_set_string(run, "dataset_path", sg_json_string(facts, "dataset.path", NULL));
+    cJSON_Delete(facts);
+    sg_json_set(run, "host", sg_result_host());
+    sg_json_set_string(libraries, "mpi", sg_comm_library(t->comm));
+    sg_json_set_string(libraries, "cjson", cJSON_Version());
+    sg_json_set(libraries, "libtorch", NULL);
+    sg_json_set(libraries, "cuda", NULL);
+    sg_json_set(run, "libraries", libraries);
+    cJSON *end = record("end");
+    sg_json_set_string(end, "status", report->status);
+    sg_json_set_string(end, "message", message);
+    sg_json_set_number(end, "steps", (double)report->steps);
+    sg_json_set_string(end, "parameters_sha256", hash);
+    sg_status status = write_line(out, run, err);
+    if (status == SG_OK)
+        status = write_line(out, end, err);
+    else
+        cJSON_Delete(end);
+    return status;
+}
