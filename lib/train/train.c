@@ -318,10 +318,12 @@ static sg_status record_start(struct train *t, struct sg_error *err) {
     return train_record(t, value, err);
 }
 
-static sg_status one_step(struct train *t, int save, struct sg_outcome *outcome, struct sg_error *err) {
+/* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
+static sg_status one_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome,
+                          struct sg_error *err) {
     struct sg_contribution mine = {
         .message = t->message, .note = (const double(*)[SG_COMM_NOTES])t->note, .save = save};
-    mine.status = local_steps(t, err);
+    mine.status = earlier == SG_OK ? local_steps(t, err) : earlier;
     mine.stop = t->options->stop ? t->options->stop() : 0;
     struct sg_error trouble;
     const struct sg_exec exec = {.threads = t->threads};
