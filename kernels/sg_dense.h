@@ -1,11 +1,10 @@
 /* sg_dense.h: dense rows against double vectors, the arithmetic of logistic regression.
  *
  * Rows are float or double, vectors and sums double. Every table gives the same bits, whatever its vector width:
- *   dot      blocks of SG_KERNEL_BLOCK elements with SG_KERNEL_LANES interleaved partial sums, added pairwise, then block
- *            by block (as sum_squares in sg_kernels.h)
- *   margins  one sum per (row, point), strictly in column order, one fused multiply-add a column
- *   others   element by element, each operation rounded
- * Single-threaded: callers cut the rows. Arrays do not overlap and need no alignment beyond their type's. */
+ *   dot      blocks of SG_KERNEL_BLOCK elements with SG_KERNEL_LANES interleaved partial sums, added pairwise, then
+ * block by block (as sum_squares in sg_kernels.h) margins  one sum per (row, point), strictly in column order, one
+ * fused multiply-add a column others   element by element, each operation rounded Single-threaded: callers cut the
+ * rows. Arrays do not overlap and need no alignment beyond their type's. */
 #ifndef SG_DENSE_H
 #define SG_DENSE_H
 
@@ -16,7 +15,7 @@ extern "C" {
 #endif
 
 enum {
-    SG_DENSE_POINTS = 32, /* most points `margins` takes at once */
+    SG_DENSE_POINTS = 32,    /* most points `margins` takes at once */
     SG_DENSE_POINTS_STEP = 8 /* their number is a multiple of this: pad with any finite points */
 };
 
@@ -44,8 +43,8 @@ struct sg_dense {
     void (*margins_f64)(double *out, const double *a, size_t rows, size_t n, const double *xt, size_t points);
 };
 
-/* The table of that name, chosen as by sg_kernels_cpu: NULL = the best one here, SG_CPU overrides NULL. Returns NULL when
- * the name is unknown or the machine lacks it. */
+/* The table of that name, chosen as by sg_kernels_cpu: NULL = the best one here, SG_CPU overrides NULL. Returns NULL
+ * when the name is unknown or the machine lacks it. */
 const struct sg_dense *sg_dense_cpu(const char *name);
 
 #ifdef __cplusplus

@@ -44,7 +44,7 @@ struct sg_select {
     const struct sg_exec *exec;
     size_t n_layers;
     const size_t *offset; /* [n_layers + 1] host memory on every backend */
-    const float *g;       /* [n] gradient, not modified */
+    const float *g;       /* [n] gradient, not modified; does not overlap e */
     float *e;             /* [n] residual, updated in place; NULL = no error feedback */
     float scale;          /* gamma in the `update` form, else 1 */
     float decay;          /* factor on the old residual, 1 = plain error feedback */
@@ -56,7 +56,8 @@ struct sg_select {
 /* Result of a selection kernel. */
 enum sg_kernel_status {
     SG_KERNEL_OK = 0,
-    SG_KERNEL_NONFINITE = 1, /* some p is NaN or Inf: outputs and residual are undefined, the run must stop */
+    SG_KERNEL_NONFINITE = 1, /* some p, sent or not, is NaN or Inf: count[0] is the first such layer, the other outputs and
+                                the residual are undefined, the run must stop */
     SG_KERNEL_MEMORY = 2,    /* scratch could not be allocated; residual untouched */
     SG_KERNEL_DEVICE = 3     /* the device reported an error */
 };
@@ -71,11 +72,11 @@ struct sg_kernels {
     /* Exact Top-k per layer: the k[layer] largest |p|, ties to the lower index; 0 <= k[layer] <= layer size.
      * Zeros are sent when fewer than k elements are non-zero: exactly k entries always.
      * guess [n_layers] in/out or NULL: k-th magnitude of the previous step (< 0 = unknown), a hint for speed
-     * that never changes the result; receives this step's k-th magnitude. */
+     * that never changes the result, whatever it holds; receives this step's k-th magnitude (-1 where k = 0). */
     int (*select_topk)(const struct sg_select *s, const size_t *k, float *guess);
 
     /* Send the elements at given positions (random-k): position [count] ascending flat indices, of which
-     * s->count[layer] (an input here) belong to each layer in turn. */
+     * s->count[layer] (an input here) belong to each layer in turn. position may be s->index itself. */
     int (*select_positions)(const struct sg_select *s, const uint32_t *position);
 
     /* No compression: value[i] = p[i] for all i (index is not written), residual becomes +0. */

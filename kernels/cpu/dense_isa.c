@@ -22,7 +22,7 @@ static inline vec vec_fma(vec a, vec x, vec acc) {
 
 /* The two element types differ in the load only. */
 #define DEFINE_ROW_KERNELS(type, suffix)                                                                               \
-    static double dot_block_##suffix(const type *a, const double *x, size_t n) {                                      \
+    static double dot_block_##suffix(const type *a, const double *x, size_t n) {                                       \
         vec sum[LANE_VECTORS] = {{0}};                                                                                 \
         size_t j = 0;                                                                                                  \
         for (; j + SG_KERNEL_LANES <= n; j += SG_KERNEL_LANES)                                                         \
@@ -37,19 +37,19 @@ static inline vec vec_fma(vec a, vec x, vec acc) {
         return add_pairwise(lane);                                                                                     \
     }                                                                                                                  \
                                                                                                                        \
-    static double dot_##suffix(const type *a, const double *x, size_t n) {                                            \
+    static double dot_##suffix(const type *a, const double *x, size_t n) {                                             \
         double sum = 0;                                                                                                \
         for (size_t j = 0; j < n; j += SG_KERNEL_BLOCK)                                                                \
             sum += dot_block_##suffix(a + j, x + j, n - j < SG_KERNEL_BLOCK ? n - j : SG_KERNEL_BLOCK);                \
         return sum;                                                                                                    \
     }                                                                                                                  \
                                                                                                                        \
-    static void axpy_##suffix(double *restrict y, double c, const type *restrict a, size_t n) {                       \
+    static void axpy_##suffix(double *restrict y, double c, const type *restrict a, size_t n) {                        \
         for (size_t j = 0; j < n; j++)                                                                                 \
             y[j] += c * (double)a[j];                                                                                  \
     }                                                                                                                  \
                                                                                                                        \
-    static void row_gradient_##suffix(float *restrict g, double c, const type *restrict a, double l2,                 \
+    static void row_gradient_##suffix(float *restrict g, double c, const type *restrict a, double l2,                  \
                                       const double *restrict x, size_t n) {                                            \
         for (size_t j = 0; j < n; j++)                                                                                 \
             g[j] = (float)(c * (double)a[j] + l2 * x[j]);                                                              \
@@ -58,12 +58,12 @@ static inline vec vec_fma(vec a, vec x, vec acc) {
 DEFINE_ROW_KERNELS(float, f32)
 DEFINE_ROW_KERNELS(double, f64)
 
-/* margins: columns are taken in panels, so that a panel of xt (32 KiB for 32 points) stays in the first-level cache while
- * all rows pass over it; the sums wait in `out` between panels, which keeps them in column order. Within a panel, a tile of
- * rows x strip of points is held in registers. */
+/* margins: columns are taken in panels, so that a panel of xt (32 KiB for 32 points) stays in the first-level cache
+ * while all rows pass over it; the sums wait in `out` between panels, which keeps them in column order. Within a panel,
+ * a tile of rows x strip of points is held in registers. */
 enum {
-    PANEL = 128, /* columns */
-    TILE = 4,    /* rows */
+    PANEL = 128,                        /* columns */
+    TILE = 4,                           /* rows */
     STRIP = VECTOR_DOUBLES == 8 ? 4 : 2 /* vectors of points, so that the tile's sums fit the registers */
 };
 
@@ -137,6 +137,5 @@ static void margins_f32(double *out, const float *a, size_t rows, size_t n, cons
 }
 
 const struct sg_dense ISA_NAME(sg_dense_table_) = {
-    ISA_STRING,       dot_f32,          dot_f64,     axpy_f32,    axpy_f64,
-    row_gradient_f32, row_gradient_f64, margins_f32, margins_f64,
+    ISA_STRING, dot_f32, dot_f64, axpy_f32, axpy_f64, row_gradient_f32, row_gradient_f64, margins_f32, margins_f64,
 };

@@ -2,8 +2,9 @@
  * vectorise them. Single-threaded: workers run in parallel.
  *
  * Magnitudes are compared as integers: with the sign bit cleared, the bits of finite floats order like their absolute
- * values, and everything from FLT_INF_BITS up is Inf or NaN. One integer maximum over a block of p therefore answers both
- * "is anything here selected?" and "is anything not finite?"; only blocks with a hit are looked at element by element. */
+ * values, and everything from FLT_INF_BITS up is Inf or NaN. One integer maximum over a block of p therefore answers
+ * both "is anything here selected?" and "is anything not finite?"; only blocks with a hit are looked at element by
+ * element. */
 #include "cpu_isa.h"
 
 #include <stdbool.h>
@@ -40,9 +41,8 @@ static inline int32_t larger(int32_t a, int32_t b) {
 
 /* Form p[i] for i in [at, at + n), n <= SCAN. With feedback they are stored in e, else in `buffer`; *p points at them.
  * Returns the largest magnitude. */
-__attribute__((always_inline)) static inline int32_t form(const float **p, float *restrict buffer,
-                                                          const struct sg_select *s, enum source source, size_t at,
-                                                          size_t n) {
+__attribute__((always_inline)) static inline int32_t
+form(const float **p, float *restrict buffer, const struct sg_select *s, enum source source, size_t at, size_t n) {
     const float decay = s->decay, scale = s->scale;
     const float *restrict g = s->g + at;
     int32_t max = 0;
@@ -153,13 +153,13 @@ static int32_t kth_magnitude(const float *value, size_t n, size_t k) {
                 kth |= 1 << bit;
         return kth;
     }
-    static const int shift[] = {20, 10, 0, 31};
+    static const int shift[] = {20, 10, 0};
     for (int pass = 0, above = 31; pass < 3; above = shift[pass++]) {
         uint32_t histogram[1 << 11] = {0};
         const int32_t mask = (1 << (above - shift[pass])) - 1;
         for (size_t i = 0; i < n; i++) {
             int32_t bits = magnitude(value[i]);
-            histogram[bits >> shift[pass] & mask] += above == 31 || bits >> above == kth >> above;
+            histogram[bits >> shift[pass] & mask] += bits >> above == kth >> above;
         }
         int32_t digit = mask;
         for (; histogram[digit] < k; digit--)
@@ -169,7 +169,8 @@ static int32_t kth_magnitude(const float *value, size_t n, size_t k) {
     return kth;
 }
 
-/* Keep the k largest of the candidates index, value [n] in place, ties to the earlier ones. Returns the k-th magnitude. */
+/* Keep the k largest of the candidates index, value [n] in place, ties to the earlier ones. Returns the k-th magnitude.
+ */
 static int32_t keep_largest(uint32_t *index, float *value, size_t n, size_t k) {
     const int32_t kth = kth_magnitude(value, n, k);
     if (n == k)

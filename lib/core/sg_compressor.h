@@ -79,7 +79,8 @@ struct sg_compressor_ops {
     const struct sg_parameter *params;
     size_t n_params;
 
-    /* Check param [n_params] (NaN = not given) against each other and against d; NULL = nothing to check. */
+    /* Check param [n_params] (presets filled in, NaN = not given) against each other and against d (0 = unknown yet);
+     * NULL = nothing to check. */
     sg_status (*check)(const double *param, size_t d, struct sg_error *err);
     /* Allocate what the compressor keeps between steps. NULL = nothing. */
     sg_status (*open)(sg_compressor *c, struct sg_error *err);

@@ -29,6 +29,8 @@ struct sg_optimizer_ops {
                  enum sg_dtype dtype, size_t d);
     /* NULL, or why these parameters cannot be used with the `update` form (a static sentence). */
     const char *(*refuses_update_form)(const double *param);
+    /* NULL, or why these parameters do not go together (a static sentence). */
+    const char *(*refuses)(const double *param);
 };
 
 const struct sg_optimizer_ops *sg_optimizer_at(size_t i); /* NULL past the end */

@@ -44,14 +44,13 @@ uint64_t sg_rng_below(sg_rng *r, uint64_t bound);
 /* Uniform on [0, 1): a multiple of 2^-53. */
 double sg_rng_uniform(sg_rng *r);
 
-/* Standard normal (Box-Muller, one value per two draws). */
+/* Standard normal (Box-Muller, one value per two uniforms). */
 double sg_rng_normal(sg_rng *r);
 
 /* Fisher-Yates shuffle of 0..n-1 into out [n]; n < 2^32. */
 void sg_rng_permutation(sg_rng *r, uint32_t *out, size_t n);
 
-/* k distinct values of {0..n-1}, ascending, each subset equally likely (Floyd), into out [k]; scratch-free,
- * O(k log k). k <= n < 2^32. */
+/* k distinct values of {0..n-1}, ascending, each subset equally likely, into out [k]; O(k log k). k <= n < 2^32. */
 void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n);
 
 #ifdef __cplusplus

@@ -1,0 +1,77 @@
+/* compress_randomk.c: a uniformly random subset of every layer.
+ *
+ * The values are sent as they are: with error feedback that is the contraction with delta = k/n that the theory asks
+ * for (E|x - C(x)|^2 = (1 - k/n)|x|^2). `unbiased` multiplies them by n/k instead, so that E C(x) = x; what the message
+ * then leaves out is no longer what a residual could keep, so it excludes error feedback. */
+#include "compressor_private.h"
+
+#include <math.h>
+
+#include "sg_rng.h"
+
+enum { UNBIASED = SG_SHARE_PARAMS, PARAMS };
+
+static sg_status open_randomk(sg_compressor *c, struct sg_error *err) {
+    if (c->param[UNBIASED] > 0 && c->feedback.form != SG_FEEDBACK_NONE)
+        return sg_fail(err, SG_ERR_ARGUMENT, "randomk: 'unbiased' needs error-feedback: none");
+    return SG_OK;
+}
+
+/* Finite values may overflow when scaled. */
+static int scale_up(const struct sg_select *s) {
+    float *value = s->value;
+    for (size_t l = 0; l < s->n_layers; l++) {
+        const size_t n = s->offset[l + 1] - s->offset[l], count = s->count[l];
+        const float factor = count > 0 ? (float)((double)n / (double)count) : 1;
+        for (size_t j = 0; j < count; j++) {
+            value[j] *= factor;
+            if (!isfinite(value[j])) {
+                s->count[0] = l;
+                return SG_KERNEL_NONFINITE;
+            }
+        }
+        value += count;
+    }
+    return SG_KERNEL_OK;
+}
+
+static int compress(sg_compressor *c, struct sg_select *s, double gamma, uint64_t step) {
+    (void)gamma;
+    sg_rng rng = sg_rng_open(c->seed, SG_RNG_COMPRESS, c->worker, step);
+    size_t sent = 0;
+    for (size_t l = 0; l < s->n_layers; l++) {
+        const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
+        s->count[l] = sg_share_of(c->param, n);
+        sg_rng_subset(&rng, s->index + sent, s->count[l], n);
+        for (size_t j = 0; j < s->count[l]; j++)
+            s->index[sent + j] += (uint32_t)begin;
+        sent += s->count[l];
+    }
+    const int status = c->kernels->select_positions(s, s->index);
+    return status == SG_KERNEL_OK && c->param[UNBIASED] > 0 ? scale_up(s) : status;
+}
+
+/* Scaled, E|x - C(x)|^2 = (n/k - 1)|x|^2: still of the form (1 - delta)|x|^2, delta <= 0 where k <= n/2. */
+static double bound(const double *param, size_t n) {
+    const double delta = sg_share_delta(param, n);
+    return param[UNBIASED] > 0 ? 2 - 1 / delta : delta;
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
+    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    [UNBIASED] = {"unbiased", 0, 1, 0, true, "1: scale what is sent by n/k; only with error-feedback: none"},
+};
+
+const struct sg_compressor_ops sg_compress_randomk = {
+    .name = "randomk",
+    .summary = "a random subset of every layer",
+    .source = "section 3; Stich et al., NeurIPS 2018",
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM,
+    .params = params,
+    .n_params = PARAMS,
+    .check = sg_share_check,
+    .open = open_randomk,
+    .compress = compress,
+    .bound = bound,
+};

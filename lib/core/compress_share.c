@@ -1,0 +1,28 @@
+/* compress_share.c: k or density, shared by the compressors that send a given share of every layer. */
+#include "compressor_private.h"
+
+#include <math.h>
+
+sg_status sg_share_check(const double *param, size_t d, struct sg_error *err) {
+    const double k = param[SG_SHARE_K], density = param[SG_SHARE_DENSITY];
+    if (isnan(k) == isnan(density))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       isnan(k) ? "needs 'k' (a count) or 'density' (a fraction)" : "takes 'k' or 'density', not both");
+    if (!isnan(density) && !(density > 0))
+        return sg_fail(err, SG_ERR_ARGUMENT, "'density' must be above 0");
+    if (d > 0 && k > (double)d)
+        return sg_fail(err, SG_ERR_ARGUMENT, "'k' = %.0f is more than the %zu parameters there are", k, d);
+    return SG_OK;
+}
+
+size_t sg_share_of(const double *param, size_t n) {
+    const double density = param[SG_SHARE_DENSITY];
+    size_t share = isnan(density) ? (size_t)param[SG_SHARE_K] : (size_t)floor(density * (double)n);
+    if (share < 1)
+        share = 1;
+    return share < n ? share : n;
+}
+
+double sg_share_delta(const double *param, size_t n) {
+    return n > 0 ? (double)sg_share_of(param, n) / (double)n : 1;
+}

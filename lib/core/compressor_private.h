@@ -1,0 +1,50 @@
+/* compressor_private.h: what the files of the compressors share; not installed. */
+#ifndef COMPRESSOR_PRIVATE_H
+#define COMPRESSOR_PRIVATE_H
+
+#include "sg_compressor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SG_COMPRESSOR_PARAMS = 8 }; /* most parameters a compressor may declare */
+
+struct sg_compressor {
+    const struct sg_compressor_ops *ops;
+    double param[SG_COMPRESSOR_PARAMS]; /* presets filled in */
+    struct sg_layout layout;            /* owned copies */
+    struct sg_feedback feedback;
+    uint64_t seed;
+    uint32_t worker;
+    const struct sg_kernels *kernels;
+    struct sg_exec exec;
+    uint32_t *index; /* [d] message under construction; NULL for dense messages */
+    float *value;    /* [d] */
+    size_t *count;   /* [n_layers] */
+    void *state;     /* belongs to ops; freed with free() unless ops->close says otherwise */
+};
+
+extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_compress_hard_threshold,
+    sg_compress_randomk;
+
+/* "How many of a layer" as topk and randomk take it: `k` (a count) or `density` (a fraction), exactly one of them, as
+ * the first two parameters. */
+enum { SG_SHARE_K = 0, SG_SHARE_DENSITY = 1, SG_SHARE_PARAMS = 2 };
+#define SG_SHARE_K_PARAMETER                                                                                           \
+    { "k", 1, 4294967295.0, NAN, true, "elements sent of every layer; a layer with fewer sends all it has" }
+#define SG_SHARE_DENSITY_PARAMETER                                                                                     \
+    { "density", 0, 1, NAN, false, "fraction c of every layer's n elements, above 0: sends max(1, floor(c n))" }
+
+SG_CHECKED sg_status sg_share_check(const double *param, size_t d, struct sg_error *err);
+
+/* Elements sent of a layer of n: min(k, n), or max(1, floor(density n)) and 0 for n = 0. */
+size_t sg_share_of(const double *param, size_t n);
+
+/* delta = share / n, what Top-k and random-k leave of |x|^2; 1 for n = 0. */
+double sg_share_delta(const double *param, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

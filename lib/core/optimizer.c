@@ -1,0 +1,86 @@
+/* optimizer.c: the table of optimizers and plain SGD. */
+#include "sg_optimizer.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- sgd: weight decay, momentum, learning rate, in that order (FACTS section 3) ------------------------------- */
+
+enum { MOMENTUM, NESTEROV, WEIGHT_DECAY, SGD_PARAMS };
+
+static const struct sg_parameter sgd_params[SGD_PARAMS] = {
+    [MOMENTUM] = {"momentum", 0, 1, 0, false, "factor mu on the old momentum: m <- mu m + g, starting at m = g"},
+    [NESTEROV] = {"nesterov", 0, 1, 0, true, "1: step along g + m (as the paper's code does) instead of m"},
+    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
+};
+
+static size_t sgd_state_floats(const double *param, size_t d) {
+    return param[MOMENTUM] > 0 ? d : 0;
+}
+
+/* g[i] <- (float)(g[i] + decay x[i]). */
+static void add_weight_decay(float *restrict g, double decay, const void *x, enum sg_dtype dtype, size_t d) {
+    if (dtype == SG_FLOAT32) {
+        const float *restrict narrow = x;
+        for (size_t i = 0; i < d; i++)
+            g[i] = (float)((double)g[i] + decay * (double)narrow[i]);
+    } else {
+        const double *restrict wide = x;
+        for (size_t i = 0; i < d; i++)
+            g[i] = (float)((double)g[i] + decay * wide[i]);
+    }
+}
+
+/* Each assignment computes in double and rounds once. The state of zeros makes m = g at the first step. */
+static void sgd_step(float *restrict state, const double *param, double learning_rate, uint64_t step,
+                     float *restrict delta, const void *x, enum sg_dtype dtype, size_t d) {
+    (void)step;
+    const double mu = param[MOMENTUM], lookahead = param[NESTEROV]; /* 0 or 1 */
+    if (param[WEIGHT_DECAY] > 0)
+        add_weight_decay(delta, param[WEIGHT_DECAY], x, dtype, d);
+    if (!(mu > 0)) {
+        for (size_t i = 0; i < d; i++)
+            delta[i] = (float)(learning_rate * (double)delta[i]);
+        return;
+    }
+    for (size_t i = 0; i < d; i++) {
+        state[i] = (float)(mu * (double)state[i] + (double)delta[i]);
+        delta[i] = (float)(learning_rate * (lookahead * (double)delta[i] + (double)state[i]));
+    }
+}
+
+static const char *sgd_refuses_update_form(const double *param) {
+    if (param[MOMENTUM] > 0)
+        return "momentum needs error-feedback: gradient (in the update form the messages already carry the learning "
+               "rate)";
+    if (param[WEIGHT_DECAY] > 0)
+        return "weight-decay needs error-feedback: gradient (in the update form the messages already carry the "
+               "learning rate)";
+    return NULL;
+}
+
+static const char *sgd_refuses(const double *param) {
+    if (param[NESTEROV] > 0 && !(param[MOMENTUM] > 0))
+        return "nesterov needs a momentum above 0";
+    return NULL;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------ */
+
+static const struct sg_optimizer_ops optimizers[] = {
+    {"sgd", "stochastic gradient descent with weight decay and (Nesterov) momentum", sgd_params, SGD_PARAMS,
+     sgd_state_floats, sgd_step, sgd_refuses_update_form, sgd_refuses},
+};
+
+const struct sg_optimizer_ops *sg_optimizer_at(size_t i) {
+    return i < sizeof optimizers / sizeof optimizers[0] ? &optimizers[i] : NULL;
+}
+
+const struct sg_optimizer_ops *sg_optimizer_find(const char *name) {
+    const struct sg_optimizer_ops *ops;
+    for (size_t i = 0; (ops = sg_optimizer_at(i)) != NULL; i++)
+        if (strcmp(ops->name, name) == 0)
+            return ops;
+    return NULL;
+}

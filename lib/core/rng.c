@@ -1,0 +1,110 @@
+#include "sg_rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Philox4x32-10: ten rounds of two 32 x 32 -> 64 bit products, the key bumped by Weyl constants in between. */
+static void philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]) {
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xD2511F53 * c0, b = (uint64_t)0xCD9E8D57 * c2;
+        uint32_t high_a = (uint32_t)(a >> 32), high_b = (uint32_t)(b >> 32);
+        c0 = high_b ^ c1 ^ k0;
+        c1 = (uint32_t)b;
+        c2 = high_a ^ c3 ^ k1;
+        c3 = (uint32_t)a;
+        k0 += 0x9E3779B9;
+        k1 += 0xBB67AE85;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step) {
+    return (sg_rng){
+        .key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
+        .counter = {0, (uint32_t)purpose << 24 | worker, (uint32_t)step, (uint32_t)(step >> 32)},
+        .used = 4,
+    };
+}
+
+uint32_t sg_rng_u32(sg_rng *r) {
+    if (r->used == 4) {
+        philox(r->block, r->counter, r->key);
+        r->counter[0]++;
+        r->used = 0;
+    }
+    return r->block[r->used++];
+}
+
+uint64_t sg_rng_u64(sg_rng *r) {
+    uint64_t low = sg_rng_u32(r);
+    return (uint64_t)sg_rng_u32(r) << 32 | low;
+}
+
+uint64_t sg_rng_below(sg_rng *r, uint64_t bound) {
+    if (bound > UINT32_MAX) {
+        uint64_t draw, reject = -bound % bound; /* 2^64 mod bound: what is left is a multiple of bound */
+        do
+            draw = sg_rng_u64(r);
+        while (draw < reject);
+        return draw % bound;
+    }
+    /* Lemire 2019: the high half of draw * bound, rejecting the first 2^32 mod bound low halves. */
+    const uint32_t narrow = (uint32_t)bound;
+    uint64_t product = (uint64_t)sg_rng_u32(r) * narrow;
+    if ((uint32_t)product < narrow) {
+        const uint32_t reject = -narrow % narrow;
+        while ((uint32_t)product < reject)
+            product = (uint64_t)sg_rng_u32(r) * narrow;
+    }
+    return product >> 32;
+}
+
+double sg_rng_uniform(sg_rng *r) {
+    return (double)(sg_rng_u64(r) >> 11) * 0x1p-53;
+}
+
+double sg_rng_normal(sg_rng *r) {
+    const double two_pi = 6.283185307179586;
+    double radius = sqrt(-2 * log(1 - sg_rng_uniform(r))); /* 1 - u is in (0, 1] */
+    return radius * cos(two_pi * sg_rng_uniform(r));
+}
+
+void sg_rng_permutation(sg_rng *r, uint32_t *out, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint32_t)i;
+    for (size_t i = n; i > 1; i--) {
+        size_t j = sg_rng_below(r, i);
+        uint32_t swap = out[i - 1];
+        out[i - 1] = out[j];
+        out[j] = swap;
+    }
+}
+
+static int ascending(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n) {
+    if (k > n / 16) { /* selection sampling (Knuth's algorithm S): one draw for each of the n <= 16 k values */
+        for (size_t value = 0, have = 0; have < k; value++)
+            if (sg_rng_below(r, n - value) < k - have)
+                out[have++] = (uint32_t)value;
+        return;
+    }
+    /* Draw, drop repeats, draw as many as are missing. Which values come new is symmetric in all values, so every
+     * subset is equally likely; each round leaves at most about one in 16 missing. */
+    for (size_t have = 0; have < k;) {
+        for (size_t i = have; i < k; i++)
+            out[i] = (uint32_t)sg_rng_below(r, n);
+        qsort(out, k, sizeof *out, ascending);
+        have = 1;
+        for (size_t i = 1; i < k; i++)
+            if (out[i] != out[have - 1])
+                out[have++] = out[i];
+    }
+}
