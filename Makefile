@@ -100,7 +100,7 @@ $(B)/version.h: FORCE
 	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
 	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] kernels/*.h kernels/*/*.[ch] cmd/*.c)) | sha256sum | cut -c1-12)\""; \
-	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version | head -n 1)"'; \
+	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(CFLAGS))"'; \
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -139,10 +139,65 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
-unit: $(unit_tests) ## unit tests of this MODE
-	prove --timer $(unit_tests)
+# ---- the library, installed -----------------------------------------------------------------------------------------
+soname      := libsparsegrad.so.0
+$(B)/$(soname): $(core_obj)
+	$(CC) -shared -Wl,-soname,$(soname) $(ldflags) -o $@ $^ -lm
+$(B)/sparsegrad.pc: FORCE
+	$(call write_if_changed,'prefix=$(PREFIX)\nName: sparsegrad\nDescription: gradient compressors with error feedback\nVersion: $(VERSION)\nCflags: -I$${prefix}/include/sparsegrad\nLibs: -L$${prefix}/lib -lsparsegrad -lm\n')
+install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes share/sparsegrad/datasets)
+	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(B)/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
+	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
+	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 lib/core/sparsegrad.h $(filter-out %_private.h %/sparsegrad.h,$(wildcard lib/core/sg_*.h kernels/sg_*.h)) $(DESTDIR)$(PREFIX)/include/sparsegrad
+	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
+	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
+	install -m 755 datasets/fetch $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 
+# ---- figures --------------------------------------------------------------------------------------------------------
+# Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
+figures     := $(sort $(notdir $(basename $(wildcard recipes/*.yaml))))
+JOBS        ?= $(shell nproc)
+packages_build := gcc libc6-dev libyaml-dev libcjson-dev
+packages_plot  := gnuplot-nox
+packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config bsdextrautils man-db
+need         = sh .ci/need $(DEPS)
+.PHONY: $(figures)
+$(figures):
+	@$(need) $(packages_build) $(packages_plot)
+	@$(MAKE) --no-print-directory all
+	@sh recipes/run $@ $(bin) $(JOBS)
+fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints table, verdicts and plot
+fig1-madelon: ## Figure 1's experiment on madelon
+madelon-gdstar-20: ## full gradients, 20 workers
+madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
+smoke: ## the smallest run of everything, seconds
+
+# ---- tests ----------------------------------------------------------------------------------------------------------
+unit: $(unit_tests) ## unit tests of this MODE
+	prove $(unit_tests)
+fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
+build-tests: all $(unit_tests) $(fuzz_bins)
+check: all $(unit_tests) ## unit and program tests in under a minute, no network
+	@sh tests/run quick
+test: ## all of CI's tests; installs what they need
+	@$(need) $(packages_test)
+	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
+	@sh tests/run all
+bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
+	@sh tests/bench/figure1 $(bin)
+reference: all ## regenerate recipes/README.md
+	$(bin)/sparsetrain --help-recipe=markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
+lint: ## formatting and static analysis
+	clang-format --dry-run -Werror $(shell git ls-files '*.c' '*.h')
+compdb: ## compile_commands.json for editors
+	bear --output build/compile_commands.json -- $(MAKE) -B all
 clean: ## remove build/
 	rm -rf build
 
+.PHONY: install build-tests bench reference
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,299 @@
+/* The task `logreg` (FACTS section 2): what the trainer sees of logistic regression.
+ *
+ * x is double: gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients, residuals and
+ * messages are float as in every other task: they only ever scale with the distance from the optimum. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_dataset.h"
+#include "sg_json.h"
+#include "sg_logreg.h"
+#include "sg_optimum.h"
+#include "sg_rng.h"
+#include "sg_task.h"
+
+enum { QUEUE = 32, METRICS = 4 };
+enum oracle { ORACLE_STOCHASTIC, ORACLE_FULL, ORACLE_FULL_SHIFTED };
+
+struct sg_task {
+    struct sg_task_info info;
+    struct sg_constant constant[16];
+    size_t offset[2];
+    struct sg_matrix data;
+    struct sg_provenance from;
+    struct sg_optimum best;
+    bool solved;
+
+    enum oracle oracle;
+    size_t workers, first, count, batch;
+    uint64_t seed;
+    int threads;
+    double l2, f_start, start_offset;
+
+    uint32_t *row;   /* [m] the shards: worker i owns row[shard_begin(i)] .. row[shard_begin(i + 1) - 1] */
+    double *x;       /* [d] */
+    double *shift;   /* [count][d] grad f_i(x*), full-shifted only */
+    double *scratch; /* [count][d] */
+    uint32_t *drawn; /* [count][batch] */
+    double *waiting; /* [QUEUE][d] */
+    size_t n_waiting;
+};
+
+static size_t shard_begin(const struct sg_task *t, size_t worker) {
+    return worker * t->data.m / t->workers;
+}
+
+static void set_constant(struct sg_task *t, const char *name, double value) {
+    t->constant[t->info.n_constants++] = (struct sg_constant){name, value};
+}
+
+static sg_status load_data(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    struct sg_dataset_request request = {.name = sg_node_string(config->task, "dataset", ""),
+                                         .stand_in = sg_node_string(config->task, "stand-in", NULL),
+                                         .data_dir = config->data_dir};
+    if (config->progress)
+        config->progress("loading", 0, 1);
+    sg_status status = sg_dataset_load(&t->data, &t->from, &request, err);
+    if (status == SG_OK && t->data.m < t->workers)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu workers for the %zu rows of '%s': every worker needs a row",
+                       t->workers, t->data.m, request.name);
+    return status;
+}
+
+/* The optimum is needed for suboptimalities, for a start next to it, and for the shifted oracle. */
+static sg_status find_optimum(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    bool wanted = sg_node_bool(config->task, "solve-optimum", true);
+    if (!wanted && t->oracle == ORACLE_FULL_SHIFTED)
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.oracle: full-shifted needs x*: set task.solve-optimum to true");
+    if (!wanted && sg_node_get(config->task, "start.offset-from-optimum")->kind != SG_NODE_NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.start.offset-from-optimum needs x*: set task.solve-optimum to true");
+    if (!wanted)
+        return SG_OK;
+    char *folder = NULL;
+    sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
+    if (status == SG_OK)
+        status = sg_optimum_solve(&t->best, &t->data, t->from.sha256, t->l2, folder, t->threads, config->progress, err);
+    free(folder);
+    t->solved = status == SG_OK;
+    return status;
+}
+
+static sg_status measure(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    struct sg_logreg_constants c;
+    char *folder = NULL;
+    sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
+    if (status == SG_OK)
+        status = sg_optimum_measure(&c, &t->data, t->from.sha256, folder, t->threads, config->progress, err);
+    free(folder);
+    if (status != SG_OK)
+        return status;
+    set_constant(t, "L", c.lipschitz);
+    set_constant(t, "row_mean", c.row_mean);
+    set_constant(t, "row_max", c.row_max);
+    set_constant(t, "m", (double)t->data.m);
+    set_constant(t, "d", (double)t->data.d);
+    set_constant(t, "n", (double)t->workers);
+    const char *text = sg_node_string(config->task, "l2", "0");
+    status = sg_expression(&t->l2, text, t->constant, t->info.n_constants, err);
+    if (status != SG_OK)
+        return sg_prefix(err, "task.l2: ");
+    if (!(t->l2 >= 0 && isfinite(t->l2)))
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.l2: must not be negative, is %g", t->l2);
+    set_constant(t, "l2", t->l2);
+    return SG_OK;
+}
+
+static sg_status allocate(struct sg_task *t, struct sg_error *err) {
+    size_t d = t->data.d;
+    t->row = malloc(t->data.m * sizeof *t->row);
+    t->x = calloc(d, sizeof *t->x);
+    t->scratch = malloc(t->count * d * sizeof *t->scratch);
+    t->drawn = malloc(t->count * t->batch * sizeof *t->drawn);
+    t->waiting = malloc(QUEUE * d * sizeof *t->waiting);
+    if (t->oracle == ORACLE_FULL_SHIFTED)
+        t->shift = malloc(t->count * d * sizeof *t->shift);
+    if (!t->row || !t->x || !t->scratch || !t->drawn || !t->waiting || (t->oracle == ORACLE_FULL_SHIFTED && !t->shift))
+        return sg_fail_memory(err, "logistic regression");
+    sg_rng rng = sg_rng_open(t->seed, SG_RNG_SHARD, 0, 0);
+    sg_rng_permutation(&rng, t->row, t->data.m);
+    for (size_t w = 0; t->shift && w < t->count; w++) {
+        size_t begin = shard_begin(t, t->first + w), end = shard_begin(t, t->first + w + 1);
+        sg_logreg_gradient(t->shift + w * d, &t->data, t->row + begin, end - begin, t->best.x, t->l2);
+    }
+    return SG_OK;
+}
+
+static void start_at(struct sg_task *t) {
+    for (size_t j = 0; j < t->data.d; j++)
+        t->x[j] = t->solved && !isnan(t->start_offset) ? t->best.x[j] + t->start_offset : 0;
+}
+
+static void logreg_close(struct sg_task *t) {
+    if (!t)
+        return;
+    sg_matrix_free(&t->data);
+    sg_provenance_free(&t->from);
+    sg_optimum_free(&t->best);
+    free(t->row);
+    free(t->x);
+    free(t->shift);
+    free(t->scratch);
+    free(t->drawn);
+    free(t->waiting);
+    free(t);
+}
+
+static sg_status start_offset(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    const char *text = sg_node_string(config->task, "start.offset-from-optimum", NULL);
+    t->start_offset = NAN;
+    if (!text)
+        return SG_OK;
+    sg_status status = sg_expression(&t->start_offset, text, t->constant, t->info.n_constants, err);
+    return status == SG_OK ? SG_OK : sg_prefix(err, "task.start.offset-from-optimum: ");
+}
+
+static sg_status logreg_open(struct sg_task **out, const struct sg_task_config *config, struct sg_error *err) {
+    if (strcmp(config->device, "cpu") != 0)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task logreg runs on the CPU; use --device cpu",
+                       config->device);
+    struct sg_task *t = calloc(1, sizeof *t);
+    if (!t)
+        return sg_fail_memory(err, "logistic regression");
+    const char *oracle = sg_node_string(config->task, "oracle", "stochastic");
+    t->oracle = strcmp(oracle, "full") == 0           ? ORACLE_FULL
+                : strcmp(oracle, "full-shifted") == 0 ? ORACLE_FULL_SHIFTED
+                                                      : ORACLE_STOCHASTIC;
+    t->workers = config->workers;
+    t->first = config->first;
+    t->count = config->count;
+    t->batch = config->batch;
+    t->seed = config->seed;
+    t->threads = config->threads;
+    sg_status status = load_data(t, config, err);
+    if (status == SG_OK)
+        status = measure(t, config, err);
+    if (status == SG_OK)
+        status = find_optimum(t, config, err);
+    if (status == SG_OK)
+        status = start_offset(t, config, err);
+    if (status == SG_OK)
+        status = allocate(t, err);
+    if (status != SG_OK) {
+        logreg_close(t);
+        return status;
+    }
+    start_at(t);
+    t->f_start = sg_logreg_value(&t->data, t->x, t->l2, t->threads);
+    set_constant(t, "f_star", t->solved ? t->best.value : NAN);
+    set_constant(t, "f_start", t->f_start);
+    double rows = t->oracle == ORACLE_STOCHASTIC ? (double)t->batch : (double)t->data.m / (double)t->workers;
+    size_t epoch = t->oracle == ORACLE_STOCHASTIC ? t->data.m / (t->workers * t->batch) : 1;
+    t->offset[1] = t->data.d;
+    t->info.d = t->data.d;
+    t->info.dtype = SG_FLOAT64;
+    t->info.layout = (struct sg_layout){.n_layers = 1, .offset = t->offset};
+    t->info.steps_per_epoch = epoch ? epoch : 1;
+    t->info.parallel_workers = true;
+    t->info.gradient_flops = 4 * rows * (double)t->data.d;
+    t->info.constant = t->constant;
+    *out = t;
+    return SG_OK;
+}
+
+static const struct sg_task_info *logreg_info(const struct sg_task *t) {
+    return &t->info;
+}
+
+static cJSON *logreg_describe(const struct sg_task *t) {
+    cJSON *facts = cJSON_CreateObject(), *dataset = sg_provenance_json(&t->from);
+    sg_json_set_number(dataset, "rows", (double)t->data.m);
+    sg_json_set_number(dataset, "features", (double)t->data.d);
+    sg_json_set(facts, "dataset", dataset);
+    return facts;
+}
+
+static sg_status logreg_start(struct sg_task *t, struct sg_error *err) {
+    (void)err;
+    start_at(t);
+    return SG_OK;
+}
+
+static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    (void)err; /* a non-finite gradient is the compressor's to report: it sees every element anyway */
+    size_t local = worker - t->first, d = t->data.d;
+    size_t begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
+    const uint32_t *rows = t->row + begin;
+    if (t->oracle == ORACLE_STOCHASTIC) {
+        uint32_t *drawn = t->drawn + local * t->batch;
+        sg_rng rng = sg_rng_open(t->seed, SG_RNG_SAMPLE, (uint32_t)worker, step);
+        for (size_t b = 0; b < t->batch; b++)
+            drawn[b] = rows[sg_rng_below(&rng, size)];
+        if (t->batch == 1) {
+            sg_logreg_row_gradient(g, &t->data, drawn[0], t->x, t->l2);
+            return SG_OK;
+        }
+        rows = drawn;
+        size = t->batch;
+    }
+    double *exact = t->scratch + local * d;
+    sg_logreg_gradient(exact, &t->data, rows, size, t->x, t->l2);
+    const double *shift = t->shift ? t->shift + local * d : NULL;
+    for (size_t j = 0; j < d; j++)
+        g[j] = (float)(shift ? exact[j] - shift[j] : exact[j]);
+    return SG_OK;
+}
+
+static void logreg_subtract(struct sg_task *t, const float *delta) {
+    for (size_t j = 0; j < t->data.d; j++)
+        t->x[j] -= (double)delta[j];
+}
+
+static void *logreg_parameters(struct sg_task *t) {
+    return t->x;
+}
+
+static sg_status logreg_queue(struct sg_task *t, struct sg_error *err) {
+    if (t->n_waiting == QUEUE)
+        return sg_fail(err, SG_ERR_ARGUMENT, "more than %d points wait for evaluation", QUEUE);
+    memcpy(t->waiting + t->n_waiting++ * t->data.d, t->x, t->data.d * sizeof *t->x);
+    return SG_OK;
+}
+
+static double distance_squared(const struct sg_task *t, const double *x) {
+    double sum = 0;
+    for (size_t j = 0; j < t->data.d; j++)
+        sum += (x[j] - t->best.x[j]) * (x[j] - t->best.x[j]);
+    return sum;
+}
+
+static sg_status logreg_evaluate(struct sg_task *t, double *value, struct sg_error *err) {
+    double f[QUEUE];
+    sg_status status = sg_logreg_values(f, &t->data, t->waiting, t->n_waiting, t->l2, t->threads, err);
+    for (size_t i = 0; status == SG_OK && i < t->n_waiting; i++) {
+        double *out = value + i * METRICS;
+        double gap = t->solved ? f[i] - t->best.value : NAN;
+        out[0] = f[i];
+        out[1] = gap;
+        out[2] = gap / (t->f_start - t->best.value);
+        out[3] = t->solved ? distance_squared(t, t->waiting + i * t->data.d) : NAN;
+    }
+    t->n_waiting = 0;
+    return status;
+}
+
+extern const struct sg_task_ops sg_logreg_ops;
+const struct sg_task_ops sg_logreg_ops = {
+    .name = "logreg",
+    .open = logreg_open,
+    .info = logreg_info,
+    .describe = logreg_describe,
+    .start = logreg_start,
+    .gradient = logreg_gradient,
+    .subtract = logreg_subtract,
+    .parameters = logreg_parameters,
+    .queue_capacity = QUEUE,
+    .queue = logreg_queue,
+    .evaluate = logreg_evaluate,
+    .close = logreg_close,
+};
