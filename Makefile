@@ -191,7 +191,7 @@ test: ## all of CI's tests; installs what they need
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
 	@sh tests/bench/figure1 $(bin)
 reference: all ## regenerate recipes/README.md
-	$(bin)/sparsetrain --help-recipe=markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
+	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 lint: ## formatting and static analysis
 	clang-format --dry-run -Werror $(shell git ls-files '*.c' '*.h')
 compdb: ## compile_commands.json for editors

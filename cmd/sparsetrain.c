@@ -15,7 +15,7 @@ static struct {
     const char *method, *seed, *output, *data_dir, *device, *checkpoint;
     struct sg_option_list set;
     int64_t threads, checkpoint_every, progress_fd;
-    bool json, ndjson, force, resume, dry_run, help_recipe, quiet, verbose, fake_clock;
+    bool json, ndjson, force, resume, dry_run, help_recipe, help_recipe_markdown, quiet, verbose, fake_clock;
 } opt = {.device = "cpu", .progress_fd = -1};
 
 static const struct sg_option options[] = {
@@ -33,6 +33,8 @@ static const struct sg_option options[] = {
      .help = "threads of this process, 0 = its share of the cores; results do not depend on it"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, print it resolved as JSON, and stop"},
     {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
+    {SG_OPTION_FLAG, "help-recipe-markdown", 0, &opt.help_recipe_markdown, .help = "the same for recipes/README.md",
+     .hidden = true},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
      .help = "write the result there: a series (NDJSON), or JSON if the name ends in .json; appears when the run is "
@@ -308,8 +310,8 @@ int main(int argc, char **argv) {
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
     if (parse != SG_PARSE_RUN)
         return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
-    if (opt.help_recipe) {
-        sg_recipe_reference(stdout, false);
+    if (opt.help_recipe || opt.help_recipe_markdown) {
+        sg_recipe_reference(stdout, opt.help_recipe_markdown);
         return sg_app_finish(SG_EXIT_OK);
     }
     if (!path) {
