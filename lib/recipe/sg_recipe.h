@@ -32,10 +32,23 @@ struct sg_node {
     char *string;        /* STRING: its text. NUMBER: its spelling in the recipe */
     struct sg_node *child; /* [count] */
     size_t count;
-    int line, column;    /* 1-based; 0 = a default or --set */
+    int line, column;    /* of the value, 1-based; line 0: column 0 = a default, column s = the s-th --set (from 1) */
+    int key_line, key_column; /* of its key, the same way */
 };
 
-/* Dotted look-up from a map ("task.dataset"); NULL when absent. Lists by index: "methods.0.name". */
+/* The resolved tree has every key of the schema, in the normal form below; values keep the recipe's positions.
+ *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
+ *   error-feedback  always the map {form, decay}; in a method null unless it overrides
+ *   seeds           always the list of numbers
+ *   record.series   list of columns, or null for all of them
+ *   methods         the compressor's parameters stand beside name and compressor: a NUMBER, a STRING (an expression over the
+ *                   task's constants and gamma) or a LIST of these
+ *   claims          at: only the chosen selector, {final: true} or {when, below} …; at-most, at-least: null, a NUMBER, or
+ *                   {times, plus, of, metric, at} with nothing left to default
+ *   series names    in snake_case, as the columns of results: error-norm becomes error_norm */
+
+/* Dotted look-up from a map ("task.dataset"); NULL when absent. Lists by index: "methods.0.name". '-' and '_' match each
+ * other, so code may spell a key as recipes or as results do. */
 const struct sg_node *sg_node_get(const struct sg_node *node, const char *path);
 /* Typed; the fallback when absent, null or of another kind. */
 const char *sg_node_string(const struct sg_node *node, const char *path, const char *fallback);
@@ -61,11 +74,13 @@ void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
 /* One cell of the grid methods x parameter lists x seeds, as one sparsetrain process runs it. */
 struct sg_cell {
     char *label;          /* unique per method and parameter values: "Top-k", or "Top-k k=5" when a list is given */
+    char *name;           /* of its method: "Top-k" */
+    bool baseline;        /* the method is drawn as the dashed no-compression line */
     const struct sg_node *method; /* points into `resolved`: the method with single values */
     uint64_t seed;
     struct sg_node resolved; /* all that decides the run, and nothing else: no title, plots, claims, other methods.
                               * Top level: task, workers, batch, steps/epochs, optimizer, error_feedback, scope,
-                              * record, method, seed; per-method overrides already applied */
+                              * record, method (compressor and its parameters), seed; per-method overrides applied */
     char key[65];         /* SHA-256 of the resolved JSON text */
 };
 

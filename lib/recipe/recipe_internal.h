@@ -1,0 +1,147 @@
+/* recipe_internal.h: what the files of lib/recipe share.
+ *
+ * A read goes text -> raw tree (recipe_yaml.c) -> --set (recipe_set.c) -> resolved tree (recipe_check.c against the rows of
+ * recipe_schema.c) -> rules that span several keys (recipe_rules.c). Everything wrong with the content is noted in one
+ * sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
+#ifndef RECIPE_INTERNAL_H
+#define RECIPE_INTERNAL_H
+
+#include "sg_recipe.h"
+
+/* ---- nodes ---- */
+
+enum { SG_RECIPE_BYTES = 1 << 20, SG_RECIPE_DEPTH = 8, SG_MAP_KEYS = 256, SG_LIST_ENTRIES = 10000 };
+
+/* Append *child, which is moved from and zeroed; it is freed when there is no memory. */
+bool sg_node_push(struct sg_node *parent, struct sg_node *child);
+bool sg_node_copy(struct sg_node *out, const struct sg_node *node);
+bool sg_node_set_key(struct sg_node *node, const char *key);
+bool sg_node_set_string(struct sg_node *node, const char *text, size_t length);
+/* Becomes a scalar typed as the plain YAML scalar `text`: null, true, false, a decimal number, else a string. */
+bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length);
+/* Frees what the node holds and zeroes it. */
+void sg_node_clear(struct sg_node *node);
+/* Member of a map by exact key, NULL when absent or null (a null says "as if absent"). */
+struct sg_node *sg_node_member(const struct sg_node *map, const char *key);
+bool sg_node_absent(const struct sg_node *node);
+
+/* ---- problems ---- */
+
+enum { SG_PROBLEMS = 10 };
+
+struct sg_problem {
+    int line, column;
+    char text[240];
+};
+
+struct sg_problems {
+    const char *path;
+    const char *const *set;
+    size_t count; /* of all problems; the first SG_PROBLEMS are kept */
+    struct sg_problem problem[SG_PROBLEMS];
+};
+
+void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
+/* In order of place, one a line, into err. */
+sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err);
+
+/* `text` cut to what a message can carry, at a character boundary. */
+enum { SG_EXCERPT = 48 };
+char *sg_excerpt(char out[SG_EXCERPT], const char *text);
+
+/* ---- YAML ---- */
+
+/* Parse `text` into *out (zeroed by the caller), noting the first problem. set_index > 0: the value of that --set, whose nodes
+ * carry line 0 and column set_index. */
+bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, size_t set_index, struct sg_problems *p);
+
+/* Put the value of --set number `index` (from 1) into the raw tree. */
+bool sg_recipe_set(struct sg_node *root, const char *set, size_t index, struct sg_problems *p);
+
+/* ---- schema ---- */
+
+enum sg_value_type {
+    SG_VALUE_TEXT,       /* one line of text, at most `max` bytes */
+    SG_VALUE_NAME,       /* kebab-case identifier */
+    SG_VALUE_SERIES,     /* kebab-case name of a column or constant; resolved to snake_case */
+    SG_VALUE_METHOD,     /* label of a method's cell */
+    SG_VALUE_CHOICE,     /* one of `choices` */
+    SG_VALUE_TASK,       /* name of a task kind; decides which contributed keys its section has */
+    SG_VALUE_OPTIMIZER,  /* the same for optimizers */
+    SG_VALUE_COMPRESSOR, /* and compressors */
+    SG_VALUE_NUMBER,
+    SG_VALUE_INTEGER,
+    SG_VALUE_BOOLEAN,
+    SG_VALUE_EXPRESSION, /* a number or an arithmetic expression; a literal one must lie in [min, max] */
+    SG_VALUE_MAP
+};
+
+struct sg_schema_row {
+    char path[64]; /* from the root; "[]" stands for a list entry: "methods[].compressor" */
+    enum sg_value_type type;
+    const char *help;
+    const char *unit;      /* NULL = none */
+    const char *choices;   /* "a|b" */
+    char preset[48];       /* default as YAML, "" = none: null when absent */
+    double min, max;       /* numbers: inclusive */
+    bool required;
+    bool above;            /* min itself is excluded */
+    bool whole;            /* EXPRESSION: a literal must be a whole number */
+    bool grid;             /* may be a list of such values, one cell each */
+    bool or_number;        /* MAP: a bare number is fine too and stays one */
+    const char *shorthand; /* MAP: a bare scalar stands for {shorthand: scalar} */
+    const char *like;      /* MAP: its keys are those of the section with this path */
+    unsigned short least, most; /* entries; most > 0 makes it a list */
+    const char *owner;     /* contributed by this task kind, optimizer or compressor */
+};
+
+struct sg_schema {
+    struct sg_schema_row *row;
+    size_t count;
+};
+
+/* The static rows with the contributed ones after the key that chooses them. */
+bool sg_schema_open(struct sg_schema *out);
+void sg_schema_close(struct sg_schema *schema);
+
+/* Section a row belongs to ("methods[]", "" for the top level) and its key. */
+bool sg_row_in(const struct sg_schema_row *row, const char *section);
+const char *sg_row_key(const struct sg_schema_row *row);
+/* Section with the keys of a MAP row. */
+void sg_row_section(const struct sg_schema_row *row, char out[64]);
+/* i-th name a TASK, OPTIMIZER or COMPRESSOR value can have, NULL past the end. */
+const char *sg_variant_at(enum sg_value_type type, size_t i);
+/* "at least 1", "between 0 and 1", "greater than 0"; "" when everything goes. */
+char *sg_range_text(const struct sg_schema_row *row, char out[80]);
+
+/* ---- checks ---- */
+
+struct sg_check {
+    struct sg_schema schema;
+    struct sg_problems *problems;
+    char **label; /* [n_labels] of the cells, known once methods are checked */
+    size_t n_labels;
+};
+
+/* Check the raw top level and complete it into *out. */
+bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
+/* Rules about the methods of a checked list: names, parameter combinations, optimizer. Fills c->label when all is well. */
+bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
+/* Rules about `at`, bounds and lengths, called when the map of that row is complete. */
+bool sg_check_map_rules(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *map);
+bool sg_check_root_rules(struct sg_check *c, const struct sg_node *raw, struct sg_node *root);
+
+/* Syntax only: names may be anything. *literal: no names in it, and *value is then its value. */
+sg_status sg_expression_check(const char *text, bool *literal, double *value, struct sg_error *err);
+
+/* ---- cells ---- */
+
+enum { SG_LABELS = 4096, SG_CELLS = 10000 };
+
+/* One choice of a method's list parameters; start with *turn = 0. *out is the method with single values and no name, *label its
+ * label. *more = false (and no output) when there are no more. */
+bool sg_method_choice(const struct sg_node *method, size_t *turn, struct sg_node *out, char **label, bool *more);
+
+extern const char sg_recipe_example[];
+
+#endif
