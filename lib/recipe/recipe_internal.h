@@ -51,12 +51,14 @@ char *sg_excerpt(char out[SG_EXCERPT], const char *text);
 
 /* ---- YAML ---- */
 
-/* Parse `text` into *out (zeroed by the caller), noting the first problem. set_index > 0: the value of that --set, whose nodes
- * carry line 0 and column set_index. */
-bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, size_t set_index, struct sg_problems *p);
+/* Where text comes from: the recipe, a default of the schema, or (from 1) the s-th --set, as marked in nodes. */
+enum { SG_ORIGIN_FILE = -1, SG_ORIGIN_PRESET = 0 };
 
-/* Put the value of --set number `index` (from 1) into the raw tree. */
-bool sg_recipe_set(struct sg_node *root, const char *set, size_t index, struct sg_problems *p);
+/* Parse `text` into *out (zeroed by the caller; its key stays), noting the first problem. */
+bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p);
+
+/* Put the value of the --set with this origin into the raw tree. */
+bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p);
 
 /* ---- schema ---- */
 
@@ -112,24 +114,26 @@ void sg_row_section(const struct sg_schema_row *row, char out[64]);
 /* i-th name a TASK, OPTIMIZER or COMPRESSOR value can have, NULL past the end. */
 const char *sg_variant_at(enum sg_value_type type, size_t i);
 /* "at least 1", "between 0 and 1", "greater than 0"; "" when everything goes. */
-char *sg_range_text(const struct sg_schema_row *row, char out[80]);
+enum { SG_RANGE = 96 };
+char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 
 /* ---- checks ---- */
 
 struct sg_check {
     struct sg_schema schema;
     struct sg_problems *problems;
-    char **label; /* [n_labels] of the cells, known once methods are checked */
+    char **label; /* [n_labels] of the cells; NULL until the methods are known to be right */
     size_t n_labels;
 };
 
-/* Check the raw top level and complete it into *out. */
+/* Check the raw tree and complete it into *out, which is meaningful only if no problem was noted. */
 bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
-/* Rules about the methods of a checked list: names, parameter combinations, optimizer. Fills c->label when all is well. */
+
+/* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is the top
+ * level as far as it is complete. They may bring the map into normal form. */
+bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
+/* The same for the list of methods; fills c->label when all is well. */
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
-/* Rules about `at`, bounds and lengths, called when the map of that row is complete. */
-bool sg_check_map_rules(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *map);
-bool sg_check_root_rules(struct sg_check *c, const struct sg_node *raw, struct sg_node *root);
 
 /* Syntax only: names may be anything. *literal: no names in it, and *value is then its value. */
 sg_status sg_expression_check(const char *text, bool *literal, double *value, struct sg_error *err);
@@ -138,9 +142,9 @@ sg_status sg_expression_check(const char *text, bool *literal, double *value, st
 
 enum { SG_LABELS = 4096, SG_CELLS = 10000 };
 
-/* One choice of a method's list parameters; start with *turn = 0. *out is the method with single values and no name, *label its
- * label. *more = false (and no output) when there are no more. */
-bool sg_method_choice(const struct sg_node *method, size_t *turn, struct sg_node *out, char **label, bool *more);
+/* The turn-th choice of a method's list parameters, the last varying fastest: *method is {compressor, its parameters} with
+ * single values, *label its label. Past the last choice *label is NULL. */
+bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label);
 
 extern const char sg_recipe_example[];
 

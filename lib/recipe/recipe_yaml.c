@@ -10,7 +10,7 @@ struct builder {
     yaml_event_t event;
     bool has_event;
     const char *text;
-    size_t set_index;
+    int origin;
     struct sg_problems *problems;
 };
 
@@ -18,10 +18,10 @@ struct builder {
 enum outcome { READ_DONE, READ_STOPPED, READ_NO_MEMORY };
 
 static void note(struct builder *b, yaml_mark_t at, const char *what) {
-    if (b->set_index > 0)
-        sg_problem_at(b->problems, 0, (int)b->set_index, "%s", what);
-    else
+    if (b->origin == SG_ORIGIN_FILE)
         sg_problem_at(b->problems, (int)at.line + 1, (int)at.column + 1, "%s", what);
+    else
+        sg_problem_at(b->problems, 0, b->origin, "%s", what);
 }
 
 static enum outcome refuse(struct builder *b, const char *what) {
@@ -61,9 +61,9 @@ static enum outcome next(struct builder *b) {
 }
 
 static void mark(const struct builder *b, int *line, int *column) {
-    bool set = b->set_index > 0;
-    *line = set ? 0 : (int)b->event.start_mark.line + 1;
-    *column = set ? (int)b->set_index : (int)b->event.start_mark.column + 1;
+    bool file = b->origin == SG_ORIGIN_FILE;
+    *line = file ? (int)b->event.start_mark.line + 1 : 0;
+    *column = file ? (int)b->event.start_mark.column + 1 : b->origin;
 }
 
 /* Control characters can only come from escapes and block scalars; messages, labels and file names must not carry them. */
@@ -185,8 +185,8 @@ static enum outcome read_stream(struct builder *b, struct sg_node *out) {
     return b->event.type == YAML_STREAM_END_EVENT ? READ_DONE : refuse(b, "a second document (one recipe a file)");
 }
 
-bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, size_t set_index, struct sg_problems *p) {
-    struct builder b = {.text = text, .set_index = set_index, .problems = p};
+bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p) {
+    struct builder b = {.text = text, .origin = origin, .problems = p};
     if (!yaml_parser_initialize(&b.parser))
         return false;
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);

@@ -57,7 +57,7 @@ bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
 cJSON *sg_node_json(const struct sg_node *node); /* keys in snake_case; NULL = no memory */
 
 struct sg_recipe {
-    char *path;          /* as given; "-" = stdin */
+    char *path;          /* as given; "<stdin>" for "-" */
     char sha256[65];     /* of the file's bytes */
     struct sg_node root; /* resolved */
     char *text;          /* the file's bytes, NUL-terminated (sparsetune edits it) */

@@ -1,0 +1,77 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_file.h"
+
+/* Raw tree with every --set applied. */
+static bool read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set) {
+    if (!sg_yaml_parse(raw, text, length, SG_ORIGIN_FILE, p))
+        return false;
+    for (size_t i = 0; i < n_set && p->count == 0; i++)
+        if (raw->kind == SG_NODE_MAP && !sg_recipe_set(raw, p->set[i], (int)i + 1, p))
+            return false;
+    return true;
+}
+
+static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p) {
+    struct sg_check check = {.problems = p};
+    bool fine = sg_schema_open(&check.schema) && sg_check_root(&check, raw, root);
+    for (size_t i = 0; i < check.n_labels; i++)
+        free(check.label[i]);
+    free(check.label);
+    sg_schema_close(&check.schema);
+    return fine;
+}
+
+sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name, const char *const *set,
+                          size_t n_set, struct sg_error *err) {
+    if (length > SG_RECIPE_BYTES)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length, SG_RECIPE_BYTES);
+    struct sg_problems problems = {.path = name, .set = set};
+    struct sg_recipe recipe = {.path = strdup(name), .text = malloc(length + 1)};
+    struct sg_node raw = {0};
+    sg_status status = SG_OK;
+    bool fine = recipe.path != NULL && recipe.text != NULL && read_raw(&raw, text, length, &problems, n_set);
+    if (fine && problems.count > 0) {
+        status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
+        goto out;
+    }
+    if (!fine || !check_raw(&recipe.root, &raw, &problems)) {
+        status = sg_fail_memory(err, "the recipe");
+        goto out;
+    }
+    if (problems.count > 0) {
+        status = sg_problems_report(&problems, SG_ERR_ARGUMENT, err);
+        goto out;
+    }
+    memcpy(recipe.text, text, length);
+    recipe.text[length] = '\0';
+    sg_sha256_of(text, length, recipe.sha256);
+    *out = recipe;
+    recipe = (struct sg_recipe){0};
+out:
+    sg_node_clear(&raw);
+    sg_recipe_free(&recipe);
+    return status;
+}
+
+sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *const *set, size_t n_set,
+                         struct sg_error *err) {
+    char *text;
+    size_t length;
+    sg_status status = sg_file_read(&text, &length, path, SG_RECIPE_BYTES, err);
+    if (status != SG_OK)
+        return status;
+    bool is_stdin = strcmp(path, "-") == 0;
+    status = sg_recipe_parse(out, text, length, is_stdin ? "<stdin>" : path, set, n_set, err);
+    free(text);
+    return status;
+}
+
+void sg_recipe_free(struct sg_recipe *recipe) {
+    free(recipe->path);
+    free(recipe->text);
+    sg_node_clear(&recipe->root);
+    *recipe = (struct sg_recipe){0};
+}

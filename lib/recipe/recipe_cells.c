@@ -1,0 +1,200 @@
+/* The grid methods x parameter lists x seeds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_compressor.h"
+#include "sg_file.h"
+#include "sg_json.h"
+
+/* Append a copy of `from` (NULL: null) under `key`. */
+static bool push_copy(struct sg_node *map, const char *key, const struct sg_node *from) {
+    struct sg_node copy = {0};
+    if (from != NULL && !sg_node_copy(&copy, from))
+        return false;
+    if (!sg_node_set_key(&copy, key)) {
+        sg_node_clear(&copy);
+        return false;
+    }
+    return sg_node_push(map, &copy);
+}
+
+/* ---- choices of list parameters ---- */
+
+static bool append_label(char **label, const char *key, const char *value) {
+    size_t size = strlen(*label) + strlen(key) + strlen(value) + 3;
+    char *longer = malloc(size);
+    if (longer == NULL)
+        return false;
+    snprintf(longer, size, "%s %s=%s", *label, key, value);
+    free(*label);
+    *label = longer;
+    return true;
+}
+
+enum { PARAMETERS = 32 };
+
+/* Entry of each list parameter at this turn, the last varying fastest; false past the last turn. */
+static bool choose_entries(const struct sg_node *from, const struct sg_compressor_ops *ops, size_t turn,
+                           const struct sg_node *chosen[PARAMETERS]) {
+    for (size_t i = ops->n_params; i-- > 0;) {
+        const struct sg_node *value = sg_node_member(from, ops->params[i].name);
+        if (value != NULL && value->kind == SG_NODE_LIST) {
+            chosen[i] = &value->child[turn % value->count];
+            turn /= value->count;
+        } else {
+            chosen[i] = value;
+        }
+    }
+    return turn == 0;
+}
+
+bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(from, "compressor", ""));
+    const struct sg_node *chosen[PARAMETERS];
+    *method = (struct sg_node){.kind = SG_NODE_MAP, .line = from->line, .column = from->column};
+    *label = NULL;
+    if (ops == NULL || ops->n_params > PARAMETERS || !choose_entries(from, ops, turn, chosen))
+        return true;
+    *label = strdup(sg_node_string(from, "name", ""));
+    bool fine = *label != NULL && push_copy(method, "compressor", sg_node_member(from, "compressor"));
+    for (size_t i = 0; fine && i < ops->n_params; i++) {
+        const char *key = ops->params[i].name;
+        fine = push_copy(method, key, chosen[i]);
+        if (fine && chosen[i] != sg_node_member(from, key))
+            fine = append_label(label, key, chosen[i]->string);
+    }
+    if (!fine) {
+        free(*label);
+        sg_node_clear(method);
+    }
+    return fine;
+}
+
+/* ---- cells ---- */
+
+static const struct sg_node *override(const struct sg_node *method, const struct sg_node *root, const char *key) {
+    const struct sg_node *own = sg_node_member(method, key);
+    return own != NULL ? own : sg_node_member(root, key);
+}
+
+static bool push_optimizer(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
+    const struct sg_node *optimizer = sg_node_member(root, "optimizer"), *rate = sg_node_member(method, "learning-rate");
+    struct sg_node copy = {.kind = SG_NODE_MAP, .line = optimizer->line, .column = optimizer->column};
+    bool fine = true;
+    for (size_t i = 0; fine && i < optimizer->count; i++) {
+        const struct sg_node *child = &optimizer->child[i];
+        fine = push_copy(&copy, child->key, rate != NULL && strcmp(child->key, "learning-rate") == 0 ? rate : child);
+    }
+    if (!fine || !sg_node_set_key(&copy, "optimizer")) {
+        sg_node_clear(&copy);
+        return false;
+    }
+    return sg_node_push(out, &copy);
+}
+
+/* A method's own length replaces the recipe's, whichever unit it is in. */
+static bool push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
+    bool own = sg_node_member(method, "epochs") != NULL || sg_node_member(method, "steps") != NULL;
+    const struct sg_node *from = own ? method : root;
+    return push_copy(out, "epochs", sg_node_member(from, "epochs")) && push_copy(out, "steps", sg_node_member(from, "steps"));
+}
+
+static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
+                    const struct sg_node *choice, const struct sg_node *seed) {
+    *out = (struct sg_node){.kind = SG_NODE_MAP};
+    return push_copy(out, "task", sg_node_member(root, "task")) &&
+           push_copy(out, "workers", sg_node_member(root, "workers")) &&
+           push_copy(out, "batch", sg_node_member(root, "batch")) && push_length(out, root, method) &&
+           push_optimizer(out, root, method) &&
+           push_copy(out, "error-feedback", override(method, root, "error-feedback")) &&
+           push_copy(out, "scope", override(method, root, "scope")) &&
+           push_copy(out, "record", sg_node_member(root, "record")) && push_copy(out, "method", choice) &&
+           push_copy(out, "seed", seed);
+}
+
+static void cell_free(struct sg_cell *cell) {
+    free(cell->label);
+    free(cell->name);
+    sg_node_clear(&cell->resolved);
+}
+
+static bool cell_make(struct sg_cell *out, const struct sg_node *root, const struct sg_node *method,
+                      const struct sg_node *choice, const char *label, const struct sg_node *seed) {
+    struct sg_cell cell = {.label = strdup(label),
+                           .name = strdup(sg_node_string(method, "name", "")),
+                           .baseline = sg_node_bool(method, "baseline", false),
+                           .seed = (uint64_t)seed->number};
+    bool fine = cell.label != NULL && cell.name != NULL && resolve(&cell.resolved, root, method, choice, seed);
+    cJSON *json = fine ? sg_node_json(&cell.resolved) : NULL;
+    char *text = json != NULL ? sg_json_text(json, false) : NULL;
+    cJSON_Delete(json);
+    if (text == NULL) {
+        cell_free(&cell);
+        return false;
+    }
+    sg_sha256_of(text, strlen(text), cell.key);
+    free(text);
+    cell.method = sg_node_get(&cell.resolved, "method");
+    *out = cell;
+    return true;
+}
+
+struct cells {
+    struct sg_cell *cell;
+    size_t count, capacity;
+};
+
+static bool add_seeds(struct cells *cells, const struct sg_node *root, const struct sg_node *method,
+                      const struct sg_node *choice, const char *label) {
+    const struct sg_node *seeds = sg_node_get(root, "seeds");
+    if (cells->count + seeds->count > cells->capacity) {
+        size_t capacity = 2 * (cells->count + seeds->count);
+        struct sg_cell *grown = realloc(cells->cell, capacity * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        cells->cell = grown;
+        cells->capacity = capacity;
+    }
+    for (size_t i = 0; i < seeds->count; i++) {
+        if (!cell_make(&cells->cell[cells->count], root, method, choice, label, &seeds->child[i]))
+            return false;
+        cells->count++;
+    }
+    return true;
+}
+
+static bool add_method(struct cells *cells, const struct sg_node *root, const struct sg_node *method) {
+    for (size_t turn = 0;; turn++) {
+        struct sg_node choice;
+        char *label;
+        if (!sg_method_choice(method, turn, &choice, &label))
+            return false;
+        if (label == NULL)
+            return true;
+        bool fine = add_seeds(cells, root, method, &choice, label);
+        sg_node_clear(&choice);
+        free(label);
+        if (!fine)
+            return false;
+    }
+}
+
+sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, size_t *count, struct sg_error *err) {
+    const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
+    struct cells cells = {0};
+    for (size_t i = 0; i < methods->count; i++)
+        if (!add_method(&cells, &recipe->root, &methods->child[i])) {
+            sg_recipe_cells_free(cells.cell, cells.count);
+            return sg_fail_memory(err, "the cells of the recipe");
+        }
+    *out = cells.cell;
+    *count = cells.count;
+    return SG_OK;
+}
+
+void sg_recipe_cells_free(struct sg_cell *cells, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        cell_free(&cells[i]);
+    free(cells);
+}

@@ -1,0 +1,74 @@
+#include <stdarg.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+
+char *sg_excerpt(char out[SG_EXCERPT], const char *text) {
+    size_t length = strlen(text);
+    if (length < SG_EXCERPT) {
+        memcpy(out, text, length + 1);
+        return out;
+    }
+    static const char dots[] = "…";
+    size_t cut = SG_EXCERPT - sizeof dots;
+    while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80) /* not inside a UTF-8 character */
+        cut--;
+    memcpy(out, text, cut);
+    memcpy(out + cut, dots, sizeof dots);
+    return out;
+}
+
+void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) {
+    if (p->count++ >= SG_PROBLEMS)
+        return;
+    struct sg_problem *problem = &p->problem[p->count - 1];
+    problem->line = line;
+    problem->column = column;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(problem->text, sizeof problem->text, format, args);
+    va_end(args);
+}
+
+static bool before(const struct sg_problem *a, const struct sg_problem *b) {
+    return a->line < b->line || (a->line == b->line && a->column < b->column);
+}
+
+/* One line of the report into out [size]; its length. */
+static size_t write_line(char *out, size_t size, const struct sg_problems *p, const struct sg_problem *problem) {
+    int length;
+    if (problem->line > 0) {
+        length = snprintf(out, size, "%s:%d:%d: %s", p->path, problem->line, problem->column, problem->text);
+    } else if (problem->column > 0) {
+        char set[SG_EXCERPT];
+        length = snprintf(out, size, "--set %s: %s", sg_excerpt(set, p->set[problem->column - 1]), problem->text);
+    } else {
+        length = snprintf(out, size, "%s: %s", p->path, problem->text);
+    }
+    return length < 0 ? 0 : (size_t)length;
+}
+
+sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err) {
+    size_t kept = p->count < SG_PROBLEMS ? p->count : SG_PROBLEMS;
+    const struct sg_problem *order[SG_PROBLEMS];
+    for (size_t i = 0; i < kept; i++) { /* insertion sort by place; equal places keep their order */
+        size_t j = i;
+        for (; j > 0 && before(&p->problem[i], order[j - 1]); j--)
+            order[j] = order[j - 1];
+        order[j] = &p->problem[i];
+    }
+    enum { ROOM_FOR_MORE = 32 };
+    char line[sizeof err->msg];
+    size_t used = 0, shown = 0;
+    err->status = status;
+    for (; shown < kept; shown++) {
+        size_t length = write_line(line, sizeof line, p, order[shown]);
+        if (used + 1 + length + ROOM_FOR_MORE > sizeof err->msg && shown > 0)
+            break;
+        used += (size_t)snprintf(err->msg + used, sizeof err->msg - used, "%s%s", shown ? "\n" : "", line);
+        used = used < sizeof err->msg ? used : sizeof err->msg - 1;
+    }
+    if (shown < p->count)
+        snprintf(err->msg + used, sizeof err->msg - used, "\n… and %zu more", p->count - shown);
+    return status;
+}

@@ -1,0 +1,234 @@
+/* What a table of single keys cannot say. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_compressor.h"
+#include "sg_optimizer.h"
+
+static void set_null(struct sg_node *node) {
+    char *key = node->key;
+    node->key = NULL;
+    sg_node_clear(node);
+    node->key = key;
+}
+
+/* ---- length of a run ---- */
+
+static bool from_set(const struct sg_node *node) {
+    return node->line == 0 && node->column > 0;
+}
+
+/* A length given by --set replaces the file's other one. Returns false when both are from the same place. */
+static bool choose_length(struct sg_check *c, struct sg_node *map) {
+    struct sg_node *epochs = sg_node_member(map, "epochs"), *steps = sg_node_member(map, "steps");
+    if (epochs == NULL || steps == NULL)
+        return true;
+    if (from_set(epochs) != from_set(steps)) {
+        set_null(from_set(steps) ? epochs : steps);
+        return true;
+    }
+    bool later = steps->key_line > epochs->key_line ||
+                 (steps->key_line == epochs->key_line && steps->key_column > epochs->key_column);
+    const struct sg_node *second = later ? steps : epochs;
+    sg_problem_at(c->problems, second->key_line, second->key_column, "both 'epochs' and 'steps' are given (keep one)");
+    return false;
+}
+
+static void check_length(struct sg_check *c, struct sg_node *root) {
+    if (choose_length(c, root) && sg_node_member(root, "epochs") == NULL && sg_node_member(root, "steps") == NULL)
+        sg_problem_at(c->problems, root->line, root->column, "missing key 'epochs' or 'steps' (length of a run)");
+}
+
+static void check_seeds(struct sg_check *c, const struct sg_node *root) {
+    const struct sg_node *seeds = sg_node_get(root, "seeds");
+    for (size_t i = 0; i < seeds->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (seeds->child[i].number == seeds->child[j].number) {
+                sg_problem_at(c->problems, seeds->child[i].line, seeds->child[i].column, "seed %s is given twice",
+                              seeds->child[i].string);
+                return;
+            }
+}
+
+/* ---- claims ---- */
+
+static void check_selector(struct sg_check *c, struct sg_node *at) {
+    size_t chosen = 0;
+    const struct sg_node *when = sg_node_member(at, "when"), *below = sg_node_member(at, "below");
+    for (size_t i = 0; i < at->count; i++) {
+        const struct sg_node *child = &at->child[i];
+        if (child->kind == SG_NODE_BOOL && !child->boolean)
+            sg_problem_at(c->problems, child->line, child->column, "%s can only be true", child->key);
+        chosen += child != below && !sg_node_absent(child);
+    }
+    if (chosen != 1)
+        sg_problem_at(c->problems, at->line, at->column,
+                      "choose one of final, tail-median, tail-mean, max, min, mean, sum, epoch, step, when");
+    if ((when == NULL) != (below == NULL))
+        sg_problem_at(c->problems, at->line, at->column, "'when' and 'below' go together");
+    size_t kept = 0; /* only what was chosen stays */
+    for (size_t i = 0; i < at->count; i++) {
+        if (sg_node_absent(&at->child[i]))
+            sg_node_clear(&at->child[i]);
+        else
+            at->child[kept++] = at->child[i];
+    }
+    at->count = kept;
+}
+
+/* A copy of `from` under the key and place of `to`. */
+static bool fill_in(struct sg_node *to, const struct sg_node *from) {
+    if (!sg_node_absent(to))
+        return true;
+    struct sg_node copy;
+    if (!sg_node_copy(&copy, from))
+        return false;
+    sg_node_clear(to);
+    *to = copy;
+    return true;
+}
+
+static bool complete_bound(struct sg_node *claim, const char *key) {
+    struct sg_node *bound = sg_node_member(claim, key);
+    if (bound == NULL || bound->kind != SG_NODE_MAP)
+        return true;
+    for (size_t i = 0; i < bound->count; i++) {
+        const struct sg_node *own = sg_node_member(claim, bound->child[i].key);
+        if (own != NULL && !fill_in(&bound->child[i], own))
+            return false;
+    }
+    return true;
+}
+
+static bool check_claim(struct sg_check *c, struct sg_node *claim) {
+    if (sg_node_member(claim, "at-most") == NULL && sg_node_member(claim, "at-least") == NULL)
+        sg_problem_at(c->problems, claim->line, claim->column, "a claim needs 'at-most' or 'at-least'");
+    return complete_bound(claim, "at-most") && complete_bound(claim, "at-least");
+}
+
+/* ---- plots ---- */
+
+static void check_axis_range(struct sg_check *c, const struct sg_node *plot, const char *key) {
+    const struct sg_node *range = sg_node_member(plot, key);
+    if (range != NULL && !(range->child[0].number < range->child[1].number))
+        sg_problem_at(c->problems, range->line, range->column, "%s must ascend, got [%s, %s]", key, range->child[0].string,
+                      range->child[1].string);
+}
+
+bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
+    if (strcmp(section, "") == 0) {
+        check_length(c, map);
+        check_seeds(c, root);
+    } else if (strcmp(section, "methods[]") == 0) {
+        choose_length(c, map);
+    } else if (strcmp(section, "claims[].at") == 0) {
+        check_selector(c, map);
+    } else if (strcmp(section, "claims[]") == 0) {
+        return check_claim(c, map);
+    } else if (strcmp(section, "plots[]") == 0) {
+        check_axis_range(c, map, "x-range");
+        check_axis_range(c, map, "y-range");
+    }
+    return true;
+}
+
+/* ---- methods ---- */
+
+/* The optimizer may refuse the `update` form. */
+static void check_form(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
+    const char *form = sg_node_string(method, "error-feedback.form", sg_node_string(root, "error-feedback.form", ""));
+    const struct sg_optimizer_ops *ops = sg_optimizer_find(sg_node_string(root, "optimizer.kind", ""));
+    if (ops == NULL || ops->refuses_update_form == NULL || strcmp(form, "update") != 0)
+        return;
+    double param[32];
+    for (size_t i = 0; i < ops->n_params && i < 32; i++)
+        param[i] = sg_node_number(sg_node_get(root, "optimizer"), ops->params[i].name, NAN);
+    const char *why = ops->refuses_update_form(param);
+    if (why != NULL)
+        sg_problem_at(c->problems, method->line, method->column, "error-feedback 'update' does not go with this optimizer: %s",
+                      why);
+}
+
+/* Parameters that are literal numbers, against each other; one that is an expression is only known once the task is open. */
+static void check_parameters(struct sg_check *c, const struct sg_node *at, const struct sg_node *method) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
+    double param[32];
+    if (ops == NULL || ops->n_params > 32)
+        return;
+    for (size_t i = 0; i < ops->n_params; i++) {
+        const struct sg_node *value = sg_node_member(method, ops->params[i].name);
+        bool literal = true;
+        struct sg_error ignored;
+        param[i] = value != NULL ? value->number : NAN;
+        if (value != NULL && value->kind == SG_NODE_STRING &&
+            (sg_expression_check(value->string, &literal, &param[i], &ignored) != SG_OK || !literal))
+            return;
+    }
+    struct sg_error err;
+    if (sg_compressor_check(ops, param, 0, &err) != SG_OK)
+        sg_problem_at(c->problems, at->line, at->column, "method '%s': %s", sg_node_string(at, "name", ""), err.msg);
+}
+
+/* Takes the label. */
+static bool add_label(struct sg_check *c, const struct sg_node *at, char *label) {
+    char name[SG_EXCERPT];
+    for (size_t i = 0; i < c->n_labels; i++)
+        if (strcmp(c->label[i], label) == 0) {
+            sg_problem_at(c->problems, at->line, at->column, "method name '%s' is used twice", sg_excerpt(name, label));
+            free(label);
+            return true;
+        }
+    char **grown = realloc(c->label, (c->n_labels + 1) * sizeof *grown);
+    if (grown == NULL) {
+        free(label);
+        return false;
+    }
+    c->label = grown;
+    c->label[c->n_labels++] = label;
+    return true;
+}
+
+static bool check_choices(struct sg_check *c, const struct sg_node *method) {
+    size_t before = c->problems->count;
+    for (size_t turn = 0; c->problems->count == before; turn++) {
+        struct sg_node choice;
+        char *label;
+        if (!sg_method_choice(method, turn, &choice, &label))
+            return false;
+        if (label == NULL)
+            return true;
+        check_parameters(c, method, &choice);
+        sg_node_clear(&choice);
+        if (!add_label(c, method, label))
+            return false;
+        if (c->n_labels > SG_LABELS)
+            sg_problem_at(c->problems, method->line, method->column, "more than %d combinations of methods and parameters",
+                          SG_LABELS);
+    }
+    return true;
+}
+
+static void forget_labels(struct sg_check *c) {
+    for (size_t i = 0; i < c->n_labels; i++)
+        free(c->label[i]);
+    free(c->label);
+    c->label = NULL;
+    c->n_labels = 0;
+}
+
+bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
+    size_t before = c->problems->count, n_seeds = sg_node_get(root, "seeds")->count;
+    bool fine = true;
+    for (size_t i = 0; fine && i < methods->count; i++) {
+        check_form(c, root, &methods->child[i]);
+        fine = check_choices(c, &methods->child[i]);
+    }
+    if (c->n_labels * n_seeds > SG_CELLS)
+        sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,
+                      SG_CELLS);
+    if (c->problems->count > before)
+        forget_labels(c);
+    return fine;
+}

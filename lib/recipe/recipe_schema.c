@@ -1,0 +1,291 @@
+/* Every key of a recipe. This table gives the parser, --set, --help-recipe, recipes/README.md and the resolved copy. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_compressor.h"
+#include "sg_json.h"
+#include "sg_optimizer.h"
+#include "sg_task.h"
+
+#define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number up to here is a double */
+#define MAP(p, ...) {.path = p, .type = SG_VALUE_MAP, __VA_ARGS__}
+#define TEXT(p, longest, ...) {.path = p, .type = SG_VALUE_TEXT, .max = longest, __VA_ARGS__}
+#define CHOICE(p, c, ...) {.path = p, .type = SG_VALUE_CHOICE, .choices = c, __VA_ARGS__}
+#define INTEGER(p, lo, hi, ...) {.path = p, .type = SG_VALUE_INTEGER, .min = lo, .max = hi, __VA_ARGS__}
+#define NUMBER(p, lo, hi, ...) {.path = p, .type = SG_VALUE_NUMBER, .min = lo, .max = hi, __VA_ARGS__}
+#define TRUE_ONLY(p, ...) {.path = p, .type = SG_VALUE_BOOLEAN, __VA_ARGS__}
+#define SERIES(p, ...) {.path = p, .type = SG_VALUE_SERIES, __VA_ARGS__}
+#define METHOD(p, ...) {.path = p, .type = SG_VALUE_METHOD, __VA_ARGS__}
+#define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
+
+static const struct sg_schema_row static_row[] = {
+    INTEGER("schema", 1, 1, .required = true, .help = "format version; must be the first key"),
+    {.path = "name",
+     .type = SG_VALUE_NAME,
+     .required = true,
+     .max = 64,
+     .help = "identifier: lower-case words joined by '-'; names result files"},
+    TEXT("title", 200, .help = "title of the figure"),
+
+    MAP("task", .required = true, .help = "what is trained; its kind decides the keys"),
+    {.path = "task.kind", .type = SG_VALUE_TASK, .required = true, .help = "kind of task"},
+
+    INTEGER("workers", 1, 65536, .preset = "1", .help = "n, the algorithm's workers, however many processes run them"),
+    INTEGER("batch", 1, 2147483647, .preset = "1", .unit = "samples", .help = "samples a worker draws a step"),
+    ABOVE("epochs", 0, INFINITY, .help = "length of a run in passes over the data; give this or steps"),
+    INTEGER("steps", 1, WHOLE_MAX, .help = "length of a run in steps; give this or epochs"),
+
+    MAP("optimizer", .required = true, .help = "how the aggregated gradient moves the parameters"),
+    {.path = "optimizer.kind", .type = SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
+    {.path = "optimizer.learning-rate",
+     .type = SG_VALUE_EXPRESSION,
+     .required = true,
+     .min = 0,
+     .max = INFINITY,
+     .above = true,
+     .help = "gamma: a number or an expression over the task's constants, as 1/(L+l2)"},
+
+    MAP("error-feedback", .preset = "update", .shorthand = "form", .help = "what happens to what was not sent"),
+    CHOICE("error-feedback.form", "update|gradient|none", .preset = "update",
+           .help = "update: p = e + gamma g, Algorithm 1; gradient: p = e + g, the learning rate comes after "
+                   "aggregation; none: what is not sent is lost"),
+    NUMBER("error-feedback.decay", 0, 1, .preset = "1", .help = "factor on the old residual; 1 = the paper's"),
+    CHOICE("scope", "layer|model", .preset = "layer", .help = "compress each parameter tensor by itself, or all as one vector"),
+
+    INTEGER("seeds", 0, WHOLE_MAX, .preset = "[1]", .least = 1, .most = 1000,
+            .help = "one cell a method and seed; a list, or {first, count}"),
+    INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "first seed of a range"),
+    INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many seeds follow each other"),
+
+    MAP("record", .preset = "{}", .help = "what a run writes down"),
+    INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),
+    SERIES("record.series", .least = 1, .most = 64, .help = "columns beside step and epoch; absent: all there are"),
+
+    MAP("methods", .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
+    TEXT("methods[].name", 64, .required = true, .help = "label in results and figures"),
+    {.path = "methods[].compressor",
+     .type = SG_VALUE_COMPRESSOR,
+     .required = true,
+     .help = "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
+             "and gamma, or a list of these (one cell each)"},
+    MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
+    CHOICE("methods[].scope", "layer|model", .help = "overrides the recipe's"),
+    ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length"),
+    INTEGER("methods[].steps", 1, WHOLE_MAX, .help = "overrides the recipe's length"),
+    {.path = "methods[].learning-rate",
+     .type = SG_VALUE_EXPRESSION,
+     .min = 0,
+     .max = INFINITY,
+     .above = true,
+     .help = "overrides the optimizer's"},
+    {.path = "methods[].baseline",
+     .type = SG_VALUE_BOOLEAN,
+     .preset = "false",
+     .help = "drawn dashed, as the paper's no-compression line"},
+
+    MAP("claims", .least = 0, .most = 256, .help = "the paper's sentences as checks; a list"),
+    TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
+    SERIES("claims[].metric", .required = true, .help = "series or constant of a run that is looked at"),
+    METHOD("claims[].of", .required = true, .help = "method, or label of its cell when it has lists"),
+    MAP("claims[].at", .preset = "{final: true}", .help = "how a series becomes one number; exactly one of"),
+    TRUE_ONLY("claims[].at.final", .help = "the last record"),
+    ABOVE("claims[].at.tail-median", 0, 1, .help = "median of this last fraction of the records"),
+    ABOVE("claims[].at.tail-mean", 0, 1, .help = "mean of this last fraction of the records"),
+    TRUE_ONLY("claims[].at.max", .help = "the largest record"),
+    TRUE_ONLY("claims[].at.min", .help = "the smallest record"),
+    TRUE_ONLY("claims[].at.mean", .help = "the mean over the records"),
+    TRUE_ONLY("claims[].at.sum", .help = "the sum over the records"),
+    NUMBER("claims[].at.epoch", 0, INFINITY, .help = "the first record at or after this epoch"),
+    INTEGER("claims[].at.step", 0, WHOLE_MAX, .help = "the first record at or after this step"),
+    SERIES("claims[].at.when", .help = "the first record where this series is at or below `below`; +inf if never"),
+    NUMBER("claims[].at.below", -INFINITY, INFINITY, .help = "goes with `when`"),
+    MAP("claims[].at-most", .or_number = true,
+        .help = "upper bound: a number, or times x (the metric of another method) + plus"),
+    NUMBER("claims[].at-most.times", -INFINITY, INFINITY, .preset = "1", .help = "factor on the other value"),
+    NUMBER("claims[].at-most.plus", -INFINITY, INFINITY, .preset = "0", .help = "added to it"),
+    METHOD("claims[].at-most.of", .help = "method of the other value; absent: the claim's"),
+    SERIES("claims[].at-most.metric", .help = "its series or constant; absent: the claim's"),
+    MAP("claims[].at-most.at", .like = "claims[].at", .help = "its place in the series; absent: the claim's"),
+    MAP("claims[].at-least", .or_number = true, .like = "claims[].at-most", .help = "lower bound, in the same forms"),
+
+    MAP("plots", .least = 0, .most = 64, .help = "panels of the figure; a list"),
+    SERIES("plots[].x", .required = true, .help = "series on the horizontal axis"),
+    SERIES("plots[].y", .required = true, .help = "series on the vertical axis"),
+    CHOICE("plots[].log", "none|x|y|xy", .preset = "none", .help = "logarithmic axes"),
+    TEXT("plots[].title", 200, .help = "title of the panel"),
+    NUMBER("plots[].x-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]; absent: automatic"),
+    NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]; absent: automatic"),
+    CHOICE("plots[].kind", "curves|points", .preset = "curves",
+           .help = "curves: y over x along each run; points: one point a cell, as quality against density"),
+    METHOD("plots[].methods", .least = 1, .most = 256, .help = "labels of the cells shown; absent: all"),
+    MAP("plots[].x-at", .preset = "{final: true}", .like = "claims[].at", .help = "points: which x of a run"),
+    MAP("plots[].y-at", .preset = "{final: true}", .like = "claims[].at", .help = "points: which y of a run"),
+};
+
+enum { STATIC_ROWS = sizeof static_row / sizeof *static_row };
+
+const char *sg_variant_at(enum sg_value_type type, size_t i) {
+    const struct sg_task_kind *task = type == SG_VALUE_TASK ? sg_task_kind_at(i) : NULL;
+    const struct sg_optimizer_ops *optimizer = type == SG_VALUE_OPTIMIZER ? sg_optimizer_at(i) : NULL;
+    const struct sg_compressor_ops *compressor = type == SG_VALUE_COMPRESSOR ? sg_compressor_at(i) : NULL;
+    return task ? task->name : optimizer ? optimizer->name : compressor ? compressor->name : NULL;
+}
+
+/* ---- rows that tasks, optimizers and compressors contribute ---- */
+
+static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
+    struct sg_schema_row *grown = realloc(s->row, (s->count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    s->row = grown;
+    s->row[s->count++] = *row;
+    return true;
+}
+
+static struct sg_schema_row parameter_row(const struct sg_parameter *p, const char *section, const char *owner) {
+    struct sg_schema_row row = {.min = p->min, .max = p->max, .help = p->help, .owner = owner};
+    snprintf(row.path, sizeof row.path, "%s.%s", section, p->name);
+    if (!isnan(p->preset)) {
+        char text[SG_NUMBER_CHARS];
+        snprintf(row.preset, sizeof row.preset, "%s", sg_number_text(p->preset, text));
+    }
+    return row;
+}
+
+static bool append_compressors(struct sg_schema *s) {
+    const struct sg_compressor_ops *ops;
+    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
+        for (size_t j = 0; j < ops->n_params; j++) {
+            struct sg_schema_row row = parameter_row(&ops->params[j], "methods[]", ops->name);
+            row.type = SG_VALUE_EXPRESSION;
+            row.whole = ops->params[j].integer;
+            row.grid = true;
+            if (!append(s, &row))
+                return false;
+        }
+    return true;
+}
+
+static bool append_optimizers(struct sg_schema *s) {
+    const struct sg_optimizer_ops *ops;
+    for (size_t i = 0; (ops = sg_optimizer_at(i)) != NULL; i++)
+        for (size_t j = 0; j < ops->n_params; j++) {
+            struct sg_schema_row row = parameter_row(&ops->params[j], "optimizer", ops->name);
+            row.type = ops->params[j].integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
+            if (!append(s, &row))
+                return false;
+        }
+    return true;
+}
+
+static const enum sg_value_type type_of_key[] = {
+    [SG_KEY_STRING] = SG_VALUE_TEXT,       [SG_KEY_CHOICE] = SG_VALUE_CHOICE,   [SG_KEY_NUMBER] = SG_VALUE_NUMBER,
+    [SG_KEY_INTEGER] = SG_VALUE_INTEGER,   [SG_KEY_BOOLEAN] = SG_VALUE_BOOLEAN, [SG_KEY_EXPRESSION] = SG_VALUE_EXPRESSION,
+};
+
+/* The map that a dotted key lives in, once. */
+static bool append_sub_map(struct sg_schema *s, const struct sg_key *key, const char *owner) {
+    size_t length = strcspn(key->name, ".");
+    if (key->name[length] == '\0')
+        return true;
+    struct sg_schema_row row = {.type = SG_VALUE_MAP, .preset = "{}", .help = "keys of its own", .owner = owner};
+    snprintf(row.path, sizeof row.path, "task.%.*s", (int)length, key->name);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->row[i].owner == owner && strcmp(s->row[i].path, row.path) == 0)
+            return true;
+    return append(s, &row);
+}
+
+static bool append_tasks(struct sg_schema *s) {
+    const struct sg_task_kind *kind;
+    for (size_t i = 0; (kind = sg_task_kind_at(i)) != NULL; i++)
+        for (size_t j = 0; j < kind->n_keys; j++) {
+            const struct sg_key *key = &kind->key[j];
+            struct sg_schema_row row = {.type = type_of_key[key->type],
+                                        .help = key->help,
+                                        .unit = key->unit,
+                                        .choices = key->choices,
+                                        .min = key->min,
+                                        .max = key->max,
+                                        .required = key->required,
+                                        .owner = kind->name};
+            if (row.type == SG_VALUE_EXPRESSION) {
+                row.min = -INFINITY;
+                row.max = INFINITY;
+            } else if (row.type == SG_VALUE_TEXT) {
+                row.max = 400;
+            }
+            snprintf(row.path, sizeof row.path, "task.%s", key->name);
+            snprintf(row.preset, sizeof row.preset, "%s", key->preset ? key->preset : "");
+            if (!append_sub_map(s, key, kind->name) || !append(s, &row))
+                return false;
+        }
+    return true;
+}
+
+bool sg_schema_open(struct sg_schema *out) {
+    struct sg_schema s = {0};
+    bool fine = true;
+    for (size_t i = 0; fine && i < STATIC_ROWS; i++) {
+        fine = append(&s, &static_row[i]);
+        if (fine && static_row[i].type == SG_VALUE_TASK)
+            fine = append_tasks(&s);
+        if (fine && static_row[i].type == SG_VALUE_OPTIMIZER)
+            fine = append_optimizers(&s);
+        if (fine && static_row[i].type == SG_VALUE_COMPRESSOR)
+            fine = append_compressors(&s);
+    }
+    if (fine)
+        *out = s;
+    else
+        sg_schema_close(&s);
+    return fine;
+}
+
+void sg_schema_close(struct sg_schema *schema) {
+    free(schema->row);
+    *schema = (struct sg_schema){0};
+}
+
+/* ---- reading a row ---- */
+
+const char *sg_row_key(const struct sg_schema_row *row) {
+    const char *dot = strrchr(row->path, '.');
+    return dot ? dot + 1 : row->path;
+}
+
+bool sg_row_in(const struct sg_schema_row *row, const char *section) {
+    const char *dot = strrchr(row->path, '.');
+    size_t length = dot ? (size_t)(dot - row->path) : 0;
+    return strlen(section) == length && memcmp(row->path, section, length) == 0;
+}
+
+void sg_row_section(const struct sg_schema_row *row, char out[64]) {
+    if (row->like != NULL)
+        snprintf(out, 64, "%s", row->like);
+    else
+        snprintf(out, 64, "%.61s%s", row->path, row->most > 0 && row->type == SG_VALUE_MAP ? "[]" : "");
+}
+
+char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]) {
+    bool low = row->min > -DBL_MAX, high = row->max < DBL_MAX;
+    char min[SG_NUMBER_CHARS], max[SG_NUMBER_CHARS];
+    sg_number_text(row->min, min);
+    sg_number_text(row->max, max);
+    if (low && high && row->min == row->max)
+        snprintf(out, SG_RANGE, "%s", min);
+    else if (low && high && row->above)
+        snprintf(out, SG_RANGE, "greater than %s and at most %s", min, max);
+    else if (low && high)
+        snprintf(out, SG_RANGE, "between %s and %s", min, max);
+    else if (low)
+        snprintf(out, SG_RANGE, "%s %s", row->above ? "greater than" : "at least", min);
+    else if (high)
+        snprintf(out, SG_RANGE, "at most %s", max);
+    else
+        out[0] = '\0';
+    return out;
+}
