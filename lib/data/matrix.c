@@ -1,0 +1,116 @@
+#include "sg_matrix.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "matrix_layout.h"
+#include "sg_file.h"
+
+/* Adds `count` items of `size` bytes at the next multiple of 64; false when that exceeds the address space. */
+static bool append(size_t *offset, size_t *end, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_add_overflow(*end, (size_t)63, offset))
+        return false;
+    *offset &= ~(size_t)63;
+    return !__builtin_mul_overflow(count, size, &bytes) && !__builtin_add_overflow(*offset, bytes, end);
+}
+
+bool sg_matrix_layout(struct sg_matrix_layout *out, enum sg_storage storage, size_t m, size_t d, size_t entries) {
+    struct sg_matrix_layout l = {.total = SG_MATRIX_HEADER_BYTES};
+    size_t cells;
+    if (m == SIZE_MAX || !append(&l.label, &l.total, m, sizeof(double)))
+        return false;
+    bool fits;
+    if (storage == SG_STORAGE_CSR)
+        fits = append(&l.start, &l.total, m + 1, sizeof(uint64_t)) &&
+               append(&l.column, &l.total, entries, sizeof(uint32_t)) &&
+               append(&l.value, &l.total, entries, sizeof(double));
+    else
+        fits = !__builtin_mul_overflow(m, d, &cells) &&
+               append(&l.value, &l.total, cells, storage == SG_STORAGE_F32 ? sizeof(float) : sizeof(double));
+    if (fits)
+        *out = l;
+    return fits;
+}
+
+void sg_matrix_point(struct sg_matrix *out, enum sg_storage storage, size_t m, size_t d, void *base,
+                     const struct sg_matrix_layout *l) {
+    const char *at = base;
+    *out = (struct sg_matrix){.m = m, .d = d, .base = base, .base_bytes = l->total};
+    out->label = (const double *)(const void *)(at + l->label);
+    if (storage == SG_STORAGE_F32) {
+        out->f32 = (const float *)(const void *)(at + l->value);
+    } else if (storage == SG_STORAGE_F64) {
+        out->f64 = (const double *)(const void *)(at + l->value);
+    } else {
+        out->csr_start = (const uint64_t *)(const void *)(at + l->start);
+        out->csr_column = (const uint32_t *)(const void *)(at + l->column);
+        out->csr_value = (const double *)(const void *)(at + l->value);
+    }
+}
+
+sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room, enum sg_storage storage, size_t m, size_t d,
+                             size_t entries, struct sg_error *err) {
+    struct sg_matrix_layout l;
+    if (!sg_matrix_layout(&l, storage, m, d, entries))
+        return sg_fail_memory(err, "the data matrix");
+    char *base = mmap(NULL, l.total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return sg_fail(err, SG_ERR_MEMORY, "out of memory for the data matrix: %zu x %zu need %zu bytes", m, d, l.total);
+    sg_matrix_point(out, storage, m, d, base, &l);
+    *room = (struct sg_matrix_room){.label = (double *)(void *)(base + l.label)};
+    if (storage == SG_STORAGE_F32) {
+        room->f32 = (float *)(void *)(base + l.value);
+    } else if (storage == SG_STORAGE_F64) {
+        room->f64 = (double *)(void *)(base + l.value);
+    } else {
+        room->csr_start = (uint64_t *)(void *)(base + l.start);
+        room->csr_column = (uint32_t *)(void *)(base + l.column);
+        room->csr_value = (double *)(void *)(base + l.value);
+    }
+    return SG_OK;
+}
+
+void sg_matrix_free(struct sg_matrix *a) {
+    if (a->base)
+        munmap(a->base, a->base_bytes);
+    *a = (struct sg_matrix){0};
+}
+
+static void hash_row(const struct sg_matrix *a, size_t i, char hex[65]) {
+    sg_sha256 s;
+    sg_sha256_start(&s);
+    sg_sha256_add(&s, &a->label[i], sizeof a->label[i]);
+    if (a->f32)
+        sg_sha256_add(&s, a->f32 + i * a->d, a->d * sizeof *a->f32);
+    if (a->f64)
+        sg_sha256_add(&s, a->f64 + i * a->d, a->d * sizeof *a->f64);
+    if (a->csr_value) {
+        size_t from = (size_t)a->csr_start[i], count = (size_t)a->csr_start[i + 1] - from;
+        sg_sha256_add(&s, a->csr_column + from, count * sizeof *a->csr_column);
+        sg_sha256_add(&s, a->csr_value + from, count * sizeof *a->csr_value);
+    }
+    sg_sha256_end(&s, hex);
+}
+
+sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65], struct sg_error *err) {
+    char (*row)[65] = calloc(a->m ? a->m : 1, sizeof *row);
+    if (!row)
+        return sg_fail_memory(err, "the rows' checksums");
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < a->m; i++)
+        hash_row(a, i, row[i]);
+    sg_sha256 s;
+    char shape[96];
+    int length = snprintf(shape, sizeof shape, "sparsegrad matrix %s %zu x %zu\n",
+                          a->f32 ? "f32" : a->f64 ? "f64" : "csr", a->m, a->d);
+    sg_sha256_start(&s);
+    sg_sha256_add(&s, shape, (size_t)length);
+    sg_sha256_add(&s, row, a->m * sizeof *row);
+    sg_sha256_end(&s, sha256);
+    free(row);
+    return SG_OK;
+}
