@@ -1,0 +1,177 @@
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "logreg_rows.h"
+#include "sg_logreg.h"
+
+const struct sg_dense *sg_logreg_kernels(void) {
+    static _Atomic(const struct sg_dense *) cached;
+    const struct sg_dense *k = atomic_load_explicit(&cached, memory_order_relaxed);
+    if (!k) {
+        k = sg_dense_cpu(NULL);
+        if (!k)
+            k = sg_dense_cpu("c");
+        atomic_store_explicit(&cached, k, memory_order_relaxed);
+    }
+    return k;
+}
+
+/* First row of block b when m rows are cut into `blocks`. */
+static size_t block_start(size_t m, size_t b, size_t blocks) {
+    return m / blocks * b + m % blocks * b / blocks;
+}
+
+void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x, double (*factor)(void *arg, size_t i, double z),
+                    void *arg, double *partial, int threads) {
+    const struct sg_dense *k = sg_logreg_kernels();
+    size_t d = a->d;
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (size_t b = 0; b < SG_PASS_BLOCKS; b++) {
+            double *sum = partial + b * d;
+            memset(sum, 0, d * sizeof *sum);
+            for (size_t i = block_start(a->m, b, SG_PASS_BLOCKS); i < block_start(a->m, b + 1, SG_PASS_BLOCKS); i++)
+                row_axpy(k, a, i, factor(arg, i, row_dot(k, a, i, x)), sum);
+        }
+#pragma omp for schedule(static)
+        for (size_t j = 0; j < d; j++) {
+            double sum = 0;
+            for (size_t b = 0; b < SG_PASS_BLOCKS; b++)
+                sum += partial[b * d + j];
+            y[j] = sum;
+        }
+    }
+}
+
+static double ridge(const double *x, size_t d, double l2) {
+    struct exact_sum s = {0};
+    for (size_t j = 0; j < d; j++)
+        exact_add(&s, x[j] * x[j]);
+    return l2 / 2 * exact_total(&s);
+}
+
+/* Losses are summed in a few hundred blocks of rows, which are added in order. */
+enum { VALUE_BLOCKS = 256 };
+
+double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, int threads) {
+    const struct sg_dense *k = sg_logreg_kernels();
+    struct exact_sum block[VALUE_BLOCKS] = {{0}}, total = {0};
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t b = 0; b < VALUE_BLOCKS; b++)
+        for (size_t i = block_start(a->m, b, VALUE_BLOCKS); i < block_start(a->m, b + 1, VALUE_BLOCKS); i++)
+            exact_add(&block[b], logistic_loss(a->label[i] * row_dot(k, a, i, x)));
+    for (size_t b = 0; b < VALUE_BLOCKS; b++) {
+        exact_add(&total, block[b].sum);
+        exact_add(&total, block[b].lost);
+    }
+    return exact_total(&total) / (double)a->m + ridge(x, a->d, l2);
+}
+
+/* Margins of CSR rows: one sum per row and point in column order, as `margins` does for dense ones. */
+static void csr_margins(double *out, const struct sg_matrix *a, size_t first, size_t rows, const double *xt, size_t points) {
+    memset(out, 0, rows * points * sizeof *out);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = (size_t)a->csr_start[first + r]; j < (size_t)a->csr_start[first + r + 1]; j++)
+            for (size_t b = 0; b < points; b++)
+                out[r * points + b] += a->csr_value[j] * xt[(size_t)a->csr_column[j] * points + b];
+}
+
+/* Losses of the rows of one value block at all points; rows go through `margins` in groups whose sums fit the stack. */
+static void block_losses(struct exact_sum *sum, const struct sg_matrix *a, size_t from, size_t to, const double *xt,
+                         size_t points) {
+    enum { GROUP = 32 };
+    const struct sg_dense *k = sg_logreg_kernels();
+    double margin[GROUP * SG_DENSE_POINTS];
+    for (size_t i = from; i < to; i += GROUP) {
+        size_t rows = to - i < GROUP ? to - i : GROUP;
+        if (a->f32)
+            k->margins_f32(margin, a->f32 + i * a->d, rows, a->d, xt, points);
+        else if (a->f64)
+            k->margins_f64(margin, a->f64 + i * a->d, rows, a->d, xt, points);
+        else
+            csr_margins(margin, a, i, rows, xt, points);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t b = 0; b < points; b++)
+                exact_add(&sum[b], logistic_loss(a->label[i + r] * margin[r * points + b]));
+    }
+}
+
+/* Up to SG_DENSE_POINTS points; sum [VALUE_BLOCKS][SG_DENSE_POINTS] and xt [d][points] are scratch. */
+static void batch_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2, int threads,
+                         struct exact_sum *sum, double *xt) {
+    size_t points = (count + SG_DENSE_POINTS_STEP - 1) / SG_DENSE_POINTS_STEP * SG_DENSE_POINTS_STEP;
+    memset(sum, 0, VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (size_t j = 0; j < a->d; j++)
+            for (size_t b = 0; b < points; b++)
+                xt[j * points + b] = b < count ? x[b * a->d + j] : 0;
+#pragma omp for schedule(dynamic)
+        for (size_t c = 0; c < VALUE_BLOCKS; c++)
+            block_losses(sum + c * SG_DENSE_POINTS, a, block_start(a->m, c, VALUE_BLOCKS),
+                         block_start(a->m, c + 1, VALUE_BLOCKS), xt, points);
+    }
+    for (size_t b = 0; b < count; b++) {
+        struct exact_sum total = {0};
+        for (size_t c = 0; c < VALUE_BLOCKS; c++) {
+            exact_add(&total, sum[c * SG_DENSE_POINTS + b].sum);
+            exact_add(&total, sum[c * SG_DENSE_POINTS + b].lost);
+        }
+        value[b] = exact_total(&total) / (double)a->m + ridge(x + b * a->d, a->d, l2);
+    }
+}
+
+sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2, int threads,
+                           struct sg_error *err) {
+    sg_status status = SG_OK;
+    double *xt = malloc(a->d * SG_DENSE_POINTS * sizeof *xt);
+    struct exact_sum *sum = malloc(VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
+    if (!xt || !sum)
+        status = sg_fail_memory(err, "evaluating the objective");
+    for (size_t at = 0; status == SG_OK && at < count; at += SG_DENSE_POINTS) {
+        size_t now = count - at < SG_DENSE_POINTS ? count - at : SG_DENSE_POINTS;
+        batch_values(value + at, a, x + at * a->d, now, l2, threads, sum, xt);
+    }
+    free(sum);
+    free(xt);
+    return status;
+}
+
+/* d/dz of the loss of row i at margin y_i z, times y_i. */
+static double slope(const struct sg_matrix *a, size_t i, double z) {
+    return -a->label[i] * logistic_tail(a->label[i] * z);
+}
+
+void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x, double l2) {
+    const struct sg_dense *k = sg_logreg_kernels();
+    memset(g, 0, a->d * sizeof *g);
+    for (size_t r = 0; r < count; r++) {
+        size_t i = rows ? rows[r] : r;
+        row_axpy(k, a, i, slope(a, i, row_dot(k, a, i, x)) / (double)count, g);
+    }
+    for (size_t j = 0; j < a->d; j++)
+        g[j] += l2 * x[j];
+}
+
+void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2) {
+    const struct sg_dense *k = sg_logreg_kernels();
+    double c = slope(a, row, row_dot(k, a, row, x));
+    if (a->f32) {
+        k->row_gradient_f32(g, c, a->f32 + row * a->d, l2, x, a->d);
+    } else if (a->f64) {
+        k->row_gradient_f64(g, c, a->f64 + row * a->d, l2, x, a->d);
+    } else {
+        size_t j = 0;
+        for (size_t at = (size_t)a->csr_start[row]; at < (size_t)a->csr_start[row + 1]; at++) {
+            for (; j < a->csr_column[at]; j++)
+                g[j] = (float)(l2 * x[j]);
+            g[j] = (float)(c * a->csr_value[at] + l2 * x[j]);
+            j++;
+        }
+        for (; j < a->d; j++)
+            g[j] = (float)(l2 * x[j]);
+    }
+}

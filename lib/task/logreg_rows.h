@@ -1,0 +1,73 @@
+/* logreg_rows.h: rows of a data matrix as the logistic regression uses them, whatever their storage; private to lib/task. */
+#ifndef LOGREG_ROWS_H
+#define LOGREG_ROWS_H
+
+#include <math.h>
+#include <stddef.h>
+
+#include "sg_dense.h"
+#include "sg_matrix.h"
+
+/* The dense kernels of this machine; never NULL (every table gives the same bits, so an unknown SG_CPU is for the programs
+ * to report). */
+const struct sg_dense *sg_logreg_kernels(void);
+
+/* a_i^T x. */
+static inline double row_dot(const struct sg_dense *k, const struct sg_matrix *a, size_t i, const double *x) {
+    if (a->f32)
+        return k->dot_f32(a->f32 + i * a->d, x, a->d);
+    if (a->f64)
+        return k->dot_f64(a->f64 + i * a->d, x, a->d);
+    double sum = 0;
+    for (size_t j = (size_t)a->csr_start[i]; j < (size_t)a->csr_start[i + 1]; j++)
+        sum += a->csr_value[j] * x[a->csr_column[j]];
+    return sum;
+}
+
+/* y <- y + c a_i. */
+static inline void row_axpy(const struct sg_dense *k, const struct sg_matrix *a, size_t i, double c, double *y) {
+    if (a->f32) {
+        k->axpy_f32(y, c, a->f32 + i * a->d, a->d);
+    } else if (a->f64) {
+        k->axpy_f64(y, c, a->f64 + i * a->d, a->d);
+    } else {
+        for (size_t j = (size_t)a->csr_start[i]; j < (size_t)a->csr_start[i + 1]; j++)
+            y[a->csr_column[j]] += c * a->csr_value[j];
+    }
+}
+
+/* log(1 + exp(-z)) for any finite z. */
+static inline double logistic_loss(double z) {
+    return z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
+}
+
+/* 1 / (1 + exp(z)). */
+static inline double logistic_tail(double z) {
+    double t = exp(-fabs(z));
+    return z > 0 ? t / (1 + t) : 1 / (1 + t);
+}
+
+/* A sum that keeps what rounding drops (Neumaier 1974). */
+struct exact_sum {
+    double sum, lost;
+};
+
+static inline void exact_add(struct exact_sum *s, double x) {
+    double next = s->sum + x;
+    s->lost += fabs(s->sum) >= fabs(x) ? s->sum - next + x : x - next + s->sum;
+    s->sum = next;
+}
+
+static inline double exact_total(const struct exact_sum *s) {
+    return s->sum + s->lost;
+}
+
+/* One pass over all rows: each is used twice, for its product and for the sum, while it is in the cache.
+ *   z_i = a_i^T x;  y [d] <- sum_i factor(arg, i, z_i) a_i
+ * `factor` is called once for every row, from several threads. The rows are cut into SG_PASS_BLOCKS blocks that are added in
+ * order, so the result does not depend on threads. partial [SG_PASS_BLOCKS * d] is scratch. */
+enum { SG_PASS_BLOCKS = 16 };
+void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x, double (*factor)(void *arg, size_t i, double z),
+                    void *arg, double *partial, int threads);
+
+#endif
