@@ -8,7 +8,7 @@
 static int tap_count, tap_failed;
 
 #define ok(condition, ...) tap_result(!!(condition), __FILE__, __LINE__, __VA_ARGS__)
-#define skip(...) tap_skip(__VA_ARGS__)
+#define skip(...)          tap_skip(__VA_ARGS__)
 
 __attribute__((format(printf, 4, 5), unused)) static int tap_result(int passed, const char *file, int line,
                                                                     const char *format, ...) {

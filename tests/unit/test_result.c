@@ -1,0 +1,174 @@
+/* JSON numbers, whole files, SHA-256 and series read back. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sg_file.h"
+#include "sg_result.h"
+#include "sg_rng.h"
+#include "tap.h"
+
+static void test_numbers(void) {
+    sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
+    int wrong = 0;
+    for (int i = 0; i < 200000; i++) {
+        uint64_t bits = sg_rng_u64(&rng);
+        double x;
+        memcpy(&x, &bits, sizeof x);
+        char text[SG_NUMBER_CHARS];
+        if (isfinite(x) && strtod(sg_number_text(x, text), NULL) != x)
+            wrong++;
+    }
+    ok(wrong == 0, "200000 random doubles read back bit by bit (%d did not)", wrong);
+    char text[SG_NUMBER_CHARS];
+    ok(strcmp(sg_number_text(0.1, text), "0.1") == 0, "0.1 is written as 0.1");
+    ok(strcmp(sg_number_text(NAN, text), "null") == 0 && strcmp(sg_number_text(-INFINITY, text), "null") == 0,
+       "NaN and Inf are null");
+    cJSON *object = cJSON_CreateObject();
+    sg_json_set_number(object, "x", 0.30000000000000004);
+    char *line = sg_json_text(object, false);
+    ok(line && strcmp(line, "{\"x\":0.30000000000000004}\n") == 0, "a member keeps its last bit");
+    ok(sg_json_number(object, "x", 0) == 0.30000000000000004, "and is read back before printing");
+    free(line);
+    cJSON_Delete(object);
+}
+
+static void test_parse(void) {
+    static const struct {
+        const char *text, *place;
+    } bad[] = {{"", "t:1:1: empty"},
+               {"{\"a\":1,\n \"b\":}", "t:2:"},
+               {"[1,2", "t:1:"},
+               {"{} x", "t:1:4: something"},
+               {"{\"a\":1}{}", "t:1:8:"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct sg_error err = {0};
+        cJSON *json = NULL;
+        sg_status status = sg_json_parse(&json, bad[i].text, strlen(bad[i].text), "t", &err);
+        ok(status == SG_ERR_FORMAT && strstr(err.msg, bad[i].place), "malformed text %zu: %s", i, err.msg);
+    }
+    char deep[1000];
+    memset(deep, '[', sizeof deep);
+    struct sg_error err = {0};
+    cJSON *json = NULL;
+    ok(sg_json_parse(&json, deep, sizeof deep, "t", &err) == SG_ERR_FORMAT && strstr(err.msg, "nested"),
+       "1000 levels are refused");
+    ok(sg_json_parse(&json, "{\"A\":1,\"a\":{\"b\":\"c\"}}", 21, "t", &err) == SG_OK, "two members differ by case");
+    ok(strcmp(sg_json_string(json, "a.b", ""), "c") == 0 && sg_json_number(json, "A", 0) == 1, "look-ups see the case");
+    cJSON_Delete(json);
+}
+
+static void test_files(const char *folder) {
+    struct sg_error err = {0};
+    char path[300], *text = NULL;
+    size_t length = 0;
+    snprintf(path, sizeof path, "%s/a/b", folder);
+    ok(sg_folder_make(path, &err) == SG_OK && sg_folder_make(path, &err) == SG_OK, "folders are made once");
+    snprintf(path, sizeof path, "%s/a/b/file", folder);
+    ok(sg_file_replace(path, "one", 3, &err) == SG_OK && sg_file_replace(path, "two!", 4, &err) == SG_OK,
+       "a file is written and replaced");
+    ok(sg_file_read(&text, &length, path, 100, &err) == SG_OK && length == 4 && strcmp(text, "two!") == 0, "and read");
+    free(text);
+    ok(sg_file_read(&text, &length, path, 3, &err) == SG_ERR_FORMAT, "more bytes than allowed are refused");
+    struct sg_file_writer w;
+    ok(sg_file_begin(&w, path, false, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "--force"),
+       "an existing file is not overwritten unasked");
+    ok(sg_file_begin(&w, path, true, &err) == SG_OK, "asked, it is");
+    fputs("three", w.stream);
+    sg_file_abandon(&w);
+    ok(sg_file_read(&text, &length, path, 100, &err) == SG_OK && strcmp(text, "two!") == 0,
+       "an abandoned write leaves the old file");
+    free(text);
+    ok(sg_file_begin(&w, "/dev/full", true, &err) == SG_OK, "/dev/full opens");
+    fputs("x", w.stream);
+    ok(sg_file_commit(&w, &err) == SG_ERR_IO && strstr(err.msg, "No space"), "and a full disk is seen: %s", err.msg);
+    ok(sg_file_begin(&w, "/nonexistent/x", true, &err) == SG_ERR_IO, "a missing folder is an early error");
+    ok(sg_file_read(&text, &length, "/nonexistent/x", 9, &err) == SG_ERR_MISSING, "a missing file is told as such");
+}
+
+static void test_sha256(void) {
+    /* FIPS 180-4 examples, and one million 'a'. */
+    char hex[65];
+    sg_sha256_of("abc", 3, hex);
+    ok(strcmp(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") == 0, "SHA-256 of abc");
+    sg_sha256_of("", 0, hex);
+    ok(strcmp(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855") == 0, "of nothing");
+    sg_sha256_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56, hex);
+    ok(strcmp(hex, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1") == 0, "of two blocks");
+    sg_sha256 s;
+    sg_sha256_start(&s);
+    char chunk[997];
+    memset(chunk, 'a', sizeof chunk);
+    for (size_t left = 1000000; left > 0;) {
+        size_t take = left < sizeof chunk ? left : sizeof chunk;
+        sg_sha256_add(&s, chunk, take);
+        left -= take;
+    }
+    sg_sha256_end(&s, hex);
+    ok(strcmp(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0") == 0,
+       "of a million bytes in pieces");
+}
+
+static const char series[] =
+    "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"method\":\"M\",\"columns\":[\"step\",\"loss\"]}\n"
+    "{\"record\":\"step\",\"step\":0,\"loss\":1.5}\n"
+    "{\"record\":\"step\",\"step\":10,\"loss\":null}\n"
+    "{\"record\":\"run\",\"ranks\":1}\n"
+    "{\"record\":\"end\",\"status\":\"ok\"}\n";
+
+static void test_runs(void) {
+    struct sg_error err = {0};
+    struct sg_run run, again;
+    ok(sg_run_parse(&run, series, strlen(series), "t", &err) == SG_OK, "a series is read");
+    const double *loss = sg_run_series(&run, "loss");
+    ok(run.n_points == 2 && loss && loss[0] == 1.5 && isnan(loss[1]), "with its points, null as NaN");
+    ok(run.end && strcmp(sg_json_string(run.end, "status", ""), "ok") == 0, "and its end");
+    cJSON *folded = sg_run_json(&run);
+    char *text = sg_json_text(folded, true);
+    ok(sg_run_parse(&again, text, strlen(text), "t", &err) == SG_OK && again.n_points == 2 &&
+           sg_run_series(&again, "loss")[0] == 1.5 && isnan(sg_run_series(&again, "loss")[1]) && again.end,
+       "folding and unfolding keeps it");
+    free(text);
+    cJSON_Delete(folded);
+    sg_run_free(&again);
+    sg_run_free(&run);
+    size_t cut = strlen(series) - 20;
+    ok(sg_run_parse(&run, series, cut, "t", &err) == SG_OK && !run.end && run.n_points == 2,
+       "a torn last line is dropped, the rest kept");
+    sg_run_free(&run);
+    static const struct {
+        const char *text;
+        sg_status status;
+    } bad[] = {
+        {"{\"record\":\"header\",\"schema\":\"sparsetrain/9\",\"columns\":[]}\n", SG_ERR_UNSUPPORTED},
+        {"{\"record\":\"header\",\"schema\":\"other/1\",\"columns\":[]}\n", SG_ERR_FORMAT},
+        {"{\"record\":\"step\",\"step\":1}\n", SG_ERR_FORMAT},
+        {"garbage\n", SG_ERR_FORMAT},
+        {"", SG_ERR_FORMAT},
+        {"{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"columns\":[]}\nnot json\n", SG_ERR_FORMAT},
+        {"{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"columns\":[3]}\n", SG_ERR_FORMAT},
+        {"{\"schema\":\"sparsetrain/1\",\"columns\":[\"a\",\"b\"],\"series\":{\"a\":[1],\"b\":[]}}", SG_ERR_FORMAT},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        sg_status status = sg_run_parse(&run, bad[i].text, strlen(bad[i].text), "t", &err);
+        ok(status == bad[i].status, "bad series %zu: %s", i, err.msg);
+        if (status == SG_OK)
+            sg_run_free(&run);
+    }
+}
+
+int main(void) {
+    char folder[] = "/tmp/sg-test-XXXXXX", command[64];
+    if (!mkdtemp(folder))
+        return 1;
+    test_numbers();
+    test_parse();
+    test_files(folder);
+    test_sha256();
+    test_runs();
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ok(system(command) == 0, "clean up");
+    return tap_done();
+}
