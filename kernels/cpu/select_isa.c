@@ -12,6 +12,7 @@
 
 enum {
     SCAN = 64, /* elements per block test: small, because a hit costs a scan of the block */
+    GROUP = sizeof(uint64_t), /* their flags are tested together */
     FLT_INF_BITS = 0x7f800000,
     FLT_MAGNITUDE = 0x7fffffff
 };
@@ -68,14 +69,27 @@ form(const float **p, float *restrict buffer, const struct sg_select *s, enum so
     return max;
 }
 
-/* Append those of p[0..n) with magnitude >= floor to index, value [have]; returns the new length. Writes one entry past
- * it, which is inside the arrays as long as no more than `at` entries come before the block. */
+/* Append those of p[0..n), n <= SCAN, with magnitude >= floor to index, value [have]; returns the new length. Hits are rare
+ * even in a block that has one, so groups of eight without any are skipped. Within a group it writes one entry past the
+ * length, which is inside the arrays because no more entries than elements come before it. */
 static inline size_t collect(uint32_t *restrict index, float *restrict value, size_t have, const float *restrict p,
                              size_t at, size_t n, int32_t floor) {
-    for (size_t i = 0; i < n; i++) {
-        index[have] = (uint32_t)(at + i);
-        value[have] = p[i];
-        have += magnitude(p[i]) >= floor;
+    uint8_t hit[SCAN];
+    for (size_t i = 0; i < n; i++)
+        hit[i] = magnitude(p[i]) >= floor;
+    for (size_t i = n; i % GROUP != 0; i++)
+        hit[i] = 0;
+    for (size_t group = 0; group < n; group += GROUP) {
+        uint64_t any;
+        memcpy(&any, hit + group, sizeof any);
+        if (any == 0)
+            continue;
+        const size_t end = n - group < GROUP ? n : group + GROUP;
+        for (size_t i = group; i < end; i++) {
+            index[have] = (uint32_t)(at + i);
+            value[have] = p[i];
+            have += hit[i];
+        }
     }
     return have;
 }
