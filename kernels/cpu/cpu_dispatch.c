@@ -37,11 +37,13 @@ static const struct isa isas[] = {
 };
 
 static const struct isa *find(const char *name) {
-    if (name == NULL)
+    if (name == NULL) {
         name = getenv("SG_CPU");
-    bool any = name == NULL || name[0] == '\0';
+        if (name != NULL && name[0] == '\0')
+            name = NULL;
+    }
     for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++)
-        if ((any || strcmp(name, isas[i].kernels->name) == 0) && isas[i].runs_here())
+        if ((name == NULL || strcmp(name, isas[i].kernels->name) == 0) && isas[i].runs_here())
             return &isas[i];
     return NULL;
 }

@@ -10,7 +10,8 @@
 #include "sg_rng.h"
 
 enum pattern { NORMAL, EQUAL, FEW_VALUES, ZEROS, SUBNORMAL, WIDE, N_PATTERNS };
-static const char *const pattern_name[N_PATTERNS] = {"normal", "all equal", "few values", "+-0", "subnormal", "wide range"};
+static const char *const pattern_name[N_PATTERNS] = {"normal", "all equal", "few values",
+                                                     "+-0",    "subnormal", "wide range"};
 static const char *const kernel_name[] = {"c", "avx2", "avx512"};
 enum { N_KERNELS = 3 };
 

@@ -47,8 +47,8 @@ static void test_names(void) {
 
 static void test_below(void) {
     enum { DRAWS = 60000 };
-    /* At 3 * 2^30, multiply-and-shift without rejection gives multiples of 3 half of all draws; at 3 * 2^62, the remainder
-     * without rejection gives the lower third half of them. */
+    /* At 3 * 2^30, multiply-and-shift without rejection gives multiples of 3 half of all draws; at 3 * 2^62, the
+     * remainder without rejection gives the lower third half of them. */
     static const uint64_t bounds[] = {1, 2, 3, 7, (uint64_t)3 << 30, (uint64_t)3 << 62, UINT64_MAX};
     for (size_t b = 0; b < sizeof bounds / sizeof bounds[0]; b++) {
         sg_rng r = sg_rng_open(1, SG_RNG_TEST, 0, b);
@@ -164,8 +164,8 @@ static void test_subset(void) {
         for (size_t a = 0; a < n; a++)
             for (size_t b = a + 1; b < n; b++)
                 chi2 += pow((double)count[a][b] - expected, 2) / expected;
-        ok(valid && (chi2 - freedom) / sqrt(2 * freedom) <= 5, "subsets 2 of %zu equally likely: chi-squared %.1f of %.0f",
-           n, chi2, freedom);
+        ok(valid && (chi2 - freedom) / sqrt(2 * freedom) <= 5,
+           "subsets 2 of %zu equally likely: chi-squared %.1f of %.0f", n, chi2, freedom);
     }
     static const size_t k[] = {0, 1, 1, 62, 63, 1000, 500, 10}, of[] = {0, 1, 1000, 1000, 1000, 1000, 1000, 100000000};
     for (size_t v = 0; v < sizeof k / sizeof k[0]; v++) {

@@ -1,0 +1,126 @@
+/* Dense row kernels: exact on integers, the same bits in every instruction set, margins independent of the batch. */
+#include "tap.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "patterns.h"
+#include "sg_dense.h"
+
+enum { ROWS = 11, N = 9000, POINTS = SG_DENSE_POINTS };
+
+static float narrow[ROWS * N], gradient[N];
+static double wide[ROWS * N], x[N], points[N * POINTS], out[ROWS * POINTS], part[ROWS * POINTS], sum[N];
+
+static void integers(void) {
+    sg_rng r = sg_rng_open(1, SG_RNG_TEST, 0, 0);
+    for (size_t i = 0; i < ROWS * N; i++)
+        wide[i] = narrow[i] = (float)sg_rng_below(&r, 2001) - 1000;
+    for (size_t j = 0; j < N; j++)
+        x[j] = (double)sg_rng_below(&r, 2001) - 1000;
+    for (size_t i = 0; i < N * POINTS; i++)
+        points[i] = (double)sg_rng_below(&r, 2001) - 1000;
+}
+
+static void reals(void) {
+    sg_rng r = sg_rng_open(2, SG_RNG_TEST, 0, 0);
+    for (size_t i = 0; i < ROWS * N; i++)
+        wide[i] = narrow[i] = (float)sg_rng_normal(&r);
+    for (size_t j = 0; j < N; j++)
+        x[j] = sg_rng_normal(&r);
+    for (size_t i = 0; i < N * POINTS; i++)
+        points[i] = sg_rng_normal(&r);
+}
+
+static double plain_dot(const double *a, const double *b, size_t stride, size_t n) {
+    double s = 0;
+    for (size_t j = 0; j < n; j++)
+        s += a[j] * b[j * stride];
+    return s;
+}
+
+static void test_exact(const struct sg_dense *dense) {
+    static const size_t lengths[] = {0, 1, 15, 16, 17, 127, 128, 129, 4095, 4096, 4097, N};
+    integers();
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        const size_t n = lengths[i];
+        const double want = plain_dot(wide, x, 1, n);
+        wrong += dense->dot_f32(narrow, x, n) != want || dense->dot_f64(wide, x, n) != want;
+        for (size_t j = 0; j < n; j++)
+            sum[j] = x[j];
+        dense->axpy_f32(sum, 3, narrow, n);
+        dense->axpy_f64(sum, -7, wide + N, n);
+        dense->row_gradient_f32(gradient, 5, narrow, 2, x, n);
+        for (size_t j = 0; j < n; j++) {
+            wrong += sum[j] != x[j] + 3 * wide[j] - 7 * wide[N + j];
+            wrong += (double)gradient[j] != 5 * wide[j] + 2 * x[j];
+        }
+        dense->row_gradient_f64(gradient, 5, wide, 2, x, n);
+        for (size_t j = 0; j < n; j++)
+            wrong += (double)gradient[j] != 5 * wide[j] + 2 * x[j];
+    }
+    ok(wrong == 0, "%s: dot, axpy and row gradients of integers are exact", dense->name);
+    wrong = 0;
+    for (size_t p = SG_DENSE_POINTS_STEP; p <= POINTS; p += SG_DENSE_POINTS_STEP)
+        for (size_t rows = 0; rows <= ROWS; rows++)
+            for (size_t n = 0; n <= 300; n += 100) {
+                for (int type = 0; type < 2; type++) {
+                    if (type == 0)
+                        dense->margins_f32(out, narrow, rows, n, points, p);
+                    else
+                        dense->margins_f64(out, wide, rows, n, points, p);
+                    for (size_t r = 0; r < rows; r++)
+                        for (size_t b = 0; b < p; b++)
+                            wrong += out[r * p + b] != plain_dot(wide + r * n, points + b, p, n);
+                }
+            }
+    ok(wrong == 0, "%s: margins of integers are exact for any rows and points", dense->name);
+}
+
+static void test_bits(const struct sg_dense *dense, const struct sg_dense *c) {
+    static double reference[ROWS * POINTS];
+    static float rounded[N];
+    reals();
+    size_t differ = 0;
+    for (size_t n = 1; n <= N; n += 337) {
+        differ += dense->dot_f32(narrow, x, n) != c->dot_f32(narrow, x, n);
+        differ += dense->dot_f64(wide, x, n) != c->dot_f32(narrow, x, n);
+        dense->row_gradient_f32(gradient, 0.3, narrow, 1e-3, x, n);
+        c->row_gradient_f64(rounded, 0.3, wide, 1e-3, x, n);
+        differ += memcmp(gradient, rounded, n * sizeof *rounded) != 0;
+    }
+    ok(differ == 0, "%s: dot and row gradients to the bit as in plain C, float rows as double", dense->name);
+    /* The definition: one fma a column, in order. */
+    dense->margins_f32(out, narrow, ROWS, 1000, points, POINTS);
+    dense->margins_f64(part, wide, ROWS, 1000, points, POINTS);
+    for (size_t r = 0; r < ROWS; r++)
+        for (size_t b = 0; b < POINTS; b++) {
+            reference[r * POINTS + b] = 0;
+            for (size_t j = 0; j < 1000; j++)
+                reference[r * POINTS + b] = fma(wide[r * 1000 + j], points[j * POINTS + b], reference[r * POINTS + b]);
+        }
+    ok(memcmp(out, reference, sizeof out) == 0 && memcmp(part, reference, sizeof part) == 0,
+       "%s: margins are one fma a column, in order", dense->name);
+    /* Row 6 alone, with points 8..15 alone. */
+    static double few[1000 * SG_DENSE_POINTS_STEP];
+    for (size_t j = 0; j < 1000; j++)
+        for (size_t b = 0; b < SG_DENSE_POINTS_STEP; b++)
+            few[j * SG_DENSE_POINTS_STEP + b] = points[j * POINTS + 8 + b];
+    dense->margins_f64(part, wide + 6000, 1, 1000, few, SG_DENSE_POINTS_STEP);
+    ok(memcmp(part, reference + 6 * POINTS + 8, SG_DENSE_POINTS_STEP * sizeof *part) == 0,
+       "%s: a margin does not depend on the rows and points around it", dense->name);
+}
+
+int main(void) {
+    for (int i = 0; i < N_KERNELS; i++) {
+        const struct sg_dense *dense = sg_dense_cpu(kernel_name[i]);
+        if (dense == NULL) {
+            skip("this machine has no %s", kernel_name[i]);
+            continue;
+        }
+        test_exact(dense);
+        test_bits(dense, sg_dense_cpu("c"));
+    }
+    return tap_done();
+}
