@@ -122,7 +122,7 @@ static const char *describe_value(const struct sg_node *node, char out[80]) {
 
 static void note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted) {
     char value[80];
-    bool entry = row->most > 0 && raw->key == NULL;
+    bool entry = raw->key == NULL; /* of a list */
     sg_problem_at(c->problems, raw->line, raw->column, "%s%s must be %s, got %s", entry ? "each of " : "", sg_row_key(row),
                   wanted, describe_value(raw, value));
 }
@@ -161,7 +161,8 @@ static bool in_choices(const char *choices, const char *word) {
 static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                             const char *const *candidate, size_t n) {
     char wanted[160] = "one of ";
-    const char *near = raw->kind == SG_NODE_STRING ? sg_suggest(raw->string, candidate, n) : NULL;
+    bool word = raw->kind == SG_NODE_STRING && strlen(raw->string) > 2; /* a letter is near every other one */
+    const char *near = word ? sg_suggest(raw->string, candidate, n) : NULL;
     if (near != NULL) {
         char got[SG_EXCERPT], name[SG_EXCERPT];
         sg_problem_at(c->problems, raw->line, raw->column, "unknown %s '%s' (did you mean '%s'?)", sg_row_key(row),

@@ -117,10 +117,34 @@ static void check_axis_range(struct sg_check *c, const struct sg_node *plot, con
                       range->child[1].string);
 }
 
+/* ---- optimizer ---- */
+
+enum { OPTIMIZER_PARAMETERS = 32 };
+
+/* The optimizer of a complete section with its parameters; NULL when it has a problem already. */
+static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *section, double param[OPTIMIZER_PARAMETERS]) {
+    const struct sg_optimizer_ops *ops = sg_optimizer_find(sg_node_string(section, "kind", ""));
+    if (ops == NULL || ops->n_params > OPTIMIZER_PARAMETERS)
+        return NULL;
+    for (size_t i = 0; i < ops->n_params; i++)
+        param[i] = sg_node_number(section, ops->params[i].name, NAN);
+    return ops;
+}
+
+static void check_optimizer(struct sg_check *c, const struct sg_node *section) {
+    double param[OPTIMIZER_PARAMETERS];
+    const struct sg_optimizer_ops *ops = find_optimizer(section, param);
+    const char *why = ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
+    if (why != NULL)
+        sg_problem_at(c->problems, section->line, section->column, "optimizer: %s", why);
+}
+
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
     if (strcmp(section, "") == 0) {
         check_length(c, map);
         check_seeds(c, root);
+    } else if (strcmp(section, "optimizer") == 0) {
+        check_optimizer(c, map);
     } else if (strcmp(section, "methods[]") == 0) {
         choose_length(c, map);
     } else if (strcmp(section, "claims[].at") == 0) {
@@ -139,12 +163,10 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
 /* The optimizer may refuse the `update` form. */
 static void check_form(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
     const char *form = sg_node_string(method, "error-feedback.form", sg_node_string(root, "error-feedback.form", ""));
-    const struct sg_optimizer_ops *ops = sg_optimizer_find(sg_node_string(root, "optimizer.kind", ""));
+    double param[OPTIMIZER_PARAMETERS];
+    const struct sg_optimizer_ops *ops = find_optimizer(sg_node_get(root, "optimizer"), param);
     if (ops == NULL || ops->refuses_update_form == NULL || strcmp(form, "update") != 0)
         return;
-    double param[32];
-    for (size_t i = 0; i < ops->n_params && i < 32; i++)
-        param[i] = sg_node_number(sg_node_get(root, "optimizer"), ops->params[i].name, NAN);
     const char *why = ops->refuses_update_form(param);
     if (why != NULL)
         sg_problem_at(c->problems, method->line, method->column, "error-feedback 'update' does not go with this optimizer: %s",

@@ -60,9 +60,9 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "first seed of a range"),
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many seeds follow each other"),
 
-    MAP("record", .preset = "{}", .help = "what a run writes down"),
+    MAP("record", .required = true, .help = "what a run writes down"),
     INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),
-    SERIES("record.series", .least = 1, .most = 64, .help = "columns beside step and epoch; absent: all there are"),
+    SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
 
     MAP("methods", .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
     TEXT("methods[].name", 64, .required = true, .help = "label in results and figures"),
@@ -86,7 +86,7 @@ static const struct sg_schema_row static_row[] = {
      .preset = "false",
      .help = "drawn dashed, as the paper's no-compression line"},
 
-    MAP("claims", .least = 0, .most = 256, .help = "the paper's sentences as checks; a list"),
+    MAP("claims", .preset = "[]", .least = 0, .most = 256, .help = "the paper's sentences as checks; a list"),
     TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
     SERIES("claims[].metric", .required = true, .help = "series or constant of a run that is looked at"),
     METHOD("claims[].of", .required = true, .help = "method, or label of its cell when it has lists"),
@@ -111,7 +111,7 @@ static const struct sg_schema_row static_row[] = {
     MAP("claims[].at-most.at", .like = "claims[].at", .help = "its place in the series; absent: the claim's"),
     MAP("claims[].at-least", .or_number = true, .like = "claims[].at-most", .help = "lower bound, in the same forms"),
 
-    MAP("plots", .least = 0, .most = 64, .help = "panels of the figure; a list"),
+    MAP("plots", .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure; a list"),
     SERIES("plots[].x", .required = true, .help = "series on the horizontal axis"),
     SERIES("plots[].y", .required = true, .help = "series on the vertical axis"),
     CHOICE("plots[].log", "none|x|y|xy", .preset = "none", .help = "logarithmic axes"),

@@ -40,7 +40,6 @@ struct sg_node {
  *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
  *   error-feedback  always the map {form, decay}; in a method null unless it overrides
  *   seeds           always the list of numbers
- *   record.series   list of columns, or null for all of them
  *   methods         the compressor's parameters stand beside name and compressor: a NUMBER, a STRING (an expression over the
  *                   task's constants and gamma) or a LIST of these
  *   claims          at: only the chosen selector, {final: true} or {when, below} …; at-most, at-least: null, a NUMBER, or
