@@ -1,7 +1,7 @@
 /* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.
  *
  * A finished cell lives in FOLDER/<label>-seed<S>-<key prefix>.ndjson and is reused when its header's cell key and program
- * identity match. Nothing finished is ever lost: cells are written by sparsetrain whole or not at all. */
+ * identity match. Nothing finished is ever lost: cells are written by sparsetrain whole or not at all. Nothing here prints. */
 #ifndef SG_GRID_H
 #define SG_GRID_H
 
@@ -16,13 +16,22 @@
 extern "C" {
 #endif
 
-enum sg_cell_state { SG_CELL_WAITING, SG_CELL_RUNNING, SG_CELL_DONE, SG_CELL_REUSED, SG_CELL_DIVERGED, SG_CELL_FAILED };
+enum sg_cell_state {
+    SG_CELL_WAITING, /* not run yet, or stopped by a signal with its checkpoint written (message "interrupted") */
+    SG_CELL_RUNNING,
+    SG_CELL_DONE,     /* run now */
+    SG_CELL_REUSED,   /* finished before: its end record says "ok" or "diverged" */
+    SG_CELL_DIVERGED, /* run now; the series ends where it diverged */
+    SG_CELL_FAILED    /* no series */
+};
 
 struct sg_cell_outcome {
     enum sg_cell_state state;
     char *path;     /* series file */
-    char *message;  /* why it failed or diverged, or NULL */
-    double elapsed_s, done; /* done: share finished, 0..1, from the child's progress */
+    char *message;  /* FAILED: the reason and the last lines of its standard error. DIVERGED: why. DONE: its last lines of
+                     * standard error. Else NULL */
+    double elapsed_s; /* of the process started now */
+    double done;      /* share finished, 0..1, from the child's progress */
     struct sg_run run; /* read back when DONE, REUSED or DIVERGED */
 };
 
@@ -32,30 +41,59 @@ struct sg_grid_options {
     size_t n_set;
     const char *program;       /* path of sparsetrain */
     const char *launcher;      /* "mpirun -n 4" or NULL; split at blanks */
-    const char *folder;        /* cells go here */
-    const char *data_dir, *device;
+    const char *folder;        /* cells go here; made if missing */
+    const char *data_dir, *device; /* handed on; NULL = left to sparsetrain */
     const char *identity;      /* sg_version_identity() */
-    int jobs, threads;         /* processes at once; threads each, 0 = cores / jobs */
-    bool fresh;                /* run every cell again */
-    int (*stop)(void);
+    int jobs;                  /* processes at once; 0 = cores / threads, 1 under a launcher */
+    int threads;               /* each; 0 = cores / jobs, left to sparsetrain under a launcher */
+    bool fresh;                /* run every cell again, from step 0 */
+    int (*stop)(void);         /* pending signal number or 0; asked 10 times a second */
+    /* After every change and 10 times a second while cells run; may be NULL. */
     void (*changed)(void *arg, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
     void *arg;
 };
 
-/* Run what is not there yet. outcomes [count] is caller-allocated and zeroed; SG_OK even if cells failed (see states);
- * SG_ERR_INTERRUPTED after a signal, children stopped with their checkpoints written. */
+/* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
+void sg_grid_share(struct sg_grid_options *options, size_t count);
+
+/* What is finished already: path, and state REUSED with the series. Touches no file.
+ * outcomes [count] is caller-allocated and zeroed. */
+SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                                  const struct sg_grid_options *options, struct sg_error *err);
+
+/* Look, then run what is not there yet; jobs and threads are filled in. One grid at a time works in a folder. SG_OK even if
+ * cells failed (see states); SG_ERR_INTERRUPTED after a signal: children stopped with their checkpoints written. The first
+ * cell runs alone until its first step, so that what all cells need (data, x*) is prepared once. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                                 const struct sg_grid_options *options, struct sg_error *err);
+                                 struct sg_grid_options *options, struct sg_error *err);
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);
 
-/* "results": one object per label with seeds, cells, series {column: {"mean":[…],"std":[…]}} and final
- * {column: {"mean","std","values":[…]}}. NULL = no memory. */
+/* "ok", "diverged", "failed", "interrupted" or "not_run". */
+const char *sg_grid_status(const struct sg_cell_outcome *outcome);
+
+/* State as text for a terminal of this width: a line per running cell (at most `rows`) and a line of totals, each ending in
+ * a newline. elapsed_s: since the grid started, for the time left. NULL = no memory. */
+char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, double elapsed_s,
+                       int width, int rows);
+
+/* "results": one object per label:
+ *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"seeds":["1"],
+ *    "cells":[{"seed","status","message","file","elapsed_s","steps","reused"}],
+ *    "series":{"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}},
+ *    "final":{"<column>":{"mean","std","n","values":[…]}}}
+ * Formulas in results/README.md. NULL = no memory. */
 cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 
-/* "claims": each with text, verdict ("holds": at every seed, "fails": at none, else "undecided", also when a cell is
- * missing), and per seed the value, the bound and their ratio. NULL = no memory. */
+/* "claims": [{"text","verdict","metric","at","of","sense","reason","seeds":[{"seed","value","bound","ratio","note"}]}];
+ * verdict "holds": at every seed, "fails": at none, else "undecided", also when a value is missing; reason says why it is not
+ * "holds", note what is odd about a seed. NULL = no memory. */
 cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                       size_t count);
+
+/* "plots": [{"x","y","log","title","kind","x_range","y_range","methods","points"}], names in snake_case; points (null but
+ * for kind "points"): [{"label","x":{"mean","std","n","values"},"y":{…}}]. NULL = no memory. */
+cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
+                     size_t count);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,137 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "grid_value.h"
+#include "sg_grid.h"
+
+/* What is computed on one side of a claim. */
+struct term {
+    const char *of, *metric;
+    const struct sg_node *at;
+    double times, plus; /* value = times x + plus */
+};
+
+struct claim {
+    struct term value, bound;
+    bool constant_bound; /* bound.plus alone */
+    bool at_least;
+};
+
+struct tally {
+    size_t seeds, holds, unknown;
+    char reason[SG_WHY_CHARS + 128]; /* why the first unknown is unknown */
+};
+
+static const struct sg_node *present(const struct sg_node *node, const char *path) {
+    const struct sg_node *found = sg_node_get(node, path);
+    return found && found->kind != SG_NODE_NULL ? found : NULL;
+}
+
+static struct claim read_claim(const struct sg_node *node) {
+    struct claim c = {.value = {sg_node_string(node, "of", ""), sg_node_string(node, "metric", ""),
+                                present(node, "at"), 1, 0}};
+    c.at_least = present(node, "at-least") != NULL;
+    const struct sg_node *bound = present(node, c.at_least ? "at-least" : "at-most");
+    c.bound = c.value;
+    if (!bound || bound->kind == SG_NODE_NUMBER) {
+        c.constant_bound = true;
+        c.bound.plus = bound ? bound->number : NAN;
+        return c;
+    }
+    c.bound.of = sg_node_string(bound, "of", c.value.of);
+    c.bound.metric = sg_node_string(bound, "metric", c.value.metric);
+    c.bound.at = present(bound, "at") ? present(bound, "at") : c.value.at;
+    c.bound.times = sg_node_number(bound, "times", 1);
+    c.bound.plus = sg_node_number(bound, "plus", 0);
+    return c;
+}
+
+static double evaluate(const struct term *t, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
+                       size_t count, uint64_t seed, char why[SG_WHY_CHARS + 128]) {
+    char reason[SG_WHY_CHARS];
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].seed == seed && strcmp(cells[i].label, t->of) == 0) {
+            double x = sg_grid_value(&outcomes[i], t->metric, t->at, reason);
+            if (*reason)
+                snprintf(why, SG_WHY_CHARS + 128, "%s, seed %llu: %s", t->of, (unsigned long long)seed, reason);
+            return t->times * x + t->plus;
+        }
+    snprintf(why, SG_WHY_CHARS + 128, "%.64s, seed %llu: not run", t->of, (unsigned long long)seed);
+    return NAN;
+}
+
+/* One seed of a claim into `seeds`. Two infinities do not compare: both sides were never reached. */
+static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, const struct sg_cell *cells,
+                  const struct sg_cell_outcome *outcomes, size_t count, uint64_t seed) {
+    char note[SG_WHY_CHARS + 128] = "", text[24];
+    double value = evaluate(&c->value, cells, outcomes, count, seed, note);
+    double bound = c->constant_bound ? c->bound.plus : evaluate(&c->bound, cells, outcomes, count, seed, note);
+    bool unknown = isnan(value) || isnan(bound) || (isinf(value) && isinf(bound));
+    tally->seeds++;
+    tally->unknown += unknown;
+    tally->holds += !unknown && (c->at_least ? value >= bound : value <= bound);
+    if (unknown && !*tally->reason)
+        snprintf(tally->reason, sizeof tally->reason, "%s", note);
+    cJSON *entry = cJSON_CreateObject();
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    sg_json_set_string(entry, "seed", text);
+    sg_json_set_number(entry, "value", value);
+    sg_json_set_number(entry, "bound", bound);
+    sg_json_set_number(entry, "ratio", value / bound);
+    sg_json_set_string(entry, "note", *note ? note : NULL);
+    if (!cJSON_AddItemToArray(seeds, entry))
+        cJSON_Delete(entry);
+}
+
+static const char *verdict(struct tally *t) {
+    if (t->seeds == 0)
+        snprintf(t->reason, sizeof t->reason, "no cell of this method was asked for");
+    if (t->seeds == 0 || t->unknown > 0)
+        return "undecided";
+    if (t->holds == t->seeds)
+        return "holds";
+    if (t->holds > 0)
+        snprintf(t->reason, sizeof t->reason, "true at %zu of %zu seeds", t->holds, t->seeds);
+    else
+        snprintf(t->reason, sizeof t->reason, t->seeds == 1 ? "false at the only seed" : "true at none of %zu seeds",
+                 t->seeds);
+    return t->holds > 0 ? "undecided" : "fails";
+}
+
+static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells,
+                         const struct sg_cell_outcome *outcomes, size_t count) {
+    struct claim c = read_claim(node);
+    struct tally tally = {0};
+    cJSON *seeds = cJSON_CreateArray(), *out = cJSON_CreateObject();
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(cells[i].label, c.value.of) == 0)
+            weigh(seeds, &tally, &c, cells, outcomes, count, cells[i].seed);
+    const char *word = verdict(&tally);
+    char metric[64];
+    sg_grid_snake(c.value.metric, metric);
+    sg_json_set_string(out, "text", sg_node_string(node, "text", NULL));
+    sg_json_set_string(out, "verdict", word);
+    sg_json_set_string(out, "metric", metric);
+    sg_json_set(out, "at", c.value.at ? sg_node_json(c.value.at) : NULL);
+    sg_json_set_string(out, "of", c.value.of);
+    sg_json_set_string(out, "sense", c.at_least ? "at_least" : "at_most");
+    sg_json_set_string(out, "reason", *tally.reason ? tally.reason : NULL);
+    sg_json_set(out, "seeds", seeds);
+    return out;
+}
+
+cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                      const struct sg_cell_outcome *outcomes, size_t count) {
+    const struct sg_node *claims = sg_node_get(&recipe->root, "claims");
+    cJSON *out = cJSON_CreateArray();
+    for (size_t i = 0; out && claims && i < claims->count; i++) {
+        cJSON *claim = claim_json(&claims->child[i], cells, outcomes, count);
+        if (!claim || !cJSON_AddItemToArray(out, claim)) {
+            cJSON_Delete(claim);
+            cJSON_Delete(out);
+            return NULL;
+        }
+    }
+    return out;
+}

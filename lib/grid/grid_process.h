@@ -1,0 +1,42 @@
+/* grid_process.h: one child process, as the grid runs it. Private to lib/grid.
+ *
+ * The child reads nothing, reports progress as lines "done total" on its standard output (which launchers such as mpirun
+ * and srun forward, unlike other descriptors) and complains on its standard error, of which the end is kept. It leads a
+ * process group of its own, so that ^C in the terminal reaches it once, through the grid, and it gets SIGTERM when the
+ * grid dies. */
+#ifndef GRID_PROCESS_H
+#define GRID_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sg_status.h"
+
+enum { SG_TAIL_BYTES = 2048, SG_TAIL_LINES = 10 };
+
+struct sg_process {
+    pid_t pid;            /* 0 = none */
+    int progress, errors; /* read ends, non-blocking; -1 once they ended */
+    double done;          /* share of the work reported so far, 0..1 */
+    char line[64];        /* of `progress`, incomplete */
+    size_t line_length;
+    char tail[SG_TAIL_BYTES + 1]; /* of `errors` */
+    size_t tail_length;
+    bool tail_cut;   /* something before it was dropped */
+    int wait_status; /* valid once sg_process_ended */
+};
+
+/* Start argv[0] (looked up in PATH); a program that cannot be run is a child that says so and exits 127. */
+SG_CHECKED sg_status sg_process_start(struct sg_process *p, char *const argv[], struct sg_error *err);
+
+/* Take what the child wrote since; never waits. */
+void sg_process_read(struct sg_process *p);
+
+/* Reap the child if it ended: true once, with everything it wrote read and its pipes closed. Never waits. */
+bool sg_process_ended(struct sg_process *p);
+
+/* Its last lines on standard error; "" if none. */
+const char *sg_process_last_words(struct sg_process *p);
+
+#endif

@@ -1,0 +1,317 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grid_value.h"
+#include "sg_grid.h"
+#include "sg_stats.h"
+
+static const size_t NO_POINT = SIZE_MAX;
+
+const char *sg_grid_status(const struct sg_cell_outcome *o) {
+    switch (o->state) {
+    case SG_CELL_DONE:
+    case SG_CELL_REUSED:
+    case SG_CELL_DIVERGED:
+        return strcmp(sg_json_string(o->run.end, "status", ""), "ok") == 0 ? "ok" : "diverged";
+    case SG_CELL_FAILED:
+        return "failed";
+    case SG_CELL_WAITING:
+    case SG_CELL_RUNNING:
+        break;
+    }
+    return o->message ? "interrupted" : "not_run";
+}
+
+static void push(cJSON *array, cJSON *item) {
+    if (!array || !item || !cJSON_AddItemToArray(array, item))
+        cJSON_Delete(item);
+}
+
+static void push_seed(cJSON *array, uint64_t seed) {
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    sg_json_push_string(array, text);
+}
+
+/* The cells of one label, one a seed, in order. */
+struct group {
+    const struct sg_cell *cells;
+    const struct sg_cell_outcome *outcomes;
+    size_t n;
+    const struct sg_run *first; /* the first run there is, or NULL */
+};
+
+static struct group group_at(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    struct group g = {.cells = cells, .outcomes = outcomes};
+    while (g.n < count && strcmp(cells[g.n].label, cells[0].label) == 0) {
+        if (!g.first && outcomes[g.n].run.header)
+            g.first = &outcomes[g.n].run;
+        g.n++;
+    }
+    return g;
+}
+
+/* ---- points of a group: the recorded steps of all its runs ---- */
+
+struct points {
+    size_t n;
+    double *step;  /* [n] ascending */
+    size_t *index; /* [n][seeds]: place of this step in a seed's series, or NO_POINT */
+    double *mean, *std, *count; /* [n] results of one column */
+    double *value; /* [seeds] scratch */
+};
+
+static void points_free(struct points *p) {
+    free(p->step);
+    free(p->index);
+    free(p->mean);
+    free(p->std);
+    free(p->count);
+    free(p->value);
+}
+
+static bool points_allocate(struct points *p, const struct group *g) {
+    size_t most = 1;
+    for (size_t i = 0; i < g->n; i++)
+        most += g->outcomes[i].run.n_points;
+    p->step = malloc(most * sizeof *p->step);
+    p->index = malloc(most * g->n * sizeof *p->index);
+    p->mean = malloc(most * sizeof *p->mean);
+    p->std = malloc(most * sizeof *p->std);
+    p->count = malloc(most * sizeof *p->count);
+    p->value = malloc(g->n * sizeof *p->value);
+    return p->step && p->index && p->mean && p->std && p->count && p->value;
+}
+
+/* Merge the seeds' steps, which usually are the same: a run that diverged ends early. */
+static bool points_merge(struct points *p, const struct group *g) {
+    size_t *next = calloc(g->n, sizeof *next);
+    if (!next || !points_allocate(p, g)) {
+        free(next);
+        return false;
+    }
+    for (;; p->n++) {
+        double least = INFINITY;
+        for (size_t i = 0; i < g->n; i++) {
+            const double *step = sg_run_series(&g->outcomes[i].run, "step");
+            if (step && next[i] < g->outcomes[i].run.n_points && step[next[i]] < least)
+                least = step[next[i]];
+        }
+        if (least == INFINITY)
+            break;
+        p->step[p->n] = least;
+        for (size_t i = 0; i < g->n; i++) {
+            const double *step = sg_run_series(&g->outcomes[i].run, "step");
+            bool here = step && next[i] < g->outcomes[i].run.n_points && step[next[i]] == least;
+            p->index[p->n * g->n + i] = here ? next[i]++ : NO_POINT;
+        }
+    }
+    free(next);
+    return true;
+}
+
+/* Gather the finite values of a column at one point into p->value; returns how many. */
+static size_t gather(const struct points *p, const struct group *g, const char *column, size_t point) {
+    size_t n = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        size_t at = p->index[point * g->n + i];
+        const double *series = sg_run_series(&g->outcomes[i].run, column);
+        if (series && at != NO_POINT && isfinite(series[at]))
+            p->value[n++] = series[at];
+    }
+    return n;
+}
+
+static cJSON *column_json(struct points *p, const struct group *g, const char *column) {
+    cJSON *out = cJSON_CreateObject();
+    for (size_t j = 0; j < p->n; j++) {
+        size_t n = gather(p, g, column, j);
+        p->mean[j] = sg_stats_mean(p->value, n);
+        p->std[j] = sg_stats_stddev(p->value, n);
+        p->count[j] = (double)n;
+    }
+    sg_json_set(out, "mean", sg_json_numbers(p->mean, p->n));
+    sg_json_set(out, "std", sg_json_numbers(p->std, p->n));
+    sg_json_set(out, "n", sg_json_numbers(p->count, p->n));
+    return out;
+}
+
+/* Where a point lies, the same for all seeds. */
+static cJSON *axis_json(struct points *p, const struct group *g, const char *column) {
+    for (size_t j = 0; j < p->n; j++)
+        p->mean[j] = gather(p, g, column, j) > 0 ? p->value[0] : NAN;
+    return sg_json_numbers(p->mean, p->n);
+}
+
+static bool is_axis(const char *column) {
+    return strcmp(column, "step") == 0 || strcmp(column, "epoch") == 0;
+}
+
+static cJSON *series_json(const struct group *g) {
+    struct points p = {0};
+    cJSON *out = NULL;
+    if (points_merge(&p, g)) {
+        out = cJSON_CreateObject();
+        sg_json_set(out, "step", sg_json_numbers(p.step, p.n));
+        sg_json_set(out, "epoch", axis_json(&p, g, "epoch"));
+        for (size_t c = 0; g->first && c < g->first->n_series; c++) {
+            const char *column = g->first->series[c].name;
+            if (!is_axis(column))
+                sg_json_set(out, column, column_json(&p, g, column));
+        }
+    }
+    points_free(&p);
+    return out;
+}
+
+/* ---- one number a seed ---- */
+
+/* {"mean","std","n","values"} of what `at` makes of a metric at each seed; values of cells without one are null and do not
+ * enter the mean. */
+static cJSON *spread_json(const struct group *g, const char *metric, const struct sg_node *at) {
+    char why[SG_WHY_CHARS];
+    double *known = malloc(2 * g->n * sizeof *known), *all = known ? known + g->n : NULL;
+    if (!known)
+        return NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        all[i] = sg_grid_value(&g->outcomes[i], metric, at, why);
+        if (isfinite(all[i]))
+            known[n++] = all[i];
+    }
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_number(out, "mean", sg_stats_mean(known, n));
+    sg_json_set_number(out, "std", sg_stats_stddev(known, n));
+    sg_json_set_number(out, "n", (double)n);
+    sg_json_set(out, "values", sg_json_numbers(all, g->n));
+    free(known);
+    return out;
+}
+
+static cJSON *final_json(const struct group *g) {
+    cJSON *out = cJSON_CreateObject();
+    for (size_t c = 0; g->first && c < g->first->n_series; c++)
+        sg_json_set(out, g->first->series[c].name, spread_json(g, g->first->series[c].name, NULL));
+    return out;
+}
+
+/* ---- entries ---- */
+
+static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome *o) {
+    const char *status = sg_grid_status(o), *message = strcmp(status, "ok") == 0 ? NULL : o->message;
+    cJSON *out = cJSON_CreateObject();
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)cell->seed);
+    sg_json_set_string(out, "seed", seed);
+    sg_json_set_string(out, "status", status);
+    sg_json_set_string(out, "message", message ? message : sg_json_string(o->run.end, "message", NULL));
+    sg_json_set_string(out, "file", o->path);
+    sg_json_set_number(out, "elapsed_s", sg_json_number(o->run.run, "elapsed_s", NAN));
+    sg_json_set_number(out, "steps", sg_json_number(o->run.end, "steps", NAN));
+    sg_json_set_bool(out, "reused", o->state == SG_CELL_REUSED);
+    return out;
+}
+
+/* The scalars a method sets: its compressor's parameters and what it overrides. */
+static cJSON *parameters_json(const struct sg_node *method) {
+    static const char *const elsewhere[] = {"name", "compressor", "baseline"};
+    cJSON *out = cJSON_CreateObject();
+    for (size_t i = 0; method && i < method->count; i++) {
+        const struct sg_node *p = &method->child[i];
+        bool plain = p->kind == SG_NODE_NUMBER || p->kind == SG_NODE_STRING || p->kind == SG_NODE_BOOL;
+        for (size_t j = 0; j < sizeof elsewhere / sizeof *elsewhere; j++)
+            plain = plain && strcmp(p->key, elsewhere[j]) != 0;
+        char key[64];
+        sg_grid_snake(p->key, key);
+        if (plain)
+            sg_json_set(out, key, sg_node_json(p));
+    }
+    return out;
+}
+
+static cJSON *group_json(const struct group *g) {
+    const struct sg_node *method = g->cells[0].method;
+    cJSON *out = cJSON_CreateObject(), *seeds = cJSON_CreateArray(), *cells = cJSON_CreateArray();
+    const cJSON *constants = g->first ? sg_json_get(g->first->header, "constants") : NULL;
+    for (size_t i = 0; i < g->n; i++) {
+        push_seed(seeds, g->cells[i].seed);
+        push(cells, cell_json(&g->cells[i], &g->outcomes[i]));
+    }
+    sg_json_set_string(out, "label", g->cells[0].label);
+    sg_json_set_string(out, "method", sg_node_string(method, "name", g->cells[0].label));
+    sg_json_set_string(out, "compressor", sg_node_string(method, "compressor", NULL));
+    sg_json_set_bool(out, "baseline", sg_node_bool(method, "baseline", false));
+    sg_json_set(out, "parameters", parameters_json(method));
+    sg_json_set(out, "constants", constants ? cJSON_Duplicate(constants, true) : NULL);
+    sg_json_set(out, "seeds", seeds);
+    sg_json_set(out, "cells", cells);
+    sg_json_set(out, "series", series_json(g));
+    sg_json_set(out, "final", final_json(g));
+    return out;
+}
+
+cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    cJSON *out = cJSON_CreateArray();
+    for (size_t i = 0; i < count;) {
+        struct group g = group_at(cells + i, outcomes + i, count - i);
+        push(out, group_json(&g));
+        i += g.n;
+    }
+    return out;
+}
+
+/* ---- plots ---- */
+
+static void set_name(cJSON *out, const struct sg_node *plot, const char *key) {
+    char name[64];
+    const char *text = sg_node_string(plot, key, NULL);
+    if (text)
+        sg_grid_snake(text, name);
+    sg_json_set_string(out, key, text ? name : NULL);
+}
+
+static void set_node(cJSON *out, const struct sg_node *plot, const char *key, const char *name) {
+    const struct sg_node *node = sg_node_get(plot, name);
+    sg_json_set(out, key, node && node->kind != SG_NODE_NULL ? sg_node_json(node) : NULL);
+}
+
+/* One point a label, for plots of kind "points". */
+static cJSON *plot_points(const struct sg_node *plot, const struct sg_cell *cells,
+                          const struct sg_cell_outcome *outcomes, size_t count) {
+    if (strcmp(sg_node_string(plot, "kind", "curves"), "points") != 0)
+        return NULL;
+    cJSON *out = cJSON_CreateArray();
+    for (size_t i = 0; i < count;) {
+        struct group g = group_at(cells + i, outcomes + i, count - i);
+        cJSON *point = cJSON_CreateObject();
+        sg_json_set_string(point, "label", cells[i].label);
+        sg_json_set(point, "x", spread_json(&g, sg_node_string(plot, "x", ""), sg_node_get(plot, "x-at")));
+        sg_json_set(point, "y", spread_json(&g, sg_node_string(plot, "y", ""), sg_node_get(plot, "y-at")));
+        push(out, point);
+        i += g.n;
+    }
+    return out;
+}
+
+cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                     const struct sg_cell_outcome *outcomes, size_t count) {
+    const struct sg_node *plots = sg_node_get(&recipe->root, "plots");
+    cJSON *out = cJSON_CreateArray();
+    for (size_t i = 0; plots && i < plots->count; i++) {
+        const struct sg_node *plot = &plots->child[i];
+        cJSON *p = cJSON_CreateObject();
+        set_name(p, plot, "x");
+        set_name(p, plot, "y");
+        sg_json_set_string(p, "log", sg_node_string(plot, "log", "none"));
+        sg_json_set_string(p, "title", sg_node_string(plot, "title", NULL));
+        sg_json_set_string(p, "kind", sg_node_string(plot, "kind", "curves"));
+        set_node(p, plot, "x_range", "x-range");
+        set_node(p, plot, "y_range", "y-range");
+        set_node(p, plot, "methods", "methods");
+        sg_json_set(p, "points", plot_points(plot, cells, outcomes, count));
+        push(out, p);
+    }
+    return out;
+}

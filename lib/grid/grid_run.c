@@ -1,0 +1,386 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "grid_process.h"
+#include "sg_file.h"
+#include "sg_grid.h"
+
+enum { TICK_MS = 100, REAP_MS = 2, KEY_PREFIX = 12, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
+
+static double clock_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+void sg_grid_share(struct sg_grid_options *o, size_t count) {
+    int most = count < INT16_MAX ? (int)count : INT16_MAX, share;
+    if (o->jobs == 0 && !o->launcher) {
+        share = cores() / (o->threads > 0 ? o->threads : 1);
+        o->jobs = share < most ? share : most;
+    }
+    if (o->jobs < 1)
+        o->jobs = 1;
+    if (o->threads == 0 && !o->launcher) {
+        share = cores() / (o->jobs < most ? o->jobs : most > 0 ? most : 1);
+        o->threads = share > 0 ? share : 1;
+    }
+}
+
+/* ---- finished cells ---- */
+
+static char *cell_path(const struct sg_cell *cell, const char *folder) {
+    char label[64];
+    size_t n = 0;
+    for (const char *c = cell->label; *c && n < sizeof label - 1; c++) {
+        bool plain = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') ||
+                     (strchr("._=", *c) && n > 0);
+        if (plain)
+            label[n++] = *c;
+        else if (n > 0 && label[n - 1] != '-')
+            label[n++] = '-';
+    }
+    label[n] = '\0';
+    char *path;
+    if (asprintf(&path, "%s/%s-seed%llu-%.*s.ndjson", folder, label, (unsigned long long)cell->seed, KEY_PREFIX,
+                 cell->key) < 0)
+        return NULL;
+    return path;
+}
+
+/* Read the series at outcome->path if it is this cell's, whole, and written by this program. */
+static sg_status read_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, const char *identity,
+                               struct sg_error *err) {
+    struct sg_run run;
+    sg_status status = sg_run_read(&run, outcome->path, err);
+    if (status != SG_OK)
+        return status;
+    const char *end = sg_json_string(run.end, "status", "");
+    const char *key = sg_json_string(run.header, "cell_key", "");
+    const char *program = sg_json_string(run.header, "program.identity", "unknown");
+    if (strcmp(end, "ok") != 0 && strcmp(end, "diverged") != 0)
+        status = sg_fail(err, SG_ERR_MISMATCH, "%s is not a finished series", outcome->path);
+    else if (strcmp(key, cell->key) != 0)
+        status = sg_fail(err, SG_ERR_MISMATCH, "%s is the series of another cell: was the recipe edited meanwhile?",
+                         outcome->path);
+    else if (strcmp(program, identity) != 0)
+        status = sg_fail(err, SG_ERR_MISMATCH, "%s was written by another build (%s, this is %s): rebuild both programs",
+                         outcome->path, program, identity);
+    if (status == SG_OK)
+        outcome->run = run;
+    else
+        sg_run_free(&run);
+    return status;
+}
+
+sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                       const struct sg_grid_options *o, struct sg_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        struct sg_error unfit;
+        outcomes[i].path = cell_path(&cells[i], o->folder);
+        if (!outcomes[i].path)
+            return sg_fail_memory(err, "cells");
+        if (!o->fresh && access(outcomes[i].path, F_OK) == 0 &&
+            read_finished(&outcomes[i], &cells[i], o->identity, &unfit) == SG_OK) {
+            outcomes[i].state = SG_CELL_REUSED;
+            outcomes[i].done = 1;
+        }
+    }
+    return SG_OK;
+}
+
+void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        free(outcomes[i].path);
+        free(outcomes[i].message);
+        sg_run_free(&outcomes[i].run);
+    }
+}
+
+/* Also proves that the folder can be written to and its disk is not full. The descriptor is left open across exec: a child
+ * that outlives a killed sparsebench keeps the folder locked until it stopped too. */
+static sg_status lock_folder(int *out, const char *folder, struct sg_error *err) {
+    char *path, owner[32];
+    if (asprintf(&path, "%s/.lock", folder) < 0)
+        return sg_fail_memory(err, "a path");
+    sg_status status = SG_OK;
+    int length = snprintf(owner, sizeof owner, "%ld\n", (long)getpid());
+    int fd = open(path, O_RDWR | O_CREAT, 0666);
+    if (fd < 0)
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
+    else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        status = errno == EWOULDBLOCK ? sg_fail(err, SG_ERR_IO,
+                                                "another sparsebench works in %s: wait for it, or use another --folder",
+                                                folder)
+                                      : sg_fail_errno(err, SG_ERR_IO, "cannot lock %s", path);
+    else if (ftruncate(fd, 0) != 0 || write(fd, owner, (size_t)length) != length)
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
+    free(path);
+    if (status == SG_OK)
+        *out = fd;
+    else if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* ---- the pool ---- */
+
+struct slot {
+    struct sg_process process;
+    size_t cell;
+    double started_s;
+    ino_t before; /* the series file there was when the cell started; 0 = none */
+};
+
+struct pool {
+    const struct sg_cell *cells;
+    struct sg_cell_outcome *outcomes;
+    size_t count, next; /* cells before `next` were taken */
+    const struct sg_grid_options *options;
+    struct slot *slot; /* [jobs] */
+    char *launcher;    /* cut into words */
+    char **argv;       /* room for one command line */
+    size_t running;
+    bool warm;         /* a cell has stepped, or was there before: data and x* are prepared */
+    int stopping;      /* signal number */
+};
+
+static ino_t file_number(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 ? info.st_ino : 0;
+}
+
+static char *text_of(unsigned long long n, char out[24]) {
+    snprintf(out, 24, "%llu", n);
+    return out;
+}
+
+/* Command line of a cell into pool->argv; `seed` and `threads` are its room for numbers. */
+static void command_line(struct pool *p, size_t cell, char seed[24], char threads[24]) {
+    const struct sg_grid_options *o = p->options;
+    size_t n = 0;
+    const char *word[LAUNCHER_WORDS + CELL_WORDS];
+    if (p->launcher)
+        for (char *w = p->launcher; *w; w += strlen(w) + 1)
+            word[n++] = w;
+    const char *fixed[] = {o->program, o->recipe_path, "--method", p->cells[cell].label, "--seed",
+                           text_of(p->cells[cell].seed, seed), "-o", p->outcomes[cell].path, "--force",
+                           o->fresh ? "--no-resume" : "--resume", "--progress-fd", "1"};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        word[n++] = fixed[i];
+    const char *optional[][2] = {{"--data", o->data_dir}, {"--device", o->device},
+                                 {"--threads", o->threads > 0 ? text_of((unsigned)o->threads, threads) : NULL}};
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+        if (optional[i][1]) {
+            word[n++] = optional[i][0];
+            word[n++] = optional[i][1];
+        }
+    for (size_t i = 0; i < n; i++)
+        p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp's prototype predates const; it changes nothing */
+    for (size_t i = 0; i < o->n_set; i++) {
+        p->argv[n++] = (char *)(uintptr_t)"--set";
+        p->argv[n++] = (char *)(uintptr_t)o->set[i];
+    }
+    p->argv[n] = NULL;
+}
+
+static void start_cell(struct pool *p, struct slot *s, size_t cell) {
+    struct sg_cell_outcome *o = &p->outcomes[cell];
+    struct sg_error err;
+    char seed[24], threads[24];
+    command_line(p, cell, seed, threads);
+    s->cell = cell;
+    s->started_s = clock_s();
+    s->before = file_number(o->path);
+    if (sg_process_start(&s->process, p->argv, &err) == SG_OK) {
+        o->state = SG_CELL_RUNNING;
+        p->running++;
+    } else {
+        o->state = SG_CELL_FAILED;
+        o->message = strdup(err.msg);
+    }
+}
+
+static void fill_slots(struct pool *p) {
+    for (int i = 0; i < p->options->jobs && !p->stopping; i++) {
+        if (p->slot[i].process.pid != 0 || (p->running > 0 && !p->warm))
+            continue;
+        while (p->next < p->count && p->outcomes[p->next].state != SG_CELL_WAITING)
+            p->next++;
+        if (p->next < p->count)
+            start_cell(p, &p->slot[i], p->next++);
+    }
+}
+
+static char *join(const char *reason, const char *last_words) {
+    char *text;
+    return asprintf(&text, "%s%s%s", reason, *last_words ? "\n" : "", last_words) < 0 ? NULL : text;
+}
+
+/* The child of this slot is gone: what became of its cell? Only a series that it put there counts. */
+static void conclude(struct pool *p, struct slot *s) {
+    struct sg_cell_outcome *o = &p->outcomes[s->cell];
+    int status = s->process.wait_status, code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    const char *words = sg_process_last_words(&s->process);
+    ino_t now = file_number(o->path);
+    struct sg_error err = {.status = SG_OK};
+    o->elapsed_s = clock_s() - s->started_s;
+    o->state = SG_CELL_FAILED;
+    if ((code == 0 || code == 1) && now != 0 && now != s->before &&
+        read_finished(o, &p->cells[s->cell], p->options->identity, &err) == SG_OK) {
+        bool diverged = strcmp(sg_json_string(o->run.end, "status", ""), "diverged") == 0;
+        o->state = diverged ? SG_CELL_DIVERGED : SG_CELL_DONE;
+        o->done = 1;
+        words = diverged ? sg_json_string(o->run.end, "message", words) : words;
+        o->message = *words ? strdup(words) : NULL;
+    } else if (p->stopping && err.status == SG_OK) { /* whatever its exit code: launchers have their own */
+        o->state = SG_CELL_WAITING;
+        o->message = strdup("interrupted");
+    } else {
+        char reason[64] = "ended without writing its series";
+        if (WIFSIGNALED(status))
+            snprintf(reason, sizeof reason, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else if (code != 0)
+            snprintf(reason, sizeof reason, "exit status %d", code);
+        o->message = join(err.status != SG_OK ? err.msg : reason, words);
+    }
+}
+
+/* Wait for news, at most a tick. A child whose pipes both ended is about to be gone: look again soon. */
+static void wait_for_news(const struct pool *p, struct pollfd *fds) {
+    nfds_t n = 0;
+    int timeout_ms = TICK_MS;
+    for (int i = 0; i < p->options->jobs; i++) {
+        const struct sg_process *process = &p->slot[i].process;
+        if (process->pid == 0)
+            continue;
+        fds[n++] = (struct pollfd){.fd = process->progress, .events = POLLIN};
+        fds[n++] = (struct pollfd){.fd = process->errors, .events = POLLIN};
+        if (process->progress < 0 && process->errors < 0)
+            timeout_ms = REAP_MS;
+    }
+    poll(fds, n, timeout_ms); /* EINTR is news as well */
+}
+
+static void take_news(struct pool *p) {
+    for (int i = 0; i < p->options->jobs; i++) {
+        struct slot *s = &p->slot[i];
+        if (s->process.pid == 0)
+            continue;
+        sg_process_read(&s->process);
+        p->outcomes[s->cell].done = s->process.done;
+        p->outcomes[s->cell].elapsed_s = clock_s() - s->started_s;
+        p->warm = p->warm || s->process.done > 0;
+        if (sg_process_ended(&s->process)) {
+            p->running--;
+            conclude(p, s);
+            p->warm = p->warm || p->outcomes[s->cell].done >= 1;
+        }
+    }
+}
+
+/* SIGTERM whatever we got: a second signal ends this process, by which the children get a second SIGTERM and end too. */
+static void ask_to_stop(struct pool *p, int signal_number) {
+    p->stopping = signal_number;
+    for (int i = 0; i < p->options->jobs; i++)
+        if (p->slot[i].process.pid != 0)
+            kill(-p->slot[i].process.pid, SIGTERM);
+}
+
+static void tell(const struct pool *p) {
+    if (p->options->changed)
+        p->options->changed(p->options->arg, p->cells, p->outcomes, p->count);
+}
+
+static sg_status run_pool(struct pool *p, struct sg_error *err) {
+    const struct sg_grid_options *o = p->options;
+    struct pollfd *fds = calloc(2 * (size_t)o->jobs, sizeof *fds);
+    if (!fds)
+        return sg_fail_memory(err, "the process pool");
+    for (;;) {
+        int signal_number = o->stop ? o->stop() : 0;
+        if (signal_number && !p->stopping)
+            ask_to_stop(p, signal_number);
+        fill_slots(p);
+        tell(p);
+        if (p->running == 0 && (p->stopping || p->next >= p->count))
+            break;
+        wait_for_news(p, fds);
+        take_news(p);
+    }
+    free(fds);
+    size_t open = 0;
+    for (size_t i = 0; i < p->count; i++)
+        open += p->outcomes[i].state == SG_CELL_WAITING;
+    return p->stopping && open > 0
+               ? sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal (%s) with %zu of %zu cells unfinished",
+                         strsignal(p->stopping), open, p->count)
+               : SG_OK;
+}
+
+/* The launcher cut at blanks into NUL-terminated words, an empty one last. */
+static sg_status cut_launcher(char **out, const char *launcher, struct sg_error *err) {
+    size_t length = 0, n = 0;
+    char *words = calloc(strlen(launcher) + 2, 1);
+    if (!words)
+        return sg_fail_memory(err, "the launcher");
+    for (const char *c = launcher; *c; c++)
+        if (*c != ' ' && *c != '\t')
+            words[length++] = *c;
+        else if (length > 0 && words[length - 1] != '\0')
+            length++;
+    for (char *w = words; *w; w += strlen(w) + 1)
+        n++;
+    *out = words;
+    return n > 0 && n <= LAUNCHER_WORDS ? SG_OK
+                                        : sg_fail(err, SG_ERR_ARGUMENT, "the launcher must be 1 to %d words: '%s'",
+                                                  LAUNCHER_WORDS, launcher);
+}
+
+sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                      struct sg_grid_options *options, struct sg_error *err) {
+    struct pool pool = {.cells = cells, .outcomes = outcomes, .count = count, .options = options};
+    int lock = -1;
+    size_t missing = 0;
+    sg_status status = options->launcher ? cut_launcher(&pool.launcher, options->launcher, err) : SG_OK;
+    if (status == SG_OK)
+        status = sg_folder_make(options->folder, err);
+    if (status == SG_OK)
+        status = lock_folder(&lock, options->folder, err);
+    if (status == SG_OK)
+        status = sg_grid_look(outcomes, cells, count, options, err);
+    if (status != SG_OK)
+        goto out;
+    for (size_t i = 0; i < count; i++)
+        missing += outcomes[i].state == SG_CELL_WAITING;
+    pool.warm = missing < count;
+    sg_grid_share(options, missing);
+    pool.slot = calloc((size_t)options->jobs, sizeof *pool.slot);
+    pool.argv = calloc(LAUNCHER_WORDS + CELL_WORDS + 2 * options->n_set + 1, sizeof *pool.argv);
+    if (!pool.slot || !pool.argv)
+        status = sg_fail_memory(err, "the process pool");
+    else
+        status = run_pool(&pool, err);
+out:
+    free(pool.slot);
+    free(pool.argv);
+    free(pool.launcher);
+    if (lock >= 0)
+        close(lock);
+    return status;
+}

@@ -1,0 +1,133 @@
+#include "grid_value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_stats.h"
+
+void sg_grid_snake(const char *name, char out[64]) {
+    snprintf(out, 64, "%s", name);
+    for (char *c = out; *c; c++)
+        if (*c == '-')
+            *c = '_';
+}
+
+static double maximum(const double *x, size_t n) {
+    double m = n > 0 ? x[0] : NAN;
+    for (size_t i = 1; i < n; i++)
+        if (!(x[i] <= m)) /* takes NaN, and keeps it */
+            m = isnan(m) ? m : x[i];
+    return m;
+}
+
+static double minimum(const double *x, size_t n) {
+    double m = n > 0 ? x[0] : NAN;
+    for (size_t i = 1; i < n; i++)
+        if (!(x[i] >= m))
+            m = isnan(m) ? m : x[i];
+    return m;
+}
+
+static double median(const double *x, size_t n) {
+    double *copy = malloc((n ? n : 1) * sizeof *copy), value = NAN;
+    if (copy) {
+        memcpy(copy, x, n * sizeof *copy);
+        value = sg_stats_median(copy, n);
+        free(copy);
+    }
+    return value;
+}
+
+/* The last ceil(share n) points, at least one: 0.2 of 10 points is 2, whatever 0.2 is in binary. */
+static size_t tail_points(double share, size_t n) {
+    double points = ceil(share * (double)n - 1e-9);
+    size_t whole = points >= 1 ? (size_t)points : 1;
+    return whole < n ? whole : n;
+}
+
+/* Index of the first point where series >= bound (rising) or <= bound, else n. */
+static size_t first_point(const double *series, size_t n, double bound, bool rising) {
+    for (size_t i = 0; i < n; i++)
+        if (rising ? series[i] >= bound : series[i] <= bound)
+            return i;
+    return n;
+}
+
+static double at_when(const struct sg_run *run, const double *x, const char *when, double below,
+                      char why[SG_WHY_CHARS]) {
+    char name[64];
+    sg_grid_snake(when, name);
+    const double *condition = sg_run_series(run, name);
+    if (!condition) {
+        snprintf(why, SG_WHY_CHARS, "%s was not recorded", name);
+        return NAN;
+    }
+    size_t i = first_point(condition, run->n_points, below, false);
+    if (i < run->n_points)
+        return x[i];
+    snprintf(why, SG_WHY_CHARS, "%s is never at or below %g", name, below);
+    return INFINITY;
+}
+
+static double at_place(const struct sg_run *run, const double *x, const char *column, double place,
+                       char why[SG_WHY_CHARS]) {
+    const double *axis = sg_run_series(run, column);
+    size_t n = run->n_points, i = axis ? first_point(axis, n, place * (1 - 1e-12), true) : n;
+    if (i < n)
+        return x[i];
+    snprintf(why, SG_WHY_CHARS, "no record at or after %s %g", column, place);
+    return NAN;
+}
+
+/* `at` holds exactly one of its keys; the recipe's parser saw to that. */
+static double reduce(const struct sg_run *run, const double *x, const struct sg_node *at, char why[SG_WHY_CHARS]) {
+    size_t n = run->n_points;
+    double share, place;
+    const char *when = at ? sg_node_string(at, "when", NULL) : NULL;
+    if (when)
+        return at_when(run, x, when, sg_node_number(at, "below", NAN), why);
+    if (at && (place = sg_node_number(at, "epoch", NAN), !isnan(place)))
+        return at_place(run, x, "epoch", place, why);
+    if (at && (place = sg_node_number(at, "step", NAN), !isnan(place)))
+        return at_place(run, x, "step", place, why);
+    if (at && (share = sg_node_number(at, "tail-median", NAN), !isnan(share)))
+        return median(x + n - tail_points(share, n), tail_points(share, n));
+    if (at && (share = sg_node_number(at, "tail-mean", NAN), !isnan(share)))
+        return sg_stats_mean(x + n - tail_points(share, n), tail_points(share, n));
+    if (at && sg_node_bool(at, "max", false))
+        return maximum(x, n);
+    if (at && sg_node_bool(at, "min", false))
+        return minimum(x, n);
+    if (at && sg_node_bool(at, "mean", false))
+        return sg_stats_mean(x, n);
+    if (at && sg_node_bool(at, "sum", false))
+        return sg_stats_sum(x, n);
+    return x[n - 1];
+}
+
+double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
+                     char why[SG_WHY_CHARS]) {
+    const char *status = sg_grid_status(outcome);
+    char name[64], constant[96];
+    why[0] = '\0';
+    if (strcmp(status, "ok") != 0) {
+        snprintf(why, SG_WHY_CHARS, "%s", strcmp(status, "not_run") == 0 ? "not run" : status);
+        return NAN;
+    }
+    sg_grid_snake(metric, name);
+    const double *x = sg_run_series(&outcome->run, name);
+    double value = NAN;
+    if (x && outcome->run.n_points > 0) {
+        value = reduce(&outcome->run, x, at, why);
+    } else {
+        snprintf(constant, sizeof constant, "constants.%s", name);
+        value = sg_json_number(outcome->run.header, constant, NAN);
+        if (isnan(value))
+            snprintf(why, SG_WHY_CHARS, "%s was not recorded", name);
+    }
+    if (isnan(value) && !*why)
+        snprintf(why, SG_WHY_CHARS, "%s is not a number there", name);
+    return value;
+}
