@@ -115,7 +115,7 @@ static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells
     sg_json_set_string(out, "metric", metric);
     sg_json_set(out, "at", c.value.at ? sg_node_json(c.value.at) : NULL);
     sg_json_set_string(out, "of", c.value.of);
-    sg_json_set_string(out, "sense", c.at_least ? "at_least" : "at_most");
+    sg_json_set_string(out, "sense", c.at_least ? "at-least" : "at-most");
     sg_json_set_string(out, "reason", *tally.reason ? tally.reason : NULL);
     sg_json_set(out, "seeds", seeds);
     return out;

@@ -214,18 +214,15 @@ static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome
     return out;
 }
 
-/* The scalars a method sets: its compressor's parameters and what it overrides. */
+/* The compressor's own. */
 static cJSON *parameters_json(const struct sg_node *method) {
-    static const char *const elsewhere[] = {"name", "compressor", "baseline"};
     cJSON *out = cJSON_CreateObject();
     for (size_t i = 0; method && i < method->count; i++) {
         const struct sg_node *p = &method->child[i];
         bool plain = p->kind == SG_NODE_NUMBER || p->kind == SG_NODE_STRING || p->kind == SG_NODE_BOOL;
-        for (size_t j = 0; j < sizeof elsewhere / sizeof *elsewhere; j++)
-            plain = plain && strcmp(p->key, elsewhere[j]) != 0;
         char key[64];
         sg_grid_snake(p->key, key);
-        if (plain)
+        if (plain && strcmp(key, "compressor") != 0)
             sg_json_set(out, key, sg_node_json(p));
     }
     return out;
@@ -240,9 +237,9 @@ static cJSON *group_json(const struct group *g) {
         push(cells, cell_json(&g->cells[i], &g->outcomes[i]));
     }
     sg_json_set_string(out, "label", g->cells[0].label);
-    sg_json_set_string(out, "method", sg_node_string(method, "name", g->cells[0].label));
+    sg_json_set_string(out, "method", g->cells[0].name);
     sg_json_set_string(out, "compressor", sg_node_string(method, "compressor", NULL));
-    sg_json_set_bool(out, "baseline", sg_node_bool(method, "baseline", false));
+    sg_json_set_bool(out, "baseline", g->cells[0].baseline);
     sg_json_set(out, "parameters", parameters_json(method));
     sg_json_set(out, "constants", constants ? cJSON_Duplicate(constants, true) : NULL);
     sg_json_set(out, "seeds", seeds);

@@ -44,19 +44,24 @@ void sg_grid_share(struct sg_grid_options *o, size_t count) {
 
 /* ---- finished cells ---- */
 
-static char *cell_path(const struct sg_cell *cell, const char *folder) {
-    char label[64];
+/* Different labels give different names: a blank becomes '_', what is not plain becomes %XX. */
+static void label_text(const char *label, char out[128]) {
     size_t n = 0;
-    for (const char *c = cell->label; *c && n < sizeof label - 1; c++) {
-        bool plain = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') ||
-                     (strchr("._=", *c) && n > 0);
-        if (plain)
-            label[n++] = *c;
-        else if (n > 0 && label[n - 1] != '-')
-            label[n++] = '-';
+    for (const char *c = label; *c && n + 4 < 128; c++) {
+        bool letter = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z');
+        if (letter || strchr("-=", *c) || (*c == '.' && n > 0))
+            out[n++] = *c;
+        else if (*c == ' ')
+            out[n++] = '_';
+        else
+            n += (size_t)snprintf(out + n, 4, "%%%02X", (unsigned char)*c);
     }
-    label[n] = '\0';
-    char *path;
+    out[n] = '\0';
+}
+
+static char *cell_path(const struct sg_cell *cell, const char *folder) {
+    char label[128], *path;
+    label_text(cell->label, label);
     if (asprintf(&path, "%s/%s-seed%llu-%.*s.ndjson", folder, label, (unsigned long long)cell->seed, KEY_PREFIX,
                  cell->key) < 0)
         return NULL;

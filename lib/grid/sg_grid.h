@@ -95,6 +95,15 @@ cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cell
 cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                      size_t count);
 
+/* The whole result of schema sparsebench/1; takes over `program` and `run`. "status" is the worst of its cells: ok, diverged,
+ * failed, interrupted (also: not run). NULL = no memory. */
+cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe, const struct sg_cell *cells,
+                        const struct sg_cell_outcome *outcomes, size_t count);
+
+/* What would be done, schema sparsebench-plan/1, with each cell's key and resolved recipe. */
+cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,
+                    const struct sg_cell_outcome *outcomes, size_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,455 @@
+/* sparsebench: the grid methods x parameters x seeds of a recipe; each cell is a sparsetrain process. */
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sg_file.h"
+#include "sg_grid.h"
+#include "sg_options.h"
+#include "sg_plot.h"
+#include "sg_recipe.h"
+#include "sg_result.h"
+#include "sg_terminal.h"
+#include "sg_text.h"
+#include "sg_version.h"
+
+static struct {
+    const char *output, *launcher, *folder, *data, *device, *program, *color;
+    bool force, json, fresh, dry_run, strict, help_recipe, quiet, verbose, fake_clock;
+    int64_t jobs, threads;
+    struct sg_option_list methods, seeds, set;
+} opt = {.color = "auto"};
+
+#define FLAG SG_OPTION_FLAG
+static const struct sg_option options[] = {
+    {SG_OPTION_GROUP, "What to run"},
+    {SG_OPTION_LIST, "method", 'm', &opt.methods, "LABEL", .help = "only cells of this method (repeatable)"},
+    {SG_OPTION_LIST, "seed", 's', &opt.seeds, "S", .help = "only cells of this seed (repeatable)"},
+    {SG_OPTION_LIST, "set", 0, &opt.set, "KEY=VALUE", .help = "change a key of the recipe: workers=4, task.l2=1e-3 (repeatable)"},
+    {SG_OPTION_STRING, "data", 0, &opt.data, "DIR", .help = "look for data sets here first"},
+    {SG_OPTION_STRING, "device", 0, &opt.device, "cpu|cuda[:N]", .help = "where sparsetrain computes"},
+    {FLAG, "fresh", 0, &opt.fresh, .help = "run every cell again, finished or not"},
+    {FLAG, "dry-run", 'n', &opt.dry_run, .help = "list the cells and what would be done with them; with --json also their resolved recipes"},
+    {SG_OPTION_GROUP, "How to run it"},
+    {SG_OPTION_INT, "jobs", 'j', &opt.jobs, "N", .max = 4096, .help = "cells at once; 0 = cores / threads, or 1 under a launcher"},
+    {SG_OPTION_INT, "threads", 't', &opt.threads, "N", .max = 4096, .help = "threads per cell; 0 = cores / jobs, or sparsetrain's choice under a launcher"},
+    {SG_OPTION_STRING, "launcher", 0, &opt.launcher, "COMMAND", .help = "put this before each cell's command: \"mpirun -n 4\""},
+    {SG_OPTION_STRING, "folder", 0, &opt.folder, "DIR", .help = "where cells are kept; default: results/local/NAME/cells"},
+    {SG_OPTION_STRING, "program", 0, &opt.program, "FILE", .help = "sparsetrain to run", .hidden = true},
+    {SG_OPTION_GROUP, "Result"},
+    {SG_OPTION_STRING, "output", 'o', &opt.output, "FILE", .help = "write JSON here, whole or not at all"},
+    {FLAG, "force", 'f', &opt.force, .help = "overwrite FILE"},
+    {FLAG, "json", 0, &opt.json, .help = "JSON on stdout even if it is a terminal"},
+    {FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails"},
+    {SG_OPTION_GROUP, "Messages"},
+    {FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
+    {FLAG, "verbose", 'v', &opt.verbose, .help = "also what finished cells said on stderr"},
+    {SG_OPTION_CHOICE, "color", 0, &opt.color, .choices = "auto|always|never", .help = "colour verdicts"},
+    {FLAG, "help-recipe", 0, &opt.help_recipe, .help = "print every key of a recipe"},
+    {FLAG, "fake-clock", 0, &opt.fake_clock, .help = "constant times, for tests", .hidden = true},
+};
+
+static const struct sg_program program = {
+    "sparsebench", "[options] RECIPE",
+    "Run a recipe's methods at its seeds; report means, spreads and the verdicts on its claims.",
+    "RECIPE is a YAML file, or - for stdin. A cell (one method, one seed) that is finished already is not run\n"
+    "again; a stopped one continues from its checkpoint: give the same command again.\n"
+    "The result on stdout is a table on a terminal, else JSON.\n\n"
+    "Exit status: 0 done, 1 a cell failed or diverged, 2 wrong usage or recipe, 3 --strict and a claim fails,\n"
+    "128 + n stopped by signal n.\n\n"
+    "Examples:\n"
+    "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
+    "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --seed 1 --dry-run\n"
+    "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n",
+    options, sizeof options / sizeof *options};
+
+/* ---- the grid on stderr while it runs ---- */
+
+struct view {
+    bool live;            /* redraw on a terminal, else a line per finished cell */
+    bool started;
+    double start_s, last_s;
+    int lines;            /* standing on the terminal now */
+    size_t finished;
+    bool *told;           /* [count] cells that were reported */
+};
+
+static void erase(struct view *v) {
+    if (v->lines > 0)
+        fprintf(stderr, "\033[%dA\r\033[J", v->lines);
+    v->lines = 0;
+    fflush(stderr);
+}
+
+static void redraw(struct view *v, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    enum { LEAST_WIDTH = 20, LEAST_ROWS = 4 };
+    double now = sg_clock_s();
+    if (now - v->last_s < 1.0 / 6)
+        return;
+    v->last_s = now;
+    struct winsize size = {.ws_col = 80, .ws_row = 24};
+    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    int width = size.ws_col > LEAST_WIDTH ? size.ws_col - 1 : LEAST_WIDTH;
+    int rows = size.ws_row > LEAST_ROWS ? size.ws_row - 2 : 1;
+    char *text = sg_grid_overview(cells, outcomes, count, now - v->start_s, width, rows);
+    erase(v);
+    fputs(text ? text : "", stderr);
+    for (const char *c = text; c && *c; c++)
+        v->lines += *c == '\n';
+    fflush(stderr);
+    free(text);
+}
+
+static void tell_finished(struct view *v, const struct sg_cell *cell, const struct sg_cell_outcome *o, size_t count) {
+    static const char *const word[] = {[SG_CELL_DONE] = "done", [SG_CELL_DIVERGED] = "diverged", [SG_CELL_FAILED] = "failed"};
+    v->finished++;
+    if (!v->live)
+        sg_log_note("%s, seed %" PRIu64 ": %s after %.1f s (%zu of %zu)", cell->label, cell->seed, word[o->state],
+                    o->elapsed_s, v->finished, count);
+    if (o->state == SG_CELL_DONE && o->message && sg_app_verbosity() == SG_VERBOSE) {
+        erase(v);
+        sg_log_detail("%s, seed %" PRIu64 " said:\n%s", cell->label, cell->seed, o->message);
+    }
+}
+
+static void on_change(void *arg, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    struct view *v = arg;
+    for (size_t i = 0; i < count; i++) {
+        bool open = outcomes[i].state == SG_CELL_WAITING || outcomes[i].state == SG_CELL_RUNNING;
+        if (v->told[i] || open)
+            continue;
+        v->told[i] = true;
+        if (outcomes[i].state == SG_CELL_REUSED)
+            v->finished++;
+        else
+            tell_finished(v, &cells[i], &outcomes[i], count);
+    }
+    if (!v->started && v->finished > 0)
+        sg_log_note("%zu of %zu cells were finished before (--fresh runs them again)", v->finished, count);
+    v->started = true;
+    if (v->live)
+        redraw(v, cells, outcomes, count);
+}
+
+/* ---- which cells ---- */
+
+static bool listed(const struct sg_option_list *list, const char *text) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], text) == 0)
+            return true;
+    return list->count == 0;
+}
+
+static bool chosen(const struct sg_cell *cell) {
+    char seed[24];
+    snprintf(seed, sizeof seed, "%" PRIu64, cell->seed);
+    return listed(&opt.methods, cell->label) && listed(&opt.seeds, seed);
+}
+
+/* Each --method and --seed must be in the grid. */
+static sg_status check_choice(const struct sg_cell *cells, size_t count, struct sg_error *err) {
+    const char **label = calloc(count + 1, sizeof *label);
+    if (!label)
+        return sg_fail_memory(err, "labels");
+    for (size_t i = 0; i < count; i++)
+        label[i] = cells[i].label;
+    for (size_t m = 0; m < opt.methods.count && err->status == SG_OK; m++) {
+        bool found = false;
+        for (size_t i = 0; i < count; i++)
+            found = found || strcmp(label[i], opt.methods.item[m]) == 0;
+        const char *near = sg_suggest(opt.methods.item[m], label, count);
+        if (!found)
+            sg_fail(err, SG_ERR_ARGUMENT, "--method %s: the recipe has no such method%s%s%s", opt.methods.item[m],
+                    near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    }
+    for (size_t s = 0; s < opt.seeds.count && err->status == SG_OK; s++) {
+        bool found = false;
+        char seed[24];
+        for (size_t i = 0; i < count; i++) {
+            snprintf(seed, sizeof seed, "%" PRIu64, cells[i].seed);
+            found = found || strcmp(seed, opt.seeds.item[s]) == 0;
+        }
+        if (!found)
+            sg_fail(err, SG_ERR_ARGUMENT, "--seed %s: not a seed of the recipe (add --set seeds=[%s])",
+                    opt.seeds.item[s], opt.seeds.item[s]);
+    }
+    free(label);
+    return err->status;
+}
+
+/* Moves the chosen cells to the front; all stay owned by the array. */
+static size_t choose(struct sg_cell *cells, size_t count) {
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (chosen(&cells[i])) {
+            struct sg_cell keep = cells[i];
+            memmove(&cells[n + 1], &cells[n], (i - n) * sizeof *cells);
+            cells[n++] = keep;
+        }
+    return n;
+}
+
+/* ---- the result ---- */
+
+static cJSON *program_json(void) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "name", program.name);
+    sg_json_set_string(out, "version", sg_version());
+    sg_json_set_string(out, "commit", sg_version_commit());
+    sg_json_set_bool(out, "dirty", sg_version_dirty());
+    sg_json_set_string(out, "identity", sg_version_identity());
+    sg_json_set_string(out, "compiler", sg_version_compiler());
+    sg_json_set_string(out, "cflags", sg_version_cflags());
+    return out;
+}
+
+static cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, const struct sg_grid_options *o) {
+    cJSON *out = cJSON_CreateObject(), *words = cJSON_CreateArray();
+    for (int i = 0; i < argc; i++)
+        sg_json_push_string(words, argv[i]);
+    sg_json_set(out, "argv", words);
+    sg_json_set_string(out, "started_at", started_at);
+    sg_json_set_number(out, "elapsed_s", sg_clock_s() - start_s);
+    sg_json_set_number(out, "jobs", o->jobs);
+    sg_json_set(out, "threads", NULL);
+    if (o->threads > 0)
+        cJSON_ReplaceItemInObjectCaseSensitive(out, "threads", cJSON_CreateNumber(o->threads));
+    sg_json_set_string(out, "launcher", o->launcher);
+    sg_json_set_string(out, "folder", o->folder);
+    return out;
+}
+
+/* Re-read, as the exporters get it: the numbers in `result` are raw text. */
+static sg_status print_table(const char *text, struct sg_error *err) {
+    cJSON *parsed;
+    sg_status status = sg_json_parse(&parsed, text, strlen(text), "the result", err);
+    if (status != SG_OK)
+        return status;
+    status = sg_exporter_find("table")->write(stdout, NULL, parsed, err);
+    cJSON_Delete(parsed);
+    return status;
+}
+
+/* The result to where it belongs; takes it over. A terminal gets the table, also beside -o. */
+static sg_status deliver(cJSON *result, struct sg_file_writer *file, struct sg_error *err) {
+    char *text = sg_json_text(result, true);
+    cJSON_Delete(result);
+    if (!text)
+        return sg_fail_memory(err, "the result");
+    sg_status status = SG_OK;
+    if (file->stream) {
+        fputs(text, file->stream);
+        status = sg_file_commit(file, err);
+    } else if (opt.json || !sg_stdout_is_terminal()) {
+        fputs(text, stdout);
+    }
+    if (status == SG_OK && sg_stdout_is_terminal() && !opt.json)
+        status = print_table(text, err);
+    free(text);
+    return status;
+}
+
+/* ---- what is said at the end ---- */
+
+static void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const char *status = sg_grid_status(&outcomes[i]);
+        const char *message = outcomes[i].message ? outcomes[i].message : sg_json_string(outcomes[i].run.end, "message", "?");
+        if (strcmp(status, "failed") == 0)
+            sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
+        else if (strcmp(status, "diverged") == 0)
+            sg_log_warning("%s, seed %" PRIu64 " diverged: %s", cells[i].label, cells[i].seed, message);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(sg_json_string(outcomes[i].run.header, "dataset.source", ""), "generated") == 0) {
+            sg_log_warning("the data are generated (%s), not the published set",
+                           sg_json_string(outcomes[i].run.header, "dataset.name", "?"));
+            break;
+        }
+}
+
+/* Returns whether a claim fails. The table says the same, so beside it this stays quiet. */
+static bool report_claims(const cJSON *result, bool beside_table) {
+    bool color = sg_color(STDERR_FILENO, opt.color), fails = false;
+    const cJSON *claim;
+    cJSON_ArrayForEach(claim, sg_json_get(result, "claims")) {
+        const char *verdict = sg_json_string(claim, "verdict", ""), *reason = sg_json_string(claim, "reason", NULL);
+        bool failed = strcmp(verdict, "fails") == 0, holds = strcmp(verdict, "holds") == 0;
+        fails = fails || failed;
+        if (!beside_table)
+            sg_log_note("claim %s%s%s: %s%s%s%s", color ? failed ? "\033[31m" : holds ? "\033[32m" : "\033[33m" : "", verdict,
+                        color ? "\033[0m" : "", sg_json_string(claim, "text", ""), reason ? " (" : "",
+                        reason ? reason : "", reason ? ")" : "");
+    }
+    return fails;
+}
+
+static int exit_code(const char *status, bool claim_fails) {
+    if (strcmp(status, "interrupted") == 0)
+        return sg_exit_code(SG_ERR_INTERRUPTED);
+    if (strcmp(status, "ok") != 0)
+        return SG_EXIT_FAILED;
+    return opt.strict && claim_fails ? SG_EXIT_GATE : SG_EXIT_OK;
+}
+
+/* ---- the run ---- */
+
+/* Path of sparsetrain beside this program. */
+static sg_status find_program(char out[PATH_MAX], struct sg_error *err) {
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (opt.program) {
+        snprintf(out, PATH_MAX, "%s", opt.program);
+    } else if (length > 0) {
+        self[length] = '\0';
+        if ((size_t)snprintf(out, PATH_MAX, "%s/sparsetrain", dirname(self)) >= PATH_MAX)
+            return sg_fail(err, SG_ERR_MISSING, "the path of this program is too long");
+    } else {
+        return sg_fail_errno(err, SG_ERR_MISSING, "cannot find the folder of this program");
+    }
+    return access(out, X_OK) == 0 ? SG_OK : sg_fail_errno(err, SG_ERR_MISSING, "cannot run %s", out);
+}
+
+/* sparsetrain cannot read our stdin again: give it a copy, named by content. */
+static sg_status save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder, struct sg_error *err) {
+    if ((size_t)snprintf(path, PATH_MAX, "%s/recipe-%.12s.yaml", folder, recipe->sha256) >= PATH_MAX)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--folder: the path is too long");
+    sg_status status = sg_folder_make(folder, err);
+    return status == SG_OK ? sg_file_replace(path, recipe->text, strlen(recipe->text), err) : status;
+}
+
+static int list_cells(const struct sg_recipe *recipe, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
+                      size_t count) {
+    if (opt.json) {
+        char *text = sg_json_text(sg_grid_plan(program_json(), recipe, cells, outcomes, count), true);
+        fputs(text ? text : "", stdout);
+        free(text);
+        return text ? SG_EXIT_OK : SG_EXIT_FAILED;
+    }
+    printf("# action  seed  label  file\n");
+    for (size_t i = 0; i < count; i++)
+        printf("%-8s  %4" PRIu64 "  %s  %s\n", outcomes[i].state == SG_CELL_REUSED ? "reuse" : "run", cells[i].seed,
+               cells[i].label, outcomes[i].path);
+    return SG_EXIT_OK;
+}
+
+struct bench {
+    struct sg_recipe recipe;
+    struct sg_cell *cells;
+    size_t all, count; /* in the recipe; chosen, these come first */
+    struct sg_cell_outcome *outcomes;
+    struct view view;
+    struct sg_grid_options grid;
+    char program[PATH_MAX], recipe_path[PATH_MAX], folder[PATH_MAX];
+};
+
+static sg_status prepare(struct bench *b, const char *path, struct sg_error *err) {
+    sg_status status = sg_recipe_read(&b->recipe, path, opt.set.item, opt.set.count, err);
+    if (status == SG_OK)
+        status = sg_recipe_cells(&b->recipe, &b->cells, &b->all, err);
+    if (status == SG_OK)
+        status = check_choice(b->cells, b->all, err);
+    if (status != SG_OK)
+        return status;
+    b->count = choose(b->cells, b->all);
+    b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
+    b->view.told = calloc(b->count + 1, sizeof *b->view.told);
+    if (!b->outcomes || !b->view.told)
+        return sg_fail_memory(err, "the cells");
+    snprintf(b->folder, sizeof b->folder, "results/local/%s/cells", sg_node_string(&b->recipe.root, "name", "recipe"));
+    b->grid = (struct sg_grid_options){.recipe_path = path, .set = opt.set.item, .n_set = opt.set.count,
+                                       .program = b->program, .launcher = opt.launcher,
+                                       .folder = opt.folder ? opt.folder : b->folder, .data_dir = opt.data,
+                                       .device = opt.device, .identity = sg_version_identity(), .jobs = (int)opt.jobs,
+                                       .threads = (int)opt.threads, .fresh = opt.fresh, .stop = sg_signal_pending,
+                                       .changed = on_change, .arg = &b->view};
+    return SG_OK;
+}
+
+/* Run the grid. Cells that failed or were stopped are part of the result, so both come back. */
+static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv, struct sg_error *err) {
+    char started_at[21];
+    double start_s = sg_clock_s();
+    const char *term = getenv("TERM");
+    sg_clock_utc(started_at);
+    sg_status status = find_program(b->program, err);
+    if (status == SG_OK && strcmp(b->recipe.path, "-") == 0) {
+        status = save_recipe(b->recipe_path, &b->recipe, b->grid.folder, err);
+        b->grid.recipe_path = b->recipe_path;
+    }
+    if (status != SG_OK)
+        return status;
+    b->view.live = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && sg_app_verbosity() >= SG_NORMAL;
+    b->view.start_s = start_s;
+    status = sg_grid_run(b->outcomes, b->cells, b->count, &b->grid, err);
+    erase(&b->view);
+    if (status == SG_ERR_INTERRUPTED)
+        sg_log_error("%s: give the same command again to resume", err->msg);
+    else if (status != SG_OK)
+        return status;
+    *result = sg_grid_document(program_json(), run_json(argc, argv, started_at, start_s, &b->grid), &b->recipe, b->cells,
+                               b->outcomes, b->count);
+    return SG_OK;
+}
+
+static int bench(const char *path, int argc, char **argv) {
+    struct bench b = {.recipe = {0}};
+    struct sg_file_writer file = {0};
+    struct sg_error err = {.status = SG_OK};
+    cJSON *result = NULL;
+    int code = SG_EXIT_OK;
+    sg_status status = prepare(&b, path, &err);
+    if (status != SG_OK) {
+        code = status == SG_ERR_MEMORY ? SG_EXIT_FAILED : SG_EXIT_USAGE; /* a recipe error in any of its forms */
+    } else if (opt.dry_run) {
+        status = sg_grid_look(b.outcomes, b.cells, b.count, &b.grid, &err);
+        code = status == SG_OK ? list_cells(&b.recipe, b.cells, b.outcomes, b.count) : SG_EXIT_FAILED;
+    } else {
+        if (opt.output)
+            status = sg_file_begin(&file, opt.output, opt.force, &err);
+        if (status == SG_OK)
+            status = run_grid(&b, &result, argc, argv, &err);
+        if (status == SG_OK) {
+            bool fails = report_claims(result, sg_stdout_is_terminal() && !opt.json);
+            code = exit_code(sg_json_string(result, "status", "failed"), fails);
+            report_cells(b.cells, b.outcomes, b.count);
+            status = deliver(result, &file, &err);
+        }
+        if (status != SG_OK && code == SG_EXIT_OK)
+            code = sg_exit_code(status);
+    }
+    if (status != SG_OK)
+        sg_log_error("%s", err.msg);
+    sg_file_abandon(&file);
+    sg_grid_outcomes_free(b.outcomes, b.outcomes ? b.count : 0);
+    free(b.outcomes);
+    free(b.view.told);
+    sg_recipe_cells_free(b.cells, b.all);
+    sg_recipe_free(&b.recipe);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const char *path = NULL;
+    size_t n_operands = 0;
+    sg_app_start(program.name);
+    enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    if (parse != SG_PARSE_RUN)
+        return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
+    sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
+    sg_app_set_fake_clock(opt.fake_clock);
+    if (opt.help_recipe) {
+        sg_recipe_reference(stdout, false);
+        return sg_app_finish(SG_EXIT_OK);
+    }
+    if (n_operands == 0) {
+        sg_log_error("no recipe given: name a YAML file, or - for stdin");
+        return sg_app_finish(SG_EXIT_USAGE);
+    }
+    sg_signals_catch();
+    return sg_app_finish(bench(path, argc, argv));
+}

@@ -1,0 +1,77 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "sg_grid.h"
+
+static cJSON *recipe_json(const struct sg_recipe *recipe) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "path", recipe->path);
+    sg_json_set_string(out, "sha256", recipe->sha256);
+    sg_json_set_string(out, "name", sg_node_string(&recipe->root, "name", NULL));
+    sg_json_set_string(out, "title", sg_node_string(&recipe->root, "title", NULL));
+    sg_json_set(out, "resolved", sg_node_json(&recipe->root));
+    return out;
+}
+
+/* A copy of the first such value that a cell's header or run record has. */
+static cJSON *first_copy(const struct sg_cell_outcome *outcomes, size_t count, bool header, const char *key) {
+    for (size_t i = 0; i < count; i++) {
+        const cJSON *found = sg_json_get(header ? outcomes[i].run.header : outcomes[i].run.run, key);
+        if (found)
+            return cJSON_Duplicate(found, true);
+    }
+    return NULL;
+}
+
+static const char *worst_status(const struct sg_cell_outcome *outcomes, size_t count) {
+    static const char *const rank[] = {"ok", "diverged", "failed", "interrupted"};
+    size_t worst = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t r = 0;
+        while (r < 3 && strcmp(sg_grid_status(&outcomes[i]), rank[r]) != 0)
+            r++;
+        worst = r > worst ? r : worst;
+    }
+    return rank[worst];
+}
+
+cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe, const struct sg_cell *cells,
+                        const struct sg_cell_outcome *outcomes, size_t count) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
+    sg_json_set_string(out, "status", worst_status(outcomes, count));
+    sg_json_set(out, "program", take_program);
+    sg_json_set(out, "run", take_run);
+    sg_json_set(out, "recipe", recipe_json(recipe));
+    sg_json_set(out, "dataset", first_copy(outcomes, count, true, "dataset"));
+    sg_json_set(out, "host", sg_result_host());
+    sg_json_set(out, "libraries", first_copy(outcomes, count, false, "libraries"));
+    sg_json_set(out, "units", first_copy(outcomes, count, true, "units"));
+    sg_json_set(out, "results", sg_grid_results(cells, outcomes, count));
+    sg_json_set(out, "claims", sg_grid_claims(recipe, cells, outcomes, count));
+    sg_json_set(out, "plots", sg_grid_plots(recipe, cells, outcomes, count));
+    return out;
+}
+
+cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,
+                    const struct sg_cell_outcome *outcomes, size_t count) {
+    cJSON *out = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++) {
+        cJSON *cell = cJSON_CreateObject();
+        char seed[24];
+        snprintf(seed, sizeof seed, "%llu", (unsigned long long)cells[i].seed);
+        sg_json_set_string(cell, "label", cells[i].label);
+        sg_json_set_string(cell, "seed", seed);
+        sg_json_set_string(cell, "action", outcomes[i].state == SG_CELL_REUSED ? "reuse" : "run");
+        sg_json_set_string(cell, "file", outcomes[i].path);
+        sg_json_set_string(cell, "cell_key", cells[i].key);
+        sg_json_set(cell, "resolved", sg_node_json(&cells[i].resolved));
+        if (!cJSON_AddItemToArray(list, cell))
+            cJSON_Delete(cell);
+    }
+    sg_json_set_string(out, "schema", "sparsebench-plan/1");
+    sg_json_set(out, "program", take_program);
+    sg_json_set(out, "recipe", recipe_json(recipe));
+    sg_json_set(out, "cells", list);
+    return out;
+}
