@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sg_file.h"
+#include "sg_json.h"
 #include "sg_terminal.h"
 #include "train_state.h"
 
@@ -190,6 +191,18 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     return status;
 }
 
+/* Never silently: generated data are announced here, and named in results and plots. */
+static void announce_stand_in(const struct train *t) {
+    cJSON *facts = t->task_ops->describe(t->task);
+    if (t->options->notice && strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0) {
+        char text[256];
+        snprintf(text, sizeof text, "data set '%s' was not found: using generated data (%s); results say so",
+                 sg_json_string(facts, "dataset.name", ""), sg_json_string(facts, "dataset.generator", ""));
+        t->options->notice(text);
+    }
+    cJSON_Delete(facts);
+}
+
 static sg_status setup(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     t->workers = (size_t)sg_node_number(cell, "workers", 1);
@@ -208,6 +221,7 @@ static sg_status setup(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
+    announce_stand_in(t);
     for (size_t i = 0; i < t->n_columns; i++) {
         t->wants_evaluation |= t->column[i].from_task;
         t->wants_error |= !t->column[i].from_task &&

@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# The same workers over R MPI ranks: same bytes for every R, and clear ends.
+load common
+
+setup() {
+    cd "$ROOT" || exit 1
+    export SPARSE_DATA=$CACHE
+    OUT=$BATS_TEST_TMPDIR
+    sparsetrain --version | grep -q "mpi on" || skip "built without MPI"
+    command -v mpirun >/dev/null || skip "mpirun is not installed"
+    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
+}
+
+@test "R = 1, 2, 3, 4 give the same bytes: dense, Top-k, hard-threshold, 7 workers" {
+    for method in SGD "Top-k k=4" Hard-threshold; do
+        sparsetrain -q recipes/smoke.yaml --set workers=7 --method "$method" -o "$OUT/one" --force
+        for ranks in 1 2 3 4; do
+            $MPI -n $ranks "$BIN/sparsetrain" -q recipes/smoke.yaml --set workers=7 --method "$method" -o "$OUT/many" --force 3>&-
+            same_series "$OUT/one" "$OUT/many" || { echo "$method differs for $ranks ranks"; false; }
+        done
+    done
+}
+
+@test "mini-batches, random-k and the gradient form too" {
+    set=(--set batch=3 --set error-feedback=gradient --set optimizer.momentum=0.5)
+    sparsetrain -q recipes/smoke.yaml "${set[@]}" --method "Top-k k=4" -o "$OUT/one"
+    $MPI -n 3 "$BIN/sparsetrain" -q recipes/smoke.yaml "${set[@]}" --method "Top-k k=4" -o "$OUT/three" 3>&-
+    same_series "$OUT/one" "$OUT/three"
+}
+
+@test "more ranks than workers" {
+    run --separate-stderr $MPI -n 3 "$BIN/sparsetrain" -q recipes/smoke.yaml --set workers=2 --method SGD
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"3 ranks for 2 workers"* ]]
+}
+
+@test "a checkpoint of 3 ranks resumes under 2 and under none" {
+    args=(-q recipes/smoke.yaml --set workers=6 --set epochs=400 --method Hard-threshold)
+    sparsetrain "${args[@]}" -o "$OUT/whole"
+    for next in "$MPI -n 2" ""; do
+        $MPI -n 3 "$BIN/sparsetrain" "${args[@]}" -o "$OUT/cut" --force --checkpoint-every 50 3>&- >/dev/null 2>&1 &
+        pid=$!
+        for _ in $(seq 200); do [ -e "$OUT/cut.ckpt" ] && break; sleep 0.02; done
+        pkill -KILL -P $pid sparsetrain || true
+        wait $pid || true
+        $next "$BIN/sparsetrain" "${args[@]}" -o "$OUT/cut" --resume --force 3>&-
+        same_series "$OUT/whole" "$OUT/cut"
+        rm -f "$OUT/cut"
+    done
+}
+
+@test "a rank that dies ends the run within seconds, last checkpoint intact" {
+    args=(-q recipes/smoke.yaml --set epochs=200000 --method Hard-threshold -o "$OUT/r" --checkpoint-every 100)
+    timeout 60 $MPI -n 2 "$BIN/sparsetrain" "${args[@]}" >"$OUT/log" 2>&1 3>&- &
+    pid=$!
+    for _ in $(seq 300); do [ -e "$OUT/r.ckpt" ] && break; sleep 0.02; done
+    victim=$(pgrep -f "$BIN/sparsetrain.*$OUT/r" | grep -v "^$pid$" | tail -n 1)
+    kill -KILL "$victim"
+    started=$SECONDS
+    code=0
+    wait $pid || code=$?
+    [ "$code" -ne 0 ]
+    [ $((SECONDS - started)) -le 10 ]
+    grep -qiE "killed|signal" "$OUT/log"
+    [ -s "$OUT/r.ckpt" ]
+}
+
+@test "a diverging run ends all ranks with one message" {
+    run --separate-stderr $MPI -n 2 "$BIN/sparsetrain" -q recipes/smoke.yaml --method SGD --set optimizer.learning-rate=1e30 -o "$OUT/d"
+    [ "$status" -ne 0 ]
+    [ "$(grep -c 'worker 0, step' <<<"$stderr")" = 1 ]
+    tail -n 1 "$OUT/d" | grep -q '"status":"diverged"'
+}

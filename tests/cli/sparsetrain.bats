@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# sparsetrain: one run, its output, its errors.
+load common
+
+setup() {
+    cd "$ROOT" || exit 1
+    export SPARSE_DATA=$CACHE
+    OUT=$BATS_TEST_TMPDIR
+    SMOKE=recipes/smoke.yaml
+}
+
+recipe() { # a small recipe with one change: recipe 's/…/…/'
+    sed "$1" "$SMOKE" >"$OUT/r.yaml"
+}
+
+@test "help: short, long, version, recipe keys, all on stdout" {
+    for option in -h --help --version --help-recipe; do
+        run -0 --separate-stderr sparsetrain "$option"
+        [ -n "$output" ] && [ -z "$stderr" ]
+    done
+    run -0 sparsetrain --version
+    [[ $output == *"features: mpi"* && $output == *libyaml* ]]
+}
+
+@test "usage errors: stderr, exit 2, with a suggestion" {
+    run -2 --separate-stderr sparsetrain --metod=x "$SMOKE"
+    [[ -z $output && $stderr == *"did you mean '--method'"* ]]
+    run -2 --separate-stderr sparsetrain
+    [[ $stderr == *"no recipe given"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" extra
+    [[ $stderr == *"unexpected argument 'extra'"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --threads=two
+    [[ $stderr == *"whole number"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE"
+    [[ $stderr == *"several methods"*"'Top-k k=1'"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method Topk
+    [[ $stderr == *"no such method"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --resume
+    [[ $stderr == *"needs -o"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --seed=-1
+    [[ $stderr == *"--seed"* ]]
+}
+
+@test "in a pipe: a series, complete, with every column in every line" {
+    run -0 --separate-stderr sparsetrain "$SMOKE" --method "Top-k k=4" --seed 2
+    [[ ${lines[0]} == '{"record":"header","schema":"sparsetrain/1"'* ]]
+    [[ ${lines[-1]} == '{"record":"end","status":"ok","message":null'* ]]
+    steps=$(grep -c '"record":"step"' <<<"$output")
+    [ "$steps" = "$(grep -c '"record":"step".*"epoch".*"suboptimality".*"error_norm".*"bits".*"density"' <<<"$output")" ]
+    [ "$steps" -gt 10 ]
+    # 4 values and 4 indices of 32 bits a step
+    grep -q '"step":10,.*"bits":2560,' <<<"$output"
+    [[ ${lines[0]} == *'"source":"generated"'* ]]
+    [[ $stderr == *"generated data (two-clouds)"* ]]
+}
+
+@test "--json folds the series into one object" {
+    sparsetrain -q "$SMOKE" --method SGD --json >"$OUT/one.json"
+    sparsetrain -q "$SMOKE" --method SGD --json -o "$OUT/two.json"
+    grep -q '"series"' "$OUT/one.json"
+    cmp <(sed '/"run"/,/^\t}/d' "$OUT/one.json") <(sed '/"run"/,/^\t}/d' "$OUT/two.json")
+    [ ! -e "$OUT/two.json.part" ] && [ ! -e "$OUT/two.json.ckpt" ]
+}
+
+@test "on a terminal: a table with units, and a progress bar that is erased" {
+    run -0 script -qec "sparsetrain $SMOKE --method SGD" /dev/null
+    [[ $output == *"# step epoch suboptimality"* && $output == *"(bit per worker)"* ]]
+    [[ $output != *'"record"'* ]]
+}
+
+@test "an existing result is not overwritten unasked" {
+    sparsetrain -q "$SMOKE" --method SGD -o "$OUT/r.ndjson"
+    run -2 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o "$OUT/r.ndjson"
+    [[ $stderr == *"exists"*"--force"* ]]
+    sparsetrain -q "$SMOKE" --method SGD -o "$OUT/r.ndjson" --force
+}
+
+@test "same bytes again, for any number of threads and any kernels" {
+    sparsetrain -q "$SMOKE" --method "Hard-threshold" -o "$OUT/a.ndjson"
+    sparsetrain -q "$SMOKE" --method "Hard-threshold" --threads 1 -o "$OUT/b.ndjson"
+    SG_CPU=c sparsetrain -q "$SMOKE" --method "Hard-threshold" --threads 3 -o "$OUT/c.ndjson"
+    same_series "$OUT/a.ndjson" "$OUT/b.ndjson"
+    same_series "$OUT/a.ndjson" "$OUT/c.ndjson"
+    run -1 --separate-stderr env SG_CPU=mmx sparsetrain -q "$SMOKE" --method SGD
+    [[ $stderr == *SG_CPU* ]]
+}
+
+@test "another seed gives another series" {
+    sparsetrain -q "$SMOKE" --method SGD --seed 1 -o "$OUT/a.ndjson"
+    sparsetrain -q "$SMOKE" --method SGD --seed 2 -o "$OUT/b.ndjson"
+    run ! same_series "$OUT/a.ndjson" "$OUT/b.ndjson"
+}
+
+@test "dry run resolves and stops" {
+    run -0 --separate-stderr sparsetrain "$SMOKE" --method SGD --set workers=7 --dry-run
+    [[ $output == *'"workers":'*7* && $output != *'"record"'* ]]
+}
+
+@test "a recipe from stdin" {
+    run -0 --separate-stderr bash -c "cat $SMOKE | sparsetrain -q - --method SGD"
+    [[ ${lines[-1]} == *'"status":"ok"'* ]]
+}
+
+@test "recipe errors: place, remedy, exit 2" {
+    recipe 's/compressor: none/compresor: none/'
+    run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
+    [[ $stderr == *"r.yaml:10:"*"did you mean 'compressor'"* ]]
+    recipe 's/workers: 4/workers: four/; s/^epochs: 20/epochs: -1/'
+    run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
+    [[ $stderr == *":5:"*workers* && $stderr == *":6:"*epochs* ]]
+    recipe 's/error-norm, bits/eror-norm, bits/'
+    run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
+    [[ $stderr == *"eror_norm"*"did you mean 'error_norm'"* ]]
+    head -c 2097152 /dev/zero | tr '\0' '#' >"$OUT/big.yaml"
+    run -2 --separate-stderr sparsetrain "$OUT/big.yaml" --method SGD
+    [[ $stderr == *"big.yaml"* ]]
+}
+
+@test "values that only the data can refute" {
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method "Top-k k=1" --set methods.Top-k.k=41
+    [[ $stderr == *41*40* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method Hard-threshold --set methods.Hard-threshold.lambda=-1
+    [[ $stderr == *lambda* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --set workers=241
+    [[ $stderr == *"241 workers for the 240 rows"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --set optimizer.learning-rate=1/0
+    [[ $stderr == *learning-rate* ]]
+    run -1 --separate-stderr sparsetrain "$SMOKE" --method SGD --device cuda
+    [[ $stderr == *cuda* ]]
+}
+
+@test "a missing data set names the fetch command" {
+    recipe 's/dataset: two-clouds, stand-in: two-clouds/dataset: nosuchset/'
+    run -1 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
+    [[ $stderr == *"datasets/fetch nosuchset"* ]]
+}
+
+@test "a diverging run keeps its series, says where, and exits 1" {
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set optimizer.learning-rate=1e30 -o "$OUT/d.ndjson"
+    [[ $stderr == *"worker 0, step"*"layer 0"* ]]
+    run -0 tail -n 1 "$OUT/d.ndjson"
+    [[ $output == *'"status":"diverged"'*"step"* ]]
+}
+
+@test "full disk, closed pipe, unwritable folder" {
+    run -1 --separate-stderr bash -c "sparsetrain -q $SMOKE --method SGD > /dev/full"
+    [[ $stderr == *"No space left"* ]]
+    run -1 --separate-stderr bash -c "sparsetrain -q $SMOKE --method SGD --json > /dev/full"
+    [[ $stderr == *"No space left"* || $stderr == *"cannot write"* ]]
+    run --separate-stderr bash -c "sparsetrain -q $SMOKE --method SGD --set epochs=2000 --set record.every=1 | head -n 1"
+    [ -z "$stderr" ]
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o "$OUT/none/r.ndjson"
+    [[ $stderr == *"$OUT/none/r.ndjson"* ]]
+}
+
+@test "SIGTERM checkpoints; --resume ends with the same bytes" {
+    sparsetrain -q "$SMOKE" --method "Top-k k=4" --set epochs=3000 -o "$OUT/whole.ndjson"
+    sparsetrain -q "$SMOKE" --method "Top-k k=4" --set epochs=3000 -o "$OUT/cut.ndjson" 3>&- &
+    pid=$!
+    sleep 0.15
+    kill -TERM $pid
+    code=0
+    wait $pid || code=$?
+    [ "$code" = 143 ] || [ "$code" = 0 ]
+    sparsetrain -q "$SMOKE" --method "Top-k k=4" --set epochs=3000 -o "$OUT/cut.ndjson" --resume
+    same_series "$OUT/whole.ndjson" "$OUT/cut.ndjson"
+    [ ! -e "$OUT/cut.ndjson.ckpt" ]
+}
+
+@test "a checkpoint of another recipe, a damaged one, a foreign file" {
+    run sparsetrain -q "$SMOKE" --method SGD --set epochs=100 -o "$OUT/x.ndjson" --checkpoint-every 500
+    cp "$SMOKE" "$OUT/r.yaml"
+    # keep a checkpoint by stopping at once
+    sparsetrain -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/y.ndjson" --checkpoint-every 100 3>&- &
+    pid=$!
+    for _ in $(seq 100); do [ -e "$OUT/y.ndjson.ckpt" ] && break; sleep 0.02; done
+    kill -KILL $pid
+    wait $pid || true
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set epochs=50 -o "$OUT/y.ndjson" --resume
+    [[ $stderr == *"another recipe"* ]]
+    cp "$OUT/y.ndjson.ckpt" "$OUT/good"
+    printf 'X' | dd of="$OUT/y.ndjson.ckpt" bs=1 seek=400 conv=notrunc 2>/dev/null
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/y.ndjson" --resume
+    [[ $stderr == *"damaged"* ]]
+    echo nonsense >"$OUT/y.ndjson.ckpt"
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/y.ndjson" --resume
+    [[ $stderr == *"not a checkpoint"* ]]
+}
