@@ -1,0 +1,249 @@
+/* What single compressors promise beyond the common properties, and what they refuse. */
+#include "tap.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "patterns.h"
+#include "sg_compressor.h"
+
+enum { N = 1000 };
+
+static const size_t whole[] = {0, N}, cuts[] = {0, 3, 3, 503, N};
+static const struct sg_layout one_layer = {1, whole, NULL}, four_layers = {4, cuts, NULL};
+static float g[N], e[N];
+static struct sg_error err;
+
+struct setting {
+    const char *name;
+    double value;
+};
+
+/* Opens with the named parameters; NULL and a message in err otherwise. */
+static sg_compressor *open_with(const char *compressor, struct sg_layout layout, enum sg_feedback_form form,
+                                struct setting a, struct setting b) {
+    double param[8];
+    sg_compressor *c;
+    struct sg_compressor_config config = {.ops = sg_compressor_find(compressor),
+                                          .param = param,
+                                          .layout = layout,
+                                          .feedback = {form, 1},
+                                          .seed = 7,
+                                          .worker = 1,
+                                          .exec = {.threads = 1}};
+    for (size_t i = 0; i < config.ops->n_params; i++) {
+        const char *name = config.ops->params[i].name;
+        param[i] = a.name != NULL && strcmp(name, a.name) == 0   ? a.value
+                   : b.name != NULL && strcmp(name, b.name) == 0 ? b.value
+                                                                 : NAN;
+    }
+    err = (struct sg_error){SG_OK, ""};
+    if (sg_compressor_open(&c, &config, &err) == SG_OK)
+        err.status = SG_OK;
+    return c;
+}
+
+static const struct setting nothing = {NULL, 0};
+
+static void refused(const char *why, const char *compressor, enum sg_feedback_form form, struct setting a,
+                    struct setting b) {
+    sg_compressor *c = open_with(compressor, one_layer, form, a, b);
+    ok(c == NULL && err.status == SG_ERR_ARGUMENT && strstr(err.msg, compressor) == err.msg &&
+           strstr(err.msg, why) != NULL,
+       "refused: %s", err.msg);
+    sg_compressor_close(c);
+}
+
+static void test_refusals(void) {
+    const struct setting k10 = {"k", 10}, half = {"density", 0.5};
+    refused("needs 'k'", "topk", SG_FEEDBACK_UPDATE, nothing, nothing);
+    refused("not both", "topk", SG_FEEDBACK_UPDATE, k10, half);
+    refused("more than the 1000", "topk", SG_FEEDBACK_UPDATE, (struct setting){"k", N + 1}, nothing);
+    refused("'k' = 0 ", "topk", SG_FEEDBACK_UPDATE, (struct setting){"k", 0}, nothing);
+    refused("whole number", "topk", SG_FEEDBACK_UPDATE, (struct setting){"k", 1.5}, nothing);
+    refused("above 0", "topk", SG_FEEDBACK_UPDATE, (struct setting){"density", 0}, nothing);
+    refused("not between", "randomk", SG_FEEDBACK_UPDATE, (struct setting){"density", 1.01}, nothing);
+    refused("needs 'k'", "randomk", SG_FEEDBACK_NONE, nothing, nothing);
+    refused("'unbiased' needs", "randomk", SG_FEEDBACK_UPDATE, k10, (struct setting){"unbiased", 1});
+    refused("needs 'lambda'", "hard-threshold", SG_FEEDBACK_UPDATE, nothing, nothing);
+    refused("not between", "hard-threshold", SG_FEEDBACK_UPDATE, (struct setting){"lambda", -1}, nothing);
+    refused("not between", "hard-threshold", SG_FEEDBACK_UPDATE, (struct setting){"lambda", INFINITY}, nothing);
+    const double param[2] = {5000, NAN};
+    ok(sg_compressor_check(sg_compressor_find("topk"), param, 0, &err) == SG_OK,
+       "k is not checked against an unknown d");
+    ok(sg_compressor_check(sg_compressor_find("topk"), param, 4999, &err) == SG_ERR_ARGUMENT,
+       "and is against a known one");
+    ok(sg_compressor_find("no such") == NULL, "an unknown compressor");
+    static const size_t backwards[] = {0, 5, 4}, late[] = {1, 5};
+    ok(open_with("none", (struct sg_layout){2, backwards, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL &&
+           open_with("none", (struct sg_layout){1, late, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL &&
+           open_with("none", (struct sg_layout){0, whole, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL,
+       "layouts that are none");
+    static const size_t huge[] = {0, (size_t)1 << 32};
+    ok(open_with("none", (struct sg_layout){1, huge, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL &&
+           err.status == SG_ERR_UNSUPPORTED,
+       "2^32 parameters: %s", err.msg);
+    sg_compressor_close(NULL);
+}
+
+static void test_run_arguments(void) {
+    struct sg_message m;
+    sg_compressor *c = open_with("none", one_layer, SG_FEEDBACK_UPDATE, nothing, nothing);
+    static const double bad[] = {0, -1, NAN, INFINITY, 1e300, 1e-300};
+    size_t accepted = 0;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        accepted += sg_compressor_run(c, bad[i], 0, g, e, &m, &err) != SG_ERR_ARGUMENT;
+    ok(accepted == 0, "a learning rate that is no positive float: %s", err.msg);
+    ok(sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_ERR_ARGUMENT, "error feedback without residual");
+    sg_compressor_close(c);
+    c = open_with("none", one_layer, SG_FEEDBACK_NONE, nothing, nothing);
+    ok(sg_compressor_run(c, 1, 0, g, e, &m, &err) == SG_ERR_ARGUMENT, "residual without error feedback");
+    sg_compressor_close(c);
+    setenv("SG_CPU", "z80", 1);
+    c = open_with("none", one_layer, SG_FEEDBACK_NONE, nothing, nothing);
+    ok(c == NULL && err.status == SG_ERR_UNSUPPORTED && strstr(err.msg, "z80") != NULL, "%s", err.msg);
+    unsetenv("SG_CPU");
+}
+
+static void test_share(void) {
+    /* Layers of 3, 0, 500 and 497 elements. */
+    static const struct {
+        struct setting setting;
+        size_t want[4];
+    } cases[] = {
+        {{"k", 1}, {1, 0, 1, 1}},
+        {{"k", 10}, {3, 0, 10, 10}},       /* no more than a layer has */
+        {{"density", 0.01}, {1, 0, 5, 4}}, /* max(1, floor) */
+        {{"density", 0.5}, {1, 0, 250, 248}},
+        {{"density", 1}, {3, 0, 500, 497}},
+    };
+    static const char *const takes_share[] = {"topk", "randomk"};
+    for (size_t v = 0; v < 2 * sizeof cases / sizeof cases[0]; v++) {
+        const char *name = takes_share[v % 2];
+        struct sg_message m = {0};
+        sg_compressor *c = open_with(name, four_layers, SG_FEEDBACK_NONE, cases[v / 2].setting, nothing);
+        fill(g, N, NORMAL, 3);
+        bool right = sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_OK;
+        for (size_t l = 0; l < 4 && right; l++)
+            right = m.layer_count[l] == cases[v / 2].want[l];
+        ok(right, "%s with %s = %g: elements of each layer", name, cases[v / 2].setting.name,
+           cases[v / 2].setting.value);
+        sg_compressor_close(c);
+    }
+}
+
+/* Algorithm 1 sends where |p / gamma| >= lambda: at exactly lambda gamma, rounded once, and not one float below. */
+static void test_threshold_unit(void) {
+    const double lambda = 4.2148, gamma = 1.0 / 842.95;
+    for (int form = SG_FEEDBACK_UPDATE; form <= SG_FEEDBACK_GRADIENT; form++) {
+        const float tau = (float)(form == SG_FEEDBACK_UPDATE ? lambda * gamma : lambda);
+        struct sg_message m = {0};
+        sg_compressor *c = open_with("hard-threshold", one_layer, (enum sg_feedback_form)form,
+                                     (struct setting){"lambda", lambda}, nothing);
+        memset(g, 0, sizeof g);
+        memset(e, 0, sizeof e);
+        e[3] = -tau;
+        e[5] = nextafterf(tau, 0);
+        ok(sg_compressor_run(c, gamma, 0, g, e, &m, &err) == SG_OK && m.count == 1 && m.index[0] == 3 &&
+               m.value[0] == -tau && e[5] == nextafterf(tau, 0),
+           "%s form: threshold %g", form == SG_FEEDBACK_UPDATE ? "update" : "gradient", (double)tau);
+        sg_compressor_close(c);
+    }
+}
+
+/* Over many steps every element is sent k/n of the time, and what is left of |x|^2 is 1 - k/n of it: within 4.5
+ * standard deviations of a mean of DRAWS (seed 7). Scaled, the mean message is x. */
+static void test_random(void) {
+    enum { SMALL = 40, K = 10, DRAWS = 40000 };
+    static const size_t small[] = {0, SMALL};
+    const struct sg_layout layout = {1, small, NULL};
+    for (int unbiased = 0; unbiased <= 1; unbiased++) {
+        size_t count[SMALL] = {0}, far = 0, wrong = 0;
+        double sum[SMALL] = {0}, all = 0, left = 0, left_squares = 0;
+        sg_compressor *c = open_with("randomk", layout, SG_FEEDBACK_NONE, (struct setting){"k", K},
+                                     (struct setting){"unbiased", unbiased});
+        fill(g, SMALL, NORMAL, 4);
+        for (size_t i = 0; i < SMALL; i++)
+            all += (double)g[i] * (double)g[i];
+        for (uint64_t t = 0; t < DRAWS; t++) {
+            struct sg_message m = {0};
+            double error = all;
+            wrong += sg_compressor_run(c, 1, t, g, NULL, &m, &err) != SG_OK || m.count != K;
+            for (size_t j = 0; j < m.count; j++) {
+                const double x = (double)g[m.index[j]], kept = x - (double)m.value[j];
+                count[m.index[j]]++;
+                sum[m.index[j]] += (double)m.value[j];
+                error += kept * kept - x * x;
+            }
+            left += error / DRAWS;
+            left_squares += error * error / DRAWS;
+        }
+        const double share = (double)K / SMALL, sigma = sqrt(share * (1 - share) / DRAWS);
+        const double factor = unbiased ? 1 / share : 1;
+        for (size_t i = 0; i < SMALL; i++) {
+            far += !(fabs((double)count[i] / DRAWS - share) <= 4.5 * sigma);
+            far += !(fabs(sum[i] / DRAWS - factor * share * (double)g[i]) <= 4.5 * sigma * factor * fabs((double)g[i]));
+        }
+        ok(wrong == 0 && far == 0, "randomk%s: mean message %s", unbiased ? ", unbiased" : "",
+           unbiased ? "x" : "k/n x, every element as often");
+        const double param[3] = {K, NAN, unbiased}, delta = sg_compressor_find("randomk")->bound(param, SMALL);
+        const double deviation = sqrt((left_squares - left * left) / DRAWS);
+        /* The scaled error is a sum of fixed size only if all |g| are equal; its spread is measured, not assumed. */
+        ok(fabs(left - (1 - delta) * all) <= 4.5 * deviation + 1e-6 * all,
+           "randomk%s: mean error %.4f |x|^2, declared %.4f", unbiased ? ", unbiased" : "", left / all, 1 - delta);
+        sg_compressor_close(c);
+    }
+    struct sg_message m;
+    sg_compressor *c =
+        open_with("randomk", one_layer, SG_FEEDBACK_NONE, (struct setting){"k", 1}, (struct setting){"unbiased", 1});
+    for (size_t i = 0; i < N; i++)
+        g[i] = 3e38F;
+    ok(sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_ERR_NONFINITE, "overflow of the scaled value: %s", err.msg);
+    sg_compressor_close(c);
+}
+
+/* The stream is named by seed, worker and step: the same step again gives the same subset, another one another. */
+static void test_random_names(void) {
+    uint32_t index[100];
+    struct sg_message m = {0};
+    sg_compressor *c = open_with("randomk", one_layer, SG_FEEDBACK_NONE, (struct setting){"k", 100}, nothing);
+    fill(g, N, NORMAL, 5);
+    bool fine = sg_compressor_run(c, 1, 5, g, NULL, &m, &err) == SG_OK;
+    memcpy(index, m.index, sizeof index);
+    fine &= sg_compressor_run(c, 1, 6, g, NULL, &m, &err) == SG_OK && memcmp(index, m.index, sizeof index) != 0;
+    fine &= sg_compressor_run(c, 1, 5, g, NULL, &m, &err) == SG_OK && memcmp(index, m.index, sizeof index) == 0;
+    ok(fine, "random-k draws the same at the same step, whatever came before");
+    sg_compressor_close(c);
+}
+
+/* Algorithm 1 over many steps: what was sent plus what is kept is all that was fed in (integers: exact). */
+static void test_conservation(void) {
+    static double fed[N], sent[N];
+    sg_compressor *c = open_with("topk", four_layers, SG_FEEDBACK_GRADIENT, (struct setting){"k", 7}, nothing);
+    memset(e, 0, sizeof e);
+    bool fine = true;
+    for (uint64_t t = 0; t < 200; t++) {
+        struct sg_message m = {0};
+        fill(g, N, FEW_VALUES, t);
+        fine &= sg_compressor_run(c, 1, t, g, e, &m, &err) == SG_OK;
+        for (size_t i = 0; i < N; i++)
+            fed[i] += (double)g[i];
+        for (size_t j = 0; j < m.count; j++)
+            sent[m.index[j]] += (double)m.value[j];
+    }
+    for (size_t i = 0; i < N; i++)
+        fine &= fed[i] == sent[i] + (double)e[i];
+    ok(fine, "error feedback loses nothing in 200 steps");
+    sg_compressor_close(c);
+}
+
+int main(void) {
+    test_refusals();
+    test_run_arguments();
+    test_share();
+    test_threshold_unit();
+    test_random();
+    test_random_names();
+    test_conservation();
+    return tap_done();
+}

@@ -1,0 +1,323 @@
+/* Every compressor of the table x every kernel table of this machine x sizes x inputs x layers x feedback forms: what
+ * was to be sent is sent or kept bit for bit, the declared bounds hold, and the kernel tables agree. */
+#include "tap.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "patterns.h"
+#include "sg_compressor.h"
+
+enum {
+    MAX_N = (1 << 20) + 1,
+    MAX_PARAMS = 8,
+    N_VARIANTS = 3,
+    STEPS = 3,
+    MAX_LAYERS = 4,
+    LARGE = 1 << 16,
+    LARGE_PATTERNS = 2
+};
+
+static const size_t sizes[] = {0, 1, 2, 31, 32, 33, 1000, MAX_N - 2, MAX_N - 1, MAX_N};
+enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
+
+struct form {
+    const char *name;
+    struct sg_feedback feedback;
+    double gamma;
+};
+static const struct form forms[] = {
+    {"update", {SG_FEEDBACK_UPDATE, 1}, 0.1},
+    {"none", {SG_FEEDBACK_NONE, 1}, 0.1},
+    {"gradient", {SG_FEEDBACK_GRADIENT, 1}, 0.1},
+    {"update, decay 0.9", {SG_FEEDBACK_UPDATE, 0.9}, 0.3},
+    {"gradient, decay 0", {SG_FEEDBACK_GRADIENT, 0}, 0.1},
+};
+enum { N_FORMS = sizeof forms / sizeof forms[0] };
+
+static float *gradient[STEPS], *g, *e, *p, *reference_e[STEPS], *reference_value[STEPS];
+static uint32_t *reference_index[STEPS];
+static size_t reference_count[STEPS];
+
+static bool given(const struct sg_compressor_ops *ops, double *param, const char *name, double value) {
+    for (size_t i = 0; i < ops->n_params; i++)
+        if (strcmp(ops->params[i].name, name) == 0) {
+            param[i] = value;
+            return true;
+        }
+    return false;
+}
+
+/* Three settings of any compressor, from hardly anything sent to much of it; a compressor with other parameters is
+ * tested at its presets. */
+static void vary(double *param, const struct sg_compressor_ops *ops, int variant) {
+    static const double density[N_VARIANTS] = {0, 0.013, 0.6}, lambda[N_VARIANTS] = {1.4, 0.75, 0};
+    for (size_t i = 0; i < ops->n_params; i++)
+        param[i] = NAN;
+    if (variant == 0)
+        given(ops, param, "k", 1);
+    else
+        given(ops, param, "density", density[variant]);
+    given(ops, param, "lambda", lambda[variant]);
+}
+
+struct run {
+    const struct sg_compressor_ops *ops;
+    const struct form *form;
+    struct sg_layout layout;
+    double param[MAX_PARAMS];
+    size_t n;
+};
+
+static sg_compressor *open_run(const struct run *run, const struct sg_kernels *kernels) {
+    struct sg_error err;
+    sg_compressor *c;
+    const struct sg_compressor_config config = {
+        .ops = run->ops,
+        .param = run->param,
+        .layout = run->layout,
+        .feedback = run->form->feedback,
+        .seed = 42,
+        .worker = 3,
+        .kernels = kernels,
+        .exec = {.threads = 1},
+    };
+    if (sg_compressor_open(&c, &config, &err) != SG_OK)
+        printf("# %s\n", err.msg);
+    return c;
+}
+
+/* Ascending indices, each inside its layer. */
+static bool well_formed(const struct run *run, const struct sg_message *m) {
+    const bool dense = run->ops->traits & SG_TRAIT_DENSE;
+    size_t j = 0;
+    if (m->n != run->n || (m->kind == SG_MESSAGE_DENSE) != dense || (dense && (m->index != NULL || m->count != m->n)))
+        return false;
+    for (size_t l = 0; l < run->layout.n_layers; l++) {
+        const size_t begin = run->layout.offset[l], end = run->layout.offset[l + 1], upto = j + m->layer_count[l];
+        if (upto > m->count || (dense && m->layer_count[l] != end - begin))
+            return false;
+        for (; j < upto && !dense; j++)
+            if (m->index[j] < begin || m->index[j] >= end || (j > 0 && m->index[j] <= m->index[j - 1]))
+                return false;
+        j = upto;
+    }
+    return j == m->count && sg_message_bits(m) == (dense ? 32.0 : 64.0) * (double)m->count;
+}
+
+/* Each p is sent or kept, bit for bit, and the other of the two is +0 (kept nowhere without feedback). */
+static bool sent_or_kept(const struct run *run, const struct sg_message *m) {
+    const bool feedback = run->form->feedback.form != SG_FEEDBACK_NONE;
+    for (size_t i = 0, j = 0; i < run->n; i++) {
+        const bool sent = j < m->count && (m->index == NULL || m->index[j] == i);
+        if (sent && bits_of(m->value[j]) != bits_of(p[i]))
+            return false;
+        if (feedback && bits_of(e[i]) != (sent ? 0 : bits_of(p[i])))
+            return false;
+        j += sent;
+    }
+    return true;
+}
+
+/* The declared bound on |p - C(p)|^2 of every layer. In the update form the compressor's input is p / gamma. Random
+ * compressors promise it in the mean only: see test_random. Slack: p and |p|^2 round, 2^-22 covers both. */
+static bool within_bound(const struct run *run, const struct sg_message *m) {
+    if (run->ops->bound == NULL || run->ops->traits & SG_TRAIT_RANDOM)
+        return true;
+    const double unit = run->form->feedback.form == SG_FEEDBACK_UPDATE ? run->form->gamma : 1;
+    size_t j = 0;
+    for (size_t l = 0; l < run->layout.n_layers; l++) {
+        const size_t begin = run->layout.offset[l], end = run->layout.offset[l + 1], upto = j + m->layer_count[l];
+        double all = 0, left = 0;
+        for (size_t i = begin; i < end; i++) {
+            const bool sent = j < upto && (m->index == NULL || m->index[j] == i);
+            all += (double)p[i] * (double)p[i];
+            left += sent ? 0 : (double)p[i] * (double)p[i];
+            j += sent;
+        }
+        const double bound = run->ops->bound(run->param, end - begin);
+        const double most = run->ops->traits & SG_TRAIT_RELATIVE ? (1 - bound) * all : bound * unit * unit;
+        if (!(left <= most * (1 + 0x1p-22)))
+            return false;
+    }
+    return true;
+}
+
+/* STEPS steps on one kernel table: checked against the definition if it is the first, else against the first. */
+static const char *play(const struct run *run, const struct sg_kernels *kernels, bool first) {
+    const bool feedback = run->form->feedback.form != SG_FEEDBACK_NONE;
+    const float decay = (float)run->form->feedback.decay,
+                scale = run->form->feedback.form == SG_FEEDBACK_UPDATE ? (float)run->form->gamma : 1;
+    const int steps = run->n > LARGE ? 2 : STEPS;
+    const char *trouble = NULL;
+    sg_compressor *c = open_run(run, kernels);
+    if (c == NULL)
+        return "does not open";
+    memset(e, 0, run->n * sizeof *e);
+    for (int t = 0; t < steps && trouble == NULL; t++) {
+        struct sg_error err;
+        struct sg_message m;
+        for (size_t i = 0; i < run->n && first; i++)
+            p[i] = feedback ? decay * e[i] + scale * gradient[t][i] : gradient[t][i];
+        if (sg_compressor_run(c, run->form->gamma, (uint64_t)t, gradient[t], feedback ? e : NULL, &m, &err) != SG_OK) {
+            trouble = "fails";
+        } else if (first) {
+            trouble = !well_formed(run, &m)    ? "malformed message"
+                      : !sent_or_kept(run, &m) ? "something is neither sent nor kept"
+                      : !within_bound(run, &m) ? "the declared bound does not hold"
+                                               : NULL;
+            reference_count[t] = m.count;
+            memcpy(reference_value[t], m.value, m.count * sizeof *m.value);
+            if (m.index != NULL)
+                memcpy(reference_index[t], m.index, m.count * sizeof *m.index);
+            memcpy(reference_e[t], e, run->n * sizeof *e);
+        } else if (m.count != reference_count[t] ||
+                   memcmp(reference_value[t], m.value, m.count * sizeof *m.value) != 0 ||
+                   (m.index != NULL && memcmp(reference_index[t], m.index, m.count * sizeof *m.index) != 0) ||
+                   memcmp(reference_e[t], e, run->n * sizeof *e) != 0) {
+            trouble = "not the bits of the plain C kernels";
+        }
+    }
+    sg_compressor_close(c);
+    return trouble;
+}
+
+static struct sg_layout cut(size_t n, bool many, size_t offset[MAX_LAYERS + 1]) {
+    offset[0] = 0;
+    offset[1] = many ? n / 3 : n;
+    offset[2] = n / 3; /* an empty layer */
+    offset[3] = n / 3 + n / 2;
+    offset[4] = n;
+    return (struct sg_layout){.n_layers = many ? MAX_LAYERS : 1, .offset = offset};
+}
+
+/* All forms, settings and layers for one input; large ones take fewer. Adds to *runs and *failed. */
+static void play_all(const struct sg_compressor_ops *ops, const struct sg_kernels *kernels[N_KERNELS], size_t n,
+                     enum pattern pattern, size_t *runs, size_t *failed) {
+    const bool large = n > LARGE;
+    for (size_t i = 0; i < (large ? 2 : N_FORMS) * N_VARIANTS * 2; i++) {
+        const struct form *form = &forms[i / 2 / N_VARIANTS];
+        const int variant = (int)(i / 2) % N_VARIANTS;
+        const bool many = i % 2;
+        if (large && many != (variant == 1))
+            continue;
+        size_t offset[MAX_LAYERS + 1];
+        struct run run = {ops, form, cut(n, many, offset), {0}, n};
+        vary(run.param, ops, variant);
+        for (int k = 0; k < N_KERNELS; k++) {
+            const char *trouble = kernels[k] != NULL ? play(&run, kernels[k], k == 0) : NULL;
+            if (trouble != NULL && (*failed)++ < 3)
+                printf("# %s, %s, n %zu, %s, form %s, variant %d, %zu layers: %s\n", ops->name, kernel_name[k], n,
+                       pattern_name[pattern], form->name, variant, run.layout.n_layers, trouble);
+            *runs += kernels[k] != NULL;
+        }
+    }
+}
+
+static void test_everywhere(const struct sg_compressor_ops *ops, const struct sg_kernels *kernels[N_KERNELS],
+                            enum pattern pattern) {
+    size_t runs = 0, failed = 0;
+    for (size_t s = 0; s < N_SIZES && (sizes[s] <= LARGE || (int)pattern < LARGE_PATTERNS); s++)
+        play_all(ops, kernels, sizes[s], pattern, &runs, &failed);
+    ok(failed == 0 && runs > 0, "%s, %s: %zu of %zu runs fail", ops->name, pattern_name[pattern], failed, runs);
+}
+
+static void test_nonfinite(const struct sg_compressor_ops *ops, const struct sg_kernels *kernels) {
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    static const char *const name[] = {"conv", "empty", "norm", "head"};
+    size_t offset[MAX_LAYERS + 1], missed = 0, unnamed = 0;
+    for (size_t f = 0; f < N_FORMS; f++)
+        for (size_t v = 0; v < 3; v++)
+            for (size_t place = 0; place < 100; place += 9) {
+                struct run run = {ops, &forms[f], cut(100, true, offset), {0}, 100};
+                struct sg_error err = {.msg = ""};
+                struct sg_message m;
+                run.layout.name = name;
+                vary(run.param, ops, 1);
+                sg_compressor *c = open_run(&run, kernels);
+                fill(g, 100, NORMAL, 1);
+                memset(e, 0, 100 * sizeof *e);
+                g[place] = bad[v];
+                float *residual = forms[f].feedback.form == SG_FEEDBACK_NONE ? NULL : e;
+                missed += sg_compressor_run(c, 0.5, 17, g, residual, &m, &err) != SG_ERR_NONFINITE;
+                unnamed +=
+                    strstr(err.msg, "worker 3, step 17") == NULL || strstr(err.msg, place < 33   ? " conv"
+                                                                                    : place < 83 ? " norm"
+                                                                                                 : " head") == NULL;
+                sg_compressor_close(c);
+            }
+    ok(missed == 0, "%s, %s: NaN and Inf stop the run (%zu missed)", ops->name, kernels->name, missed);
+    ok(unnamed == 0, "%s, %s: the message names worker, step and layer", ops->name, kernels->name);
+}
+
+/* A deterministic selector applied to what it sent sends the same again. */
+static void test_idempotent(const struct sg_compressor_ops *ops, const struct sg_kernels *kernels) {
+    enum { N = 1000 };
+    if (ops->traits & SG_TRAIT_RANDOM)
+        return;
+    size_t offset[MAX_LAYERS + 1], wrong = 0;
+    for (int variant = 0; variant < N_VARIANTS; variant++)
+        for (int pattern = 0; pattern < N_PATTERNS; pattern++) {
+            struct run run = {ops, &forms[1], cut(N, true, offset), {0}, N};
+            struct sg_error err;
+            struct sg_message m;
+            vary(run.param, ops, variant);
+            sg_compressor *c = open_run(&run, kernels);
+            fill(g, N, (enum pattern)pattern, 5);
+            wrong += sg_compressor_run(c, 1, 0, g, NULL, &m, &err) != SG_OK;
+            memset(p, 0, N * sizeof *p);
+            for (size_t j = 0; j < m.count; j++)
+                p[m.index ? m.index[j] : j] = m.value[j];
+            memcpy(g, p, N * sizeof *p);
+            memset(p, 0, N * sizeof *p);
+            wrong += sg_compressor_run(c, 1, 1, g, NULL, &m, &err) != SG_OK;
+            for (size_t j = 0; j < m.count; j++)
+                p[m.index ? m.index[j] : j] = m.value[j];
+            wrong += memcmp(g, p, N * sizeof *p) != 0;
+            sg_compressor_close(c);
+        }
+    ok(wrong == 0, "%s, %s: idempotent", ops->name, kernels->name);
+}
+
+int main(void) {
+    const struct sg_kernels *kernels[N_KERNELS];
+    const struct sg_compressor_ops *ops;
+    g = malloc(MAX_N * sizeof *g);
+    e = malloc(MAX_N * sizeof *e);
+    p = malloc(MAX_N * sizeof *p);
+    for (int t = 0; t < STEPS; t++) {
+        gradient[t] = malloc(MAX_N * sizeof *g);
+        reference_e[t] = malloc(MAX_N * sizeof *e);
+        reference_value[t] = malloc(MAX_N * sizeof *e);
+        reference_index[t] = malloc(MAX_N * sizeof **reference_index);
+    }
+    for (int k = 0; k < N_KERNELS; k++) {
+        kernels[k] = sg_kernels_cpu(kernel_name[k]);
+        if (kernels[k] == NULL)
+            skip("this machine has no %s", kernel_name[k]);
+    }
+    for (int pattern = 0; pattern < N_PATTERNS; pattern++) {
+        for (int t = 0; t < STEPS; t++) /* smaller sizes take its beginning */
+            fill(gradient[t], pattern < LARGE_PATTERNS ? MAX_N : LARGE, (enum pattern)pattern, (uint64_t)t);
+        for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
+            test_everywhere(ops, kernels, (enum pattern)pattern);
+    }
+    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
+        ok(sg_compressor_find(ops->name) == ops, "%s is found by its name", ops->name);
+        for (int k = 0; k < N_KERNELS; k++)
+            if (kernels[k] != NULL) {
+                test_nonfinite(ops, kernels[k]);
+                test_idempotent(ops, kernels[k]);
+            }
+    }
+    free(g);
+    free(e);
+    free(p);
+    for (int t = 0; t < STEPS; t++) {
+        free(gradient[t]);
+        free(reference_e[t]);
+        free(reference_value[t]);
+        free(reference_index[t]);
+    }
+    return tap_done();
+}
