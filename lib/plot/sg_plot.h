@@ -1,4 +1,9 @@
-/* sg_plot.h: results JSON to tables and figures. Nothing is computed here that is not in the JSON. */
+/* sg_plot.h: results JSON to tables and figures. Nothing is computed here that is not in the JSON.
+ *
+ *   text -> sg_plot_parse -> document (cJSON) -> sg_figure_read  -> exporters that draw (svg, csv, …)
+ *                                             -> sg_summary_read -> exporters that tabulate (markdown, …)
+ *
+ * A document always has the shape of a sparsebench result; a run of sparsetrain becomes one with a single label. */
 #ifndef SG_PLOT_H
 #define SG_PLOT_H
 
@@ -14,52 +19,125 @@
 extern "C" {
 #endif
 
-/* One curve: y mean with a standard-deviation band over x. Borrowed from the sg_figure. */
-struct sg_curve {
-    char *label;
-    bool baseline;     /* drawn dashed black, as the paper's no-compression line */
+/* Parse a sparsebench result, a sparsetrain result or a series; `name` is for messages, which give line:column.
+ * A schema newer than ours is SG_ERR_UNSUPPORTED. The caller deletes *out. */
+SG_CHECKED sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name,
+                                   struct sg_error *err);
+
+/* What to show: overrides of the document's "plots". NULL, 0 = as the document says. */
+struct sg_plot_select {
+    const char *x, *y;    /* column for every panel; panels that become the same are merged */
+    const char *log;      /* "none", "x", "y", "xy" */
+    const char *title;
+    size_t panel;         /* 1-based; 0 = all */
+    double width, height; /* of the whole figure, inches */
+};
+
+/* Things the reader of a figure must be told: labels without values, unfinished runs. */
+enum { SG_PLOT_NOTES = 16 };
+struct sg_plot_notes {
     size_t n;
-    double *x, *y, *y_std; /* [n]; NaN = no point; y_std NULL = no band */
+    char text[SG_PLOT_NOTES][256];
+};
+
+/* An entry of the legend, shared by all panels: one colour, one line style. */
+struct sg_legend {
+    const char *label;
+    bool baseline;   /* dashed black, as the paper's no-compression line */
+    size_t style;    /* counts from 0 among baselines and among the others */
+};
+
+/* One line of a panel. */
+struct sg_curve {
+    size_t legend;       /* index into figure->legend */
+    size_t n;
+    double *x, *y;       /* [n]; NaN = no value */
+    double *y_std;       /* [n]; NULL = no band (one seed) */
+    const char **point;  /* [n] label of each point where panel->points, else NULL */
+    bool level;          /* the baseline of a points panel: a line across it at y[0] */
+};
+
+struct sg_axis {
+    const char *name;    /* column: "bits" */
+    char *label, *latex; /* with unit: "bits per worker"; the same for TeX */
+    bool log;
+    double min, max;     /* of the view: positive when log, min < max; both NaN in a panel with nothing to draw */
 };
 
 struct sg_panel {
-    char *title;               /* "(a)" … or the plot's own title */
-    char *x_name, *y_name;     /* columns: "epoch", "suboptimality" */
-    char *x_label, *y_label;   /* with units: "bits per worker" */
-    bool log_x, log_y;
-    bool points;               /* one point per label (final against density) instead of curves */
-    double x_min, x_max, y_min, y_max; /* NaN = automatic */
+    const char *title;   /* the plot's own, or NULL */
+    struct sg_axis x, y;
+    bool points;         /* one point per label (final y over final x), joined per method; a baseline is a level line */
     size_t n_curves;
     struct sg_curve *curve;
 };
 
+/* Names and strings are borrowed from the document, which must outlive the figure. */
 struct sg_figure {
-    char *title;          /* with "(generated data: …)" when it is */
-    size_t n_panels;
+    char *title;         /* says when data are generated; "" = none */
+    char *source;        /* recipe, data, seeds and program on one line */
+    char *footnote;      /* what the band or the bars are; "" = no band */
+    double width, height;
+    size_t n_legend, n_panels;
+    struct sg_legend *legend;
     struct sg_panel *panel;
+    size_t hidden;       /* values a log axis cannot show: in data exports, not drawn */
+    struct sg_plot_notes notes;
 };
 
-struct sg_plot_select { /* overrides of the JSON's "plots"; all may be NULL / false */
-    const char *x, *y, *log;
-    size_t panel;         /* 1-based; 0 = all */
-};
-
-/* From a sparsebench result, a sparsetrain result or a series. */
-SG_CHECKED sg_status sg_figure_read(struct sg_figure *out, const cJSON *result, const struct sg_plot_select *select,
+/* Needs "plots" in the document or select->y; an unknown column is SG_ERR_ARGUMENT with a suggestion and the list. */
+SG_CHECKED sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const struct sg_plot_select *select,
                                     struct sg_error *err);
-void sg_figure_free(struct sg_figure *figure);
+void sg_figure_free(struct sg_figure *figure); /* zeroes it */
+/* SG_ERR_FORMAT names a panel without anything to draw. To be asked before an exporter that is not `data`. */
+SG_CHECKED sg_status sg_figure_drawable(const struct sg_figure *figure, struct sg_error *err);
 
-/* An export format. Adding one = one file + one row in plot_table.c. */
+/* Final values and claims. */
+struct sg_summary_metric {
+    const char *name;
+    char *label, *latex;
+};
+struct sg_summary_row {
+    const char *label;
+    double *mean, *std; /* [n_metrics]; NaN = none */
+};
+struct sg_claim_seed {
+    const char *seed;
+    double value, bound, ratio; /* NaN = none */
+};
+struct sg_claim {
+    const char *text, *verdict, *reason; /* reason may be NULL */
+    bool at_least;
+    size_t n_seeds;
+    struct sg_claim_seed *seed;
+};
+struct sg_summary {
+    char *title, *source, *footnote;
+    size_t n_metrics, n_rows, n_claims;
+    struct sg_summary_metric *metric;
+    struct sg_summary_row *row;
+    struct sg_claim *claim;
+    struct sg_plot_notes notes;
+};
+
+/* The metrics of the selected plots, or every column of a document without plots. */
+SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const cJSON *document,
+                                     const struct sg_plot_select *select, struct sg_error *err);
+void sg_summary_free(struct sg_summary *summary); /* zeroes it */
+
+/* An export format. Adding one = one file + one row in plot_table.c; exactly one of figure and summary is set.
+ * Output errors show in ferror(out). */
 struct sg_exporter {
     const char *name, *summary;
-    bool binary;     /* not for a terminal */
-    bool needs_gnuplot;
-    /* figure NULL for formats made from the whole result (tables): they use `result`. */
-    sg_status (*write)(FILE *out, const struct sg_figure *figure, const cJSON *result, struct sg_error *err);
-    bool from_result;
+    const char *extensions; /* "tex|latex": chosen by -o; NULL = by --format only */
+    bool binary;            /* not for a terminal */
+    bool data;              /* every number as recorded: not thinned, nothing left out for a log axis */
+    sg_status (*figure)(FILE *out, const struct sg_figure *figure, struct sg_error *err);
+    sg_status (*tables)(FILE *out, const struct sg_summary *summary, struct sg_error *err);
 };
-const struct sg_exporter *sg_exporter_at(size_t i);
-const struct sg_exporter *sg_exporter_find(const char *name);
+const struct sg_exporter *sg_exporter_at(size_t i);            /* NULL past the end */
+const struct sg_exporter *sg_exporter_find(const char *name);  /* NULL if unknown */
+const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension; NULL if unknown */
 
 #ifdef __cplusplus
 }

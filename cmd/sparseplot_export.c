@@ -1,0 +1,191 @@
+/* sparseplot-export: results to figures and tables. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_file.h"
+#include "sg_options.h"
+#include "sg_plot.h"
+#include "sg_terminal.h"
+
+#define MAX_RESULT_BYTES ((size_t)256 << 20)
+
+static struct {
+    const char *format, *output;
+    struct sg_plot_select select;
+    int64_t panel;
+    bool force, list, quiet, verbose;
+} options;
+
+static const struct sg_option table[] = {
+    {.type = SG_OPTION_GROUP, .name = "Output"},
+    {.type = SG_OPTION_STRING, .name = "format", .letter = 'f', .target = &options.format, .value = "NAME",
+     .help = "what to write (see --list-formats); default: by the extension of FILE, else table on a terminal "
+             "and csv in a pipe"},
+    {.type = SG_OPTION_STRING, .name = "output", .letter = 'o', .target = &options.output, .value = "FILE",
+     .help = "write FILE, complete or not at all, instead of standard output"},
+    {.type = SG_OPTION_FLAG, .name = "force", .target = &options.force, .help = "replace FILE if it exists"},
+    {.type = SG_OPTION_FLAG, .name = "list-formats", .target = &options.list, .help = "list the formats and exit"},
+    {.type = SG_OPTION_GROUP, .name = "What to show"},
+    {.type = SG_OPTION_STRING, .name = "x", .target = &options.select.x, .value = "COLUMN",
+     .help = "horizontal axis of every panel, instead of the recipe's"},
+    {.type = SG_OPTION_STRING, .name = "y", .target = &options.select.y, .value = "COLUMN",
+     .help = "vertical axis, or the column of a table; panels that become the same are merged"},
+    {.type = SG_OPTION_CHOICE, .name = "log", .target = &options.select.log, .choices = "none|x|y|xy",
+     .help = "logarithmic axes, instead of the recipe's"},
+    {.type = SG_OPTION_INT, .name = "panel", .target = &options.panel, .value = "N", .min = 0, .max = 99,
+     .help = "only the N-th plot of the recipe; 0 = all"},
+    {.type = SG_OPTION_STRING, .name = "title", .target = &options.select.title, .value = "TEXT",
+     .help = "title instead of the recipe's; generated data are always named in it"},
+    {.type = SG_OPTION_NUMBER, .name = "width", .target = &options.select.width, .value = "INCHES", .min = 0,
+     .max = 60, .help = "width of the figure; 0 = by the number of panels"},
+    {.type = SG_OPTION_NUMBER, .name = "height", .target = &options.select.height, .value = "INCHES", .min = 0,
+     .max = 60, .help = "height of the figure; 0 = by the number of panels"},
+    {.type = SG_OPTION_GROUP, .name = "Messages"},
+    {.type = SG_OPTION_FLAG, .name = "quiet", .letter = 'q', .target = &options.quiet, .help = "only errors"},
+    {.type = SG_OPTION_FLAG, .name = "verbose", .letter = 'v', .target = &options.verbose,
+     .help = "say what is read and written"},
+};
+
+static const struct sg_program program = {
+    .name = "sparseplot-export",
+    .usage = "[options] [RESULT]",
+    .summary = "Turn a result of sparsebench or sparsetrain (a file, or standard input) into a figure or a table.",
+    .details = "Examples:\n"
+               "  sparsebench recipes/fig1.yaml | sparseplot-export -o fig1.svg\n"
+               "  sparseplot-export fig1.json                      final values and verdicts\n"
+               "  sparseplot-export fig1.json --panel=2 -o bits.pdf\n"
+               "  sparsetrain recipes/smoke.yaml --json | sparseplot-export --x=step --y=bits --format=csv\n",
+    .options = table,
+    .n_options = sizeof table / sizeof *table,
+};
+
+static void list_formats(void) {
+    const struct sg_exporter *e;
+    for (size_t i = 0; (e = sg_exporter_at(i)) != NULL; i++)
+        printf("%-10s %-46s %s\n", e->name, e->summary, e->extensions ? e->extensions : "");
+}
+
+static const struct sg_exporter *choose_format(struct sg_error *err) {
+    const struct sg_exporter *e, *chosen;
+    char names[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; (e = sg_exporter_at(i)) != NULL && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", e->name);
+    if (options.format) {
+        chosen = sg_exporter_find(options.format);
+        if (!chosen)
+            sg_fail(err, SG_ERR_ARGUMENT, "--format=%s: must be one of %s", options.format, names);
+    } else if (options.output && strcmp(options.output, "-") != 0) {
+        chosen = sg_exporter_by_path(options.output);
+        if (!chosen)
+            sg_fail(err, SG_ERR_ARGUMENT, "%s: its extension names no format: add --format=NAME (%s)", options.output,
+                    names);
+    } else {
+        chosen = sg_exporter_find(sg_stdout_is_terminal() ? "table" : "csv");
+    }
+    return chosen;
+}
+
+static void print_notes(const struct sg_plot_notes *notes) {
+    for (size_t i = 0; i < notes->n; i++)
+        sg_log_note("%s", notes->text[i]);
+}
+
+static sg_status write_tables(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+                              struct sg_error *err) {
+    struct sg_summary summary;
+    sg_status status = sg_summary_read(&summary, document, &options.select, err);
+    if (status != SG_OK)
+        return status;
+    print_notes(&summary.notes);
+    status = exporter->tables(out, &summary, err);
+    sg_summary_free(&summary);
+    return status;
+}
+
+static sg_status write_figure(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+                              struct sg_error *err) {
+    struct sg_figure figure;
+    sg_status status = sg_figure_read(&figure, document, &options.select, err);
+    if (status != SG_OK)
+        return status;
+    print_notes(&figure.notes);
+    if (!exporter->data && figure.hidden)
+        sg_log_note("%zu value%s without a place on a log axis (zero or negative) left out", figure.hidden,
+                    figure.hidden == 1 ? "" : "s");
+    status = exporter->data ? SG_OK : sg_figure_drawable(&figure, err);
+    if (status == SG_OK)
+        status = exporter->figure(out, &figure, err);
+    sg_figure_free(&figure);
+    return status;
+}
+
+static sg_status read_document(cJSON **document, const char *path, struct sg_error *err) {
+    char *text;
+    size_t length;
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    sg_status status = sg_file_read(&text, &length, path, MAX_RESULT_BYTES, err);
+    if (status != SG_OK)
+        return status;
+    sg_log_detail("read %zu bytes from %s", length, name);
+    status = sg_plot_parse(document, text, length, name, err);
+    free(text);
+    return status;
+}
+
+static sg_status run(const char *path, const struct sg_exporter *exporter, struct sg_error *err) {
+    bool to_stdout = !options.output || strcmp(options.output, "-") == 0;
+    struct sg_file_writer writer = {0};
+    cJSON *document = NULL;
+    sg_status status = SG_OK;
+    if (to_stdout && exporter->binary && sg_stdout_is_terminal())
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s is binary and standard output a terminal: name a file with -o FILE",
+                       exporter->name);
+    if (!to_stdout) /* before the input, which may take its time */
+        status = sg_file_begin(&writer, options.output, options.force, err);
+    if (status == SG_OK)
+        status = read_document(&document, path, err);
+    if (status == SG_OK) {
+        FILE *out = to_stdout ? stdout : writer.stream;
+        status = exporter->tables ? write_tables(out, exporter, document, err)
+                                  : write_figure(out, exporter, document, err);
+    }
+    if (status == SG_OK && !to_stdout)
+        status = sg_file_commit(&writer, err);
+    if (status == SG_OK && !to_stdout)
+        sg_log_detail("wrote %s (%s)", options.output, exporter->name);
+    sg_file_abandon(&writer);
+    cJSON_Delete(document);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    const char *path = "-";
+    size_t n_operands;
+    struct sg_error err;
+    sg_app_start(program.name);
+    switch (sg_options_parse(&program, argc, argv, &path, 1, &n_operands)) {
+    case SG_PARSE_EXIT_OK:
+        return sg_app_finish(SG_EXIT_OK);
+    case SG_PARSE_EXIT_USAGE:
+        return sg_app_finish(SG_EXIT_USAGE);
+    case SG_PARSE_RUN:
+        break;
+    }
+    sg_app_set_verbosity(options.quiet ? SG_QUIET : options.verbose ? SG_VERBOSE : SG_NORMAL);
+    if (options.list) {
+        list_formats();
+        return sg_app_finish(SG_EXIT_OK);
+    }
+    if (n_operands == 0 && isatty(STDIN_FILENO)) {
+        sg_log_error("which result? Name a file, or pipe one in: sparsebench recipe.yaml | sparseplot-export");
+        return sg_app_finish(SG_EXIT_USAGE);
+    }
+    options.select.panel = (size_t)options.panel;
+    const struct sg_exporter *exporter = choose_format(&err);
+    sg_status status = exporter ? run(path, exporter, &err) : err.status;
+    if (status != SG_OK)
+        sg_log_error("%s", err.msg);
+    return sg_app_finish(sg_exit_code(status));
+}

@@ -1,0 +1,82 @@
+/* csv and tsv: every point of every curve, long format, numbers that parse back to the same double. */
+#include <math.h>
+#include <string.h>
+
+#include "plot_private.h"
+
+/* RFC 4180 quoting with LF lines; a field that starts with # would read as a comment. */
+static void put_csv(FILE *out, const char *text) {
+    if (!strpbrk(text, ",\"\r\n") && text[0] != '#') {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+/* Tab-separated values have no quoting: control characters become blanks. */
+static void put_plain(FILE *out, const char *text) {
+    for (; *text; text++)
+        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+}
+
+static void put_number(FILE *out, double x) {
+    char text[SG_NUMBER_CHARS];
+    if (isfinite(x))
+        fputs(sg_number_text(x, text), out);
+}
+
+static void put_comment(FILE *out, const char *text) {
+    if (text[0]) {
+        fputs("# ", out);
+        put_plain(out, text);
+        fputc('\n', out);
+    }
+}
+
+static void put_header(FILE *out, const struct sg_figure *f, char separator) {
+    put_comment(out, f->title);
+    put_comment(out, f->source);
+    put_comment(out, f->footnote);
+    for (size_t p = 0; p < f->n_panels; p++) {
+        const struct sg_panel *panel = &f->panel[p];
+        fprintf(out, "# panel %c: x = %s [%s], y = %s [%s]\n", (int)('a' + (int)p), panel->x.name, panel->x.label,
+                panel->y.name, panel->y.label);
+    }
+    fprintf(out, "panel%clabel%cx%cy%cy_std\n", separator, separator, separator, separator);
+}
+
+static sg_status write(FILE *out, const struct sg_figure *f, char separator, void (*put)(FILE *, const char *)) {
+    put_header(out, f, separator);
+    for (size_t p = 0; p < f->n_panels; p++)
+        for (size_t c = 0; c < f->panel[p].n_curves; c++) {
+            const struct sg_curve *curve = &f->panel[p].curve[c];
+            for (size_t i = 0; i < curve->n; i++) {
+                fprintf(out, "%c%c", (int)('a' + (int)p), separator);
+                put(out, curve->point ? curve->point[i] : f->legend[curve->legend].label);
+                fputc(separator, out);
+                put_number(out, curve->x[i]);
+                fputc(separator, out);
+                put_number(out, curve->y[i]);
+                fputc(separator, out);
+                put_number(out, curve->y_std ? curve->y_std[i] : NAN);
+                fputc('\n', out);
+            }
+        }
+    return SG_OK;
+}
+
+sg_status sg_export_csv(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
+    (void)err;
+    return write(out, figure, ',', put_csv);
+}
+
+sg_status sg_export_tsv(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
+    (void)err;
+    return write(out, figure, '\t', put_plain);
+}

@@ -1,0 +1,322 @@
+/* A document's plots as panels of curves, ready to draw. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_private.h"
+
+struct reading {
+    struct sg_figure *figure;
+    const cJSON *document;
+    const struct sg_plot_select *select;
+    struct sg_error *err;
+    bool bands, bars;
+};
+
+static bool allocation_failed(const struct reading *r) {
+    sg_fail_memory(r->err, "the figure");
+    return false;
+}
+
+static bool find_legend(struct reading *r, const char *label, bool baseline, size_t *out) {
+    struct sg_figure *f = r->figure;
+    size_t style = 0;
+    for (size_t i = 0; i < f->n_legend; i++) {
+        if (f->legend[i].baseline == baseline && strcmp(f->legend[i].label, label) == 0) {
+            *out = i;
+            return true;
+        }
+        style += f->legend[i].baseline == baseline;
+    }
+    struct sg_legend *larger = realloc(f->legend, (f->n_legend + 1) * sizeof *larger);
+    if (!larger)
+        return allocation_failed(r);
+    f->legend = larger;
+    f->legend[f->n_legend] = (struct sg_legend){label, baseline, style};
+    *out = f->n_legend++;
+    return true;
+}
+
+static bool add_curve(struct reading *r, struct sg_panel *panel, const char *label, bool baseline,
+                      struct sg_curve **out) {
+    struct sg_curve *larger = realloc(panel->curve, (panel->n_curves + 1) * sizeof *larger);
+    if (!larger)
+        return allocation_failed(r);
+    panel->curve = larger;
+    *out = &larger[panel->n_curves];
+    **out = (struct sg_curve){0};
+    if (!find_legend(r, label, baseline, &(*out)->legend))
+        return false;
+    panel->n_curves++;
+    return true;
+}
+
+/* Numbers of a JSON array; NULL = no memory. */
+static double *numbers(const cJSON *array, size_t n) {
+    double *out = malloc((n ? n : 1) * sizeof *out);
+    const cJSON *item = array ? array->child : NULL;
+    for (size_t i = 0; out && i < n; i++, item = item->next)
+        out[i] = sg_json_number(item, "", NAN);
+    return out;
+}
+
+/* A column is a plain array (step, epoch, a single run) or {"mean", "std"} over seeds. */
+static const cJSON *means(const cJSON *column) {
+    return cJSON_IsArray(column) ? column : sg_json_get(column, "mean");
+}
+
+static bool read_curve(struct reading *r, struct sg_panel *panel, const cJSON *result) {
+    const char *label = sg_json_string(result, "label", "");
+    const cJSON *series = sg_json_get(result, "series");
+    const cJSON *x = means(sg_plot_column(series, panel->x.name)), *column = sg_plot_column(series, panel->y.name);
+    const cJSON *y = means(column), *std = sg_json_get(column, "std");
+    if (!cJSON_IsArray(x) || !cJSON_IsArray(y)) {
+        sg_plot_note(&r->figure->notes, "'%.80s' has no series '%.60s' and is left out", label,
+                     cJSON_IsArray(x) ? panel->y.name : panel->x.name);
+        return true;
+    }
+    size_t n = (size_t)cJSON_GetArraySize(x);
+    bool band = cJSON_IsArray(std) && cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1;
+    if ((size_t)cJSON_GetArraySize(y) != n || (band && (size_t)cJSON_GetArraySize(std) != n)) {
+        sg_fail(r->err, SG_ERR_FORMAT, "series '%.60s' and '%.60s' of '%.80s' differ in length", panel->x.name,
+                panel->y.name, label);
+        return false;
+    }
+    struct sg_curve *curve;
+    if (!add_curve(r, panel, label, sg_plot_is_baseline(result), &curve))
+        return false;
+    curve->n = n;
+    curve->x = numbers(x, n);
+    curve->y = numbers(y, n);
+    curve->y_std = band ? numbers(std, n) : NULL;
+    r->bands |= band;
+    return (curve->x && curve->y && (curve->y_std || !band)) || allocation_failed(r);
+}
+
+/* Insert a point so that x ascends. The arrays hold as many points as there are results. */
+static void insert_point(struct sg_curve *curve, double x, double y, double std, const char *label) {
+    size_t i = curve->n++;
+    for (; i > 0 && curve->x[i - 1] > x; i--) {
+        curve->x[i] = curve->x[i - 1];
+        curve->y[i] = curve->y[i - 1];
+        curve->y_std[i] = curve->y_std[i - 1];
+        curve->point[i] = curve->point[i - 1];
+    }
+    curve->x[i] = x;
+    curve->y[i] = y;
+    curve->y_std[i] = std;
+    curve->point[i] = label;
+}
+
+static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *result, size_t capacity) {
+    const char *label = sg_json_string(result, "label", "");
+    bool baseline = sg_plot_is_baseline(result);
+    const char *name = baseline ? label : sg_json_string(result, "method", label);
+    double x, y, unused, std;
+    sg_plot_final(result, panel->x.name, &x, &unused);
+    sg_plot_final(result, panel->y.name, &y, &std);
+    if (isnan(y) || (isnan(x) && !baseline)) {
+        sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label,
+                     isnan(y) ? panel->y.name : panel->x.name);
+        return true;
+    }
+    struct sg_curve *curve = NULL;
+    for (size_t c = 0; c < panel->n_curves; c++) {
+        const struct sg_legend *entry = &r->figure->legend[panel->curve[c].legend];
+        if (entry->baseline == baseline && strcmp(entry->label, name) == 0)
+            curve = &panel->curve[c];
+    }
+    if (!curve) {
+        if (!add_curve(r, panel, name, baseline, &curve))
+            return false;
+        curve->x = malloc(capacity * sizeof *curve->x);
+        curve->y = malloc(capacity * sizeof *curve->y);
+        curve->y_std = malloc(capacity * sizeof *curve->y_std);
+        curve->point = malloc(capacity * sizeof *curve->point);
+        if (!curve->x || !curve->y || !curve->y_std || !curve->point)
+            return allocation_failed(r);
+        curve->level = baseline;
+    }
+    insert_point(curve, x, y, std, label);
+    r->bars |= std > 0;
+    return true;
+}
+
+static bool listed(const cJSON *methods, const cJSON *result) {
+    if (!cJSON_IsArray(methods))
+        return true;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, methods) if (cJSON_IsString(item) &&
+                                          (strcmp(item->valuestring, sg_json_string(result, "label", "")) == 0 ||
+                                           strcmp(item->valuestring, sg_json_string(result, "method", "")) == 0)) return true;
+    return false;
+}
+
+static void count_hidden(struct reading *r, const struct sg_panel *panel) {
+    for (size_t c = 0; c < panel->n_curves; c++)
+        for (size_t i = 0; i < panel->curve[c].n; i++)
+            r->figure->hidden += (panel->curve[c].level || !isnan(panel->curve[c].x[i])) && !isnan(panel->curve[c].y[i]) &&
+                         !sg_plot_can_show(panel, &panel->curve[c], i);
+}
+
+/* Limits a plot asks for; NaN = automatic, also where a log axis cannot have them. */
+static void read_range(struct sg_axis *axis, const cJSON *range) {
+    axis->min = sg_json_number(cJSON_GetArrayItem(range, 0), "", NAN);
+    axis->max = sg_json_number(cJSON_GetArrayItem(range, 1), "", NAN);
+    bool usable = axis->min < axis->max && fabs(axis->min) <= 1e300 && fabs(axis->max) <= 1e300;
+    if (!usable || (axis->log && !(axis->min >= 1e-300)))
+        axis->min = axis->max = NAN;
+}
+
+/* Is this axis logarithmic in some plot of the document? For columns chosen on the command line. */
+static bool usually_log(const cJSON *document, const char *side, const char *column) {
+    const cJSON *plot;
+    cJSON_ArrayForEach(plot, sg_json_get(document, "plots")) {
+        const char *name = sg_json_string(plot, side, NULL), *resolved;
+        struct sg_error ignored;
+        if (name && sg_plot_resolve(&resolved, document, name, &ignored) == SG_OK && resolved == column &&
+            strchr(sg_json_string(plot, "log", ""), side[0]))
+            return true;
+    }
+    return false;
+}
+
+static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot, const char *side) {
+    bool is_x = side[0] == 'x';
+    const char *planned = sg_json_string(plot, side, NULL), *chosen = is_x ? r->select->x : r->select->y;
+    const char *name = chosen ? chosen : planned, *wanted = NULL;
+    struct sg_error ignored;
+    if (is_x && !name) /* a run without plots: over epochs where there are any */
+        name = sg_plot_resolve(&axis->name, r->document, "epoch", &ignored) == SG_OK ? "epoch" : "step";
+    if (sg_plot_resolve(&axis->name, r->document, name, r->err) != SG_OK)
+        return false;
+    bool as_planned = planned && sg_plot_resolve(&wanted, r->document, planned, &ignored) == SG_OK && wanted == axis->name;
+    const char *log = r->select->log ? r->select->log : as_planned ? sg_json_string(plot, "log", "") : NULL;
+    axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r->document, side, axis->name);
+    read_range(axis, as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
+    return sg_plot_label(&axis->label, &axis->latex, r->document, axis->name, r->err) == SG_OK;
+}
+
+static bool is_repeated(const struct sg_figure *figure, const struct sg_panel *panel) {
+    for (const struct sg_panel *p = figure->panel; p < panel; p++)
+        if (p->x.name == panel->x.name && p->y.name == panel->y.name && p->points == panel->points)
+            return true;
+    return false;
+}
+
+static void free_panel(struct sg_panel *panel) {
+    for (size_t c = 0; c < panel->n_curves; c++) {
+        free(panel->curve[c].x);
+        free(panel->curve[c].y);
+        free(panel->curve[c].y_std);
+        free(panel->curve[c].point);
+    }
+    free(panel->curve);
+    free(panel->x.label);
+    free(panel->x.latex);
+    free(panel->y.label);
+    free(panel->y.latex);
+    *panel = (struct sg_panel){0};
+}
+
+/* plot NULL: all is chosen on the command line. */
+static bool read_panel(struct reading *r, const cJSON *plot) {
+    struct sg_figure *f = r->figure;
+    struct sg_panel *panel = &f->panel[f->n_panels++];
+    panel->points = strcmp(sg_json_string(plot, "kind", "curves"), "points") == 0;
+    panel->title = sg_json_string(plot, "title", NULL);
+    if (!read_axis(r, &panel->x, plot, "x") || !read_axis(r, &panel->y, plot, "y"))
+        return false;
+    if ((r->select->x || r->select->y) && is_repeated(f, panel)) {
+        free_panel(panel);
+        f->n_panels--;
+        return true;
+    }
+    const cJSON *results = sg_json_get(r->document, "results"), *result;
+    size_t count = (size_t)cJSON_GetArraySize(results);
+    cJSON_ArrayForEach(result, results) {
+        if (!listed(sg_json_get(plot, "methods"), result))
+            continue;
+        if (panel->points ? !read_point(r, panel, result, count) : !read_curve(r, panel, result))
+            return false;
+    }
+    count_hidden(r, panel);
+    sg_plot_fit(panel);
+    return true;
+}
+
+static bool read_panels(struct reading *r) {
+    const cJSON *plots = sg_json_get(r->document, "plots");
+    size_t n = (size_t)cJSON_GetArraySize(plots), only = r->select->panel;
+    if (n == 0 && !r->select->y) {
+        const char *none;
+        return sg_plot_resolve(&none, r->document, NULL, r->err) == SG_OK;
+    }
+    if (only > (n ? n : 1)) {
+        sg_fail(r->err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", only, n, n == 1 ? "" : "s");
+        return false;
+    }
+    r->figure->panel = calloc(n ? n : 1, sizeof *r->figure->panel);
+    if (!r->figure->panel)
+        return allocation_failed(r);
+    if (n == 0)
+        return read_panel(r, NULL);
+    for (size_t i = 0; i < n; i++)
+        if ((only == 0 || only == i + 1) && !read_panel(r, cJSON_GetArrayItem(plots, (int)i)))
+            return false;
+    if (r->figure->n_panels <= SG_PLOT_MAX_PANELS)
+        return true;
+    sg_fail(r->err, SG_ERR_ARGUMENT, "%zu plots do not fit one figure (at most %d): choose one with --panel=N",
+            r->figure->n_panels, SG_PLOT_MAX_PANELS);
+    return false;
+}
+
+static bool read_texts(struct reading *r) {
+    struct sg_figure *f = r->figure;
+    int seeds = sg_plot_seeds(r->document);
+    char what[96] = "", over[32] = "";
+    if (seeds)
+        snprintf(over, sizeof over, " over %d seeds", seeds);
+    if (r->bands || r->bars)
+        snprintf(what, sizeof what, "mean, %s: ±1 standard deviation%s",
+                 r->bands && r->bars ? "bands and bars" : r->bands ? "band" : "bars", seeds ? over : " over seeds");
+    f->title = sg_plot_title(r->document, r->select->title);
+    f->source = sg_plot_source(r->document);
+    f->footnote = strdup(what);
+    return (f->title && f->source && f->footnote) || allocation_failed(r);
+}
+
+sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const struct sg_plot_select *select,
+                         struct sg_error *err) {
+    struct sg_figure figure = {.width = select->width, .height = select->height};
+    struct reading r = {.figure = &figure, .document = document, .select = select, .err = err};
+    sg_plot_note_status(&figure.notes, document);
+    if (!read_panels(&r) || !read_texts(&r)) {
+        sg_figure_free(&figure);
+        return err->status;
+    }
+    *out = figure;
+    return SG_OK;
+}
+
+void sg_figure_free(struct sg_figure *figure) {
+    for (size_t i = 0; i < figure->n_panels; i++)
+        free_panel(&figure->panel[i]);
+    free(figure->panel);
+    free(figure->legend);
+    free(figure->title);
+    free(figure->source);
+    free(figure->footnote);
+    *figure = (struct sg_figure){0};
+}
+
+sg_status sg_figure_drawable(const struct sg_figure *figure, struct sg_error *err) {
+    for (size_t i = 0; i < figure->n_panels; i++) {
+        const struct sg_axis *x = &figure->panel[i].x, *y = &figure->panel[i].y;
+        if (!(x->min < x->max && y->min < y->max))
+            return sg_fail(err, SG_ERR_FORMAT, "nothing to draw: no %svalues of '%.60s' over '%.60s'%s",
+                           x->log || y->log ? "positive " : "", y->name, x->name,
+                           x->log || y->log ? " (a log axis needs them; try --log=none)" : "");
+    }
+    return SG_OK;
+}

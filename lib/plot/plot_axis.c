@@ -1,0 +1,116 @@
+/* What a panel shows of its curves, how its axes run and where they are labelled. */
+#include <math.h>
+
+#include "plot_private.h"
+
+/* Far from the ends of double, so that views, ticks and their logarithms stay finite and positive. */
+static bool in_domain(const struct sg_axis *axis, double v) {
+    return fabs(v) <= 1e300 && (!axis->log || v >= 1e-300);
+}
+
+bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve, size_t i) {
+    return (curve->level || in_domain(&panel->x, curve->x[i])) && in_domain(&panel->y, curve->y[i]);
+}
+
+size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curve, size_t max, size_t *index) {
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < curve->n; i++)
+        if (sg_plot_can_show(panel, curve, i))
+            index[n++] = i;
+    if (n <= max)
+        return n;
+    size_t stride = (n - 2) / (max - 1) + 1; /* the smallest with ceil((n - 1) / stride) + 1 <= max */
+    size_t last = index[n - 1];
+    for (size_t i = 0; i < n - 1; i += stride)
+        index[kept++] = index[i];
+    index[kept++] = last;
+    return kept;
+}
+
+void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high) {
+    double std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
+    *low = curve->y[i] - std;
+    *high = curve->y[i] + std;
+    if (panel->y.log && !(*low > panel->y.min))
+        *low = fmin(panel->y.min, curve->y[i]);
+}
+
+struct range {
+    double min, max;
+};
+
+static void widen(struct range *r, const struct sg_axis *axis, double v) {
+    if (!in_domain(axis, v))
+        return;
+    r->min = fmin(r->min, v);
+    r->max = fmax(r->max, v);
+}
+
+/* `margin` is the share of the axis left free at each end that is not a natural end. */
+static void set_view(struct sg_axis *axis, struct range r, double margin) {
+    double min = r.min, max = r.max;
+    if (axis->log) {
+        double free = margin * log10(max / min);
+        if (!(max / min > 1.5)) /* a flat line: half a decade around it */
+            free = 0.25;
+        min *= pow(10, -free);
+        max *= pow(10, free);
+    } else {
+        if (min >= 0 && min < 0.4 * max && margin > 0)
+            min = 0; /* densities, errors and bits start at nothing */
+        double free = margin * (max - min);
+        if (!(max > min))
+            free = max != 0 ? 0.5 * fabs(max) : 1;
+        min -= min == 0 && max > 0 ? 0 : free;
+        max += free;
+    }
+    if (isnan(axis->min))
+        axis->min = min;
+    if (isnan(axis->max))
+        axis->max = max;
+    if (!(axis->max > axis->min)) /* one limit was chosen beyond all data */
+        axis->max = axis->log ? axis->min * 10 : axis->min + 1;
+}
+
+void sg_plot_fit(struct sg_panel *panel) {
+    struct range x = {INFINITY, -INFINITY}, y = x;
+    for (size_t c = 0; c < panel->n_curves; c++) {
+        const struct sg_curve *curve = &panel->curve[c];
+        for (size_t i = 0; i < curve->n; i++) {
+            if (!sg_plot_can_show(panel, curve, i))
+                continue;
+            double std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
+            double low = curve->y[i] - std;
+            if (!curve->level) /* no compression: its density of 1 would squeeze the others */
+                widen(&x, &panel->x, curve->x[i]);
+            widen(&y, &panel->y, curve->y[i]);
+            widen(&y, &panel->y, curve->y[i] + std);
+            /* A band that reaches towards zero must not squeeze the curves of a log axis. */
+            widen(&y, &panel->y, panel->y.log ? fmax(low, curve->y[i] / 3) : low);
+        }
+    }
+    if (!(x.min <= x.max && y.min <= y.max)) {
+        panel->x.min = panel->x.max = panel->y.min = panel->y.max = NAN;
+        return;
+    }
+    set_view(&panel->x, x, panel->points ? 0.06 : 0);
+    set_view(&panel->y, y, 0.05);
+}
+
+struct sg_ticks sg_plot_ticks(const struct sg_axis *axis) {
+    struct sg_ticks ticks = {0};
+    if (axis->log) {
+        double decades = log10(axis->max / axis->min);
+        ticks.step = decades < 1.5 ? 0 : ceil(decades / 7);
+        return ticks;
+    }
+    double largest = fmax(fabs(axis->min), fabs(axis->max));
+    double raw = fmax(axis->max - axis->min, 1e-12 * largest) / 5, power = pow(10, floor(log10(raw)));
+    double digit = raw / power;
+    ticks.step = power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+    if (!isnormal(ticks.step))
+        ticks.step = 1;
+    if (!(largest < 1e4 && largest >= 1e-2))
+        ticks.exponent = 3 * (int)floor(log10(largest) / 3);
+    return ticks;
+}

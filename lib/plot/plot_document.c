@@ -1,0 +1,124 @@
+/* What readers of figures and of tables both ask a result document. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_private.h"
+#include "sg_text.h"
+
+enum { MAX_COLUMNS = 64 };
+
+void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) {
+    if (notes->n == SG_PLOT_NOTES)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(notes->text[notes->n++], sizeof notes->text[0], format, args);
+    va_end(args);
+}
+
+void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document) {
+    const char *status = sg_json_string(document, "status", "ok");
+    if (strcmp(status, "ok") != 0)
+        sg_plot_note(notes, "the result's status is '%.40s': what is there is shown", status);
+}
+
+/* Recipes write error-norm, results error_norm. */
+static bool same_name(const char *a, const char *b) {
+    for (; *a && *b; a++, b++)
+        if ((*a == '-' ? '_' : *a) != (*b == '-' ? '_' : *b))
+            return false;
+    return *a == *b;
+}
+
+const cJSON *sg_plot_column(const cJSON *object, const char *name) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, object) if (item->string && same_name(item->string, name)) return item;
+    return NULL;
+}
+
+/* Distinct names of all columns of all results. */
+static size_t list_columns(const char **name, const cJSON *document) {
+    const char *const groups[] = {"series", "final"};
+    const cJSON *result, *item;
+    size_t n = 0;
+    for (size_t g = 0; g < 2; g++)
+        cJSON_ArrayForEach(result, sg_json_get(document, "results"))
+            cJSON_ArrayForEach(item, sg_json_get(result, groups[g])) {
+                size_t i = 0;
+                while (i < n && strcmp(name[i], item->string) != 0)
+                    i++;
+                if (i == n && n < MAX_COLUMNS)
+                    name[n++] = item->string;
+            }
+    return n;
+}
+
+static void join(char *out, size_t size, const char *const *name, size_t n) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", name[i]);
+}
+
+sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *name, struct sg_error *err) {
+    const char *column[MAX_COLUMNS];
+    size_t n = list_columns(column, document);
+    char list[512], dashless[64];
+    join(list, sizeof list, column, n);
+    if (!name)
+        return sg_fail(err, SG_ERR_ARGUMENT, "this result has no plots: choose the axes with --x=NAME and --y=NAME "
+                       "(columns: %s)", list);
+    for (size_t i = 0; i < n; i++)
+        if (same_name(column[i], name)) {
+            *out = column[i];
+            return SG_OK;
+        }
+    snprintf(dashless, sizeof dashless, "%s", name);
+    for (char *c = dashless; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    const char *near = sg_suggest(dashless, column, n);
+    return sg_fail(err, SG_ERR_ARGUMENT, "no column '%.64s'%s%s%s (columns: %s)", name, near ? ", did you mean '" : "",
+                   near ? near : "", near ? "'?" : "", list);
+}
+
+int sg_plot_seeds(const cJSON *document) {
+    const cJSON *result;
+    int seeds = -1;
+    cJSON_ArrayForEach(result, sg_json_get(document, "results")) {
+        int n = cJSON_GetArraySize(sg_json_get(result, "seeds"));
+        if (seeds >= 0 && n != seeds)
+            return 0;
+        seeds = n;
+    }
+    return seeds < 0 ? 0 : seeds;
+}
+
+bool sg_plot_is_baseline(const cJSON *result) {
+    return sg_json_bool(result, "baseline", false);
+}
+
+/* Last number of an array; null counts as none recorded there. */
+static double last_number(const cJSON *array) {
+    double last = NAN;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array) {
+        double value = sg_json_number(item, "", NAN);
+        last = isnan(value) ? last : value;
+    }
+    return last;
+}
+
+void sg_plot_final(const cJSON *result, const char *column, double *mean, double *std) {
+    const cJSON *final = sg_plot_column(sg_json_get(result, "final"), column);
+    const cJSON *series = sg_plot_column(sg_json_get(result, "series"), column);
+    bool several = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1;
+    if (final) {
+        *mean = cJSON_IsObject(final) ? sg_json_number(final, "mean", NAN) : sg_json_number(final, "", NAN);
+        *std = several ? sg_json_number(final, "std", NAN) : NAN;
+    } else {
+        *mean = last_number(cJSON_IsArray(series) ? series : sg_json_get(series, "mean"));
+        *std = several && !isnan(*mean) ? last_number(sg_json_get(series, "std")) : NAN;
+    }
+}

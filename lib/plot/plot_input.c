@@ -1,0 +1,97 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_private.h"
+#include "sg_result.h"
+
+/* The first line alone is a record: NDJSON, whatever follows. */
+static bool is_series(const char *text, size_t length) {
+    const char *newline = memchr(text, '\n', length);
+    struct sg_error ignored;
+    cJSON *line;
+    if (!newline || sg_json_parse(&line, text, (size_t)(newline - text), "", &ignored) != SG_OK)
+        return false;
+    bool record = sg_json_get(line, "record") != NULL;
+    cJSON_Delete(line);
+    return record;
+}
+
+static cJSON *fold(const char *text, size_t length, const char *name, struct sg_error *err) {
+    struct sg_run run;
+    if (sg_run_parse(&run, text, length, name, err) != SG_OK)
+        return NULL;
+    cJSON *document = sg_run_json(&run);
+    sg_run_free(&run);
+    if (!document)
+        sg_fail_memory(err, name);
+    return document;
+}
+
+/* A run becomes a result with one label: {"results":[{"label","baseline","seeds","series"}], …}. */
+static sg_status as_results(cJSON *document, const char *name, struct sg_error *err) {
+    cJSON *series = cJSON_DetachItemFromObjectCaseSensitive(document, "series");
+    if (!cJSON_IsObject(series)) {
+        cJSON_Delete(series);
+        return sg_fail(err, SG_ERR_FORMAT, "%s: a sparsetrain result without \"series\"", name);
+    }
+    const char *method = sg_json_string(document, "method", "run");
+    const char *compressor = sg_json_string(document, "recipe.resolved.method.compressor", "");
+    cJSON *results = cJSON_CreateArray(), *result = cJSON_CreateObject(), *seeds = cJSON_CreateArray();
+    sg_json_set_string(result, "label", method);
+    sg_json_set_string(result, "method", method);
+    sg_json_set_bool(result, "baseline", strcmp(compressor, "none") == 0);
+    sg_json_push_string(seeds, sg_json_string(document, "seed", "?"));
+    sg_json_set(result, "seeds", seeds);
+    sg_json_set(result, "series", series);
+    if (!results || !cJSON_AddItemToArray(results, result)) {
+        cJSON_Delete(results);
+        cJSON_Delete(result);
+        return sg_fail_memory(err, name);
+    }
+    const char *status = sg_json_string(document, "end.status", "truncated");
+    sg_json_set_string(document, "status", status);
+    sg_json_set(document, "results", results);
+    return SG_OK;
+}
+
+static sg_status check(cJSON *document, const char *name, struct sg_error *err) {
+    const char *schema = sg_json_string(document, "schema", NULL);
+    if (!schema)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: no \"schema\": not a result of sparsebench or sparsetrain", name);
+    if (strncmp(schema, "sparsetrain/", 12) == 0) {
+        sg_status status = sg_schema_check(schema, SG_SCHEMA_TRAIN, name, err);
+        return status == SG_OK ? as_results(document, name, err) : status;
+    }
+    if (strncmp(schema, "sparsebench/", 12) != 0)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: schema is '%.64s', expected '%s' or '%s'", name, schema, SG_SCHEMA_BENCH,
+                       SG_SCHEMA_TRAIN);
+    sg_status status = sg_schema_check(schema, SG_SCHEMA_BENCH, name, err);
+    if (status != SG_OK)
+        return status;
+    const cJSON *results = sg_json_get(document, "results"), *result;
+    if (!cJSON_IsArray(results))
+        return sg_fail(err, SG_ERR_FORMAT, "%s: no \"results\"", name);
+    cJSON_ArrayForEach(result, results) if (!sg_json_string(result, "label", NULL)) return sg_fail(
+        err, SG_ERR_FORMAT, "%s: a result without \"label\"", name);
+    return SG_OK;
+}
+
+sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name, struct sg_error *err) {
+    cJSON *document = NULL;
+    if (is_series(text, length)) {
+        document = fold(text, length, name, err);
+        if (!document)
+            return err->status;
+    } else {
+        sg_status status = sg_json_parse(&document, text, length, name, err);
+        if (status != SG_OK)
+            return status;
+    }
+    sg_status status = check(document, name, err);
+    if (status != SG_OK)
+        cJSON_Delete(document);
+    else
+        *out = document;
+    return status;
+}

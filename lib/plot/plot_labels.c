@@ -1,0 +1,132 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_private.h"
+
+/* Columns whose axis title says more than their name and unit. */
+static const struct {
+    const char *name, *plain, *latex;
+} known[] = {
+    {"suboptimality", "suboptimality f(x) − f*", "suboptimality $f(x)-f^\\star$"},
+    {"relative_suboptimality", "suboptimality (f(x) − f*) / (f(x⁰) − f*)",
+     "suboptimality $(f(x)-f^\\star)/(f(x^0)-f^\\star)$"},
+    {"objective", "objective f(x)", "objective $f(x)$"},
+    {"bits", "bits per worker", "bits per worker"},
+    {"error_norm", "error norm ‖e‖²", "error norm $\\Vert e\\Vert^2$"},
+    {"total_error", "total error Σ‖e‖²", "total error $\\sum_t\\Vert e_t\\Vert^2$"},
+    {"gradient_norm", "gradient norm ‖∇f(x)‖", "gradient norm $\\Vert\\nabla f(x)\\Vert$"},
+    {"density", "density k/d", "density $k/d$"},
+};
+
+/* UTF-8 that pdflatex does not know by itself, and TeX's own characters. */
+static const struct {
+    const char *text, *latex;
+} tex[] = {
+    {"\\", "\\textbackslash{}"}, {"{", "\\{"}, {"}", "\\}"}, {"$", "\\$"}, {"&", "\\&"}, {"%", "\\%"}, {"#", "\\#"},
+    {"_", "\\_"}, {"^", "\\textasciicircum{}"}, {"~", "\\textasciitilde{}"}, {"<", "\\textless{}"},
+    {">", "\\textgreater{}"}, {"−", "$-$"}, {"±", "$\\pm$"}, {"×", "$\\times$"}, {"²", "$^2$"}, {"⁰", "$^0$"},
+    {"‖", "$\\Vert$"}, {"∇", "$\\nabla$"}, {"Σ", "$\\Sigma$"}, {"λ", "$\\lambda$"}, {"γ", "$\\gamma$"},
+    {"δ", "$\\delta$"}, {"Δ", "$\\Delta$"}, {"ζ", "$\\zeta$"}, {"σ", "$\\sigma$"}, {"η", "$\\eta$"}, {"≤", "$\\le$"},
+    {"≥", "$\\ge$"}, {"≈", "$\\approx$"},
+};
+
+char *sg_plot_tex_escape(const char *text) {
+    size_t size = 0;
+    char *out = NULL;
+    FILE *stream = open_memstream(&out, &size);
+    if (!stream)
+        return NULL;
+    while (*text) {
+        size_t i = 0, n = sizeof tex / sizeof *tex;
+        while (i < n && strncmp(text, tex[i].text, strlen(tex[i].text)) != 0)
+            i++;
+        if (i < n) {
+            fputs(tex[i].latex, stream);
+            text += strlen(tex[i].text);
+        } else {
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, stream);
+            text++;
+        }
+    }
+    if (fclose(stream) != 0) {
+        free(out);
+        return NULL;
+    }
+    return out;
+}
+
+sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column, struct sg_error *err) {
+    char *a = NULL, *b = NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known && !a; i++)
+        if (strcmp(known[i].name, column) == 0) {
+            a = strdup(known[i].plain);
+            b = strdup(known[i].latex);
+        }
+    if (!a) {
+        const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
+        bool named = cJSON_IsString(unit) && unit->valuestring[0];
+        if (asprintf(&a, named ? "%s (%s)" : "%s", column, named ? unit->valuestring : "") < 0)
+            a = NULL;
+        for (size_t i = 0; a && i < strlen(column); i++)
+            if (a[i] == '_')
+                a[i] = ' ';
+        b = a ? sg_plot_tex_escape(a) : NULL;
+    }
+    if (!a || !b) {
+        free(a);
+        free(b);
+        return sg_fail_memory(err, column);
+    }
+    *plain = a;
+    *latex = b;
+    return SG_OK;
+}
+
+static bool is_generated(const cJSON *document) {
+    return strcmp(sg_json_string(document, "dataset.source", ""), "generated") == 0;
+}
+
+char *sg_plot_title(const cJSON *document, const char *override) {
+    const char *title = override ? override
+                                 : sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
+    char *out = NULL;
+    if (!is_generated(document))
+        return strdup(title);
+    const char *generator = sg_json_string(document, "dataset.generator", sg_json_string(document, "dataset.name", ""));
+    if (asprintf(&out, "%s%sgenerated data (%s)", title, title[0] ? " — " : "", generator) < 0)
+        return NULL;
+    return out;
+}
+
+char *sg_plot_source(const cJSON *document) {
+    char *out = NULL;
+    const char *recipe = sg_json_string(document, "recipe.name", sg_json_string(document, "name", "?"));
+    if (asprintf(&out, "recipe %s (sha256 %.12s), dataset %s (%s), sparsegrad %s (%s%s)", recipe,
+                 sg_json_string(document, "recipe.sha256", "?"), sg_json_string(document, "dataset.name", "?"),
+                 is_generated(document) ? "generated" : sg_json_string(document, "dataset.source", "?"),
+                 sg_json_string(document, "program.version", "?"), sg_json_string(document, "program.commit", "?"),
+                 sg_json_bool(document, "program.dirty", false) ? ", dirty" : "") < 0)
+        return NULL;
+    for (char *c = out; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    return out;
+}
+
+const char *sg_plot_color(const struct sg_legend *entry) {
+    /* Okabe and Ito without yellow, which is lost on white, strongest contrast first. */
+    static const char *const palette[SG_PLOT_COLORS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
+    return entry->baseline ? "#000000" : palette[entry->style % SG_PLOT_COLORS];
+}
+
+size_t sg_plot_grid_columns(size_t n_panels) {
+    return n_panels == 4 ? 2 : n_panels < 3 ? n_panels : 3;
+}
+
+char *sg_plot_caption(const struct sg_figure *figure, size_t i) {
+    const char *title = figure->panel[i].title;
+    char letter[8] = "", *out;
+    if (figure->n_panels > 1)
+        snprintf(letter, sizeof letter, "(%c)%s", (int)('a' + (int)i), title ? " " : "");
+    return asprintf(&out, "%s%s", letter, title ? title : "") < 0 ? NULL : out;
+}

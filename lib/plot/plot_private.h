@@ -1,0 +1,75 @@
+/* plot_private.h: shared by the readers and exporters of lib/plot. */
+#ifndef SG_PLOT_PRIVATE_H
+#define SG_PLOT_PRIVATE_H
+
+#include "sg_json.h"
+#include "sg_plot.h"
+
+/* Drawn curves are thinned to this: every k-th point and the last. */
+enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 12 };
+
+/* -- reading -------------------------------------------------------------------------------------------------- */
+
+void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINTF(2, 3);
+
+/* Title, source and footnote lines of a document; malloc'ed, NULL = no memory. */
+char *sg_plot_title(const cJSON *document, const char *override);
+char *sg_plot_source(const cJSON *document);
+/* Number of seeds when all labels have the same, else 0. */
+int sg_plot_seeds(const cJSON *document);
+/* Notes about unfinished results. */
+void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document);
+
+/* The column of this name in "series" or "final", '-' and '_' alike; NULL if absent. */
+const cJSON *sg_plot_column(const cJSON *object, const char *name);
+/* The document's own spelling of a column, looked up in all results; SG_ERR_ARGUMENT with the list if unknown. */
+SG_CHECKED sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *name, struct sg_error *err);
+/* Final mean and standard deviation of a column (NaN = none); the last value of the series when there is no "final". */
+void sg_plot_final(const cJSON *result, const char *column, double *mean, double *std);
+/* Is this label one without compression? */
+bool sg_plot_is_baseline(const cJSON *result);
+
+/* Axis title of a column with its unit: plain text and TeX. malloc'ed. */
+SG_CHECKED sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column,
+                                   struct sg_error *err);
+
+/* -- drawing -------------------------------------------------------------------------------------------------- */
+
+/* Indices of the points of a curve that its panel can show, in order, thinned to `max`; index [curve->n]. */
+size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curve, size_t max, size_t *index);
+bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve, size_t i);
+/* Ends of the band at point i, the lower one inside a log axis. */
+void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high);
+/* Choose the views of a panel; a limit that is not NaN is kept. All are NaN when there is nothing to show. */
+void sg_plot_fit(struct sg_panel *panel);
+
+struct sg_ticks {
+    double step;  /* between labelled ticks (linear), in decades (log, >= 1); 0 = 1, 2, 5 within decades */
+    int exponent; /* labels count in 10^exponent, a multiple of 3; 0 = plain */
+};
+struct sg_ticks sg_plot_ticks(const struct sg_axis *axis);
+
+/* Colour of a legend entry, "#RRGGBB": Okabe and Ito's palette, black for baselines. */
+const char *sg_plot_color(const struct sg_legend *entry);
+enum { SG_PLOT_COLORS = 6 };
+
+/* Columns of panels, and the caption "(a) title" of panel i (empty for a lone panel without title); malloc'ed. */
+size_t sg_plot_grid_columns(size_t n_panels);
+char *sg_plot_caption(const struct sg_figure *figure, size_t i);
+
+/* Text of `text` for TeX; malloc'ed, NULL = no memory. */
+char *sg_plot_tex_escape(const char *text);
+
+/* -- exporters ------------------------------------------------------------------------------------------------- */
+
+typedef sg_status sg_plot_figure_writer(FILE *out, const struct sg_figure *figure, struct sg_error *err);
+typedef sg_status sg_plot_summary_writer(FILE *out, const struct sg_summary *summary, struct sg_error *err);
+sg_plot_figure_writer sg_export_csv, sg_export_tsv, sg_export_gnuplot, sg_export_svg, sg_export_png, sg_export_pdf,
+    sg_export_pgfplots, sg_export_vegalite;
+sg_plot_summary_writer sg_export_markdown, sg_export_latex, sg_export_table;
+
+/* The gnuplot script with its format fixed ("svg", "png", "pdf"), or chosen by the user (NULL). */
+SG_CHECKED sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *figure, const char *format,
+                                       struct sg_error *err);
+
+#endif

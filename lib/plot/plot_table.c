@@ -1,0 +1,48 @@
+#include <string.h>
+
+#include "plot_private.h"
+
+static const struct sg_exporter exporters[] = {
+    {"table", "final values and verdicts, plain text", "txt", false, false, NULL, sg_export_table},
+    {"csv", "every point: panel,label,x,y,y_std", "csv", false, true, sg_export_csv, NULL},
+    {"tsv", "the same, tab-separated", "tsv|dat", false, true, sg_export_tsv, NULL},
+    {"svg", "figure for the web (gnuplot)", "svg", false, false, sg_export_svg, NULL},
+    {"png", "figure as pixels (gnuplot)", "png", true, false, sg_export_png, NULL},
+    {"pdf", "figure for print (gnuplot)", "pdf", true, false, sg_export_pdf, NULL},
+    {"gnuplot", "self-contained gnuplot script", "gp|gnuplot|plt", false, false, sg_export_gnuplot, NULL},
+    {"pgfplots", "stand-alone LaTeX document with PGFPlots", "tex", false, false, sg_export_pgfplots, NULL},
+    {"vegalite", "Vega-Lite 5 specification", "json|vl", false, false, sg_export_vegalite, NULL},
+    {"markdown", "final values and verdicts, Markdown", "md", false, false, NULL, sg_export_markdown},
+    {"latex", "final values and verdicts, LaTeX with booktabs", NULL, false, false, NULL, sg_export_latex},
+};
+
+enum { N_EXPORTERS = sizeof exporters / sizeof *exporters };
+
+const struct sg_exporter *sg_exporter_at(size_t i) {
+    return i < N_EXPORTERS ? &exporters[i] : NULL;
+}
+
+const struct sg_exporter *sg_exporter_find(const char *name) {
+    for (size_t i = 0; i < N_EXPORTERS; i++)
+        if (strcmp(exporters[i].name, name) == 0)
+            return &exporters[i];
+    return NULL;
+}
+
+static bool lists(const char *extensions, const char *extension) {
+    size_t length = strlen(extension);
+    for (const char *e = extensions; e; e = strchr(e, '|')) {
+        e += *e == '|';
+        if (strcspn(e, "|") == length && strncmp(e, extension, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+const struct sg_exporter *sg_exporter_by_path(const char *path) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; dot && i < N_EXPORTERS; i++)
+        if (lists(exporters[i].extensions, dot + 1))
+            return &exporters[i];
+    return NULL;
+}
