@@ -1,0 +1,187 @@
+/* Cells, per-method overrides and --set. */
+#include <math.h>
+
+#include "recipe_case.h"
+#include "sg_file.h"
+#include "sg_json.h"
+
+struct grid {
+    struct sg_recipe recipe;
+    struct sg_cell *cell;
+    size_t count;
+};
+
+static bool open_grid(struct grid *g, const char *text, const char *const *set, size_t n_set) {
+    struct sg_error err;
+    *g = (struct grid){0};
+    sg_status status = parse_set(&g->recipe, text, set, n_set, &err);
+    if (status == SG_OK)
+        status = sg_recipe_cells(&g->recipe, &g->cell, &g->count, &err);
+    if (status != SG_OK)
+        printf("# %s\n", err.msg);
+    return ok(status == SG_OK, "recipe with cells");
+}
+
+static void close_grid(struct grid *g) {
+    sg_recipe_cells_free(g->cell, g->count);
+    sg_recipe_free(&g->recipe);
+}
+
+static const struct sg_cell *find(const struct grid *g, const char *label, unsigned seed) {
+    for (size_t i = 0; i < g->count; i++)
+        if (strcmp(g->cell[i].label, label) == 0 && g->cell[i].seed == seed)
+            return &g->cell[i];
+    return NULL;
+}
+
+static const char grid_text[] = HEAD STEPS
+    "seeds: [7, 9]\n"
+    "methods:\n"
+    "  - {name: SGD, compressor: none, baseline: true, epochs: 2, learning-rate: 1/L}\n"
+    "  - {name: Top-k, compressor: topk, k: [1, 1e1]}\n"
+    "  - {name: HT, compressor: hard-threshold, lambda: [0.5, 5e-3/gamma], error-feedback: none, scope: model, steps: 3}\n";
+
+static void test_cells(void) {
+    struct grid g;
+    if (!open_grid(&g, grid_text, NULL, 0))
+        return;
+    static const char *const label[] = {"SGD", "Top-k k=1", "Top-k k=1e1", "HT lambda=0.5", "HT lambda=5e-3/gamma"};
+    ok(g.count == 10, "methods x lists x seeds: %zu cells", g.count);
+    for (size_t i = 0; i < g.count && i < 10; i++)
+        ok(strcmp(g.cell[i].label, label[i / 2]) == 0 && g.cell[i].seed == (i % 2 ? 9 : 7), "cell %zu is %s, seed %d", i,
+           label[i / 2], i % 2 ? 9 : 7);
+    const struct sg_cell *sgd = find(&g, "SGD", 7), *top = find(&g, "Top-k k=1e1", 9), *ht = find(&g, "HT lambda=0.5", 7);
+    ok(sgd->baseline && !top->baseline && strcmp(top->name, "Top-k") == 0, "name and baseline");
+    ok(sg_node_number(&sgd->resolved, "epochs", NAN) == 2 && sg_node_get(&sgd->resolved, "steps")->kind == SG_NODE_NULL,
+       "a method's epochs replace the recipe's steps");
+    ok(strcmp(sg_node_string(&sgd->resolved, "optimizer.learning-rate", ""), "1/L") == 0 &&
+           strcmp(sg_node_string(&top->resolved, "optimizer.learning-rate", ""), "1/(L+l2)") == 0,
+       "learning rate");
+    ok(sg_node_number(&top->resolved, "steps", NAN) == 100 && sg_node_get(&top->resolved, "epochs")->kind == SG_NODE_NULL,
+       "the recipe's length otherwise");
+    ok(strcmp(sg_node_string(&ht->resolved, "error-feedback.form", ""), "none") == 0 &&
+           strcmp(sg_node_string(&top->resolved, "error-feedback.form", ""), "update") == 0 &&
+           strcmp(sg_node_string(&ht->resolved, "scope", ""), "model") == 0,
+       "overrides of feedback and scope");
+    ok(top->method == sg_node_get(&top->resolved, "method") && sg_node_number(top->method, "k", NAN) == 10 &&
+           top->method->count == 3,
+       "the method has its compressor and single values");
+    ok(sg_node_number(&top->resolved, "seed", NAN) == 9, "seed");
+    for (size_t i = 0; i < g.count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(g.cell[i].key, g.cell[j].key) == 0)
+                ok(false, "cells %zu and %zu share a key", i, j);
+    close_grid(&g);
+}
+
+/* What does not decide a run must not change a key; what does must. */
+static void test_keys(void) {
+    struct grid a, b;
+    const char *const harmless[] = {"title=Other", "name=other", "plots=[{x: step, y: loss}]", "seeds=[9, 8]", "methods.Top-k.k=[10]",
+                                    "methods.SGD.baseline=false", "claims=[{text: t, metric: loss, of: SGD, at-most: 1}]"};
+    if (open_grid(&a, grid_text, NULL, 0) && open_grid(&b, grid_text, harmless, 7)) {
+        const struct sg_cell *before = find(&a, "Top-k k=1e1", 9), *after = find(&b, "Top-k k=10", 9);
+        ok(after != NULL && strcmp(before->key, after->key) == 0, "the same run has the same key");
+        cJSON *json = sg_node_json(&after->resolved);
+        char *text = sg_json_text(json, false), hex[65];
+        sg_sha256_of(text, strlen(text), hex);
+        ok(strcmp(hex, after->key) == 0, "the key is the hash of the resolved JSON");
+        ok(strcmp(text, "{\"task\":{\"kind\":\"logreg\",\"dataset\":\"madelon\",\"stand_in\":null,\"l2\":\"L/10000\",\"oracle\":"
+                        "\"stochastic\",\"start\":{\"offset_from_optimum\":null},\"solve_optimum\":true},\"workers\":1,\"batch\":1,"
+                        "\"epochs\":null,\"steps\":100,\"optimizer\":{\"kind\":\"sgd\",\"momentum\":0,\"nesterov\":0,"
+                        "\"weight_decay\":0,\"learning_rate\":\"1/(L+l2)\"},\"error_feedback\":{\"form\":\"update\",\"decay\":1},"
+                        "\"scope\":\"layer\",\"record\":{\"every\":1,\"series\":[\"loss\"]},\"method\":{\"compressor\":\"topk\","
+                        "\"k\":10,\"density\":null},\"seed\":9}\n") == 0,
+           "the resolved JSON");
+        free(text);
+        cJSON_Delete(json);
+        close_grid(&b);
+    }
+    const char *const decisive[] = {"workers=2", "task.l2=1e-3", "record.every=2", "scope=model"};
+    for (size_t i = 0; i < 4; i++)
+        if (open_grid(&b, grid_text, &decisive[i], 1)) {
+            ok(strcmp(find(&a, "SGD", 7)->key, find(&b, "SGD", 7)->key) != 0, "%s changes the key", decisive[i]);
+            close_grid(&b);
+        }
+    close_grid(&a);
+}
+
+static double set_number(const char *text, const char *set, const char *path) {
+    struct sg_recipe recipe;
+    struct sg_error err;
+    if (parse_set(&recipe, text, &set, 1, &err) != SG_OK) {
+        printf("# %s\n", err.msg);
+        return NAN;
+    }
+    double value = sg_node_number(&recipe.root, path, NAN);
+    sg_recipe_free(&recipe);
+    return value;
+}
+
+static void test_set(void) {
+    ok(set_number(SMALL, "workers=4", "workers") == 4, "a scalar");
+    ok(set_number(SMALL, "record.every=5", "record.every") == 5, "a key of a section");
+    ok(set_number(SMALL, "error-feedback.decay=0.5", "error-feedback.decay") == 0.5, "a section that was not there");
+    ok(set_number(SMALL, "seeds=[3, 4]", "seeds.1") == 4, "a list");
+    ok(set_number(SMALL, "seeds={first: 3, count: 2}", "seeds.1") == 4, "a section");
+    ok(set_number(SMALL, "methods.Top-k.k=5", "methods.1.k") == 5, "an entry by name");
+    ok(set_number(SMALL, "methods.1.k=5", "methods.1.k") == 5, "an entry by index");
+    ok(set_number(SMALL "  - {name: Top-k 0.1, compressor: topk, k: 1}\n", "methods.Top-k 0.1.k=5", "methods.2.k") == 5,
+       "an entry whose name has a dot");
+    ok(set_number(SMALL, "epochs=3", "epochs") == 3, "epochs of --set replace the file's steps");
+    ok(isnan(set_number(SMALL, "epochs=3", "steps")), "and the steps are gone");
+    ok(set_number(HEAD METHODS "epochs: 1\n", "steps=3", "steps") == 3, "and the other way round");
+
+    struct sg_recipe recipe;
+    struct sg_error err;
+    const char *const twice[] = {"workers=4", "workers=5"};
+    ok(parse_set(&recipe, SMALL, twice, 2, &err) == SG_OK && sg_node_number(&recipe.root, "workers", NAN) == 5,
+       "the later one wins");
+    ok(sg_node_get(&recipe.root, "workers")->line == 0 && sg_node_get(&recipe.root, "workers")->column == 2,
+       "its place is the second --set");
+    sg_recipe_free(&recipe);
+    const char *const both[] = {"epochs=4", "steps=5"};
+    ok(parse_set(&recipe, SMALL, both, 2, &err) != SG_OK, "both lengths by --set: %s", err.msg);
+
+    refused_set(SMALL, "workers=four", "--set workers=four: workers must be a whole number, got 'four'");
+    refused_set(SMALL, "wokers=4", "--set wokers=4: unknown key 'wokers' (did you mean 'workers'?)");
+    refused_set(SMALL, "recrod.every=4", "--set recrod.every=4: unknown key 'recrod' (did you mean 'record'?)");
+    refused_set(SMALL, "record.evry=4", "--set record.evry=4: unknown key 'evry' (did you mean 'every'?)");
+    refused_set(SMALL, "every=4", "--set every=4: key 'every' does not belong here (it belongs in 'record')");
+    refused_set(SMALL, "methods.Topk.k=4", "--set methods.Topk.k=4: 'methods' has no entry 'Topk' (did you mean 'Top-k'?)");
+    refused_set(SMALL, "methods.2.k=4", "--set methods.2.k=4: 'methods' has no entry '2'; name one, or give an index from 0 to 1");
+    refused_set(SMALL, "methods.Top-k.lambda=4",
+                "--set methods.Top-k.lambda=4: key 'lambda' does not belong here (it is a key of compressor 'hard-threshold')");
+    refused_set(SMALL, "methods.Top-k.k=0", "--set methods.Top-k.k=0: k must be between 1 and 4294967295, got 0");
+    refused_set(SMALL, "methods=[]", "--set methods=[]: methods must have 1 to 256 entries, got 0");
+    refused_set(SMALL, "methods=null", "r.yaml:1:1: missing key 'methods' (what is compared; a list)");
+    refused_set(SMALL, "steps", "--set steps: write key=value, as workers=4");
+    refused_set(SMALL, "=4", "--set =4: write key=value, as workers=4");
+    refused_set(SMALL, "a..b=4", "--set a..b=4: a key is words joined by single dots, at most 8 of them");
+    refused_set(SMALL, "a.b.c.d.e.f.g.h.i=4", "--set a.b.c.d.e.f.g.h.i=4: a key is words joined by single dots, at most 8 of them");
+    refused_set(SMALL, "steps.x=4", "--set steps.x=4: 'steps' is a single value in this recipe: set the whole of it, as steps={…}");
+    refused_set(SMALL, "seeds=[1", "--set seeds=[1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
+    refused_set(SMALL, "seeds=&a [1]", "--set seeds=&a [1]: anchors are not allowed in recipes (write the value out)");
+}
+
+static void test_read(void) {
+    struct sg_recipe recipe;
+    struct sg_error err;
+    ok(sg_recipe_read(&recipe, "/nonexistent/r.yaml", NULL, 0, &err) == SG_ERR_MISSING, "a missing file: %s", err.msg);
+    static const char *const shipped[] = {"recipes/smoke.yaml", "recipes/fig1.yaml", "recipes/fig1-madelon.yaml",
+                                          "recipes/madelon-gdstar-20.yaml", "recipes/madelon-gdstar-100.yaml"};
+    for (size_t i = 0; i < sizeof shipped / sizeof *shipped; i++) {
+        sg_status status = sg_recipe_read(&recipe, shipped[i], NULL, 0, &err);
+        ok(status == SG_OK, "%s%s%s", shipped[i], status == SG_OK ? "" : ": ", status == SG_OK ? "" : err.msg);
+        if (status == SG_OK)
+            sg_recipe_free(&recipe);
+    }
+}
+
+int main(void) {
+    test_cells();
+    test_keys();
+    test_set();
+    test_read();
+    return tap_done();
+}
