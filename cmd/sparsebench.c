@@ -24,48 +24,57 @@ static struct {
     struct sg_option_list methods, seeds, set;
 } opt = {.color = "auto"};
 
-#define FLAG SG_OPTION_FLAG
 static const struct sg_option options[] = {
-    {SG_OPTION_GROUP, "What to run"},
-    {SG_OPTION_LIST, "method", 'm', &opt.methods, "LABEL", .help = "only cells of this method (repeatable)"},
-    {SG_OPTION_LIST, "seed", 's', &opt.seeds, "S", .help = "only cells of this seed (repeatable)"},
-    {SG_OPTION_LIST, "set", 0, &opt.set, "KEY=VALUE", .help = "change a key of the recipe: workers=4, task.l2=1e-3 (repeatable)"},
-    {SG_OPTION_STRING, "data", 0, &opt.data, "DIR", .help = "look for data sets here first"},
-    {SG_OPTION_STRING, "device", 0, &opt.device, "cpu|cuda[:N]", .help = "where sparsetrain computes"},
-    {FLAG, "fresh", 0, &opt.fresh, .help = "run every cell again, finished or not"},
-    {FLAG, "dry-run", 'n', &opt.dry_run, .help = "list the cells and what would be done with them; with --json also their resolved recipes"},
-    {SG_OPTION_GROUP, "How to run it"},
-    {SG_OPTION_INT, "jobs", 'j', &opt.jobs, "N", .max = 4096, .help = "cells at once; 0 = cores / threads, or 1 under a launcher"},
-    {SG_OPTION_INT, "threads", 't', &opt.threads, "N", .max = 4096, .help = "threads per cell; 0 = cores / jobs, or sparsetrain's choice under a launcher"},
-    {SG_OPTION_STRING, "launcher", 0, &opt.launcher, "COMMAND", .help = "put this before each cell's command: \"mpirun -n 4\""},
-    {SG_OPTION_STRING, "folder", 0, &opt.folder, "DIR", .help = "where cells are kept; default: results/local/NAME/cells"},
-    {SG_OPTION_STRING, "program", 0, &opt.program, "FILE", .help = "sparsetrain to run", .hidden = true},
-    {SG_OPTION_GROUP, "Result"},
-    {SG_OPTION_STRING, "output", 'o', &opt.output, "FILE", .help = "write JSON here, whole or not at all"},
-    {FLAG, "force", 'f', &opt.force, .help = "overwrite FILE"},
-    {FLAG, "json", 0, &opt.json, .help = "JSON on stdout even if it is a terminal"},
-    {FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails"},
-    {SG_OPTION_GROUP, "Messages"},
-    {FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
-    {FLAG, "verbose", 'v', &opt.verbose, .help = "also what finished cells said on stderr"},
+    {SG_OPTION_GROUP, .name = "What to run"},
+    {SG_OPTION_LIST, "method", 0, &opt.methods, .value = "LABEL", .help = "only cells of this method; may be repeated"},
+    {SG_OPTION_LIST, "seed", 0, &opt.seeds, .value = "N", .help = "only cells of this seed; may be repeated"},
+    {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
+     .help = "change a recipe key (workers=4, methods.Top-k.k=5); may be repeated"},
+    {SG_OPTION_STRING, "data", 0, &opt.data, .value = "DIR",
+     .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
+    {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
+    {SG_OPTION_FLAG, "fresh", 0, &opt.fresh, .help = "run every cell again, finished or not"},
+    {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run,
+     .help = "list the cells and whether each would be run, with --json also their resolved recipes, and stop"},
+    {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
+    {SG_OPTION_GROUP, .name = "How to run it"},
+    {SG_OPTION_INT, "jobs", 'j', &opt.jobs, .value = "N", .min = 0, .max = 4096,
+     .help = "cells at once, 0 = cores / threads, or 1 under a launcher"},
+    {SG_OPTION_INT, "threads", 0, &opt.threads, .value = "N", .min = 0, .max = 1024,
+     .help = "threads of each cell, 0 = cores / jobs; results do not depend on it"},
+    {SG_OPTION_STRING, "launcher", 0, &opt.launcher, .value = "COMMAND",
+     .help = "put before each cell's command: \"mpirun -n 4\""},
+    {SG_OPTION_STRING, "folder", 0, &opt.folder, .value = "DIR",
+     .help = "where cells are kept, default results/local/NAME/cells"},
+    {SG_OPTION_STRING, "program", 0, &opt.program, .value = "FILE", .help = "sparsetrain to run", .hidden = true},
+    {SG_OPTION_GROUP, .name = "Output"},
+    {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE", .help = "write JSON there, whole or not at all"},
+    {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "JSON on stdout, also on a terminal (default in a pipe)"},
+    {SG_OPTION_FLAG, "force", 0, &opt.force, .help = "overwrite FILE"},
+    {SG_OPTION_FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails"},
+    {SG_OPTION_GROUP, .name = "Messages"},
+    {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
+    {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "also what finished cells said"},
     {SG_OPTION_CHOICE, "color", 0, &opt.color, .choices = "auto|always|never", .help = "colour verdicts"},
-    {FLAG, "help-recipe", 0, &opt.help_recipe, .help = "print every key of a recipe"},
-    {FLAG, "fake-clock", 0, &opt.fake_clock, .help = "constant times, for tests", .hidden = true},
+    {SG_OPTION_FLAG, "fake-clock", 0, &opt.fake_clock, .help = "all times are zero", .hidden = true},
 };
 
 static const struct sg_program program = {
-    "sparsebench", "[options] RECIPE",
-    "Run a recipe's methods at its seeds; report means, spreads and the verdicts on its claims.",
-    "RECIPE is a YAML file, or - for stdin. A cell (one method, one seed) that is finished already is not run\n"
-    "again; a stopped one continues from its checkpoint: give the same command again.\n"
-    "The result on stdout is a table on a terminal, else JSON.\n\n"
-    "Exit status: 0 done, 1 a cell failed or diverged, 2 wrong usage or recipe, 3 --strict and a claim fails,\n"
-    "128 + n stopped by signal n.\n\n"
-    "Examples:\n"
-    "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
-    "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --seed 1 --dry-run\n"
-    "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n",
-    options, sizeof options / sizeof *options};
+    .name = "sparsebench",
+    .usage = "[options] RECIPE",
+    .summary = "Run a recipe's methods at its seeds; report means, spreads and the verdicts on its claims.",
+    .details = "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is\n"
+               "not run again and a stopped one goes on from its checkpoint: give the same command again.\n"
+               "The result is a table on a terminal, else JSON.\n\n"
+               "Examples:\n"
+               "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
+               "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --seed 1 --dry-run\n"
+               "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n\n"
+               "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails, 128+n\n"
+               "stopped by signal n.\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+};
 
 /* ---- the grid on stderr while it runs ---- */
 
