@@ -90,11 +90,18 @@ struct cells {
 };
 
 static void fill_cells(struct cells *cells, const struct sg_schema_row *row) {
-    snprintf(cells->type, sizeof cells->type, "%s%s", row->most > 0 ? "list of " : "", type_text(row));
-    snprintf(cells->preset, sizeof cells->preset, "%s", row->required ? "required" : row->preset[0] ? row->preset : "-");
+    const char *type = type_text(row);
+    bool plural = row->most > 0 && type[strlen(type) - 1] != 's';
+    snprintf(cells->type, sizeof cells->type, "%s%s%s%s", row->most > 0 ? "list of " : "", type, plural ? "s" : "",
+             row->grid ? ", or a list" : "");
+    bool empty = row->preset[0] == '\0' || strcmp(row->preset, "{}") == 0 || strcmp(row->preset, "[]") == 0;
+    snprintf(cells->preset, sizeof cells->preset, "%s", row->required ? "required" : empty ? "" : row->preset);
     cells->range[0] = '\0';
+    struct sg_schema_row shown = *row;
+    if (shown.max >= 9007199254740992.0) /* 2^53 bounds what a double can count, and says nothing about the key */
+        shown.max = INFINITY;
     if (has_range(row))
-        sg_range_text(row, cells->range);
+        sg_range_text(&shown, cells->range);
 }
 
 static void print_text_row(FILE *out, const struct sg_schema_row *row) {
@@ -105,10 +112,8 @@ static void print_text_row(FILE *out, const struct sg_schema_row *row) {
         fprintf(out, " %s", cells.range);
     if (row->unit != NULL && row->unit[0] != '\0')
         fprintf(out, ", in %s", row->unit);
-    if (row->required)
-        fprintf(out, ", required");
-    else if (row->preset[0] != '\0')
-        fprintf(out, ", default %s", row->preset);
+    if (cells.preset[0] != '\0')
+        fprintf(out, row->required ? ", %s" : ", default %s", cells.preset);
     fprintf(out, "\n      %s\n", row->help);
 }
 
@@ -141,29 +146,32 @@ static void print_heading(FILE *out, bool markdown, const char *title, const cha
         fprintf(out, "\n%s%s%s\n", title, summary[0] ? ": " : "", summary);
 }
 
-/* Rows of `section` contributed by `owner` (NULL: the static ones), with those of the maps within an owner's section. */
-static size_t print_rows(FILE *out, bool markdown, const struct sg_schema *schema, const char *section, const char *owner) {
-    size_t printed = 0;
-    for (size_t i = 0; i < schema->count; i++) {
-        const struct sg_schema_row *row = &schema->row[i];
-        bool same = owner == NULL ? row->owner == NULL : row->owner != NULL && strcmp(row->owner, owner) == 0;
-        if (!same || !sg_row_in(row, section))
-            continue;
-        (markdown ? print_markdown_row : print_text_row)(out, row);
-        printed++;
-    }
-    return printed;
+/* owner NULL: the static rows. */
+static bool owned(const struct sg_schema_row *row, const char *owner) {
+    return owner == NULL ? row->owner == NULL : row->owner != NULL && strcmp(row->owner, owner) == 0;
 }
 
-/* Sections of maps, static or an owner's, below the one printed last. */
+static bool has_rows(const struct sg_schema *schema, const char *section, const char *owner) {
+    for (size_t i = 0; i < schema->count; i++)
+        if (owned(&schema->row[i], owner) && sg_row_in(&schema->row[i], section))
+            return true;
+    return false;
+}
+
+static void print_rows(FILE *out, bool markdown, const struct sg_schema *schema, const char *section, const char *owner) {
+    for (size_t i = 0; i < schema->count; i++)
+        if (owned(&schema->row[i], owner) && sg_row_in(&schema->row[i], section))
+            (markdown ? print_markdown_row : print_text_row)(out, &schema->row[i]);
+}
+
+/* Sections below the top level or below an owner's section. */
 static void print_sub_sections(FILE *out, bool markdown, const struct sg_schema *schema, const char *owner) {
     for (size_t i = 0; i < schema->count; i++) {
         const struct sg_schema_row *row = &schema->row[i];
-        bool same = owner == NULL ? row->owner == NULL : row->owner != NULL && strcmp(row->owner, owner) == 0;
         char section[64], title[80];
-        if (!same || row->type != SG_VALUE_MAP || row->like != NULL)
-            continue;
         sg_row_section(row, section);
+        if (!owned(row, owner) || row->like != NULL || !has_rows(schema, section, owner))
+            continue;
         snprintf(title, sizeof title, markdown ? "`%s`" : "%s", section);
         print_heading(out, markdown, title, row->help);
         print_rows(out, markdown, schema, section, owner);
@@ -174,10 +182,7 @@ static void print_owner(FILE *out, bool markdown, const struct sg_schema *schema
                         const char *name, const char *summary) {
     char title[96];
     snprintf(title, sizeof title, markdown ? "%s `%s`" : "%s %s", what, name);
-    bool any = false;
-    for (size_t i = 0; i < schema->count && !any; i++)
-        any = schema->row[i].owner != NULL && strcmp(schema->row[i].owner, name) == 0 && sg_row_in(&schema->row[i], section);
-    if (any) {
+    if (has_rows(schema, section, name)) {
         print_heading(out, markdown, title, summary);
         print_rows(out, markdown, schema, section, name);
         print_sub_sections(out, markdown, schema, name);

@@ -103,8 +103,12 @@ static bool complete_bound(struct sg_node *claim, const char *key) {
 }
 
 static bool check_claim(struct sg_check *c, struct sg_node *claim) {
-    if (sg_node_member(claim, "at-most") == NULL && sg_node_member(claim, "at-least") == NULL)
+    const struct sg_node *upper = sg_node_member(claim, "at-most"), *lower = sg_node_member(claim, "at-least");
+    if (upper == NULL && lower == NULL)
         sg_problem_at(c->problems, claim->line, claim->column, "a claim needs 'at-most' or 'at-least'");
+    if (upper != NULL && lower != NULL)
+        sg_problem_at(c->problems, claim->line, claim->column,
+                      "a claim has one bound, 'at-most' or 'at-least' (write two claims)");
     return complete_bound(claim, "at-most") && complete_bound(claim, "at-least");
 }
 

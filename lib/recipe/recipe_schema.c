@@ -90,7 +90,7 @@ static const struct sg_schema_row static_row[] = {
     TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
     SERIES("claims[].metric", .required = true, .help = "series or constant of a run that is looked at"),
     METHOD("claims[].of", .required = true, .help = "method, or label of its cell when it has lists"),
-    MAP("claims[].at", .preset = "{final: true}", .help = "how a series becomes one number; exactly one of"),
+    MAP("claims[].at", .preset = "{final: true}", .help = "how a series becomes one number: one of the keys below (when and below go together)"),
     TRUE_ONLY("claims[].at.final", .help = "the last record"),
     ABOVE("claims[].at.tail-median", 0, 1, .help = "median of this last fraction of the records"),
     ABOVE("claims[].at.tail-mean", 0, 1, .help = "mean of this last fraction of the records"),
@@ -103,7 +103,7 @@ static const struct sg_schema_row static_row[] = {
     SERIES("claims[].at.when", .help = "the first record where this series is at or below `below`; +inf if never"),
     NUMBER("claims[].at.below", -INFINITY, INFINITY, .help = "goes with `when`"),
     MAP("claims[].at-most", .or_number = true,
-        .help = "upper bound: a number, or times x (the metric of another method) + plus"),
+        .help = "upper bound: a number, or times x (a metric of a method) + plus; a claim has this or at-least"),
     NUMBER("claims[].at-most.times", -INFINITY, INFINITY, .preset = "1", .help = "factor on the other value"),
     NUMBER("claims[].at-most.plus", -INFINITY, INFINITY, .preset = "0", .help = "added to it"),
     METHOD("claims[].at-most.of", .help = "method of the other value; absent: the claim's"),
@@ -191,7 +191,7 @@ static bool append_sub_map(struct sg_schema *s, const struct sg_key *key, const 
     size_t length = strcspn(key->name, ".");
     if (key->name[length] == '\0')
         return true;
-    struct sg_schema_row row = {.type = SG_VALUE_MAP, .preset = "{}", .help = "keys of its own", .owner = owner};
+    struct sg_schema_row row = {.type = SG_VALUE_MAP, .preset = "{}", .help = "a section of its own, below", .owner = owner};
     snprintf(row.path, sizeof row.path, "task.%.*s", (int)length, key->name);
     for (size_t i = 0; i < s->count; i++)
         if (s->row[i].owner == owner && strcmp(s->row[i].path, row.path) == 0)

@@ -143,6 +143,8 @@ static void test_methods(void) {
 static void test_claims(void) {
     refused(CLAIM "of: Topk, at-most: 1}\n", "r.yaml:11:33: unknown of 'Topk' (did you mean 'Top-k'?)");
     refused(CLAIM "of: SGD}\n", "r.yaml:11:5: a claim needs 'at-most' or 'at-least'");
+    refused(CLAIM "of: SGD, at-most: 1, at-least: 0}\n",
+            "r.yaml:11:5: a claim has one bound, 'at-most' or 'at-least' (write two claims)");
     refused(CLAIM "of: SGD, at-most: {times: 2, of: nobody}}\n", "r.yaml:11:62: of must be one of SGD, Top-k, got 'nobody'");
     refused(CLAIM "of: SGD, at-most: much}\n", "r.yaml:11:47: at-most must be a number or a section of keys, got 'much'");
     refused(CLAIM "of: SGD, at-most: 1, at: {}}\n",
@@ -168,7 +170,8 @@ static void test_normal_form(void) {
     struct sg_error err;
     const char *text = SMALL "seeds: {first: 5, count: 2}\n"
                              "claims:\n"
-                             "  - {text: t, metric: error-norm, of: SGD, at: {tail-median: 0.2}, at-most: 3,\n"
+                             "  - {text: t, metric: error-norm, of: SGD, at: {tail-median: 0.2}, at-most: 3}\n"
+                             "  - {text: t, metric: error-norm, of: SGD, at: {tail-median: 0.2},\n"
                              "     at-least: {times: 2, metric: error-bound, of: Top-k}}\n"
                              "plots: [{x: epoch, y: error-norm}]\n";
     if (!ok(parse_set(&recipe, text, NULL, 0, &err) == SG_OK, "normal form: %s", err.msg))
@@ -188,7 +191,7 @@ static void test_normal_form(void) {
     const struct sg_node *at = sg_node_get(root, "claims.0.at");
     ok(at->count == 1 && sg_node_number(at, "tail-median", NAN) == 0.2, "only the chosen selector stays");
     ok(sg_node_number(root, "claims.0.at-most", NAN) == 3, "a bare bound stays a number");
-    const struct sg_node *bound = sg_node_get(root, "claims.0.at-least");
+    const struct sg_node *bound = sg_node_get(root, "claims.1.at-least");
     ok(sg_node_number(bound, "times", NAN) == 2 && sg_node_number(bound, "plus", NAN) == 0 &&
            strcmp(sg_node_string(bound, "of", ""), "Top-k") == 0 &&
            strcmp(sg_node_string(bound, "metric", ""), "error_bound") == 0 &&
