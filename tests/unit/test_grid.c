@@ -1,0 +1,320 @@
+/* Aggregates over seeds and verdicts of claims, on constructed runs with values known in closed form. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_grid.h"
+#include "tap.h"
+
+enum { POINTS = 10, SEEDS = 3, CELLS = 2 * SEEDS };
+
+static struct sg_recipe recipe;
+static struct sg_cell *cells;
+static size_t count;
+static struct sg_cell_outcome outcomes[CELLS];
+
+static const char recipe_head[] =
+    "schema: 1\n"
+    "name: constructed\n"
+    "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}\n"
+    "epochs: 1\n"
+    "optimizer: {kind: sgd, learning-rate: 0.1}\n"
+    "seeds: [1, 2, 3]\n"
+    "record: {every: 10, series: [error-norm, suboptimality]}\n"
+    "methods:\n"
+    "  - {name: A, compressor: none, baseline: true}\n"
+    "  - {name: B, compressor: topk, k: 2}\n";
+
+static void read_recipe(const char *rest) {
+    char text[8192];
+    struct sg_error err = {.status = SG_OK};
+    sg_recipe_cells_free(cells, count);
+    sg_recipe_free(&recipe);
+    snprintf(text, sizeof text, "%s%s", recipe_head, rest);
+    if (sg_recipe_parse(&recipe, text, strlen(text), "test.yaml", NULL, 0, &err) != SG_OK ||
+        sg_recipe_cells(&recipe, &cells, &count, &err) != SG_OK || count != CELLS) {
+        printf("Bail out! %s\n", err.msg);
+        exit(1);
+    }
+}
+
+/* The run of cell i as sparsetrain would write it: at point p = 1..points, step 10 p, epoch p / 4,
+ * error_norm = scale * seed * p, suboptimality = 2^-p. Constants: error_bound = 5. */
+static void make_run(size_t i, int points, const char *status) {
+    char text[8192], *at = text, *end = text + sizeof text;
+    int scale = i < SEEDS ? 1 : 3, seed = (int)cells[i].seed;
+    struct sg_error err = {.status = SG_OK};
+    at += snprintf(at, (size_t)(end - at),
+                   "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"dataset\":{\"name\":\"two-clouds\"},"
+                   "\"constants\":{\"error_bound\":5},\"units\":{\"error_norm\":\"\"},"
+                   "\"columns\":[\"step\",\"epoch\",\"error_norm\",\"suboptimality\"]}\n");
+    for (int p = 1; p <= points; p++)
+        at += snprintf(at, (size_t)(end - at),
+                       "{\"record\":\"step\",\"step\":%d,\"epoch\":%.17g,\"error_norm\":%d,\"suboptimality\":%.17g}\n",
+                       10 * p, p / 4.0, scale * seed * p, ldexp(1, -p));
+    at += snprintf(at, (size_t)(end - at), "{\"record\":\"run\",\"elapsed_s\":1.5}\n{\"record\":\"end\",\"status\":\"%s\","
+                   "\"message\":null,\"steps\":%d}\n", status, 10 * points);
+    sg_run_free(&outcomes[i].run);
+    if (sg_run_parse(&outcomes[i].run, text, strlen(text), "made", &err) != SG_OK) {
+        printf("Bail out! %s\n", err.msg);
+        exit(1);
+    }
+    outcomes[i].state = strcmp(status, "ok") == 0 ? SG_CELL_DONE : SG_CELL_DIVERGED;
+}
+
+static void all_runs(void) {
+    for (size_t i = 0; i < CELLS; i++)
+        make_run(i, POINTS, "ok");
+}
+
+/* Numbers in a built document are raw text: read it back as a user would. */
+static cJSON *reread(cJSON *built) {
+    struct sg_error err;
+    cJSON *out = NULL;
+    char *text = sg_json_text(built, false);
+    if (text && sg_json_parse(&out, text, strlen(text), "built", &err) != SG_OK)
+        out = NULL;
+    free(text);
+    cJSON_Delete(built);
+    return out;
+}
+
+static double element(const cJSON *array, const char *path, int i) {
+    const cJSON *item = cJSON_GetArrayItem(sg_json_get(array, path), i);
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+/* ---- aggregates ---- */
+
+static void test_aggregates(void) {
+    all_runs();
+    cJSON *results = reread(sg_grid_results(cells, outcomes, count));
+    ok(cJSON_GetArraySize(results) == 2, "one entry a label");
+    const cJSON *a = cJSON_GetArrayItem(results, 0), *b = cJSON_GetArrayItem(results, 1);
+    ok(strcmp(sg_json_string(a, "label", ""), "A") == 0 && sg_json_bool(a, "baseline", false), "A is the baseline");
+    ok(strcmp(sg_json_string(b, "compressor", ""), "topk") == 0 && sg_json_number(b, "parameters.k", 0) == 2,
+       "B: its compressor and parameter");
+    ok(sg_json_number(b, "constants.error_bound", 0) == 5, "constants");
+    ok(strcmp(cJSON_GetArrayItem(sg_json_get(a, "seeds"), 2)->valuestring, "3") == 0, "seeds are strings");
+    ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS && element(a, "series.step", 4) == 50 &&
+           element(a, "series.epoch", 4) == 1.25, "axes");
+    int bad = 0;
+    for (int p = 1; p <= POINTS; p++) { /* seeds 1, 2, 3 times p: mean 2p, sample deviation p */
+        bad += !(element(a, "series.error_norm.mean", p - 1) == 2 * p);
+        bad += !(fabs(element(a, "series.error_norm.std", p - 1) - p) <= 1e-15 * p);
+        bad += !(element(a, "series.error_norm.n", p - 1) == SEEDS);
+        bad += !(element(b, "series.error_norm.mean", p - 1) == 6 * p);
+        bad += !(element(a, "series.suboptimality.std", p - 1) == 0);
+    }
+    ok(bad == 0, "mean, deviation and n at every point");
+    ok(sg_json_number(b, "final.error_norm.mean", 0) == 60 && sg_json_number(b, "final.error_norm.std", 0) == 30 &&
+           element(b, "final.error_norm.values", 2) == 90, "final values");
+    ok(!sg_json_get(a, "series.step.mean") && !sg_json_get(a, "series.epoch.mean"), "axes are plain");
+    const cJSON *cell = cJSON_GetArrayItem(sg_json_get(a, "cells"), 0);
+    ok(strcmp(sg_json_string(cell, "status", ""), "ok") == 0 && sg_json_number(cell, "elapsed_s", 0) == 1.5 &&
+           sg_json_number(cell, "steps", 0) == 100 && cJSON_IsNull(sg_json_get(cell, "message")), "a cell");
+    cJSON_Delete(results);
+}
+
+static void test_incomplete(void) {
+    all_runs();
+    make_run(1, 4, "diverged"); /* A, seed 2 */
+    sg_run_free(&outcomes[2].run); /* A, seed 3 */
+    outcomes[2].state = SG_CELL_FAILED;
+    outcomes[2].message = strdup("exit status 1\nno memory");
+    cJSON *results = reread(sg_grid_results(cells, outcomes, count));
+    const cJSON *a = cJSON_GetArrayItem(results, 0);
+    ok(element(a, "series.error_norm.n", 3) == 2 && element(a, "series.error_norm.mean", 3) == 6,
+       "two seeds have point 4: (1 + 2) 4 / 2");
+    ok(element(a, "series.error_norm.n", 4) == 1 && element(a, "series.error_norm.mean", 4) == 5 &&
+           element(a, "series.error_norm.std", 4) == 0, "one seed has point 5");
+    ok(sg_json_number(a, "final.error_norm.n", 0) == 1 && sg_json_number(a, "final.error_norm.mean", 0) == 10 &&
+           isnan(element(a, "final.error_norm.values", 1)) && isnan(element(a, "final.error_norm.values", 2)),
+       "only seeds that ended enter a final mean");
+    const cJSON *failed = cJSON_GetArrayItem(sg_json_get(a, "cells"), 2);
+    ok(strcmp(sg_json_string(failed, "status", ""), "failed") == 0 &&
+           strcmp(sg_json_string(failed, "message", ""), "exit status 1\nno memory") == 0, "the failed cell says why");
+    ok(cJSON_IsNull(sg_json_get(failed, "steps")) && cJSON_IsNull(sg_json_get(failed, "elapsed_s")),
+       "keys of a failed cell are there, null");
+    cJSON_Delete(results);
+    free(outcomes[2].message);
+    outcomes[2].message = NULL;
+
+    for (size_t i = 0; i < SEEDS; i++) {
+        sg_run_free(&outcomes[i].run);
+        outcomes[i].state = SG_CELL_WAITING;
+    }
+    results = reread(sg_grid_results(cells, outcomes, count));
+    a = cJSON_GetArrayItem(results, 0);
+    ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 0 && cJSON_IsNull(sg_json_get(a, "constants")) &&
+           strcmp(sg_json_string(cJSON_GetArrayItem(sg_json_get(a, "cells"), 0), "status", ""), "not_run") == 0,
+       "a label without any run");
+    cJSON_Delete(results);
+}
+
+/* A run that diverged between two records ends with a step the others lack. */
+static void test_odd_step(void) {
+    all_runs();
+    make_run(1, 3, "diverged");
+    for (size_t c = 0; c < outcomes[1].run.n_series; c++)
+        if (strcmp(outcomes[1].run.series[c].name, "step") == 0)
+            outcomes[1].run.series[c].value[2] = 27;
+    cJSON *results = reread(sg_grid_results(cells, outcomes, count));
+    const cJSON *a = cJSON_GetArrayItem(results, 0);
+    ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS + 1 && element(a, "series.step", 2) == 27 &&
+           element(a, "series.error_norm.n", 2) == 1 && element(a, "series.error_norm.mean", 2) == 6 &&
+           element(a, "series.error_norm.n", 3) == 2, "points are matched by step, not by place");
+    cJSON_Delete(results);
+}
+
+/* ---- claims ---- */
+
+/* The only claim of a recipe, evaluated. `body` goes into its flow map. */
+static cJSON *claim(const char *body) {
+    char text[1024];
+    snprintf(text, sizeof text, "claims:\n  - {text: a claim, %s}\n", body);
+    read_recipe(text);
+    cJSON *claims = reread(sg_grid_claims(&recipe, cells, outcomes, count));
+    cJSON *first = cJSON_DetachItemFromArray(claims, 0);
+    cJSON_Delete(claims);
+    return first;
+}
+
+static void check(const char *body, const char *verdict, double value, double bound, const char *what) {
+    cJSON *c = claim(body);
+    const char *got = sg_json_string(c, "verdict", "");
+    const cJSON *seeds = sg_json_get(c, "seeds"), *second = cJSON_GetArrayItem(seeds, 1);
+    double v = sg_json_number(second, "value", NAN), b = sg_json_number(second, "bound", NAN);
+    bool same = (v == value || (isnan(v) && isnan(value))) && (b == bound || (isnan(b) && isnan(bound)));
+    if (!ok(strcmp(got, verdict) == 0 && same && cJSON_GetArraySize(seeds) == SEEDS, "%s: %s", what, verdict))
+        printf("#   got %s (%s), seed 2: value %g, bound %g\n", got, sg_json_string(c, "reason", ""), v, b);
+    cJSON_Delete(c);
+}
+
+/* Values of seed 2: error_norm of A is 2 p, of B 6 p, p = 1..10; suboptimality 2^-p. */
+static void test_reductions(void) {
+    all_runs();
+    check("metric: error-norm, of: A, at-most: 30", "holds", 20, 30, "final is the default");
+    check("metric: error-norm, of: A, at: {final: true}, at-least: 31", "fails", 20, 31, "final");
+    check("metric: error-norm, of: A, at: {tail-median: 0.2}, at-most: 100", "holds", 19, 100, "median of 2 of 10");
+    check("metric: error-norm, of: A, at: {tail-median: 0.3}, at-most: 100", "holds", 18, 100, "median of 3 of 10");
+    check("metric: error-norm, of: A, at: {tail-median: 0.01}, at-most: 100", "holds", 20, 100, "at least one point");
+    check("metric: error-norm, of: A, at: {tail-mean: 0.5}, at-most: 100", "holds", 16, 100, "mean of 5 of 10");
+    check("metric: error-norm, of: A, at: {tail-mean: 1}, at-most: 100", "holds", 11, 100, "mean of all as a tail");
+    check("metric: error-norm, of: A, at: {max: true}, at-most: 100", "holds", 20, 100, "max");
+    check("metric: error-norm, of: A, at: {min: true}, at-most: 100", "holds", 2, 100, "min");
+    check("metric: error-norm, of: A, at: {mean: true}, at-most: 100", "holds", 11, 100, "mean");
+    check("metric: error-norm, of: A, at: {sum: true}, at-most: 1000", "holds", 110, 1000, "sum");
+    check("metric: error-norm, of: A, at: {epoch: 1}, at-most: 100", "holds", 8, 100, "the record at epoch 1");
+    check("metric: error-norm, of: A, at: {epoch: 1.1}, at-most: 100", "holds", 10, 100, "the record after epoch 1.1");
+    check("metric: error-norm, of: A, at: {step: 41}, at-most: 100", "holds", 10, 100, "the record after step 41");
+    check("metric: error-norm, of: A, at: {epoch: 3}, at-most: 100", "undecided", NAN, 100, "past the end");
+    check("metric: step, of: A, at: {when: suboptimality, below: 0.125}, at-most: 30", "holds", 30, 30,
+          "steps until suboptimality <= 1/8");
+    check("metric: step, of: A, at: {when: suboptimality, below: 1e-9}, at-most: 30", "fails", NAN, 30,
+          "never there is +inf: too late");
+    check("metric: step, of: A, at: {when: suboptimality, below: 1e-9}, at-least: 30", "holds", NAN, 30,
+          "never there is +inf: late enough");
+    check("metric: step, of: A, at: {when: suboptimality, below: 1e-9}, at-most: {of: B}", "undecided", NAN, NAN,
+          "two that never get there do not compare");
+}
+
+static void test_verdicts(void) {
+    all_runs();
+    check("metric: error-norm, of: B, at-least: {times: 3, of: A}", "holds", 60, 60, "equal is at least");
+    check("metric: error-norm, of: B, at-most: {times: 3, of: A}", "holds", 60, 60, "equal is at most");
+    check("metric: error-norm, of: B, at-most: {times: 2, plus: 5, of: A}", "fails", 60, 45, "times and plus");
+    check("metric: error-norm, of: B, at-most: {times: 2, plus: 10, of: A}", "undecided", 60, 50,
+          "true at seed 1 (30 <= 30) alone");
+    check("metric: error-norm, of: A, at: {max: true}, at-most: {times: 4, metric: error-bound}", "undecided", 20, 20,
+          "a constant as bound; false at seed 3");
+    check("metric: error-bound, of: A, at: {max: true}, at-most: 5", "holds", 5, 5, "a constant as value");
+    check("metric: error-norm, of: A, at: {max: true}, at-most: {at: {sum: true}}", "holds", 20, 110,
+          "a bound at another place");
+    cJSON *c = claim("metric: error-norm, of: B, at-most: {times: 2, plus: 10, of: A}");
+    ok(strcmp(sg_json_string(c, "reason", ""), "true at 1 of 3 seeds") == 0, "a mixed verdict counts the seeds");
+    ok(sg_json_number(cJSON_GetArrayItem(sg_json_get(c, "seeds"), 1), "ratio", 0) == 60.0 / 50, "ratio");
+    ok(strcmp(sg_json_string(c, "metric", ""), "error_norm") == 0 &&
+           strcmp(sg_json_string(c, "sense", ""), "at-most") == 0, "names");
+    cJSON_Delete(c);
+    c = claim("metric: error-norm, of: A, at-most: 30");
+    ok(cJSON_IsNull(sg_json_get(c, "reason")), "what holds needs no reason");
+    cJSON_Delete(c);
+    read_recipe("claims:\n  - {text: both, metric: error-norm, of: A, at-most: 30, at-least: 31}\n");
+    cJSON *both = reread(sg_grid_claims(&recipe, cells, outcomes, count));
+    ok(cJSON_GetArraySize(both) == 2 &&
+           strcmp(sg_json_string(cJSON_GetArrayItem(both, 0), "verdict", ""), "holds") == 0 &&
+           strcmp(sg_json_string(cJSON_GetArrayItem(both, 1), "verdict", ""), "fails") == 0, "two bounds, two verdicts");
+    cJSON_Delete(both);
+}
+
+static void test_missing(void) {
+    all_runs();
+    make_run(SEEDS + 1, 5, "diverged"); /* B, seed 2 */
+    cJSON *c = claim("metric: error-norm, of: B, at-most: 1000");
+    ok(strcmp(sg_json_string(c, "verdict", ""), "undecided") == 0 &&
+           strcmp(sg_json_string(c, "reason", ""), "B, seed 2: diverged") == 0, "a diverged seed decides nothing");
+    cJSON_Delete(c);
+    c = claim("metric: error-norm, of: A, at-most: {times: 100, of: B}");
+    ok(strcmp(sg_json_string(c, "verdict", ""), "undecided") == 0, "nor does a diverged bound");
+    cJSON_Delete(c);
+    c = claim("metric: loss, of: A, at-most: 1");
+    ok(strcmp(sg_json_string(c, "reason", ""), "A, seed 1: loss was not recorded") == 0, "a metric nobody recorded");
+    cJSON_Delete(c);
+    read_recipe("claims:\n  - {text: x, metric: error-norm, of: B, at-most: {times: 9, of: A}}\n");
+    cJSON *part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS)); /* only the cells of A were asked for */
+    const cJSON *first = cJSON_GetArrayItem(part, 0);
+    ok(strcmp(sg_json_string(first, "verdict", ""), "undecided") == 0 && sg_json_string(first, "reason", NULL),
+       "a method that was not run");
+    cJSON_Delete(part);
+}
+
+static void test_plots(void) {
+    all_runs();
+    read_recipe("plots:\n  - {x: epoch, y: error-norm, log: y, y-range: [0.5, 20], methods: [A]}\n"
+                "  - {x: step, y: error-norm, kind: points, y-at: {max: true}}\n");
+    cJSON *plots = reread(sg_grid_plots(&recipe, cells, outcomes, count));
+    const cJSON *curves = cJSON_GetArrayItem(plots, 0), *points = cJSON_GetArrayItem(plots, 1);
+    ok(strcmp(sg_json_string(curves, "y", ""), "error_norm") == 0 && element(curves, "y_range", 1) == 20 &&
+           cJSON_IsNull(sg_json_get(curves, "x_range")) && cJSON_IsNull(sg_json_get(curves, "points")), "curves");
+    const cJSON *b = cJSON_GetArrayItem(sg_json_get(points, "points"), 1);
+    ok(strcmp(sg_json_string(b, "label", ""), "B") == 0 && sg_json_number(b, "x.mean", 0) == 100 &&
+           sg_json_number(b, "y.mean", 0) == 60 && sg_json_number(b, "y.std", 0) == 30, "points");
+    cJSON_Delete(plots);
+}
+
+static void test_document(void) {
+    static const char *const keys[] = {"schema", "status", "program", "run", "recipe", "dataset", "host",
+                                       "libraries", "units", "results", "claims", "plots"};
+    all_runs();
+    read_recipe("");
+    outcomes[0].state = SG_CELL_REUSED;
+    cJSON *d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count));
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        found += sg_json_get(d, keys[i]) != NULL;
+    ok(found == sizeof keys / sizeof *keys, "every key is there");
+    ok(strcmp(sg_json_string(d, "schema", ""), "sparsebench/1") == 0 && strcmp(sg_json_string(d, "status", ""), "ok") == 0 &&
+           strcmp(sg_json_string(d, "dataset.name", ""), "two-clouds") == 0, "schema, status, data");
+    cJSON_Delete(d);
+    make_run(1, 2, "diverged");
+    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count));
+    ok(strcmp(sg_json_string(d, "status", ""), "diverged") == 0, "the worst status counts");
+    cJSON_Delete(d);
+}
+
+int main(void) {
+    read_recipe("");
+    test_aggregates();
+    test_incomplete();
+    test_odd_step();
+    test_reductions();
+    test_verdicts();
+    test_missing();
+    test_plots();
+    test_document();
+    sg_grid_outcomes_free(outcomes, CELLS);
+    sg_recipe_cells_free(cells, count);
+    sg_recipe_free(&recipe);
+    return tap_done();
+}
