@@ -48,6 +48,17 @@ static void set_constant(struct sg_task *t, const char *name, double value) {
     t->constant[t->info.n_constants++] = (struct sg_constant){name, value};
 }
 
+/* A key that holds a number or an expression over the constants known so far. */
+static sg_status evaluate_key(double *out, const struct sg_task *t, const struct sg_node *task, const char *key,
+                              double absent, struct sg_error *err) {
+    const struct sg_node *node = sg_node_get(task, key);
+    *out = absent;
+    if (!node || node->kind == SG_NODE_NULL)
+        return SG_OK;
+    sg_status status = sg_expression(out, node->string, t->constant, t->info.n_constants, err);
+    return status == SG_OK ? SG_OK : sg_prefix(err, "task.%s: ", key);
+}
+
 static sg_status load_data(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     struct sg_dataset_request request = {.name = sg_node_string(config->task, "dataset", ""),
                                          .stand_in = sg_node_string(config->task, "stand-in", NULL),
@@ -94,10 +105,9 @@ static sg_status measure(struct sg_task *t, const struct sg_task_config *config,
     set_constant(t, "m", (double)t->data.m);
     set_constant(t, "d", (double)t->data.d);
     set_constant(t, "n", (double)t->workers);
-    const char *text = sg_node_string(config->task, "l2", "0");
-    status = sg_expression(&t->l2, text, t->constant, t->info.n_constants, err);
+    status = evaluate_key(&t->l2, t, config->task, "l2", 0, err);
     if (status != SG_OK)
-        return sg_prefix(err, "task.l2: ");
+        return status;
     if (!(t->l2 >= 0 && isfinite(t->l2)))
         return sg_fail(err, SG_ERR_ARGUMENT, "task.l2: must not be negative, is %g", t->l2);
     set_constant(t, "l2", t->l2);
@@ -144,15 +154,6 @@ static void logreg_close(struct sg_task *t) {
     free(t);
 }
 
-static sg_status start_offset(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    const char *text = sg_node_string(config->task, "start.offset-from-optimum", NULL);
-    t->start_offset = NAN;
-    if (!text)
-        return SG_OK;
-    sg_status status = sg_expression(&t->start_offset, text, t->constant, t->info.n_constants, err);
-    return status == SG_OK ? SG_OK : sg_prefix(err, "task.start.offset-from-optimum: ");
-}
-
 static sg_status logreg_open(struct sg_task **out, const struct sg_task_config *config, struct sg_error *err) {
     if (strcmp(config->device, "cpu") != 0)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task logreg runs on the CPU; use --device cpu",
@@ -176,7 +177,7 @@ static sg_status logreg_open(struct sg_task **out, const struct sg_task_config *
     if (status == SG_OK)
         status = find_optimum(t, config, err);
     if (status == SG_OK)
-        status = start_offset(t, config, err);
+        status = evaluate_key(&t->start_offset, t, config->task, "start.offset-from-optimum", NAN, err);
     if (status == SG_OK)
         status = allocate(t, err);
     if (status != SG_OK) {
