@@ -65,7 +65,9 @@ SG_CHECKED sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_
                                         size_t d, size_t entries, struct sg_error *err);
 
 /* Generators of stand-ins, by name: "gisette-like" (6000 x 5000, see results/README.md for how close it is to gisette)
- * and "two-clouds" (240 x 40, for smoke tests); i-th name, NULL past the end. The same seed gives the same bytes. */
+ * and "two-clouds" (240 x 40, for smoke tests); i-th name, NULL past the end. The same seed gives the same bytes;
+ * SG_GENERATOR_REVISION is raised whenever those change. */
+enum { SG_GENERATOR_REVISION = 1 };
 const char *sg_generator_at(size_t i, const char **summary);
 SG_CHECKED sg_status sg_generate(struct sg_matrix *out, const char *generator, uint64_t seed, struct sg_error *err);
 

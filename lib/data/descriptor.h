@@ -1,0 +1,22 @@
+/* descriptor.h: what the loader needs of datasets/NAME.yaml; private to lib/data. */
+#ifndef DESCRIPTOR_H
+#define DESCRIPTOR_H
+
+#include <stddef.h>
+
+#include "sg_status.h"
+
+struct descriptor {
+    size_t features;  /* 0 = as in the file */
+    char file[128];   /* the training file, without a packing suffix */
+    char sha256[65];  /* of its text; "" = trust on first use */
+};
+
+/* Strict: unknown, repeated or ill-typed keys are SG_ERR_FORMAT with file:line:column. */
+SG_CHECKED sg_status descriptor_parse(struct descriptor *out, const char *text, size_t length, const char *name,
+                                      struct sg_error *err);
+
+/* Looks in the places that sg_dataset.h names. A set without descriptor is described by its name alone. */
+SG_CHECKED sg_status descriptor_find(struct descriptor *out, const char *set, struct sg_error *err);
+
+#endif

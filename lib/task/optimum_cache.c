@@ -1,0 +1,131 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_file.h"
+#include "sg_optimum.h"
+
+/* A remembered result: `count` doubles under a key. On disk the header, then the doubles, in native byte order. */
+struct header {
+    char magic[8];   /* "SGDOUBL\n" */
+    uint64_t count;
+    char key[64];
+    char check[64];  /* SHA-256 of the doubles */
+};
+
+struct memory {
+    char *path; /* NULL = nowhere */
+    char key[65];
+};
+
+/* The key names the question in full: what, which version of its answer, of which data, at which l2. */
+static void memory_open(struct memory *m, const char *folder, const char *what, const char *sha256, double l2) {
+    char question[256];
+    int length = snprintf(question, sizeof question, "sparsegrad 1\n%s\n%s\n%a\n", what, sha256, l2);
+    sg_sha256_of(question, (size_t)length, m->key);
+    if (!folder || asprintf(&m->path, "%s/%s-%.16s.bin", folder, what, m->key) < 0)
+        m->path = NULL;
+}
+
+static bool memory_recall(const struct memory *m, double *value, size_t count) {
+    struct header h;
+    struct sg_error unused;
+    char *text = NULL, check[65];
+    size_t length;
+    bool good = false;
+    if (m->path && sg_file_read(&text, &length, m->path, sizeof h + count * sizeof *value, &unused) == SG_OK &&
+        length == sizeof h + count * sizeof *value) {
+        memcpy(&h, text, sizeof h);
+        sg_sha256_of(text + sizeof h, length - sizeof h, check);
+        good = memcmp(h.magic, "SGDOUBL\n", sizeof h.magic) == 0 && h.count == count &&
+               memcmp(h.key, m->key, sizeof h.key) == 0 && memcmp(h.check, check, sizeof h.check) == 0;
+        if (good)
+            memcpy(value, text + sizeof h, count * sizeof *value);
+    }
+    free(text);
+    return good;
+}
+
+/* A folder that cannot be written to costs time in the next run, nothing else. */
+static void memory_keep(const struct memory *m, const double *value, size_t count) {
+    struct header h = {.count = count};
+    struct sg_error unused;
+    size_t length = sizeof h + count * sizeof *value;
+    char *text = m->path ? malloc(length) : NULL, check[65];
+    if (!text)
+        return;
+    sg_sha256_of(value, count * sizeof *value, check);
+    memcpy(h.magic, "SGDOUBL\n", sizeof h.magic);
+    memcpy(h.key, m->key, sizeof h.key);
+    memcpy(h.check, check, sizeof h.check);
+    memcpy(text, &h, sizeof h);
+    memcpy(text + sizeof h, value, count * sizeof *value);
+    sg_status ignored = sg_file_replace(m->path, text, length, &unused);
+    (void)ignored;
+    free(text);
+}
+
+sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, const char *sha256,
+                             const char *folder, int threads, void (*progress)(const char *what, double done, double total),
+                             struct sg_error *err) {
+    struct memory m;
+    double value[3];
+    sg_status status = SG_OK;
+    memory_open(&m, folder, "constants", sha256, 0);
+    if (memory_recall(&m, value, 3)) {
+        *out = (struct sg_logreg_constants){value[0], value[1], value[2]};
+    } else {
+        if (progress)
+            progress("measuring L", 0, 1);
+        status = sg_logreg_measure(out, a, threads, err);
+        if (status == SG_OK)
+            memory_keep(&m, (const double[]){out->lipschitz, out->row_mean, out->row_max}, 3);
+    }
+    free(m.path);
+    return status;
+}
+
+/* |grad f| falls by about fifteen orders of magnitude. */
+struct watch {
+    void (*progress)(const char *what, double done, double total);
+    double first;
+};
+
+static void watch_step(void *arg, int step, double gradient_norm) {
+    struct watch *w = arg;
+    if (step == 0)
+        w->first = gradient_norm;
+    if (w->progress)
+        w->progress("solving for x*", fmin(15, log10(w->first / gradient_norm)), 15);
+}
+
+sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, const char *sha256, double l2,
+                           const char *folder, int threads, void (*progress)(const char *what, double done, double total),
+                           struct sg_error *err) {
+    struct memory m;
+    struct watch watch = {.progress = progress};
+    sg_status status = SG_OK;
+    double *record = malloc((a->d + 2) * sizeof *record); /* x, f(x), |grad f(x)| */
+    if (!record)
+        return sg_fail_memory(err, "the optimum");
+    memory_open(&m, folder, "optimum", sha256, l2);
+    if (!memory_recall(&m, record, a->d + 2)) {
+        status = sg_logreg_solve(record, record + a->d, record + a->d + 1, a, l2, threads, watch_step, &watch, err);
+        if (status == SG_OK)
+            memory_keep(&m, record, a->d + 2);
+    }
+    if (status == SG_OK)
+        *out = (struct sg_optimum){.x = record, .value = record[a->d], .gradient_norm = record[a->d + 1]};
+    else
+        free(record);
+    free(m.path);
+    return status;
+}
+
+void sg_optimum_free(struct sg_optimum *best) {
+    free(best->x);
+    *best = (struct sg_optimum){0};
+}
