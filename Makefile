@@ -164,11 +164,12 @@ figures     := $(sort $(notdir $(basename $(wildcard recipes/*.yaml))))
 JOBS        ?= $(shell nproc)
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
+packages_fetch := curl ca-certificates bzip2
 packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config bsdextrautils man-db
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
-	@$(need) $(packages_build) $(packages_plot)
+	@$(need) $(packages_build) $(packages_plot) $(packages_fetch)
 	@$(MAKE) --no-print-directory all
 	@sh recipes/run $@ $(bin) $(JOBS)
 fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints table, verdicts and plot
