@@ -13,7 +13,8 @@
  *
  * Reproducibility: every result is a function of the inputs alone, never of `threads`. Sums of float
  * values into float happen in the stated order; sums into double use blocks of SG_KERNEL_BLOCK elements
- * with SG_KERNEL_LANES interleaved partial sums, added pairwise, then block by block. */
+ * with SG_KERNEL_LANES interleaved partial sums (element i in lane i mod 16), then halves of the lanes added onto each
+ * other (0 + 8, 1 + 9, ...; 0 + 4, ...), then block by block. */
 #ifndef SG_KERNELS_H
 #define SG_KERNELS_H
 

@@ -9,9 +9,9 @@
 #include "sg_kernels.h"
 #include "sg_rng.h"
 
-enum pattern { NORMAL, EQUAL, FEW_VALUES, ZEROS, SUBNORMAL, WIDE, N_PATTERNS };
-static const char *const pattern_name[N_PATTERNS] = {"normal", "all equal", "few values",
-                                                     "+-0",    "subnormal", "wide range"};
+enum pattern { NORMAL, EQUAL, FEW_VALUES, ZEROS, SUBNORMAL, NEIGHBOURS, WIDE, N_PATTERNS };
+static const char *const pattern_name[N_PATTERNS] = {"normal",    "all equal",  "few values", "+-0",
+                                                     "subnormal", "neighbours", "wide range"};
 static const char *const kernel_name[] = {"c", "avx2", "avx512"};
 enum { N_KERNELS = 3 };
 
@@ -38,6 +38,9 @@ __attribute__((unused)) static void fill(float *x, size_t n, enum pattern patter
         case SUBNORMAL:
             x[i] = sign * (float)(sg_rng_u32(&r) % 1000) * 0x1p-149F;
             break;
+        case NEIGHBOURS: /* a step of the last bit decides */
+            x[i] = sign * (1 + (float)(sg_rng_u32(&r) % 64) * 0x1p-23F);
+            break;
         default:
             x[i] = sign * ldexpf(1 + (float)(sg_rng_u32(&r) % 1024) / 1024, (int)(sg_rng_u32(&r) % 240) - 120);
         }
@@ -48,5 +51,17 @@ __attribute__((unused)) static uint32_t bits_of(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
+}
+/* The sum of term [n] in the order sg_kernels.h states: 16 interleaved sums, halves added, 4096 at a time. */
+__attribute__((unused)) static double lane_sum(const double *term, size_t n) {
+    double total = 0;
+    for (size_t begin = 0; begin < n; begin += SG_KERNEL_BLOCK) {
+        double l[SG_KERNEL_LANES] = {0};
+        for (size_t i = begin; i < n && i < begin + SG_KERNEL_BLOCK; i++)
+            l[i % SG_KERNEL_LANES] += term[i];
+        total += (((l[0] + l[8]) + (l[4] + l[12])) + ((l[2] + l[10]) + (l[6] + l[14]))) +
+                 (((l[1] + l[9]) + (l[5] + l[13])) + ((l[3] + l[11]) + (l[7] + l[15])));
+    }
+    return total;
 }
 #endif

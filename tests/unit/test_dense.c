@@ -84,13 +84,14 @@ static void test_bits(const struct sg_dense *dense, const struct sg_dense *c) {
     reals();
     size_t differ = 0;
     for (size_t n = 1; n <= N; n += 337) {
-        differ += dense->dot_f32(narrow, x, n) != c->dot_f32(narrow, x, n);
-        differ += dense->dot_f64(wide, x, n) != c->dot_f32(narrow, x, n);
+        for (size_t j = 0; j < n; j++)
+            sum[j] = wide[j] * x[j];
+        differ += dense->dot_f32(narrow, x, n) != lane_sum(sum, n) || dense->dot_f64(wide, x, n) != lane_sum(sum, n);
         dense->row_gradient_f32(gradient, 0.3, narrow, 1e-3, x, n);
         c->row_gradient_f64(rounded, 0.3, wide, 1e-3, x, n);
         differ += memcmp(gradient, rounded, n * sizeof *rounded) != 0;
     }
-    ok(differ == 0, "%s: dot and row gradients to the bit as in plain C, float rows as double", dense->name);
+    ok(differ == 0, "%s: dots in the stated order, row gradients as in plain C", dense->name);
     /* The definition: one fma a column, in order. */
     dense->margins_f32(out, narrow, ROWS, 1000, points, POINTS);
     dense->margins_f64(part, wide, ROWS, 1000, points, POINTS);
