@@ -24,10 +24,11 @@ static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg
     return fine;
 }
 
-sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name, const char *const *set,
-                          size_t n_set, struct sg_error *err) {
+sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name,
+                          const char *const *set, size_t n_set, struct sg_error *err) {
     if (length > SG_RECIPE_BYTES)
-        return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length, SG_RECIPE_BYTES);
+        return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length,
+                       SG_RECIPE_BYTES);
     struct sg_problems problems = {.path = name, .set = set};
     struct sg_recipe recipe = {.path = strdup(name), .text = malloc(length + 1)};
     struct sg_node raw = {0};

@@ -73,13 +73,14 @@ bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *m
 
 /* ---- cells ---- */
 
-static const struct sg_node *override(const struct sg_node *method, const struct sg_node *root, const char *key) {
+static const struct sg_node * override(const struct sg_node *method, const struct sg_node *root, const char *key) {
     const struct sg_node *own = sg_node_member(method, key);
     return own != NULL ? own : sg_node_member(root, key);
 }
 
 static bool push_optimizer(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
-    const struct sg_node *optimizer = sg_node_member(root, "optimizer"), *rate = sg_node_member(method, "learning-rate");
+    const struct sg_node *optimizer = sg_node_member(root, "optimizer"),
+                         *rate = sg_node_member(method, "learning-rate");
     struct sg_node copy = {.kind = SG_NODE_MAP, .line = optimizer->line, .column = optimizer->column};
     bool fine = true;
     for (size_t i = 0; fine && i < optimizer->count; i++) {
@@ -97,7 +98,8 @@ static bool push_optimizer(struct sg_node *out, const struct sg_node *root, cons
 static bool push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
     bool own = sg_node_member(method, "epochs") != NULL || sg_node_member(method, "steps") != NULL;
     const struct sg_node *from = own ? method : root;
-    return push_copy(out, "epochs", sg_node_member(from, "epochs")) && push_copy(out, "steps", sg_node_member(from, "steps"));
+    return push_copy(out, "epochs", sg_node_member(from, "epochs")) &&
+           push_copy(out, "steps", sg_node_member(from, "steps"));
 }
 
 static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,

@@ -1,13 +1,11 @@
-/* Raw tree + schema rows -> resolved tree. Problems are noted and checking goes on, so that a reader sees all of them. */
-#include <math.h>
-#include <stdlib.h>
+/* Raw tree + schema rows -> resolved tree. Problems are noted and checking goes on: a reader sees all of them. */
 #include <string.h>
 
 #include "recipe_internal.h"
 #include "sg_text.h"
 
-/* Owner whose contributed keys a section has: a name, "" where there are none, or `unknown_variant` when the recipe names none
- * that exists, which is reported once and must not make every other key look wrong. */
+/* Owner whose contributed keys a section has: a name, "" where there are none, or `unknown_variant` when the recipe
+ * names none that exists, which is reported once and must not make every other key look wrong. */
 static const char unknown_variant[] = "?";
 
 static bool check_section(struct sg_check *c, const char *section, const char *outer, const struct sg_node *root,
@@ -21,7 +19,8 @@ static bool is_variant(enum sg_value_type type) {
     return type == SG_VALUE_TASK || type == SG_VALUE_OPTIMIZER || type == SG_VALUE_COMPRESSOR;
 }
 
-static const char *find_variant(const struct sg_check *c, const char *section, const char *outer, const struct sg_node *raw) {
+static const char *find_variant(const struct sg_check *c, const char *section, const char *outer,
+                                const struct sg_node *raw) {
     for (size_t i = 0; i < c->schema.count; i++) {
         const struct sg_schema_row *row = &c->schema.row[i];
         if (!is_variant(row->type) || !sg_row_in(row, section))
@@ -54,7 +53,8 @@ static void describe_place(const struct sg_schema_row *row, char out[120]) {
         snprintf(out, 120, "it belongs in '%.*s'", length, row->path);
 }
 
-static void note_unknown_key(struct sg_check *c, const char *section, const char *variant, const struct sg_node *child) {
+static void note_unknown_key(struct sg_check *c, const char *section, const char *variant,
+                             const struct sg_node *child) {
     const char *candidate[SG_MAP_KEYS];
     size_t n = 0;
     const struct sg_schema_row *elsewhere = NULL;
@@ -64,7 +64,8 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
         if (sg_row_in(row, section) && row_applies(row, variant) && n < SG_MAP_KEYS)
             candidate[n++] = key;
         /* A key of a sibling compressor says more than the same word in a far section. */
-        if (strcmp(key, child->key) == 0 && (elsewhere == NULL || (sg_row_in(row, section) && elsewhere->owner == NULL)))
+        if (strcmp(key, child->key) == 0 &&
+            (elsewhere == NULL || (sg_row_in(row, section) && elsewhere->owner == NULL)))
             elsewhere = row;
     }
     char name[SG_EXCERPT], place[120];
@@ -72,232 +73,31 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
     const char *near = sg_suggest(child->key, candidate, n);
     if (elsewhere != NULL) {
         describe_place(elsewhere, place);
-        sg_problem_at(c->problems, child->key_line, child->key_column, "key '%s' does not belong here (%s)", name, place);
+        sg_problem_at(c->problems, child->key_line, child->key_column, "key '%s' does not belong here (%s)", name,
+                      place);
     } else if (near != NULL) {
-        sg_problem_at(c->problems, child->key_line, child->key_column, "unknown key '%s' (did you mean '%s'?)", name, near);
+        sg_problem_at(c->problems, child->key_line, child->key_column, "unknown key '%s' (did you mean '%s'?)", name,
+                      near);
     } else {
-        sg_problem_at(c->problems, child->key_line, child->key_column, "unknown key '%s' (--help-recipe lists all keys)", name);
+        sg_problem_at(c->problems, child->key_line, child->key_column,
+                      "unknown key '%s' (--help-recipe lists all keys)", name);
     }
 }
 
-static void check_unknown_keys(struct sg_check *c, const char *section, const char *variant, const struct sg_node *raw) {
+static void check_unknown_keys(struct sg_check *c, const char *section, const char *variant,
+                               const struct sg_node *raw) {
     for (size_t i = 0; i < raw->count; i++) {
         const struct sg_node *child = &raw->child[i];
         bool known = false;
         for (size_t j = 0; j < c->schema.count && !known; j++) {
             const struct sg_schema_row *row = &c->schema.row[j];
-            known = (row_applies(row, variant) || variant == unknown_variant) && strcmp(sg_row_key(row), child->key) == 0 &&
-                    sg_row_in(row, section);
+            known = (row_applies(row, variant) || variant == unknown_variant) &&
+                    strcmp(sg_row_key(row), child->key) == 0 && sg_row_in(row, section);
         }
         if (!known && c->problems->count < SG_PROBLEMS)
             note_unknown_key(c, section, variant, child);
         else if (!known)
             c->problems->count++;
-    }
-}
-
-/* ---- scalars ---- */
-
-/* "got …" of a message. */
-static const char *describe_value(const struct sg_node *node, char out[80]) {
-    char text[SG_EXCERPT];
-    switch (node->kind) {
-    case SG_NODE_NULL:
-        return "nothing";
-    case SG_NODE_BOOL:
-        return node->boolean ? "true" : "false";
-    case SG_NODE_NUMBER:
-        snprintf(out, 80, "%s", sg_excerpt(text, node->string));
-        return out;
-    case SG_NODE_STRING:
-        snprintf(out, 80, "'%s'", sg_excerpt(text, node->string));
-        return out;
-    case SG_NODE_LIST:
-        return "a list";
-    case SG_NODE_MAP:
-        break;
-    }
-    return "a section of keys";
-}
-
-static void note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted) {
-    char value[80];
-    bool entry = raw->key == NULL; /* of a list */
-    sg_problem_at(c->problems, raw->line, raw->column, "%s%s must be %s, got %s", entry ? "each of " : "", sg_row_key(row),
-                  wanted, describe_value(raw, value));
-}
-
-static void check_range(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, double x) {
-    char range[SG_RANGE];
-    if (!(x >= row->min && x <= row->max) || (row->above && x == row->min))
-        note_wrong(c, row, raw, sg_range_text(row, range));
-}
-
-static bool kebab(const char *s, bool lower) {
-    bool start = true; /* of a word */
-    for (; *s != '\0'; s++) {
-        bool letter = (*s >= 'a' && *s <= 'z') || (!lower && *s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9');
-        if (!letter && (*s != '-' || start))
-            return false;
-        start = !letter;
-    }
-    return !start;
-}
-
-static bool in_choices(const char *choices, const char *word) {
-    size_t length = strlen(word);
-    for (const char *s = choices; length > 0; s++) {
-        size_t part = strcspn(s, "|");
-        if (part == length && memcmp(s, word, part) == 0)
-            return true;
-        s += part;
-        if (*s == '\0')
-            break;
-    }
-    return false;
-}
-
-/* One of the names at(0), at(1) …: the problem lists or suggests. */
-static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
-                            const char *const *candidate, size_t n) {
-    char wanted[160] = "one of ";
-    bool word = raw->kind == SG_NODE_STRING && strlen(raw->string) > 2; /* a letter is near every other one */
-    const char *near = word ? sg_suggest(raw->string, candidate, n) : NULL;
-    if (near != NULL) {
-        char got[SG_EXCERPT], name[SG_EXCERPT];
-        sg_problem_at(c->problems, raw->line, raw->column, "unknown %s '%s' (did you mean '%s'?)", sg_row_key(row),
-                      sg_excerpt(got, raw->string), sg_excerpt(name, near));
-        return;
-    }
-    size_t used = strlen(wanted);
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(candidate[i]);
-        if (used + length + 8 > sizeof wanted) {
-            snprintf(wanted + used, sizeof wanted - used, ", …");
-            break;
-        }
-        used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s%s", i ? ", " : "", candidate[i]);
-    }
-    note_wrong(c, row, raw, wanted);
-}
-
-static void check_variant(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
-    const char *candidate[64];
-    size_t n = 0;
-    for (const char *name; n < 64 && (name = sg_variant_at(row->type, n)) != NULL; n++) {
-        candidate[n] = name;
-        if (raw->kind == SG_NODE_STRING && strcmp(name, raw->string) == 0)
-            return;
-    }
-    note_wrong_name(c, row, raw, candidate, n);
-}
-
-static void check_choice(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
-    if (raw->kind == SG_NODE_STRING && in_choices(row->choices, raw->string))
-        return;
-    char copy[160];
-    const char *candidate[16];
-    size_t n = 0;
-    snprintf(copy, sizeof copy, "%s", row->choices);
-    char *rest = copy;
-    for (char *word; n < 16 && (word = strsep(&rest, "|")) != NULL; n++)
-        candidate[n] = word;
-    note_wrong_name(c, row, raw, candidate, n);
-}
-
-static void check_method(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
-    if (raw->kind != SG_NODE_STRING) {
-        note_wrong(c, row, raw, "the name of a method");
-        return;
-    }
-    for (size_t i = 0; i < c->n_labels; i++)
-        if (strcmp(c->label[i], raw->string) == 0)
-            return;
-    if (c->label == NULL) /* the methods themselves are wrong */
-        return;
-    const char *candidate[SG_MAP_KEYS];
-    size_t n = c->n_labels < SG_MAP_KEYS ? c->n_labels : SG_MAP_KEYS;
-    for (size_t i = 0; i < n; i++)
-        candidate[i] = c->label[i];
-    note_wrong_name(c, row, raw, candidate, n);
-}
-
-static void check_text(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
-    char wanted[80];
-    if (raw->kind == SG_NODE_NUMBER || raw->kind == SG_NODE_BOOL) {
-        note_wrong(c, row, raw, "text (put it in quotes)");
-    } else if (raw->kind != SG_NODE_STRING || raw->string[0] == '\0') {
-        note_wrong(c, row, raw, "text");
-    } else if ((double)strlen(raw->string) > row->max) {
-        snprintf(wanted, sizeof wanted, "at most %.0f bytes long", row->max);
-        note_wrong(c, row, raw, wanted);
-    } else if (row->type == SG_VALUE_NAME && !kebab(raw->string, true)) {
-        note_wrong(c, row, raw, "lower-case words and digits joined by '-'");
-    }
-}
-
-static void check_expression(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
-    double value = raw->number;
-    bool literal = true;
-    if (raw->kind == SG_NODE_STRING) {
-        struct sg_error err;
-        if (sg_expression_check(raw->string, &literal, &value, &err) != SG_OK) {
-            sg_problem_at(c->problems, raw->line, raw->column, "%s: %s", sg_row_key(row), err.msg);
-            return;
-        }
-    } else if (raw->kind != SG_NODE_NUMBER) {
-        note_wrong(c, row, raw, row->grid ? "a number, an expression or a list of these" : "a number or an expression");
-        return;
-    }
-    if (literal && row->whole && value != floor(value))
-        note_wrong(c, row, raw, "a whole number");
-    else if (literal)
-        check_range(c, row, raw, value);
-}
-
-/* A leaf; raw is not null. *out starts as a copy of raw. */
-static void check_scalar(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *out) {
-    switch (row->type) {
-    case SG_VALUE_TEXT:
-    case SG_VALUE_NAME:
-        check_text(c, row, raw);
-        break;
-    case SG_VALUE_SERIES:
-        if (raw->kind != SG_NODE_STRING || strlen(raw->string) > 64 || !kebab(raw->string, false))
-            note_wrong(c, row, raw, "a series name, words joined by '-'");
-        else
-            for (char *s = out->string; (s = strchr(s, '-')) != NULL;)
-                *s = '_';
-        break;
-    case SG_VALUE_METHOD:
-        check_method(c, row, raw);
-        break;
-    case SG_VALUE_CHOICE:
-        check_choice(c, row, raw);
-        break;
-    case SG_VALUE_TASK:
-    case SG_VALUE_OPTIMIZER:
-    case SG_VALUE_COMPRESSOR:
-        check_variant(c, row, raw);
-        break;
-    case SG_VALUE_NUMBER:
-    case SG_VALUE_INTEGER: {
-        bool whole = row->type == SG_VALUE_INTEGER;
-        if (raw->kind != SG_NODE_NUMBER || (whole && raw->number != floor(raw->number)))
-            note_wrong(c, row, raw, whole ? "a whole number" : "a number");
-        else
-            check_range(c, row, raw, raw->number);
-        break;
-    }
-    case SG_VALUE_BOOLEAN:
-        if (raw->kind != SG_NODE_BOOL)
-            note_wrong(c, row, raw, "true or false");
-        break;
-    case SG_VALUE_EXPRESSION:
-        check_expression(c, row, raw);
-        break;
-    case SG_VALUE_MAP:
-        break;
     }
 }
 
@@ -318,8 +118,8 @@ static bool expand_shorthand(const struct sg_schema_row *row, const struct sg_no
     return sg_node_push(map, &scalar);
 }
 
-static bool check_map(struct sg_check *c, const struct sg_schema_row *row, const char *variant, const struct sg_node *root,
-                      const struct sg_node *raw, struct sg_node *out) {
+static bool check_map(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+                      const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     bool scalar = raw->kind != SG_NODE_LIST && raw->kind != SG_NODE_MAP && raw->kind != SG_NODE_NULL;
     if (row->or_number && raw->kind == SG_NODE_NUMBER)
         return sg_node_copy(out, raw);
@@ -328,7 +128,7 @@ static bool check_map(struct sg_check *c, const struct sg_schema_row *row, const
     if (raw->kind == SG_NODE_MAP)
         return check_section(c, section, variant, root, raw, out);
     if (!scalar || row->shorthand == NULL) {
-        note_wrong(c, row, raw, row->or_number ? "a number or a section of keys" : "a section of keys");
+        sg_note_wrong(c, row, raw, row->or_number ? "a number or a section of keys" : "a section of keys");
         return true;
     }
     struct sg_node map;
@@ -337,26 +137,27 @@ static bool check_map(struct sg_check *c, const struct sg_schema_row *row, const
     return fine;
 }
 
-static bool check_value(struct sg_check *c, const struct sg_schema_row *row, const char *variant, const struct sg_node *root,
-                        const struct sg_node *raw, struct sg_node *out) {
+static bool check_value(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+                        const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     if (row->type == SG_VALUE_MAP)
         return check_map(c, row, variant, root, raw, out);
     if (!sg_node_copy(out, raw))
         return false;
-    check_scalar(c, row, raw, out);
+    sg_check_scalar(c, row, raw, out);
     return true;
 }
 
-static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size_t least, size_t most, const char *variant,
-                       const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
+static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size_t least, size_t most,
+                       const char *variant, const struct sg_node *root, const struct sg_node *raw,
+                       struct sg_node *out) {
     *out = (struct sg_node){.kind = SG_NODE_LIST, .line = raw->line, .column = raw->column};
     if (raw->kind != SG_NODE_LIST) {
-        note_wrong(c, row, raw, "a list");
+        sg_note_wrong(c, row, raw, "a list");
         return true;
     }
     if (raw->count < least || raw->count > most) {
-        sg_problem_at(c->problems, raw->line, raw->column, "%s must have %zu to %zu entries, got %zu", sg_row_key(row), least,
-                      most, raw->count);
+        sg_problem_at(c->problems, raw->line, raw->column, "%s must have %zu to %zu entries, got %zu", sg_row_key(row),
+                      least, most, raw->count);
         return true;
     }
     for (size_t i = 0; i < raw->count; i++) {
@@ -370,7 +171,8 @@ static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size
 }
 
 /* seeds: {first: 1, count: 3} becomes [1, 2, 3]. */
-static bool check_seed_range(struct sg_check *c, const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
+static bool check_seed_range(struct sg_check *c, const struct sg_node *root, const struct sg_node *raw,
+                             struct sg_node *out) {
     struct sg_node range = {0};
     size_t before = c->problems->count;
     bool fine = check_section(c, "seeds", "", root, raw, &range);
@@ -390,8 +192,8 @@ static bool check_seed_range(struct sg_check *c, const struct sg_node *root, con
 
 enum { GRID_ENTRIES = 256 };
 
-static bool check_given(struct sg_check *c, const struct sg_schema_row *row, const char *variant, const struct sg_node *root,
-                        const struct sg_node *raw, struct sg_node *out) {
+static bool check_given(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+                        const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     if (strcmp(row->path, "seeds") == 0 && raw->kind == SG_NODE_MAP)
         return check_seed_range(c, root, raw, out);
     size_t before = c->problems->count;
@@ -407,8 +209,8 @@ static bool check_given(struct sg_check *c, const struct sg_schema_row *row, con
     return fine;
 }
 
-static bool check_row(struct sg_check *c, const struct sg_schema_row *row, const char *variant, const struct sg_node *root,
-                      const struct sg_node *map, struct sg_node *out) {
+static bool check_row(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+                      const struct sg_node *root, const struct sg_node *map, struct sg_node *out) {
     const struct sg_node *raw = sg_node_member(map, sg_row_key(row));
     if (raw != NULL)
         return check_given(c, row, variant, root, raw, out);
@@ -452,7 +254,7 @@ bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node
     if (raw->kind != SG_NODE_MAP) {
         char value[80];
         sg_problem_at(c->problems, raw->line > 0 ? raw->line : 1, raw->column > 0 ? raw->column : 1,
-                      "a recipe is a section of keys, got %s", describe_value(raw, value));
+                      "a recipe is a section of keys, got %s", sg_describe_value(raw, value));
         return true;
     }
     const struct sg_node *schema = sg_node_member(raw, "schema");
@@ -462,6 +264,7 @@ bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node
         return true; /* nothing else can be judged */
     }
     if (raw->count > 0 && strcmp(raw->child[0].key, "schema") != 0)
-        sg_problem_at(c->problems, raw->child[0].key_line, raw->child[0].key_column, "the first key must be 'schema: 1'");
+        sg_problem_at(c->problems, raw->child[0].key_line, raw->child[0].key_column,
+                      "the first key must be 'schema: 1'");
     return check_section(c, "", "", out, raw, out);
 }

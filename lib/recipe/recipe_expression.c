@@ -4,7 +4,6 @@
  *   factor  = ("-" | "+") factor | number | name | "sqrt" "(" sum ")" | "(" sum ")" */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
@@ -42,8 +41,8 @@ static sg_status wrong(struct reader *r, const char *wanted) {
     sg_excerpt(whole, r->text);
     if (*r->at == '\0')
         return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s' ends where %s should be", whole, wanted);
-    return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s' has '%s' where %s should be", whole, sg_excerpt(rest, r->at),
-                   wanted);
+    return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s' has '%s' where %s should be", whole,
+                   sg_excerpt(rest, r->at), wanted);
 }
 
 static sg_status unknown_name(struct reader *r, const char *name) {
@@ -61,8 +60,8 @@ static sg_status unknown_name(struct reader *r, const char *name) {
     sg_excerpt(whole, r->text);
     const char *near = sg_suggest(name, candidate, n);
     if (near != NULL)
-        return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s': unknown name '%s' (did you mean '%s'? names: %s)", whole,
-                       name, near, list);
+        return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s': unknown name '%s' (did you mean '%s'? names: %s)",
+                       whole, name, near, list);
     return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s': unknown name '%s' (names: %s)", whole, name,
                    n > 0 ? list : "none here");
 }

@@ -1,8 +1,8 @@
 /* recipe_internal.h: what the files of lib/recipe share.
  *
- * A read goes text -> raw tree (recipe_yaml.c) -> --set (recipe_set.c) -> resolved tree (recipe_check.c against the rows of
- * recipe_schema.c) -> rules that span several keys (recipe_rules.c). Everything wrong with the content is noted in one
- * sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
+ * A read goes text -> raw tree (recipe_yaml.c) -> --set (recipe_set.c) -> resolved tree (recipe_check.c against the
+ * rows of recipe_schema.c) -> rules that span several keys (recipe_rules.c). Everything wrong with the content is noted
+ * in one sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
 #ifndef RECIPE_INTERNAL_H
 #define RECIPE_INTERNAL_H
 
@@ -82,19 +82,19 @@ struct sg_schema_row {
     char path[64]; /* from the root; "[]" stands for a list entry: "methods[].compressor" */
     enum sg_value_type type;
     const char *help;
-    const char *unit;      /* NULL = none */
-    const char *choices;   /* "a|b" */
-    char preset[48];       /* default as YAML, "" = none: null when absent */
-    double min, max;       /* numbers: inclusive */
+    const char *unit;    /* NULL = none */
+    const char *choices; /* "a|b" */
+    char preset[48];     /* default as YAML, "" = none: null when absent */
+    double min, max;     /* numbers: inclusive */
     bool required;
-    bool above;            /* min itself is excluded */
-    bool whole;            /* EXPRESSION: a literal must be a whole number */
-    bool grid;             /* may be a list of such values, one cell each */
-    bool or_number;        /* MAP: a bare number is fine too and stays one */
-    const char *shorthand; /* MAP: a bare scalar stands for {shorthand: scalar} */
-    const char *like;      /* MAP: its keys are those of the section with this path */
+    bool above;                 /* min itself is excluded */
+    bool whole;                 /* EXPRESSION: a literal must be a whole number */
+    bool grid;                  /* may be a list of such values, one cell each */
+    bool or_number;             /* MAP: a bare number is fine too and stays one */
+    const char *shorthand;      /* MAP: a bare scalar stands for {shorthand: scalar} */
+    const char *like;           /* MAP: its keys are those of the section with this path */
     unsigned short least, most; /* entries; most > 0 makes it a list */
-    const char *owner;     /* contributed by this task kind, optimizer or compressor */
+    const char *owner;          /* contributed by this task kind, optimizer or compressor */
 };
 
 struct sg_schema {
@@ -129,8 +129,16 @@ struct sg_check {
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was noted. */
 bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
 
-/* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is the top
- * level as far as it is complete. They may bring the map into normal form. */
+/* A leaf that is not null; *out is a copy of raw, brought into normal form. */
+void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
+                     struct sg_node *out);
+/* Note "<key> must be <wanted>, got …". */
+void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted);
+/* That "…", in out or static. */
+const char *sg_describe_value(const struct sg_node *node, char out[80]);
+
+/* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is
+ * the top level as far as it is complete. They may bring the map into normal form. */
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
 /* The same for the list of methods; fills c->label when all is well. */
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
@@ -142,8 +150,8 @@ sg_status sg_expression_check(const char *text, bool *literal, double *value, st
 
 enum { SG_LABELS = 4096, SG_CELLS = 10000 };
 
-/* The turn-th choice of a method's list parameters, the last varying fastest: *method is {compressor, its parameters} with
- * single values, *label its label. Past the last choice *label is NULL. */
+/* The turn-th choice of a method's list parameters, the last varying fastest: *method is {compressor, its parameters}
+ * with single values, *label its label. Past the last choice *label is NULL. */
 bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label);
 
 extern const char sg_recipe_example[];

@@ -41,11 +41,14 @@ const char sg_recipe_example[] =
 static const char *const deviations[] = {
     "Figure 1: the paper says a 6,000-parameter model; gisette has 5000 features and 6000 samples, so d = 5000.",
     "Figure 1: lambda is 5e-3/gamma = 4.2148, as the authors' code thresholds; the paper's text rounds it to 4.2.",
-    "Figure 1 and madelon: the split and the draws of rows are unseeded in the authors' code; here they are functions of "
+    "Figure 1 and madelon: the split and the draws of rows are unseeded in the authors' code; here they are functions "
+    "of "
     "the seed, and curves are compared as bands over seeds.",
-    "x* is solved to the limit of double precision, the authors' is a stored inexact one: f* and f(x0) differ from theirs in "
+    "x* is solved to the limit of double precision, the authors' is a stored inexact one: f* and f(x0) differ from "
+    "theirs in "
     "the 9th digit.",
-    "Volume is counted three ways: density (mean over workers), density-padded (the largest worker, as the authors' equal-size "
+    "Volume is counted three ways: density (mean over workers), density-padded (the largest worker, as the authors' "
+    "equal-size "
     "all-gather counts) and bytes-sent. Nominal bits are 32 a value and 32 an index.",
     "error-feedback has the paper's form (update) and the one of its DNN code (gradient), by name.",
 };
@@ -140,8 +143,8 @@ static void print_markdown_row(FILE *out, const struct sg_schema_row *row) {
 
 static void print_heading(FILE *out, bool markdown, const char *title, const char *summary) {
     if (markdown)
-        fprintf(out, "\n### %s\n%s%s\n| key | type | default | range | unit | meaning |\n|---|---|---|---|---|---|\n", title, summary,
-                summary[0] ? "\n" : "");
+        fprintf(out, "\n### %s\n%s%s\n| key | type | default | range | unit | meaning |\n|---|---|---|---|---|---|\n",
+                title, summary, summary[0] ? "\n" : "");
     else
         fprintf(out, "\n%s%s%s\n", title, summary[0] ? ": " : "", summary);
 }
@@ -158,7 +161,8 @@ static bool has_rows(const struct sg_schema *schema, const char *section, const 
     return false;
 }
 
-static void print_rows(FILE *out, bool markdown, const struct sg_schema *schema, const char *section, const char *owner) {
+static void print_rows(FILE *out, bool markdown, const struct sg_schema *schema, const char *section,
+                       const char *owner) {
     for (size_t i = 0; i < schema->count; i++)
         if (owned(&schema->row[i], owner) && sg_row_in(&schema->row[i], section))
             (markdown ? print_markdown_row : print_text_row)(out, &schema->row[i]);
@@ -187,7 +191,8 @@ static void print_owner(FILE *out, bool markdown, const struct sg_schema *schema
         print_rows(out, markdown, schema, section, name);
         print_sub_sections(out, markdown, schema, name);
     } else {
-        fprintf(out, markdown ? "\n### %s\n%s; no keys of its own.\n" : "\n%s: %s; no keys of its own\n", title, summary);
+        fprintf(out, markdown ? "\n### %s\n%s; no keys of its own.\n" : "\n%s: %s; no keys of its own\n", title,
+                summary);
     }
 }
 
@@ -211,12 +216,18 @@ void sg_recipe_reference(FILE *out, bool markdown) {
     struct sg_schema schema;
     if (!sg_schema_open(&schema))
         return;
-    fprintf(out, markdown ? "# Keys of a recipe\n\nGenerated from the schema of the programs (`--help-recipe`); do not edit.\n\n"
-                          : "Keys of a recipe\n\n");
-    fprintf(out, "A recipe is one YAML file of at most 1 MiB: no anchors, aliases, tags or second document; only true and false\n"
-                 "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written with '-'\n"
-                 "here and with '_' in results. Expressions know + - * / ( ) sqrt() and the constants of the task. On the command\n"
-                 "line, --set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set 'seeds=[1, 2]'.\n");
+    fprintf(out,
+            markdown
+                ? "# Keys of a recipe\n\nGenerated from the schema of the programs (`--help-recipe`); do not edit.\n\n"
+                : "Keys of a recipe\n\n");
+    fprintf(out,
+            "A recipe is one YAML file of at most 1 MiB: no anchors, aliases, tags or second document; only true and "
+            "false\n"
+            "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written "
+            "with '-'\n"
+            "here and with '_' in results. Expressions know + - * / ( ) sqrt() and the constants of the task. On the "
+            "command\n"
+            "line, --set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set 'seeds=[1, 2]'.\n");
     print_heading(out, markdown, "Top level", "");
     print_rows(out, markdown, &schema, "", NULL);
     print_sub_sections(out, markdown, &schema, NULL);
@@ -224,6 +235,7 @@ void sg_recipe_reference(FILE *out, bool markdown) {
     fprintf(out, markdown ? "\n## Deviations from the paper\n\n" : "\nDeviations from the paper\n");
     for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++)
         fprintf(out, markdown ? "* %s\n" : "  * %s\n", deviations[i]);
-    fprintf(out, markdown ? "\n## A complete example\n\n```yaml\n%s```\n" : "\nA complete example\n\n%s", sg_recipe_example);
+    fprintf(out, markdown ? "\n## A complete example\n\n```yaml\n%s```\n" : "\nA complete example\n\n%s",
+            sg_recipe_example);
     sg_schema_close(&schema);
 }

@@ -117,8 +117,8 @@ static bool check_claim(struct sg_check *c, struct sg_node *claim) {
 static void check_axis_range(struct sg_check *c, const struct sg_node *plot, const char *key) {
     const struct sg_node *range = sg_node_member(plot, key);
     if (range != NULL && !(range->child[0].number < range->child[1].number))
-        sg_problem_at(c->problems, range->line, range->column, "%s must ascend, got [%s, %s]", key, range->child[0].string,
-                      range->child[1].string);
+        sg_problem_at(c->problems, range->line, range->column, "%s must ascend, got [%s, %s]", key,
+                      range->child[0].string, range->child[1].string);
 }
 
 /* ---- optimizer ---- */
@@ -126,7 +126,8 @@ static void check_axis_range(struct sg_check *c, const struct sg_node *plot, con
 enum { OPTIMIZER_PARAMETERS = 32 };
 
 /* The optimizer of a complete section with its parameters; NULL when it has a problem already. */
-static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *section, double param[OPTIMIZER_PARAMETERS]) {
+static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *section,
+                                                     double param[OPTIMIZER_PARAMETERS]) {
     const struct sg_optimizer_ops *ops = sg_optimizer_find(sg_node_string(section, "kind", ""));
     if (ops == NULL || ops->n_params > OPTIMIZER_PARAMETERS)
         return NULL;
@@ -173,11 +174,12 @@ static void check_form(struct sg_check *c, const struct sg_node *root, const str
         return;
     const char *why = ops->refuses_update_form(param);
     if (why != NULL)
-        sg_problem_at(c->problems, method->line, method->column, "error-feedback 'update' does not go with this optimizer: %s",
-                      why);
+        sg_problem_at(c->problems, method->line, method->column,
+                      "error-feedback 'update' does not go with this optimizer: %s", why);
 }
 
-/* Parameters that are literal numbers, against each other; one that is an expression is only known once the task is open. */
+/* Parameters that are literal numbers, against each other; one that is an expression is only known once the task is
+ * open. */
 static void check_parameters(struct sg_check *c, const struct sg_node *at, const struct sg_node *method) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
     double param[32];
@@ -230,8 +232,8 @@ static bool check_choices(struct sg_check *c, const struct sg_node *method) {
         if (!add_label(c, method, label))
             return false;
         if (c->n_labels > SG_LABELS)
-            sg_problem_at(c->problems, method->line, method->column, "more than %d combinations of methods and parameters",
-                          SG_LABELS);
+            sg_problem_at(c->problems, method->line, method->column,
+                          "more than %d combinations of methods and parameters", SG_LABELS);
     }
     return true;
 }

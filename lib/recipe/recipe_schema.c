@@ -11,14 +11,22 @@
 #include "sg_task.h"
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number up to here is a double */
-#define MAP(p, ...) {.path = p, .type = SG_VALUE_MAP, __VA_ARGS__}
-#define TEXT(p, longest, ...) {.path = p, .type = SG_VALUE_TEXT, .max = longest, __VA_ARGS__}
-#define CHOICE(p, c, ...) {.path = p, .type = SG_VALUE_CHOICE, .choices = c, __VA_ARGS__}
-#define INTEGER(p, lo, hi, ...) {.path = p, .type = SG_VALUE_INTEGER, .min = lo, .max = hi, __VA_ARGS__}
-#define NUMBER(p, lo, hi, ...) {.path = p, .type = SG_VALUE_NUMBER, .min = lo, .max = hi, __VA_ARGS__}
-#define TRUE_ONLY(p, ...) {.path = p, .type = SG_VALUE_BOOLEAN, __VA_ARGS__}
-#define SERIES(p, ...) {.path = p, .type = SG_VALUE_SERIES, __VA_ARGS__}
-#define METHOD(p, ...) {.path = p, .type = SG_VALUE_METHOD, __VA_ARGS__}
+#define MAP(p, ...)                                                                                                    \
+    { .path = p, .type = SG_VALUE_MAP, __VA_ARGS__ }
+#define TEXT(p, longest, ...)                                                                                          \
+    { .path = p, .type = SG_VALUE_TEXT, .max = longest, __VA_ARGS__ }
+#define CHOICE(p, c, ...)                                                                                              \
+    { .path = p, .type = SG_VALUE_CHOICE, .choices = c, __VA_ARGS__ }
+#define INTEGER(p, lo, hi, ...)                                                                                        \
+    { .path = p, .type = SG_VALUE_INTEGER, .min = lo, .max = hi, __VA_ARGS__ }
+#define NUMBER(p, lo, hi, ...)                                                                                         \
+    { .path = p, .type = SG_VALUE_NUMBER, .min = lo, .max = hi, __VA_ARGS__ }
+#define TRUE_ONLY(p, ...)                                                                                              \
+    { .path = p, .type = SG_VALUE_BOOLEAN, __VA_ARGS__ }
+#define SERIES(p, ...)                                                                                                 \
+    { .path = p, .type = SG_VALUE_SERIES, __VA_ARGS__ }
+#define METHOD(p, ...)                                                                                                 \
+    { .path = p, .type = SG_VALUE_METHOD, __VA_ARGS__ }
 #define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
 static const struct sg_schema_row static_row[] = {
@@ -53,7 +61,8 @@ static const struct sg_schema_row static_row[] = {
            .help = "update: p = e + gamma g, Algorithm 1; gradient: p = e + g, the learning rate comes after "
                    "aggregation; none: what is not sent is lost"),
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .help = "factor on the old residual; 1 = the paper's"),
-    CHOICE("scope", "layer|model", .preset = "layer", .help = "compress each parameter tensor by itself, or all as one vector"),
+    CHOICE("scope", "layer|model", .preset = "layer",
+           .help = "compress each parameter tensor by itself, or all as one vector"),
 
     INTEGER("seeds", 0, WHOLE_MAX, .preset = "[1]", .least = 1, .most = 1000,
             .help = "one cell a method and seed; a list, or {first, count}"),
@@ -69,8 +78,9 @@ static const struct sg_schema_row static_row[] = {
     {.path = "methods[].compressor",
      .type = SG_VALUE_COMPRESSOR,
      .required = true,
-     .help = "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
-             "and gamma, or a list of these (one cell each)"},
+     .help =
+         "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
+         "and gamma, or a list of these (one cell each)"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .help = "overrides the recipe's"),
     ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length"),
@@ -90,7 +100,8 @@ static const struct sg_schema_row static_row[] = {
     TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
     SERIES("claims[].metric", .required = true, .help = "series or constant of a run that is looked at"),
     METHOD("claims[].of", .required = true, .help = "method, or label of its cell when it has lists"),
-    MAP("claims[].at", .preset = "{final: true}", .help = "how a series becomes one number: one of the keys below (when and below go together)"),
+    MAP("claims[].at", .preset = "{final: true}",
+        .help = "how a series becomes one number: one of the keys below (when and below go together)"),
     TRUE_ONLY("claims[].at.final", .help = "the last record"),
     ABOVE("claims[].at.tail-median", 0, 1, .help = "median of this last fraction of the records"),
     ABOVE("claims[].at.tail-mean", 0, 1, .help = "mean of this last fraction of the records"),
@@ -182,8 +193,8 @@ static bool append_optimizers(struct sg_schema *s) {
 }
 
 static const enum sg_value_type type_of_key[] = {
-    [SG_KEY_STRING] = SG_VALUE_TEXT,       [SG_KEY_CHOICE] = SG_VALUE_CHOICE,   [SG_KEY_NUMBER] = SG_VALUE_NUMBER,
-    [SG_KEY_INTEGER] = SG_VALUE_INTEGER,   [SG_KEY_BOOLEAN] = SG_VALUE_BOOLEAN, [SG_KEY_EXPRESSION] = SG_VALUE_EXPRESSION,
+    [SG_KEY_STRING] = SG_VALUE_TEXT,     [SG_KEY_CHOICE] = SG_VALUE_CHOICE,   [SG_KEY_NUMBER] = SG_VALUE_NUMBER,
+    [SG_KEY_INTEGER] = SG_VALUE_INTEGER, [SG_KEY_BOOLEAN] = SG_VALUE_BOOLEAN, [SG_KEY_EXPRESSION] = SG_VALUE_EXPRESSION,
 };
 
 /* The map that a dotted key lives in, once. */
@@ -191,7 +202,8 @@ static bool append_sub_map(struct sg_schema *s, const struct sg_key *key, const 
     size_t length = strcspn(key->name, ".");
     if (key->name[length] == '\0')
         return true;
-    struct sg_schema_row row = {.type = SG_VALUE_MAP, .preset = "{}", .help = "a section of its own, below", .owner = owner};
+    struct sg_schema_row row = {
+        .type = SG_VALUE_MAP, .preset = "{}", .help = "a section of its own, below", .owner = owner};
     snprintf(row.path, sizeof row.path, "task.%.*s", (int)length, key->name);
     for (size_t i = 0; i < s->count; i++)
         if (s->row[i].owner == owner && strcmp(s->row[i].path, row.path) == 0)

@@ -10,7 +10,8 @@ static const char *entry_name(const struct sg_node *entry) {
     return name != NULL && name->kind == SG_NODE_STRING ? name->string : NULL;
 }
 
-/* Entry of a list by name (which may contain dots: the longest match wins) or by index from 0; *used is the length taken. */
+/* Entry of a list by name (which may contain dots: the longest match wins) or by index from 0; *used is the length
+ * taken. */
 static struct sg_node *find_entry(const struct sg_node *list, const char *path, size_t *used) {
     struct sg_node *found = NULL;
     *used = 0;

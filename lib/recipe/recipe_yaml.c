@@ -66,7 +66,8 @@ static void mark(const struct builder *b, int *line, int *column) {
     *column = file ? (int)b->event.start_mark.column + 1 : b->origin;
 }
 
-/* Control characters can only come from escapes and block scalars; messages, labels and file names must not carry them. */
+/* Control characters can only come from escapes and block scalars; messages, labels and file names must not carry them.
+ */
 static bool has_control(const unsigned char *s, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (s[i] < 0x20 || s[i] == 0x7f || (s[i] == 0xc2 && i + 1 < length && s[i + 1] < 0xa0))

@@ -40,14 +40,14 @@ struct sg_node {
  *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
  *   error-feedback  always the map {form, decay}; in a method null unless it overrides
  *   seeds           always the list of numbers
- *   methods         the compressor's parameters stand beside name and compressor: a NUMBER, a STRING (an expression over the
- *                   task's constants and gamma) or a LIST of these
- *   claims          at: only the chosen selector, {final: true} or {when, below} …; at-most, at-least: null, a NUMBER, or
- *                   {times, plus, of, metric, at} with nothing left to default
+ *   methods         the compressor's parameters stand beside name and compressor: a NUMBER, a STRING (an expression
+ *                   over the task's constants and gamma) or a LIST of these
+ *   claims          at: only the chosen selector, {final: true} or {when, below} …; of at-most and at-least one is
+ *                   null, the other a NUMBER or {times, plus, of, metric, at} with nothing left to default
  *   series names    in snake_case, as the columns of results: error-norm becomes error_norm */
 
-/* Dotted look-up from a map ("task.dataset"); NULL when absent. Lists by index: "methods.0.name". '-' and '_' match each
- * other, so code may spell a key as recipes or as results do. */
+/* Dotted look-up from a map ("task.dataset"); NULL when absent. Lists by index: "methods.0.name". '-' and '_' match
+ * each other, so code may spell a key as recipes or as results do. */
 const struct sg_node *sg_node_get(const struct sg_node *node, const char *path);
 /* Typed; the fallback when absent, null or of another kind. */
 const char *sg_node_string(const struct sg_node *node, const char *path, const char *fallback);

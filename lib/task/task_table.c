@@ -18,7 +18,8 @@ static const struct sg_key logreg_key[] = {
      .type = SG_KEY_CHOICE,
      .choices = "stochastic|full|full-shifted",
      .preset = "stochastic",
-     .help = "stochastic: `batch` rows of the worker's shard drawn uniformly with replacement; full: the gradient of the whole "
+     .help = "stochastic: `batch` rows of the worker's shard drawn uniformly with replacement; full: the gradient of "
+             "the whole "
              "shard; full-shifted: grad f_i(x) - grad f_i(x*), written GD*"},
     {.name = "start.offset-from-optimum",
      .type = SG_KEY_EXPRESSION,

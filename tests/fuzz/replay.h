@@ -1,5 +1,6 @@
-/* replay.h: lets a fuzz target run without a fuzzer: every file named on the command line, and every file in a folder named
- * there, goes through LLVMFuzzerTestOneInput once. main is weak, so that libFuzzer's takes its place under -fsanitize=fuzzer. */
+/* replay.h: lets a fuzz target run without a fuzzer: every file named on the command line, and every file in a folder
+ * named there, goes through LLVMFuzzerTestOneInput once. main is weak, so that libFuzzer's takes its place under
+ * -fsanitize=fuzzer. */
 #ifndef REPLAY_H
 #define REPLAY_H
 

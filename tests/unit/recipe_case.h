@@ -12,22 +12,22 @@
 /* Recipes need the table of task kinds, not the tasks. */
 const struct sg_task_ops sg_logreg_ops __attribute__((weak)) = {0};
 
-#define HEAD                                                                                                                  \
-    "schema: 1\n"                                                                                                             \
-    "name: small\n"                                                                                                           \
-    "task: {kind: logreg, dataset: madelon}\n"                                                                                \
-    "optimizer: {learning-rate: 1/(L+l2)}\n"                                                                                  \
+#define HEAD                                                                                                           \
+    "schema: 1\n"                                                                                                      \
+    "name: small\n"                                                                                                    \
+    "task: {kind: logreg, dataset: madelon}\n"                                                                         \
+    "optimizer: {learning-rate: 1/(L+l2)}\n"                                                                           \
     "record: {series: [loss]}\n"
-#define METHODS                                                                                                               \
-    "methods:\n"                                                                                                              \
-    "  - {name: SGD, compressor: none}\n"                                                                                     \
+#define METHODS                                                                                                        \
+    "methods:\n"                                                                                                       \
+    "  - {name: SGD, compressor: none}\n"                                                                              \
     "  - {name: Top-k, compressor: topk, k: 10}\n"
 #define STEPS "steps: 100\n"
 /* HEAD is lines 1-5, STEPS 6, METHODS 7-9; what a test adds starts on line 10. */
 #define SMALL HEAD STEPS METHODS
 
-__attribute__((unused)) static sg_status parse_set(struct sg_recipe *recipe, const char *text, const char *const *set, size_t n,
-                                                   struct sg_error *err) {
+__attribute__((unused)) static sg_status parse_set(struct sg_recipe *recipe, const char *text, const char *const *set,
+                                                   size_t n, struct sg_error *err) {
     *recipe = (struct sg_recipe){0};
     *err = (struct sg_error){0};
     return sg_recipe_parse(recipe, text, strlen(text), "r.yaml", set, n, err);

@@ -7,8 +7,11 @@ static void test_yaml(void) {
     accepted(SMALL, "the small recipe");
     refused("", "r.yaml:1:1: a recipe is a section of keys, got nothing");
     refused("- 1\n", "r.yaml:1:1: a recipe is a section of keys, got a list");
-    refused("schema: 1\nname: [a\n", "r.yaml:3:1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
-    refused("schema: 1\n\tname: a\n", "r.yaml:2:1: not valid YAML: while scanning a plain scalar, found a tab character that violates indentation");
+    refused("schema: 1\nname: [a\n",
+            "r.yaml:3:1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
+    refused(
+        "schema: 1\n\tname: a\n",
+        "r.yaml:2:1: not valid YAML: while scanning a plain scalar, found a tab character that violates indentation");
     refused("schema: 1\nname: \xff\n", "r.yaml:2:7: not UTF-8 text: invalid leading UTF-8 octet");
     refused("schema: 1\nname: a\nname: b\n", "r.yaml:3:1: duplicate key 'name' (first on line 2)");
     refused("schema: 1\nname: &a b\n", "r.yaml:2:7: anchors are not allowed in recipes (write the value out)");
@@ -28,31 +31,36 @@ static void test_yaml(void) {
     refused(SMALL "title: |\n  two\n  lines\n",
             "r.yaml:10:8: text must be one line without control characters (fold long text with >-)");
     accepted(SMALL "title: >-\n  two\n  lines\n", "folded text");
-    refused("a: [[[[[[[8]]]]]]]\n", "r.yaml:1:1: the first key must be 'schema: 1'\n"
-                                    "r.yaml:1:1: unknown key 'a' (--help-recipe lists all keys)\n"
-                                    "r.yaml:1:1: missing key 'schema' (format version; must be the first key)\n"
-                                    "r.yaml:1:1: missing key 'name' (identifier: lower-case words joined by '-'; names result files)\n"
-                                    "r.yaml:1:1: missing key 'task' (what is trained; its kind decides the keys)\n"
-                                    "r.yaml:1:1: missing key 'optimizer' (how the aggregated gradient moves the parameters)\n"
-                                    "r.yaml:1:1: missing key 'record' (what a run writes down)\n"
-                                    "r.yaml:1:1: missing key 'methods' (what is compared; a list)");
+    refused("a: [[[[[[[8]]]]]]]\n",
+            "r.yaml:1:1: the first key must be 'schema: 1'\n"
+            "r.yaml:1:1: unknown key 'a' (--help-recipe lists all keys)\n"
+            "r.yaml:1:1: missing key 'schema' (format version; must be the first key)\n"
+            "r.yaml:1:1: missing key 'name' (identifier: lower-case words joined by '-'; names result files)\n"
+            "r.yaml:1:1: missing key 'task' (what is trained; its kind decides the keys)\n"
+            "r.yaml:1:1: missing key 'optimizer' (how the aggregated gradient moves the parameters)\n"
+            "r.yaml:1:1: missing key 'record' (what a run writes down)\n"
+            "r.yaml:1:1: missing key 'methods' (what is compared; a list)");
     refused("a: [[[[[[[[9]]]]]]]]\n", "r.yaml:1:11: nested deeper than 8 levels");
 }
 
 static void test_keys(void) {
     refused(SMALL "wokers: 4\n", "r.yaml:10:1: unknown key 'wokers' (did you mean 'workers'?)");
     refused(SMALL "every: 4\n", "r.yaml:10:1: key 'every' does not belong here (it belongs in 'record')");
-    refused(SMALL "compressor: none\n", "r.yaml:10:1: key 'compressor' does not belong here (it belongs in an entry of 'methods')");
+    refused(SMALL "compressor: none\n",
+            "r.yaml:10:1: key 'compressor' does not belong here (it belongs in an entry of 'methods')");
     refused(HEAD STEPS "methods:\n  - {name: A, compressor: none, workers: 2}\n",
             "r.yaml:8:33: key 'workers' does not belong here (it belongs at the top level)");
     refused(HEAD STEPS "methods:\n  - {name: A, compressor: topk, k: 1, lambda: 2}\n",
             "r.yaml:8:39: key 'lambda' does not belong here (it is a key of compressor 'hard-threshold')");
-    refused(SMALL "dataset: a\n", "r.yaml:10:1: key 'dataset' does not belong here (it is a key of 'task' of kind 'logreg')");
+    refused(SMALL "dataset: a\n",
+            "r.yaml:10:1: key 'dataset' does not belong here (it is a key of 'task' of kind 'logreg')");
     refused(SMALL "qqqqqqqqqqqqqq: 4\n", "r.yaml:10:1: unknown key 'qqqqqqqqqqqqqq' (--help-recipe lists all keys)");
     refused("name: small\n" SMALL, "r.yaml:3:1: duplicate key 'name' (first on line 1)");
-    refused("schema: 2\nfuture: 1\n", "r.yaml:1:9: schema 2 is newer than this program reads (1): use a newer sparsegrad");
+    refused("schema: 2\nfuture: 1\n",
+            "r.yaml:1:9: schema 2 is newer than this program reads (1): use a newer sparsegrad");
     refused("schema: 0\nname: small\ntask: {kind: logreg, dataset: a}\noptimizer: {learning-rate: 1}\n"
-            "record: {series: [loss]}\n" STEPS METHODS, "r.yaml:1:9: schema must be 1, got 0");
+            "record: {series: [loss]}\n" STEPS METHODS,
+            "r.yaml:1:9: schema must be 1, got 0");
     refused(HEAD METHODS, "r.yaml:1:1: missing key 'epochs' or 'steps' (length of a run)");
     refused(SMALL "epochs: 2\n", "r.yaml:10:1: both 'epochs' and 'steps' are given (keep one)");
     refused(HEAD STEPS "methods:\n  - {name: A, compressor: none, steps: 2, epochs: 1}\n",
@@ -74,7 +82,8 @@ static void test_values(void) {
     refused(SMALL "workers: 0\n", "r.yaml:10:10: workers must be between 1 and 65536, got 0");
     refused(SMALL "workers: -1\n", "r.yaml:10:10: workers must be between 1 and 65536, got -1");
     refused(HEAD METHODS "epochs: 0\n", "r.yaml:9:9: epochs must be greater than 0, got 0");
-    refused(SMALL "error-feedback: {form: update, decay: 1.5}\n", "r.yaml:10:39: decay must be between 0 and 1, got 1.5");
+    refused(SMALL "error-feedback: {form: update, decay: 1.5}\n",
+            "r.yaml:10:39: decay must be between 0 and 1, got 1.5");
     refused(SMALL "error-feedback: updat\n", "r.yaml:10:17: unknown form 'updat' (did you mean 'update'?)");
     refused(SMALL "scope: 7\n", "r.yaml:10:8: scope must be one of layer, model, got 7");
     refused(SMALL "title: 2024\n", "r.yaml:10:8: title must be text (put it in quotes), got 2024");
@@ -92,12 +101,13 @@ static void test_values(void) {
             "r.yaml:4:19: kind must be one of sgd, got 'adamw'\n"
             "r.yaml:4:41: learning-rate must be greater than 0, got -1\n"
             "r.yaml:5:19: each of series must be a series name, words joined by '-', got 'error_norm'");
-    refused("schema: 1\nname: a\ntask: {kind: logreg, dataset: a, oracle: ful, solve-optimum: yes, start: {offset: 1}}\n"
-            "optimizer: {learning-rate: 1/(L+}\nrecord: {series: [loss]}\n" STEPS METHODS,
-            "r.yaml:3:42: unknown oracle 'ful' (did you mean 'full'?)\n"
-            "r.yaml:3:62: solve-optimum must be true or false, got 'yes'\n"
-            "r.yaml:3:75: unknown key 'offset' (--help-recipe lists all keys)\n"
-            "r.yaml:4:28: learning-rate: expression '1/(L+' ends where a number, a name or '(' should be");
+    refused(
+        "schema: 1\nname: a\ntask: {kind: logreg, dataset: a, oracle: ful, solve-optimum: yes, start: {offset: 1}}\n"
+        "optimizer: {learning-rate: 1/(L+}\nrecord: {series: [loss]}\n" STEPS METHODS,
+        "r.yaml:3:42: unknown oracle 'ful' (did you mean 'full'?)\n"
+        "r.yaml:3:62: solve-optimum must be true or false, got 'yes'\n"
+        "r.yaml:3:75: unknown key 'offset' (--help-recipe lists all keys)\n"
+        "r.yaml:4:28: learning-rate: expression '1/(L+' ends where a number, a name or '(' should be");
 }
 
 static void test_methods(void) {
@@ -107,7 +117,8 @@ static void test_methods(void) {
     refused(SMALL "  - {name: SGD, compressor: none}\n", "r.yaml:10:5: method name 'SGD' is used twice");
     refused(SMALL "  - {name: T, compressor: topk, k: [5, 5]}\n", "r.yaml:10:5: method name 'T k=5' is used twice");
     refused(SMALL "  - {name: T, compressor: topk, k: 2.5}\n", "r.yaml:10:36: k must be a whole number, got 2.5");
-    refused(SMALL "  - {name: T, compressor: topk, k: [1, -2/1]}\n", "r.yaml:10:40: each of k must be between 1 and 4294967295, got '-2/1'");
+    refused(SMALL "  - {name: T, compressor: topk, k: [1, -2/1]}\n",
+            "r.yaml:10:40: each of k must be between 1 and 4294967295, got '-2/1'");
     refused(SMALL "  - {name: T, compressor: hard-threshold, lambda: -1}\n",
             "r.yaml:10:51: lambda must be between 0 and 3.4028234663852886e+38, got -1");
     refused(SMALL "  - {name: T, compressor: hard-treshold, lambda: 1}\n",
@@ -122,13 +133,15 @@ static void test_methods(void) {
     ok(parse_set(&recipe, SMALL "  - {name: H, compressor: hard-threshold}\n", NULL, 0, &err) == SG_ERR_ARGUMENT &&
            strncmp(err.msg, "r.yaml:10:5: method 'H': ", 25) == 0 && strstr(err.msg, "lambda") != NULL,
        "hard-threshold without lambda: %s", err.msg);
-    ok(parse_set(&recipe, SMALL "  - {name: T, compressor: topk, k: 1, density: 0.1}\n", NULL, 0, &err) == SG_ERR_ARGUMENT &&
+    ok(parse_set(&recipe, SMALL "  - {name: T, compressor: topk, k: 1, density: 0.1}\n", NULL, 0, &err) ==
+               SG_ERR_ARGUMENT &&
            strncmp(err.msg, "r.yaml:10:5: method 'T': ", 25) == 0,
        "topk with both k and density: %s", err.msg);
     ok(parse_set(&recipe, SMALL "  - {name: T, compressor: topk}\n", NULL, 0, &err) == SG_ERR_ARGUMENT,
        "topk with neither: %s", err.msg);
     const char *const momentum = "optimizer.momentum=0.9";
-    ok(parse_set(&recipe, SMALL, &momentum, 1, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "error-feedback 'update'") != NULL,
+    ok(parse_set(&recipe, SMALL, &momentum, 1, &err) == SG_ERR_ARGUMENT &&
+           strstr(err.msg, "error-feedback 'update'") != NULL,
        "momentum with the update form: %s", err.msg);
     const char *const gradient[] = {momentum, "error-feedback=gradient"};
     ok(parse_set(&recipe, SMALL, gradient, 2, &err) == SG_OK, "momentum with the gradient form");
@@ -145,8 +158,10 @@ static void test_claims(void) {
     refused(CLAIM "of: SGD}\n", "r.yaml:11:5: a claim needs 'at-most' or 'at-least'");
     refused(CLAIM "of: SGD, at-most: 1, at-least: 0}\n",
             "r.yaml:11:5: a claim has one bound, 'at-most' or 'at-least' (write two claims)");
-    refused(CLAIM "of: SGD, at-most: {times: 2, of: nobody}}\n", "r.yaml:11:62: of must be one of SGD, Top-k, got 'nobody'");
-    refused(CLAIM "of: SGD, at-most: much}\n", "r.yaml:11:47: at-most must be a number or a section of keys, got 'much'");
+    refused(CLAIM "of: SGD, at-most: {times: 2, of: nobody}}\n",
+            "r.yaml:11:62: of must be one of SGD, Top-k, got 'nobody'");
+    refused(CLAIM "of: SGD, at-most: much}\n",
+            "r.yaml:11:47: at-most must be a number or a section of keys, got 'much'");
     refused(CLAIM "of: SGD, at-most: 1, at: {}}\n",
             "r.yaml:11:54: choose one of final, tail-median, tail-mean, max, min, mean, sum, epoch, step, when");
     refused(CLAIM "of: SGD, at-most: 1, at: {max: true, min: true}}\n",
@@ -159,7 +174,8 @@ static void test_claims(void) {
             "r.yaml:10:34: log must be one of none, x, y, xy, got 'z'\n"
             "r.yaml:10:54: each of methods must be one of SGD, Top-k, got 'B'");
     refused(SMALL "plots: [{x: epoch, y: loss, y-range: [2, 1]}]\n", "r.yaml:10:38: y-range must ascend, got [2, 1]");
-    refused(SMALL "plots: [{x: epoch, y: loss, x-range: [2]}]\n", "r.yaml:10:38: x-range must have 2 to 2 entries, got 1");
+    refused(SMALL "plots: [{x: epoch, y: loss, x-range: [2]}]\n",
+            "r.yaml:10:38: x-range must have 2 to 2 entries, got 1");
     refused(HEAD STEPS "methods:\n  - {name: T, compressor: topk, k: [1, 2]}\nclaims:\n"
                        "  - {text: t, metric: loss, of: T, at-most: 1}\n",
             "r.yaml:10:33: of must be one of T k=1, T k=2, got 'T'");
@@ -233,7 +249,8 @@ static void test_limits(void) {
     size_t lines = 1;
     for (const char *s = err.msg; (s = strchr(s, '\n')) != NULL; s++)
         lines++;
-    ok(status == SG_ERR_ARGUMENT && lines == 11 && strstr(err.msg, "\n… and 5 more") != NULL, "ten problems, then a count");
+    ok(status == SG_ERR_ARGUMENT && lines == 11 && strstr(err.msg, "\n… and 5 more") != NULL,
+       "ten problems, then a count");
 
     used = (size_t)snprintf(text, length, "%s", SMALL "seeds: {count: 1000}\n");
     refused_set(text, "methods.Top-k.k=[1,2,3,4,5,6,7,8,9,10]", "r.yaml:8:3: 11000 cells are more than 10000");

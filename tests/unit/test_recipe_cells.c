@@ -34,12 +34,13 @@ static const struct sg_cell *find(const struct grid *g, const char *label, unsig
     return NULL;
 }
 
-static const char grid_text[] = HEAD STEPS
-    "seeds: [7, 9]\n"
-    "methods:\n"
-    "  - {name: SGD, compressor: none, baseline: true, epochs: 2, learning-rate: 1/L}\n"
-    "  - {name: Top-k, compressor: topk, k: [1, 1e1]}\n"
-    "  - {name: HT, compressor: hard-threshold, lambda: [0.5, 5e-3/gamma], error-feedback: none, scope: model, steps: 3}\n";
+static const char grid_text[] =
+    HEAD STEPS "seeds: [7, 9]\n"
+               "methods:\n"
+               "  - {name: SGD, compressor: none, baseline: true, epochs: 2, learning-rate: 1/L}\n"
+               "  - {name: Top-k, compressor: topk, k: [1, 1e1]}\n"
+               "  - {name: HT, compressor: hard-threshold, lambda: [0.5, 5e-3/gamma], error-feedback: none, scope: "
+               "model, steps: 3}\n";
 
 static void test_cells(void) {
     struct grid g;
@@ -48,16 +49,18 @@ static void test_cells(void) {
     static const char *const label[] = {"SGD", "Top-k k=1", "Top-k k=1e1", "HT lambda=0.5", "HT lambda=5e-3/gamma"};
     ok(g.count == 10, "methods x lists x seeds: %zu cells", g.count);
     for (size_t i = 0; i < g.count && i < 10; i++)
-        ok(strcmp(g.cell[i].label, label[i / 2]) == 0 && g.cell[i].seed == (i % 2 ? 9 : 7), "cell %zu is %s, seed %d", i,
-           label[i / 2], i % 2 ? 9 : 7);
-    const struct sg_cell *sgd = find(&g, "SGD", 7), *top = find(&g, "Top-k k=1e1", 9), *ht = find(&g, "HT lambda=0.5", 7);
+        ok(strcmp(g.cell[i].label, label[i / 2]) == 0 && g.cell[i].seed == (i % 2 ? 9 : 7), "cell %zu is %s, seed %d",
+           i, label[i / 2], i % 2 ? 9 : 7);
+    const struct sg_cell *sgd = find(&g, "SGD", 7), *top = find(&g, "Top-k k=1e1", 9),
+                         *ht = find(&g, "HT lambda=0.5", 7);
     ok(sgd->baseline && !top->baseline && strcmp(top->name, "Top-k") == 0, "name and baseline");
     ok(sg_node_number(&sgd->resolved, "epochs", NAN) == 2 && sg_node_get(&sgd->resolved, "steps")->kind == SG_NODE_NULL,
        "a method's epochs replace the recipe's steps");
     ok(strcmp(sg_node_string(&sgd->resolved, "optimizer.learning-rate", ""), "1/L") == 0 &&
            strcmp(sg_node_string(&top->resolved, "optimizer.learning-rate", ""), "1/(L+l2)") == 0,
        "learning rate");
-    ok(sg_node_number(&top->resolved, "steps", NAN) == 100 && sg_node_get(&top->resolved, "epochs")->kind == SG_NODE_NULL,
+    ok(sg_node_number(&top->resolved, "steps", NAN) == 100 &&
+           sg_node_get(&top->resolved, "epochs")->kind == SG_NODE_NULL,
        "the recipe's length otherwise");
     ok(strcmp(sg_node_string(&ht->resolved, "error-feedback.form", ""), "none") == 0 &&
            strcmp(sg_node_string(&top->resolved, "error-feedback.form", ""), "update") == 0 &&
@@ -77,8 +80,13 @@ static void test_cells(void) {
 /* What does not decide a run must not change a key; what does must. */
 static void test_keys(void) {
     struct grid a, b;
-    const char *const harmless[] = {"title=Other", "name=other", "plots=[{x: step, y: loss}]", "seeds=[9, 8]", "methods.Top-k.k=[10]",
-                                    "methods.SGD.baseline=false", "claims=[{text: t, metric: loss, of: SGD, at-most: 1}]"};
+    const char *const harmless[] = {"title=Other",
+                                    "name=other",
+                                    "plots=[{x: step, y: loss}]",
+                                    "seeds=[9, 8]",
+                                    "methods.Top-k.k=[10]",
+                                    "methods.SGD.baseline=false",
+                                    "claims=[{text: t, metric: loss, of: SGD, at-most: 1}]"};
     if (open_grid(&a, grid_text, NULL, 0) && open_grid(&b, grid_text, harmless, 7)) {
         const struct sg_cell *before = find(&a, "Top-k k=1e1", 9), *after = find(&b, "Top-k k=10", 9);
         ok(after != NULL && strcmp(before->key, after->key) == 0, "the same run has the same key");
@@ -86,12 +94,16 @@ static void test_keys(void) {
         char *text = sg_json_text(json, false), hex[65];
         sg_sha256_of(text, strlen(text), hex);
         ok(strcmp(hex, after->key) == 0, "the key is the hash of the resolved JSON");
-        ok(strcmp(text, "{\"task\":{\"kind\":\"logreg\",\"dataset\":\"madelon\",\"stand_in\":null,\"l2\":\"L/10000\",\"oracle\":"
-                        "\"stochastic\",\"start\":{\"offset_from_optimum\":null},\"solve_optimum\":true},\"workers\":1,\"batch\":1,"
-                        "\"epochs\":null,\"steps\":100,\"optimizer\":{\"kind\":\"sgd\",\"momentum\":0,\"nesterov\":0,"
-                        "\"weight_decay\":0,\"learning_rate\":\"1/(L+l2)\"},\"error_feedback\":{\"form\":\"update\",\"decay\":1},"
-                        "\"scope\":\"layer\",\"record\":{\"every\":1,\"series\":[\"loss\"]},\"method\":{\"compressor\":\"topk\","
-                        "\"k\":10,\"density\":null},\"seed\":9}\n") == 0,
+        ok(strcmp(
+               text,
+               "{\"task\":{\"kind\":\"logreg\",\"dataset\":\"madelon\",\"stand_in\":null,\"l2\":\"L/10000\",\"oracle\":"
+               "\"stochastic\",\"start\":{\"offset_from_optimum\":null},\"solve_optimum\":true},\"workers\":1,"
+               "\"batch\":1,"
+               "\"epochs\":null,\"steps\":100,\"optimizer\":{\"kind\":\"sgd\",\"momentum\":0,\"nesterov\":0,"
+               "\"weight_decay\":0,\"learning_rate\":\"1/"
+               "(L+l2)\"},\"error_feedback\":{\"form\":\"update\",\"decay\":1},"
+               "\"scope\":\"layer\",\"record\":{\"every\":1,\"series\":[\"loss\"]},\"method\":{\"compressor\":\"topk\","
+               "\"k\":10,\"density\":null},\"seed\":9}\n") == 0,
            "the resolved JSON");
         free(text);
         cJSON_Delete(json);
@@ -148,19 +160,25 @@ static void test_set(void) {
     refused_set(SMALL, "recrod.every=4", "--set recrod.every=4: unknown key 'recrod' (did you mean 'record'?)");
     refused_set(SMALL, "record.evry=4", "--set record.evry=4: unknown key 'evry' (did you mean 'every'?)");
     refused_set(SMALL, "every=4", "--set every=4: key 'every' does not belong here (it belongs in 'record')");
-    refused_set(SMALL, "methods.Topk.k=4", "--set methods.Topk.k=4: 'methods' has no entry 'Topk' (did you mean 'Top-k'?)");
-    refused_set(SMALL, "methods.2.k=4", "--set methods.2.k=4: 'methods' has no entry '2'; name one, or give an index from 0 to 1");
-    refused_set(SMALL, "methods.Top-k.lambda=4",
-                "--set methods.Top-k.lambda=4: key 'lambda' does not belong here (it is a key of compressor 'hard-threshold')");
+    refused_set(SMALL, "methods.Topk.k=4",
+                "--set methods.Topk.k=4: 'methods' has no entry 'Topk' (did you mean 'Top-k'?)");
+    refused_set(SMALL, "methods.2.k=4",
+                "--set methods.2.k=4: 'methods' has no entry '2'; name one, or give an index from 0 to 1");
+    refused_set(
+        SMALL, "methods.Top-k.lambda=4",
+        "--set methods.Top-k.lambda=4: key 'lambda' does not belong here (it is a key of compressor 'hard-threshold')");
     refused_set(SMALL, "methods.Top-k.k=0", "--set methods.Top-k.k=0: k must be between 1 and 4294967295, got 0");
     refused_set(SMALL, "methods=[]", "--set methods=[]: methods must have 1 to 256 entries, got 0");
     refused_set(SMALL, "methods=null", "r.yaml:1:1: missing key 'methods' (what is compared; a list)");
     refused_set(SMALL, "steps", "--set steps: write key=value, as workers=4");
     refused_set(SMALL, "=4", "--set =4: write key=value, as workers=4");
     refused_set(SMALL, "a..b=4", "--set a..b=4: a key is words joined by single dots, at most 8 of them");
-    refused_set(SMALL, "a.b.c.d.e.f.g.h.i=4", "--set a.b.c.d.e.f.g.h.i=4: a key is words joined by single dots, at most 8 of them");
-    refused_set(SMALL, "steps.x=4", "--set steps.x=4: 'steps' is a single value in this recipe: set the whole of it, as steps={…}");
-    refused_set(SMALL, "seeds=[1", "--set seeds=[1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
+    refused_set(SMALL, "a.b.c.d.e.f.g.h.i=4",
+                "--set a.b.c.d.e.f.g.h.i=4: a key is words joined by single dots, at most 8 of them");
+    refused_set(SMALL, "steps.x=4",
+                "--set steps.x=4: 'steps' is a single value in this recipe: set the whole of it, as steps={…}");
+    refused_set(SMALL, "seeds=[1",
+                "--set seeds=[1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
     refused_set(SMALL, "seeds=&a [1]", "--set seeds=&a [1]: anchors are not allowed in recipes (write the value out)");
 }
 
