@@ -1,9 +1,17 @@
 /* SHA-256 (FIPS 180-4). */
+#include <endian.h>
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 #include "sg_file.h"
 
@@ -21,27 +29,88 @@ static uint32_t rotate(uint32_t x, int n) {
     return x >> n | x << (32 - n);
 }
 
-static void mix(unsigned h[8], const unsigned char *block) {
-    uint32_t w[64], s[8];
-    for (int i = 0; i < 16; i++)
-        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
-               block[4 * i + 3];
-    for (int i = 16; i < 64; i++)
-        w[i] = w[i - 16] + (rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7] +
-               (rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ w[i - 2] >> 10);
-    for (int i = 0; i < 8; i++)
-        s[i] = h[i];
-    for (int i = 0; i < 64; i++) {
-        uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-        uint32_t a = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) + choice + round_constant[i] + w[i];
-        uint32_t b = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + majority;
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += a;
-        s[0] = a + b;
+static void mix_c(unsigned h[8], const unsigned char *block, size_t blocks) {
+    for (; blocks > 0; blocks--, block += 64) {
+        uint32_t w[16], s[8];
+        for (int i = 0; i < 8; i++)
+            s[i] = h[i];
+        /* s[0..7] are a..h of the standard, which move on by renaming: index minus round, modulo 8. Unrolled, they and w
+         * are registers. */
+#pragma GCC unroll 64
+        for (unsigned i = 0; i < 64; i++) {
+            uint32_t *now = &w[i % 16];
+            if (i < 16) {
+                memcpy(now, block + 4 * i, 4);
+                *now = be32toh(*now);
+            } else {
+                uint32_t w2 = w[(i - 2) % 16], w15 = w[(i - 15) % 16];
+                *now += (rotate(w15, 7) ^ rotate(w15, 18) ^ w15 >> 3) + w[(i - 7) % 16] +
+                        (rotate(w2, 17) ^ rotate(w2, 19) ^ w2 >> 10);
+            }
+#define S(j) s[(j - i) % 8]
+            uint32_t choice = (S(4) & S(5)) ^ (~S(4) & S(6));
+            uint32_t majority = (S(0) & S(1)) ^ (S(0) & S(2)) ^ (S(1) & S(2));
+            uint32_t t = S(7) + (rotate(S(4), 6) ^ rotate(S(4), 11) ^ rotate(S(4), 25)) + choice + round_constant[i] + *now;
+            S(3) += t;
+            S(7) = t + (rotate(S(0), 2) ^ rotate(S(0), 13) ^ rotate(S(0), 22)) + majority;
+#undef S
+        }
+        for (int i = 0; i < 8; i++)
+            h[i] += s[i];
     }
-    for (int i = 0; i < 8; i++)
-        h[i] += s[i];
+}
+
+#if defined(__x86_64__)
+/* The instructions keep the state as (a b e f), (c d g h) and do two rounds at once. */
+__attribute__((target("sha,sse4.1"))) static void mix_sha(unsigned h[8], const unsigned char *block, size_t blocks) {
+    const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i low = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)h), 0xb1);        /* c d a b */
+    __m128i high = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)(h + 4)), 0x1b); /* e f g h */
+    __m128i abef = _mm_alignr_epi8(low, high, 8), cdgh = _mm_blend_epi16(high, low, 0xf0);
+    for (; blocks > 0; blocks--, block += 64) {
+        __m128i abef_before = abef, cdgh_before = cdgh, w[4];
+        for (int i = 0; i < 4; i++)
+            w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(block + 16 * i)), big_endian);
+        for (int i = 0; i < 16; i++) {
+            const void *constants = round_constant + 4 * i;
+            __m128i sum = _mm_add_epi32(w[0], _mm_loadu_si128(constants));
+            cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+            abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+            __m128i next = _mm_add_epi32(_mm_sha256msg1_epu32(w[0], w[1]), _mm_alignr_epi8(w[3], w[2], 4));
+            next = _mm_sha256msg2_epu32(next, w[3]);
+            w[0] = w[1], w[1] = w[2], w[2] = w[3], w[3] = next;
+        }
+        abef = _mm_add_epi32(abef, abef_before);
+        cdgh = _mm_add_epi32(cdgh, cdgh_before);
+    }
+    low = _mm_shuffle_epi32(abef, 0x1b);  /* f e b a reversed: a b e f */
+    high = _mm_shuffle_epi32(cdgh, 0xb1); /* d c h g */
+    _mm_storeu_si128((__m128i *)(void *)h, _mm_blend_epi16(low, high, 0xf0));
+    _mm_storeu_si128((__m128i *)(void *)(h + 4), _mm_alignr_epi8(high, low, 8));
+}
+
+/* Asked once: cpuid is slow on virtual machines. */
+static bool has_sha(void) {
+    static atomic_int known; /* 0 not asked, 1 no, 2 yes */
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == 0) {
+        unsigned a, b = 0, c, d;
+        bool has = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA) && __builtin_cpu_supports("sse4.1");
+        answer = has ? 2 : 1;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == 2;
+}
+#endif
+
+static void mix(unsigned h[8], const unsigned char *block, size_t blocks) {
+#if defined(__x86_64__)
+    if (has_sha()) {
+        mix_sha(h, block, blocks);
+        return;
+    }
+#endif
+    mix_c(h, block, blocks);
 }
 
 void sg_sha256_start(sg_sha256 *s) {
@@ -53,12 +122,13 @@ void sg_sha256_add(sg_sha256 *s, const void *data, size_t length) {
     const unsigned char *bytes = data;
     while (length > 0) {
         size_t used = (size_t)(s->length % 64), room = 64 - used, take = length < room ? length : room;
-        if (take == 64) {
-            mix(s->h, bytes);
+        if (used == 0 && length >= 64) {
+            take = length / 64 * 64;
+            mix(s->h, bytes, take / 64);
         } else {
             memcpy(s->block + used, bytes, take);
             if (take == room)
-                mix(s->h, s->block);
+                mix(s->h, s->block, 1);
         }
         s->length += take;
         bytes += take;

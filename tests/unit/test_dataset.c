@@ -1,0 +1,197 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sg_dataset.h"
+#include "sg_file.h"
+#include "sg_json.h"
+#include "tap.h"
+#include "temporary.h"
+
+static struct sg_error err;
+static const char tiny[] = "1 1:1 2:2\n-1 1:3 2:0.6\n";
+static const char changed[] = "1 1:1 2:2\n-1 1:3 2:0.7\n";
+
+/* Loads from the test's folder and forgets the matrix; *value is its last cell, in double storage. */
+static sg_status load(const char *name, const char *stand_in, struct sg_provenance *from, double *value) {
+    struct sg_matrix a;
+    struct sg_dataset_request request = {.name = name, .stand_in = stand_in, .data_dir = temporary};
+    sg_status status = sg_dataset_load(&a, from, &request, &err);
+    if (status == SG_OK) {
+        *value = a.f64 ? a.f64[a.m * a.d - 1] : -1;
+        sg_matrix_free(&a);
+    }
+    return status;
+}
+
+static void write_descriptor(const char *name, const char *pin) {
+    char text[512], file[64];
+    snprintf(text, sizeof text, "name: %s\nformat: libsvm\nfeatures: 2\nfiles:\n  - name: rows\n    url: http://x/rows\n    sha256: %s\n",
+             name, pin);
+    snprintf(file, sizeof file, "%s.yaml", name);
+    temporary_write(file, text, strlen(text));
+}
+
+static void test_find(void) {
+    struct sg_provenance from;
+    double value = 0;
+    char sha256[65];
+    sg_sha256_of(tiny, sizeof tiny - 1, sha256);
+    temporary_write("tiny", tiny, sizeof tiny - 1);
+    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6, "a set without description: the file of its name");
+    ok(strcmp(from.name, "tiny") == 0 && strcmp(from.source, "file") == 0 && strcmp(from.sha256, sha256) == 0 &&
+           from.generator[0] == '\0' && strcmp(from.path, temporary_path("tiny")) == 0,
+       "its provenance");
+    cJSON *json = sg_provenance_json(&from);
+    ok(strcmp(sg_json_string(json, "sha256", ""), sha256) == 0 && strcmp(sg_json_string(json, "source", ""), "file") == 0,
+       "its provenance as JSON");
+    cJSON_Delete(json);
+    sg_provenance_free(&from);
+
+    ok(load(temporary_path("tiny"), NULL, &from, &value) == SG_OK && strcmp(from.name, "tiny") == 0, "a path is read directly");
+    sg_provenance_free(&from);
+    mkdir(temporary_path("nested"), 0777);
+    temporary_write("nested/rows", tiny, sizeof tiny - 1);
+    write_descriptor("nested", "trust-on-first-use");
+    ok(load("nested", NULL, &from, &value) == SG_OK && value == 0.6, "NAME/FILE with the description's file name");
+    sg_provenance_free(&from);
+
+    char command[1024];
+    snprintf(command, sizeof command, "xz -c < '%s' > '%s.xz'", temporary_path("tiny"), temporary_path("packed"));
+    if (system(command) == 0) {
+        ok(load("packed", NULL, &from, &value) == SG_OK && value == 0.6 && strcmp(from.sha256, sha256) == 0,
+           "a packed file has the checksum of its text");
+        sg_provenance_free(&from);
+        if (truncate(temporary_path("packed.xz"), 40) == 0)
+            ok(load("packed", NULL, &from, &value) == SG_ERR_FORMAT && strstr(err.msg, "truncated or corrupt"),
+               "a truncated packed file");
+    } else {
+        skip("xz is not installed");
+    }
+    ok(load("absent", NULL, &from, &value) == SG_ERR_MISSING && strstr(err.msg, "datasets/fetch absent") != NULL,
+       "a missing set names the fetch command");
+    ok(load("absent", "gisette-lik", &from, &value) == SG_ERR_ARGUMENT, "an unknown stand-in");
+}
+
+static void test_cache(void) {
+    struct sg_provenance from;
+    double value = 0;
+    char *folder = NULL, command[1024];
+    ok(sg_dataset_cache_folder(&folder, temporary, &err) == SG_OK && strcmp(folder, temporary_path("derived")) == 0,
+       "derived files go beside the data");
+    snprintf(command, sizeof command, "for f in %s/tiny-*.sgm; do test -s $f || exit 1; printf X | dd of=$f conv=notrunc 2>/dev/null; done",
+             folder);
+    ok(system(command) == 0, "there is a cache of the parsed file");
+    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6, "a damaged cache is made anew");
+    sg_provenance_free(&from);
+    struct stat st;
+    struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+    stat(temporary_path("tiny"), &st);
+    times[1] = st.st_mtim;
+    temporary_write("tiny", changed, sizeof changed - 1);
+    utimensat(AT_FDCWD, temporary_path("tiny"), times, 0);
+    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6, "same path, size and time: the text is not read again");
+    sg_provenance_free(&from);
+    times[1].tv_nsec ^= 1000;
+    utimensat(AT_FDCWD, temporary_path("tiny"), times, 0);
+    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.7, "another time: it is");
+    sg_provenance_free(&from);
+    free(folder);
+
+    char closed[512];
+    snprintf(closed, sizeof closed, "%s", temporary_path("closed"));
+    mkdir(closed, 0777);
+    temporary_write("closed/tiny", tiny, sizeof tiny - 1);
+    chmod(closed, 0555);
+    setenv("XDG_CACHE_HOME", "/proc/none", 1);
+    setenv("HOME", "/proc/none", 1);
+    ok(sg_dataset_cache_folder(&folder, closed, &err) == SG_OK && folder == NULL, "no folder to write to");
+    struct sg_matrix a;
+    struct sg_dataset_request request = {.name = "tiny", .data_dir = closed};
+    ok(sg_dataset_load(&a, &from, &request, &err) == SG_OK && access(temporary_path("closed/derived"), F_OK) != 0,
+       "a read-only data folder is used without a cache");
+    sg_matrix_free(&a);
+    sg_provenance_free(&from);
+    chmod(closed, 0777);
+    setenv("XDG_CACHE_HOME", temporary_path("xdg"), 1);
+    chmod(closed, 0555);
+    ok(sg_dataset_cache_folder(&folder, closed, &err) == SG_OK && strcmp(folder, temporary_path("xdg/sparsegrad")) == 0,
+       "else the user's cache folder");
+    chmod(closed, 0777);
+    free(folder);
+}
+
+static void test_pins(void) {
+    struct sg_provenance from;
+    double value = 0;
+    char sha256[65], wrong[65], sums[128];
+    sg_sha256_of(tiny, sizeof tiny - 1, sha256);
+    sg_sha256_of(changed, sizeof changed - 1, wrong);
+    temporary_write("rows", tiny, sizeof tiny - 1);
+    write_descriptor("pinned", sha256);
+    ok(load("pinned", NULL, &from, &value) == SG_OK, "the pinned checksum");
+    sg_provenance_free(&from);
+    write_descriptor("pinned", wrong);
+    ok(load("pinned", NULL, &from, &value) == SG_ERR_MISMATCH && strstr(err.msg, "datasets/fetch pinned") && strstr(err.msg, wrong),
+       "another checksum than the pinned one, from the cache as well");
+    write_descriptor("trusted", "trust-on-first-use");
+    ok(load("trusted", NULL, &from, &value) == SG_OK, "no checksum known");
+    sg_provenance_free(&from);
+    temporary_write("SHA256SUMS", sums, (size_t)snprintf(sums, sizeof sums, "%s  rows\n", wrong));
+    ok(load("trusted", NULL, &from, &value) == SG_ERR_MISMATCH && strstr(err.msg, "SHA256SUMS"), "another than was recorded");
+    temporary_write("SHA256SUMS", sums, (size_t)snprintf(sums, sizeof sums, "%s  rows\n", sha256));
+    ok(load("trusted", NULL, &from, &value) == SG_OK, "the recorded one");
+    sg_provenance_free(&from);
+}
+
+static void test_descriptors(void) {
+    static const struct {
+        const char *what, *text, *place;
+    } bad[] = {
+        {"an empty description", "", ":1:1: the descriptor is empty"},
+        {"an unknown key", "name: x\nformt: libsvm\n", ":2:1: unknown key 'formt'"},
+        {"a repeated key", "format: libsvm\nformat: libsvm\n", ":2:1: repeated key 'format'"},
+        {"no files", "format: libsvm\n", ":1:1: a set needs 'files'"},
+        {"another format", "format: arff\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n", ":1:9: unknown format 'arff'"},
+        {"a file without address", "format: libsvm\nfiles: [{name: a, sha256: trust-on-first-use}]\n", ":2:9: a file lacks its 'url'"},
+        {"a short checksum", "format: libsvm\nfiles: [{name: a, url: b, sha256: abc}]\n", "not 'abc'"},
+        {"a file outside its folder", "format: libsvm\nfiles: [{name: ../a, url: b, sha256: trust-on-first-use}]\n", "'../a'"},
+        {"features that are no number", "format: libsvm\nfeatures: many\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n",
+         ":2:11: features is a whole number from 1, not 'many'"},
+        {"broken YAML", "format: [\n", "broken.yaml:2:1: "},
+    };
+    struct sg_provenance from;
+    double value;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        temporary_write("broken.yaml", bad[i].text, strlen(bad[i].text));
+        if (!ok(load("broken", "two-clouds", &from, &value) == SG_ERR_FORMAT && strstr(err.msg, bad[i].place), "%s", bad[i].what))
+            printf("#   got '%s'\n", err.msg);
+    }
+}
+
+static void test_stand_in(void) {
+    struct sg_provenance cold, warm;
+    double value;
+    ok(load("absent", "two-clouds", &cold, &value) == SG_OK && strcmp(cold.source, "generated") == 0 &&
+           strcmp(cold.generator, "two-clouds") == 0 && cold.path == NULL && strcmp(cold.name, "absent") == 0,
+       "a stand-in says that it is generated");
+    ok(load("absent", "two-clouds", &warm, &value) == SG_OK && strcmp(cold.sha256, warm.sha256) == 0,
+       "and has the same checksum from the cache");
+    sg_provenance_free(&cold);
+    sg_provenance_free(&warm);
+}
+
+int main(void) {
+    temporary_make();
+    unsetenv("SPARSE_DATA");
+    setenv("SPARSE_DATASETS", temporary, 1);
+    test_find();
+    test_cache();
+    test_pins();
+    test_descriptors();
+    test_stand_in();
+    return tap_done();
+}

@@ -1,0 +1,96 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sg_file.h"
+#include "sg_matrix.h"
+#include "tap.h"
+#include "temporary.h"
+
+static struct sg_error err;
+static char key[65], other_key[65], sha256[65];
+
+static const char *const texts[] = {"1 1:1 2:2 3:4\n-1 2:5\n1 3:7\n", "1 1:0.1 2:2 3:4\n-1 2:5\n1 3:7\n",
+                                    "1 1:1 9:2\n-1 4:0.3\n1\n"};
+static const char *const storage[] = {"float", "double", "CSR"};
+
+static int same(const struct sg_matrix *a, const struct sg_matrix *b) {
+    char left[65], right[65];
+    return a->m == b->m && a->d == b->d && !a->f32 == !b->f32 && !a->f64 == !b->f64 &&
+           memcmp(a->label, b->label, a->m * sizeof *a->label) == 0 && sg_matrix_sha256(a, left, &err) == SG_OK &&
+           sg_matrix_sha256(b, right, &err) == SG_OK && strcmp(left, right) == 0;
+}
+
+static void test_round_trip(void) {
+    const char *path = temporary_path("a.sgm");
+    for (size_t i = 0; i < 3; i++) {
+        struct sg_matrix a, b;
+        char back[65];
+        if (!ok(sg_libsvm_parse(&a, texts[i], strlen(texts[i]), 0, "t", &err) == SG_OK &&
+                    sg_matrix_save(&a, path, key, sha256, &err) == SG_OK && sg_matrix_map(&b, path, key, back, &err) == SG_OK,
+                "%s: saved and mapped", storage[i]))
+            exit(tap_done());
+        ok(same(&a, &b) && strcmp(back, sha256) == 0 && (size_t)b.label % 64 == 0, "%s: the same matrix comes back", storage[i]);
+        ok(sg_matrix_map(&b, path, other_key, back, &err) == SG_ERR_MISMATCH, "%s: refused under another key", storage[i]);
+        sg_matrix_free(&a);
+        sg_matrix_free(&b);
+    }
+    struct sg_matrix b;
+    char back[65];
+    ok(sg_matrix_map(&b, temporary_path("none.sgm"), key, back, &err) == SG_ERR_MISSING, "an absent cache is missing");
+}
+
+/* Bytes all over the header changed, and lengths from nothing to too long. */
+static void test_corruption(void) {
+    const char *path = temporary_path("a.sgm");
+    for (size_t i = 0; i < 3; i++) {
+        struct sg_matrix a, b;
+        char *bytes, back[65];
+        size_t length, accepted = 0;
+        if (sg_libsvm_parse(&a, texts[i], strlen(texts[i]), 0, "t", &err) != SG_OK ||
+            sg_matrix_save(&a, path, key, sha256, &err) != SG_OK || sg_file_read(&bytes, &length, path, 1 << 20, &err) != SG_OK)
+            exit(tap_done());
+        for (size_t at = 0; at < 184; at += 3) { /* up to the checksum and into it */
+            bytes[at] ^= 0x10;
+            temporary_write("b.sgm", bytes, length);
+            bytes[at] ^= 0x10;
+            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) == SG_OK;
+        }
+        ok(accepted == 0, "%s: no flipped bit of the header is accepted", storage[i]);
+        for (size_t size = 0; size < length; size += size < 300 ? 50 : 13) {
+            temporary_write("b.sgm", bytes, size);
+            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) != SG_ERR_FORMAT;
+        }
+        char *longer = calloc(1, length + 1);
+        memcpy(longer, bytes, length);
+        temporary_write("b.sgm", longer, length + 1);
+        accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) != SG_ERR_FORMAT;
+        ok(accepted == 0, "%s: only the exact size is accepted", storage[i]);
+        if (a.csr_value) {
+            size_t column = (size_t)((const char *)a.csr_column - (const char *)a.base);
+            size_t start = (size_t)((const char *)a.csr_start - (const char *)a.base);
+            bytes[column] = 9; /* d = 9: the first column that is none */
+            temporary_write("b.sgm", bytes, length);
+            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) == SG_OK;
+            bytes[column] = 0;
+            bytes[start + 8] = 99;
+            temporary_write("b.sgm", bytes, length);
+            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) == SG_OK;
+            ok(accepted == 0, "CSR: positions out of range are refused");
+        }
+        free(longer);
+        free(bytes);
+        sg_matrix_free(&a);
+    }
+}
+
+int main(void) {
+    temporary_make();
+    sg_sha256_of("key", 3, key);
+    sg_sha256_of("other", 5, other_key);
+    sg_sha256_of("text", 4, sha256);
+    test_round_trip();
+    test_corruption();
+    return tap_done();
+}
