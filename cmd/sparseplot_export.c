@@ -19,12 +19,12 @@ static struct {
 
 static const struct sg_option table[] = {
     {.type = SG_OPTION_GROUP, .name = "Output"},
-    {.type = SG_OPTION_STRING, .name = "format", .letter = 'f', .target = &options.format, .value = "NAME",
+    {.type = SG_OPTION_STRING, .name = "format", .target = &options.format, .value = "NAME",
      .help = "what to write (see --list-formats); default: by the extension of FILE, else table on a terminal "
              "and csv in a pipe"},
     {.type = SG_OPTION_STRING, .name = "output", .letter = 'o', .target = &options.output, .value = "FILE",
      .help = "write FILE, complete or not at all, instead of standard output"},
-    {.type = SG_OPTION_FLAG, .name = "force", .target = &options.force, .help = "replace FILE if it exists"},
+    {.type = SG_OPTION_FLAG, .name = "force", .letter = 'f', .target = &options.force, .help = "replace FILE if it exists"},
     {.type = SG_OPTION_FLAG, .name = "list-formats", .target = &options.list, .help = "list the formats and exit"},
     {.type = SG_OPTION_GROUP, .name = "What to show"},
     {.type = SG_OPTION_STRING, .name = "x", .target = &options.select.x, .value = "COLUMN",
@@ -92,35 +92,6 @@ static void print_notes(const struct sg_plot_notes *notes) {
         sg_log_note("%s", notes->text[i]);
 }
 
-static sg_status write_tables(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
-                              struct sg_error *err) {
-    struct sg_summary summary;
-    sg_status status = sg_summary_read(&summary, document, &options.select, err);
-    if (status != SG_OK)
-        return status;
-    print_notes(&summary.notes);
-    status = exporter->tables(out, &summary, err);
-    sg_summary_free(&summary);
-    return status;
-}
-
-static sg_status write_figure(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
-                              struct sg_error *err) {
-    struct sg_figure figure;
-    sg_status status = sg_figure_read(&figure, document, &options.select, err);
-    if (status != SG_OK)
-        return status;
-    print_notes(&figure.notes);
-    if (!exporter->data && figure.hidden)
-        sg_log_note("%zu value%s without a place on a log axis (zero or negative) left out", figure.hidden,
-                    figure.hidden == 1 ? "" : "s");
-    status = exporter->data ? SG_OK : sg_figure_drawable(&figure, err);
-    if (status == SG_OK)
-        status = exporter->figure(out, &figure, err);
-    sg_figure_free(&figure);
-    return status;
-}
-
 static sg_status read_document(cJSON **document, const char *path, struct sg_error *err) {
     char *text;
     size_t length;
@@ -137,6 +108,7 @@ static sg_status read_document(cJSON **document, const char *path, struct sg_err
 static sg_status run(const char *path, const struct sg_exporter *exporter, struct sg_error *err) {
     bool to_stdout = !options.output || strcmp(options.output, "-") == 0;
     struct sg_file_writer writer = {0};
+    struct sg_plot_notes notes = {0};
     cJSON *document = NULL;
     sg_status status = SG_OK;
     if (to_stdout && exporter->binary && sg_stdout_is_terminal())
@@ -146,11 +118,9 @@ static sg_status run(const char *path, const struct sg_exporter *exporter, struc
         status = sg_file_begin(&writer, options.output, options.force, err);
     if (status == SG_OK)
         status = read_document(&document, path, err);
-    if (status == SG_OK) {
-        FILE *out = to_stdout ? stdout : writer.stream;
-        status = exporter->tables ? write_tables(out, exporter, document, err)
-                                  : write_figure(out, exporter, document, err);
-    }
+    if (status == SG_OK)
+        status = sg_export(to_stdout ? stdout : writer.stream, exporter, document, &options.select, &notes, err);
+    print_notes(&notes);
     if (status == SG_OK && !to_stdout)
         status = sg_file_commit(&writer, err);
     if (status == SG_OK && !to_stdout)

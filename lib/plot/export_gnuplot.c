@@ -7,19 +7,23 @@
 #include "plot_private.h"
 
 /* Inches. */
-#define PANEL_WIDTH 3.5
-#define PANEL_HEIGHT 2.75
-#define ROW 0.27          /* a line of the title or of the legend */
-#define LEFT 0.72         /* of a panel's cell, up to its axis */
-#define RIGHT 0.16
-#define BOTTOM 0.56
-#define TOP 0.30
-#define SAMPLE 0.62       /* a legend entry beside its text */
-#define LETTER 0.085
+#define PANEL_WIDTH  3.5
+#define PANEL_HEIGHT 2.65
+#define LONE_WIDTH   4.6
+#define LONE_HEIGHT  3.2
+#define ROW          0.24 /* a line of the title or of the legend */
+#define LEFT         0.74 /* of a panel's cell, up to its axis */
+#define RIGHT        0.16
+#define BOTTOM       0.54
+#define TOP          0.30
+#define FOOT         0.20
+#define SAMPLE       0.64 /* what a legend entry takes beside its text */
+#define LETTER       0.072
 
 struct sheet {
-    double width, height, legend_top, panels_top;
-    size_t columns, rows, legend_rows, legend_columns;
+    double width, height;
+    double legend_top, panels_top, panels_bottom; /* shares of the height */
+    size_t columns, rows, title_letters;
 };
 
 static size_t letters(const char *utf8) {
@@ -29,22 +33,50 @@ static size_t letters(const char *utf8) {
     return n;
 }
 
+static double entry_width(const struct sg_legend *entry) {
+    return SAMPLE + LETTER * (double)letters(entry->label);
+}
+
+/* Legend entries first..return-1 fit one line; *width is what they take. */
+static size_t legend_row(const struct sg_figure *f, const struct sheet *s, size_t first, double *width) {
+    size_t i = first;
+    for (*width = 0; i < f->n_legend; i++) {
+        double more = entry_width(&f->legend[i]);
+        if (i > first && *width + more > s->width - 0.2)
+            break;
+        *width += more;
+    }
+    return i;
+}
+
+/* Bytes of the next line of a title of at most `most` letters, broken at a blank where there is one. */
+static size_t title_row(const char *text, size_t most) {
+    size_t n = 0, blank = 0, i = 0;
+    for (; text[i] && n <= most; i++) {
+        if (text[i] == ' ')
+            blank = i;
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return text[i] == '\0' && n <= most ? i : blank ? blank : i;
+}
+
 static struct sheet lay_out(const struct sg_figure *f) {
     struct sheet s = {0};
+    double row_width, above = 0.08, below = f->footnote[0] ? FOOT : 0;
     s.columns = sg_plot_grid_columns(f->n_panels);
     s.rows = (f->n_panels + s.columns - 1) / s.columns;
-    s.width = f->width > 0 ? f->width : PANEL_WIDTH * (double)s.columns + (s.columns == 1 ? 1 : 0);
-    size_t longest = 1;
-    for (size_t i = 0; i < f->n_legend; i++)
-        longest = letters(f->legend[i].label) > longest ? letters(f->legend[i].label) : longest;
-    double fit = floor((s.width - 0.2) / (SAMPLE + LETTER * (double)longest));
-    s.legend_columns = fit < 1 ? 1 : fit < (double)f->n_legend ? (size_t)fit : f->n_legend;
-    s.legend_rows = (f->n_legend + s.legend_columns - 1) / s.legend_columns;
-    double above = (f->title[0] ? ROW + 0.06 : 0.04) + ROW * (double)s.legend_rows;
-    double below = f->footnote[0] ? 0.18 : 0;
-    s.height = f->height > 0 ? f->height : above + below + (PANEL_HEIGHT + (s.columns == 1 ? 0.5 : 0)) * (double)s.rows;
-    s.legend_top = 1 - (f->title[0] ? ROW + 0.06 : 0.04) / s.height;
+    s.width = f->width > 0 ? f->width : s.columns == 1 ? LONE_WIDTH : PANEL_WIDTH * (double)s.columns;
+    s.title_letters = (size_t)fmax(8, (s.width - 0.2) / LETTER);
+    for (const char *t = f->title; *t; t += title_row(t, s.title_letters), t += *t == ' ')
+        above += ROW;
+    double legend_top = above;
+    for (size_t i = 0; i < f->n_legend; i = legend_row(f, &s, i, &row_width))
+        above += ROW;
+    double panel = s.columns == 1 ? LONE_HEIGHT : PANEL_HEIGHT;
+    s.height = f->height > 0 ? f->height : above + below + panel * (double)s.rows;
+    s.legend_top = 1 - legend_top / s.height;
     s.panels_top = 1 - above / s.height;
+    s.panels_bottom = below / s.height;
     return s;
 }
 
@@ -113,7 +145,10 @@ static void put_tick_list(FILE *out, char side, const struct sg_axis *axis, stru
                 double at = digits[k] * pow(10, e);
                 if (!(at >= axis->min * (1 - 1e-9) && at <= axis->max * (1 + 1e-9)))
                     continue;
-                fprintf(out, "%s'%d×10^{%d}' %.6g", first ? "" : ", ", digits[k], e, at);
+                fprintf(out, "%s'", first ? "" : ", ");
+                if (digits[k] > 1)
+                    fprintf(out, "%d×", digits[k]);
+                fprintf(out, "10^{%d}' %.6g", e, at);
                 first = false;
             }
     } else {
@@ -137,7 +172,7 @@ static void superscript(char *out, size_t size, int exponent) {
 }
 
 static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
-    char text[2][SG_NUMBER_CHARS], power[64] = "";
+    char text[2][SG_NUMBER_CHARS];
     struct sg_ticks ticks = sg_plot_ticks(axis);
     fprintf(out, "%s logscale %c\nset %crange [%s:%s]\n", axis->log ? "set" : "unset", side, side,
             sg_number_text(axis->min, text[0]), sg_number_text(axis->max, text[1]));
@@ -148,86 +183,130 @@ static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
         put_tick_list(out, side, axis, ticks);
         fprintf(out, "unset m%ctics\n", side);
     }
-    if (ticks.exponent) {
-        superscript(power, sizeof power, ticks.exponent);
-        char *label;
-        if (asprintf(&label, "%s (×10%s)", axis->label, power) < 0)
-            label = NULL;
-        fprintf(out, "set %clabel ", side);
-        quoted(out, label ? label : axis->label);
-        free(label);
-    } else {
-        fprintf(out, "set %clabel ", side);
-        quoted(out, axis->label);
-    }
-    fputs(" noenhanced\n", out);
 }
 
-/* "lt" is set once per legend entry: line styles are numbered from 1. */
+/* The title of an axis, with the power of ten its numbers are in. */
+static void put_axis_label(FILE *out, const struct sg_axis *axis) {
+    char power[64], *label = NULL;
+    int exponent = sg_plot_ticks(axis).exponent;
+    superscript(power, sizeof power, exponent);
+    if (exponent && asprintf(&label, "%s (×10%s)", axis->label, power) < 0)
+        label = NULL;
+    quoted(out, label ? label : axis->label);
+    free(label);
+}
+
+/* Line types 1..n are the legend's entries. */
 static void put_styles(FILE *out, const struct sg_figure *f) {
     static const int dashes[] = {1, 2, 4, 5, 3}, marks[] = {7, 5, 9, 13, 11, 15};
     for (size_t i = 0; i < f->n_legend; i++) {
         const struct sg_legend *e = &f->legend[i];
+        fprintf(out, "set linetype %zu lc rgb '%s' lw %s pt %d ps 0.7 ", i + 1, sg_plot_color(e),
+                e->baseline ? "1.4" : "1.8", e->baseline ? 6 : marks[e->style % 6]);
         if (e->baseline)
-            fprintf(out, "set linetype %zu lc rgb '%s' lw 1.6 dt (%d,%d) pt 6 ps 0.6\n", i + 1, sg_plot_color(e),
-                    e->style % 2 ? 3 : 10, e->style % 2 ? 4 : 6);
+            fprintf(out, "dt (%d,%d)\n", e->style % 2 ? 3 : 10, e->style % 2 ? 4 : 6);
         else
-            fprintf(out, "set linetype %zu lc rgb '%s' lw 1.8 dt %d pt %d ps 0.7\n", i + 1, sg_plot_color(e),
-                    dashes[e->style / SG_PLOT_COLORS % 5], marks[e->style % 6]);
+            fprintf(out, "dt %d\n", dashes[e->style / SG_PLOT_COLORS % 5]);
     }
+}
+
+/* Bands below, then lines, then baselines: dashes on a line that hides them would say nothing. */
+enum pass { BANDS, LINES, BASELINES, PASSES };
+
+static void put_curve(FILE *out, const struct sg_figure *f, size_t p, size_t c, enum pass pass, const char **before) {
+    const struct sg_panel *panel = &f->panel[p];
+    const struct sg_curve *curve = &panel->curve[c];
+    size_t lt = curve->legend + 1;
+    bool points = panel->points && !curve->level;
+    enum pass own = f->legend[curve->legend].baseline ? BASELINES : LINES;
+    if (pass == BANDS ? points || !curve->y_std : pass != own)
+        return;
+    fprintf(out, "%s$p%zuc%zu using ", *before, p + 1, c + 1);
+    *before = ", \\\n     ";
+    if (pass == BANDS)
+        fprintf(out, "1:3:4 with filledcurves lt %zu fs transparent solid 0.2 noborder", lt);
+    else if (points)
+        fprintf(out, "1:2 with lines lt %zu lw 1%s$p%zuc%zu using 1:2:3:4 with yerrorbars lt %zu dt 1", lt, *before,
+                p + 1, c + 1, lt);
+    else
+        fprintf(out, "1:2 with lines lt %zu", lt);
 }
 
 static void put_panel(FILE *out, const struct sg_figure *f, const struct sheet *s, size_t p) {
     const struct sg_panel *panel = &f->panel[p];
-    double cell_w = 1 / (double)s->columns, cell_h = (s->panels_top - (f->footnote[0] ? 0.18 / s->height : 0)) / (double)s->rows;
-    double x0 = (double)(p % s->columns) * cell_w, y1 = s->panels_top - (double)(p / s->columns) * cell_h;
+    double width = 1 / (double)s->columns, height = (s->panels_top - s->panels_bottom) / (double)s->rows;
+    double x0 = (double)(p % s->columns) * width, y1 = s->panels_top - (double)(p / s->columns) * height;
+    char *caption = sg_plot_caption(f, p);
+    double top = y1 - (caption && caption[0] ? TOP : 0.1) / s->height, bottom = y1 - height + BOTTOM / s->height;
     fprintf(out, "\n# panel %zu: %s over %s\n", p + 1, panel->y.name, panel->x.name);
-    fprintf(out, "set lmargin at screen %.4f; set rmargin at screen %.4f; set tmargin at screen %.4f; "
-            "set bmargin at screen %.4f\n", x0 + LEFT / s->width, x0 + cell_w - RIGHT / s->width,
-            y1 - TOP / s->height, y1 - cell_h + BOTTOM / s->height);
+    fprintf(out,
+            "set lmargin at screen %.4f; set rmargin at screen %.4f; set tmargin at screen %.4f; "
+            "set bmargin at screen %.4f\n",
+            x0 + LEFT / s->width, x0 + width - RIGHT / s->width, top, bottom);
     put_axis(out, 'x', &panel->x);
     put_axis(out, 'y', &panel->y);
-    char *caption = sg_plot_caption(f, p);
-    fputs("set label 1 ", out);
+    fputs("set xlabel ", out);
+    put_axis_label(out, &panel->x);
+    fputs(" noenhanced\nset label 1 ", out); /* a ylabel would move with the width of the ticks' numbers */
+    put_axis_label(out, &panel->y);
+    fprintf(out, " at screen %.4f, screen %.4f center rotate by 90 noenhanced\nset label 2 ", x0 + 0.13 / s->width,
+            (top + bottom) / 2);
     quoted(out, caption ? caption : "");
-    free(caption);
     fputs(" at graph 0, graph 1 left offset 0,0.7 noenhanced\n", out);
-    const char *separator = "plot ";
-    for (size_t pass = 0; pass < 2; pass++) /* bands below all lines */
-        for (size_t c = 0; c < panel->n_curves; c++) {
-            const struct sg_curve *curve = &panel->curve[c];
-            size_t lt = curve->legend + 1;
-            bool band = curve->y_std && (!panel->points || curve->level);
-            if (pass == 0 && band)
-                fprintf(out, "%s$p%zuc%zu using 1:3:4 with filledcurves lt %zu fs transparent solid 0.18 noborder",
-                        separator, p + 1, c + 1, lt);
-            else if (pass == 1 && panel->points && !curve->level)
-                fprintf(out, "%s$p%zuc%zu using 1:2 with lines lt %zu lw 1, \\\n     $p%zuc%zu using 1:2:3:4 with "
-                        "yerrorbars lt %zu dt 1", separator, p + 1, c + 1, lt, p + 1, c + 1, lt);
-            else if (pass == 1)
-                fprintf(out, "%s$p%zuc%zu using 1:2 with lines lt %zu", separator, p + 1, c + 1, lt);
-            else
-                continue;
-            separator = ", \\\n     ";
-        }
-    fputs("\nunset label 1\n", out);
+    free(caption);
+    const char *before = "plot ";
+    for (int pass = BANDS; pass < PASSES; pass++)
+        for (size_t c = 0; c < panel->n_curves; c++)
+            put_curve(out, f, p, c, (enum pass)pass, &before);
+    fputc('\n', out);
+}
+
+static bool has_marks(const struct sg_figure *f, size_t entry) {
+    for (size_t p = 0; p < f->n_panels; p++)
+        for (size_t c = 0; c < f->panel[p].n_curves; c++)
+            if (f->panel[p].points && f->panel[p].curve[c].legend == entry && !f->panel[p].curve[c].level)
+                return true;
+    return false;
 }
 
 /* Samples and names by hand: gnuplot's own key can neither span panels nor be centred under a title. */
 static void put_legend(FILE *out, const struct sg_figure *f, const struct sheet *s) {
-    double widest = 0;
-    for (size_t i = 0; i < f->n_legend; i++)
-        widest = fmax(widest, LETTER * (double)letters(f->legend[i].label));
-    double entry = SAMPLE + widest, row = entry * (double)s->legend_columns - 0.15;
+    double y = s->legend_top - 0.5 * ROW / s->height, row_width;
     fputs("\n# legend\n", out);
-    for (size_t i = 0; i < f->n_legend; i++) {
-        double x = (s->width - row) / 2 + entry * (double)(i % s->legend_columns);
-        double y = s->legend_top - ROW * ((double)(i / s->legend_columns) + 0.5) / s->height;
-        fprintf(out, "set arrow %zu from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lt %zu\n", i + 1,
-                x / s->width, y, (x + 0.36) / s->width, y, i + 1);
-        fprintf(out, "set label %zu ", i + 10);
-        quoted(out, f->legend[i].label);
-        fprintf(out, " at screen %.4f, screen %.4f left noenhanced\n", (x + 0.43) / s->width, y);
+    for (size_t first = 0, next; first < f->n_legend; first = next, y -= ROW / s->height) {
+        next = legend_row(f, s, first, &row_width);
+        double x = (s->width - row_width + 0.2) / 2;
+        for (size_t i = first; i < next; x += entry_width(&f->legend[i++])) {
+            fprintf(out, "set arrow %zu from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lt %zu\n", i + 1,
+                    x / s->width, y, (x + 0.34) / s->width, y, i + 1);
+            if (has_marks(f, i))
+                fprintf(out, "set label %zu '' at screen %.4f, screen %.4f point lt %zu\n", 2 * i + 101,
+                        (x + 0.17) / s->width, y, i + 1);
+            fprintf(out, "set label %zu ", 2 * i + 100);
+            quoted(out, f->legend[i].label);
+            fprintf(out, " at screen %.4f, screen %.4f left noenhanced\n", (x + 0.41) / s->width, y);
+        }
+    }
+}
+
+static void put_title(FILE *out, const struct sg_figure *f, const struct sheet *s) {
+    double y = 1 - 0.16 / s->height;
+    int tag = 10; /* 1 and 2 are the panels' own */
+    for (const char *t = f->title; *t; y -= ROW / s->height) {
+        size_t length = title_row(t, s->title_letters);
+        char *line = strndup(t, length);
+        fprintf(out, "set label %d ", tag++);
+        quoted(out, line ? line : "");
+        fprintf(out, " at screen 0.5, screen %.4f center noenhanced\n", y);
+        free(line);
+        t += length;
+        t += *t == ' ';
+    }
+    if (f->footnote[0]) {
+        fputs("set label 3 ", out);
+        quoted(out, f->footnote);
+        fprintf(out, " at screen %.4f, screen %.4f right font small tc rgb '#606060' noenhanced\n",
+                1 - RIGHT / s->width, 0.11 / s->height);
     }
 }
 
@@ -250,23 +329,13 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
     put_terminal(out, &s, format);
     fputs("set encoding utf8\nset border 3 lw 0.8\nset tics nomirror out scale 0.6,0.3\n"
           "set grid xtics ytics lt 100 lc rgb '#d9d9d9' lw 0.6 dt 1\nset style line 100 lc rgb '#d9d9d9'\n"
-          "set xlabel offset 0,0.3\nset ylabel offset 0.6,0\nunset key\nset multiplot\n", out);
+          "set xlabel offset 0,0.3\nunset key\nset multiplot\nsmall = (format eq 'svg') ? ',10' : ',7.5'\n", out);
     put_styles(out, f);
-    if (f->title[0]) {
-        fputs("set label 100 ", out);
-        quoted(out, f->title);
-        fprintf(out, " at screen 0.5, screen %.4f center noenhanced\n", 1 - 0.19 / s.height);
-    }
-    if (f->footnote[0]) {
-        fputs("set label 101 ", out);
-        quoted(out, f->footnote);
-        fprintf(out, " at screen %.4f, screen %.4f right tc rgb '#606060' noenhanced\n", 1 - RIGHT / s.width,
-                0.11 / s.height);
-    }
     put_legend(out, f, &s);
+    put_title(out, f, &s);
     for (size_t p = 0; p < f->n_panels; p++) {
         put_panel(out, f, &s, p);
-        if (p == 0) /* written once */
+        if (p == 0) /* title and legend are drawn once */
             fputs("unset label; unset arrow\n", out);
     }
     fputs("unset multiplot\n", out);

@@ -1,4 +1,4 @@
-/* A LaTeX document of one page: pdflatex makes a figure to include, or copy the tikzpicture into a paper. */
+/* A LaTeX document of one page: pdflatex, run twice for the legend, makes a figure to include; or copy the tikzpicture. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static void put_preamble(FILE *out, const struct sg_figure *f) {
     comment(out, f->title);
     comment(out, f->source);
     comment(out, f->footnote);
-    fputs("\\documentclass[border=3pt]{standalone}\n\\usepackage[utf8]{inputenc}\n\\usepackage[T1]{fontenc}\n"
+    fputs("% run pdflatex twice: the legend comes through the .aux file\n"
+          "\\documentclass[border=3pt]{standalone}\n\\usepackage[utf8]{inputenc}\n\\usepackage[T1]{fontenc}\n"
           "\\usepackage{textcomp}\n\\usepackage{pgfplots}\n\\usepgfplotslibrary{groupplots}\n\\pgfplotsset{compat=1.14}\n", out);
     for (size_t i = 0; i < f->n_legend; i++)
         fprintf(out, "\\definecolor{sg%zu}{HTML}{%s}\n", i + 1, sg_plot_color(&f->legend[i]) + 1);
@@ -63,20 +64,18 @@ static void put_line(FILE *out, const struct sg_figure *f, const struct sg_panel
                      const size_t *index, size_t n) {
     const struct sg_legend *entry = &f->legend[curve->legend];
     bool bars = panel->points && !curve->level;
-    fprintf(out, "\\addplot[sg%zu%s%s%s] coordinates {\n", curve->legend + 1, entry->baseline ? ", dashed" : "",
+    fprintf(out, "\\addplot[forget plot, sg%zu%s%s%s] coordinates {\n", curve->legend + 1, entry->baseline ? ", dashed" : "",
             bars ? ", mark=*, mark size=1.6pt" : ", no markers",
             bars ? ", error bars/.cd, y dir=both, y explicit" : "");
     for (size_t i = 0; i < n; i++) {
         size_t k = index[i];
         char text[3][SG_NUMBER_CHARS];
-        double low, high;
-        sg_plot_band(panel, curve, k, &low, &high);
         if (curve->level) {
             point(out, panel->x.min, curve->y[k]);
             point(out, panel->x.max, curve->y[k]);
         } else if (bars)
             fprintf(out, "(%s,%s) +- (0,%s)\n", sg_number_text(curve->x[k], text[0]), sg_number_text(curve->y[k], text[1]),
-                    sg_number_text(high - curve->y[k], text[2]));
+                    sg_number_text(isfinite(curve->y_std[k]) ? curve->y_std[k] : 0, text[2]));
         else
             point(out, curve->x[k], curve->y[k]);
     }
@@ -109,7 +108,7 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
     return SG_OK;
 }
 
-/* All entries once, whether or not the first panel draws them. */
+/* All entries by hand in the first panel, which need not draw them all; the plots themselves add none. */
 static void put_legend(FILE *out, const struct sg_figure *f) {
     for (size_t i = 0; i < f->n_legend; i++) {
         fprintf(out, "\\addlegendimage{no markers, sg%zu%s}\\addlegendentry{", i + 1, f->legend[i].baseline ? ", dashed" : "");

@@ -38,8 +38,8 @@ static void format_value(char out[CELL], double mean, double std, enum style sty
         snprintf(power, sizeof power, style == TEX ? " \\times 10^{%d}" : "e%d", exponent);
     const char *dollar = style == TEX ? "$" : "", *open = pair && exponent ? "(" : "", *close = pair && exponent ? ")" : "";
     if (pair)
-        snprintf(out, CELL, "%s%s%.*f %s %.*f%s%s%s", dollar, open, places, a, style == TEX ? "\\pm" : "±", places, b, close,
-                 power, dollar);
+        snprintf(out, CELL, "%s%s%.*f %s %.*f%s%s%s", dollar, open, places, a, style == TEX ? "\\pm" : "±",
+                 b != 0 ? places : 0, b, close, power, dollar);
     else
         snprintf(out, CELL, "%s%.*f%s%s", dollar, places, a, power, dollar);
 }

@@ -55,16 +55,16 @@ static sg_status put_values(cJSON *values, const struct sg_panel *panel, const s
     size_t n = sg_plot_visible(panel, curve, SG_PLOT_MAX_POINTS, index);
     for (size_t i = 0; i < n; i++) {
         size_t k = index[i];
-        double low, high;
         cJSON *value = cJSON_CreateObject();
-        sg_plot_band(panel, curve, k, &low, &high);
         sg_json_set_string(value, "label", label);
         if (!curve->level)
             sg_json_set_number(value, "x", curve->x[k]);
         sg_json_set_number(value, curve->level ? "level" : "y", curve->y[k]);
-        if (curve->y_std) {
-            sg_json_set_number(value, curve->level ? "level_low" : "low", low);
-            sg_json_set_number(value, curve->level ? "level_high" : "high", high);
+        if (curve->y_std && !curve->level) {
+            double low, high;
+            sg_plot_band(panel, curve, k, &low, &high);
+            sg_json_set_number(value, "low", low);
+            sg_json_set_number(value, "high", high);
         }
         cJSON_AddItemToArray(values, value);
     }
@@ -152,7 +152,7 @@ sg_status sg_export_vegalite(FILE *out, const struct sg_figure *f, struct sg_err
     sg_json_set(config, "view", view);
     sg_json_set(root, "config", config);
     if (status == SG_OK)
-        text = sg_json_text(root, true);
+        text = sg_json_text(root, false);
     if (text)
         fputs(text, out);
     else if (status == SG_OK)

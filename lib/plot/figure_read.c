@@ -108,13 +108,30 @@ static void insert_point(struct sg_curve *curve, double x, double y, double std,
     curve->point[i] = label;
 }
 
-static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *result, size_t capacity) {
+/* The point the document gives for a label (`plots[].points`), else final values. */
+static void find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
+                       double *std) {
+    const cJSON *point;
+    double unused;
+    cJSON_ArrayForEach(point, points) {
+        if (strcmp(sg_json_string(point, "label", ""), sg_json_string(result, "label", "")) != 0)
+            continue;
+        *x = sg_json_number(point, "x.mean", NAN);
+        *y = sg_json_number(point, "y.mean", NAN);
+        *std = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(point, "y.std", NAN) : NAN;
+        return;
+    }
+    sg_plot_final(result, panel->x.name, x, &unused);
+    sg_plot_final(result, panel->y.name, y, std);
+}
+
+static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *points,
+                       size_t capacity) {
     const char *label = sg_json_string(result, "label", "");
     bool baseline = sg_plot_is_baseline(result);
     const char *name = baseline ? label : sg_json_string(result, "method", label);
-    double x, y, unused, std;
-    sg_plot_final(result, panel->x.name, &x, &unused);
-    sg_plot_final(result, panel->y.name, &y, &std);
+    double x, y, std;
+    find_point(points, result, panel, &x, &y, &std);
     if (isnan(y) || (isnan(x) && !baseline)) {
         sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label,
                      isnan(y) ? panel->y.name : panel->x.name);
@@ -234,10 +251,11 @@ static bool read_panel(struct reading *r, const cJSON *plot) {
     }
     const cJSON *results = sg_json_get(r->document, "results"), *result;
     size_t count = (size_t)cJSON_GetArraySize(results);
+    const cJSON *points = r->select->x || r->select->y ? NULL : sg_json_get(plot, "points");
     cJSON_ArrayForEach(result, results) {
         if (!listed(sg_json_get(plot, "methods"), result))
             continue;
-        if (panel->points ? !read_point(r, panel, result, count) : !read_curve(r, panel, result))
+        if (panel->points ? !read_point(r, panel, result, points, count) : !read_curve(r, panel, result))
             return false;
     }
     count_hidden(r, panel);

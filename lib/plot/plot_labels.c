@@ -10,12 +10,16 @@ static const struct {
     {"suboptimality", "suboptimality f(x) − f*", "suboptimality $f(x)-f^\\star$"},
     {"relative_suboptimality", "suboptimality (f(x) − f*) / (f(x⁰) − f*)",
      "suboptimality $(f(x)-f^\\star)/(f(x^0)-f^\\star)$"},
-    {"objective", "objective f(x)", "objective $f(x)$"},
+    {"loss", "loss f(x)", "loss $f(x)$"},
+    {"distance_squared", "distance ‖x − x*‖²", "distance $\\Vert x-x^\\star\\Vert^2$"},
     {"bits", "bits per worker", "bits per worker"},
+    {"bits_values", "bits per worker (values only)", "bits per worker (values only)"},
+    {"bytes_sent", "bytes per worker", "bytes per worker"},
     {"error_norm", "error norm ‖e‖²", "error norm $\\Vert e\\Vert^2$"},
     {"total_error", "total error Σ‖e‖²", "total error $\\sum_t\\Vert e_t\\Vert^2$"},
-    {"gradient_norm", "gradient norm ‖∇f(x)‖", "gradient norm $\\Vert\\nabla f(x)\\Vert$"},
     {"density", "density k/d", "density $k/d$"},
+    {"average_density", "average density", "average density"},
+    {"density_padded", "density, padded to the largest", "density, padded to the largest"},
 };
 
 /* UTF-8 that pdflatex does not know by itself, and TeX's own characters. */
@@ -99,14 +103,23 @@ char *sg_plot_title(const cJSON *document, const char *override) {
 }
 
 char *sg_plot_source(const cJSON *document) {
+    size_t size;
     char *out = NULL;
-    const char *recipe = sg_json_string(document, "recipe.name", sg_json_string(document, "name", "?"));
-    if (asprintf(&out, "recipe %s (sha256 %.12s), dataset %s (%s), sparsegrad %s (%s%s)", recipe,
-                 sg_json_string(document, "recipe.sha256", "?"), sg_json_string(document, "dataset.name", "?"),
-                 is_generated(document) ? "generated" : sg_json_string(document, "dataset.source", "?"),
-                 sg_json_string(document, "program.version", "?"), sg_json_string(document, "program.commit", "?"),
-                 sg_json_bool(document, "program.dirty", false) ? ", dirty" : "") < 0)
+    const char *hash = sg_json_string(document, "recipe.sha256", NULL);
+    FILE *stream = open_memstream(&out, &size);
+    if (!stream)
         return NULL;
+    fprintf(stream, "recipe %s", sg_json_string(document, "recipe.name", sg_json_string(document, "name", "?")));
+    if (hash)
+        fprintf(stream, " (sha256 %.12s)", hash);
+    fprintf(stream, ", dataset %s (%s), sparsegrad %s (%s%s)", sg_json_string(document, "dataset.name", "?"),
+            sg_json_string(document, "dataset.source", "?"), sg_json_string(document, "program.version", "?"),
+            sg_json_string(document, "program.commit", "?"),
+            sg_json_bool(document, "program.dirty", false) ? ", dirty" : "");
+    if (fclose(stream) != 0) {
+        free(out);
+        return NULL;
+    }
     for (char *c = out; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
@@ -126,7 +139,7 @@ size_t sg_plot_grid_columns(size_t n_panels) {
 char *sg_plot_caption(const struct sg_figure *figure, size_t i) {
     const char *title = figure->panel[i].title;
     char letter[8] = "", *out;
-    if (figure->n_panels > 1)
+    if (figure->n_panels > 1 && !(title && title[0] == '(')) /* recipes may letter their panels themselves */
         snprintf(letter, sizeof letter, "(%c)%s", (int)('a' + (int)i), title ? " " : "");
     return asprintf(&out, "%s%s", letter, title ? title : "") < 0 ? NULL : out;
 }

@@ -5,8 +5,8 @@
 #include "sg_json.h"
 #include "sg_plot.h"
 
-/* Drawn curves are thinned to this: every k-th point and the last. */
-enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 12 };
+/* Drawn curves are thinned to so many points; panels are lettered a to z. */
+enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 26 };
 
 /* -- reading -------------------------------------------------------------------------------------------------- */
 

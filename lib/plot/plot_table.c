@@ -46,3 +46,39 @@ const struct sg_exporter *sg_exporter_by_path(const char *path) {
             return &exporters[i];
     return NULL;
 }
+
+static sg_status export_tables(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+                               const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
+    struct sg_summary summary;
+    sg_status status = sg_summary_read(&summary, document, select, err);
+    if (status != SG_OK)
+        return status;
+    if (notes)
+        *notes = summary.notes;
+    status = exporter->tables(out, &summary, err);
+    sg_summary_free(&summary);
+    return status;
+}
+
+static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+                               const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
+    struct sg_figure figure;
+    sg_status status = sg_figure_read(&figure, document, select, err);
+    if (status != SG_OK)
+        return status;
+    if (figure.hidden && !exporter->data)
+        sg_plot_note(&figure.notes, "%zu value%s without a place on a log axis (zero or negative) left out",
+                     figure.hidden, figure.hidden == 1 ? "" : "s");
+    if (notes)
+        *notes = figure.notes;
+    status = exporter->data ? SG_OK : sg_figure_drawable(&figure, err);
+    if (status == SG_OK)
+        status = exporter->figure(out, &figure, err);
+    sg_figure_free(&figure);
+    return status;
+}
+
+sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+                    const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
+    return (exporter->tables ? export_tables : export_figure)(out, exporter, document, select, notes, err);
+}

@@ -139,6 +139,10 @@ const struct sg_exporter *sg_exporter_at(size_t i);            /* NULL past the 
 const struct sg_exporter *sg_exporter_find(const char *name);  /* NULL if unknown */
 const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension; NULL if unknown */
 
+/* Read what the exporter needs from the document, write it, and hand the notes over (notes may be NULL). */
+SG_CHECKED sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+                               const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err);
+
 #ifdef __cplusplus
 }
 #endif

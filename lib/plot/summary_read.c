@@ -106,9 +106,9 @@ sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const s
     sg_plot_note_status(&s.notes, document);
     s.title = sg_plot_title(document, select->title);
     s.source = sg_plot_source(document);
-    s.footnote = NULL;
-    if (asprintf(&s.footnote, seeds > 1 ? "final values, mean ± standard deviation over %d seeds" : seeds == 1 ?
-                 "final values, %d seed" : "final values, mean ± standard deviation over seeds", seeds) < 0)
+    if (seeds > 1 ? asprintf(&s.footnote, "Final values, mean ± standard deviation over %d seeds", seeds) < 0
+                  : (s.footnote = strdup(seeds ? "Final values, one seed" : "Final values, mean ± standard deviation over "
+                                                                           "seeds")) == NULL)
         s.footnote = NULL;
     s.metric = calloc(choice.n + 1, sizeof *s.metric);
     if (!s.title || !s.source || !s.footnote || !s.metric) {
