@@ -238,13 +238,8 @@ static sg_status print_table(const char *text, struct sg_error *err) {
     sg_status status = sg_json_parse(&parsed, text, strlen(text), "the result", err);
     if (status != SG_OK)
         return status;
-    const struct sg_plot_select everything = {0};
-    struct sg_summary summary;
-    status = sg_summary_read(&summary, parsed, &everything, err);
-    if (status == SG_OK) {
-        status = sg_exporter_find("table")->tables(stdout, &summary, err);
-        sg_summary_free(&summary);
-    }
+    const struct sg_plot_select as_planned = {0};
+    status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
     cJSON_Delete(parsed);
     return status;
 }

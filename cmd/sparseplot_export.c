@@ -55,7 +55,7 @@ static const struct sg_program program = {
                "  sparsebench recipes/fig1.yaml | sparseplot-export -o fig1.svg\n"
                "  sparseplot-export fig1.json                      final values and verdicts\n"
                "  sparseplot-export fig1.json --panel=2 -o bits.pdf\n"
-               "  sparsetrain recipes/smoke.yaml --json | sparseplot-export --x=step --y=bits --format=csv\n",
+               "  sparsetrain recipes/smoke.yaml --method SGD --json | sparseplot-export --y=bits --format=csv\n",
     .options = table,
     .n_options = sizeof table / sizeof *table,
 };

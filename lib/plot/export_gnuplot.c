@@ -80,22 +80,26 @@ static struct sheet lay_out(const struct sg_figure *f) {
     return s;
 }
 
-/* A single-quoted gnuplot string: nothing is special in it but the quote. */
+/* A single-quoted gnuplot string, in which nothing is special but the quote. Doubling it does not work at the start of a
+ * string (gnuplot 5.4), so it becomes an apostrophe. */
 static void quoted(FILE *out, const char *text) {
     fputc('\'', out);
     for (; *text; text++) {
         if (*text == '\'')
-            fputc('\'', out);
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+            fputs("’", out);
+        else
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
     }
     fputc('\'', out);
 }
 
+/* The blank at the end keeps a backslash from joining the next line. */
 static void comment(FILE *out, const char *text) {
+    bool joins = text[0] && text[strlen(text) - 1] == '\\';
     fputs("# ", out);
     for (; *text; text++)
         fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-    fputc('\n', out);
+    fputs(joins ? " \n" : "\n", out);
 }
 
 static void put_terminal(FILE *out, const struct sheet *s, const char *format) {

@@ -1,0 +1,243 @@
+#!/usr/bin/env bats
+# sparseplot-export: every format, its choices, its errors. Golden outputs: `tests/golden/plot/update` rewrites them.
+load common
+
+setup() {
+    cd "$ROOT/tests/golden/plot" || exit 1
+    OUT=$BATS_TEST_TMPDIR
+}
+
+need_gnuplot() {
+    command -v gnuplot >/dev/null || skip "gnuplot is not installed (apt-get install gnuplot-nox)"
+}
+
+@test "help and version on stdout, exit 0" {
+    for option in -h --help --version --list-formats; do
+        run -0 --separate-stderr sparseplot-export "$option"
+        [ -n "$output" ] && [ -z "$stderr" ]
+    done
+    for format in csv tsv svg png pdf gnuplot pgfplots vegalite table markdown latex; do
+        [[ $output == *"$format "* ]]
+    done
+}
+
+@test "usage errors: stderr, exit 2, with a remedy" {
+    run -2 --separate-stderr sparseplot-export --fromat=csv fig1.json
+    [[ -z $output && $stderr == *"did you mean '--format'"* ]]
+    run -2 --separate-stderr sparseplot-export --format=excel fig1.json
+    [[ $stderr == *"must be one of table, csv"* ]]
+    run -2 --separate-stderr sparseplot-export fig1.json points.json
+    [[ $stderr == *"unexpected argument 'points.json'"* ]]
+    run -2 --separate-stderr sparseplot-export --log=z fig1.json
+    [[ $stderr == *"none|x|y|xy"* ]]
+    run -2 --separate-stderr sparseplot-export --panel=4 fig1.json
+    [[ $stderr == *"has 3 plots"* ]]
+    run -2 --separate-stderr sparseplot-export -o "$OUT/figure.xyz" fig1.json
+    [[ $stderr == *"names no format"* && ! -e $OUT/figure.xyz ]]
+}
+
+@test "text formats match their golden files" {
+    ls golden/* >/dev/null
+    for golden in golden/*; do
+        name=${golden##*/}
+        sparseplot-export -q "${name%.*}.json" --format="${name##*.}" >"$OUT/$name"
+        cmp "$OUT/$name" "$golden" || diff "$OUT/$name" "$golden"
+    done
+}
+
+@test "figures: gnuplot draws every fixture without a word, in the right format" {
+    need_gnuplot
+    for fixture in fig1 points awkward; do
+        for format in svg png pdf; do
+            sparseplot-export -q "$fixture.json" -o "$OUT/$fixture.$format"
+        done
+        [ "$(head -c 5 "$OUT/$fixture.pdf")" = %PDF- ]
+        [ "$(head -c 8 "$OUT/$fixture.png" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
+        grep -qx "</svg>" "$OUT/$fixture.svg"
+        sparseplot-export -q "$fixture.json" --format=gnuplot >"$OUT/$fixture.gp"
+        run -0 --separate-stderr gnuplot -d "$OUT/$fixture.gp"
+        [ -z "$stderr" ]
+        [[ $output == *"<svg"* ]]
+    done
+}
+
+@test "svg: titles, labels, curves, and nothing of gnuplot's version; the same bytes twice" {
+    need_gnuplot
+    sparseplot-export fig1.json --format=svg >"$OUT/a.svg"
+    sparseplot-export <fig1.json --format=svg >"$OUT/b.svg"
+    cmp "$OUT/a.svg" "$OUT/b.svg"
+    for text in "20 workers — generated data (gisette-like)" "suboptimality f(x) − f\*" "bits per worker (×10⁶)" \
+        "error norm ‖e‖²" "Hard-threshold" "Top-k" "(a)" "(b)" "(c)" "standard deviation over 2 seeds"; do
+        grep -q "$text" "$OUT/a.svg" || { echo "lacks $text"; false; }
+    done
+    grep -q "<desc>recipe fig1 " "$OUT/a.svg"
+    run -1 grep -iE "produced by|patchlevel|<title>Gnuplot" "$OUT/a.svg"
+    # Okabe-Ito colours and the baseline's black, dashed
+    grep -q "rgb(  0, 114, 178)" "$OUT/a.svg"
+    grep -q "rgb(213,  94,   0)" "$OUT/a.svg"
+    grep -q "stroke-dasharray" "$OUT/a.svg"
+    grep -qi "fill-opacity" "$OUT/a.svg"
+}
+
+@test "png: the same bytes twice" {
+    need_gnuplot
+    sparseplot-export points.json -o "$OUT/a.png"
+    sparseplot-export points.json -o "$OUT/b.png"
+    cmp "$OUT/a.png" "$OUT/b.png"
+}
+
+@test "a hostile title or label cannot become gnuplot, SVG or TeX" {
+    need_gnuplot
+    sed "s|\"title\": \"100[^,]*|\"title\": \"'; system('touch $OUT/owned') # <script>\\\\\\\\input{x}|" awkward.json >"$OUT/evil.json"
+    grep -q owned "$OUT/evil.json"
+    sparseplot-export -q "$OUT/evil.json" --format=svg >"$OUT/evil.svg"
+    sparseplot-export -q "$OUT/evil.json" --format=pgfplots >"$OUT/evil.tex"
+    [ ! -e "$OUT/owned" ]
+    grep -q "’; system(" "$OUT/evil.svg"
+    run -1 grep "<script>" "$OUT/evil.svg"
+    run -1 bash -c "grep -v '^%' '$OUT/evil.tex' | grep -F '\\input{x}'"
+}
+
+@test "without gnuplot: figures say what to install, text formats work" {
+    mkdir "$OUT/bin"
+    ln -s "$(command -v sparseplot-export)" "$OUT/bin/"
+    run -1 --separate-stderr env PATH="$OUT/bin" sparseplot-export fig1.json --format=svg
+    [[ -z $output && $stderr == *"apt-get install gnuplot-nox"* ]]
+    run -1 --separate-stderr env PATH="$OUT/bin" sparseplot-export fig1.json -o "$OUT/fig.svg"
+    [ ! -e "$OUT/fig.svg" ]
+    run -0 env PATH="$OUT/bin" sparseplot-export fig1.json --format=gnuplot
+}
+
+@test "default format: csv in a pipe, table on a terminal, by extension with -o" {
+    sparseplot-export fig1.json | grep -q '^panel,label,x,y,y_std$'
+    script -qec "$BIN/sparseplot-export fig1.json" /dev/null </dev/null | grep -q '^holds  *Hard-threshold converges'
+    sparseplot-export fig1.json -o "$OUT/t.md"
+    cmp "$OUT/t.md" golden/fig1.markdown
+    sparseplot-export fig1.json -o "$OUT/t.tex" && grep -q groupplot "$OUT/t.tex"
+}
+
+@test "binary formats refuse a terminal" {
+    run script -qec "$BIN/sparseplot-export $PWD/fig1.json --format=png; echo code \$?" /dev/null
+    [[ $output == *"-o FILE"* && $output == *"code 2"* ]]
+}
+
+@test "-o refuses to overwrite without --force, and leaves nothing behind on failure" {
+    mkdir "$OUT/dir"
+    OUT=$OUT/dir
+    echo precious >"$OUT/t.csv"
+    run -2 --separate-stderr sparseplot-export fig1.json -o "$OUT/t.csv"
+    [[ $stderr == *"--force"* && $(cat "$OUT/t.csv") = precious ]]
+    run -2 sparseplot-export fig1.json --y=nothing -o "$OUT/t.csv" --force
+    [ "$(cat "$OUT/t.csv")" = precious ]
+    run -0 sparseplot-export fig1.json -o "$OUT/t.csv" --force
+    cmp "$OUT/t.csv" golden/fig1.csv
+    [ "$(ls "$OUT")" = t.csv ]
+}
+
+@test "a run: folded or series, from a file or stdin, gives the same" {
+    run -2 --separate-stderr sparseplot-export run.json
+    [[ $stderr == *"--x=NAME and --y=NAME"*"step, epoch, suboptimality, bits"* ]]
+    sparseplot-export run.json --y=bits >"$OUT/folded"
+    sparseplot-export - --y=bits <run.ndjson >"$OUT/series"
+    cmp "$OUT/folded" "$OUT/series"
+    [ "$(tail -n 1 "$OUT/series")" = "a,Top-k,0.3,7680," ]
+    run -0 sparseplot-export run.ndjson --x=step --y=suboptimality --log=y --format=gnuplot
+    [[ $output == *"set logscale y"* && $output == *"unset logscale x"* ]]
+    [[ $output == *"generated data (two-clouds)"* ]]
+}
+
+@test "a truncated series is shown, and said to be truncated" {
+    head -n 3 run.ndjson >"$OUT/part.ndjson"
+    printf '{"record":"step","st' >>"$OUT/part.ndjson"
+    run -0 --separate-stderr sparseplot-export "$OUT/part.ndjson" --y=bits
+    [[ ${lines[-1]} == "a,Top-k,0.2,5120," && $stderr == *"truncated"* ]]
+    run -0 --separate-stderr sparseplot-export -q "$OUT/part.ndjson" --y=bits
+    [ -z "$stderr" ]
+}
+
+@test "--x, --y, --panel, --log and --title choose what is shown" {
+    run -0 --separate-stderr sparseplot-export fig1.json --y=error-norm --format=tsv
+    [[ $output == *$'b\tTop-k\t96000\t4.83\t0.31'* && $output != *"# panel c"* ]]
+    run -0 --separate-stderr sparseplot-export fig1.json --panel=2
+    [[ $output == *"# panel a: x = bits"* && $output != *SGD* ]]
+    run -0 --separate-stderr sparseplot-export fig1.json --title="My title" --panel=1 --log=xy --format=gnuplot
+    [[ $output == *"'My title — generated data (gisette-like)'"* && $output == *"set logscale x"* ]]
+    run -0 --separate-stderr sparseplot-export fig1.json --y=bits --format=table
+    [[ $output == *"bits per worker"* && $output != *"error norm"* ]]
+}
+
+@test "unknown column: a suggestion and the list" {
+    run -2 --separate-stderr sparseplot-export fig1.json --y=eror-norm
+    [[ $stderr == *"no column 'eror-norm', did you mean 'error_norm'? (columns: step, epoch, suboptimality, bits, error_norm)"* ]]
+}
+
+@test "log axis: values without a place are left out with one note; data formats keep them" {
+    run -0 --separate-stderr sparseplot-export awkward.json --format=gnuplot
+    [[ $stderr == *"2 values without a place on a log axis"* ]]
+    [ "$(grep -c 'log axis' <<<"$stderr")" = 1 ]
+    [[ $stderr == *"'lost' has no series 'step'"* && $stderr == *"status is 'failed'"* ]]
+    run -0 --separate-stderr sparseplot-export awkward.json
+    [[ $output == *",3,-3,"* && $stderr != *"log axis"* ]]
+}
+
+@test "nothing positive for a log axis is an error with a remedy" {
+    sed 's/"bits":[0-9]*/"bits":0/' run.ndjson >"$OUT/zero.ndjson"
+    run -1 --separate-stderr sparseplot-export "$OUT/zero.ndjson" --y=bits --log=y --format=gnuplot
+    [[ -z $output && $stderr == *"no positive values of 'bits'"*"--log=none"* ]]
+    run -0 sparseplot-export "$OUT/zero.ndjson" --y=bits --format=gnuplot
+}
+
+@test "long curves: csv keeps all points, drawings at most 2000 with first and last" {
+    {
+        head -n 1 run.ndjson
+        seq 1 5001 | sed 's|.*|{"record":"step","step":&,"epoch":&,"suboptimality":1,"bits":&}|'
+        tail -n 2 run.ndjson
+    } >"$OUT/long.ndjson"
+    [ "$(sparseplot-export "$OUT/long.ndjson" --y=bits | grep -c '^a,')" = 5001 ]
+    sparseplot-export "$OUT/long.ndjson" --y=bits --format=gnuplot | sed -n '/EOD$/,/^EOD/p' | grep '^[0-9]' >"$OUT/drawn"
+    n=$(wc -l <"$OUT/drawn")
+    [ "$n" -le 2000 ] && [ "$n" -gt 1000 ]
+    [ "$(head -n 1 "$OUT/drawn")" = "1 1" ] && [ "$(tail -n 1 "$OUT/drawn")" = "5001 5001" ]
+}
+
+@test "bad input: place and remedy, exit 1, no output" {
+    sed 's|sparsebench/1|sparsebench/2|' fig1.json >"$OUT/newer.json"
+    run -1 --separate-stderr sparseplot-export "$OUT/newer.json"
+    [[ -z $output && $stderr == *"newer"*"sparsebench/2"*"update"* ]]
+    head -c 3000 fig1.json >"$OUT/cut.json"
+    run -1 --separate-stderr sparseplot-export "$OUT/cut.json"
+    [[ -z $output && $stderr =~ cut\.json:[0-9]+:[0-9]+: ]]
+    printf 'garbage\n' >"$OUT/garbage"
+    run -1 --separate-stderr sparseplot-export "$OUT/garbage"
+    [[ $stderr == *"garbage:1:1:"* ]]
+    run -1 --separate-stderr sparseplot-export - </dev/null
+    [[ $stderr == *"<stdin>:1:1: empty"* ]]
+    echo '{"schema":"other/1"}' >"$OUT/other.json"
+    run -1 --separate-stderr sparseplot-export "$OUT/other.json"
+    [[ $stderr == *"sparsebench/1"* ]]
+    run -1 --separate-stderr sparseplot-export "$OUT/nowhere.json"
+    [[ $stderr == *"nowhere.json: No such file"* ]]
+}
+
+@test "output that cannot be written: full disk loud, closed pipe quiet" {
+    for format in csv vegalite table; do
+        run -1 --separate-stderr bash -c "sparseplot-export fig1.json --format=$format >/dev/full"
+        [[ $stderr == *"cannot write"* ]]
+        run -1 --separate-stderr sparseplot-export fig1.json --format=$format --force -o /dev/full
+        [[ $stderr == *"cannot write /dev/full: No space left"* ]]
+    done
+    run -1 --separate-stderr sparseplot-export fig1.json -o "$OUT/no/such/folder.csv"
+    [[ $stderr == *"cannot write"* ]]
+    seq 1 200000 | sed 's|.*|{"record":"step","step":&,"epoch":&,"suboptimality":1,"bits":&}|' >"$OUT/steps"
+    { head -n 1 run.ndjson; cat "$OUT/steps"; tail -n 2 run.ndjson; } >"$OUT/long.ndjson"
+    run -0 --separate-stderr bash -c "sparseplot-export '$OUT/long.ndjson' --y=bits | head -n 1"
+    [[ -z $stderr && $output == "# Smoke"* ]]
+}
+
+@test "in a pipe from sparsetrain" {
+    [ -x "$BIN/sparsetrain" ] || skip "sparsetrain is not built"
+    export SPARSE_DATA=$CACHE
+    sparsetrain -q "$ROOT/recipes/smoke.yaml" --method SGD --json | sparseplot-export --y=suboptimality --format=csv >"$OUT/a.csv"
+    grep -q "generated data" "$OUT/a.csv"
+    [ "$(grep -c '^a,SGD,' "$OUT/a.csv")" -gt 10 ]
+}
