@@ -100,8 +100,9 @@ static void redraw(struct view *v, const struct sg_cell *cells, const struct sg_
     if (now - v->last_s < 1.0 / 6)
         return;
     v->last_s = now;
-    struct winsize size = {.ws_col = 80, .ws_row = 24};
-    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    struct winsize size = {0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+        size = (struct winsize){.ws_col = 80, .ws_row = 24};
     int width = size.ws_col > LEAST_WIDTH ? size.ws_col - 1 : LEAST_WIDTH;
     int rows = size.ws_row > LEAST_ROWS ? size.ws_row - 2 : 1;
     char *text = sg_grid_overview(cells, outcomes, count, now - v->start_s, width, rows);
@@ -159,6 +160,17 @@ static bool chosen(const struct sg_cell *cell) {
     return listed(&opt.methods, cell->label) && listed(&opt.seeds, seed);
 }
 
+static sg_status no_such_method(const char *wanted, const char *const *label, size_t count, struct sg_error *err) {
+    const char *near = sg_suggest(wanted, label, count);
+    if (near)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe (did you mean '%s'?)", wanted, near);
+    char names[512] = "";
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || strcmp(label[i], label[i - 1]) != 0)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'", i ? ", " : "", label[i]);
+    return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe; it has %s", wanted, names);
+}
+
 /* Each --method and --seed must be in the grid. */
 static sg_status check_choice(const struct sg_cell *cells, size_t count, struct sg_error *err) {
     const char **label = calloc(count + 1, sizeof *label);
@@ -166,28 +178,24 @@ static sg_status check_choice(const struct sg_cell *cells, size_t count, struct 
         return sg_fail_memory(err, "labels");
     for (size_t i = 0; i < count; i++)
         label[i] = cells[i].label;
-    for (size_t m = 0; m < opt.methods.count && err->status == SG_OK; m++) {
-        bool found = false;
-        for (size_t i = 0; i < count; i++)
-            found = found || strcmp(label[i], opt.methods.item[m]) == 0;
-        const char *near = sg_suggest(opt.methods.item[m], label, count);
-        if (!found)
-            sg_fail(err, SG_ERR_ARGUMENT, "--method %s: the recipe has no such method%s%s%s", opt.methods.item[m],
-                    near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    sg_status status = SG_OK;
+    for (size_t m = 0; m < opt.methods.count && status == SG_OK; m++) {
+        size_t i = 0;
+        while (i < count && strcmp(label[i], opt.methods.item[m]) != 0)
+            i++;
+        if (i == count)
+            status = no_such_method(opt.methods.item[m], label, count, err);
     }
-    for (size_t s = 0; s < opt.seeds.count && err->status == SG_OK; s++) {
-        bool found = false;
-        char seed[24];
-        for (size_t i = 0; i < count; i++) {
+    for (size_t s = 0; s < opt.seeds.count && status == SG_OK; s++) {
+        char seed[24] = "";
+        for (size_t i = 0; i < count && strcmp(seed, opt.seeds.item[s]) != 0; i++)
             snprintf(seed, sizeof seed, "%" PRIu64, cells[i].seed);
-            found = found || strcmp(seed, opt.seeds.item[s]) == 0;
-        }
-        if (!found)
-            sg_fail(err, SG_ERR_ARGUMENT, "--seed %s: not a seed of the recipe (add --set seeds=[%s])",
-                    opt.seeds.item[s], opt.seeds.item[s]);
+        if (strcmp(seed, opt.seeds.item[s]) != 0)
+            status = sg_fail(err, SG_ERR_ARGUMENT, "--seed %s: not a seed of the recipe (add --set 'seeds=[%s]')",
+                             opt.seeds.item[s], opt.seeds.item[s]);
     }
     free(label);
-    return err->status;
+    return status;
 }
 
 /* Moves the chosen cells to the front; all stay owned by the array. */
@@ -387,7 +395,7 @@ static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv
     const char *term = getenv("TERM");
     sg_clock_utc(started_at);
     sg_status status = find_program(b->program, err);
-    if (status == SG_OK && strcmp(b->recipe.path, "-") == 0) {
+    if (status == SG_OK && strcmp(b->grid.recipe_path, "-") == 0) {
         status = save_recipe(b->recipe_path, &b->recipe, b->grid.folder, err);
         b->grid.recipe_path = b->recipe_path;
     }

@@ -1,0 +1,334 @@
+#!/usr/bin/env bats
+# sparsebench on a stand-in for sparsetrain: cells, reuse, failures, signals, output.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    FAKE=$ROOT/tests/cli/fake_sparsetrain
+    export FAKE_LOG=$BATS_TEST_TMPDIR/log
+    : >"$FAKE_LOG"
+    ARGS=(r.yaml --program "$FAKE" --folder cells) # for jobs: of a function, $! is not the program
+    cat >r.yaml <<'YAML'
+schema: 1
+name: grid
+title: "A grid"
+task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}
+epochs: 4
+optimizer: {kind: sgd, learning-rate: 0.1}
+seeds: [1, 2, 3]
+record: {every: 10, series: [suboptimality]}
+methods:
+  - {name: SGD, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, k: [1, 2]}
+claims:
+  - {text: "ends below 20", metric: suboptimality, of: SGD, at-most: 20}
+  - {text: "ends below 3", metric: suboptimality, of: SGD, at-most: 3}
+plots:
+  - {x: epoch, y: suboptimality}
+YAML
+}
+
+teardown() { # nothing may be left running in this test's folder
+    local pid
+    for pid in $(cat pids 2>/dev/null); do kill -9 "$pid" 2>/dev/null || true; done
+}
+
+bench() {
+    sparsebench "${ARGS[@]}" "$@"
+}
+
+started() {
+    grep -c "^start" "$FAKE_LOG" || true
+}
+
+wait_for() { # PATTERN in the log, at most 10 s
+    for _ in $(seq 200); do
+        grep -q -- "$1" "$FAKE_LOG" && return
+        sleep 0.05
+    done
+    echo "never logged: $1" >&2
+    return 1
+}
+
+@test "all cells run; one JSON comes out, means and claims in it" {
+    run -0 --separate-stderr bench
+    [ "$(started)" = 9 ]
+    echo "$output" >out.json
+    run -0 jq -r '.schema, .status, (.results | map(.label) | join(",")), .results[0].final.suboptimality.mean,
+        .results[0].series.suboptimality.std[3], (.claims | map(.verdict) | join(",")), .libraries.fake,
+        .plots[0].y, .results[1].parameters.k, .run.launcher, .recipe.name' out.json
+    [ "${lines[*]}" = "sparsebench/1 ok SGD,Top-k k=1,Top-k k=2 8 4 holds,fails 1 suboptimality 1 null grid" ]
+    [ "$(jq '[.results[].cells[] | select(.status == "ok" and .reused == false)] | length' out.json)" = 9 ]
+}
+
+@test "off a terminal: a plain line per finished cell and claims on stderr" {
+    run -0 --separate-stderr bench
+    [ "$(grep -c ': done after .* (. of 9)$' <<<"$stderr")" = 9 ]
+    grep -q '^sparsebench: claim fails: ends below 3 (true at none of 3 seeds)$' <<<"$stderr"
+    [[ $stderr != *$'\033'* ]]
+}
+
+@test "--quiet says nothing when all is well" {
+    run -0 --separate-stderr bench --quiet
+    [ -z "$stderr" ]
+}
+
+@test "finished cells are reused, --fresh runs them again" {
+    bench -q >1.json
+    run -0 --separate-stderr bench
+    [ "$(started)" = 9 ]
+    [ "$(jq '[.results[].cells[] | select(.reused)] | length' <<<"$output")" = 9 ]
+    [[ $stderr == *"9 of 9 cells were finished before"* ]]
+    cmp <(jq '.results | del(.[].cells)' 1.json) <(jq '.results | del(.[].cells)' <<<"$output")
+    bench -q --fresh >/dev/null
+    [ "$(started)" = 18 ]
+    ! grep 'start' "$FAKE_LOG" | tail -n 9 | grep -v -- --no-resume
+}
+
+@test "a changed recipe or another build makes other cells" {
+    bench -q --method SGD --seed 1 >/dev/null
+    bench -q --method SGD --seed 1 --set workers=2 >/dev/null
+    [ "$(started)" = 2 ]
+    bench -q --method SGD --seed 1 --set title=x >/dev/null
+    [ "$(started)" = 2 ]
+    sed -i 's/"identity":"/&older/' cells/SGD-seed1-*
+    bench -q --method SGD --seed 1 >/dev/null
+    [ "$(started)" = 3 ]
+}
+
+@test "a truncated or foreign file in a cell's place is run again" {
+    bench -q --method SGD >/dev/null
+    sed -i '$d' cells/SGD-seed1-*
+    echo garbage >"$(echo cells/SGD-seed2-*)"
+    : >"$(echo cells/SGD-seed3-*)"
+    bench -q --method SGD >/dev/null
+    [ "$(started)" = 6 ]
+}
+
+@test "--method and --seed choose; what is not in the grid is an error" {
+    bench -q --method "Top-k k=2" --method SGD --seed 3 >out.json
+    [ "$(jq -r '[.results[] | .label, .seeds[]] | join(" ")' out.json)" = "SGD 3 Top-k k=2 3" ]
+    run -2 bench --method "Top-k k=3"
+    [[ $output == *"did you mean 'Top-k k=1'?"* ]]
+    run -2 bench --method Adam123
+    [[ $output == *"it has 'SGD', 'Top-k k=1', 'Top-k k=2'"* ]]
+    run -2 bench --seed 9
+    [[ $output == *"--seed 9: not a seed of the recipe"* ]]
+}
+
+@test "--dry-run lists cells and touches nothing" {
+    bench -q --method SGD >/dev/null
+    run -0 --separate-stderr bench --dry-run
+    [ "$(grep -c '^reuse' <<<"$output")" = 3 ]
+    [ "$(grep -c '^run' <<<"$output")" = 6 ]
+    rm -r cells
+    bench --dry-run --json >plan.json
+    [ ! -e cells ]
+    [ "$(jq -r '.cells | length' plan.json)" = 9 ]
+    [ "$(jq -r '.cells[3].resolved.method.k' plan.json)" = 1 ]
+    [ "$(started)" = 3 ]
+}
+
+@test "a failed cell: the others run, its last words and exit 1" {
+    FAKE_FAIL="SGD:2" run -1 --separate-stderr bench -j 2
+    [ "$(jq -r '.status, .results[0].cells[1].status' <<<"$output" | xargs)" = "failed failed" ]
+    [ "$(jq '[.results[].cells[] | select(.status == "ok")] | length' <<<"$output")" = 8 ]
+    [[ $stderr == *"SGD, seed 2 failed: exit status 1"*"no such data set"* ]]
+    [ "$(jq -r '.claims[0] | .verdict, .reason' <<<"$output" | xargs)" = "undecided SGD, seed 2: failed" ]
+    run -0 bench -q
+    [ "$(started)" = 10 ]
+}
+
+@test "cells that crash, lie, or write without end are told apart" {
+    FAKE_CRASH=SGD:1 FAKE_LIAR=SGD:2 FAKE_NOISY=SGD:3 run -1 --separate-stderr bench --method SGD
+    [[ $stderr == *"SGD, seed 1 failed: killed by signal 9 (Killed)"* ]]
+    [[ $stderr == *"SGD, seed 2 failed: ended without writing its series"* ]]
+    [[ $stderr == *"noise 10000"* ]]
+    [[ $stderr != *"noise 9990"$'\n'* ]]
+    [ "$(jq -r '.results[0].final, .results[0].series.step | length' <<<"$output" | xargs)" = "0 0" ]
+}
+
+@test "a diverged cell is a result, is reused, and exits 1" {
+    FAKE_DIVERGE="SGD:2" run -1 --separate-stderr bench --method SGD
+    [ "$(jq -r '.status, .results[0].cells[1].status, .results[0].cells[1].steps' <<<"$output" | xargs)" = "diverged diverged 30" ]
+    [ "$(jq -c '.results[0].series.suboptimality.n' <<<"$output")" = "[3,3,2,2]" ]
+    [[ $stderr == *"SGD, seed 2 diverged: step 30: the gradient is not finite"* ]]
+    run -1 --separate-stderr bench --method SGD
+    [ "$(started)" = 3 ]
+    [[ $stderr == *"SGD, seed 2 diverged: step 30"* ]]
+}
+
+@test "--strict: exit 3 when a claim fails, 0 when it does not" {
+    run -3 bench -q --strict
+    sed -i '/below 3/d' r.yaml
+    run -0 bench -q --strict
+}
+
+@test "the first cell runs alone until it steps" {
+    export FAKE_SLOW="SGD:1"
+    bench -q -j 3 --seed 1 >/dev/null &
+    echo $! >pids
+    wait_for "start SGD:1"
+    sleep 0.1
+    [ "$(started)" = 1 ]
+    wait
+    [ "$(started)" = 3 ]
+}
+
+@test "--jobs, --threads, --set, --data, --device and --launcher reach the cells" {
+    bench -q --method SGD --seed 1 -j 1 --threads 3 --data D --device cpu --set workers=2 \
+        --launcher "env FAKE_X=1" >out.json
+    grep -q -- '--progress-fd 1 --data D --device cpu --threads 3 --set workers=2$' "$FAKE_LOG"
+    [ "$(jq -r '.run.jobs, .run.threads, .run.launcher' out.json | xargs)" = "1 3 env FAKE_X=1" ]
+    run -1 --separate-stderr bench -q --seed 2 --launcher no-such-launcher
+    [[ $stderr == *"cannot run 'no-such-launcher': No such file"* ]]
+}
+
+@test "SIGTERM stops the cells at their checkpoints; the same command resumes" {
+    FAKE_HANG="SGD:2" sparsebench "${ARGS[@]}" --method SGD -j 1 -o out.json 2>err &
+    pid=$!
+    echo $pid >pids
+    wait_for "start SGD:2"
+    sleep 0.5
+    kill -TERM $pid
+    run -143 wait $pid
+    grep -q "stop SGD:2" "$FAKE_LOG"
+    grep -q "with 2 of 3 cells unfinished: give the same command again to resume" err
+    [ "$(jq -r '.status, (.results[0].cells | map(.status) | join(" "))' out.json | xargs)" = "interrupted ok interrupted not_run" ]
+    run -0 bench -q --method SGD -o out.json --force
+    grep -q "resume SGD:2" "$FAKE_LOG"
+    [ "$(jq -c '.results[0].final.suboptimality.values' out.json)" = "[4,8,12]" ]
+}
+
+@test "SIGINT to the whole group reaches each cell once" {
+    FAKE_HANG="SGD:1" setsid sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
+    pid=$!
+    echo $pid >pids
+    wait_for "start SGD:1"
+    sleep 0.5
+    kill -INT -- -$pid
+    run -130 wait $pid
+    [ "$(grep -c 'stop SGD:1' "$FAKE_LOG")" = 1 ]
+}
+
+@test "killed -9, the cells stop too; until then the folder stays locked" {
+    FAKE_HANG="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
+    pid=$!
+    echo $pid >pids
+    wait_for "start SGD:1"
+    sleep 0.5
+    kill -9 $pid
+    wait_for "stop SGD:1"
+    for _ in $(seq 100); do
+        bench -q --seed 1 >/dev/null 2>err && break
+        grep -q "another sparsebench works in cells" err
+        sleep 0.05
+    done
+    grep -q "resume SGD:1" "$FAKE_LOG"
+}
+
+@test "two in one folder: the second is told so" {
+    FAKE_HANG="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
+    pid=$!
+    echo $pid >pids
+    wait_for "start SGD:1"
+    run -1 bench --seed 2
+    [[ $output == *"another sparsebench works in cells"* ]]
+    kill -TERM $pid
+    run -143 wait $pid
+}
+
+@test "a recipe on stdin is saved for the cells" {
+    run -0 --separate-stderr sparsebench - --program "$FAKE" --folder cells -q <r.yaml
+    cmp r.yaml cells/recipe-*.yaml
+    [ "$(jq -r '.recipe.path' <<<"$output")" = "<stdin>" ]
+    [ "$(jq -r '.recipe.sha256' <<<"$output")" = "$(sha256sum <r.yaml | cut -d' ' -f1)" ]
+}
+
+@test "-o: whole or not at all, never over another file unless forced" {
+    run -0 --separate-stderr bench -q -o out.json
+    [ -z "$output" ]
+    jq -e '.status == "ok"' out.json
+    cp out.json before.json
+    run -2 bench -o out.json
+    [[ $output == *"out.json exists"*"--force"* ]]
+    cmp out.json before.json
+    [ "$(started)" = 9 ]
+    run -1 bench -o missing/out.json
+    [[ $output == *"cannot write missing/out.json"* ]]
+    [ "$(started)" = 9 ]
+    run -0 bench -q --force -o out.json
+}
+
+@test "a full disk or a closed pipe under the result" {
+    bench -q >/dev/null
+    run -1 --separate-stderr bash -c "sparsebench r.yaml --program '$FAKE' --folder cells -q >/dev/full"
+    [[ $stderr == *"cannot write the result"* ]]
+    run -1 bench -q --force -o /dev/full
+    [[ $output == *"cannot write /dev/full"* ]]
+    run bash -c "sparsebench r.yaml --program '$FAKE' --folder cells -q 2>err | true; cat err"
+    [ -z "$output" ]
+}
+
+@test "a folder that cannot be used is told up front" {
+    : >file
+    run -1 sparsebench r.yaml --program "$FAKE" --folder file/cells
+    [[ $output == *"cannot create folder"* || $output == *"is not a folder"* ]]
+    run -1 sparsebench r.yaml --program "$FAKE" --folder /proc/self/fdinfo
+    [[ $output == *"cannot write to folder /proc/self/fdinfo"* ]]
+    [ "$(started)" = 0 ]
+}
+
+@test "no sparsetrain, another build's sparsetrain, an edited recipe" {
+    run -1 sparsebench r.yaml --program ./nothing --folder cells
+    [[ $output == *"cannot run ./nothing: No such file"* ]]
+    FAKE_IDENTITY=other run -1 bench --method SGD --seed 1
+    [[ $output == *"written by another build (other, this is "* ]]
+}
+
+@test "usage and recipe errors exit 2" {
+    run -2 sparsebench
+    [[ $output == *"no recipe given"* ]]
+    run -2 sparsebench r.yaml --jbos 2
+    [[ $output == *"did you mean '--jobs'?"* ]]
+    run -2 sparsebench r.yaml --jobs many
+    run -2 sparsebench missing.yaml
+    [[ $output == *"missing.yaml"*"No such file"* ]]
+    sed -i 's/compressor: none/compresor: none/' r.yaml
+    run -2 bench
+    [[ $output == *"r.yaml:10:"*"did you mean 'compressor'?"* ]]
+    [ "$(started)" = 0 ]
+}
+
+@test "generated data are announced" {
+    FAKE_SOURCE=generated run -0 --separate-stderr bench -q --method SGD
+    [[ $stderr == *"warning: the data are generated (two-clouds)"* ]]
+}
+
+@test "--verbose shows what finished cells said" {
+    FAKE_TALK="SGD:1" run -0 --separate-stderr bench -v --method SGD --seed 1
+    [[ $stderr == *"SGD, seed 1 said:"*"fake: a word"* ]]
+    [ "$(jq '.results[0].cells[0].message' <<<"$output")" = null ]
+}
+
+@test "on a terminal: a live overview that is erased, then the table" {
+    TERM=xterm FAKE_SLOW="SGD:1 SGD:2 SGD:3" run -0 script -qec \
+        "sparsebench r.yaml --program '$FAKE' --folder cells -j 2 --color=never" /dev/null
+    [[ $output == *"cells done, "*" running"* ]]
+    [[ $output =~ \[#+\.+\]\ +[257][05]\ %\ \ SGD,\ seed\ [123] ]]
+    [[ $output == *$'\033[J'* ]]
+    tail=${output##*$'\033[J'}
+    [[ $tail == *"SGD"* && $tail == *"ends below 3"* && $tail != *"{"* ]]
+    run -0 script -qec "sparsebench r.yaml --program '$FAKE' --folder cells --json -q" /dev/null
+    [[ $output == "{"* ]]
+}
+
+@test "help, version, key reference" {
+    run -0 --separate-stderr sparsebench --help
+    [[ $output == "usage: sparsebench"*"--launcher"* && -z $stderr ]]
+    run -0 sparsebench -h
+    run -0 sparsebench --version
+    [[ $output == "sparsebench "* ]]
+    run -0 sparsebench --help-recipe
+    [[ $output == *"learning-rate"* ]]
+}
