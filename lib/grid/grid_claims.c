@@ -28,15 +28,16 @@ static const struct sg_node *present(const struct sg_node *node, const char *pat
     return found && found->kind != SG_NODE_NULL ? found : NULL;
 }
 
-/* `bound` is the claim's at-most or at-least: a number, or {times, plus, of, metric, at}. */
-static struct claim read_claim(const struct sg_node *node, const struct sg_node *bound, bool at_least) {
+/* The bound is at-most or at-least, as the recipe's parser saw to: a number, or {times, plus, of, metric, at}. */
+static struct claim read_claim(const struct sg_node *node) {
     struct claim c = {.value = {sg_node_string(node, "of", ""), sg_node_string(node, "metric", ""),
                                 present(node, "at"), 1, 0},
-                      .at_least = at_least};
+                      .at_least = present(node, "at-least") != NULL};
+    const struct sg_node *bound = present(node, c.at_least ? "at-least" : "at-most");
     c.bound = c.value;
-    if (bound->kind == SG_NODE_NUMBER) {
+    if (!bound || bound->kind == SG_NODE_NUMBER) {
         c.constant_bound = true;
-        c.bound.plus = bound->number;
+        c.bound.plus = bound ? bound->number : NAN;
         return c;
     }
     c.bound.of = sg_node_string(bound, "of", c.value.of);
@@ -99,8 +100,9 @@ static const char *verdict(struct tally *t) {
     return t->holds > 0 ? "undecided" : "fails";
 }
 
-static cJSON *claim_json(const struct sg_node *node, struct claim c, const struct sg_cell *cells,
+static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count) {
+    struct claim c = read_claim(node);
     struct tally tally = {0};
     cJSON *seeds = cJSON_CreateArray(), *out = cJSON_CreateObject();
     for (size_t i = 0; i < count; i++)
@@ -122,20 +124,15 @@ static cJSON *claim_json(const struct sg_node *node, struct claim c, const struc
 
 cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells,
                       const struct sg_cell_outcome *outcomes, size_t count) {
-    static const char *const sense[] = {"at-most", "at-least"};
     const struct sg_node *claims = sg_node_get(&recipe->root, "claims");
     cJSON *out = cJSON_CreateArray();
-    for (size_t i = 0; out && claims && i < claims->count; i++)
-        for (size_t k = 0; k < 2; k++) {
-            const struct sg_node *node = &claims->child[i], *bound = present(node, sense[k]);
-            if (!bound)
-                continue;
-            cJSON *claim = claim_json(node, read_claim(node, bound, k == 1), cells, outcomes, count);
-            if (!claim || !cJSON_AddItemToArray(out, claim)) {
-                cJSON_Delete(claim);
-                cJSON_Delete(out);
-                return NULL;
-            }
+    for (size_t i = 0; out && claims && i < claims->count; i++) {
+        cJSON *claim = claim_json(&claims->child[i], cells, outcomes, count);
+        if (!claim || !cJSON_AddItemToArray(out, claim)) {
+            cJSON_Delete(claim);
+            cJSON_Delete(out);
+            return NULL;
         }
+    }
     return out;
 }

@@ -86,7 +86,7 @@ cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome
 
 /* "claims": [{"text","verdict","metric","at","of","sense","reason","seeds":[{"seed","value","bound","ratio","note"}]}];
  * verdict "holds": at every seed, "fails": at none, else "undecided", also when a value is missing; reason says why it is not
- * "holds", note what is odd about a seed. A claim with both bounds gives two entries. NULL = no memory. */
+ * "holds", note what is odd about a seed. NULL = no memory. */
 cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                       size_t count);
 

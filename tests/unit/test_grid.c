@@ -240,12 +240,6 @@ static void test_verdicts(void) {
     c = claim("metric: error-norm, of: A, at-most: 30");
     ok(cJSON_IsNull(sg_json_get(c, "reason")), "what holds needs no reason");
     cJSON_Delete(c);
-    read_recipe("claims:\n  - {text: both, metric: error-norm, of: A, at-most: 30, at-least: 31}\n");
-    cJSON *both = reread(sg_grid_claims(&recipe, cells, outcomes, count));
-    ok(cJSON_GetArraySize(both) == 2 &&
-           strcmp(sg_json_string(cJSON_GetArrayItem(both, 0), "verdict", ""), "holds") == 0 &&
-           strcmp(sg_json_string(cJSON_GetArrayItem(both, 1), "verdict", ""), "fails") == 0, "two bounds, two verdicts");
-    cJSON_Delete(both);
 }
 
 static void test_missing(void) {
