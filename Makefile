@@ -144,7 +144,8 @@ soname      := libsparsegrad.so.0
 $(B)/$(soname): $(core_obj)
 	$(CC) -shared -Wl,-soname,$(soname) $(ldflags) -o $@ $^ -lm
 $(B)/sparsegrad.pc: FORCE
-	$(call write_if_changed,'prefix=$(PREFIX)\nName: sparsegrad\nDescription: gradient compressors with error feedback\nVersion: $(VERSION)\nCflags: -I$${prefix}/include/sparsegrad\nLibs: -L$${prefix}/lib -lsparsegrad -lm\n')
+	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
+	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lm' > $@
 install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes share/sparsegrad/datasets)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
@@ -152,7 +153,7 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 644 lib/core/sparsegrad.h $(filter-out %_private.h %/sparsegrad.h,$(wildcard lib/core/sg_*.h kernels/sg_*.h)) $(DESTDIR)$(PREFIX)/include/sparsegrad
+	install -m 644 lib/core/sparsegrad.h $(wildcard lib/core/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets

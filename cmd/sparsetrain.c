@@ -289,14 +289,15 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
     sg_log_detail("%s: %llu steps in %.3f s after %.3f s of set-up", report.status, (unsigned long long)report.steps,
                   report.elapsed_s, report.setup_s);
     /* A diverged run is a result; an interrupted or failed one stays a part that can be resumed. */
-    if (lead && (status == SG_OK || status == SG_ERR_NONFINITE || !o->part)) {
+    if (lead && (status == SG_OK || status == SG_ERR_NONFINITE)) {
         struct sg_error trouble;
-        sg_status last =
-            report.status[0] && (status == SG_OK || status == SG_ERR_NONFINITE) ? finish_output(o, &trouble) : SG_OK;
+        sg_status last = finish_output(o, &trouble);
         if (status == SG_OK && last != SG_OK) {
             *err = trouble;
             status = last;
         }
+    } else if (lead && o->part && fseeko(o->series, 0, SEEK_END) == 0 && ftello(o->series) == 0) {
+        unlink(o->part); /* it failed before there was anything to keep */
     }
     if (lead && status == SG_ERR_INTERRUPTED && o->part)
         sg_log_note("run the same command with --resume to go on");
@@ -355,7 +356,8 @@ int main(int argc, char **argv) {
         sg_app_set_rank(sg_comm_rank(comm), sg_comm_size(comm));
         status = run(&recipe, cell, comm, &output, &err);
     }
-    if (status != SG_OK && (!comm || sg_comm_rank(comm) == 0))
+    bool quiet_pipe = output.series == stdout && sg_stdout_is_abandoned();
+    if (status != SG_OK && !quiet_pipe && (!comm || sg_comm_rank(comm) == 0))
         sg_log_error("%s", err.msg);
 out:
     close_output(&output);

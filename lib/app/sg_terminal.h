@@ -56,6 +56,8 @@ void sg_progress_end(struct sg_progress *p);
 void sg_signals_catch(void);
 int sg_signal_pending(void); /* its number or 0 */
 
+/* stdout is a pipe whose reader went away (which is nothing to complain about). */
+bool sg_stdout_is_abandoned(void);
 /* stdout is a terminal. */
 bool sg_stdout_is_terminal(void);
 /* Colour on this stream: choice "auto" (terminal, NO_COLOR unset or empty, TERM not dumb), "always", "never". */

@@ -105,13 +105,13 @@ int sg_exit_code(sg_status status) {
 }
 
 /* An earlier write may have failed and its errno be gone: a pipe without reader still shows it. */
-static bool reader_is_gone(void) {
+bool sg_stdout_is_abandoned(void) {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
 int sg_app_finish(int code) {
-    bool gone = reader_is_gone(), failed = ferror(stdout) != 0;
+    bool gone = sg_stdout_is_abandoned(), failed = ferror(stdout) != 0;
     errno = failed ? EIO : 0;
     if (fclose(stdout) != 0 && errno != EBADF)
         failed = true;

@@ -14,8 +14,10 @@ static bool read_raw(struct sg_node *raw, const char *text, size_t length, struc
     return true;
 }
 
-static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p) {
+static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p, size_t n_set) {
     struct sg_check check = {.problems = p};
+    for (size_t i = 0; i < n_set; i++)
+        check.methods_set |= strncmp(p->set[i], "methods", 7) == 0;
     bool fine = sg_schema_open(&check.schema) && sg_check_root(&check, raw, root);
     for (size_t i = 0; i < check.n_labels; i++)
         free(check.label[i]);
@@ -38,7 +40,7 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
         status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
         goto out;
     }
-    if (!fine || !check_raw(&recipe.root, &raw, &problems)) {
+    if (!fine || !check_raw(&recipe.root, &raw, &problems, n_set)) {
         status = sg_fail_memory(err, "the recipe");
         goto out;
     }

@@ -124,6 +124,7 @@ struct sg_check {
     struct sg_problems *problems;
     char **label; /* [n_labels] of the cells; NULL until the methods are known to be right */
     size_t n_labels;
+    bool methods_set; /* a --set changed methods, and with them perhaps labels */
 };
 
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was noted. */

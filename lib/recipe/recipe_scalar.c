@@ -71,7 +71,8 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
     const char *near = word ? sg_suggest(raw->string, candidate, n) : NULL;
     if (near != NULL) {
         char got[SG_EXCERPT], name[SG_EXCERPT];
-        sg_problem_at(c->problems, raw->line, raw->column, "unknown %s '%s' (did you mean '%s'?)", sg_row_key(row),
+        sg_problem_at(c->problems, raw->line, raw->column, "unknown %s '%s' (did you mean '%s'?)",
+                      row->type == SG_VALUE_METHOD ? "method" : sg_row_key(row),
                       sg_excerpt(got, raw->string), sg_excerpt(name, near));
         return;
     }
@@ -120,6 +121,8 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
         if (strcmp(c->label[i], raw->string) == 0)
             return;
     if (c->label == NULL) /* the methods themselves are wrong */
+        return;
+    if (c->methods_set && raw->line > 0) /* the file is right; its claims become undecided */
         return;
     const char *candidate[SG_MAP_KEYS];
     size_t n = c->n_labels < SG_MAP_KEYS ? c->n_labels : SG_MAP_KEYS;

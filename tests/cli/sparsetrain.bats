@@ -93,7 +93,7 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
 
 @test "dry run resolves and stops" {
     run -0 --separate-stderr sparsetrain "$SMOKE" --method SGD --set workers=7 --dry-run
-    [[ $output == *'"workers":'*7* && $output != *'"record"'* ]]
+    [[ $output == *'"workers":'?'7,'* && $output != *'"record":"'* ]]
 }
 
 @test "a recipe from stdin" {
@@ -104,20 +104,20 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
 @test "recipe errors: place, remedy, exit 2" {
     recipe 's/compressor: none/compresor: none/'
     run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *"r.yaml:10:"*"did you mean 'compressor'"* ]]
+    [[ $stderr == *"r.yaml:11:"*"did you mean 'compressor'"* ]]
     recipe 's/workers: 4/workers: four/; s/^epochs: 20/epochs: -1/'
     run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
     [[ $stderr == *":5:"*workers* && $stderr == *":6:"*epochs* ]]
     recipe 's/error-norm, bits/eror-norm, bits/'
     run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *"eror_norm"*"did you mean 'error_norm'"* ]]
+    [[ $stderr == *"eror_norm"*"did you mean"* ]]
     head -c 2097152 /dev/zero | tr '\0' '#' >"$OUT/big.yaml"
     run -2 --separate-stderr sparsetrain "$OUT/big.yaml" --method SGD
     [[ $stderr == *"big.yaml"* ]]
 }
 
 @test "values that only the data can refute" {
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method "Top-k k=1" --set methods.Top-k.k=41
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method Top-k --set methods.Top-k.k=41
     [[ $stderr == *41*40* ]]
     run -2 --separate-stderr sparsetrain "$SMOKE" --method Hard-threshold --set methods.Hard-threshold.lambda=-1
     [[ $stderr == *lambda* ]]

@@ -82,14 +82,13 @@ owner() { # of a header: its module
 
 @test "a failing unit test fails the runner" {
     local tree=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$tree/tests/cli" "$tree/build/release/tests"
+    mkdir -p "$tree/tests" "$tree/build/release/tests"
     cp "$ROOT/tests/run" "$tree/tests/run"
     printf '#!/bin/sh\necho "not ok 1 - on purpose"\necho 1..1\nexit 1\n' >"$tree/build/release/tests/test_bad"
     printf '#!/bin/sh\necho "ok 1 - then a crash"\nkill -SEGV $$\n' >"$tree/build/release/tests/test_crash"
-    printf '#!/usr/bin/env bats\n@test "fine" { true; }\n' >"$tree/tests/cli/fine.bats"
     chmod +x "$tree"/build/release/tests/*
     run -1 sh "$tree/tests/run" quick
-    [ "${lines[-1]}" = "2 passed, 2 failed, 0 skipped" ]
+    [ "${lines[-1]}" = "1 passed, 2 failed, 0 skipped" ]
 }
 
 @test "a user's program compiles against the installed library" {
@@ -132,9 +131,8 @@ C
 
 @test "man pages list exactly the options of --help" {
     for program in sparsetrain sparsebench sparseplot-export; do
-        options=$("$BIN/$program" --help | grep -oE -- '--[a-z][a-z-]*' | sort -u)
+        options=$("$BIN/$program" --help | sed -nE 's/^ +(-[a-z], )?(--[a-z-]+).*/\2/p' | sort -u)
         for option in $options; do
-            case $option in --no-*) continue ;; esac
             # roff may write a dash as \-
             sed 's/\\-/-/g' "$ROOT/cmd/$program.1" | grep -q -- "$option" || { echo "$program.1 lacks $option"; false; }
         done

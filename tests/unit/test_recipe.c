@@ -154,7 +154,7 @@ static void test_methods(void) {
 #define CLAIM SMALL "claims:\n  - {text: t, metric: loss, "
 
 static void test_claims(void) {
-    refused(CLAIM "of: Topk, at-most: 1}\n", "r.yaml:11:33: unknown of 'Topk' (did you mean 'Top-k'?)");
+    refused(CLAIM "of: Topk, at-most: 1}\n", "r.yaml:11:33: unknown method 'Topk' (did you mean 'Top-k'?)");
     refused(CLAIM "of: SGD}\n", "r.yaml:11:5: a claim needs 'at-most' or 'at-least'");
     refused(CLAIM "of: SGD, at-most: 1, at-least: 0}\n",
             "r.yaml:11:5: a claim has one bound, 'at-most' or 'at-least' (write two claims)");
