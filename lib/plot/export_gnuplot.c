@@ -80,8 +80,8 @@ static struct sheet lay_out(const struct sg_figure *f) {
     return s;
 }
 
-/* A single-quoted gnuplot string, in which nothing is special but the quote. Doubling it does not work at the start of a
- * string (gnuplot 5.4), so it becomes an apostrophe. */
+/* A single-quoted gnuplot string, in which nothing is special but the quote. Doubling it does not work at the start of
+ * a string (gnuplot 5.4), so it becomes an apostrophe. */
 static void quoted(FILE *out, const char *text) {
     fputc('\'', out);
     for (; *text; text++) {
@@ -117,8 +117,8 @@ static void put_terminal(FILE *out, const struct sheet *s, const char *format) {
             s->width * 96, s->height * 96, s->width * 192, s->height * 192, s->width, s->height);
 }
 
-static void put_data(FILE *out, const struct sg_panel *panel, const struct sg_curve *curve, const char *label,
-                     size_t p, size_t c, size_t *index) {
+static void put_data(FILE *out, const struct sg_panel *panel, const struct sg_curve *curve, const char *label, size_t p,
+                     size_t c, size_t *index) {
     char text[4][SG_NUMBER_CHARS];
     size_t n = sg_plot_visible(panel, curve, SG_PLOT_MAX_POINTS, index);
     comment(out, label);
@@ -281,8 +281,8 @@ static void put_legend(FILE *out, const struct sg_figure *f, const struct sheet 
         next = legend_row(f, s, first, &row_width);
         double x = (s->width - row_width + 0.2) / 2;
         for (size_t i = first; i < next; x += entry_width(&f->legend[i++])) {
-            fprintf(out, "set arrow %zu from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lt %zu\n", i + 1,
-                    x / s->width, y, (x + 0.34) / s->width, y, i + 1);
+            fprintf(out, "set arrow %zu from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lt %zu\n",
+                    i + 1, x / s->width, y, (x + 0.34) / s->width, y, i + 1);
             if (has_marks(f, i))
                 fprintf(out, "set label %zu '' at screen %.4f, screen %.4f point lt %zu\n", 2 * i + 101,
                         (x + 0.17) / s->width, y, i + 1);
@@ -319,7 +319,8 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
     comment(out, f->title);
     comment(out, f->source);
     if (!format)
-        fputs("# draw: gnuplot -d THIS > figure.svg, or gnuplot -d -e \"format='pdf'\" THIS > figure.pdf (svg, png, pdf)\n",
+        fputs("# draw: gnuplot -d THIS > figure.svg, or gnuplot -d -e \"format='pdf'\" THIS > figure.pdf (svg, png, "
+              "pdf)\n",
               out);
     for (size_t p = 0; p < f->n_panels; p++)
         for (size_t c = 0; c < f->panel[p].n_curves; c++) {
@@ -333,7 +334,8 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
     put_terminal(out, &s, format);
     fputs("set encoding utf8\nset border 3 lw 0.8\nset tics nomirror out scale 0.6,0.3\n"
           "set grid xtics ytics lt 100 lc rgb '#d9d9d9' lw 0.6 dt 1\nset style line 100 lc rgb '#d9d9d9'\n"
-          "set xlabel offset 0,0.3\nunset key\nset multiplot\nsmall = (format eq 'svg') ? ',10' : ',7.5'\n", out);
+          "set xlabel offset 0,0.3\nunset key\nset multiplot\nsmall = (format eq 'svg') ? ',10' : ',7.5'\n",
+          out);
     put_styles(out, f);
     put_legend(out, f, &s);
     put_title(out, f, &s);

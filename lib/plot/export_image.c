@@ -33,7 +33,8 @@ static sg_status run_gnuplot(FILE *in, FILE *out, FILE *errors, struct sg_error 
     failed = failed ? failed : posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed == ENOENT)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "gnuplot, which draws svg, png and pdf, is not installed: "
+        return sg_fail(err, SG_ERR_UNSUPPORTED,
+                       "gnuplot, which draws svg, png and pdf, is not installed: "
                        "apt-get install gnuplot-nox");
     errno = failed;
     if (failed)
@@ -114,8 +115,10 @@ static sg_status draw(FILE *out, const struct sg_figure *figure, const char *for
         goto out;
     drawn = contents(image, &length);
     if (!drawn || length == 0)
-        status = sg_fail(err, SG_ERR_IO, "gnuplot drew nothing: its '%s' terminal may be missing "
-                         "(apt-get install gnuplot-nox)", format);
+        status = sg_fail(err, SG_ERR_IO,
+                         "gnuplot drew nothing: its '%s' terminal may be missing "
+                         "(apt-get install gnuplot-nox)",
+                         format);
     else if (strcmp(format, "svg") == 0)
         put_svg(out, figure, drawn);
     else

@@ -1,4 +1,5 @@
-/* A LaTeX document of one page: pdflatex, run twice for the legend, makes a figure to include; or copy the tikzpicture. */
+/* A LaTeX document of one page: pdflatex, run twice for the legend, makes a figure to include; or copy the tikzpicture.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +28,23 @@ static void put_preamble(FILE *out, const struct sg_figure *f) {
     comment(out, f->footnote);
     fputs("% run pdflatex twice: the legend comes through the .aux file\n"
           "\\documentclass[border=3pt]{standalone}\n\\usepackage[utf8]{inputenc}\n\\usepackage[T1]{fontenc}\n"
-          "\\usepackage{textcomp}\n\\usepackage{pgfplots}\n\\usepgfplotslibrary{groupplots}\n\\pgfplotsset{compat=1.14}\n", out);
+          "\\usepackage{textcomp}\n\\usepackage{pgfplots}\n\\usepgfplotslibrary{groupplots}\n\\pgfplotsset{compat=1.14}"
+          "\n",
+          out);
     for (size_t i = 0; i < f->n_legend; i++)
         fprintf(out, "\\definecolor{sg%zu}{HTML}{%s}\n", i + 1, sg_plot_color(&f->legend[i]) + 1);
     size_t columns = sg_plot_grid_columns(f->n_panels), rows = (f->n_panels + columns - 1) / columns;
     fprintf(out,
-            "\\begin{document}\n\\begin{tikzpicture}\n\\begin{groupplot}[\n  group style={group name=sg, group size=%zu by %zu, "
+            "\\begin{document}\n\\begin{tikzpicture}\n\\begin{groupplot}[\n  group style={group name=sg, group "
+            "size=%zu by %zu, "
             "horizontal sep=1.9cm, vertical sep=2cm},\n  width=%.2fin, height=%.2fin,\n",
-            columns, rows, f->width > 0 ? f->width / (double)columns : 2.9, f->height > 0 ? f->height / (double)rows : 2.4);
-    fputs("  grid=major, grid style={gray!25}, axis lines=left, axis line style={-}, tick align=outside,\n"
-          "  every axis plot/.append style={line width=0.9pt}, title style={at={(0,1)}, anchor=south west},\n"
-          "  legend columns=-1, legend style={draw=none, /tikz/every even column/.append style={column sep=0.4cm}},\n]\n", out);
+            columns, rows, f->width > 0 ? f->width / (double)columns : 2.9,
+            f->height > 0 ? f->height / (double)rows : 2.4);
+    fputs(
+        "  grid=major, grid style={gray!25}, axis lines=left, axis line style={-}, tick align=outside,\n"
+        "  every axis plot/.append style={line width=0.9pt}, title style={at={(0,1)}, anchor=south west},\n"
+        "  legend columns=-1, legend style={draw=none, /tikz/every even column/.append style={column sep=0.4cm}},\n]\n",
+        out);
 }
 
 static void point(FILE *out, double x, double y) {
@@ -46,7 +53,8 @@ static void point(FILE *out, double x, double y) {
 }
 
 /* The band as one closed outline: forth along its lower edge, back along the upper. */
-static void put_band(FILE *out, const struct sg_panel *panel, const struct sg_curve *curve, const size_t *index, size_t n) {
+static void put_band(FILE *out, const struct sg_panel *panel, const struct sg_curve *curve, const size_t *index,
+                     size_t n) {
     double low, high;
     fprintf(out, "\\addplot[draw=none, fill=sg%zu, fill opacity=0.18, forget plot] coordinates {\n", curve->legend + 1);
     for (size_t i = 0; i < n; i++) {
@@ -64,8 +72,8 @@ static void put_line(FILE *out, const struct sg_figure *f, const struct sg_panel
                      const size_t *index, size_t n) {
     const struct sg_legend *entry = &f->legend[curve->legend];
     bool bars = panel->points && !curve->level;
-    fprintf(out, "\\addplot[forget plot, sg%zu%s%s%s] coordinates {\n", curve->legend + 1, entry->baseline ? ", dashed" : "",
-            bars ? ", mark=*, mark size=1.6pt" : ", no markers",
+    fprintf(out, "\\addplot[forget plot, sg%zu%s%s%s] coordinates {\n", curve->legend + 1,
+            entry->baseline ? ", dashed" : "", bars ? ", mark=*, mark size=1.6pt" : ", no markers",
             bars ? ", error bars/.cd, y dir=both, y explicit" : "");
     for (size_t i = 0; i < n; i++) {
         size_t k = index[i];
@@ -74,7 +82,8 @@ static void put_line(FILE *out, const struct sg_figure *f, const struct sg_panel
             point(out, panel->x.min, curve->y[k]);
             point(out, panel->x.max, curve->y[k]);
         } else if (bars)
-            fprintf(out, "(%s,%s) +- (0,%s)\n", sg_number_text(curve->x[k], text[0]), sg_number_text(curve->y[k], text[1]),
+            fprintf(out, "(%s,%s) +- (0,%s)\n", sg_number_text(curve->x[k], text[0]),
+                    sg_number_text(curve->y[k], text[1]),
                     sg_number_text(isfinite(curve->y_std[k]) ? curve->y_std[k] : 0, text[2]));
         else
             point(out, curve->x[k], curve->y[k]);
@@ -88,10 +97,11 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
     fputs("\\nextgroupplot[title={", out);
     put_escaped(out, caption ? caption : "");
     free(caption);
-    fprintf(out, "}, xlabel={%s}, ylabel={%s},\n  xmode=%s, ymode=%s, xmin=%s, xmax=%s, ymin=%s, ymax=%s%s]\n", panel->x.latex,
-            panel->y.latex, panel->x.log ? "log" : "normal", panel->y.log ? "log" : "normal",
-            sg_number_text(panel->x.min, text[0]), sg_number_text(panel->x.max, text[1]), sg_number_text(panel->y.min, text[2]),
-            sg_number_text(panel->y.max, text[3]), p == 0 ? ", legend to name=sglegend" : "");
+    fprintf(out, "}, xlabel={%s}, ylabel={%s},\n  xmode=%s, ymode=%s, xmin=%s, xmax=%s, ymin=%s, ymax=%s%s]\n",
+            panel->x.latex, panel->y.latex, panel->x.log ? "log" : "normal", panel->y.log ? "log" : "normal",
+            sg_number_text(panel->x.min, text[0]), sg_number_text(panel->x.max, text[1]),
+            sg_number_text(panel->y.min, text[2]), sg_number_text(panel->y.max, text[3]),
+            p == 0 ? ", legend to name=sglegend" : "");
     for (int pass = 0; pass < 2; pass++) /* bands below all lines */
         for (size_t c = 0; c < panel->n_curves; c++) {
             const struct sg_curve *curve = &panel->curve[c];
@@ -111,7 +121,8 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
 /* All entries by hand in the first panel, which need not draw them all; the plots themselves add none. */
 static void put_legend(FILE *out, const struct sg_figure *f) {
     for (size_t i = 0; i < f->n_legend; i++) {
-        fprintf(out, "\\addlegendimage{no markers, sg%zu%s}\\addlegendentry{", i + 1, f->legend[i].baseline ? ", dashed" : "");
+        fprintf(out, "\\addlegendimage{no markers, sg%zu%s}\\addlegendentry{", i + 1,
+                f->legend[i].baseline ? ", dashed" : "");
         put_escaped(out, f->legend[i].label);
         fputs("}\n", out);
     }
@@ -127,7 +138,8 @@ sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, struct sg_err
             put_legend(out, f);
     }
     fputs("\\end{groupplot}\n\\node[anchor=south] (legend) at ([yshift=0.8cm]current bounding box.north) "
-          "{\\pgfplotslegendfromname{sglegend}};\n\\node[anchor=south] at (legend.north) {", out);
+          "{\\pgfplotslegendfromname{sglegend}};\n\\node[anchor=south] at (legend.north) {",
+          out);
     put_escaped(out, f->title);
     fputs("};\n\\end{tikzpicture}\n\\end{document}\n", out);
     return SG_OK;

@@ -36,7 +36,8 @@ static void format_value(char out[CELL], double mean, double std, enum style sty
     char power[24] = "";
     if (exponent)
         snprintf(power, sizeof power, style == TEX ? " \\times 10^{%d}" : "e%d", exponent);
-    const char *dollar = style == TEX ? "$" : "", *open = pair && exponent ? "(" : "", *close = pair && exponent ? ")" : "";
+    const char *dollar = style == TEX ? "$" : "", *open = pair && exponent ? "(" : "",
+               *close = pair && exponent ? ")" : "";
     if (pair)
         snprintf(out, CELL, "%s%s%.*f %s %.*f%s%s%s", dollar, open, places, a, style == TEX ? "\\pm" : "±",
                  b != 0 ? places : 0, b, close, power, dollar);
@@ -82,7 +83,8 @@ static void format_seed(char out[2 * CELL], const struct sg_claim *claim, const 
     bool known = isfinite(seed->value) && isfinite(seed->bound);
     bool within = claim->at_least ? seed->value >= seed->bound : seed->value <= seed->bound;
     const char *sign = claim->at_least ? (within ? "≥" : "<") : within ? "≤" : ">";
-    snprintf(out, 2 * CELL, "seed %.24s: %.40s %s %.40s (ratio %.40s)", seed->seed, value, known ? sign : "?", bound, ratio);
+    snprintf(out, 2 * CELL, "seed %.24s: %.40s %s %.40s (ratio %.40s)", seed->seed, value, known ? sign : "?", bound,
+             ratio);
 }
 
 static void put_claims_plain(FILE *out, const struct sg_summary *s) {
@@ -225,7 +227,8 @@ sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error
     }
     fputs("\\bottomrule\n\\end{tabular}\n", out);
     if (s->n_claims)
-        fputs("\n\\begin{tabular}{lp{0.45\\linewidth}p{0.4\\linewidth}}\n\\toprule\nverdict & claim & numbers \\\\\n\\midrule\n",
+        fputs("\n\\begin{tabular}{lp{0.45\\linewidth}p{0.4\\linewidth}}\n\\toprule\nverdict & claim & numbers "
+              "\\\\\n\\midrule\n",
               out);
     for (size_t i = 0; i < s->n_claims; i++) {
         const struct sg_claim *claim = &s->claim[i];

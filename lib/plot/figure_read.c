@@ -163,17 +163,18 @@ static bool listed(const cJSON *methods, const cJSON *result) {
     if (!cJSON_IsArray(methods))
         return true;
     const cJSON *item;
-    cJSON_ArrayForEach(item, methods) if (cJSON_IsString(item) &&
-                                          (strcmp(item->valuestring, sg_json_string(result, "label", "")) == 0 ||
-                                           strcmp(item->valuestring, sg_json_string(result, "method", "")) == 0)) return true;
+    cJSON_ArrayForEach(item,
+                       methods) if (cJSON_IsString(item) &&
+                                    (strcmp(item->valuestring, sg_json_string(result, "label", "")) == 0 ||
+                                     strcmp(item->valuestring, sg_json_string(result, "method", "")) == 0)) return true;
     return false;
 }
 
 static void count_hidden(struct reading *r, const struct sg_panel *panel) {
     for (size_t c = 0; c < panel->n_curves; c++)
         for (size_t i = 0; i < panel->curve[c].n; i++)
-            r->figure->hidden += (panel->curve[c].level || !isnan(panel->curve[c].x[i])) && !isnan(panel->curve[c].y[i]) &&
-                         !sg_plot_can_show(panel, &panel->curve[c], i);
+            r->figure->hidden += (panel->curve[c].level || !isnan(panel->curve[c].x[i])) &&
+                                 !isnan(panel->curve[c].y[i]) && !sg_plot_can_show(panel, &panel->curve[c], i);
 }
 
 /* Limits a plot asks for; NaN = automatic, also where a log axis cannot have them. */
@@ -207,7 +208,8 @@ static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot
         name = sg_plot_resolve(&axis->name, r->document, "epoch", &ignored) == SG_OK ? "epoch" : "step";
     if (sg_plot_resolve(&axis->name, r->document, name, r->err) != SG_OK)
         return false;
-    bool as_planned = planned && sg_plot_resolve(&wanted, r->document, planned, &ignored) == SG_OK && wanted == axis->name;
+    bool as_planned =
+        planned && sg_plot_resolve(&wanted, r->document, planned, &ignored) == SG_OK && wanted == axis->name;
     const char *log = r->select->log ? r->select->log : as_planned ? sg_json_string(plot, "log", "") : NULL;
     axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r->document, side, axis->name);
     read_range(axis, as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
@@ -297,7 +299,10 @@ static bool read_texts(struct reading *r) {
         snprintf(over, sizeof over, " over %d seeds", seeds);
     if (r->bands || r->bars)
         snprintf(what, sizeof what, "mean, %s: ±1 standard deviation%s",
-                 r->bands && r->bars ? "bands and bars" : r->bands ? "band" : "bars", seeds ? over : " over seeds");
+                 r->bands && r->bars ? "bands and bars"
+                 : r->bands          ? "band"
+                                     : "bars",
+                 seeds ? over : " over seeds");
     f->title = sg_plot_title(r->document, r->select->title);
     f->source = sg_plot_source(r->document);
     f->footnote = strdup(what);

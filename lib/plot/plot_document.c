@@ -46,12 +46,12 @@ static size_t list_columns(const char **name, const cJSON *document) {
     for (size_t g = 0; g < 2; g++)
         cJSON_ArrayForEach(result, sg_json_get(document, "results"))
             cJSON_ArrayForEach(item, sg_json_get(result, groups[g])) {
-                size_t i = 0;
-                while (i < n && strcmp(name[i], item->string) != 0)
-                    i++;
-                if (i == n && n < MAX_COLUMNS)
-                    name[n++] = item->string;
-            }
+            size_t i = 0;
+            while (i < n && strcmp(name[i], item->string) != 0)
+                i++;
+            if (i == n && n < MAX_COLUMNS)
+                name[n++] = item->string;
+        }
     return n;
 }
 
@@ -68,8 +68,10 @@ sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *n
     char list[512], dashless[64];
     join(list, sizeof list, column, n);
     if (!name)
-        return sg_fail(err, SG_ERR_ARGUMENT, "this result has no plots: choose the axes with --x=NAME and --y=NAME "
-                       "(columns: %s)", list);
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "this result has no plots: choose the axes with --x=NAME and --y=NAME "
+                       "(columns: %s)",
+                       list);
     for (size_t i = 0; i < n; i++)
         if (same_name(column[i], name)) {
             *out = column[i];

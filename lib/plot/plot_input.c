@@ -55,6 +55,11 @@ static sg_status as_results(cJSON *document, const char *name, struct sg_error *
     return SG_OK;
 }
 
+/* Columns by name, or nothing at all. */
+static bool is_map(const cJSON *item) {
+    return !item || cJSON_IsNull(item) || cJSON_IsObject(item);
+}
+
 static sg_status check(cJSON *document, const char *name, struct sg_error *err) {
     const char *schema = sg_json_string(document, "schema", NULL);
     if (!schema)
@@ -64,16 +69,20 @@ static sg_status check(cJSON *document, const char *name, struct sg_error *err) 
         return status == SG_OK ? as_results(document, name, err) : status;
     }
     if (strncmp(schema, "sparsebench/", 12) != 0)
-        return sg_fail(err, SG_ERR_FORMAT, "%s: schema is '%.64s', expected '%s' or '%s'", name, schema, SG_SCHEMA_BENCH,
-                       SG_SCHEMA_TRAIN);
+        return sg_fail(err, SG_ERR_FORMAT, "%s: schema is '%.64s', expected '%s' or '%s'", name, schema,
+                       SG_SCHEMA_BENCH, SG_SCHEMA_TRAIN);
     sg_status status = sg_schema_check(schema, SG_SCHEMA_BENCH, name, err);
     if (status != SG_OK)
         return status;
     const cJSON *results = sg_json_get(document, "results"), *result;
     if (!cJSON_IsArray(results))
         return sg_fail(err, SG_ERR_FORMAT, "%s: no \"results\"", name);
-    cJSON_ArrayForEach(result, results) if (!sg_json_string(result, "label", NULL)) return sg_fail(
-        err, SG_ERR_FORMAT, "%s: a result without \"label\"", name);
+    cJSON_ArrayForEach(result, results) {
+        if (!sg_json_string(result, "label", NULL))
+            return sg_fail(err, SG_ERR_FORMAT, "%s: a result without \"label\"", name);
+        if (!is_map(sg_json_get(result, "series")) || !is_map(sg_json_get(result, "final")))
+            return sg_fail(err, SG_ERR_FORMAT, "%s: \"series\" and \"final\" of a result must be objects", name);
+    }
     return SG_OK;
 }
 

@@ -26,12 +26,36 @@ static const struct {
 static const struct {
     const char *text, *latex;
 } tex[] = {
-    {"\\", "\\textbackslash{}"}, {"{", "\\{"}, {"}", "\\}"}, {"$", "\\$"}, {"&", "\\&"}, {"%", "\\%"}, {"#", "\\#"},
-    {"_", "\\_"}, {"^", "\\textasciicircum{}"}, {"~", "\\textasciitilde{}"}, {"<", "\\textless{}"},
-    {">", "\\textgreater{}"}, {"−", "$-$"}, {"±", "$\\pm$"}, {"×", "$\\times$"}, {"²", "$^2$"}, {"⁰", "$^0$"},
-    {"‖", "$\\Vert$"}, {"∇", "$\\nabla$"}, {"Σ", "$\\Sigma$"}, {"λ", "$\\lambda$"}, {"γ", "$\\gamma$"},
-    {"δ", "$\\delta$"}, {"Δ", "$\\Delta$"}, {"ζ", "$\\zeta$"}, {"σ", "$\\sigma$"}, {"η", "$\\eta$"}, {"≤", "$\\le$"},
-    {"≥", "$\\ge$"}, {"≈", "$\\approx$"},
+    {"\\", "\\textbackslash{}"},
+    {"{", "\\{"},
+    {"}", "\\}"},
+    {"$", "\\$"},
+    {"&", "\\&"},
+    {"%", "\\%"},
+    {"#", "\\#"},
+    {"_", "\\_"},
+    {"^", "\\textasciicircum{}"},
+    {"~", "\\textasciitilde{}"},
+    {"<", "\\textless{}"},
+    {">", "\\textgreater{}"},
+    {"−", "$-$"},
+    {"±", "$\\pm$"},
+    {"×", "$\\times$"},
+    {"²", "$^2$"},
+    {"⁰", "$^0$"},
+    {"‖", "$\\Vert$"},
+    {"∇", "$\\nabla$"},
+    {"Σ", "$\\Sigma$"},
+    {"λ", "$\\lambda$"},
+    {"γ", "$\\gamma$"},
+    {"δ", "$\\delta$"},
+    {"Δ", "$\\Delta$"},
+    {"ζ", "$\\zeta$"},
+    {"σ", "$\\sigma$"},
+    {"η", "$\\eta$"},
+    {"≤", "$\\le$"},
+    {"≥", "$\\ge$"},
+    {"≈", "$\\approx$"},
 };
 
 char *sg_plot_tex_escape(const char *text) {
@@ -91,8 +115,8 @@ static bool is_generated(const cJSON *document) {
 }
 
 char *sg_plot_title(const cJSON *document, const char *override) {
-    const char *title = override ? override
-                                 : sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
+    const char *title =
+        override ? override : sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
     char *out = NULL;
     if (!is_generated(document))
         return strdup(title);
@@ -128,7 +152,8 @@ char *sg_plot_source(const cJSON *document) {
 
 const char *sg_plot_color(const struct sg_legend *entry) {
     /* Okabe and Ito without yellow, which is lost on white, strongest contrast first. */
-    static const char *const palette[SG_PLOT_COLORS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
+    static const char *const palette[SG_PLOT_COLORS] = {"#0072B2", "#D55E00", "#009E73",
+                                                        "#CC79A7", "#E69F00", "#56B4E9"};
     return entry->baseline ? "#000000" : palette[entry->style % SG_PLOT_COLORS];
 }
 

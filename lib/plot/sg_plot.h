@@ -26,8 +26,8 @@ SG_CHECKED sg_status sg_plot_parse(cJSON **out, const char *text, size_t length,
 
 /* What to show: overrides of the document's "plots". NULL, 0 = as the document says. */
 struct sg_plot_select {
-    const char *x, *y;    /* column for every panel; panels that become the same are merged */
-    const char *log;      /* "none", "x", "y", "xy" */
+    const char *x, *y; /* column for every panel; panels that become the same are merged */
+    const char *log;   /* "none", "x", "y", "xy" */
     const char *title;
     size_t panel;         /* 1-based; 0 = all */
     double width, height; /* of the whole figure, inches */
@@ -43,45 +43,45 @@ struct sg_plot_notes {
 /* An entry of the legend, shared by all panels: one colour, one line style. */
 struct sg_legend {
     const char *label;
-    bool baseline;   /* dashed black, as the paper's no-compression line */
-    size_t style;    /* counts from 0 among baselines and among the others */
+    bool baseline; /* dashed black, as the paper's no-compression line */
+    size_t style;  /* counts from 0 among baselines and among the others */
 };
 
 /* One line of a panel. */
 struct sg_curve {
-    size_t legend;       /* index into figure->legend */
+    size_t legend; /* index into figure->legend */
     size_t n;
-    double *x, *y;       /* [n]; NaN = no value */
-    double *y_std;       /* [n]; NULL = no band (one seed) */
-    const char **point;  /* [n] label of each point where panel->points, else NULL */
-    bool level;          /* the baseline of a points panel: a line across it at y[0] */
+    double *x, *y;      /* [n]; NaN = no value */
+    double *y_std;      /* [n]; NULL = no band (one seed) */
+    const char **point; /* [n] label of each point where panel->points, else NULL */
+    bool level;         /* the baseline of a points panel: a line across it at y[0] */
 };
 
 struct sg_axis {
     const char *name;    /* column: "bits" */
     char *label, *latex; /* with unit: "bits per worker"; the same for TeX */
     bool log;
-    double min, max;     /* of the view: positive when log, min < max; both NaN in a panel with nothing to draw */
+    double min, max; /* of the view: positive when log, min < max; both NaN in a panel with nothing to draw */
 };
 
 struct sg_panel {
-    const char *title;   /* the plot's own, or NULL */
+    const char *title; /* the plot's own, or NULL */
     struct sg_axis x, y;
-    bool points;         /* one point per label (final y over final x), joined per method; a baseline is a level line */
+    bool points; /* one point per label (final y over final x), joined per method; a baseline is a level line */
     size_t n_curves;
     struct sg_curve *curve;
 };
 
 /* Names and strings are borrowed from the document, which must outlive the figure. */
 struct sg_figure {
-    char *title;         /* says when data are generated; "" = none */
-    char *source;        /* recipe, data, seeds and program on one line */
-    char *footnote;      /* what the band or the bars are; "" = no band */
+    char *title;    /* says when data are generated; "" = none */
+    char *source;   /* recipe, data, seeds and program on one line */
+    char *footnote; /* what the band or the bars are; "" = no band */
     double width, height;
     size_t n_legend, n_panels;
     struct sg_legend *legend;
     struct sg_panel *panel;
-    size_t hidden;       /* values a log axis cannot show: in data exports, not drawn */
+    size_t hidden; /* values a log axis cannot show: in data exports, not drawn */
     struct sg_plot_notes notes;
 };
 
@@ -121,8 +121,8 @@ struct sg_summary {
 };
 
 /* The metrics of the selected plots, or every column of a document without plots. */
-SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const cJSON *document,
-                                     const struct sg_plot_select *select, struct sg_error *err);
+SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
+                                     struct sg_error *err);
 void sg_summary_free(struct sg_summary *summary); /* zeroes it */
 
 /* An export format. Adding one = one file + one row in plot_table.c; exactly one of figure and summary is set.
@@ -135,8 +135,8 @@ struct sg_exporter {
     sg_status (*figure)(FILE *out, const struct sg_figure *figure, struct sg_error *err);
     sg_status (*tables)(FILE *out, const struct sg_summary *summary, struct sg_error *err);
 };
-const struct sg_exporter *sg_exporter_at(size_t i);            /* NULL past the end */
-const struct sg_exporter *sg_exporter_find(const char *name);  /* NULL if unknown */
+const struct sg_exporter *sg_exporter_at(size_t i);              /* NULL past the end */
+const struct sg_exporter *sg_exporter_find(const char *name);    /* NULL if unknown */
 const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension; NULL if unknown */
 
 /* Read what the exporter needs from the document, write it, and hand the notes over (notes may be NULL). */

@@ -38,7 +38,8 @@ static sg_status choose_metrics(struct choice *c, const cJSON *document, const s
     const cJSON *plots = sg_json_get(document, "plots"), *plot, *result, *item;
     size_t n = (size_t)cJSON_GetArraySize(plots), number = 0;
     if (select->panel > (n ? n : 1))
-        return sg_fail(err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", select->panel, n, n == 1 ? "" : "s");
+        return sg_fail(err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", select->panel, n,
+                       n == 1 ? "" : "s");
     cJSON_ArrayForEach(plot, plots) {
         const char *axes[] = {sg_json_string(plot, "y", NULL), sg_json_string(plot, "x", NULL)};
         if (select->panel && select->panel != ++number)
@@ -50,8 +51,8 @@ static sg_status choose_metrics(struct choice *c, const cJSON *document, const s
     if (n > 0 || status != SG_OK)
         return status;
     cJSON_ArrayForEach(result, sg_json_get(document, "results"))
-        cJSON_ArrayForEach(item, sg_json_get(result, "series")) if (status == SG_OK && !is_clock(item->string))
-            status = choose(c, document, item->string, err);
+        cJSON_ArrayForEach(item, sg_json_get(result, "series")) if (status == SG_OK && !is_clock(item->string)) status =
+            choose(c, document, item->string, err);
     return status;
 }
 
@@ -107,8 +108,9 @@ sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const s
     s.title = sg_plot_title(document, select->title);
     s.source = sg_plot_source(document);
     if (seeds > 1 ? asprintf(&s.footnote, "Final values, mean ± standard deviation over %d seeds", seeds) < 0
-                  : (s.footnote = strdup(seeds ? "Final values, one seed" : "Final values, mean ± standard deviation over "
-                                                                           "seeds")) == NULL)
+                  : (s.footnote = strdup(seeds ? "Final values, one seed"
+                                               : "Final values, mean ± standard deviation over "
+                                                 "seeds")) == NULL)
         s.footnote = NULL;
     s.metric = calloc(choice.n + 1, sizeof *s.metric);
     if (!s.title || !s.source || !s.footnote || !s.metric) {

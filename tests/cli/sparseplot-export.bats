@@ -181,7 +181,7 @@ need_gnuplot() {
 }
 
 @test "nothing positive for a log axis is an error with a remedy" {
-    sed 's/"bits":[0-9]*/"bits":0/' run.ndjson >"$OUT/zero.ndjson"
+    sed 's/"bits":[0-9][0-9]*/"bits":0/' run.ndjson >"$OUT/zero.ndjson"
     run -1 --separate-stderr sparseplot-export "$OUT/zero.ndjson" --y=bits --log=y --format=gnuplot
     [[ -z $output && $stderr == *"no positive values of 'bits'"*"--log=none"* ]]
     run -0 sparseplot-export "$OUT/zero.ndjson" --y=bits --format=gnuplot

@@ -34,8 +34,8 @@ static void test_thinning(void) {
 static void fit(struct sg_panel *panel, double *x, double *y, double *std, size_t n, bool log) {
     static struct sg_curve curve;
     curve = (struct sg_curve){.n = n, .x = x, .y = y, .y_std = std};
-    *panel = (struct sg_panel){.n_curves = 1, .curve = &curve, .x = {.min = NAN, .max = NAN},
-                               .y = {.log = log, .min = NAN, .max = NAN}};
+    *panel = (struct sg_panel){
+        .n_curves = 1, .curve = &curve, .x = {.min = NAN, .max = NAN}, .y = {.log = log, .min = NAN, .max = NAN}};
     sg_plot_fit(panel);
 }
 
@@ -44,7 +44,8 @@ static void test_views(void) {
     double x[] = {0, 1, 2}, y[] = {8, 0.1, 0.001}, std[] = {0, 0.05, 0.002}, low, high;
     fit(&p, x, y, std, 3, true);
     ok(p.x.min == 0 && p.x.max == 2, "curves fill the width");
-    ok(p.y.min > 0.001 / 6 && p.y.min < 0.001 && p.y.max > 8 && p.y.max < 16, "a band below zero does not squeeze a log axis");
+    ok(p.y.min > 0.001 / 6 && p.y.min < 0.001 && p.y.max > 8 && p.y.max < 16,
+       "a band below zero does not squeeze a log axis");
     sg_plot_band(&p, p.curve, 2, &low, &high);
     ok(low == p.y.min && high == 0.003, "its lower end is the axis");
     sg_plot_band(&p, p.curve, 1, &low, &high);
@@ -98,7 +99,8 @@ static void test_formats(void) {
     ok(!sg_exporter_by_path("a.svg/fig") && !sg_exporter_by_path("fig.sv") && !sg_exporter_by_path("fig."),
        "no or an unknown extension");
     char *tex = sg_plot_tex_escape("50 % of a_b\n{λ} \\ ‖e‖² ½");
-    ok(tex && strcmp(tex, "50 \\% of a\\_b \\{$\\lambda$\\} \\textbackslash{} $\\Vert$e$\\Vert$$^2$ ½") == 0, "TeX: %s", tex);
+    ok(tex && strcmp(tex, "50 \\% of a\\_b \\{$\\lambda$\\} \\textbackslash{} $\\Vert$e$\\Vert$$^2$ ½") == 0, "TeX: %s",
+       tex);
     free(tex);
 }
 
@@ -121,14 +123,16 @@ static sg_status read_figure(const char *text, const struct sg_plot_select *sele
 
 static void test_reading(void) {
     static const char two[] =
-        "{\"schema\":\"sparsebench/1\",\"recipe\":{\"title\":\"T\"},\"dataset\":{\"source\":\"generated\",\"generator\":\"g\"},"
+        "{\"schema\":\"sparsebench/"
+        "1\",\"recipe\":{\"title\":\"T\"},\"dataset\":{\"source\":\"generated\",\"generator\":\"g\"},"
         "\"results\":[{\"label\":\"a\",\"series\":{\"step\":[1,2],\"hit_rate\":[1,2],\"loss\":[1,2]}}],"
         "\"units\":{\"hit_rate\":\"%\"},"
         "\"plots\":[{\"x\":\"step\",\"y\":\"hit-rate\"},{\"x\":\"step\",\"y\":\"loss\",\"log\":\"y\"}]}";
     char title[256];
     struct sg_error err;
     struct sg_plot_select s = {0};
-    ok(read_figure(two, &s, title, sizeof title, &err) == SG_OK && strcmp(title, "T — generated data (g)|2|hit rate (%)") == 0,
+    ok(read_figure(two, &s, title, sizeof title, &err) == SG_OK &&
+           strcmp(title, "T — generated data (g)|2|hit rate (%)") == 0,
        "title, panels and label: %s", title);
     s = (struct sg_plot_select){.y = "loss", .title = "mine"};
     ok(read_figure(two, &s, title, sizeof title, &err) == SG_OK &&
@@ -139,7 +143,8 @@ static void test_reading(void) {
            strstr(err.msg, "step, hit_rate, loss"),
        "%s", err.msg);
     s = (struct sg_plot_select){.panel = 3};
-    ok(read_figure(two, &s, title, sizeof title, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "has 2 plots"), "%s", err.msg);
+    ok(read_figure(two, &s, title, sizeof title, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "has 2 plots"), "%s",
+       err.msg);
     s = (struct sg_plot_select){0};
     ok(read_figure("{\"schema\":\"sparsebench/2\"}", &s, title, sizeof title, &err) == SG_ERR_UNSUPPORTED &&
            strstr(err.msg, "newer"),
@@ -150,9 +155,10 @@ static void test_reading(void) {
     ok(read_figure("{\"schema\":\"sparsebench/1\",\"results\":[]}", &s, title, sizeof title, &err) == SG_ERR_ARGUMENT &&
            strstr(err.msg, "--x=NAME and --y=NAME"),
        "%s", err.msg);
-    ok(read_figure("{\"schema\":\"sparsebench/1\",\"results\":[{\"label\":\"a\",\"series\":{\"step\":[1,2],\"loss\":[1]}}],"
-                   "\"plots\":[{\"x\":\"step\",\"y\":\"loss\"}]}",
-                   &s, title, sizeof title, &err) == SG_ERR_FORMAT &&
+    ok(read_figure(
+           "{\"schema\":\"sparsebench/1\",\"results\":[{\"label\":\"a\",\"series\":{\"step\":[1,2],\"loss\":[1]}}],"
+           "\"plots\":[{\"x\":\"step\",\"y\":\"loss\"}]}",
+           &s, title, sizeof title, &err) == SG_ERR_FORMAT &&
            strstr(err.msg, "differ in length"),
        "%s", err.msg);
 }
