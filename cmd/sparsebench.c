@@ -15,6 +15,7 @@
 #include "sg_result.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
+#include "sg_train.h"
 #include "sg_version.h"
 
 static struct {
@@ -374,6 +375,9 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
     if (status != SG_OK)
         return status;
     b->count = choose(b->cells, b->all);
+    for (size_t i = 0; i < b->count; i++)
+        if (sg_train_check(&b->cells[i], err) != SG_OK)
+            return sg_prefix(err, "%s:", path);
     b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
     b->view.told = calloc(b->count + 1, sizeof *b->view.told);
     if (!b->outcomes || !b->view.told)

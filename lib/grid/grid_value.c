@@ -15,29 +15,17 @@ void sg_grid_snake(const char *name, char out[64]) {
 }
 
 static double maximum(const double *x, size_t n) {
-    double m = n > 0 ? x[0] : NAN;
+    double m = x[0];
     for (size_t i = 1; i < n; i++)
-        if (!(x[i] <= m)) /* takes NaN, and keeps it */
-            m = isnan(m) ? m : x[i];
+        m = x[i] > m ? x[i] : m;
     return m;
 }
 
 static double minimum(const double *x, size_t n) {
-    double m = n > 0 ? x[0] : NAN;
+    double m = x[0];
     for (size_t i = 1; i < n; i++)
-        if (!(x[i] >= m))
-            m = isnan(m) ? m : x[i];
+        m = x[i] < m ? x[i] : m;
     return m;
-}
-
-static double median(const double *x, size_t n) {
-    double *copy = malloc((n ? n : 1) * sizeof *copy), value = NAN;
-    if (copy) {
-        memcpy(copy, x, n * sizeof *copy);
-        value = sg_stats_median(copy, n);
-        free(copy);
-    }
-    return value;
 }
 
 /* The last ceil(share n) points, at least one: 0.2 of 10 points is 2, whatever 0.2 is in binary. */
@@ -81,20 +69,14 @@ static double at_place(const struct sg_run *run, const double *x, const char *co
     return NAN;
 }
 
-/* `at` holds exactly one of its keys; the recipe's parser saw to that. */
-static double reduce(const struct sg_run *run, const double *x, const struct sg_node *at, char why[SG_WHY_CHARS]) {
-    size_t n = run->n_points;
-    double share, place;
-    const char *when = at ? sg_node_string(at, "when", NULL) : NULL;
-    if (when)
-        return at_when(run, x, when, sg_node_number(at, "below", NAN), why);
-    if (at && (place = sg_node_number(at, "epoch", NAN), !isnan(place)))
-        return at_place(run, x, "epoch", place, why);
-    if (at && (place = sg_node_number(at, "step", NAN), !isnan(place)))
-        return at_place(run, x, "step", place, why);
-    if (at && (share = sg_node_number(at, "tail-median", NAN), !isnan(share)))
-        return median(x + n - tail_points(share, n), tail_points(share, n));
-    if (at && (share = sg_node_number(at, "tail-mean", NAN), !isnan(share)))
+/* One number of x [n], n >= 1, no NaN in it; x may be reordered. `at` holds exactly one of its keys; the recipe's parser
+ * saw to that. */
+static double statistic(double *x, size_t n, const struct sg_node *at) {
+    double share = at ? sg_node_number(at, "tail-median", NAN) : NAN;
+    if (!isnan(share))
+        return sg_stats_median(x + n - tail_points(share, n), tail_points(share, n));
+    share = at ? sg_node_number(at, "tail-mean", NAN) : NAN;
+    if (!isnan(share))
         return sg_stats_mean(x + n - tail_points(share, n), tail_points(share, n));
     if (at && sg_node_bool(at, "max", false))
         return maximum(x, n);
@@ -105,6 +87,29 @@ static double reduce(const struct sg_run *run, const double *x, const struct sg_
     if (at && sg_node_bool(at, "sum", false))
         return sg_stats_sum(x, n);
     return x[n - 1];
+}
+
+/* Records without a value do not count: nothing has a density before the first step. */
+static double over_records(const struct sg_run *run, const double *x, const struct sg_node *at) {
+    double *known = malloc(run->n_points * sizeof *known), value = NAN;
+    size_t n = 0;
+    for (size_t i = 0; known && i < run->n_points; i++)
+        if (!isnan(x[i]))
+            known[n++] = x[i];
+    if (n > 0)
+        value = statistic(known, n, at);
+    free(known);
+    return value;
+}
+
+static double reduce(const struct sg_run *run, const double *x, const struct sg_node *at, char why[SG_WHY_CHARS]) {
+    const char *when = at ? sg_node_string(at, "when", NULL) : NULL;
+    if (when)
+        return at_when(run, x, when, sg_node_number(at, "below", NAN), why);
+    double epoch = at ? sg_node_number(at, "epoch", NAN) : NAN, step = at ? sg_node_number(at, "step", NAN) : NAN;
+    if (!isnan(epoch))
+        return at_place(run, x, "epoch", epoch, why);
+    return isnan(step) ? over_records(run, x, at) : at_place(run, x, "step", step, why);
 }
 
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,

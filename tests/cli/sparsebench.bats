@@ -300,6 +300,8 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     run -2 sparsebench r.yaml --jobs many
     run -2 sparsebench missing.yaml
     [[ $output == *"missing.yaml"*"No such file"* ]]
+    run -2 bench --set "record.series=[suboptimalty]"
+    [[ $output == *"cannot record 'suboptimalty' (did you mean 'suboptimality'?)"* ]]
     sed -i 's/compressor: none/compresor: none/' r.yaml
     run -2 bench
     [[ $output == *"r.yaml:10:"*"did you mean 'compressor'?"* ]]

@@ -219,6 +219,20 @@ static void test_reductions(void) {
           "two that never get there do not compare");
 }
 
+/* As a density before the first step: null in a run that is fine otherwise. */
+static void test_null_records(void) {
+    all_runs();
+    for (size_t i = 0; i < CELLS; i++)
+        for (size_t c = 0; c < outcomes[i].run.n_series; c++)
+            if (strcmp(outcomes[i].run.series[c].name, "error_norm") == 0)
+                outcomes[i].run.series[c].value[0] = NAN;
+    check("metric: error-norm, of: A, at: {max: true}, at-most: 100", "holds", 20, 100, "max without a null");
+    check("metric: error-norm, of: A, at: {min: true}, at-most: 100", "holds", 4, 100, "min without a null");
+    check("metric: error-norm, of: A, at: {mean: true}, at-most: 100", "holds", 12, 100, "mean without a null");
+    check("metric: error-norm, of: A, at: {sum: true}, at-most: 1000", "holds", 108, 1000, "sum without a null");
+    check("metric: error-norm, of: A, at: {step: 10}, at-most: 1000", "undecided", NAN, 1000, "but not at its place");
+}
+
 static void test_verdicts(void) {
     all_runs();
     check("metric: error-norm, of: B, at-least: {times: 3, of: A}", "holds", 60, 60, "equal is at least");
@@ -303,6 +317,7 @@ int main(void) {
     test_incomplete();
     test_odd_step();
     test_reductions();
+    test_null_records();
     test_verdicts();
     test_missing();
     test_plots();
