@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,7 +15,6 @@
 #include "sg_recipe.h"
 #include "sg_result.h"
 #include "sg_terminal.h"
-#include "sg_text.h"
 #include "sg_train.h"
 #include "sg_version.h"
 
@@ -64,15 +64,16 @@ static const struct sg_program program = {
     .name = "sparsebench",
     .usage = "[options] RECIPE",
     .summary = "Run a recipe's methods at its seeds; report means, spreads and the verdicts on its claims.",
-    .details = "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is\n"
-               "not run again and a stopped one goes on from its checkpoint: give the same command again.\n"
-               "The result is a table on a terminal, else JSON.\n\n"
-               "Examples:\n"
-               "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
-               "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --seed 1 --dry-run\n"
-               "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n\n"
-               "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails, 128+n\n"
-               "stopped by signal n.\n",
+    .details =
+        "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is\n"
+        "not run again and a stopped one goes on from its checkpoint: give the same command again.\n"
+        "The result is a table on a terminal, else JSON.\n\n"
+        "Examples:\n"
+        "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
+        "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --seed 1 --dry-run\n"
+        "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n\n"
+        "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails, 128+n\n"
+        "stopped by signal n.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
 };
@@ -80,12 +81,12 @@ static const struct sg_program program = {
 /* ---- the grid on stderr while it runs ---- */
 
 struct view {
-    bool live;            /* redraw on a terminal, else a line per finished cell */
+    bool live; /* redraw on a terminal, else a line per finished cell */
     bool started;
     double start_s, last_s;
-    int lines;            /* standing on the terminal now */
+    int lines; /* standing on the terminal now */
     size_t finished;
-    bool *told;           /* [count] cells that were reported */
+    bool *told; /* [count] cells that were reported */
 };
 
 static void erase(struct view *v) {
@@ -116,7 +117,8 @@ static void redraw(struct view *v, const struct sg_cell *cells, const struct sg_
 }
 
 static void tell_finished(struct view *v, const struct sg_cell *cell, const struct sg_cell_outcome *o, size_t count) {
-    static const char *const word[] = {[SG_CELL_DONE] = "done", [SG_CELL_DIVERGED] = "diverged", [SG_CELL_FAILED] = "failed"};
+    static const char *const word[] = {
+        [SG_CELL_DONE] = "done", [SG_CELL_DIVERGED] = "diverged", [SG_CELL_FAILED] = "failed"};
     v->finished++;
     if (!v->live)
         sg_log_note("%s, seed %" PRIu64 ": %s after %.1f s (%zu of %zu)", cell->label, cell->seed, word[o->state],
@@ -146,71 +148,6 @@ static void on_change(void *arg, const struct sg_cell *cells, const struct sg_ce
         redraw(v, cells, outcomes, count);
 }
 
-/* ---- which cells ---- */
-
-static bool listed(const struct sg_option_list *list, const char *text) {
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->item[i], text) == 0)
-            return true;
-    return list->count == 0;
-}
-
-static bool chosen(const struct sg_cell *cell) {
-    char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, cell->seed);
-    return listed(&opt.methods, cell->label) && listed(&opt.seeds, seed);
-}
-
-static sg_status no_such_method(const char *wanted, const char *const *label, size_t count, struct sg_error *err) {
-    const char *near = sg_suggest(wanted, label, count);
-    if (near)
-        return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe (did you mean '%s'?)", wanted, near);
-    char names[512] = "";
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || strcmp(label[i], label[i - 1]) != 0)
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'", i ? ", " : "", label[i]);
-    return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe; it has %s", wanted, names);
-}
-
-/* Each --method and --seed must be in the grid. */
-static sg_status check_choice(const struct sg_cell *cells, size_t count, struct sg_error *err) {
-    const char **label = calloc(count + 1, sizeof *label);
-    if (!label)
-        return sg_fail_memory(err, "labels");
-    for (size_t i = 0; i < count; i++)
-        label[i] = cells[i].label;
-    sg_status status = SG_OK;
-    for (size_t m = 0; m < opt.methods.count && status == SG_OK; m++) {
-        size_t i = 0;
-        while (i < count && strcmp(label[i], opt.methods.item[m]) != 0)
-            i++;
-        if (i == count)
-            status = no_such_method(opt.methods.item[m], label, count, err);
-    }
-    for (size_t s = 0; s < opt.seeds.count && status == SG_OK; s++) {
-        char seed[24] = "";
-        for (size_t i = 0; i < count && strcmp(seed, opt.seeds.item[s]) != 0; i++)
-            snprintf(seed, sizeof seed, "%" PRIu64, cells[i].seed);
-        if (strcmp(seed, opt.seeds.item[s]) != 0)
-            status = sg_fail(err, SG_ERR_ARGUMENT, "--seed %s: not a seed of the recipe (add --set 'seeds=[%s]')",
-                             opt.seeds.item[s], opt.seeds.item[s]);
-    }
-    free(label);
-    return status;
-}
-
-/* Moves the chosen cells to the front; all stay owned by the array. */
-static size_t choose(struct sg_cell *cells, size_t count) {
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (chosen(&cells[i])) {
-            struct sg_cell keep = cells[i];
-            memmove(&cells[n + 1], &cells[n], (i - n) * sizeof *cells);
-            cells[n++] = keep;
-        }
-    return n;
-}
-
 /* ---- the result ---- */
 
 static cJSON *program_json(void) {
@@ -233,9 +170,7 @@ static cJSON *run_json(int argc, char **argv, const char *started_at, double sta
     sg_json_set_string(out, "started_at", started_at);
     sg_json_set_number(out, "elapsed_s", sg_clock_s() - start_s);
     sg_json_set_number(out, "jobs", o->jobs);
-    sg_json_set(out, "threads", NULL);
-    if (o->threads > 0)
-        cJSON_ReplaceItemInObjectCaseSensitive(out, "threads", cJSON_CreateNumber(o->threads));
+    sg_json_set_number(out, "threads", o->threads > 0 ? o->threads : NAN); /* null: sparsetrain's choice */
     sg_json_set_string(out, "launcher", o->launcher);
     sg_json_set_string(out, "folder", o->folder);
     return out;
@@ -277,7 +212,8 @@ static sg_status deliver(cJSON *result, struct sg_file_writer *file, struct sg_e
 static void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const char *status = sg_grid_status(&outcomes[i]);
-        const char *message = outcomes[i].message ? outcomes[i].message : sg_json_string(outcomes[i].run.end, "message", "?");
+        const char *message =
+            outcomes[i].message ? outcomes[i].message : sg_json_string(outcomes[i].run.end, "message", "?");
         if (strcmp(status, "failed") == 0)
             sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
         else if (strcmp(status, "diverged") == 0)
@@ -291,18 +227,20 @@ static void report_cells(const struct sg_cell *cells, const struct sg_cell_outco
         }
 }
 
+static const char *verdict_color(const char *verdict) {
+    return strcmp(verdict, "holds") == 0 ? "\033[32m" : strcmp(verdict, "fails") == 0 ? "\033[31m" : "\033[33m";
+}
+
 /* Returns whether a claim fails. The table says the same, so beside it this stays quiet. */
 static bool report_claims(const cJSON *result, bool beside_table) {
     bool color = sg_color(STDERR_FILENO, opt.color), fails = false;
     const cJSON *claim;
     cJSON_ArrayForEach(claim, sg_json_get(result, "claims")) {
         const char *verdict = sg_json_string(claim, "verdict", ""), *reason = sg_json_string(claim, "reason", NULL);
-        bool failed = strcmp(verdict, "fails") == 0, holds = strcmp(verdict, "holds") == 0;
-        fails = fails || failed;
+        fails = fails || strcmp(verdict, "fails") == 0;
         if (!beside_table)
-            sg_log_note("claim %s%s%s: %s%s%s%s", color ? failed ? "\033[31m" : holds ? "\033[32m" : "\033[33m" : "", verdict,
-                        color ? "\033[0m" : "", sg_json_string(claim, "text", ""), reason ? " (" : "",
-                        reason ? reason : "", reason ? ")" : "");
+            sg_log_note("claim %s%s%s: %s%s%s%s", color ? verdict_color(verdict) : "", verdict, color ? "\033[0m" : "",
+                        sg_json_string(claim, "text", ""), reason ? " (" : "", reason ? reason : "", reason ? ")" : "");
     }
     return fails;
 }
@@ -334,17 +272,20 @@ static sg_status find_program(char out[PATH_MAX], struct sg_error *err) {
 }
 
 /* sparsetrain cannot read our stdin again: give it a copy, named by content. */
-static sg_status save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder, struct sg_error *err) {
+static sg_status save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder,
+                             struct sg_error *err) {
     if ((size_t)snprintf(path, PATH_MAX, "%s/recipe-%.12s.yaml", folder, recipe->sha256) >= PATH_MAX)
         return sg_fail(err, SG_ERR_ARGUMENT, "--folder: the path is too long");
     sg_status status = sg_folder_make(folder, err);
     return status == SG_OK ? sg_file_replace(path, recipe->text, strlen(recipe->text), err) : status;
 }
 
-static int list_cells(const struct sg_recipe *recipe, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
-                      size_t count) {
+static int list_cells(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                      const struct sg_cell_outcome *outcomes, size_t count) {
     if (opt.json) {
-        char *text = sg_json_text(sg_grid_plan(program_json(), recipe, cells, outcomes, count), true);
+        cJSON *plan = sg_grid_plan(program_json(), recipe, cells, outcomes, count);
+        char *text = sg_json_text(plan, true);
+        cJSON_Delete(plan);
         fputs(text ? text : "", stdout);
         free(text);
         return text ? SG_EXIT_OK : SG_EXIT_FAILED;
@@ -371,10 +312,10 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
     if (status == SG_OK)
         status = sg_recipe_cells(&b->recipe, &b->cells, &b->all, err);
     if (status == SG_OK)
-        status = check_choice(b->cells, b->all, err);
+        status = sg_grid_choose(&b->count, b->cells, b->all, opt.methods.item, opt.methods.count, opt.seeds.item,
+                                opt.seeds.count, err);
     if (status != SG_OK)
         return status;
-    b->count = choose(b->cells, b->all);
     for (size_t i = 0; i < b->count; i++)
         if (sg_train_check(&b->cells[i], err) != SG_OK)
             return sg_prefix(err, "%s:", path);
@@ -383,12 +324,21 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
     if (!b->outcomes || !b->view.told)
         return sg_fail_memory(err, "the cells");
     snprintf(b->folder, sizeof b->folder, "results/local/%s/cells", sg_node_string(&b->recipe.root, "name", "recipe"));
-    b->grid = (struct sg_grid_options){.recipe_path = path, .set = opt.set.item, .n_set = opt.set.count,
-                                       .program = b->program, .launcher = opt.launcher,
-                                       .folder = opt.folder ? opt.folder : b->folder, .data_dir = opt.data,
-                                       .device = opt.device, .identity = sg_version_identity(), .jobs = (int)opt.jobs,
-                                       .threads = (int)opt.threads, .fresh = opt.fresh, .stop = sg_signal_pending,
-                                       .changed = on_change, .arg = &b->view};
+    b->grid = (struct sg_grid_options){.recipe_path = path,
+                                       .set = opt.set.item,
+                                       .n_set = opt.set.count,
+                                       .program = b->program,
+                                       .launcher = opt.launcher,
+                                       .folder = opt.folder ? opt.folder : b->folder,
+                                       .data_dir = opt.data,
+                                       .device = opt.device,
+                                       .identity = sg_version_identity(),
+                                       .jobs = (int)opt.jobs,
+                                       .threads = (int)opt.threads,
+                                       .fresh = opt.fresh,
+                                       .stop = sg_signal_pending,
+                                       .changed = on_change,
+                                       .arg = &b->view};
     return SG_OK;
 }
 
@@ -413,8 +363,8 @@ static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv
         sg_log_error("%s: give the same command again to resume", err->msg);
     else if (status != SG_OK)
         return status;
-    *result = sg_grid_document(program_json(), run_json(argc, argv, started_at, start_s, &b->grid), &b->recipe, b->cells,
-                               b->outcomes, b->count);
+    *result = sg_grid_document(program_json(), run_json(argc, argv, started_at, start_s, &b->grid), &b->recipe,
+                               b->cells, b->outcomes, b->count);
     return SG_OK;
 }
 

@@ -30,9 +30,9 @@ static const struct sg_node *present(const struct sg_node *node, const char *pat
 
 /* The bound is at-most or at-least, as the recipe's parser saw to: a number, or {times, plus, of, metric, at}. */
 static struct claim read_claim(const struct sg_node *node) {
-    struct claim c = {.value = {sg_node_string(node, "of", ""), sg_node_string(node, "metric", ""),
-                                present(node, "at"), 1, 0},
-                      .at_least = present(node, "at-least") != NULL};
+    struct claim c = {
+        .value = {sg_node_string(node, "of", ""), sg_node_string(node, "metric", ""), present(node, "at"), 1, 0},
+        .at_least = present(node, "at-least") != NULL};
     const struct sg_node *bound = present(node, c.at_least ? "at-least" : "at-most");
     c.bound = c.value;
     if (!bound || bound->kind == SG_NODE_NUMBER) {

@@ -35,8 +35,8 @@ static const char *worst_status(const struct sg_cell_outcome *outcomes, size_t c
     return rank[worst];
 }
 
-cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe, const struct sg_cell *cells,
-                        const struct sg_cell_outcome *outcomes, size_t count) {
+cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
+                        const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
     cJSON *out = cJSON_CreateObject();
     sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
     sg_json_set_string(out, "status", worst_status(outcomes, count));

@@ -57,8 +57,8 @@ static void time_left(const struct sg_cell_outcome *o, size_t count, double elap
         snprintf(out, 48, ", about %.1f h left", left / 3600);
 }
 
-char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, double elapsed_s,
-                       int width, int rows) {
+char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
+                       double elapsed_s, int width, int rows) {
     char *text = NULL, totals[160], left[48], failed[32] = "";
     size_t size = 0, n[SG_CELL_FAILED + 1] = {0};
     FILE *out = open_memstream(&text, &size);

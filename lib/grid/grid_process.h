@@ -1,9 +1,9 @@
 /* grid_process.h: one child process, as the grid runs it. Private to lib/grid.
  *
- * The child reads nothing, reports progress as lines "done total" on its standard output (which launchers such as mpirun
- * and srun forward, unlike other descriptors) and complains on its standard error, of which the end is kept. It leads a
- * process group of its own, so that ^C in the terminal reaches it once, through the grid, and it gets SIGTERM when the
- * grid dies. */
+ * The child reads nothing, reports progress as lines "done total" on its standard output (which launchers such as
+ * mpirun and srun forward, unlike other descriptors) and complains on its standard error, of which the end is kept. It
+ * leads a process group of its own, so that ^C in the terminal reaches it once, through the grid, and it gets SIGTERM
+ * when the grid dies. */
 #ifndef GRID_PROCESS_H
 #define GRID_PROCESS_H
 

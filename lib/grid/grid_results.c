@@ -57,10 +57,10 @@ static struct group group_at(const struct sg_cell *cells, const struct sg_cell_o
 
 struct points {
     size_t n;
-    double *step;  /* [n] ascending */
-    size_t *index; /* [n][seeds]: place of this step in a seed's series, or NO_POINT */
+    double *step;               /* [n] ascending */
+    size_t *index;              /* [n][seeds]: place of this step in a seed's series, or NO_POINT */
     double *mean, *std, *count; /* [n] results of one column */
-    double *value; /* [seeds] scratch */
+    double *value;              /* [seeds] scratch */
 };
 
 static void points_free(struct points *p) {
@@ -168,8 +168,8 @@ static cJSON *series_json(const struct group *g) {
 
 /* ---- one number a seed ---- */
 
-/* {"mean","std","n","values"} of what `at` makes of a metric at each seed; values of cells without one are null and do not
- * enter the mean. */
+/* {"mean","std","n","values"} of what `at` makes of a metric at each seed; values of cells without one are null and do
+ * not enter the mean. */
 static cJSON *spread_json(const struct group *g, const char *metric, const struct sg_node *at) {
     char why[SG_WHY_CHARS];
     double *known = malloc(2 * g->n * sizeof *known), *all = known ? known + g->n : NULL;

@@ -84,8 +84,9 @@ static sg_status read_finished(struct sg_cell_outcome *outcome, const struct sg_
         status = sg_fail(err, SG_ERR_MISMATCH, "%s is the series of another cell: was the recipe edited meanwhile?",
                          outcome->path);
     else if (strcmp(program, identity) != 0)
-        status = sg_fail(err, SG_ERR_MISMATCH, "%s was written by another build (%s, this is %s): rebuild both programs",
-                         outcome->path, program, identity);
+        status =
+            sg_fail(err, SG_ERR_MISMATCH, "%s was written by another build (%s, this is %s): rebuild both programs",
+                    outcome->path, program, identity);
     if (status == SG_OK)
         outcome->run = run;
     else
@@ -117,8 +118,8 @@ void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count) {
     }
 }
 
-/* Also proves that the folder can be written to and its disk is not full. The descriptor is left open across exec: a child
- * that outlives a killed sparsebench keeps the folder locked until it stopped too. */
+/* Also proves that the folder can be written to and its disk is not full. The descriptor is left open across exec: a
+ * child that outlives a killed sparsebench keeps the folder locked until it stopped too. */
 static sg_status lock_folder(int *out, const char *folder, struct sg_error *err) {
     char *path, owner[32];
     if (asprintf(&path, "%s/.lock", folder) < 0)
@@ -129,10 +130,10 @@ static sg_status lock_folder(int *out, const char *folder, struct sg_error *err)
     if (fd < 0)
         status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
     else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        status = errno == EWOULDBLOCK ? sg_fail(err, SG_ERR_IO,
-                                                "another sparsebench works in %s: wait for it, or use another --folder",
-                                                folder)
-                                      : sg_fail_errno(err, SG_ERR_IO, "cannot lock %s", path);
+        status = errno == EWOULDBLOCK
+                     ? sg_fail(err, SG_ERR_IO, "another sparsebench works in %s: wait for it, or use another --folder",
+                               folder)
+                     : sg_fail_errno(err, SG_ERR_IO, "cannot lock %s", path);
     else if (ftruncate(fd, 0) != 0 || write(fd, owner, (size_t)length) != length)
         status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
     free(path);
@@ -161,8 +162,8 @@ struct pool {
     char *launcher;    /* cut into words */
     char **argv;       /* room for one command line */
     size_t running;
-    bool warm;         /* a cell has stepped, or was there before: data and x* are prepared */
-    int stopping;      /* signal number */
+    bool warm;    /* a cell has stepped, or was there before: data and x* are prepared */
+    int stopping; /* signal number */
 };
 
 static ino_t file_number(const char *path) {
@@ -183,12 +184,22 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
     if (p->launcher)
         for (char *w = p->launcher; *w; w += strlen(w) + 1)
             word[n++] = w;
-    const char *fixed[] = {o->program, o->recipe_path, "--method", p->cells[cell].label, "--seed",
-                           text_of(p->cells[cell].seed, seed), "-o", p->outcomes[cell].path, "--force",
-                           o->fresh ? "--no-resume" : "--resume", "--progress-fd", "1"};
+    const char *fixed[] = {o->program,
+                           o->recipe_path,
+                           "--method",
+                           p->cells[cell].label,
+                           "--seed",
+                           text_of(p->cells[cell].seed, seed),
+                           "-o",
+                           p->outcomes[cell].path,
+                           "--force",
+                           o->fresh ? "--no-resume" : "--resume",
+                           "--progress-fd",
+                           "1"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         word[n++] = fixed[i];
-    const char *optional[][2] = {{"--data", o->data_dir}, {"--device", o->device},
+    const char *optional[][2] = {{"--data", o->data_dir},
+                                 {"--device", o->device},
                                  {"--threads", o->threads > 0 ? text_of((unsigned)o->threads, threads) : NULL}};
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
         if (optional[i][1]) {
@@ -198,7 +209,7 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
     for (size_t i = 0; i < n; i++)
         p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp's prototype predates const; it changes nothing */
     for (size_t i = 0; i < o->n_set; i++) {
-        p->argv[n++] = (char *)(uintptr_t)"--set";
+        p->argv[n++] = (char *)(uintptr_t) "--set";
         p->argv[n++] = (char *)(uintptr_t)o->set[i];
     }
     p->argv[n] = NULL;
@@ -299,7 +310,8 @@ static void take_news(struct pool *p) {
     }
 }
 
-/* SIGTERM whatever we got: a second signal ends this process, by which the children get a second SIGTERM and end too. */
+/* SIGTERM whatever we got: a second signal ends this process, by which the children get a second SIGTERM and end too.
+ */
 static void ask_to_stop(struct pool *p, int signal_number) {
     p->stopping = signal_number;
     for (int i = 0; i < p->options->jobs; i++)
@@ -352,9 +364,9 @@ static sg_status cut_launcher(char **out, const char *launcher, struct sg_error 
     for (char *w = words; *w; w += strlen(w) + 1)
         n++;
     *out = words;
-    return n > 0 && n <= LAUNCHER_WORDS ? SG_OK
-                                        : sg_fail(err, SG_ERR_ARGUMENT, "the launcher must be 1 to %d words: '%s'",
-                                                  LAUNCHER_WORDS, launcher);
+    return n > 0 && n <= LAUNCHER_WORDS
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT, "the launcher must be 1 to %d words: '%s'", LAUNCHER_WORDS, launcher);
 }
 
 sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,

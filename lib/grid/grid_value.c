@@ -69,8 +69,8 @@ static double at_place(const struct sg_run *run, const double *x, const char *co
     return NAN;
 }
 
-/* One number of x [n], n >= 1, no NaN in it; x may be reordered. `at` holds exactly one of its keys; the recipe's parser
- * saw to that. */
+/* One number of x [n], n >= 1, no NaN in it; x may be reordered. `at` holds exactly one of its keys; the recipe's
+ * parser saw to that. */
 static double statistic(double *x, size_t n, const struct sg_node *at) {
     double share = at ? sg_node_number(at, "tail-median", NAN) : NAN;
     if (!isnan(share))

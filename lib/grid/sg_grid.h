@@ -1,7 +1,8 @@
 /* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.
  *
- * A finished cell lives in FOLDER/<label>-seed<S>-<key prefix>.ndjson and is reused when its header's cell key and program
- * identity match. Nothing finished is ever lost: cells are written by sparsetrain whole or not at all. Nothing here prints. */
+ * A finished cell lives in FOLDER/<label>-seed<S>-<key prefix>.ndjson and is reused when its header's cell key and
+ * program identity match. Nothing finished is ever lost: cells are written by sparsetrain whole or not at all. Nothing
+ * here prints. */
 #ifndef SG_GRID_H
 #define SG_GRID_H
 
@@ -27,31 +28,36 @@ enum sg_cell_state {
 
 struct sg_cell_outcome {
     enum sg_cell_state state;
-    char *path;     /* series file */
-    char *message;  /* FAILED: the reason and the last lines of its standard error. DIVERGED: why. DONE: its last lines of
-                     * standard error. Else NULL */
-    double elapsed_s; /* of the process started now */
-    double done;      /* share finished, 0..1, from the child's progress */
+    char *path;    /* series file */
+    char *message; /* FAILED: the reason and the last lines of its standard error. DIVERGED: why. DONE: its last lines
+                    * of standard error. Else NULL */
+    double elapsed_s;  /* of the process started now */
+    double done;       /* share finished, 0..1, from the child's progress */
     struct sg_run run; /* read back when DONE, REUSED or DIVERGED */
 };
 
 struct sg_grid_options {
-    const char *recipe_path;   /* handed to sparsetrain; a recipe from stdin is saved in `folder` first */
-    const char *const *set;    /* --set values, handed on */
+    const char *recipe_path; /* handed to sparsetrain; a recipe from stdin is saved in `folder` first */
+    const char *const *set;  /* --set values, handed on */
     size_t n_set;
-    const char *program;       /* path of sparsetrain */
-    const char *launcher;      /* "mpirun -n 4" or NULL; split at blanks */
-    const char *folder;        /* cells go here; made if missing */
+    const char *program;           /* path of sparsetrain */
+    const char *launcher;          /* "mpirun -n 4" or NULL; split at blanks */
+    const char *folder;            /* cells go here; made if missing */
     const char *data_dir, *device; /* handed on; NULL = left to sparsetrain */
-    const char *identity;      /* sg_version_identity() */
-    int jobs;                  /* processes at once; 0 = cores / threads, 1 under a launcher */
-    int threads;               /* each; 0 = cores / jobs, left to sparsetrain under a launcher */
-    bool fresh;                /* run every cell again, from step 0 */
-    int (*stop)(void);         /* pending signal number or 0; asked 10 times a second */
+    const char *identity;          /* sg_version_identity() */
+    int jobs;                      /* processes at once; 0 = cores / threads, 1 under a launcher */
+    int threads;                   /* each; 0 = cores / jobs, left to sparsetrain under a launcher */
+    bool fresh;                    /* run every cell again, from step 0 */
+    int (*stop)(void);             /* pending signal number or 0; asked 10 times a second */
     /* After every change and 10 times a second while cells run; may be NULL. */
     void (*changed)(void *arg, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
     void *arg;
 };
+
+/* Move the cells of these labels and seeds to the front, in their order; none named = all. SG_ERR_ARGUMENT, with a
+ * suggestion, for a label or seed that no cell has. */
+SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *label,
+                                    size_t n_labels, const char *const *seed, size_t n_seeds, struct sg_error *err);
 
 /* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
 void sg_grid_share(struct sg_grid_options *options, size_t count);
@@ -61,9 +67,9 @@ void sg_grid_share(struct sg_grid_options *options, size_t count);
 SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                   const struct sg_grid_options *options, struct sg_error *err);
 
-/* Look, then run what is not there yet; jobs and threads are filled in. One grid at a time works in a folder. SG_OK even if
- * cells failed (see states); SG_ERR_INTERRUPTED after a signal: children stopped with their checkpoints written. The first
- * cell runs alone until its first step, so that what all cells need (data, x*) is prepared once. */
+/* Look, then run what is not there yet; jobs and threads are filled in. One grid at a time works in a folder. SG_OK
+ * even if cells failed (see states); SG_ERR_INTERRUPTED after a signal: children stopped with their checkpoints
+ * written. The first cell runs alone until its first step, so that what all cells need (data, x*) is prepared once. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                  struct sg_grid_options *options, struct sg_error *err);
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);
@@ -71,10 +77,10 @@ void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);
 /* "ok", "diverged", "failed", "interrupted" or "not_run". */
 const char *sg_grid_status(const struct sg_cell_outcome *outcome);
 
-/* State as text for a terminal of this width: a line per running cell (at most `rows`) and a line of totals, each ending in
- * a newline. elapsed_s: since the grid started, for the time left. NULL = no memory. */
-char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, double elapsed_s,
-                       int width, int rows);
+/* State as text for a terminal of this width: a line per running cell (at most `rows`) and a line of totals, each
+ * ending in a newline. elapsed_s: since the grid started, for the time left. NULL = no memory. */
+char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
+                       double elapsed_s, int width, int rows);
 
 /* "results": one object per label:
  *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"seeds":["1"],
@@ -85,20 +91,20 @@ char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome
 cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 
 /* "claims": [{"text","verdict","metric","at","of","sense","reason","seeds":[{"seed","value","bound","ratio","note"}]}];
- * verdict "holds": at every seed, "fails": at none, else "undecided", also when a value is missing; reason says why it is not
- * "holds", note what is odd about a seed. NULL = no memory. */
-cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
-                      size_t count);
+ * verdict "holds": at every seed, "fails": at none, else "undecided", also when a value is missing; reason says why it
+ * is not "holds", note what is odd about a seed. NULL = no memory. */
+cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                      const struct sg_cell_outcome *outcomes, size_t count);
 
-/* "plots": [{"x","y","log","title","kind","x_range","y_range","methods","points"}], names in snake_case; points (null but
- * for kind "points"): [{"label","x":{"mean","std","n","values"},"y":{…}}]. NULL = no memory. */
-cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
-                     size_t count);
+/* "plots": [{"x","y","log","title","kind","x_range","y_range","methods","points"}], names in snake_case; points (null
+ * but for kind "points"): [{"label","x":{"mean","std","n","values"},"y":{…}}]. NULL = no memory. */
+cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                     const struct sg_cell_outcome *outcomes, size_t count);
 
-/* The whole result of schema sparsebench/1; takes over `program` and `run`. "status" is the worst of its cells: ok, diverged,
- * failed, interrupted (also: not run). NULL = no memory. */
-cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe, const struct sg_cell *cells,
-                        const struct sg_cell_outcome *outcomes, size_t count);
+/* The whole result of schema sparsebench/1; takes over `program` and `run`. "status" is the worst of its cells: ok,
+ * diverged, failed, interrupted (also: not run). NULL = no memory. */
+cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
+                        const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 
 /* What would be done, schema sparsebench-plan/1, with each cell's key and resolved recipe. */
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,

@@ -13,17 +13,16 @@ static struct sg_cell *cells;
 static size_t count;
 static struct sg_cell_outcome outcomes[CELLS];
 
-static const char recipe_head[] =
-    "schema: 1\n"
-    "name: constructed\n"
-    "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}\n"
-    "epochs: 1\n"
-    "optimizer: {kind: sgd, learning-rate: 0.1}\n"
-    "seeds: [1, 2, 3]\n"
-    "record: {every: 10, series: [error-norm, suboptimality]}\n"
-    "methods:\n"
-    "  - {name: A, compressor: none, baseline: true}\n"
-    "  - {name: B, compressor: topk, k: 2}\n";
+static const char recipe_head[] = "schema: 1\n"
+                                  "name: constructed\n"
+                                  "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}\n"
+                                  "epochs: 1\n"
+                                  "optimizer: {kind: sgd, learning-rate: 0.1}\n"
+                                  "seeds: [1, 2, 3]\n"
+                                  "record: {every: 10, series: [error-norm, suboptimality]}\n"
+                                  "methods:\n"
+                                  "  - {name: A, compressor: none, baseline: true}\n"
+                                  "  - {name: B, compressor: topk, k: 2}\n";
 
 static void read_recipe(const char *rest) {
     char text[8192];
@@ -52,8 +51,10 @@ static void make_run(size_t i, int points, const char *status) {
         at += snprintf(at, (size_t)(end - at),
                        "{\"record\":\"step\",\"step\":%d,\"epoch\":%.17g,\"error_norm\":%d,\"suboptimality\":%.17g}\n",
                        10 * p, p / 4.0, scale * seed * p, ldexp(1, -p));
-    at += snprintf(at, (size_t)(end - at), "{\"record\":\"run\",\"elapsed_s\":1.5}\n{\"record\":\"end\",\"status\":\"%s\","
-                   "\"message\":null,\"steps\":%d}\n", status, 10 * points);
+    at += snprintf(at, (size_t)(end - at),
+                   "{\"record\":\"run\",\"elapsed_s\":1.5}\n{\"record\":\"end\",\"status\":\"%s\","
+                   "\"message\":null,\"steps\":%d}\n",
+                   status, 10 * points);
     sg_run_free(&outcomes[i].run);
     if (sg_run_parse(&outcomes[i].run, text, strlen(text), "made", &err) != SG_OK) {
         printf("Bail out! %s\n", err.msg);
@@ -97,7 +98,8 @@ static void test_aggregates(void) {
     ok(sg_json_number(b, "constants.error_bound", 0) == 5, "constants");
     ok(strcmp(cJSON_GetArrayItem(sg_json_get(a, "seeds"), 2)->valuestring, "3") == 0, "seeds are strings");
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS && element(a, "series.step", 4) == 50 &&
-           element(a, "series.epoch", 4) == 1.25, "axes");
+           element(a, "series.epoch", 4) == 1.25,
+       "axes");
     int bad = 0;
     for (int p = 1; p <= POINTS; p++) { /* seeds 1, 2, 3 times p: mean 2p, sample deviation p */
         bad += !(element(a, "series.error_norm.mean", p - 1) == 2 * p);
@@ -108,17 +110,19 @@ static void test_aggregates(void) {
     }
     ok(bad == 0, "mean, deviation and n at every point");
     ok(sg_json_number(b, "final.error_norm.mean", 0) == 60 && sg_json_number(b, "final.error_norm.std", 0) == 30 &&
-           element(b, "final.error_norm.values", 2) == 90, "final values");
+           element(b, "final.error_norm.values", 2) == 90,
+       "final values");
     ok(!sg_json_get(a, "series.step.mean") && !sg_json_get(a, "series.epoch.mean"), "axes are plain");
     const cJSON *cell = cJSON_GetArrayItem(sg_json_get(a, "cells"), 0);
     ok(strcmp(sg_json_string(cell, "status", ""), "ok") == 0 && sg_json_number(cell, "elapsed_s", 0) == 1.5 &&
-           sg_json_number(cell, "steps", 0) == 100 && cJSON_IsNull(sg_json_get(cell, "message")), "a cell");
+           sg_json_number(cell, "steps", 0) == 100 && cJSON_IsNull(sg_json_get(cell, "message")),
+       "a cell");
     cJSON_Delete(results);
 }
 
 static void test_incomplete(void) {
     all_runs();
-    make_run(1, 4, "diverged"); /* A, seed 2 */
+    make_run(1, 4, "diverged");    /* A, seed 2 */
     sg_run_free(&outcomes[2].run); /* A, seed 3 */
     outcomes[2].state = SG_CELL_FAILED;
     outcomes[2].message = strdup("exit status 1\nno memory");
@@ -127,13 +131,15 @@ static void test_incomplete(void) {
     ok(element(a, "series.error_norm.n", 3) == 2 && element(a, "series.error_norm.mean", 3) == 6,
        "two seeds have point 4: (1 + 2) 4 / 2");
     ok(element(a, "series.error_norm.n", 4) == 1 && element(a, "series.error_norm.mean", 4) == 5 &&
-           element(a, "series.error_norm.std", 4) == 0, "one seed has point 5");
+           element(a, "series.error_norm.std", 4) == 0,
+       "one seed has point 5");
     ok(sg_json_number(a, "final.error_norm.n", 0) == 1 && sg_json_number(a, "final.error_norm.mean", 0) == 10 &&
            isnan(element(a, "final.error_norm.values", 1)) && isnan(element(a, "final.error_norm.values", 2)),
        "only seeds that ended enter a final mean");
     const cJSON *failed = cJSON_GetArrayItem(sg_json_get(a, "cells"), 2);
     ok(strcmp(sg_json_string(failed, "status", ""), "failed") == 0 &&
-           strcmp(sg_json_string(failed, "message", ""), "exit status 1\nno memory") == 0, "the failed cell says why");
+           strcmp(sg_json_string(failed, "message", ""), "exit status 1\nno memory") == 0,
+       "the failed cell says why");
     ok(cJSON_IsNull(sg_json_get(failed, "steps")) && cJSON_IsNull(sg_json_get(failed, "elapsed_s")),
        "keys of a failed cell are there, null");
     cJSON_Delete(results);
@@ -163,7 +169,8 @@ static void test_odd_step(void) {
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS + 1 && element(a, "series.step", 2) == 27 &&
            element(a, "series.error_norm.n", 2) == 1 && element(a, "series.error_norm.mean", 2) == 6 &&
-           element(a, "series.error_norm.n", 3) == 2, "points are matched by step, not by place");
+           element(a, "series.error_norm.n", 3) == 2,
+       "points are matched by step, not by place");
     cJSON_Delete(results);
 }
 
@@ -249,7 +256,8 @@ static void test_verdicts(void) {
     ok(strcmp(sg_json_string(c, "reason", ""), "true at 1 of 3 seeds") == 0, "a mixed verdict counts the seeds");
     ok(sg_json_number(cJSON_GetArrayItem(sg_json_get(c, "seeds"), 1), "ratio", 0) == 60.0 / 50, "ratio");
     ok(strcmp(sg_json_string(c, "metric", ""), "error_norm") == 0 &&
-           strcmp(sg_json_string(c, "sense", ""), "at-most") == 0, "names");
+           strcmp(sg_json_string(c, "sense", ""), "at-most") == 0,
+       "names");
     cJSON_Delete(c);
     c = claim("metric: error-norm, of: A, at-most: 30");
     ok(cJSON_IsNull(sg_json_get(c, "reason")), "what holds needs no reason");
@@ -261,7 +269,8 @@ static void test_missing(void) {
     make_run(SEEDS + 1, 5, "diverged"); /* B, seed 2 */
     cJSON *c = claim("metric: error-norm, of: B, at-most: 1000");
     ok(strcmp(sg_json_string(c, "verdict", ""), "undecided") == 0 &&
-           strcmp(sg_json_string(c, "reason", ""), "B, seed 2: diverged") == 0, "a diverged seed decides nothing");
+           strcmp(sg_json_string(c, "reason", ""), "B, seed 2: diverged") == 0,
+       "a diverged seed decides nothing");
     cJSON_Delete(c);
     c = claim("metric: error-norm, of: A, at-most: {times: 100, of: B}");
     ok(strcmp(sg_json_string(c, "verdict", ""), "undecided") == 0, "nor does a diverged bound");
@@ -284,16 +293,18 @@ static void test_plots(void) {
     cJSON *plots = reread(sg_grid_plots(&recipe, cells, outcomes, count));
     const cJSON *curves = cJSON_GetArrayItem(plots, 0), *points = cJSON_GetArrayItem(plots, 1);
     ok(strcmp(sg_json_string(curves, "y", ""), "error_norm") == 0 && element(curves, "y_range", 1) == 20 &&
-           cJSON_IsNull(sg_json_get(curves, "x_range")) && cJSON_IsNull(sg_json_get(curves, "points")), "curves");
+           cJSON_IsNull(sg_json_get(curves, "x_range")) && cJSON_IsNull(sg_json_get(curves, "points")),
+       "curves");
     const cJSON *b = cJSON_GetArrayItem(sg_json_get(points, "points"), 1);
     ok(strcmp(sg_json_string(b, "label", ""), "B") == 0 && sg_json_number(b, "x.mean", 0) == 100 &&
-           sg_json_number(b, "y.mean", 0) == 60 && sg_json_number(b, "y.std", 0) == 30, "points");
+           sg_json_number(b, "y.mean", 0) == 60 && sg_json_number(b, "y.std", 0) == 30,
+       "points");
     cJSON_Delete(plots);
 }
 
 static void test_document(void) {
-    static const char *const keys[] = {"schema", "status", "program", "run", "recipe", "dataset", "host",
-                                       "libraries", "units", "results", "claims", "plots"};
+    static const char *const keys[] = {"schema", "status",    "program", "run",     "recipe", "dataset",
+                                       "host",   "libraries", "units",   "results", "claims", "plots"};
     all_runs();
     read_recipe("");
     outcomes[0].state = SG_CELL_REUSED;
@@ -302,8 +313,10 @@ static void test_document(void) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         found += sg_json_get(d, keys[i]) != NULL;
     ok(found == sizeof keys / sizeof *keys, "every key is there");
-    ok(strcmp(sg_json_string(d, "schema", ""), "sparsebench/1") == 0 && strcmp(sg_json_string(d, "status", ""), "ok") == 0 &&
-           strcmp(sg_json_string(d, "dataset.name", ""), "two-clouds") == 0, "schema, status, data");
+    ok(strcmp(sg_json_string(d, "schema", ""), "sparsebench/1") == 0 &&
+           strcmp(sg_json_string(d, "status", ""), "ok") == 0 &&
+           strcmp(sg_json_string(d, "dataset.name", ""), "two-clouds") == 0,
+       "schema, status, data");
     cJSON_Delete(d);
     make_run(1, 2, "diverged");
     d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count));
