@@ -17,7 +17,8 @@ static bool is_folder(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Write permission for somebody: a folder without any is read-only by intent, also for root, whom access() lets through. */
+/* Write permission for somebody: a folder without any is read-only by intent, also for root, whom access() lets
+ * through. */
 static bool is_writable(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0222) != 0 && access(path, W_OK | X_OK) == 0;

@@ -51,7 +51,8 @@ static sg_status find_in(char **out, const char *folder, const char *set, const 
     return SG_OK;
 }
 
-static sg_status find_file(char **out, const struct sg_dataset_request *request, const char *file, struct sg_error *err) {
+static sg_status find_file(char **out, const struct sg_dataset_request *request, const char *file,
+                           struct sg_error *err) {
     const char *folder[] = {request->data_dir, getenv("SPARSE_DATA"), "datasets/cache"};
     sg_status status = SG_OK;
     *out = NULL;
@@ -89,10 +90,11 @@ static sg_status check_pin(const char *path, const char *set, const struct descr
         recorded_checksum(expected, path, descriptor->file);
     if (expected[0] == '\0' || strcmp(expected, sha256) == 0)
         return SG_OK;
-    return sg_fail(err, SG_ERR_MISMATCH,
-                   "%s: the text's SHA-256 is %s, but %s says %s: the file is damaged or another version; remove it and run "
-                   "datasets/fetch %s",
-                   path, sha256, pinned ? "the data set's description" : "SHA256SUMS beside it", expected, set);
+    return sg_fail(
+        err, SG_ERR_MISMATCH,
+        "%s: the text's SHA-256 is %s, but %s says %s: the file is damaged or another version; remove it and run "
+        "datasets/fetch %s",
+        path, sha256, pinned ? "the data set's description" : "SHA256SUMS beside it", expected, set);
 }
 
 /* What identifies a data file without reading it. */
@@ -113,7 +115,8 @@ static sg_status file_key(char key[65], const char *path, size_t features, struc
     return status;
 }
 
-/* Keep a fresh matrix and go on with the mapped copy, which other processes share; without a cache that fails harmlessly. */
+/* Keep a fresh matrix and go on with the mapped copy, which other processes share; without a cache that fails
+ * harmlessly. */
 static void remember(struct sg_matrix *a, const char *cache, const char *key, const char *sha256) {
     struct sg_error unused;
     struct sg_matrix mapped;
@@ -198,11 +201,12 @@ static sg_status missing(const struct sg_dataset_request *request, const char *f
     const char *sparse_data = getenv("SPARSE_DATA");
     if (sparse_data && !sparse_data[0])
         sparse_data = NULL;
-    return sg_fail(err, SG_ERR_MISSING,
-                   "data set '%s' is not here: no file %s in %s%s%s%sdatasets/cache; run datasets/fetch %s, or name a generated "
-                   "stand-in (task.stand-in: gisette-like)",
-                   request->name, file, request->data_dir ? request->data_dir : "", request->data_dir ? ", " : "",
-                   sparse_data ? sparse_data : "", sparse_data ? ", " : "", request->name);
+    return sg_fail(
+        err, SG_ERR_MISSING,
+        "data set '%s' is not here: no file %s in %s%s%s%sdatasets/cache; run datasets/fetch %s, or name a generated "
+        "stand-in (task.stand-in: gisette-like)",
+        request->name, file, request->data_dir ? request->data_dir : "", request->data_dir ? ", " : "",
+        sparse_data ? sparse_data : "", sparse_data ? ", " : "", request->name);
 }
 
 static bool generator_exists(const char *name) {
@@ -221,7 +225,8 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     bool direct = strchr(request->name, '/') != NULL;
     const char *name = direct ? strrchr(request->name, '/') + 1 : request->name;
     if (request->stand_in && !generator_exists(request->stand_in))
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown stand-in '%s': there are gisette-like and two-clouds", request->stand_in);
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown stand-in '%s': there are gisette-like and two-clouds",
+                       request->stand_in);
     snprintf(found.name, sizeof found.name, "%.63s", name);
 
     sg_status status = sg_dataset_cache_folder(&folder, request->data_dir, err);

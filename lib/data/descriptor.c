@@ -17,7 +17,8 @@
 
 enum { LONGEST = 64 << 10, MOST_KEYS = 16 };
 
-static const char *const set_keys[] = {"name", "title", "task", "format", "features", "origin", "licence", "files", NULL};
+static const char *const set_keys[] = {"name",   "title",   "task",  "format", "features",
+                                       "origin", "licence", "files", NULL};
 static const char *const file_keys[] = {"name", "url", "sha256", NULL};
 
 struct reader {
@@ -27,8 +28,8 @@ struct reader {
 };
 
 static sg_status fail_node(const struct reader *r, const yaml_node_t *n, const char *what, const char *word) {
-    return sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu:%zu: %s%s%s%s", r->name, n->start_mark.line + 1, n->start_mark.column + 1,
-                   what, word ? " '" : "", word ? word : "", word ? "'" : "");
+    return sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu:%zu: %s%s%s%s", r->name, n->start_mark.line + 1,
+                   n->start_mark.column + 1, what, word ? " '" : "", word ? word : "", word ? "'" : "");
 }
 
 static const char *text_of(const yaml_node_t *n) {
@@ -113,7 +114,8 @@ static sg_status read_set(const struct reader *r, struct descriptor *out) {
     return read_files(r, value[FILES], out);
 }
 
-sg_status descriptor_parse(struct descriptor *out, const char *text, size_t length, const char *name, struct sg_error *err) {
+sg_status descriptor_parse(struct descriptor *out, const char *text, size_t length, const char *name,
+                           struct sg_error *err) {
     yaml_parser_t parser;
     yaml_document_t document;
     struct descriptor found = {0};
@@ -136,7 +138,8 @@ sg_status descriptor_parse(struct descriptor *out, const char *text, size_t leng
 }
 
 /* True when the folder holds a descriptor of the set; *status tells how reading it went. */
-static bool try_folder(struct descriptor *out, const char *folder, const char *set, sg_status *status, struct sg_error *err) {
+static bool try_folder(struct descriptor *out, const char *folder, const char *set, sg_status *status,
+                       struct sg_error *err) {
     char *path, *text;
     size_t length;
     if (asprintf(&path, "%s/%s.yaml", folder, set) < 0) {

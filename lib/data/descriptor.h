@@ -7,9 +7,9 @@
 #include "sg_status.h"
 
 struct descriptor {
-    size_t features;  /* 0 = as in the file */
-    char file[128];   /* the training file, without a packing suffix */
-    char sha256[65];  /* of its text; "" = trust on first use */
+    size_t features; /* 0 = as in the file */
+    char file[128];  /* the training file, without a packing suffix */
+    char sha256[65]; /* of its text; "" = trust on first use */
 };
 
 /* Strict: unknown, repeated or ill-typed keys are SG_ERR_FORMAT with file:line:column. */

@@ -7,19 +7,18 @@
 #include "sg_matrix.h"
 #include "sg_rng.h"
 
-/* Streams of random numbers: (seed, GENERATE, one of these, row or 0). Rows are independent of each other, so threads do
- * not matter. */
+/* Streams of random numbers: (seed, GENERATE, one of these, row or 0). Rows are independent of each other, so threads
+ * do not matter. */
 enum { STREAM_SHAPE = 0, STREAM_ROW = 1, STREAM_LABEL = 2 };
 
-/* gisette-like, a stand-in for gisette_scale. The real set has as features pixels of handwritten digits, products of two
- * pixels, and as many probes that carry nothing. This one is made in the same way from images that never were digits:
- *   image    a smooth random field of SIDE x SIDE pixels: WAVES x WAVES cosines whose random weights fall with frequency;
- *            the class shifts the mean of every weight
- *   feature  even: the smaller of two pixels plus noise; odd (probe): noise alone
- *   value    0 unless the feature exceeds a threshold of its own, then from 480 up, saturating near 990; scaled by
- *            2 v / 999 - 1 as the published file is
- * The constants below were fitted to 168 real rows (share and distribution of non-zero values, correlations, singular
- * values, distance of the classes) and to the published L, mean and maximum of |a|^2/4 and f*. */
+/* gisette-like, a stand-in for gisette_scale. The real set has as features pixels of handwritten digits, products of
+ * two pixels, and as many probes that carry nothing. This one is made in the same way from images that never were
+ * digits: image    a smooth random field of SIDE x SIDE pixels: WAVES x WAVES cosines whose random weights fall with
+ * frequency; the class shifts the mean of every weight feature  even: the smaller of two pixels plus noise; odd
+ * (probe): noise alone value    0 unless the feature exceeds a threshold of its own, then from 480 up, saturating near
+ * 990; scaled by 2 v / 999 - 1 as the published file is The constants below were fitted to 168 real rows (share and
+ * distribution of non-zero values, correlations, singular values, distance of the classes) and to the published L, mean
+ * and maximum of |a|^2/4 and f*. */
 enum { ROWS = 6000, FEATURES = 5000, SIDE = 24, PIXELS = SIDE * SIDE, WAVES = 9, WEIGHTS = WAVES * WAVES };
 
 struct shape {
@@ -31,7 +30,7 @@ struct shape {
 };
 
 static const double image_variance = 0.95; /* of a feature; the rest is noise */
-static const double class_distance = 6.0; /* half of it, in standard deviations, over all weights */
+static const double class_distance = 6.0;  /* half of it, in standard deviations, over all weights */
 
 static void draw_weights(struct shape *s, sg_rng *rng) {
     double variance = 0, distance = 0;
@@ -62,7 +61,8 @@ static void draw_shape(struct shape *s, uint64_t seed) {
         bool pair = sg_rng_uniform(&rng) < 0.4;
         s->pixel[j][0] = first;
         s->pixel[j][1] = pair ? second : first;
-        s->threshold[j] = (float)(pair && j % 2 == 0 ? threshold - 0.56 : threshold); /* the smaller of two is smaller */
+        s->threshold[j] =
+            (float)(pair && j % 2 == 0 ? threshold - 0.56 : threshold); /* the smaller of two is smaller */
     }
 }
 
@@ -137,8 +137,8 @@ static sg_status gisette_like(struct sg_matrix *out, uint64_t seed, struct sg_er
     return status;
 }
 
-/* two-clouds: two normal clouds around +c and -c, one row in twenty with the wrong label. Values are multiples of 1/1024, so
- * they are floats. */
+/* two-clouds: two normal clouds around +c and -c, one row in twenty with the wrong label. Values are multiples of
+ * 1/1024, so they are floats. */
 static sg_status two_clouds(struct sg_matrix *out, uint64_t seed, struct sg_error *err) {
     enum { M = 240, D = 40 };
     struct sg_matrix_room room;

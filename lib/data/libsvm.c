@@ -12,9 +12,9 @@
 #include "sg_matrix.h"
 
 struct parser {
-    const char *at, *end;    /* the text not yet read; at <= end */
+    const char *at, *end; /* the text not yet read; at <= end */
     const char *line_start;
-    size_t line;             /* from 1 */
+    size_t line; /* from 1 */
     const char *name;
     struct sg_error *err;
 };
@@ -31,7 +31,8 @@ SG_PRINTF(3, 4) static sg_status fail_at(struct parser *p, const char *place, co
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return sg_fail(p->err, SG_ERR_FORMAT, "%s:%zu:%zu: %s", p->name, p->line, (size_t)(place - p->line_start) + 1, what);
+    return sg_fail(p->err, SG_ERR_FORMAT, "%s:%zu:%zu: %s", p->name, p->line, (size_t)(place - p->line_start) + 1,
+                   what);
 }
 
 static bool is_digit(char c) {
@@ -74,8 +75,9 @@ static sg_status bad_number(struct parser *p, const char *from) {
     int length = token_length(p, from);
     if (memchr(from, '\0', (size_t)length))
         return fail_at(p, from, "a NUL byte: this is not text");
-    const char *word = from + (length && (*from == '-' || *from == '+'));
-    if (length >= 3 && (strncasecmp(word, "nan", 3) == 0 || strncasecmp(word, "inf", 3) == 0))
+    int sign = length > 0 && (*from == '-' || *from == '+');
+    const char *word = from + sign;
+    if (length - sign >= 3 && (strncasecmp(word, "nan", 3) == 0 || strncasecmp(word, "inf", 3) == 0))
         return fail_at(p, from, "the value '%.*s' is not finite", length, from);
     if (length == 0)
         return fail_at(p, from, "a number is missing");
@@ -85,8 +87,8 @@ static sg_status bad_number(struct parser *p, const char *from) {
 _Static_assert(FLT_EVAL_METHOD == 0, "the fast path rounds once");
 
 /* A decimal number that fills its token: [+-] digits [. digits] [e [+-] digits].
- * Fast path: a mantissa below 2^53 and a power of ten up to 10^22 are both exact doubles, so one multiplication or division
- * rounds correctly (Clinger 1990). Everything else goes through strtod. */
+ * Fast path: a mantissa below 2^53 and a power of ten up to 10^22 are both exact doubles, so one multiplication or
+ * division rounds correctly (Clinger 1990). Everything else goes through strtod. */
 static sg_status read_number(struct parser *p, double *out) {
     const char *from = p->at, *at = from, *end = p->end;
     bool negative = at < end && *at == '-';
@@ -169,7 +171,8 @@ static sg_status read_label(struct parser *p, unsigned *seen, double *out) {
         return fail_at(p, from, "label %.*s: classes are -1 and +1, 0 and 1, or 1 and 2", token_length(p, from), from);
     unsigned now = *seen | 1u << ((int)*out + 1);
     if ((now & ~5u) != 0 && (now & ~6u) != 0 && (now & ~12u) != 0)
-        return fail_at(p, from, "label %.*s does not go with the labels before: classes are -1 and +1, 0 and 1, or 1 and 2",
+        return fail_at(p, from,
+                       "label %.*s does not go with the labels before: classes are -1 and +1, 0 and 1, or 1 and 2",
                        token_length(p, from), from);
     *seen = now;
     return SG_OK;
@@ -194,8 +197,8 @@ static void next_line(struct parser *p) {
     p->line_start = p->at;
 }
 
-/* Rows, colons outside comments, and the index before the last colon of each line: indices ascend, so in well-formed text
- * that is the largest. In malformed text the numbers may be wrong, and the reading proper finds the fault. */
+/* Rows, colons outside comments, and the index before the last colon of each line: indices ascend, so in well-formed
+ * text that is the largest. In malformed text the numbers may be wrong, and the reading proper finds the fault. */
 static void take_census(const char *text, size_t length, struct census *out) {
     *out = (struct census){0};
     for (const char *at = text, *end = text + length; at < end;) {
@@ -230,8 +233,8 @@ struct row_sink {
     bool exact;             /* every value so far is exactly a float */
 };
 
-/* limit >= d: an index between the two shows that the row is malformed further on (see take_census), so it is passed over
- * here and the fault is reported where it is. */
+/* limit >= d: an index between the two shows that the row is malformed further on (see take_census), so it is passed
+ * over here and the fault is reported where it is. */
 static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_sink *sink) {
     size_t previous = 0;
     sg_status status;
@@ -255,12 +258,14 @@ static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_s
     }
     skip_comment(p);
     if (p->at == p->end)
-        return fail_at(p, p->at, "the last row does not end in a newline: the file is truncated (append one if it is whole)");
+        return fail_at(p, p->at,
+                       "the last row does not end in a newline: the file is truncated (append one if it is whole)");
     return SG_OK;
 }
 
 /* `sink` is where the first row goes; dense rows follow one another. */
-static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struct sg_matrix_room *room, struct row_sink *sink) {
+static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struct sg_matrix_room *room,
+                           struct row_sink *sink) {
     unsigned seen = 0;
     size_t row = 0;
     for (; p->at < p->end; next_line(p)) {
@@ -337,12 +342,13 @@ sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length
     if (d == 0)
         d = census.largest_index < UINT32_MAX ? census.largest_index : UINT32_MAX;
 
-    /* Entries bound the non-zero values from above, so this choice is final for CSR and checked again for dense. It also
-     * bounds the memory by a multiple of the text's length. */
+    /* Entries bound the non-zero values from above, so this choice is final for CSR and checked again for dense. It
+     * also bounds the memory by a multiple of the text's length. */
     bool sparse = (double)census.entries < (double)census.rows * (double)d / 4;
     struct sg_matrix a;
     struct sg_matrix_room room;
-    sg_status status = sg_matrix_allocate(&a, &room, sparse ? SG_STORAGE_CSR : SG_STORAGE_F64, census.rows, d, census.entries, err);
+    sg_status status =
+        sg_matrix_allocate(&a, &room, sparse ? SG_STORAGE_CSR : SG_STORAGE_F64, census.rows, d, census.entries, err);
     if (status)
         return sg_prefix(err, "%s: ", name);
     struct row_sink sink = {.dense = room.f64, .column = room.csr_column, .value = room.csr_value, .exact = true};

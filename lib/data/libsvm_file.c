@@ -101,7 +101,8 @@ static int start_tool(pid_t *pid, const char *tool, int input, int output) {
     return failed;
 }
 
-static sg_status text_unpack(struct text *out, int fd, const struct packer *packer, const char *path, struct sg_error *err) {
+static sg_status text_unpack(struct text *out, int fd, const struct packer *packer, const char *path,
+                             struct sg_error *err) {
     int ends[2], exit_status = 0;
     pid_t pid;
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -110,8 +111,8 @@ static sg_status text_unpack(struct text *out, int fd, const struct packer *pack
     close(ends[1]);
     if (failed) {
         close(ends[0]);
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "%s: cannot run %s to unpack it (apt-get install %s): %s", path, packer->tool,
-                       packer->package, strerror(failed));
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "%s: cannot run %s to unpack it (apt-get install %s): %s", path,
+                       packer->tool, packer->package, strerror(failed));
     }
     struct text t = {0};
     sg_status status = text_drain(&t, ends[0], path, err);
@@ -119,7 +120,8 @@ static sg_status text_unpack(struct text *out, int fd, const struct packer *pack
     while (waitpid(pid, &exit_status, 0) < 0 && errno == EINTR)
         ;
     if (status == SG_OK && (!WIFEXITED(exit_status) || WEXITSTATUS(exit_status) != 0))
-        status = sg_fail(err, SG_ERR_FORMAT, "%s: %s could not unpack it: the file is truncated or corrupt", path, packer->tool);
+        status = sg_fail(err, SG_ERR_FORMAT, "%s: %s could not unpack it: the file is truncated or corrupt", path,
+                         packer->tool);
     if (status)
         text_free(&t);
     else

@@ -52,14 +52,15 @@ void sg_matrix_point(struct sg_matrix *out, enum sg_storage storage, size_t m, s
     }
 }
 
-sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room, enum sg_storage storage, size_t m, size_t d,
-                             size_t entries, struct sg_error *err) {
+sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room, enum sg_storage storage, size_t m,
+                             size_t d, size_t entries, struct sg_error *err) {
     struct sg_matrix_layout l;
     if (!sg_matrix_layout(&l, storage, m, d, entries))
         return sg_fail_memory(err, "the data matrix");
     char *base = mmap(NULL, l.total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
-        return sg_fail(err, SG_ERR_MEMORY, "out of memory for the data matrix: %zu x %zu need %zu bytes", m, d, l.total);
+        return sg_fail(err, SG_ERR_MEMORY, "out of memory for the data matrix: %zu x %zu need %zu bytes", m, d,
+                       l.total);
     sg_matrix_point(out, storage, m, d, base, &l);
     *room = (struct sg_matrix_room){.label = (double *)(void *)(base + l.label)};
     if (storage == SG_STORAGE_F32) {
@@ -97,7 +98,7 @@ static void hash_row(const struct sg_matrix *a, size_t i, char hex[65]) {
 }
 
 sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65], struct sg_error *err) {
-    char (*row)[65] = calloc(a->m ? a->m : 1, sizeof *row);
+    char(*row)[65] = calloc(a->m ? a->m : 1, sizeof *row);
     if (!row)
         return sg_fail_memory(err, "the rows' checksums");
 #pragma omp parallel for schedule(static)
@@ -106,7 +107,10 @@ sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65], struct sg
     sg_sha256 s;
     char shape[96];
     int length = snprintf(shape, sizeof shape, "sparsegrad matrix %s %zu x %zu\n",
-                          a->f32 ? "f32" : a->f64 ? "f64" : "csr", a->m, a->d);
+                          a->f32   ? "f32"
+                          : a->f64 ? "f64"
+                                   : "csr",
+                          a->m, a->d);
     sg_sha256_start(&s);
     sg_sha256_add(&s, shape, (size_t)length);
     sg_sha256_add(&s, row, a->m * sizeof *row);

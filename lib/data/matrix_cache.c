@@ -10,8 +10,9 @@
 #include "sg_file.h"
 #include "sg_matrix.h"
 
-/* The file: this header, padded to SG_MATRIX_HEADER_BYTES, then the arrays as in matrix_layout.h. Native byte order; the magic,
- * read as bytes, and the version, read as a number, tell another order apart. `check` covers every field before it. */
+/* The file: this header, padded to SG_MATRIX_HEADER_BYTES, then the arrays as in matrix_layout.h. Native byte order;
+ * the magic, read as bytes, and the version, read as a number, tell another order apart. `check` covers every field
+ * before it. */
 struct header {
     char magic[8];
     uint32_t version, storage;
@@ -109,12 +110,13 @@ static sg_status check_header(const struct header *h, struct sg_matrix_layout *l
         !sg_matrix_layout(l, (enum sg_storage)h->storage, (size_t)h->m, (size_t)h->d, (size_t)h->entries))
         return sg_fail(err, SG_ERR_FORMAT, "%s: the header is corrupt", path);
     if (l->total != h->file_bytes || file_bytes != h->file_bytes)
-        return sg_fail(err, SG_ERR_FORMAT, "%s: truncated: %llu bytes, expected %llu", path, (unsigned long long)file_bytes,
-                       (unsigned long long)h->file_bytes);
+        return sg_fail(err, SG_ERR_FORMAT, "%s: truncated: %llu bytes, expected %llu", path,
+                       (unsigned long long)file_bytes, (unsigned long long)h->file_bytes);
     return SG_OK;
 }
 
-sg_status sg_matrix_map(struct sg_matrix *out, const char *path, const char *key, char sha256[65], struct sg_error *err) {
+sg_status sg_matrix_map(struct sg_matrix *out, const char *path, const char *key, char sha256[65],
+                        struct sg_error *err) {
     struct header h;
     struct sg_matrix_layout l;
     struct stat st;

@@ -1,14 +1,14 @@
 /* sg_dataset.h: finding, checking and generating data sets.
  *
- * datasets/NAME.yaml describes a set: its files, their addresses, SHA-256 where pinned, number of features, licence. It is
- * looked for in $SPARSE_DATASETS, ./datasets and the installed copy; a set without one works too, its file has the set's name.
- * Search order of the files: the folder given with --data, $SPARSE_DATA, datasets/cache; each may hold NAME/FILE or FILE, plain
- * or packed (.xz, .bz2, .gz).
+ * datasets/NAME.yaml describes a set: its files, their addresses, SHA-256 where pinned, number of features, licence. It
+ * is looked for in $SPARSE_DATASETS, ./datasets and the installed copy; a set without one works too, its file has the
+ * set's name. Search order of the files: the folder given with --data, $SPARSE_DATA, datasets/cache; each may hold
+ * NAME/FILE or FILE, plain or packed (.xz, .bz2, .gz).
  *
- * A parsed file is remembered as a binary matrix in the cache folder. Its key is path, size and modification time of the file,
- * so that a later start maps it without reading, let alone hashing, the text; the text's SHA-256 is carried along in it and is
- * what results name. The SHA-256 is compared with the descriptor's, and where the publisher gives none with the one that
- * datasets/fetch wrote to SHA256SUMS beside the file when it first fetched it. */
+ * A parsed file is remembered as a binary matrix in the cache folder. Its key is path, size and modification time of
+ * the file, so that a later start maps it without reading, let alone hashing, the text; the text's SHA-256 is carried
+ * along in it and is what results name. The SHA-256 is compared with the descriptor's, and where the publisher gives
+ * none with the one that datasets/fetch wrote to SHA256SUMS beside the file when it first fetched it. */
 #ifndef SG_DATASET_H
 #define SG_DATASET_H
 
@@ -45,12 +45,13 @@ struct sg_dataset_request {
 };
 
 /* Load a labelled matrix (labels -1/+1), see above. A missing set with a stand-in is generated; without one it is
- * SG_ERR_MISSING and the message names the fetch command. A checksum that differs from the pinned one is SG_ERR_MISMATCH. */
+ * SG_ERR_MISSING and the message names the fetch command. A checksum that differs from the pinned one is
+ * SG_ERR_MISMATCH. */
 SG_CHECKED sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from,
                                      const struct sg_dataset_request *request, struct sg_error *err);
 
-/* Folder for what is derived from data (parsed matrices, x*), created if needed; malloc'ed. `derived` in the data folder
- * (data_dir, else $SPARSE_DATA, else datasets/cache where ./datasets exists) or, where that cannot be written,
+/* Folder for what is derived from data (parsed matrices, x*), created if needed; malloc'ed. `derived` in the data
+ * folder (data_dir, else $SPARSE_DATA, else datasets/cache where ./datasets exists) or, where that cannot be written,
  * $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad. NULL when there is no such place: go on without. */
 SG_CHECKED sg_status sg_dataset_cache_folder(char **out, const char *data_dir, struct sg_error *err);
 

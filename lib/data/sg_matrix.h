@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 /* m rows (samples) by d columns (features), row-major. Dense storage in float when every value is exactly a float
- * (madelon: integers), else in double; compressed rows (CSR, double) when less than a quarter of the values is non-zero.
- * Exactly one of f32, f64, csr_value is set; each array starts at a multiple of 64 bytes. */
+ * (madelon: integers), else in double; compressed rows (CSR, double) when less than a quarter of the values is
+ * non-zero. Exactly one of f32, f64, csr_value is set; each array starts at a multiple of 64 bytes. */
 struct sg_matrix {
     size_t m, d;
     const float *f32;           /* [m * d] */
@@ -28,11 +28,12 @@ struct sg_matrix {
 
 void sg_matrix_free(struct sg_matrix *a); /* zeroes it */
 
-/* Parse LIBSVM text: "label index:value …" a line, indices 1-based ascending; '#' starts a comment; labels {-1,+1}, {0,1}
- * or {1,2} become -1/+1. d = 0: the largest index seen; d > 0: an index beyond d is an error. `name` is for messages,
- * which give line and column. Every value is the double nearest to its decimal text. Errors: empty input, a last row without
- * its newline (truncated), index 0, repeated or descending index, NaN or Inf value, malformed number, more than two classes,
- * NUL byte. Expects the "C" numeric locale, which is what a program has that never calls setlocale. */
+/* Parse LIBSVM text: "label index:value …" a line, indices 1-based ascending; '#' starts a comment; labels {-1,+1},
+ * {0,1} or {1,2} become -1/+1. d = 0: the largest index seen; d > 0: an index beyond d is an error. `name` is for
+ * messages, which give line and column. Every value is the double nearest to its decimal text. Errors: empty input, a
+ * last row without its newline (truncated), index 0, repeated or descending index, NaN or Inf value, malformed number,
+ * more than two classes, NUL byte. Expects the "C" numeric locale, which is what a program has that never calls
+ * setlocale. */
 SG_CHECKED sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name,
                                      struct sg_error *err);
 
@@ -41,9 +42,10 @@ SG_CHECKED sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, si
 SG_CHECKED sg_status sg_libsvm_read(struct sg_matrix *out, const char *path, size_t d, char sha256[65],
                                     struct sg_error *err);
 
-/* Binary cache: written whole or not at all; mapped read-only and shared between processes. `key` (64 hex digits) ties it to
- * its source, `sha256` is carried along. Mapping checks magic, version, key, the header's checksum and the exact size of the
- * file, and the positions of CSR entries; anything wrong is SG_ERR_MISMATCH (another key) or SG_ERR_FORMAT. */
+/* Binary cache: written whole or not at all; mapped read-only and shared between processes. `key` (64 hex digits) ties
+ * it to its source, `sha256` is carried along. Mapping checks magic, version, key, the header's checksum and the exact
+ * size of the file, and the positions of CSR entries; anything wrong is SG_ERR_MISMATCH (another key) or SG_ERR_FORMAT.
+ */
 SG_CHECKED sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char *key, const char *sha256,
                                     struct sg_error *err);
 SG_CHECKED sg_status sg_matrix_map(struct sg_matrix *out, const char *path, const char *key, char sha256[65],
@@ -61,8 +63,8 @@ struct sg_matrix_room {
     uint32_t *csr_column;
     uint64_t *csr_start;
 };
-SG_CHECKED sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room, enum sg_storage storage, size_t m,
-                                        size_t d, size_t entries, struct sg_error *err);
+SG_CHECKED sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room, enum sg_storage storage,
+                                        size_t m, size_t d, size_t entries, struct sg_error *err);
 
 /* Generators of stand-ins, by name: "gisette-like" (6000 x 5000, see results/README.md for how close it is to gisette)
  * and "two-clouds" (240 x 40, for smoke tests); i-th name, NULL past the end. The same seed gives the same bytes;

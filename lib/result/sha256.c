@@ -34,8 +34,8 @@ static void mix_c(unsigned h[8], const unsigned char *block, size_t blocks) {
         uint32_t w[16], s[8];
         for (int i = 0; i < 8; i++)
             s[i] = h[i];
-        /* s[0..7] are a..h of the standard, which move on by renaming: index minus round, modulo 8. Unrolled, they and w
-         * are registers. */
+            /* s[0..7] are a..h of the standard, which move on by renaming: index minus round, modulo 8. Unrolled, they
+             * and w are registers. */
 #pragma GCC unroll 64
         for (unsigned i = 0; i < 64; i++) {
             uint32_t *now = &w[i % 16];
@@ -50,7 +50,8 @@ static void mix_c(unsigned h[8], const unsigned char *block, size_t blocks) {
 #define S(j) s[(j - i) % 8]
             uint32_t choice = (S(4) & S(5)) ^ (~S(4) & S(6));
             uint32_t majority = (S(0) & S(1)) ^ (S(0) & S(2)) ^ (S(1) & S(2));
-            uint32_t t = S(7) + (rotate(S(4), 6) ^ rotate(S(4), 11) ^ rotate(S(4), 25)) + choice + round_constant[i] + *now;
+            uint32_t t =
+                S(7) + (rotate(S(4), 6) ^ rotate(S(4), 11) ^ rotate(S(4), 25)) + choice + round_constant[i] + *now;
             S(3) += t;
             S(7) = t + (rotate(S(0), 2) ^ rotate(S(0), 13) ^ rotate(S(0), 22)) + majority;
 #undef S

@@ -22,8 +22,8 @@ static size_t block_start(size_t m, size_t b, size_t blocks) {
     return m / blocks * b + m % blocks * b / blocks;
 }
 
-void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x, double (*factor)(void *arg, size_t i, double z),
-                    void *arg, double *partial, int threads) {
+void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x,
+                    double (*factor)(void *arg, size_t i, double z), void *arg, double *partial, int threads) {
     const struct sg_dense *k = sg_logreg_kernels();
     size_t d = a->d;
 #pragma omp parallel num_threads(threads)
@@ -70,7 +70,8 @@ double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, in
 }
 
 /* Margins of CSR rows: one sum per row and point in column order, as `margins` does for dense ones. */
-static void csr_margins(double *out, const struct sg_matrix *a, size_t first, size_t rows, const double *xt, size_t points) {
+static void csr_margins(double *out, const struct sg_matrix *a, size_t first, size_t rows, const double *xt,
+                        size_t points) {
     memset(out, 0, rows * points * sizeof *out);
     for (size_t r = 0; r < rows; r++)
         for (size_t j = (size_t)a->csr_start[first + r]; j < (size_t)a->csr_start[first + r + 1]; j++)
@@ -99,8 +100,8 @@ static void block_losses(struct exact_sum *sum, const struct sg_matrix *a, size_
 }
 
 /* Up to SG_DENSE_POINTS points; sum [VALUE_BLOCKS][SG_DENSE_POINTS] and xt [d][points] are scratch. */
-static void batch_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2, int threads,
-                         struct exact_sum *sum, double *xt) {
+static void batch_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
+                         int threads, struct exact_sum *sum, double *xt) {
     size_t points = (count + SG_DENSE_POINTS_STEP - 1) / SG_DENSE_POINTS_STEP * SG_DENSE_POINTS_STEP;
     memset(sum, 0, VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
 #pragma omp parallel num_threads(threads)
@@ -124,8 +125,8 @@ static void batch_values(double *value, const struct sg_matrix *a, const double 
     }
 }
 
-sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2, int threads,
-                           struct sg_error *err) {
+sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
+                           int threads, struct sg_error *err) {
     sg_status status = SG_OK;
     double *xt = malloc(a->d * SG_DENSE_POINTS * sizeof *xt);
     struct exact_sum *sum = malloc(VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
@@ -145,7 +146,8 @@ static double slope(const struct sg_matrix *a, size_t i, double z) {
     return -a->label[i] * logistic_tail(a->label[i] * z);
 }
 
-void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x, double l2) {
+void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
+                        double l2) {
     const struct sg_dense *k = sg_logreg_kernels();
     memset(g, 0, a->d * sizeof *g);
     for (size_t r = 0; r < count; r++) {

@@ -46,8 +46,8 @@ static int exceeds(const struct lanczos *l, int k, double x, double *pivot) {
     return 1;
 }
 
-/* Largest eigenvalue of the k x k matrix T from above by bisection, its vector by inverse iteration on the positive definite
- * x I - T. */
+/* Largest eigenvalue of the k x k matrix T from above by bisection, its vector by inverse iteration on the positive
+ * definite x I - T. */
 static double top_of_tridiagonal(struct lanczos *l, int k) {
     double low = 0, high = 0, pivot[BASIS];
     for (int j = 0; j < k; j++) {
@@ -85,8 +85,9 @@ static double top_of_tridiagonal(struct lanczos *l, int k) {
     return high;
 }
 
-/* From the unit vector v[0], until the residual of the largest Ritz pair is small or the basis is full; v[0] becomes the Ritz
- * vector. Returns the residual relative to the Ritz value. The error of the Rayleigh quotient is quadratic in it. */
+/* From the unit vector v[0], until the residual of the largest Ritz pair is small or the basis is full; v[0] becomes
+ * the Ritz vector. Returns the residual relative to the Ritz value. The error of the Rayleigh quotient is quadratic in
+ * it. */
 static double lanczos_run(struct lanczos *l, double enough) {
     size_t d = l->a->d;
     double residual = 1;
@@ -117,7 +118,8 @@ static double lanczos_run(struct lanczos *l, double enough) {
 }
 
 /* (sum_j a_ij v_j)^2 and |a_i|^2 in extended precision. */
-static void row_products(const struct sg_matrix *a, size_t i, const double *v, long double *product, long double *square) {
+static void row_products(const struct sg_matrix *a, size_t i, const double *v, long double *product,
+                         long double *square) {
     long double p = 0, s = 0;
     if (a->csr_value) {
         for (size_t j = (size_t)a->csr_start[i]; j < (size_t)a->csr_start[i + 1]; j++) {
@@ -158,7 +160,8 @@ static sg_status constants_at(struct sg_logreg_constants *out, const struct sg_m
     return SG_OK;
 }
 
-sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads, struct sg_error *err) {
+sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads,
+                            struct sg_error *err) {
     struct lanczos l = {.a = a, .threads = threads};
     l.v = malloc((BASIS + 1) * a->d * sizeof *l.v);
     l.partial = malloc(SG_PASS_BLOCKS * a->d * sizeof *l.partial);

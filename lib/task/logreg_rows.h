@@ -1,4 +1,5 @@
-/* logreg_rows.h: rows of a data matrix as the logistic regression uses them, whatever their storage; private to lib/task. */
+/* logreg_rows.h: rows of a data matrix as the logistic regression uses them, whatever their storage; private to
+ * lib/task. */
 #ifndef LOGREG_ROWS_H
 #define LOGREG_ROWS_H
 
@@ -8,8 +9,8 @@
 #include "sg_dense.h"
 #include "sg_matrix.h"
 
-/* The dense kernels of this machine; never NULL (every table gives the same bits, so an unknown SG_CPU is for the programs
- * to report). */
+/* The dense kernels of this machine; never NULL (every table gives the same bits, so an unknown SG_CPU is for the
+ * programs to report). */
 const struct sg_dense *sg_logreg_kernels(void);
 
 /* a_i^T x. */
@@ -64,10 +65,10 @@ static inline double exact_total(const struct exact_sum *s) {
 
 /* One pass over all rows: each is used twice, for its product and for the sum, while it is in the cache.
  *   z_i = a_i^T x;  y [d] <- sum_i factor(arg, i, z_i) a_i
- * `factor` is called once for every row, from several threads. The rows are cut into SG_PASS_BLOCKS blocks that are added in
- * order, so the result does not depend on threads. partial [SG_PASS_BLOCKS * d] is scratch. */
+ * `factor` is called once for every row, from several threads. The rows are cut into SG_PASS_BLOCKS blocks that are
+ * added in order, so the result does not depend on threads. partial [SG_PASS_BLOCKS * d] is scratch. */
 enum { SG_PASS_BLOCKS = 16 };
-void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x, double (*factor)(void *arg, size_t i, double z),
-                    void *arg, double *partial, int threads);
+void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x,
+                    double (*factor)(void *arg, size_t i, double z), void *arg, double *partial, int threads);
 
 #endif

@@ -14,12 +14,12 @@ struct newton {
     const struct sg_matrix *a;
     double l2;
     int threads;
-    double *x, *g;                              /* the best point and the gradient there */
+    double *x, *g; /* the best point and the gradient there */
     double *trial, *g_trial;
-    double *step;                               /* -H^-1 g, nearly */
+    double *step;                                  /* -H^-1 g, nearly */
     double *residual, *direction, *image, *scaled; /* of conjugate gradients */
-    double *variance;                           /* of each column */
-    double *curvature;                          /* second derivative of each row's loss, over m */
+    double *variance;                              /* of each column */
+    double *curvature;                             /* second derivative of each row's loss, over m */
     double *loss;
     double *partial, *memory;
 };
@@ -98,8 +98,9 @@ static void column_variances(struct newton *n) {
 }
 
 /* step <- about -H^-1 g with H = A^T diag(curvature) A + l2, until the residual is below forcing |g|.
- * The preconditioner is the Hessian's diagonal less the share of the columns' means: data that is not centred puts one huge
- * eigenvalue on top, which costs conjugate gradients one iteration, while the diagonal with it would hide all scales. */
+ * The preconditioner is the Hessian's diagonal less the share of the columns' means: data that is not centred puts one
+ * huge eigenvalue on top, which costs conjugate gradients one iteration, while the diagonal with it would hide all
+ * scales. */
 static void conjugate_gradients(struct newton *n, double forcing) {
     size_t d = n->a->d;
     double weight = 0, enough = forcing * sqrt(dot(n->g, n->g, d)), rho = 0;
@@ -127,8 +128,8 @@ static void conjugate_gradients(struct newton *n, double forcing) {
     }
 }
 
-/* Move to a better point along the step: f falls enough, or, where f is down to its rounding, |g| falls. False: there is
- * none. */
+/* Move to a better point along the step: f falls enough, or, where f is down to its rounding, |g| falls. False: there
+ * is none. */
 static bool line_search(struct newton *n, double *value, double *norm) {
     size_t d = n->a->d;
     double slope = dot(n->g, n->step, d), t = 1;
@@ -152,8 +153,9 @@ static bool line_search(struct newton *n, double *value, double *norm) {
     return false;
 }
 
-sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const struct sg_matrix *a, double l2, int threads,
-                          void (*progress)(void *arg, int step, double gradient_norm), void *arg, struct sg_error *err) {
+sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const struct sg_matrix *a, double l2,
+                          int threads, void (*progress)(void *arg, int step, double gradient_norm), void *arg,
+                          struct sg_error *err) {
     if (!(l2 > 0))
         return sg_fail(err, SG_ERR_ARGUMENT, "the optimum needs l2 > 0, got %g", l2);
     struct newton n = {.a = a, .l2 = l2, .threads = threads};

@@ -10,10 +10,10 @@
 
 /* A remembered result: `count` doubles under a key. On disk the header, then the doubles, in native byte order. */
 struct header {
-    char magic[8];   /* "SGDOUBL\n" */
+    char magic[8]; /* "SGDOUBL\n" */
     uint64_t count;
     char key[64];
-    char check[64];  /* SHA-256 of the doubles */
+    char check[64]; /* SHA-256 of the doubles */
 };
 
 struct memory {
@@ -69,8 +69,8 @@ static void memory_keep(const struct memory *m, const double *value, size_t coun
 }
 
 sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, const char *sha256,
-                             const char *folder, int threads, void (*progress)(const char *what, double done, double total),
-                             struct sg_error *err) {
+                             const char *folder, int threads,
+                             void (*progress)(const char *what, double done, double total), struct sg_error *err) {
     struct memory m;
     double value[3];
     sg_status status = SG_OK;
@@ -103,8 +103,8 @@ static void watch_step(void *arg, int step, double gradient_norm) {
 }
 
 sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, const char *sha256, double l2,
-                           const char *folder, int threads, void (*progress)(const char *what, double done, double total),
-                           struct sg_error *err) {
+                           const char *folder, int threads,
+                           void (*progress)(const char *what, double done, double total), struct sg_error *err) {
     struct memory m;
     struct watch watch = {.progress = progress};
     sg_status status = SG_OK;

@@ -19,9 +19,9 @@ extern "C" {
 #endif
 
 struct sg_logreg_constants {
-    double lipschitz;      /* L = sigma_max(A)^2 / (4 m), to 12 digits and better */
-    double row_mean;       /* mean_i |a_i|^2 / 4 */
-    double row_max;        /* max_i  |a_i|^2 / 4 */
+    double lipschitz; /* L = sigma_max(A)^2 / (4 m), to 12 digits and better */
+    double row_mean;  /* mean_i |a_i|^2 / 4 */
+    double row_max;   /* max_i  |a_i|^2 / 4 */
 };
 
 /* L by Lanczos on A^T A with full reorthogonalisation, refined until the Rayleigh quotient (accumulated in extended
@@ -29,10 +29,11 @@ struct sg_logreg_constants {
 SG_CHECKED sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads,
                                        struct sg_error *err);
 
-/* x* [d] to the limit of double precision: Newton steps with preconditioned conjugate gradients until |grad f| no longer
- * falls. *value = f(x*), *gradient_norm = |grad f(x*)|. progress (may be NULL) is called now and then. */
-SG_CHECKED sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const struct sg_matrix *a, double l2,
-                                     int threads, void (*progress)(void *arg, int step, double gradient_norm), void *arg,
+/* x* [d] to the limit of double precision: Newton steps with preconditioned conjugate gradients until |grad f| no
+ * longer falls. *value = f(x*), *gradient_norm = |grad f(x*)|. progress (may be NULL) is called now and then. */
+SG_CHECKED sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const struct sg_matrix *a,
+                                     double l2, int threads,
+                                     void (*progress)(void *arg, int step, double gradient_norm), void *arg,
                                      struct sg_error *err);
 
 /* f(x) with compensated sums. */
@@ -40,12 +41,13 @@ double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, in
 
 /* f at `count` points at once: x [count][d] row by row, value [count]. One pass over the data for up to 32 points; each
  * value is independent of what else is in the batch. */
-SG_CHECKED sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
-                                      int threads, struct sg_error *err);
+SG_CHECKED sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count,
+                                      double l2, int threads, struct sg_error *err);
 
 /* g [d] <- (1/count) sum over rows[0..count-1] of the loss gradient at x, plus l2 x. rows NULL = rows 0..count-1.
  * Single-threaded: workers run in parallel. */
-void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x, double l2);
+void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
+                        double l2);
 
 /* The same rounded to float, fused for a single row (the stochastic oracle of Figure 1). */
 void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2);

@@ -1,8 +1,8 @@
 /* sg_optimum.h: L and x* of a logistic regression, computed once and remembered on disk.
  *
- * Files in `folder` (see sg_dataset_cache_folder; NULL = compute always) are named by the data's SHA-256 and l2, carry a
- * checksum and are written whole or not at all. One that is absent, foreign or damaged is computed anew; one that cannot be
- * written is done without. What is read back has the same bits as what was computed. */
+ * Files in `folder` (see sg_dataset_cache_folder; NULL = compute always) are named by the data's SHA-256 and l2, carry
+ * a checksum and are written whole or not at all. One that is absent, foreign or damaged is computed anew; one that
+ * cannot be written is done without. What is read back has the same bits as what was computed. */
 #ifndef SG_OPTIMUM_H
 #define SG_OPTIMUM_H
 
@@ -28,7 +28,8 @@ SG_CHECKED sg_status sg_optimum_measure(struct sg_logreg_constants *out, const s
                                         struct sg_error *err);
 SG_CHECKED sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, const char *sha256, double l2,
                                       const char *folder, int threads,
-                                      void (*progress)(const char *what, double done, double total), struct sg_error *err);
+                                      void (*progress)(const char *what, double done, double total),
+                                      struct sg_error *err);
 void sg_optimum_free(struct sg_optimum *best); /* zeroes it */
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* LIBSVM text from hostile files, with d from the text and with d = 20, and what is accepted once more through the cache's
- * own checks of shape. */
+/* LIBSVM text from hostile files, with d from the text and with d = 20, and what is accepted once more through the
+ * cache's own checks of shape. */
 #include <stdlib.h>
 
 #include "replay.h"

@@ -1,5 +1,5 @@
-/* A binary matrix from a hostile cache file. Every accepted CSR position is followed. The header's checksum would stop a fuzzer
- * at the door, so inputs are repaired first: byte 0 says whether to. */
+/* A binary matrix from a hostile cache file. Every accepted CSR position is followed. The header's checksum would stop
+ * a fuzzer at the door, so inputs are repaired first: byte 0 says whether to. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

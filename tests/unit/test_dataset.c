@@ -29,7 +29,8 @@ static sg_status load(const char *name, const char *stand_in, struct sg_provenan
 
 static void write_descriptor(const char *name, const char *pin) {
     char text[512], file[64];
-    snprintf(text, sizeof text, "name: %s\nformat: libsvm\nfeatures: 2\nfiles:\n  - name: rows\n    url: http://x/rows\n    sha256: %s\n",
+    snprintf(text, sizeof text,
+             "name: %s\nformat: libsvm\nfeatures: 2\nfiles:\n  - name: rows\n    url: http://x/rows\n    sha256: %s\n",
              name, pin);
     snprintf(file, sizeof file, "%s.yaml", name);
     temporary_write(file, text, strlen(text));
@@ -46,12 +47,14 @@ static void test_find(void) {
            from.generator[0] == '\0' && strcmp(from.path, temporary_path("tiny")) == 0,
        "its provenance");
     cJSON *json = sg_provenance_json(&from);
-    ok(strcmp(sg_json_string(json, "sha256", ""), sha256) == 0 && strcmp(sg_json_string(json, "source", ""), "file") == 0,
+    ok(strcmp(sg_json_string(json, "sha256", ""), sha256) == 0 &&
+           strcmp(sg_json_string(json, "source", ""), "file") == 0,
        "its provenance as JSON");
     cJSON_Delete(json);
     sg_provenance_free(&from);
 
-    ok(load(temporary_path("tiny"), NULL, &from, &value) == SG_OK && strcmp(from.name, "tiny") == 0, "a path is read directly");
+    ok(load(temporary_path("tiny"), NULL, &from, &value) == SG_OK && strcmp(from.name, "tiny") == 0,
+       "a path is read directly");
     sg_provenance_free(&from);
     mkdir(temporary_path("nested"), 0777);
     temporary_write("nested/rows", tiny, sizeof tiny - 1);
@@ -82,7 +85,8 @@ static void test_cache(void) {
     char *folder = NULL, command[1024];
     ok(sg_dataset_cache_folder(&folder, temporary, &err) == SG_OK && strcmp(folder, temporary_path("derived")) == 0,
        "derived files go beside the data");
-    snprintf(command, sizeof command, "for f in %s/tiny-*.sgm; do test -s $f || exit 1; printf X | dd of=$f conv=notrunc 2>/dev/null; done",
+    snprintf(command, sizeof command,
+             "for f in %s/tiny-*.sgm; do test -s $f || exit 1; printf X | dd of=$f conv=notrunc 2>/dev/null; done",
              folder);
     ok(system(command) == 0, "there is a cache of the parsed file");
     ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6, "a damaged cache is made anew");
@@ -93,7 +97,8 @@ static void test_cache(void) {
     times[1] = st.st_mtim;
     temporary_write("tiny", changed, sizeof changed - 1);
     utimensat(AT_FDCWD, temporary_path("tiny"), times, 0);
-    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6, "same path, size and time: the text is not read again");
+    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6,
+       "same path, size and time: the text is not read again");
     sg_provenance_free(&from);
     times[1].tv_nsec ^= 1000;
     utimensat(AT_FDCWD, temporary_path("tiny"), times, 0);
@@ -135,13 +140,15 @@ static void test_pins(void) {
     ok(load("pinned", NULL, &from, &value) == SG_OK, "the pinned checksum");
     sg_provenance_free(&from);
     write_descriptor("pinned", wrong);
-    ok(load("pinned", NULL, &from, &value) == SG_ERR_MISMATCH && strstr(err.msg, "datasets/fetch pinned") && strstr(err.msg, wrong),
+    ok(load("pinned", NULL, &from, &value) == SG_ERR_MISMATCH && strstr(err.msg, "datasets/fetch pinned") &&
+           strstr(err.msg, wrong),
        "another checksum than the pinned one, from the cache as well");
     write_descriptor("trusted", "trust-on-first-use");
     ok(load("trusted", NULL, &from, &value) == SG_OK, "no checksum known");
     sg_provenance_free(&from);
     temporary_write("SHA256SUMS", sums, (size_t)snprintf(sums, sizeof sums, "%s  rows\n", wrong));
-    ok(load("trusted", NULL, &from, &value) == SG_ERR_MISMATCH && strstr(err.msg, "SHA256SUMS"), "another than was recorded");
+    ok(load("trusted", NULL, &from, &value) == SG_ERR_MISMATCH && strstr(err.msg, "SHA256SUMS"),
+       "another than was recorded");
     temporary_write("SHA256SUMS", sums, (size_t)snprintf(sums, sizeof sums, "%s  rows\n", sha256));
     ok(load("trusted", NULL, &from, &value) == SG_OK, "the recorded one");
     sg_provenance_free(&from);
@@ -155,11 +162,15 @@ static void test_descriptors(void) {
         {"an unknown key", "name: x\nformt: libsvm\n", ":2:1: unknown key 'formt'"},
         {"a repeated key", "format: libsvm\nformat: libsvm\n", ":2:1: repeated key 'format'"},
         {"no files", "format: libsvm\n", ":1:1: a set needs 'files'"},
-        {"another format", "format: arff\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n", ":1:9: unknown format 'arff'"},
-        {"a file without address", "format: libsvm\nfiles: [{name: a, sha256: trust-on-first-use}]\n", ":2:9: a file lacks its 'url'"},
+        {"another format", "format: arff\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n",
+         ":1:9: unknown format 'arff'"},
+        {"a file without address", "format: libsvm\nfiles: [{name: a, sha256: trust-on-first-use}]\n",
+         ":2:9: a file lacks its 'url'"},
         {"a short checksum", "format: libsvm\nfiles: [{name: a, url: b, sha256: abc}]\n", "not 'abc'"},
-        {"a file outside its folder", "format: libsvm\nfiles: [{name: ../a, url: b, sha256: trust-on-first-use}]\n", "'../a'"},
-        {"features that are no number", "format: libsvm\nfeatures: many\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n",
+        {"a file outside its folder", "format: libsvm\nfiles: [{name: ../a, url: b, sha256: trust-on-first-use}]\n",
+         "'../a'"},
+        {"features that are no number",
+         "format: libsvm\nfeatures: many\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n",
          ":2:11: features is a whole number from 1, not 'many'"},
         {"broken YAML", "format: [\n", "broken.yaml:2:1: "},
     };
@@ -167,7 +178,8 @@ static void test_descriptors(void) {
     double value;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         temporary_write("broken.yaml", bad[i].text, strlen(bad[i].text));
-        if (!ok(load("broken", "two-clouds", &from, &value) == SG_ERR_FORMAT && strstr(err.msg, bad[i].place), "%s", bad[i].what))
+        if (!ok(load("broken", "two-clouds", &from, &value) == SG_ERR_FORMAT && strstr(err.msg, bad[i].place), "%s",
+                bad[i].what))
             printf("#   got '%s'\n", err.msg);
     }
 }

@@ -25,27 +25,31 @@ static int generated_sha256(const char *name, uint64_t seed, int threads, char s
 static void test_two_clouds(void) {
     struct sg_matrix a;
     char one[65], other[65];
-    if (!ok(sg_generate(&a, "two-clouds", 3, &err) == SG_OK && a.m == 240 && a.d == 40 && a.f32, "two-clouds: 240 x 40 floats"))
+    if (!ok(sg_generate(&a, "two-clouds", 3, &err) == SG_OK && a.m == 240 && a.d == 40 && a.f32,
+            "two-clouds: 240 x 40 floats"))
         return;
     double sum = 0;
     for (size_t i = 0; i < a.m; i++)
         sum += fabs(a.label[i]) == 1 ? a.label[i] : 1000;
     ok(sum == 0, "two-clouds: as many of either class");
     sg_matrix_free(&a);
-    ok(generated_sha256("two-clouds", 3, 1, one) && generated_sha256("two-clouds", 3, 3, other) && strcmp(one, other) == 0,
+    ok(generated_sha256("two-clouds", 3, 1, one) && generated_sha256("two-clouds", 3, 3, other) &&
+           strcmp(one, other) == 0,
        "two-clouds: the same seed gives the same bytes");
     ok(generated_sha256("two-clouds", 4, 1, other) && strcmp(one, other) != 0, "two-clouds: another seed gives others");
     ok(sg_generate(&a, "three-clouds", 0, &err) == SG_ERR_ARGUMENT, "an unknown generator");
 }
 
 static void near(const char *what, double got, double wanted, double share) {
-    ok(fabs(got / wanted - 1) <= share, "gisette-like: %s %.6g is within %g %% of %.6g", what, got, 100 * share, wanted);
+    ok(fabs(got / wanted - 1) <= share, "gisette-like: %s %.6g is within %g %% of %.6g", what, got, 100 * share,
+       wanted);
 }
 
 static void test_gisette_like(void) {
     struct sg_matrix a;
     struct sg_logreg_constants c;
-    if (!ok(sg_generate(&a, "gisette-like", 0, &err) == SG_OK && a.m == 6000 && a.d == 5000 && a.f64, "gisette-like: 6000 x 5000") ||
+    if (!ok(sg_generate(&a, "gisette-like", 0, &err) == SG_OK && a.m == 6000 && a.d == 5000 && a.f64,
+            "gisette-like: 6000 x 5000") ||
         !ok(sg_logreg_measure(&c, &a, 2, &err) == SG_OK, "gisette-like: measured"))
         return;
     near("L", c.lipschitz, gisette.lipschitz, 0.03);
@@ -60,7 +64,8 @@ static void test_gisette_like(void) {
     ok(off_grid == 0, "gisette-like: every value is 2 k / 999 - 1");
     near("share of -1", (double)background / (double)(a.m * a.d), 0.868, 0.02); /* of the 168 real rows */
     char whole[65], again[65];
-    ok(sg_matrix_sha256(&a, whole, &err) == SG_OK && generated_sha256("gisette-like", 0, 3, again) && strcmp(whole, again) == 0,
+    ok(sg_matrix_sha256(&a, whole, &err) == SG_OK && generated_sha256("gisette-like", 0, 3, again) &&
+           strcmp(whole, again) == 0,
        "gisette-like: the same bytes from any number of threads");
     sg_matrix_free(&a);
 }

@@ -33,7 +33,8 @@ static void test_errors(void) {
         {"index 0", "1 1:1\n-1 0:2\n", 0, "t:2:4: index 0: indices start at 1"},
         {"repeated index", "1 1:1 3:2 3:4\n", 0, "t:1:11: index 3 is repeated"},
         {"descending index", "1 1:1 3:2 2:4\n", 0, "t:1:11: index 2 after 3: indices ascend in a row"},
-        {"descending index below an earlier row's", "1 5:1\n1 9:1 2:4\n", 0, "t:2:7: index 2 after 9: indices ascend in a row"},
+        {"descending index below an earlier row's", "1 5:1\n1 9:1 2:4\n", 0,
+         "t:2:7: index 2 after 9: indices ascend in a row"},
         {"index beyond d", "1 1:1\n-1 4:1 5:1\n", 4, "t:2:8: index 5 is beyond the 4 features"},
         {"index beyond 32 bits", "1 99999999999:1\n", 0, "t:1:3: index 99999999999 is beyond the 4294967295 features"},
         {"index beyond 64 bits", "1 99999999999999999999999:1\n", 0,
@@ -72,14 +73,15 @@ static void test_errors(void) {
     memset(long_number, '7', sizeof long_number);
     memcpy(long_number, "1 1:", 4);
     long_number[sizeof long_number - 1] = '\n';
-    refuses("a number of 695 digits", long_number, sizeof long_number, 0, "t:1:5: a number of 695 characters: at most 511 are read");
+    refuses("a number of 695 digits", long_number, sizeof long_number, 0,
+            "t:1:5: a number of 695 characters: at most 511 are read");
 }
 
 static void test_shapes(void) {
     struct sg_matrix a;
-    ok(parse(&a, "+1 1:1 3:-2.5 # one\r\n\n# two\n -1\t2:3 \n1\n", 0) == SG_OK && a.m == 3 && a.d == 3 && a.f32 && !a.f64 &&
-           !a.csr_value && a.label[0] == 1 && a.label[1] == -1 && a.label[2] == 1 && a.f32[0] == 1 && a.f32[1] == 0 &&
-           a.f32[2] == -2.5f && a.f32[4] == 3 && a.f32[8] == 0,
+    ok(parse(&a, "+1 1:1 3:-2.5 # one\r\n\n# two\n -1\t2:3 \n1\n", 0) == SG_OK && a.m == 3 && a.d == 3 && a.f32 &&
+           !a.f64 && !a.csr_value && a.label[0] == 1 && a.label[1] == -1 && a.label[2] == 1 && a.f32[0] == 1 &&
+           a.f32[1] == 0 && a.f32[2] == -2.5f && a.f32[4] == 3 && a.f32[8] == 0,
        "comments, blank lines, CRLF and empty rows; floats are kept as float");
     ok((size_t)a.f32 % 64 == 0 && (size_t)a.label % 64 == 0, "arrays are aligned to 64 bytes");
     sg_matrix_free(&a);
@@ -89,12 +91,12 @@ static void test_shapes(void) {
        "one value that is no float: double; labels 0 and 1");
     sg_matrix_free(&a);
     ok(parse(&a, "2 1:1 9:4\n1 5:2\n2\n", 0) == SG_OK && a.csr_value && a.d == 9 && a.csr_start[1] == 2 &&
-           a.csr_start[2] == 3 && a.csr_start[3] == 3 && a.csr_column[1] == 8 && a.csr_value[2] == 2 && a.label[0] == 1 &&
-           a.label[1] == -1,
+           a.csr_start[2] == 3 && a.csr_start[3] == 3 && a.csr_column[1] == 8 && a.csr_value[2] == 2 &&
+           a.label[0] == 1 && a.label[1] == -1,
        "few values: compressed rows; labels 1 and 2");
     sg_matrix_free(&a);
-    ok(parse(&a, "1 1:0 2:0 3:0 4:0 5:7\n-1 1:0 2:0 3:0 4:-0.0 5:0\n", 0) == SG_OK && a.csr_value && a.csr_start[1] == 1 &&
-           a.csr_start[2] == 1 && a.csr_column[0] == 4 && a.csr_value[0] == 7,
+    ok(parse(&a, "1 1:0 2:0 3:0 4:0 5:7\n-1 1:0 2:0 3:0 4:-0.0 5:0\n", 0) == SG_OK && a.csr_value &&
+           a.csr_start[1] == 1 && a.csr_start[2] == 1 && a.csr_column[0] == 4 && a.csr_value[0] == 7,
        "explicit zeros do not count as values");
     sg_matrix_free(&a);
     ok(parse(&a, "1 1:1 2:0\n1 9:3\n", 12) == SG_OK && a.csr_value && a.d == 12 && a.csr_start[2] == 2,
@@ -106,7 +108,8 @@ static void test_shapes(void) {
 
 /* Decimal texts of many shapes against strtod, which glibc rounds correctly. */
 static void test_numbers(void) {
-    static const char *const format[] = {"%.6g", "%.15g", "%.16g", "%.17g", "%.3f", "%.20f", "%.4e", "%.0f", "%+.12g", "%.30e"};
+    static const char *const format[] = {"%.6g",  "%.15g", "%.16g", "%.17g",  "%.3f",
+                                         "%.20f", "%.4e",  "%.0f",  "%+.12g", "%.30e"};
     enum { N = 20000 };
     sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
     char text[256], number[160];
@@ -129,7 +132,8 @@ static void test_numbers(void) {
     }
     ok(wrong == 0, "%d numbers are read as strtod reads them", N);
     struct sg_matrix a;
-    ok(parse(&a, "1 1:123456789012345e22 2:1e-22 3:9007199254740993 4:.5 5:5. 6:1E3 7:4.9e-324 8:1e-400\n", 0) == SG_OK &&
+    ok(parse(&a, "1 1:123456789012345e22 2:1e-22 3:9007199254740993 4:.5 5:5. 6:1E3 7:4.9e-324 8:1e-400\n", 0) ==
+               SG_OK &&
            a.f64[0] == 123456789012345e22 && a.f64[1] == 1e-22 && a.f64[2] == 9007199254740992.0 && a.f64[3] == 0.5 &&
            a.f64[4] == 5 && a.f64[5] == 1000 && a.f64[6] == 4.9e-324 && a.f64[7] == 0,
        "numbers at the edges of the fast path");

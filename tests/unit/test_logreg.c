@@ -73,12 +73,14 @@ static void test_golden(enum sg_storage storage, const char *name) {
         for (int j = 0; j < D; j++)
             mean[j] += fabs((double)rounded[j] - g[j]) <= fabs(g[j]) * FLT_EPSILON / 2 ? g[j] / M : NAN;
     }
-    ok(distance(mean, golden_gradient, D) <= 16 * DBL_EPSILON, "%s: row gradients are rounded, and average to the gradient", name);
+    ok(distance(mean, golden_gradient, D) <= 16 * DBL_EPSILON,
+       "%s: row gradients are rounded, and average to the gradient", name);
     ok(sg_logreg_solve(g, &value, &norm, &a, l2, 2, NULL, NULL, &err) == SG_OK &&
-           distance(g, golden_optimum, D) <= 64 * DBL_EPSILON && fabs(value - golden_optimum_value[0]) <= 4 * DBL_EPSILON &&
-           norm <= 8 * DBL_EPSILON,
+           distance(g, golden_optimum, D) <= 64 * DBL_EPSILON &&
+           fabs(value - golden_optimum_value[0]) <= 4 * DBL_EPSILON && norm <= 8 * DBL_EPSILON,
        "%s: x* and f*", name);
-    ok(sg_logreg_solve(g, &value, &norm, &a, 0, 2, NULL, NULL, &err) == SG_ERR_ARGUMENT, "%s: no optimum without l2", name);
+    ok(sg_logreg_solve(g, &value, &norm, &a, 0, 2, NULL, NULL, &err) == SG_ERR_ARGUMENT, "%s: no optimum without l2",
+       name);
     sg_matrix_free(&a);
 }
 
@@ -183,10 +185,13 @@ static void test_optimum_cache(void) {
     ok(memcmp(best[0].x, best[1].x, D * sizeof(double)) == 0 && best[0].value == best[1].value &&
            best[0].gradient_norm == best[1].gradient_norm && c[0].lipschitz == c[1].lipschitz,
        "with the same bits");
-    snprintf(command, sizeof command, "for f in '%s'/optimum-*.bin; do printf X | dd of=\"$f\" bs=1 seek=200 conv=notrunc 2>/dev/null; done",
+    snprintf(command, sizeof command,
+             "for f in '%s'/optimum-*.bin; do printf X | dd of=\"$f\" bs=1 seek=200 conv=notrunc 2>/dev/null; done",
              temporary);
-    good = system(command) == 0 && sg_optimum_solve(&best[2], &a, sha256, l2, temporary, 1, count_progress, &err) == SG_OK;
-    ok(good && progress_calls > 0 && memcmp(best[0].x, best[2].x, D * sizeof(double)) == 0, "a damaged one is computed anew");
+    good =
+        system(command) == 0 && sg_optimum_solve(&best[2], &a, sha256, l2, temporary, 1, count_progress, &err) == SG_OK;
+    ok(good && progress_calls > 0 && memcmp(best[0].x, best[2].x, D * sizeof(double)) == 0,
+       "a damaged one is computed anew");
     for (int i = 0; i < 3; i++)
         sg_optimum_free(&best[i]);
     progress_calls = 0;
@@ -210,13 +215,16 @@ static void test_madelon(void) {
         skip("the real madelon is not at %s", path);
         return;
     }
-    if (!ok(sg_libsvm_read(&a, path, 500, sha256, &err) == SG_OK && a.m == 2000 && a.d == 500 && a.f32, "madelon is read"))
+    if (!ok(sg_libsvm_read(&a, path, 500, sha256, &err) == SG_OK && a.m == 2000 && a.d == 500 && a.f32,
+            "madelon is read"))
         return;
-    ok(strcmp(sha256, "09de631700d61b8d5f57a2c7de5022ac528cc7039b0b7b066cd751313cf24fe9") == 0, "madelon: checksum of the text");
-    /* L = 29790805.649335104774301806… in exact arithmetic on the integers (power iteration on A^T A with rationals). The
-     * published 29790805.64933511, from an SVD in double precision, is the next double above the nearest one. */
+    ok(strcmp(sha256, "09de631700d61b8d5f57a2c7de5022ac528cc7039b0b7b066cd751313cf24fe9") == 0,
+       "madelon: checksum of the text");
+    /* L = 29790805.649335104774301806… in exact arithmetic on the integers (power iteration on A^T A with rationals).
+     * The published 29790805.64933511, from an SVD in double precision, is the next double above the nearest one. */
     ok(sg_logreg_measure(&c, &a, 2, &err) == SG_OK && c.lipschitz == 29790805.649335104774301806 &&
-           nextafter(c.lipschitz, INFINITY) == 29790805.64933511 && c.row_mean == 29904489.146625 && c.row_max == 30596924.0,
+           nextafter(c.lipschitz, INFINITY) == 29790805.64933511 && c.row_mean == 29904489.146625 &&
+           c.row_max == 30596924.0,
        "madelon: L, mean and maximum to the last bit");
     double x[500], value = NAN, norm = NAN;
     sg_status status = sg_logreg_solve(x, &value, &norm, &a, c.lipschitz / 10000, 2, NULL, NULL, &err);

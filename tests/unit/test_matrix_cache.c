@@ -28,11 +28,14 @@ static void test_round_trip(void) {
         struct sg_matrix a, b;
         char back[65];
         if (!ok(sg_libsvm_parse(&a, texts[i], strlen(texts[i]), 0, "t", &err) == SG_OK &&
-                    sg_matrix_save(&a, path, key, sha256, &err) == SG_OK && sg_matrix_map(&b, path, key, back, &err) == SG_OK,
+                    sg_matrix_save(&a, path, key, sha256, &err) == SG_OK &&
+                    sg_matrix_map(&b, path, key, back, &err) == SG_OK,
                 "%s: saved and mapped", storage[i]))
             exit(tap_done());
-        ok(same(&a, &b) && strcmp(back, sha256) == 0 && (size_t)b.label % 64 == 0, "%s: the same matrix comes back", storage[i]);
-        ok(sg_matrix_map(&b, path, other_key, back, &err) == SG_ERR_MISMATCH, "%s: refused under another key", storage[i]);
+        ok(same(&a, &b) && strcmp(back, sha256) == 0 && (size_t)b.label % 64 == 0, "%s: the same matrix comes back",
+           storage[i]);
+        ok(sg_matrix_map(&b, path, other_key, back, &err) == SG_ERR_MISMATCH, "%s: refused under another key",
+           storage[i]);
         sg_matrix_free(&a);
         sg_matrix_free(&b);
     }
@@ -49,7 +52,8 @@ static void test_corruption(void) {
         char *bytes, back[65];
         size_t length, accepted = 0;
         if (sg_libsvm_parse(&a, texts[i], strlen(texts[i]), 0, "t", &err) != SG_OK ||
-            sg_matrix_save(&a, path, key, sha256, &err) != SG_OK || sg_file_read(&bytes, &length, path, 1 << 20, &err) != SG_OK)
+            sg_matrix_save(&a, path, key, sha256, &err) != SG_OK ||
+            sg_file_read(&bytes, &length, path, 1 << 20, &err) != SG_OK)
             exit(tap_done());
         for (size_t at = 0; at < 184; at += 3) { /* up to the checksum and into it */
             bytes[at] ^= 0x10;
