@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# datasets/fetch, from a publisher on this disk.
+load common
+
+setup() {
+    export SPARSE_DATASETS=$BATS_TEST_TMPDIR/sets
+    DEST=$BATS_TEST_TMPDIR/cache
+    mkdir -p "$SPARSE_DATASETS"
+    printf '1 1:1 2:2\n-1 1:3 2:0.5\n' >"$BATS_TEST_TMPDIR/rows"
+    gzip -k "$BATS_TEST_TMPDIR/rows"
+    SUM=$(sha256sum <"$BATS_TEST_TMPDIR/rows" | cut -d' ' -f1)
+    describe trust-on-first-use
+}
+
+describe() {
+    printf 'name: tiny\ntitle: tiny rows\nformat: libsvm\nfiles:\n  - name: rows\n    url: file://%s/rows.gz\n    sha256: %s\n' \
+        "$BATS_TEST_TMPDIR" "$1" >"$SPARSE_DATASETS/tiny.yaml"
+}
+
+@test "fetch records a checksum the first time and compares it from then on" {
+    run -0 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"recorded $SUM (first use)"* ]]
+    [ "$(cat "$DEST/tiny/SHA256SUMS")" = "$SUM  rows" ]
+    run -0 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *": verified"* ]]
+    printf '1 1:9\n' | gzip >"$DEST/tiny/rows.gz"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"expected $SUM"* ]]
+}
+
+@test "fetch verifies a pinned checksum before the file gets its name" {
+    describe "$SUM"
+    run -0 "$ROOT/datasets/fetch" tiny "$DEST"
+    rm -r "$DEST"
+    describe "${SUM//[0-9]/0}"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"SHA-256 of the text is $SUM"* ]]
+    [ ! -e "$DEST/tiny/rows.gz" ]
+}
+
+@test "fetch refuses a file that cannot be unpacked" {
+    head -c 20 "$BATS_TEST_TMPDIR/rows.gz" >"$BATS_TEST_TMPDIR/cut" && mv "$BATS_TEST_TMPDIR/cut" "$BATS_TEST_TMPDIR/rows.gz"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"cannot be unpacked"* ]]
+}
+
+@test "fetch without the publisher fails with a way on" {
+    rm "$BATS_TEST_TMPDIR/rows.gz"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"not downloaded"* ]]
+}
+
+@test "fetch lists the sets, and suggests them for an unknown name" {
+    run -0 "$ROOT/datasets/fetch" --list
+    [[ $output == *"tiny rows"* && $output == *gisette* && $output == *madelon* ]]
+    run -2 "$ROOT/datasets/fetch" gisete
+    [[ $output == *"no data set 'gisete'; there are: tiny gisette madelon"* ]]
+    run -2 "$ROOT/datasets/fetch"
+    [[ $output == *usage* ]]
+}
