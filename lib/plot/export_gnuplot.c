@@ -138,11 +138,11 @@ static void put_data(FILE *out, const struct sg_panel *panel, const struct sg_cu
     fputs("EOD\n", out);
 }
 
-/* Labelled ticks of a linear axis in units of 10^exponent, or of a log axis within few decades. */
+/* Ticks one by one: even ones in units of 10^exponent, or 1, 2, 5 within decades. */
 static void put_tick_list(FILE *out, char side, const struct sg_axis *axis, struct sg_ticks ticks) {
     bool first = true;
     fprintf(out, "set %ctics (", side);
-    if (axis->log) {
+    if (ticks.kind == SG_TICKS_DIGITS) {
         static const int digits[] = {1, 2, 5};
         for (int e = (int)floor(log10(axis->min)); e <= (int)floor(log10(axis->max)); e++)
             for (size_t k = 0; k < 3; k++) {
@@ -180,7 +180,7 @@ static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
     struct sg_ticks ticks = sg_plot_ticks(axis);
     fprintf(out, "%s logscale %c\nset %crange [%s:%s]\n", axis->log ? "set" : "unset", side, side,
             sg_number_text(axis->min, text[0]), sg_number_text(axis->max, text[1]));
-    if (axis->log && ticks.step > 0)
+    if (ticks.kind == SG_TICKS_DECADES)
         fprintf(out, "set %ctics 1e%.0f; set m%ctics %d; set format %c '10^{%%T}'\n", side, ticks.step, side,
                 ticks.step > 1 ? (int)ticks.step : 10, side);
     else {
@@ -223,7 +223,7 @@ static void put_curve(FILE *out, const struct sg_figure *f, size_t p, size_t c, 
     size_t lt = curve->legend + 1;
     bool points = panel->points && !curve->level;
     enum pass own = f->legend[curve->legend].baseline ? BASELINES : LINES;
-    if (pass == BANDS ? points || !curve->y_std : pass != own)
+    if ((pass == BANDS ? points || !curve->y_std : pass != own) || !sg_plot_shows(panel, curve))
         return;
     fprintf(out, "%s$p%zuc%zu using ", *before, p + 1, c + 1);
     *before = ", \\\n     ";

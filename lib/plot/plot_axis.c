@@ -12,6 +12,13 @@ bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve
     return (curve->level || in_domain(&panel->x, curve->x[i])) && in_domain(&panel->y, curve->y[i]);
 }
 
+bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve) {
+    for (size_t i = 0; i < curve->n; i++)
+        if (sg_plot_can_show(panel, curve, i))
+            return true;
+    return false;
+}
+
 size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curve, size_t max, size_t *index) {
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < curve->n; i++)
@@ -85,8 +92,8 @@ void sg_plot_fit(struct sg_panel *panel) {
                 widen(&x, &panel->x, curve->x[i]);
             widen(&y, &panel->y, curve->y[i]);
             widen(&y, &panel->y, curve->y[i] + std);
-            /* A band that reaches towards zero must not squeeze the curves of a log axis. */
-            widen(&y, &panel->y, panel->y.log ? fmax(low, curve->y[i] / 3) : low);
+            /* A band that reaches below zero must neither squeeze a log axis nor make norms look negative. */
+            widen(&y, &panel->y, panel->y.log ? fmax(low, curve->y[i] / 3) : curve->y[i] >= 0 ? fmax(low, 0) : low);
         }
     }
     if (!(x.min <= x.max && y.min <= y.max)) {
@@ -99,9 +106,14 @@ void sg_plot_fit(struct sg_panel *panel) {
 
 struct sg_ticks sg_plot_ticks(const struct sg_axis *axis) {
     struct sg_ticks ticks = {0};
-    if (axis->log) {
-        double decades = log10(axis->max / axis->min);
-        ticks.step = decades < 1.5 ? 0 : ceil(decades / 7);
+    double decades = axis->log ? log10(axis->max / axis->min) : 0;
+    if (decades >= 1.5) {
+        ticks.kind = SG_TICKS_DECADES;
+        ticks.step = ceil(decades / 7);
+        return ticks;
+    }
+    if (decades >= 0.6) {
+        ticks.kind = SG_TICKS_DIGITS;
         return ticks;
     }
     double largest = fmax(fabs(axis->min), fabs(axis->max));

@@ -38,13 +38,21 @@ SG_CHECKED sg_status sg_plot_label(char **plain, char **latex, const cJSON *docu
 /* Indices of the points of a curve that its panel can show, in order, thinned to `max`; index [curve->n]. */
 size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curve, size_t max, size_t *index);
 bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve, size_t i);
+/* Does the panel show any point of the curve? */
+bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve);
 /* Ends of the band at point i, the lower one inside a log axis. */
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high);
 /* Choose the views of a panel; a limit that is not NaN is kept. All are NaN when there is nothing to show. */
 void sg_plot_fit(struct sg_panel *panel);
 
+enum sg_tick_kind {
+    SG_TICKS_EVEN,    /* every `step` */
+    SG_TICKS_DECADES, /* every `step` decades of a log axis */
+    SG_TICKS_DIGITS   /* 1, 2, 5 within the few decades of a log axis */
+};
 struct sg_ticks {
-    double step;  /* between labelled ticks (linear), in decades (log, >= 1); 0 = 1, 2, 5 within decades */
+    enum sg_tick_kind kind;
+    double step;
     int exponent; /* labels count in 10^exponent, a multiple of 3; 0 = plain */
 };
 struct sg_ticks sg_plot_ticks(const struct sg_axis *axis);

@@ -61,6 +61,13 @@ need_gnuplot() {
     done
 }
 
+@test "a label whose values are all null draws without a word" {
+    need_gnuplot
+    sed 's/0.30000000000000004/null/; s/123456789.123/null/; s/-3,/null,/' awkward.json >"$OUT/null.json"
+    run -0 --separate-stderr bash -c "sparseplot-export -q '$OUT/null.json' --log=none --format=gnuplot | gnuplot -d"
+    [[ -z $stderr && $output == *"</svg>"* ]]
+}
+
 @test "svg: titles, labels, curves, and nothing of gnuplot's version; the same bytes twice" {
     need_gnuplot
     sparseplot-export fig1.json --format=svg >"$OUT/a.svg"

@@ -51,7 +51,10 @@ static void test_views(void) {
     sg_plot_band(&p, p.curve, 1, &low, &high);
     ok(low == 0.1 - 0.05 && high == 0.1 + 0.05, "elsewhere the band is mean - std to mean + std");
     fit(&p, x, y, std, 3, false);
-    ok(p.y.min < 0 && p.y.max > 8, "a linear axis shows a band below zero");
+    ok(p.y.min == 0 && p.y.max > 8, "values that are never negative start at zero, whatever their band");
+    double mixed[] = {-1, 0, 1};
+    fit(&p, x, mixed, std, 3, false);
+    ok(p.y.min < -1 && p.y.max > 1.002, "values of both signs");
     double flat[] = {3, 3, 3};
     fit(&p, x, flat, NULL, 3, true);
     ok(p.y.min < 3 && p.y.max > 3, "a flat line has room, log");
@@ -72,19 +75,22 @@ static void test_ticks(void) {
         struct sg_axis axis;
         double step;
         int exponent;
+        enum sg_tick_kind kind;
     } table[] = {
-        {{.min = 0, .max = 10}, 2, 0},
-        {{.min = 0, .max = 1.92e6}, 5e5, 6},
-        {{.min = 0, .max = 3000}, 500, 0},
-        {{.min = 0, .max = 3.2e-4}, 5e-5, -6},
-        {{.min = 91.3, .max = 94.7}, 0.5, 0},
-        {{.log = true, .min = 1e-4, .max = 10}, 1, 0},
-        {{.log = true, .min = 1e-12, .max = 10}, 2, 0},
-        {{.log = true, .min = 5e-4, .max = 9e-3}, 0, 0},
+        {{.min = 0, .max = 10}, 2, 0, SG_TICKS_EVEN},
+        {{.min = 0, .max = 1.92e6}, 5e5, 6, SG_TICKS_EVEN},
+        {{.min = 0, .max = 3000}, 500, 0, SG_TICKS_EVEN},
+        {{.min = 0, .max = 3.2e-4}, 5e-5, -6, SG_TICKS_EVEN},
+        {{.min = 91.3, .max = 94.7}, 0.5, 0, SG_TICKS_EVEN},
+        {{.log = true, .min = 1e-4, .max = 10}, 1, 0, SG_TICKS_DECADES},
+        {{.log = true, .min = 1e-12, .max = 10}, 2, 0, SG_TICKS_DECADES},
+        {{.log = true, .min = 5e-4, .max = 9e-3}, 0, 0, SG_TICKS_DIGITS},
+        {{.log = true, .min = 3, .max = 4}, 0.2, 0, SG_TICKS_EVEN},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct sg_ticks t = sg_plot_ticks(&table[i].axis);
-        ok(fabs(t.step - table[i].step) <= 1e-12 * table[i].step && t.exponent == table[i].exponent,
+        ok(fabs(t.step - table[i].step) <= 1e-12 * table[i].step && t.exponent == table[i].exponent &&
+               t.kind == table[i].kind,
            "ticks of [%g, %g]: every %g, exponent %d", table[i].axis.min, table[i].axis.max, t.step, t.exponent);
     }
 }
