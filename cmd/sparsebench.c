@@ -170,7 +170,7 @@ static cJSON *run_json(int argc, char **argv, const char *started_at, double sta
     sg_json_set_string(out, "started_at", started_at);
     sg_json_set_number(out, "elapsed_s", sg_clock_s() - start_s);
     sg_json_set_number(out, "jobs", o->jobs);
-    sg_json_set_number(out, "threads", o->threads > 0 ? o->threads : NAN); /* null: sparsetrain's choice */
+    sg_json_set_number(out, "threads", o->threads > 0 ? (double)o->threads : NAN); /* null: sparsetrain's choice */
     sg_json_set_string(out, "launcher", o->launcher);
     sg_json_set_string(out, "folder", o->folder);
     return out;
