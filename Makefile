@@ -106,6 +106,7 @@ $(B)/version.h: FORCE
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(B)/lib/comm/%.o: cflags += $(mpi_cflags)
+$(B)/lib/data/descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
 $(B)/lib/app/version.o: $(B)/version.h
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
