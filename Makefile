@@ -20,7 +20,7 @@ B           := build/$(MODE)
 ifneq ($(filter-out release debug asan tsan,$(MODE)),)
 $(error MODE=$(MODE) is not one of release, debug, asan, tsan)
 endif
-opt_release := -O2 -g
+opt_release := -O3 -g
 opt_debug   := -O0 -g3
 opt_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 opt_tsan    := -O1 -g -fsanitize=thread

@@ -1,10 +1,13 @@
 /* sg_dense.h: dense rows against double vectors, the arithmetic of logistic regression.
  *
- * Rows are float or double, vectors and sums double. Every table gives the same bits, whatever its vector width:
- *   dot      blocks of SG_KERNEL_BLOCK elements with SG_KERNEL_LANES interleaved partial sums, added pairwise, then
- * block by block (as sum_squares in sg_kernels.h) margins  one sum per (row, point), strictly in column order, one
- * fused multiply-add a column others   element by element, each operation rounded Single-threaded: callers cut the
- * rows. Arrays do not overlap and need no alignment beyond their type's. */
+ * Rows are float or double, vectors and sums double. Every product is added with one rounding (a fused multiply-add; the
+ * plain C table calls fma(), which is slow where the processor has none). Every table gives the same bits, whatever its
+ * vector width:
+ *   dot      blocks of SG_KERNEL_BLOCK elements with SG_KERNEL_LANES interleaved partial sums, added pairwise, then block
+ *            by block (as sum_squares in sg_kernels.h)
+ *   margins  one sum per (row, point), strictly in column order
+ *   others   element by element
+ * Single-threaded: callers cut the rows. Arrays do not overlap and need no alignment beyond their type's. */
 #ifndef SG_DENSE_H
 #define SG_DENSE_H
 
@@ -15,7 +18,8 @@ extern "C" {
 #endif
 
 enum {
-    SG_DENSE_POINTS = 32,    /* most points `margins` takes at once */
+    SG_DENSE_POINTS = 64,    /* most points `margins` takes at once */
+    SG_DENSE_ROWS = 4,       /* rows that dot4 and axpy4 take */
     SG_DENSE_POINTS_STEP = 8 /* their number is a multiple of this: pad with any finite points */
 };
 
@@ -26,11 +30,19 @@ struct sg_dense {
     double (*dot_f32)(const float *a, const double *x, size_t n);
     double (*dot_f64)(const double *a, const double *x, size_t n);
 
+    /* out[r] <- dot(a[r], x) for SG_DENSE_ROWS rows anywhere in memory; the same bits as one by one, sooner. */
+    void (*dot4_f32)(double *out, const float *const *a, const double *x, size_t n);
+    void (*dot4_f64)(double *out, const double *const *a, const double *x, size_t n);
+
     /* y[j] <- y[j] + c a[j]. */
     void (*axpy_f32)(double *y, double c, const float *a, size_t n);
     void (*axpy_f64)(double *y, double c, const double *a, size_t n);
 
-    /* g[j] <- (float)(c a[j] + l2 x[j]). */
+    /* y <- axpy with c[0] a[0], then c[1] a[1], …: the same bits as one by one. */
+    void (*axpy4_f32)(double *y, const double *c, const float *const *a, size_t n);
+    void (*axpy4_f64)(double *y, const double *c, const double *const *a, size_t n);
+
+    /* g[j] <- (float)(c a[j] + l2 x[j]), the second product rounded first. */
     void (*row_gradient_f32)(float *g, double c, const float *a, double l2, const double *x, size_t n);
     void (*row_gradient_f64)(float *g, double c, const double *a, double l2, const double *x, size_t n);
 

@@ -3,6 +3,10 @@
 #ifndef CPU_ISA_H
 #define CPU_ISA_H
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "sg_dense.h"
 #include "sg_kernels.h"
 
@@ -30,7 +34,6 @@ enum { VECTOR_DOUBLES = 2 };
 #endif
 
 typedef double vec __attribute__((vector_size(VECTOR_DOUBLES * sizeof(double))));
-typedef float half_vec __attribute__((vector_size(VECTOR_DOUBLES * sizeof(float))));
 
 /* Interleaved partial sums of one block: element i of the block belongs to lane i mod SG_KERNEL_LANES. */
 enum { LANE_VECTORS = SG_KERNEL_LANES / VECTOR_DOUBLES };
@@ -41,18 +44,57 @@ static inline vec vec_load_f64(const double *x) {
     return v;
 }
 
+/* By intrinsics: gcc 12 makes four instructions of a converted vector. */
 static inline vec vec_load_f32(const float *x) {
-    half_vec v;
-    __builtin_memcpy(&v, x, sizeof v);
-    return __builtin_convertvector(v, vec);
+#if defined(__AVX512F__)
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+#elif defined(__AVX2__)
+    return _mm256_cvtps_pd(_mm_loadu_ps(x));
+#else
+    return (vec){(double)x[0], (double)x[1]};
+#endif
 }
 
-/* ((l0 + l8) + (l4 + l12)) + ...: halves added onto each other until one is left. */
-static inline double add_pairwise(double lane[SG_KERNEL_LANES]) {
-    for (size_t half = SG_KERNEL_LANES / 2; half > 0; half /= 2)
-        for (size_t l = 0; l < half; l++)
-            lane[l] += lane[l + half];
-    return lane[0];
+/* The first n < VECTOR_DOUBLES elements, the rest zero; nothing behind them is read. */
+#if defined(__AVX512F__)
+static inline vec vec_part_f64(const double *x, size_t n) {
+    return _mm512_maskz_loadu_pd((__mmask8)((1U << n) - 1), x);
+}
+
+static inline vec vec_part_f32(const float *x, size_t n) {
+    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)((1U << n) - 1), x));
+}
+#else
+static inline vec vec_part_f64(const double *x, size_t n) {
+    vec v = {0};
+    for (size_t i = 0; i < n; i++)
+        v[i] = x[i];
+    return v;
+}
+
+static inline vec vec_part_f32(const float *x, size_t n) {
+    vec v = {0};
+    for (size_t i = 0; i < n; i++)
+        v[i] = (double)x[i];
+    return v;
+}
+#endif
+
+/* ((l0 + l8) + (l4 + l12)) + ...: halves added onto each other until one is left. Overwrites sum. */
+static inline double add_pairwise(vec sum[LANE_VECTORS]) {
+    for (size_t half = LANE_VECTORS / 2; half > 0; half /= 2)
+        for (size_t v = 0; v < half; v++)
+            sum[v] += sum[v + half];
+#if defined(__AVX512F__)
+    const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(sum[0]), _mm512_extractf64x4_pd(sum[0], 1));
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return two[0] + two[1];
+#elif defined(__AVX2__)
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(sum[0]), _mm256_extractf128_pd(sum[0], 1));
+    return two[0] + two[1];
+#else
+    return sum[0][0] + sum[0][1];
+#endif
 }
 
 #endif

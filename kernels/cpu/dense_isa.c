@@ -1,9 +1,7 @@
 /* dense_isa.c: see sg_dense.h. Compiled once per instruction set. */
 #include "cpu_isa.h"
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#else
+#if !defined(__AVX2__)
 #include <math.h>
 #endif
 
@@ -20,6 +18,15 @@ static inline vec vec_fma(vec a, vec x, vec acc) {
 #endif
 }
 
+/* The next min(n, VECTOR_DOUBLES) elements, padded with zeros: a padded lane adds 0 x 0. */
+static inline vec vec_upto_f64(const double *x, size_t n) {
+    return n < VECTOR_DOUBLES ? vec_part_f64(x, n) : vec_load_f64(x);
+}
+
+static inline vec vec_upto_f32(const float *x, size_t n) {
+    return n < VECTOR_DOUBLES ? vec_part_f32(x, n) : vec_load_f32(x);
+}
+
 /* The two element types differ in the load only. */
 #define DEFINE_ROW_KERNELS(type, suffix)                                                                               \
     static double dot_block_##suffix(const type *a, const double *x, size_t n) {                                       \
@@ -28,13 +35,11 @@ static inline vec vec_fma(vec a, vec x, vec acc) {
         for (; j + SG_KERNEL_LANES <= n; j += SG_KERNEL_LANES)                                                         \
             for (size_t v = 0; v < LANE_VECTORS; v++) {                                                                \
                 size_t at = j + v * VECTOR_DOUBLES;                                                                    \
-                sum[v] += vec_load_##suffix(a + at) * vec_load_f64(x + at);                                            \
+                sum[v] = vec_fma(vec_load_##suffix(a + at), vec_load_f64(x + at), sum[v]);                             \
             }                                                                                                          \
-        double lane[SG_KERNEL_LANES];                                                                                  \
-        __builtin_memcpy(lane, sum, sizeof lane);                                                                      \
-        for (size_t l = 0; j + l < n; l++)                                                                             \
-            lane[l] += (double)a[j + l] * x[j + l];                                                                    \
-        return add_pairwise(lane);                                                                                     \
+        for (size_t v = 0; j < n; j += VECTOR_DOUBLES, v++)                                                            \
+            sum[v] = vec_fma(vec_upto_##suffix(a + j, n - j), vec_upto_f64(x + j, n - j), sum[v]);                     \
+        return add_pairwise(sum);                                                                                      \
     }                                                                                                                  \
                                                                                                                        \
     static double dot_##suffix(const type *a, const double *x, size_t n) {                                             \
@@ -44,15 +49,57 @@ static inline vec vec_fma(vec a, vec x, vec acc) {
         return sum;                                                                                                    \
     }                                                                                                                  \
                                                                                                                        \
+    /* Four rows at once: their sums hide each other's latency, and four streams of memory are under way. */           \
+    static void dot4_block_##suffix(double *out, const type *const *a, size_t j, const double *x, size_t n) {          \
+        vec sum[SG_DENSE_ROWS][LANE_VECTORS];                                                                          \
+        size_t i = 0;                                                                                                  \
+        for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                                     \
+            for (size_t v = 0; v < LANE_VECTORS; v++)                                                                  \
+                sum[r][v] = (vec){0};                                                                                  \
+        for (; i + SG_KERNEL_LANES <= n; i += SG_KERNEL_LANES)                                                         \
+            for (size_t v = 0; v < LANE_VECTORS; v++) {                                                                \
+                const size_t at = j + i + v * VECTOR_DOUBLES;                                                          \
+                const vec b = vec_load_f64(x + at);                                                                    \
+                for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                             \
+                    sum[r][v] = vec_fma(vec_load_##suffix(a[r] + at), b, sum[r][v]);                                   \
+            }                                                                                                          \
+        for (size_t v = 0; v < LANE_VECTORS; v++, i += VECTOR_DOUBLES) {                                               \
+            if (i >= n)                                                                                                \
+                break;                                                                                                 \
+            const vec b = vec_upto_f64(x + j + i, n - i);                                                              \
+            for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                                 \
+                sum[r][v] = vec_fma(vec_upto_##suffix(a[r] + j + i, n - i), b, sum[r][v]);                             \
+        }                                                                                                              \
+        for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                                     \
+            out[r] += add_pairwise(sum[r]);                                                                            \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void dot4_##suffix(double *out, const type *const *a, const double *x, size_t n) {                          \
+        for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                                     \
+            out[r] = 0;                                                                                                \
+        for (size_t j = 0; j < n; j += SG_KERNEL_BLOCK)                                                                \
+            dot4_block_##suffix(out, a, j, x, n - j < SG_KERNEL_BLOCK ? n - j : SG_KERNEL_BLOCK);                      \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void axpy4_##suffix(double *restrict y, const double *c, const type *const *a, size_t n) {                  \
+        const type *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];                 \
+        const double c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];                                                       \
+        for (size_t j = 0; j < n; j++)                                                                                 \
+            y[j] = __builtin_fma(                                                                                      \
+                c3, (double)a3[j],                                                                                     \
+                __builtin_fma(c2, (double)a2[j],                                                                       \
+                              __builtin_fma(c1, (double)a1[j], __builtin_fma(c0, (double)a0[j], y[j]))));              \
+    }                                                                                                                  \
+                                                                                                                       \
     static void axpy_##suffix(double *restrict y, double c, const type *restrict a, size_t n) {                        \
         for (size_t j = 0; j < n; j++)                                                                                 \
-            y[j] += c * (double)a[j];                                                                                  \
+            y[j] = __builtin_fma(c, (double)a[j], y[j]);                                                               \
     }                                                                                                                  \
                                                                                                                        \
     static void row_gradient_##suffix(float *restrict g, double c, const type *restrict a, double l2,                  \
                                       const double *restrict x, size_t n) {                                            \
         for (size_t j = 0; j < n; j++)                                                                                 \
-            g[j] = (float)(c * (double)a[j] + l2 * x[j]);                                                              \
+            g[j] = (float)__builtin_fma(c, (double)a[j], l2 * x[j]);                                                   \
     }
 
 DEFINE_ROW_KERNELS(float, f32)
@@ -137,5 +184,6 @@ static void margins_f32(double *out, const float *a, size_t rows, size_t n, cons
 }
 
 const struct sg_dense ISA_NAME(sg_dense_table_) = {
-    ISA_STRING, dot_f32, dot_f64, axpy_f32, axpy_f64, row_gradient_f32, row_gradient_f64, margins_f32, margins_f64,
+    ISA_STRING, dot_f32,   dot_f64,          dot4_f32,         dot4_f64,    axpy_f32,    axpy_f64,
+    axpy4_f32,  axpy4_f64, row_gradient_f32, row_gradient_f64, margins_f32, margins_f64,
 };

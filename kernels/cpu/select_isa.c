@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    SCAN = 64, /* elements per block test: small, because a hit costs a scan of the block */
+    SCAN = 64,                /* elements per block test: small, because a hit costs a scan of the block */
     GROUP = sizeof(uint64_t), /* their flags are tested together */
     FLT_INF_BITS = 0x7f800000,
     FLT_MAGNITUDE = 0x7fffffff
@@ -40,8 +40,8 @@ static inline int32_t larger(int32_t a, int32_t b) {
     return a > b ? a : b;
 }
 
-/* Form p[i] for i in [at, at + n), n <= SCAN. With feedback they are stored in e, else in `buffer`; *p points at them.
- * Returns the largest magnitude. */
+/* Form p[i] for i in [at, at + n), `buffer` has room for n. With feedback they are stored in e, else in `buffer`; *p
+ * points at them. Returns the largest magnitude. */
 __attribute__((always_inline)) static inline int32_t
 form(const float **p, float *restrict buffer, const struct sg_select *s, enum source source, size_t at, size_t n) {
     const float decay = s->decay, scale = s->scale;
@@ -69,30 +69,35 @@ form(const float **p, float *restrict buffer, const struct sg_select *s, enum so
     return max;
 }
 
-/* Append those of p[0..n), n <= SCAN, with magnitude >= floor to index, value [have]; returns the new length. Hits are rare
- * even in a block that has one, so groups of eight without any are skipped. Within a group it writes one entry past the
- * length, which is inside the arrays because no more entries than elements come before it. */
+/* Append those of p[0..n) with magnitude >= floor to index, value [have]; returns the new length. The plain version
+ * writes one entry past it, which is inside the arrays as long as no more than `at` entries come before the block. */
+#if defined(__AVX512F__)
 static inline size_t collect(uint32_t *restrict index, float *restrict value, size_t have, const float *restrict p,
                              size_t at, size_t n, int32_t floor) {
-    uint8_t hit[SCAN];
-    for (size_t i = 0; i < n; i++)
-        hit[i] = magnitude(p[i]) >= floor;
-    for (size_t i = n; i % GROUP != 0; i++)
-        hit[i] = 0;
-    for (size_t group = 0; group < n; group += GROUP) {
-        uint64_t any;
-        memcpy(&any, hit + group, sizeof any);
-        if (any == 0)
-            continue;
-        const size_t end = n - group < GROUP ? n : group + GROUP;
-        for (size_t i = group; i < end; i++) {
-            index[have] = (uint32_t)(at + i);
-            value[have] = p[i];
-            have += hit[i];
-        }
+    const __m512i least = _mm512_set1_epi32(floor), sign = _mm512_set1_epi32(FLT_MAGNITUDE);
+    const __m512i order = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 there = n - i < 16 ? (__mmask16)((1U << (n - i)) - 1) : (__mmask16)-1;
+        const __m512i bits = _mm512_maskz_loadu_epi32(there, p + i);
+        const __mmask16 hit = _mm512_mask_cmpge_epi32_mask(there, _mm512_and_epi32(bits, sign), least);
+        const __m512i place = _mm512_add_epi32(order, _mm512_set1_epi32((int32_t)(uint32_t)(at + i)));
+        _mm512_mask_compressstoreu_epi32(index + have, hit, place);
+        _mm512_mask_compressstoreu_epi32(value + have, hit, bits);
+        have += (size_t)__builtin_popcount(hit);
     }
     return have;
 }
+#else
+static inline size_t collect(uint32_t *restrict index, float *restrict value, size_t have, const float *restrict p,
+                             size_t at, size_t n, int32_t floor) {
+    for (size_t i = 0; i < n; i++) {
+        index[have] = (uint32_t)(at + i);
+        value[have] = p[i];
+        have += magnitude(p[i]) >= floor;
+    }
+    return have;
+}
+#endif
 
 static int nonfinite(const struct sg_select *s, size_t layer) {
     s->count[0] = layer;
@@ -148,7 +153,7 @@ static int select_threshold(const struct sg_select *s, const float *tau) {
 
 /* ---- exact Top-k ---------------------------------------------------------------------------------------------- */
 
-enum { BISECT_MAX = 2048, PRUNE_SLACK = 16 };
+enum { INSERT_MAX = 16, BISECT_MAX = 2048, PRUNE_SLACK = 16 };
 
 static size_t count_at_least(const float *value, size_t n, int32_t floor) {
     uint32_t count = 0; /* n < 2^32: indices are 32 bits wide */
@@ -157,10 +162,29 @@ static size_t count_at_least(const float *value, size_t n, int32_t floor) {
     return count;
 }
 
-/* The k-th largest magnitude of value [n], 1 <= k <= n. Short lists: bit by bit, each a vectorised count. Long lists:
- * three histogram passes over 11 + 10 + 10 bits. */
+/* The k largest magnitudes in descending order, one insertion after the other. */
+static int32_t kth_by_insertion(const float *value, size_t n, size_t k) {
+    int32_t top[INSERT_MAX];
+    for (size_t i = 0; i < k; i++)
+        top[i] = -1;
+    for (size_t i = 0; i < n; i++) {
+        const int32_t bits = magnitude(value[i]);
+        if (bits <= top[k - 1])
+            continue;
+        size_t at = k - 1;
+        for (; at > 0 && top[at - 1] < bits; at--)
+            top[at] = top[at - 1];
+        top[at] = bits;
+    }
+    return top[k - 1];
+}
+
+/* The k-th largest magnitude of value [n], 1 <= k <= n. Few of few: by insertion. Short lists: bit by bit, each a
+ * vectorised count. Long lists: three histogram passes over 11 + 10 + 10 bits. */
 static int32_t kth_magnitude(const float *value, size_t n, size_t k) {
     int32_t kth = 0;
+    if (k <= INSERT_MAX && n <= 4 * INSERT_MAX)
+        return kth_by_insertion(value, n, k);
     if (n <= BISECT_MAX) {
         for (int bit = 30; bit >= 0; bit--)
             if (count_at_least(value, n, kth | 1 << bit) >= k)
@@ -308,20 +332,33 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
     return SG_KERNEL_OK;
 }
 
+/* All p of a block into value, nothing kept. Returns the largest magnitude. */
+static int32_t send_block(const struct sg_select *s, size_t at, size_t n) {
+    const float decay = s->decay, scale = s->scale;
+    const float *restrict g = s->g + at;
+    float *restrict value = s->value + at, *restrict e = s->e + at;
+    int32_t max = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float p = decay * e[i] + scale * g[i];
+        value[i] = p;
+        e[i] = 0;
+        max = larger(max, magnitude(p));
+    }
+    return max;
+}
+
 static int select_all(const struct sg_select *s) {
     for (size_t l = 0; l < s->n_layers; l++) {
-        const size_t end = s->offset[l + 1];
-        for (size_t at = s->offset[l]; at < end; at += SCAN) {
-            float buffer[SCAN];
-            const float *p;
-            const size_t n = end - at < SCAN ? end - at : SCAN;
-            if (form(&p, buffer, s, first_source(s), at, n) >= FLT_INF_BITS)
-                return nonfinite(s, l);
-            memcpy(s->value + at, p, n * sizeof *p);
-            if (s->e != NULL)
-                memset(s->e + at, 0, n * sizeof *p);
-        }
-        s->count[l] = end - s->offset[l];
+        const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
+        const float *p;
+        int32_t max = 0;
+        if (s->e != NULL)
+            max = send_block(s, begin, n);
+        else
+            max = form(&p, s->value + begin, s, FROM_GRADIENT, begin, n);
+        if (max >= FLT_INF_BITS)
+            return nonfinite(s, l);
+        s->count[l] = n;
     }
     return SG_KERNEL_OK;
 }
@@ -348,11 +385,11 @@ static double square_block(const float *x, size_t n) {
             vec a = vec_load_f32(x + i + v * VECTOR_DOUBLES);
             sum[v] += a * a;
         }
-    double lane[SG_KERNEL_LANES];
-    memcpy(lane, sum, sizeof lane);
-    for (size_t l = 0; i + l < n; l++)
-        lane[l] += (double)x[i + l] * (double)x[i + l];
-    return add_pairwise(lane);
+    for (size_t v = 0; i < n; i += VECTOR_DOUBLES, v++) {
+        vec a = n - i < VECTOR_DOUBLES ? vec_part_f32(x + i, n - i) : vec_load_f32(x + i);
+        sum[v] += a * a;
+    }
+    return add_pairwise(sum);
 }
 
 static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {

@@ -165,7 +165,8 @@ static sg_status fail_kernel(const sg_compressor *c, int kernel_status, uint64_t
 sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const float *g, float *e,
                             struct sg_message *out, struct sg_error *err) {
     const enum sg_feedback_form form = c->feedback.form;
-    if ((e == NULL) != (form == SG_FEEDBACK_NONE))
+    const bool exact = c->ops->traits & SG_TRAIT_EXACT;
+    if (e == NULL ? form != SG_FEEDBACK_NONE && !exact : form == SG_FEEDBACK_NONE)
         return sg_fail(err, SG_ERR_ARGUMENT, "a residual goes with error feedback, and only with it");
     const float scale = form == SG_FEEDBACK_UPDATE ? (float)gamma : 1;
     if (!(scale > 0 && isfinite(scale)))

@@ -66,7 +66,8 @@ enum sg_trait {
     SG_TRAIT_UNBIASED = 1 << 2,
     SG_TRAIT_WANTS_FEEDBACK = 1 << 3, /* diverges or stalls without error feedback */
     SG_TRAIT_DENSE = 1 << 4,          /* sends dense messages */
-    SG_TRAIT_RANDOM = 1 << 5          /* uses random draws */
+    SG_TRAIT_RANDOM = 1 << 5,         /* uses random draws */
+    SG_TRAIT_EXACT = 1 << 6           /* sends everything: the residual is always zero and need not exist */
 };
 
 typedef struct sg_compressor sg_compressor;
@@ -119,7 +120,7 @@ SG_CHECKED sg_status sg_compressor_open(sg_compressor **out, const struct sg_com
  *   gamma  learning rate gamma_t > 0 of this step (used by the `update` form only)
  *   step   counts from 0; names the random stream
  *   g [d]  gradient, not modified
- *   e [d]  residual, updated; must be NULL when feedback is `none`
+ *   e [d]  residual, updated; must be NULL when feedback is `none`, may be NULL for an exact compressor
  *   out    borrowed from c, valid until the next call on c
  * SG_ERR_NONFINITE names worker, step and layer; e is undefined then and the run must stop.
  * Same bits for every kernel table and thread count. */

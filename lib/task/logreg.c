@@ -52,15 +52,20 @@ static double ridge(const double *x, size_t d, double l2) {
     return l2 / 2 * exact_total(&s);
 }
 
-/* Losses are summed in a few hundred blocks of rows, which are added in order. */
-enum { VALUE_BLOCKS = 256 };
+/* Losses are summed in a few hundred blocks of rows, which are added in order. Whole tiles of `margins` but for the
+ * last. */
+enum { VALUE_BLOCKS = 256, VALUE_TILE = 4 };
+
+static size_t value_start(size_t m, size_t b) {
+    return b == VALUE_BLOCKS ? m : block_start(m, b, VALUE_BLOCKS) / VALUE_TILE * VALUE_TILE;
+}
 
 double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, int threads) {
     const struct sg_dense *k = sg_logreg_kernels();
     struct exact_sum block[VALUE_BLOCKS] = {{0}}, total = {0};
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t b = 0; b < VALUE_BLOCKS; b++)
-        for (size_t i = block_start(a->m, b, VALUE_BLOCKS); i < block_start(a->m, b + 1, VALUE_BLOCKS); i++)
+        for (size_t i = value_start(a->m, b); i < value_start(a->m, b + 1); i++)
             exact_add(&block[b], logistic_loss(a->label[i] * row_dot(k, a, i, x)));
     for (size_t b = 0; b < VALUE_BLOCKS; b++) {
         exact_add(&total, block[b].sum);
@@ -112,8 +117,7 @@ static void batch_values(double *value, const struct sg_matrix *a, const double 
                 xt[j * points + b] = b < count ? x[b * a->d + j] : 0;
 #pragma omp for schedule(dynamic)
         for (size_t c = 0; c < VALUE_BLOCKS; c++)
-            block_losses(sum + c * SG_DENSE_POINTS, a, block_start(a->m, c, VALUE_BLOCKS),
-                         block_start(a->m, c + 1, VALUE_BLOCKS), xt, points);
+            block_losses(sum + c * SG_DENSE_POINTS, a, value_start(a->m, c), value_start(a->m, c + 1), xt, points);
     }
     for (size_t b = 0; b < count; b++) {
         struct exact_sum total = {0};
@@ -150,7 +154,18 @@ void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *ro
                         double l2) {
     const struct sg_dense *k = sg_logreg_kernels();
     memset(g, 0, a->d * sizeof *g);
-    for (size_t r = 0; r < count; r++) {
+    size_t r = 0;
+    for (; !a->csr_start && r + SG_DENSE_ROWS <= count; r += SG_DENSE_ROWS) {
+        size_t i[SG_DENSE_ROWS];
+        double z[SG_DENSE_ROWS];
+        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
+            i[q] = rows ? rows[r + q] : r + q;
+        rows_dot(k, a, i, x, z);
+        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
+            z[q] = slope(a, i[q], z[q]) / (double)count;
+        rows_axpy(k, a, i, z, g);
+    }
+    for (; r < count; r++) {
         size_t i = rows ? rows[r] : r;
         row_axpy(k, a, i, slope(a, i, row_dot(k, a, i, x)) / (double)count, g);
     }

@@ -37,6 +37,37 @@ static inline void row_axpy(const struct sg_dense *k, const struct sg_matrix *a,
     }
 }
 
+/* SG_DENSE_ROWS rows of a dense matrix at once: z [SG_DENSE_ROWS] <- products with x; y <- y + sum c a_i in order. */
+static inline void rows_dot(const struct sg_dense *k, const struct sg_matrix *a, const size_t *i, const double *x,
+                            double *z) {
+    if (a->f32) {
+        const float *row[SG_DENSE_ROWS];
+        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
+            row[q] = a->f32 + i[q] * a->d;
+        k->dot4_f32(z, row, x, a->d);
+    } else {
+        const double *row[SG_DENSE_ROWS];
+        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
+            row[q] = a->f64 + i[q] * a->d;
+        k->dot4_f64(z, row, x, a->d);
+    }
+}
+
+static inline void rows_axpy(const struct sg_dense *k, const struct sg_matrix *a, const size_t *i, const double *c,
+                             double *y) {
+    if (a->f32) {
+        const float *row[SG_DENSE_ROWS];
+        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
+            row[q] = a->f32 + i[q] * a->d;
+        k->axpy4_f32(y, c, row, a->d);
+    } else {
+        const double *row[SG_DENSE_ROWS];
+        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
+            row[q] = a->f64 + i[q] * a->d;
+        k->axpy4_f64(y, c, row, a->d);
+    }
+}
+
 /* log(1 + exp(-z)) for any finite z. */
 static inline double logistic_loss(double z) {
     return z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;

@@ -13,7 +13,7 @@
 #include "sg_rng.h"
 #include "sg_task.h"
 
-enum { QUEUE = 32, METRICS = 4 };
+enum { QUEUE = 64, METRICS = 4 };
 enum oracle { ORACLE_STOCHASTIC, ORACLE_FULL, ORACLE_FULL_SHIFTED };
 
 struct sg_task {

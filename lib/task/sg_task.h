@@ -1,8 +1,9 @@
 /* sg_task.h: what is being trained.
  *
- * A task owns the data, the parameters x and everything a logical worker carries between steps. The trainer only asks for
- * gradients, subtracts updates and queues evaluations. Adding a task: one file with a `const struct sg_task_ops`, one row
- * in task_table.c with its recipe keys. Tasks that need libtorch live in a shared object that is loaded on demand. */
+ * A task owns the data, the parameters x and everything a logical worker carries between steps. The trainer only asks
+ * for gradients, subtracts updates and queues evaluations. Adding a task: one file with a `const struct sg_task_ops`,
+ * one row in task_table.c with its recipe keys. Tasks that need libtorch live in a shared object that is loaded on
+ * demand. */
 #ifndef SG_TASK_H
 #define SG_TASK_H
 
@@ -26,13 +27,13 @@ typedef struct sg_task sg_task;
 /* A recipe key a task adds to the `task:` section. */
 enum sg_key_type { SG_KEY_STRING, SG_KEY_CHOICE, SG_KEY_NUMBER, SG_KEY_INTEGER, SG_KEY_BOOLEAN, SG_KEY_EXPRESSION };
 struct sg_key {
-    const char *name;     /* kebab-case; a dot makes a sub-map: "start.offset-from-optimum" */
+    const char *name; /* kebab-case; a dot makes a sub-map: "start.offset-from-optimum" */
     enum sg_key_type type;
-    const char *choices;  /* "a|b", CHOICE only */
-    double min, max;      /* NUMBER, INTEGER */
-    const char *preset;   /* default as text; NULL = none (null when absent) */
+    const char *choices; /* "a|b", CHOICE only */
+    double min, max;     /* NUMBER, INTEGER */
+    const char *preset;  /* default as text; NULL = none (null when absent) */
     bool required;
-    const char *unit;     /* "" = none */
+    const char *unit; /* "" = none */
     const char *help;
 };
 
@@ -50,32 +51,33 @@ struct sg_task_config {
     uint64_t seed;
     int threads;
     const char *data_dir;
-    const char *device;         /* "cpu", "cuda", "cuda:1" */
-    bool lead;                  /* rank 0: evaluates and writes caches */
+    const char *device;                                            /* "cpu", "cuda", "cuda:1" */
+    bool lead;                                                     /* rank 0: evaluates and writes caches */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
 };
 
 /* What the trainer needs to know once a task is open. */
 struct sg_task_info {
-    size_t d;                    /* parameters */
-    enum sg_dtype dtype;         /* of x */
-    struct sg_layout layout;     /* layers, borrowed */
-    uint64_t steps_per_epoch;    /* of `batch` rows a worker */
-    bool parallel_workers;       /* gradient may be called for different workers at once */
-    double gradient_flops;       /* of one gradient call, for choosing how many threads pay off; 0 = unknown */
+    size_t d;                           /* parameters */
+    enum sg_dtype dtype;                /* of x */
+    struct sg_layout layout;            /* layers, borrowed */
+    uint64_t steps_per_epoch;           /* of `batch` rows a worker */
+    bool parallel_workers;              /* gradient may be called for different workers at once */
+    double gradient_flops;              /* of one gradient call, for choosing how many threads pay off; 0 = unknown */
     const struct sg_constant *constant; /* [n_constants] for expressions and the result's header: L, l2, d, f_star … */
     size_t n_constants;
 };
 
 struct sg_task_ops {
-    const char *name;    /* "logreg" */
+    const char *name; /* "logreg" */
     sg_status (*open)(sg_task **out, const struct sg_task_config *config, struct sg_error *err);
     const struct sg_task_info *(*info)(const sg_task *t);
     /* {"dataset": …} and other facts for the header; NULL = no memory. */
     cJSON *(*describe)(const sg_task *t);
     /* x <- x0 (and worker state to its start). Called once after open, unless a checkpoint is restored. */
     sg_status (*start)(sg_task *t, struct sg_error *err);
-    /* g [d] <- stochastic gradient of local worker `worker` (first..first+count-1) at the current x, step counts from 0. */
+    /* g [d] <- stochastic gradient of local worker `worker` (first..first+count-1) at the current x, step counts from
+     * 0. */
     sg_status (*gradient)(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
     /* x <- x - delta. */
     void (*subtract)(sg_task *t, const float *delta);
@@ -84,8 +86,8 @@ struct sg_task_ops {
     /* Remember the current x for evaluation. At most `queue_capacity` may wait. */
     size_t queue_capacity;
     sg_status (*queue)(sg_task *t, struct sg_error *err);
-    /* Evaluate everything waiting, oldest first, into value [waiting][n_metrics of its kind]. A value does not depend on what else
-     * waits. Only called where config.lead. */
+    /* Evaluate everything waiting, oldest first, into value [waiting][n_metrics of its kind]. A value does not depend
+     * on what else waits. Only called where config.lead. */
     sg_status (*evaluate)(sg_task *t, double *value, struct sg_error *err);
     /* Extra state of one local worker for the checkpoint; bytes 0 = none. */
     size_t (*state_bytes)(const sg_task *t);

@@ -171,7 +171,8 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
                  t->row && t->evaluated;
     for (int i = 0; whole && i < t->threads; i++)
         whole = (t->gradient[i] = malloc(t->d * sizeof(float))) != NULL;
-    for (size_t w = 0; whole && w < t->count && t->feedback.form != SG_FEEDBACK_NONE; w++)
+    bool keeps = t->feedback.form != SG_FEEDBACK_NONE && !(t->compressor_ops->traits & SG_TRAIT_EXACT);
+    for (size_t w = 0; whole && w < t->count && keeps; w++)
         whole = (t->residual[w] = calloc(t->d, sizeof(float))) != NULL;
     if (!whole)
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks", t->count,

@@ -52,13 +52,14 @@ __attribute__((unused)) static uint32_t bits_of(float x) {
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
-/* The sum of term [n] in the order sg_kernels.h states: 16 interleaved sums, halves added, 4096 at a time. */
-__attribute__((unused)) static double lane_sum(const double *term, size_t n) {
+/* The sum of a [n] times b [n] (NULL = ones), each product added with one rounding, in the order sg_kernels.h states:
+ * 16 interleaved sums, halves added, 4096 at a time. */
+__attribute__((unused)) static double lane_sum(const double *a, const double *b, size_t n) {
     double total = 0;
     for (size_t begin = 0; begin < n; begin += SG_KERNEL_BLOCK) {
         double l[SG_KERNEL_LANES] = {0};
         for (size_t i = begin; i < n && i < begin + SG_KERNEL_BLOCK; i++)
-            l[i % SG_KERNEL_LANES] += term[i];
+            l[i % SG_KERNEL_LANES] = fma(a[i], b ? b[i] : 1, l[i % SG_KERNEL_LANES]);
         total += (((l[0] + l[8]) + (l[4] + l[12])) + ((l[2] + l[10]) + (l[6] + l[14]))) +
                  (((l[1] + l[9]) + (l[5] + l[13])) + ((l[3] + l[11]) + (l[7] + l[15])));
     }

@@ -78,15 +78,45 @@ static void test_exact(const struct sg_dense *dense) {
     ok(wrong == 0, "%s: margins of integers are exact for any rows and points", dense->name);
 }
 
+/* Four rows at once are four rows one by one, bit for bit. */
+static void test_rows(const struct sg_dense *dense) {
+    static double one[N], four[N];
+    reals();
+    size_t differ = 0;
+    for (size_t n = 0; n + 3 <= N; n += n < 40 ? 1 : 337) {
+        const float *f32[SG_DENSE_ROWS] = {narrow, narrow + 1, narrow + 3, narrow + 2};
+        const double *f64[SG_DENSE_ROWS] = {wide, wide + 1, wide + 3, wide + 2};
+        double z32[SG_DENSE_ROWS], z64[SG_DENSE_ROWS];
+        dense->dot4_f32(z32, f32, x, n);
+        dense->dot4_f64(z64, f64, x, n);
+        for (size_t r = 0; r < SG_DENSE_ROWS; r++)
+            differ += z32[r] != dense->dot_f32(f32[r], x, n) || z64[r] != dense->dot_f64(f64[r], x, n);
+        for (int type = 0; type < 2; type++) {
+            memcpy(one, x, n * sizeof *x);
+            memcpy(four, x, n * sizeof *x);
+            for (size_t r = 0; r < SG_DENSE_ROWS; r++)
+                if (type == 0)
+                    dense->axpy_f32(one, z64[r], f32[r], n);
+                else
+                    dense->axpy_f64(one, z64[r], f64[r], n);
+            if (type == 0)
+                dense->axpy4_f32(four, z64, f32, n);
+            else
+                dense->axpy4_f64(four, z64, f64, n);
+            differ += memcmp(one, four, n * sizeof *one) != 0;
+        }
+    }
+    ok(differ == 0, "%s: four rows at once give the bits of one by one", dense->name);
+}
+
 static void test_bits(const struct sg_dense *dense, const struct sg_dense *c) {
     static double reference[ROWS * POINTS];
     static float rounded[N];
     reals();
     size_t differ = 0;
     for (size_t n = 1; n <= N; n += 337) {
-        for (size_t j = 0; j < n; j++)
-            sum[j] = wide[j] * x[j];
-        differ += dense->dot_f32(narrow, x, n) != lane_sum(sum, n) || dense->dot_f64(wide, x, n) != lane_sum(sum, n);
+        const double want = lane_sum(wide, x, n);
+        differ += dense->dot_f32(narrow, x, n) != want || dense->dot_f64(wide, x, n) != want;
         dense->row_gradient_f32(gradient, 0.3, narrow, 1e-3, x, n);
         c->row_gradient_f64(rounded, 0.3, wide, 1e-3, x, n);
         differ += memcmp(gradient, rounded, n * sizeof *rounded) != 0;
@@ -121,6 +151,7 @@ int main(void) {
             continue;
         }
         test_exact(dense);
+        test_rows(dense);
         test_bits(dense, sg_dense_cpu("c"));
     }
     return tap_done();

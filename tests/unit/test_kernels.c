@@ -238,7 +238,7 @@ static void test_sums(const struct sg_kernels *kernels) {
     }
     bool same = true;
     for (size_t n = 0; n < N; n += 41)
-        same &= kernels->sum_squares(&exec, x, n) == lane_sum(square, n);
+        same &= kernels->sum_squares(&exec, x, n) == lane_sum(square, NULL, n);
     ok(same, "%s: sums of squares in the stated order", kernels->name);
     uint32_t index[N / 3];
     for (uint32_t j = 0; j < N / 3; j++)
