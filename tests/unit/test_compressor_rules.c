@@ -96,7 +96,7 @@ static void test_run_arguments(void) {
     ok(accepted == 0, "a learning rate that is no positive float: %s", err.msg);
     ok(sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_OK, "an exact compressor needs no residual");
     sg_compressor_close(c);
-    c = open_with("topk", one_layer, SG_FEEDBACK_UPDATE, 1, NAN);
+    c = open_with("topk", one_layer, SG_FEEDBACK_UPDATE, (struct setting){"k", 1}, nothing);
     ok(sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_ERR_ARGUMENT, "error feedback without residual");
     sg_compressor_close(c);
     c = open_with("none", one_layer, SG_FEEDBACK_NONE, nothing, nothing);
