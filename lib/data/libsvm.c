@@ -17,6 +17,8 @@ struct parser {
     size_t line; /* from 1 */
     const char *name;
     struct sg_error *err;
+    char
+        *spent; /* start of the text that is read but not yet given back to the system; NULL = it is not ours to give */
 };
 
 /* What a first look at the text tells: enough to reserve the matrix at its final size. */
@@ -263,6 +265,15 @@ static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_s
     return SG_OK;
 }
 
+/* Text that was read costs memory while the matrix grows: give whole pages of it back now and then. */
+static void give_back(struct parser *p) {
+    enum { WORTH = 16 << 20 };
+    if (p->spent && p->at - p->spent >= WORTH) {
+        madvise(p->spent, WORTH, MADV_DONTNEED);
+        p->spent += WORTH;
+    }
+}
+
 /* `sink` is where the first row goes; dense rows follow one another. */
 static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struct sg_matrix_room *room,
                            struct row_sink *sink) {
@@ -283,6 +294,7 @@ static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struc
             sink->dense += d;
         else
             room->csr_start[row] = sink->stored;
+        give_back(p);
     }
     bool two_is_positive = seen & 8;
     for (size_t i = 0; i < row; i++)
@@ -329,9 +341,10 @@ static sg_status compress(struct sg_matrix *a, size_t nonzero, struct sg_error *
     return SG_OK;
 }
 
-sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name,
-                          struct sg_error *err) {
-    struct parser p = {.at = text, .end = text + length, .line_start = text, .line = 1, .name = name, .err = err};
+static sg_status parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name, char *spent,
+                       struct sg_error *err) {
+    struct parser p = {
+        .at = text, .end = text + length, .line_start = text, .line = 1, .name = name, .err = err, .spent = spent};
     struct census census;
     take_census(text, length, &census);
     if (census.rows == 0)
@@ -364,4 +377,14 @@ sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length
     else
         *out = a;
     return status;
+}
+
+sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name,
+                          struct sg_error *err) {
+    return parse(out, text, length, d, name, NULL, err);
+}
+
+sg_status sg_libsvm_consume(struct sg_matrix *out, char *text, size_t length, size_t d, const char *name,
+                            struct sg_error *err) {
+    return parse(out, text, length, d, name, text, err);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sg_file.h"
+#include "matrix_layout.h"
 #include "sg_matrix.h"
 
 extern char **environ;
@@ -141,14 +142,8 @@ sg_status sg_libsvm_read(struct sg_matrix *out, const char *path, size_t d, char
         return status;
 
     char hex[65];
-    const char *text = t.at ? t.at : "";
-#pragma omp parallel sections num_threads(2)
-    {
-#pragma omp section
-        sg_sha256_of(text, t.length, hex);
-#pragma omp section
-        status = sg_libsvm_parse(out, text, t.length, d, path, err);
-    }
+    sg_sha256_of(t.at ? t.at : "", t.length, hex); /* first: parsing gives the text back */
+    status = t.at ? sg_libsvm_consume(out, t.at, t.length, d, path, err) : sg_libsvm_parse(out, "", 0, d, path, err);
     text_free(&t);
     if (status == SG_OK)
         memcpy(sha256, hex, sizeof hex);
