@@ -150,8 +150,13 @@ static double slope(const struct sg_matrix *a, size_t i, double z) {
     return -a->label[i] * logistic_tail(a->label[i] * z);
 }
 
-void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
-                        double l2) {
+double sg_logreg_slope(const struct sg_matrix *a, size_t i, const double *x) {
+    return slope(a, i, row_dot(sg_logreg_kernels(), a, i, x));
+}
+
+/* g <- (1/count) sum of (slope_i(x) - less[i]) a_i; less NULL = zeros. */
+static void add_losses(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
+                       const double *less) {
     const struct sg_dense *k = sg_logreg_kernels();
     memset(g, 0, a->d * sizeof *g);
     size_t r = 0;
@@ -162,15 +167,34 @@ void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *ro
             i[q] = rows ? rows[r + q] : r + q;
         rows_dot(k, a, i, x, z);
         for (size_t q = 0; q < SG_DENSE_ROWS; q++)
-            z[q] = slope(a, i[q], z[q]) / (double)count;
+            z[q] = (slope(a, i[q], z[q]) - (less ? less[i[q]] : 0)) / (double)count;
         rows_axpy(k, a, i, z, g);
     }
     for (; r < count; r++) {
         size_t i = rows ? rows[r] : r;
-        row_axpy(k, a, i, slope(a, i, row_dot(k, a, i, x)) / (double)count, g);
+        row_axpy(k, a, i, (slope(a, i, row_dot(k, a, i, x)) - (less ? less[i] : 0)) / (double)count, g);
     }
+}
+
+void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
+                        double l2) {
+    add_losses(g, a, rows, count, x, NULL);
     for (size_t j = 0; j < a->d; j++)
         g[j] += l2 * x[j];
+}
+
+void sg_logreg_shifted_gradient(float *restrict g, const struct sg_matrix *a, const uint32_t *rows, size_t count,
+                                const double *restrict x, double l2, const struct sg_logreg_origin *origin,
+                                double *restrict scratch) {
+    add_losses(scratch, a, rows, count, x, origin ? origin->slope : NULL);
+    if (origin) {
+        const double *restrict center = origin->x;
+        for (size_t j = 0; j < a->d; j++)
+            g[j] = (float)(scratch[j] + l2 * (x[j] - center[j]));
+    } else {
+        for (size_t j = 0; j < a->d; j++)
+            g[j] = (float)(scratch[j] + l2 * x[j]);
+    }
 }
 
 void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2) {

@@ -3,6 +3,7 @@
  * x is double: gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients, residuals and
  * messages are float as in every other task: they only ever scale with the distance from the optimum. */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,8 @@ struct sg_task {
 
     uint32_t *row;   /* [m] the shards: worker i owns row[shard_begin(i)] .. row[shard_begin(i + 1) - 1] */
     double *x;       /* [d] */
-    double *shift;   /* [count][d] grad f_i(x*), full-shifted only */
-    double *scratch; /* [count][d] */
+    double *slope;   /* [m] at x*, full-shifted only */
+    double *scratch; /* [threads][d] */
     uint32_t *drawn; /* [count][batch] */
     double *waiting; /* [QUEUE][d] */
     size_t n_waiting;
@@ -118,19 +119,17 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     size_t d = t->data.d;
     t->row = malloc(t->data.m * sizeof *t->row);
     t->x = calloc(d, sizeof *t->x);
-    t->scratch = malloc(t->count * d * sizeof *t->scratch);
+    t->scratch = malloc((size_t)t->threads * d * sizeof *t->scratch);
     t->drawn = malloc(t->count * t->batch * sizeof *t->drawn);
     t->waiting = malloc(QUEUE * d * sizeof *t->waiting);
     if (t->oracle == ORACLE_FULL_SHIFTED)
-        t->shift = malloc(t->count * d * sizeof *t->shift);
-    if (!t->row || !t->x || !t->scratch || !t->drawn || !t->waiting || (t->oracle == ORACLE_FULL_SHIFTED && !t->shift))
+        t->slope = malloc(t->data.m * sizeof *t->slope);
+    if (!t->row || !t->x || !t->scratch || !t->drawn || !t->waiting || (t->oracle == ORACLE_FULL_SHIFTED && !t->slope))
         return sg_fail_memory(err, "logistic regression");
     sg_rng rng = sg_rng_open(t->seed, SG_RNG_SHARD, 0, 0);
     sg_rng_permutation(&rng, t->row, t->data.m);
-    for (size_t w = 0; t->shift && w < t->count; w++) {
-        size_t begin = shard_begin(t, t->first + w), end = shard_begin(t, t->first + w + 1);
-        sg_logreg_gradient(t->shift + w * d, &t->data, t->row + begin, end - begin, t->best.x, t->l2);
-    }
+    for (size_t i = 0; t->slope && i < t->data.m; i++)
+        t->slope[i] = sg_logreg_slope(&t->data, i, t->best.x);
     return SG_OK;
 }
 
@@ -147,7 +146,7 @@ static void logreg_close(struct sg_task *t) {
     sg_optimum_free(&t->best);
     free(t->row);
     free(t->x);
-    free(t->shift);
+    free(t->slope);
     free(t->scratch);
     free(t->drawn);
     free(t->waiting);
@@ -222,7 +221,7 @@ static sg_status logreg_start(struct sg_task *t, struct sg_error *err) {
 
 static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
     (void)err; /* a non-finite gradient is the compressor's to report: it sees every element anyway */
-    size_t local = worker - t->first, d = t->data.d;
+    size_t local = worker - t->first;
     size_t begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;
     if (t->oracle == ORACLE_STOCHASTIC) {
@@ -237,11 +236,9 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
         rows = drawn;
         size = t->batch;
     }
-    double *exact = t->scratch + local * d;
-    sg_logreg_gradient(exact, &t->data, rows, size, t->x, t->l2);
-    const double *shift = t->shift ? t->shift + local * d : NULL;
-    for (size_t j = 0; j < d; j++)
-        g[j] = (float)(shift ? exact[j] - shift[j] : exact[j]);
+    const struct sg_logreg_origin origin = {t->best.x, t->slope};
+    sg_logreg_shifted_gradient(g, &t->data, rows, size, t->x, t->l2, t->slope ? &origin : NULL,
+                               t->scratch + (size_t)omp_get_thread_num() * t->data.d);
     return SG_OK;
 }
 

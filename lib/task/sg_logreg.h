@@ -49,6 +49,20 @@ SG_CHECKED sg_status sg_logreg_values(double *value, const struct sg_matrix *a, 
 void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
                         double l2);
 
+/* The derivative of row i's loss by its margin a_i^T x: the gradient is this times a_i. */
+double sg_logreg_slope(const struct sg_matrix *a, size_t i, const double *x);
+
+/* Where a shifted gradient is zero: x [d] and slope [m], sg_logreg_slope of every row there. */
+struct sg_logreg_origin {
+    const double *x, *slope;
+};
+
+/* g [d] <- gradient at x less gradient at the origin ("GD*", FACTS section 2), rounded to float. The differences are
+ * taken row by row and coordinate by coordinate, so that nothing cancels: the result is exactly zero at the origin and
+ * relatively accurate next to it. origin NULL = the plain gradient. scratch [d] is the caller's. */
+void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint32_t *rows, size_t count,
+                                const double *x, double l2, const struct sg_logreg_origin *origin, double *scratch);
+
 /* The same rounded to float, fused for a single row (the stochastic oracle of Figure 1). */
 void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2);
 

@@ -84,6 +84,39 @@ static void test_golden(enum sg_storage storage, const char *name) {
     sg_matrix_free(&a);
 }
 
+static void test_shifted(enum sg_storage storage, const char *name) {
+    struct sg_matrix a;
+    double x[D], origin[D], slope[M], at_x[D], at_origin[D], scratch[D], worst = 0;
+    float g[D];
+    golden_matrix(&a, storage);
+    golden_point(x);
+    const struct sg_logreg_origin o = {origin, slope};
+    for (int j = 0; j < D; j++)
+        origin[j] = x[j] * 0.5 + 0.1;
+    for (size_t i = 0; i < M; i++)
+        slope[i] = sg_logreg_slope(&a, i, origin);
+    sg_logreg_gradient(at_x, &a, NULL, M, x, l2);
+    sg_logreg_gradient(at_origin, &a, NULL, M, origin, l2);
+    sg_logreg_shifted_gradient(g, &a, NULL, M, x, l2, &o, scratch);
+    for (int j = 0; j < D; j++) {
+        double want = at_x[j] - at_origin[j], gap = fabs((double)g[j] - want) / (fabs(want) + DBL_EPSILON);
+        worst = gap <= worst ? worst : gap;
+    }
+    /* One rounding to float, and double roundings that cancellation magnifies less than a million times. */
+    ok(worst <= FLT_EPSILON, "%s: shifted gradient is the difference of two (%g)", name, worst);
+    sg_logreg_shifted_gradient(g, &a, NULL, M, origin, l2, &o, scratch);
+    bool zero = true;
+    for (int j = 0; j < D; j++)
+        zero &= g[j] == 0;
+    ok(zero, "%s: and exactly zero at its origin", name);
+    sg_logreg_shifted_gradient(g, &a, NULL, M, x, l2, NULL, scratch);
+    bool plain = true;
+    for (int j = 0; j < D; j++)
+        plain &= g[j] == (float)at_x[j];
+    ok(plain, "%s: without origin it is the rounded gradient", name);
+    sg_matrix_free(&a);
+}
+
 static void test_finite_differences(void) {
     struct sg_matrix a;
     double x[D], g[D], worst = 0, step = 1e-5;
@@ -242,6 +275,9 @@ int main(void) {
     test_golden(SG_STORAGE_F32, "float rows");
     test_golden(SG_STORAGE_F64, "double rows");
     test_golden(SG_STORAGE_CSR, "compressed rows");
+    test_shifted(SG_STORAGE_F32, "float rows");
+    test_shifted(SG_STORAGE_F64, "double rows");
+    test_shifted(SG_STORAGE_CSR, "compressed rows");
     test_finite_differences();
     test_extreme_margins();
     test_batches();
