@@ -180,6 +180,9 @@ madelon-gdstar-20: ## full gradients, 20 workers
 madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
 smoke: ## the smallest run of everything, seconds
 
+publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 ## run the published figures and renew results/
+	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
+
 # ---- tests ----------------------------------------------------------------------------------------------------------
 unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
@@ -202,5 +205,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install build-tests bench reference
+.PHONY: install publish build-tests bench reference
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

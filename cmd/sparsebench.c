@@ -21,7 +21,7 @@
 static struct {
     const char *output, *launcher, *folder, *data, *device, *program, *color;
     bool force, json, fresh, dry_run, strict, help_recipe, quiet, verbose, fake_clock;
-    int64_t jobs, threads;
+    int64_t jobs, threads, points;
     struct sg_option_list methods, seeds, set;
 } opt = {.color = "auto"};
 
@@ -50,6 +50,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "program", 0, &opt.program, .value = "FILE", .help = "sparsetrain to run", .hidden = true},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE", .help = "write JSON there, whole or not at all"},
+    {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 0, .max = 1e9,
+     .help = "thin the series in the result to at most N points, 0 = all; finals and claims use every record"},
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "JSON on stdout, also on a terminal (default in a pipe)"},
     {SG_OPTION_FLAG, "force", 0, &opt.force, .help = "overwrite FILE"},
     {SG_OPTION_FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails"},
@@ -364,7 +366,7 @@ static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv
     else if (status != SG_OK)
         return status;
     *result = sg_grid_document(program_json(), run_json(argc, argv, started_at, start_s, &b->grid), &b->recipe,
-                               b->cells, b->outcomes, b->count);
+                               b->cells, b->outcomes, b->count, (size_t)opt.points);
     return SG_OK;
 }
 

@@ -36,7 +36,8 @@ static const char *worst_status(const struct sg_cell_outcome *outcomes, size_t c
 }
 
 cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
-                        const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+                        const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
+                        size_t most) {
     cJSON *out = cJSON_CreateObject();
     sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
     sg_json_set_string(out, "status", worst_status(outcomes, count));
@@ -47,7 +48,7 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
     sg_json_set(out, "host", sg_result_host());
     sg_json_set(out, "libraries", first_copy(outcomes, count, false, "libraries"));
     sg_json_set(out, "units", first_copy(outcomes, count, true, "units"));
-    sg_json_set(out, "results", sg_grid_results(cells, outcomes, count));
+    sg_json_set(out, "results", sg_grid_results(cells, outcomes, count, most));
     sg_json_set(out, "claims", sg_grid_claims(recipe, cells, outcomes, count));
     sg_json_set(out, "plots", sg_grid_plots(recipe, cells, outcomes, count));
     return out;

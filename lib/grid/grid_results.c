@@ -149,10 +149,25 @@ static bool is_axis(const char *column) {
     return strcmp(column, "step") == 0 || strcmp(column, "epoch") == 0;
 }
 
-static cJSON *series_json(const struct group *g) {
+/* Keep every k-th point and the last, with k such that at most `most` (0 = all) are left. */
+static void points_thin(struct points *p, size_t seeds, size_t most) {
+    if (most < 2 || p->n <= most)
+        return;
+    size_t stride = (p->n - 2) / (most - 1) + 1, kept = 0;
+    for (size_t j = 0; j < p->n; j++)
+        if (j % stride == 0 || j + 1 == p->n) {
+            p->step[kept] = p->step[j];
+            memmove(p->index + kept * seeds, p->index + j * seeds, seeds * sizeof *p->index);
+            kept++;
+        }
+    p->n = kept;
+}
+
+static cJSON *series_json(const struct group *g, size_t most) {
     struct points p = {0};
     cJSON *out = NULL;
     if (points_merge(&p, g)) {
+        points_thin(&p, g->n, most);
         out = cJSON_CreateObject();
         sg_json_set(out, "step", sg_json_numbers(p.step, p.n));
         sg_json_set(out, "epoch", axis_json(&p, g, "epoch"));
@@ -228,7 +243,7 @@ static cJSON *parameters_json(const struct sg_node *method) {
     return out;
 }
 
-static cJSON *group_json(const struct group *g) {
+static cJSON *group_json(const struct group *g, size_t most) {
     const struct sg_node *method = g->cells[0].method;
     cJSON *out = cJSON_CreateObject(), *seeds = cJSON_CreateArray(), *cells = cJSON_CreateArray();
     const cJSON *constants = g->first ? sg_json_get(g->first->header, "constants") : NULL;
@@ -244,16 +259,16 @@ static cJSON *group_json(const struct group *g) {
     sg_json_set(out, "constants", constants ? cJSON_Duplicate(constants, true) : NULL);
     sg_json_set(out, "seeds", seeds);
     sg_json_set(out, "cells", cells);
-    sg_json_set(out, "series", series_json(g));
+    sg_json_set(out, "series", series_json(g, most));
     sg_json_set(out, "final", final_json(g));
     return out;
 }
 
-cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most) {
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < count;) {
         struct group g = group_at(cells + i, outcomes + i, count - i);
-        push(out, group_json(&g));
+        push(out, group_json(&g, most));
         i += g.n;
     }
     return out;

@@ -87,8 +87,9 @@ char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome
  *    "cells":[{"seed","status","message","file","elapsed_s","steps","reused"}],
  *    "series":{"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}},
  *    "final":{"<column>":{"mean","std","n","values":[…]}}}
+ * Series are thinned to at most `most` points, evenly, first and last kept (0 = all); finals and claims use every record.
  * Formulas in results/README.md. NULL = no memory. */
-cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
+cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* "claims": [{"text","verdict","metric","at","of","sense","reason","seeds":[{"seed","value","bound","ratio","note"}]}];
  * verdict "holds": at every seed, "fails": at none, else "undecided", also when a value is missing; reason says why it
@@ -104,7 +105,7 @@ cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells
 /* The whole result of schema sparsebench/1; takes over `program` and `run`. "status" is the worst of its cells: ok,
  * diverged, failed, interrupted (also: not run). NULL = no memory. */
 cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
-                        const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
+                        const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* What would be done, schema sparsebench-plan/1, with each cell's key and resolved recipe. */
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,

@@ -89,7 +89,7 @@ static double element(const cJSON *array, const char *path, int i) {
 
 static void test_aggregates(void) {
     all_runs();
-    cJSON *results = reread(sg_grid_results(cells, outcomes, count));
+    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 0));
     ok(cJSON_GetArraySize(results) == 2, "one entry a label");
     const cJSON *a = cJSON_GetArrayItem(results, 0), *b = cJSON_GetArrayItem(results, 1);
     ok(strcmp(sg_json_string(a, "label", ""), "A") == 0 && sg_json_bool(a, "baseline", false), "A is the baseline");
@@ -120,13 +120,25 @@ static void test_aggregates(void) {
     cJSON_Delete(results);
 }
 
+static void test_thinning(void) {
+    all_runs();
+    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 4));
+    const cJSON *a = cJSON_GetArrayItem(results, 0);
+    /* POINTS = 10 points, every third: 10, 40, 70 and the last. */
+    ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 4 && element(a, "series.step", 1) == 40 &&
+           element(a, "series.step", 3) == 10 * POINTS && element(a, "series.error_norm.mean", 2) == 14,
+       "thinned to every third point and the last");
+    ok(sg_json_number(a, "final.error_norm.mean", 0) == 2 * POINTS, "finals are not");
+    cJSON_Delete(results);
+}
+
 static void test_incomplete(void) {
     all_runs();
     make_run(1, 4, "diverged");    /* A, seed 2 */
     sg_run_free(&outcomes[2].run); /* A, seed 3 */
     outcomes[2].state = SG_CELL_FAILED;
     outcomes[2].message = strdup("exit status 1\nno memory");
-    cJSON *results = reread(sg_grid_results(cells, outcomes, count));
+    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 0));
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     ok(element(a, "series.error_norm.n", 3) == 2 && element(a, "series.error_norm.mean", 3) == 6,
        "two seeds have point 4: (1 + 2) 4 / 2");
@@ -150,7 +162,7 @@ static void test_incomplete(void) {
         sg_run_free(&outcomes[i].run);
         outcomes[i].state = SG_CELL_WAITING;
     }
-    results = reread(sg_grid_results(cells, outcomes, count));
+    results = reread(sg_grid_results(cells, outcomes, count, 0));
     a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 0 && cJSON_IsNull(sg_json_get(a, "constants")) &&
            strcmp(sg_json_string(cJSON_GetArrayItem(sg_json_get(a, "cells"), 0), "status", ""), "not_run") == 0,
@@ -165,7 +177,7 @@ static void test_odd_step(void) {
     for (size_t c = 0; c < outcomes[1].run.n_series; c++)
         if (strcmp(outcomes[1].run.series[c].name, "step") == 0)
             outcomes[1].run.series[c].value[2] = 27;
-    cJSON *results = reread(sg_grid_results(cells, outcomes, count));
+    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 0));
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS + 1 && element(a, "series.step", 2) == 27 &&
            element(a, "series.error_norm.n", 2) == 1 && element(a, "series.error_norm.mean", 2) == 6 &&
@@ -308,7 +320,7 @@ static void test_document(void) {
     all_runs();
     read_recipe("");
     outcomes[0].state = SG_CELL_REUSED;
-    cJSON *d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count));
+    cJSON *d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count, 0));
     size_t found = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         found += sg_json_get(d, keys[i]) != NULL;
@@ -319,7 +331,7 @@ static void test_document(void) {
        "schema, status, data");
     cJSON_Delete(d);
     make_run(1, 2, "diverged");
-    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count));
+    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count, 0));
     ok(strcmp(sg_json_string(d, "status", ""), "diverged") == 0, "the worst status counts");
     cJSON_Delete(d);
 }
@@ -327,6 +339,7 @@ static void test_document(void) {
 int main(void) {
     read_recipe("");
     test_aggregates();
+    test_thinning();
     test_incomplete();
     test_odd_step();
     test_reductions();
