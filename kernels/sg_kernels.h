@@ -57,8 +57,8 @@ struct sg_select {
 /* Result of a selection kernel. */
 enum sg_kernel_status {
     SG_KERNEL_OK = 0,
-    SG_KERNEL_NONFINITE = 1, /* some p, sent or not, is NaN or Inf: count[0] is the first such layer, the other outputs and
-                                the residual are undefined, the run must stop */
+    SG_KERNEL_NONFINITE = 1, /* some p, sent or not, is NaN or Inf: count[0] is the first such layer, the other outputs
+                                and the residual are undefined, the run must stop */
     SG_KERNEL_MEMORY = 2,    /* scratch could not be allocated; residual untouched */
     SG_KERNEL_DEVICE = 3     /* the device reported an error */
 };

@@ -29,9 +29,9 @@ struct sg_option_list {
 
 struct sg_option {
     enum sg_option_type type;
-    const char *name; /* without dashes */
-    char letter;      /* short form or 0 */
-    void *target;     /* already holds the default, which --help prints */
+    const char *name;  /* without dashes */
+    char letter;       /* short form or 0 */
+    void *target;      /* already holds the default, which --help prints */
     const char *value; /* metavariable in help: "FILE" */
     const char *choices;
     double min, max;

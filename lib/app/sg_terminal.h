@@ -43,7 +43,7 @@ void sg_clock_utc(char out[21]);
 /* Progress: a bar redrawn at most 6 times a second when stderr is a terminal, else a plain line each 30 s;
  * erased at the end; nothing when quiet. Cheap to call often. */
 struct sg_progress {
-    const char *what;  /* "Top-k, seed 1" */
+    const char *what; /* "Top-k, seed 1" */
     double total;
     double started_s, last_s;
     bool bar, shown;

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-const char *sg_version(void);         /* "0.1.0" */
-const char *sg_version_commit(void);  /* short hash or "unknown" */
-bool sg_version_dirty(void);          /* the tree had uncommitted changes */
+const char *sg_version(void);        /* "0.1.0" */
+const char *sg_version_commit(void); /* short hash or "unknown" */
+bool sg_version_dirty(void);         /* the tree had uncommitted changes */
 const char *sg_version_compiler(void);
 const char *sg_version_cflags(void);
 bool sg_feature_mpi(void);

@@ -73,10 +73,10 @@ enum sg_trait {
 typedef struct sg_compressor sg_compressor;
 
 struct sg_compressor_ops {
-    const char *name;      /* as in recipes: "hard-threshold" */
-    const char *summary;   /* one line for help and the key reference */
-    const char *source;    /* paper section or publication */
-    unsigned traits;       /* enum sg_trait, or-ed */
+    const char *name;    /* as in recipes: "hard-threshold" */
+    const char *summary; /* one line for help and the key reference */
+    const char *source;  /* paper section or publication */
+    unsigned traits;     /* enum sg_trait, or-ed */
     const struct sg_parameter *params;
     size_t n_params;
 

@@ -1,8 +1,8 @@
 /* sg_optimizer.h: what becomes of the aggregated gradient. Declared like compressors: one file + one row.
  *
- * With error feedback in the `update` form the messages already carry gamma, so the mean IS the step and no optimizer state
- * is allowed. In the `gradient` form and without feedback the mean goes through weight decay, momentum and learning rate,
- * in that order (FACTS section 3). */
+ * With error feedback in the `update` form the messages already carry gamma, so the mean IS the step and no optimizer
+ * state is allowed. In the `gradient` form and without feedback the mean goes through weight decay, momentum and
+ * learning rate, in that order (FACTS section 3). */
 #ifndef SG_OPTIMIZER_H
 #define SG_OPTIMIZER_H
 
@@ -24,7 +24,8 @@ struct sg_optimizer_ops {
     size_t n_params;
     /* Floats of state for d parameters; state starts as zeros and is all a checkpoint needs. */
     size_t (*state_floats)(const double *param, size_t d);
-    /* delta [d] in: mean gradient; out: the step to subtract from x. step counts from 0. x [d] of `dtype`, not modified. */
+    /* delta [d] in: mean gradient; out: the step to subtract from x. step counts from 0. x [d] of `dtype`, not
+     * modified. */
     void (*step)(float *state, const double *param, double learning_rate, uint64_t step, float *delta, const void *x,
                  enum sg_dtype dtype, size_t d);
     /* NULL, or why these parameters cannot be used with the `update` form (a static sentence). */

@@ -14,15 +14,15 @@ extern "C" {
 
 /* What a stream is for. Values are part of the results' definition and never reused. */
 enum sg_rng_purpose {
-    SG_RNG_SHARD = 1,      /* the permutation of the rows over workers */
-    SG_RNG_SAMPLE = 2,     /* rows drawn by a worker at a step */
-    SG_RNG_COMPRESS = 3,   /* a compressor's own randomness */
-    SG_RNG_GENERATE = 4,   /* generated data */
-    SG_RNG_INIT = 5,       /* parameter initialisation */
-    SG_RNG_SOLVE = 6,      /* start vectors of solvers */
-    SG_RNG_TEST = 7,       /* tests and benchmarks */
-    SG_RNG_AUGMENT = 8,    /* data augmentation */
-    SG_RNG_DROPOUT = 9     /* dropout masks */
+    SG_RNG_SHARD = 1,    /* the permutation of the rows over workers */
+    SG_RNG_SAMPLE = 2,   /* rows drawn by a worker at a step */
+    SG_RNG_COMPRESS = 3, /* a compressor's own randomness */
+    SG_RNG_GENERATE = 4, /* generated data */
+    SG_RNG_INIT = 5,     /* parameter initialisation */
+    SG_RNG_SOLVE = 6,    /* start vectors of solvers */
+    SG_RNG_TEST = 7,     /* tests and benchmarks */
+    SG_RNG_AUGMENT = 8,  /* data augmentation */
+    SG_RNG_DROPOUT = 9   /* dropout masks */
 };
 
 typedef struct sg_rng {

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define SG_CHECKED __attribute__((warn_unused_result))
+#define SG_CHECKED           __attribute__((warn_unused_result))
 #define SG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define SG_CHECKED

@@ -72,8 +72,8 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
     if (near != NULL) {
         char got[SG_EXCERPT], name[SG_EXCERPT];
         sg_problem_at(c->problems, raw->line, raw->column, "unknown %s '%s' (did you mean '%s'?)",
-                      row->type == SG_VALUE_METHOD ? "method" : sg_row_key(row),
-                      sg_excerpt(got, raw->string), sg_excerpt(name, near));
+                      row->type == SG_VALUE_METHOD ? "method" : sg_row_key(row), sg_excerpt(got, raw->string),
+                      sg_excerpt(name, near));
         return;
     }
     size_t used = strlen(wanted);

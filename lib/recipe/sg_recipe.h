@@ -26,13 +26,13 @@ enum sg_node_kind { SG_NODE_NULL, SG_NODE_BOOL, SG_NODE_NUMBER, SG_NODE_STRING, 
 /* A value of the resolved recipe. Maps keep schema order; absent optional keys are present as SG_NODE_NULL. */
 struct sg_node {
     enum sg_node_kind kind;
-    char *key;           /* in a map; NULL in a list or at the root */
+    char *key; /* in a map; NULL in a list or at the root */
     bool boolean;
     double number;
-    char *string;        /* STRING: its text. NUMBER: its spelling in the recipe */
+    char *string;          /* STRING: its text. NUMBER: its spelling in the recipe */
     struct sg_node *child; /* [count] */
     size_t count;
-    int line, column;    /* of the value, 1-based; line 0: column 0 = a default, column s = the s-th --set (from 1) */
+    int line, column; /* of the value, 1-based; line 0: column 0 = a default, column s = the s-th --set (from 1) */
     int key_line, key_column; /* of its key, the same way */
 };
 
@@ -72,15 +72,15 @@ void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
 
 /* One cell of the grid methods x parameter lists x seeds, as one sparsetrain process runs it. */
 struct sg_cell {
-    char *label;          /* unique per method and parameter values: "Top-k", or "Top-k k=5" when a list is given */
-    char *name;           /* of its method: "Top-k" */
-    bool baseline;        /* the method is drawn as the dashed no-compression line */
+    char *label;   /* unique per method and parameter values: "Top-k", or "Top-k k=5" when a list is given */
+    char *name;    /* of its method: "Top-k" */
+    bool baseline; /* the method is drawn as the dashed no-compression line */
     const struct sg_node *method; /* points into `resolved`: the method with single values */
     uint64_t seed;
     struct sg_node resolved; /* all that decides the run, and nothing else: no title, plots, claims, other methods.
                               * Top level: task, workers, batch, steps/epochs, optimizer, error_feedback, scope,
                               * record, method (compressor and its parameters), seed; per-method overrides applied */
-    char key[65];         /* SHA-256 of the resolved JSON text */
+    char key[65];            /* SHA-256 of the resolved JSON text */
 };
 
 /* All cells, methods in recipe order, seeds innermost. */

@@ -13,8 +13,7 @@ extern "C" {
 #endif
 
 /* Read all of `path` ("-" = stdin) up to max_bytes into a malloc'ed, NUL-terminated buffer. */
-SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes,
-                                  struct sg_error *err);
+SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err);
 
 /* A file that appears under `path` complete or not at all: written beside it under a temporary name, flushed to
  * the disk (fsync of file and folder) and renamed by commit. Opening fails early when the folder is not

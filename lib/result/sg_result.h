@@ -33,8 +33,8 @@ cJSON *sg_result_host(void);
 
 /* A run read back. */
 struct sg_series {
-    char *name;     /* "suboptimality" */
-    double *value;  /* [n_points], NaN for null */
+    char *name;    /* "suboptimality" */
+    double *value; /* [n_points], NaN for null */
 };
 
 struct sg_run {
