@@ -43,7 +43,7 @@ def show(name, v):
 
 
 print(f"/* Written by logreg_golden.py: NumPy {np.__version__}, SciPy {scipy.__version__}, "
-      f"Python {sys.version.split()[0]}. */")
+      f"Python {sys.version.split()[0]}. */\n/* clang-format off */")
 xl = x.astype(np.longdouble)
 show("golden_lipschitz", L)
 show("golden_row_mean", (A * A).sum(1).mean() / 4)
