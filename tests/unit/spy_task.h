@@ -1,0 +1,136 @@
+/* spy_task.h: a task made for watching the trainer, 12 parameters and 4 workers: what every worker was asked and every
+ * x. The linker takes it instead of the real logreg. */
+#ifndef SPY_TASK_H
+#define SPY_TASK_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_task.h"
+
+enum { WORKERS = 4, D = 12, MOST = 64, QUEUE = 3, EPOCH = 8 };
+static const size_t three_layers[] = {0, 5, 8, D}, one_layer[] = {0, D};
+
+/* What a test asks of the task, and what the task saw. */
+static struct spy {
+    void (*gradient)(float *g, size_t worker, uint32_t draw, const double *x);
+    const size_t *offset;
+    size_t n_layers;
+    uint64_t nan_step, fail_step, stop_step; /* UINT64_MAX = never */
+    double x[MOST + 1][D];                   /* after each step */
+    uint64_t step;                           /* the latest that was asked for */
+} spy;
+
+struct sg_task {
+    struct sg_task_info info;
+    double x[D], waiting[QUEUE][2]; /* step, x[0] */
+    size_t n_waiting;
+    uint32_t drawn[WORKERS]; /* how often each worker drew: its state, which checkpoints must carry */
+};
+
+static sg_status spy_open(sg_task **out, const struct sg_task_config *config, struct sg_error *e) {
+    sg_task *t = calloc(1, sizeof *t);
+    if (!t)
+        return sg_fail_memory(e, "the spy");
+    t->info = (struct sg_task_info){.d = D,
+                                    .dtype = SG_FLOAT64,
+                                    .layout = {spy.n_layers, spy.offset, NULL},
+                                    .steps_per_epoch = EPOCH,
+                                    .parallel_workers = config->workers > 1};
+    *out = t;
+    return SG_OK;
+}
+
+static const struct sg_task_info *spy_info(const sg_task *t) {
+    return &t->info;
+}
+
+static cJSON *spy_describe(const sg_task *t) {
+    (void)t;
+    return cJSON_Parse("{\"dataset\":{\"name\":\"spy\",\"source\":\"file\"}}");
+}
+
+static sg_status spy_start(sg_task *t, struct sg_error *e) {
+    (void)e;
+    for (int j = 0; j < D; j++)
+        spy.x[0][j] = t->x[j] = j - 5;
+    return SG_OK;
+}
+
+static sg_status spy_gradient(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *e) {
+    spy.step = step;
+    spy.gradient(g, worker, t->drawn[worker]++, t->x);
+    if (step == spy.nan_step && worker == 2)
+        g[6] = NAN;
+    return step == spy.fail_step && worker == 1 ? sg_fail(e, SG_ERR_MEMORY, "no memory for worker 1") : SG_OK;
+}
+
+static void spy_subtract(sg_task *t, const float *delta) {
+    for (int j = 0; j < D; j++)
+        spy.x[spy.step + 1][j] = t->x[j] -= (double)delta[j];
+}
+
+static void *spy_parameters(sg_task *t) {
+    return t->x;
+}
+
+static sg_status spy_queue(sg_task *t, struct sg_error *e) {
+    if (t->n_waiting == QUEUE)
+        return sg_fail(e, SG_ERR_ARGUMENT, "the queue is full");
+    t->waiting[t->n_waiting][0] = t->drawn[0];
+    t->waiting[t->n_waiting++][1] = t->x[0];
+    return SG_OK;
+}
+
+/* loss: how often worker 0 drew, that is the step; suboptimality: x[0]. */
+static sg_status spy_evaluate(sg_task *t, double *value, struct sg_error *e) {
+    (void)e;
+    for (size_t i = 0; i < t->n_waiting; i++)
+        memcpy(value + 4 * i, (double[4]){t->waiting[i][0], t->waiting[i][1]}, 4 * sizeof *value);
+    t->n_waiting = 0;
+    return SG_OK;
+}
+
+static size_t spy_state_bytes(const sg_task *t) {
+    return sizeof t->drawn[0];
+}
+
+static void spy_state_save(const sg_task *t, size_t worker, void *out) {
+    memcpy(out, &t->drawn[worker], sizeof t->drawn[0]);
+}
+
+static void spy_state_load(sg_task *t, size_t worker, const void *in) {
+    memcpy(&t->drawn[worker], in, sizeof t->drawn[0]);
+}
+
+static void spy_close(sg_task *t) {
+    free(t);
+}
+
+extern const struct sg_task_ops sg_logreg_ops;
+const struct sg_task_ops sg_logreg_ops = {
+    .name = "logreg",
+    .open = spy_open,
+    .info = spy_info,
+    .describe = spy_describe,
+    .start = spy_start,
+    .gradient = spy_gradient,
+    .subtract = spy_subtract,
+    .parameters = spy_parameters,
+    .queue_capacity = QUEUE,
+    .queue = spy_queue,
+    .evaluate = spy_evaluate,
+    .state_bytes = spy_state_bytes,
+    .state_save = spy_state_save,
+    .state_load = spy_state_load,
+    .close = spy_close,
+};
+
+static void watch(void (*gradient)(float *, size_t, uint32_t, const double *), const size_t *offset, size_t n_layers) {
+    spy = (struct spy){.gradient = gradient, .offset = offset, .n_layers = n_layers};
+    spy.nan_step = spy.fail_step = spy.stop_step = UINT64_MAX;
+}
+
+#endif

@@ -1,0 +1,371 @@
+/* The trainer on a task made for watching it. Gradients of the exact tests are multiples of 1/8 below 2 and do not
+ * depend on x, gamma is 1/4 and n is 4: every sum is a multiple of 1/128 below 2^10, so floats hold it exactly and
+ * tests ask for equality. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_result.h"
+#include "sg_rng.h"
+#include "sg_train.h"
+#include "spy_task.h"
+#include "tap.h"
+#include "temporary.h"
+
+static const double GAMMA = 0.25;
+static struct sg_error err;
+
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
+
+/* A multiple of 1/8 in [-1, 1]. */
+static float noise(size_t worker, uint32_t draw, int j) {
+    sg_rng rng = sg_rng_open(7, SG_RNG_TEST, (uint32_t)worker, (uint64_t)draw * D + (uint64_t)j);
+    return (float)((int)sg_rng_below(&rng, 17) - 8) / 8;
+}
+
+/* Worker w moves coordinates w, w + n, w + 2 n, …: residuals of different workers never meet in a coordinate. */
+static void apart(float *g, size_t worker, uint32_t draw, const double *x) {
+    (void)x;
+    for (int j = 0; j < D; j++)
+        g[j] = (size_t)j % WORKERS == worker ? noise(worker, draw, j) : 0;
+}
+
+static void ones(float *g, size_t worker, uint32_t draw, const double *x) {
+    (void)worker, (void)draw, (void)x;
+    for (int j = 0; j < D; j++)
+        g[j] = 1;
+}
+
+/* Of (a_j/2) (x_j - c_wj)^2, with noise. */
+static void valley(float *g, size_t worker, uint32_t draw, const double *x) {
+    for (int j = 0; j < D; j++)
+        g[j] =
+            (float)((1 + j % 3) / 3.0 * (x[j] - (double)worker / 2 - 0.1 * j) + 0.3 * (double)noise(worker, draw, j));
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static const char text[] = "schema: 1\n"
+                           "name: spy\n"
+                           "task: {kind: logreg, dataset: spy}\n"
+                           "workers: 4\n"
+                           "steps: 40\n"
+                           "optimizer: {learning-rate: 0.25}\n"
+                           "record: {every: 1, series: [error-norm, total-error, bits, bits-values, density, "
+                           "average-density, density-padded,\n"
+                           "                            bytes-sent, loss, suboptimality]}\n"
+                           "methods:\n"
+                           "  - {name: SGD, compressor: none}\n"
+                           "  - {name: Top-k, compressor: topk, k: 1}\n"
+                           "  - {name: Share, compressor: topk, density: 0.4}\n"
+                           "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 1.5}\n"
+                           "  - {name: Nothing, compressor: hard-threshold, lambda: 1e9}\n"
+                           "  - {name: Random-k, compressor: randomk, k: 2}\n";
+
+static int stop_when_asked(void) {
+    return spy.step == spy.stop_step ? 15 : 0;
+}
+
+/* One run of `method`; `set` lists changes of the recipe, ended by NULL. The series is read back into *run. */
+static sg_status train(struct sg_run *run, const char *method, const char *const *set, FILE *series, bool resume) {
+    struct sg_recipe recipe;
+    struct sg_cell *cells;
+    sg_comm *comm = NULL;
+    struct sg_train_report report;
+    size_t n_set = 0, n = 0, chosen = 0;
+    while (set && set[n_set])
+        n_set++;
+    if (sg_recipe_parse(&recipe, text, strlen(text), "spy.yaml", set, n_set, &err) != SG_OK ||
+        sg_recipe_cells(&recipe, &cells, &n, &err) != SG_OK || sg_comm_open(&comm, &err) != SG_OK) {
+        printf("# %s\n", err.msg);
+        exit(1);
+    }
+    while (chosen + 1 < n && strcmp(cells[chosen].label, method) != 0)
+        chosen++;
+    const struct sg_train_options options = {.recipe = &recipe,
+                                             .cell = &cells[chosen],
+                                             .device = "cpu",
+                                             .threads = 1,
+                                             .series = series,
+                                             .checkpoint = temporary_path("ckpt"),
+                                             .resume = resume,
+                                             .stop = stop_when_asked};
+    sg_status status = sg_train_run(&report, comm, &options, &err);
+    struct sg_error unread;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(series));
+    if (fflush(series) != 0 || sg_run_read(run, path, &unread) != SG_OK)
+        *run = (struct sg_run){0};
+    sg_comm_close(comm);
+    sg_recipe_cells_free(cells, n);
+    sg_recipe_free(&recipe);
+    return status;
+}
+
+/* A whole run into a series that nobody keeps. */
+static struct sg_run whole(const char *method, const char *const *set) {
+    struct sg_run run;
+    FILE *series = tmpfile();
+    sg_status status = train(&run, method, set, series, false);
+    if (status != SG_OK || !run.end) {
+        printf("# %s: %s\n", method, err.msg);
+        exit(1);
+    }
+    fclose(series);
+    return run;
+}
+
+#define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+/* x_t - mean_i e_i = x_0 - gamma sum_s mean_i g_i(s), so with workers apart n times the left side's distance from x_t
+ * is all residuals side by side, and (1/n) its square the recorded error norm. */
+static void test_error_feedback(const char *method, const char *const *set, const char *name) {
+    watch(apart, three_layers, 3);
+    struct sg_run run = whole(method, set);
+    const double *error = sg_run_series(&run, "error_norm"), *total = sg_run_series(&run, "total_error");
+    double drift[D] = {0}, sum = 0, largest = 0;
+    size_t wrong = run.n_points != 41, astray = 0;
+    for (uint32_t t = 0; t < run.n_points; t++) {
+        double norm = 0;
+        for (int j = 0; j < D; j++) {
+            double e = WORKERS * (spy.x[t][j] - spy.x[0][j]) + GAMMA * drift[j];
+            norm += e * e / WORKERS;
+            drift[j] += (double)noise((size_t)j % WORKERS, t, j);
+        }
+        sum += norm;
+        largest = norm > largest ? norm : largest;
+        wrong += !(error[t] == norm);
+        astray += !(total[t] == sum);
+    }
+    ok(wrong == 0 && largest > 0, "%s: what is not sent is kept, at every step (largest error %g)", name, largest);
+    ok(astray == 0, "%s: total_error is the sum of error_norm", name);
+    sg_run_free(&run);
+}
+
+/* Nothing is ever sent: e_t = decay e_{t-1} + gamma g, a geometric sum. */
+static void test_decay(void) {
+    static const struct {
+        const char *set;
+        double decay, scale;
+    } form[] = {{"error-feedback={form: gradient, decay: 0.5}", 0.5, 1},
+                {"error-feedback={form: update, decay: 0.5}", 0.5, 0.25},
+                {"error-feedback={form: gradient, decay: 0}", 0, 1},
+                {"error-feedback={form: gradient, decay: 1}", 1, 1}};
+    for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
+        watch(ones, three_layers, 3);
+        struct sg_run run = whole("Nothing", SET(form[i].set, "steps=20"));
+        const double *error = sg_run_series(&run, "error_norm"), *bits = sg_run_series(&run, "bits");
+        double e = 0;
+        size_t wrong = run.n_points != 21;
+        for (size_t t = 0; t < run.n_points; t++, e = form[i].decay * e + form[i].scale)
+            wrong += !(error[t] == D * e * e) || bits[t] != 0 || memcmp(spy.x[t], spy.x[0], sizeof spy.x[0]) != 0;
+        ok(wrong == 0, "decay: %s", form[i].set);
+        sg_run_free(&run);
+    }
+}
+
+/* The largest |v| not sent yet, lower index first: Top-1 of offset[l] … offset[l + 1]. */
+static size_t top1(const double *v, size_t begin, size_t end) {
+    size_t best = begin;
+    for (size_t j = begin + 1; j < end; j++)
+        if (fabs(v[j]) > fabs(v[best]))
+            best = j;
+    return best;
+}
+
+/* Top-1 of each layer, error feedback in the gradient form, weight decay, momentum: FACTS section 3 as plain loops. */
+static void by_hand(double x[][D], double *error, int steps, double mu, double lookahead, double decay) {
+    double e[WORKERS][D] = {{0}}, m[D] = {0};
+    memcpy(x[0], spy.x[0], sizeof x[0]);
+    for (int t = 0; t < steps; t++) {
+        double mean[D] = {0};
+        error[t + 1] = 0;
+        for (size_t w = 0; w < WORKERS; w++) {
+            float g[D];
+            valley(g, w, (uint32_t)t, x[t]);
+            for (int j = 0; j < D; j++)
+                e[w][j] += (double)g[j];
+            for (int l = 0; l < 3; l++) {
+                size_t j = top1(e[w], three_layers[l], three_layers[l + 1]);
+                mean[j] += e[w][j] / WORKERS;
+                e[w][j] = 0;
+            }
+            for (int j = 0; j < D; j++)
+                error[t + 1] += e[w][j] * e[w][j] / WORKERS;
+        }
+        for (int j = 0; j < D; j++) {
+            double g = mean[j] + decay * x[t][j];
+            m[j] = t == 0 ? g : mu * m[j] + g;
+            x[t + 1][j] = x[t][j] - 0.0625 * (mu > 0 ? m[j] + lookahead * g : g);
+        }
+    }
+}
+
+static void test_gradient_form(const char *const *set, double mu, double lookahead, double decay) {
+    double x[MOST + 1][D], error[MOST + 1] = {0}, gap = 0;
+    watch(valley, three_layers, 3);
+    struct sg_run run = whole("Top-k", set);
+    const double *got = sg_run_series(&run, "error_norm");
+    by_hand(x, error, 40, mu, lookahead, decay);
+    /* Roundings to float: at most 6 a step, of numbers below 2^5, remembered 1 / (1 - mu) steps and then damped or
+     * carried on: 40 * 6 * 2^5 * 2^-24 / (1 - mu) bounds the drift of x. */
+    double bound = 40 * 6 * 32 * 0x1p-24 / (1 - mu);
+    for (size_t t = 0; t <= 40; t++) {
+        for (int j = 0; j < D; j++)
+            gap = fabs(x[t][j] - spy.x[t][j]) <= gap ? gap : fabs(x[t][j] - spy.x[t][j]);
+        gap = fabs(error[t] - got[t]) / 64 <= gap ? gap : fabs(error[t] - got[t]) / 64; /* |e| < 32, squared */
+    }
+    ok(run.n_points == 41 && gap <= bound && error[40] > 0.1,
+       "gradient form as by hand: momentum %g, nesterov %g, weight decay %g: %g apart", mu, lookahead, decay, gap);
+    sg_run_free(&run);
+}
+
+static bool same_points(const struct sg_run *a, const struct sg_run *b) {
+    bool same = a->n_series == b->n_series && a->n_points == b->n_points;
+    for (size_t i = 0; same && i < a->n_series; i++)
+        for (size_t k = 0; k < a->n_points; k++)
+            same &= a->series[i].value[k] == b->series[i].value[k] ||
+                    (isnan(a->series[i].value[k]) && isnan(b->series[i].value[k]));
+    return same;
+}
+
+static void test_scope(void) {
+    static const char *const method[] = {"Top-k", "Share", "Hard-threshold", "Random-k", "SGD"};
+    for (size_t i = 0; i < 5; i++) {
+        double x[D];
+        watch(valley, one_layer, 1);
+        struct sg_run layer = whole(method[i], SET("scope=layer"));
+        memcpy(x, spy.x[40], sizeof x);
+        watch(valley, one_layer, 1);
+        struct sg_run model = whole(method[i], SET("scope=model"));
+        ok(same_points(&layer, &model) && memcmp(x, spy.x[40], sizeof x) == 0, "one layer is the model: %s", method[i]);
+        sg_run_free(&layer);
+        sg_run_free(&model);
+    }
+    /* Top-1: 3 entries in layer scope, 1 in model scope. 0.4 of 5, 3, 4: 2 + 1 + 1 entries; of 12: 4. */
+    static const struct {
+        const char *method, *scope;
+        double entries;
+    } sent[] = {{"Top-k", "scope=layer", 3},
+                {"Top-k", "scope=model", 1},
+                {"Share", "scope=layer", 4},
+                {"Share", "scope=model", 4},
+                {"SGD", "scope=layer", D}};
+    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
+        watch(valley, three_layers, 3);
+        struct sg_run run = whole(sent[i].method, SET(sent[i].scope));
+        const bool dense = sent[i].entries == D;
+        double k = sent[i].entries, index = dense ? 0 : 32;
+        ok(sg_run_series(&run, "bits")[40] == 40 * k * (32 + index) &&
+               sg_run_series(&run, "bits_values")[40] == 40 * k * 32 && sg_run_series(&run, "density")[7] == k / D &&
+               fabs(sg_run_series(&run, "average_density")[40] - k / D) <= 0x1p-52 &&
+               sg_run_series(&run, "density_padded")[40] == k / D &&
+               sg_run_series(&run, "bytes_sent")[40] == 40 * (4 + k * (dense ? 4 : 8)),
+           "%s, %s sends %g entries a step", sent[i].method, sent[i].scope, k);
+        sg_run_free(&run);
+    }
+}
+
+static void test_schedule(void) {
+    static const struct {
+        const char *steps, *every, *at; /* recorded steps */
+    } schedule[] = {{"steps=23", "record.every=10", "0 10 20 23"}, {"steps=20", "record.every=10", "0 10 20"},
+                    {"steps=5", "record.every=100", "0 5"},        {"steps=4", "record.every=1", "0 1 2 3 4"},
+                    {"epochs=1.5", "record.every=6", "0 6 12"},    {"epochs=0.4", "record.every=2", "0 2 3"}};
+    for (size_t i = 0; i < sizeof schedule / sizeof *schedule; i++) {
+        char at[256] = "";
+        bool right = true;
+        watch(apart, three_layers, 3);
+        struct sg_run run = whole("Top-k", SET(schedule[i].steps, schedule[i].every));
+        const double *step = sg_run_series(&run, "step"), *epoch = sg_run_series(&run, "epoch");
+        const double *loss = sg_run_series(&run, "loss"), *first = sg_run_series(&run, "suboptimality");
+        for (size_t k = 0; k < run.n_points; k++) {
+            snprintf(at + strlen(at), sizeof at - strlen(at), "%s%g", k ? " " : "", step[k]);
+            right &= epoch[k] == step[k] / EPOCH && loss[k] == step[k] && first[k] == spy.x[(size_t)step[k]][0];
+        }
+        right &= isnan(sg_run_series(&run, "density")[0]) && isnan(sg_run_series(&run, "average_density")[0]) &&
+                 sg_run_series(&run, "bits")[0] == 0 && sg_run_series(&run, "error_norm")[0] == 0;
+        ok(strcmp(at, schedule[i].at) == 0 && right, "%s, %s: recorded at %s", schedule[i].steps, schedule[i].every,
+           at);
+        sg_run_free(&run);
+    }
+    watch(apart, three_layers, 3);
+    struct sg_run dense = whole("Hard-threshold", NULL), sparse = whole("Hard-threshold", SET("record.every=7"));
+    ok(sg_run_series(&sparse, "total_error")[5] == sg_run_series(&dense, "total_error")[35] &&
+           sg_run_series(&sparse, "bits")[5] == sg_run_series(&dense, "bits")[35],
+       "sums run over all steps, recorded or not");
+    sg_run_free(&dense);
+    sg_run_free(&sparse);
+}
+
+/* Stopped after each step in turn, then resumed: residuals, momentum, task state, sums and series go on. */
+static void test_resume(const char *method, const char *const *set) {
+    size_t wrong = 0;
+    watch(valley, three_layers, 3);
+    struct sg_run straight = whole(method, set), cut;
+    double x[D];
+    memcpy(x, spy.x[40], sizeof x);
+    for (uint64_t at = 0; at < 39; at += at < 4 ? 1 : 5) {
+        FILE *series = tmpfile();
+        watch(valley, three_layers, 3);
+        spy.stop_step = at;
+        sg_status status = train(&cut, method, set, series, false);
+        wrong += status != SG_ERR_INTERRUPTED || access(temporary_path("ckpt"), R_OK) != 0;
+        sg_run_free(&cut);
+        spy.stop_step = UINT64_MAX;
+        memset(spy.x, 0, sizeof spy.x);
+        wrong += train(&cut, method, set, series, true) != SG_OK || !same_points(&cut, &straight) ||
+                 memcmp(spy.x[40], x, sizeof x) != 0;
+        sg_run_free(&cut);
+        fclose(series);
+        unlink(temporary_path("ckpt"));
+    }
+    ok(wrong == 0, "stopped and resumed, %s ends with the same bytes", method);
+    sg_run_free(&straight);
+}
+
+static void test_failures(void) {
+    struct sg_run run;
+    FILE *series = tmpfile();
+    watch(valley, three_layers, 3);
+    spy.nan_step = 5;
+    ok(train(&run, "Top-k", NULL, series, false) == SG_ERR_NONFINITE &&
+           strncmp(err.msg, "worker 2, step 5, layer 1:", 26) == 0 && run.n_points == 6 &&
+           strcmp(sg_json_string(run.end, "status", ""), "diverged") == 0,
+       "a gradient that is not a number: %s", err.msg);
+    fclose(series);
+    sg_run_free(&run);
+    series = tmpfile();
+    watch(valley, three_layers, 3);
+    spy.fail_step = 3;
+    ok(train(&run, "Top-k", NULL, series, false) == SG_ERR_MEMORY && strcmp(err.msg, "no memory for worker 1") == 0 &&
+           run.n_points == 4 && strcmp(sg_json_string(run.end, "status", ""), "failed") == 0,
+       "a task that fails: %s", err.msg);
+    fclose(series);
+    sg_run_free(&run);
+}
+
+int main(void) {
+    temporary_make();
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    test_error_feedback("Top-k", NULL, "Top-k a layer");
+    test_error_feedback("Top-k", SET("scope=model"), "Top-k of the model");
+    test_error_feedback("Hard-threshold", NULL, "hard-threshold");
+    test_error_feedback("Random-k", NULL, "random-k");
+    test_decay();
+    test_gradient_form(SET("error-feedback=gradient", "optimizer.learning-rate=0.0625"), 0, 0, 0);
+    test_gradient_form(SET("error-feedback=gradient", "optimizer={learning-rate: 0.0625, momentum: 0.75}"), 0.75, 0, 0);
+    test_gradient_form(SET("error-feedback=gradient",
+                           "optimizer={learning-rate: 0.0625, momentum: 0.75, nesterov: 1, weight-decay: 0.125}"),
+                       0.75, 1, 0.125);
+    test_scope();
+    test_schedule();
+    test_resume("Top-k", SET("error-feedback=gradient", "optimizer.momentum=0.75"));
+    test_resume("Hard-threshold", NULL);
+    test_failures();
+    return tap_done();
+}
