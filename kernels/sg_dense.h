@@ -1,11 +1,13 @@
 /* sg_dense.h: dense rows against double vectors, the arithmetic of logistic regression.
  *
- * Rows are float or double, vectors and sums double. Every product is added with one rounding (a fused multiply-add;
- * the plain C table calls fma(), which is slow where the processor has none). Every table gives the same bits, whatever
- * its vector width: dot      blocks of SG_KERNEL_BLOCK elements with SG_KERNEL_LANES interleaved partial sums, added
- * pairwise, then block by block (as sum_squares in sg_kernels.h) margins  one sum per (row, point), strictly in column
- * order others   element by element Single-threaded: callers cut the rows. Arrays do not overlap and need no alignment
- * beyond their type's. */
+ * Rows are float or double, vectors and sums double. Every product is added with one rounding (a fused multiply-add; the
+ * plain C table calls fma(), which is slow where the processor has none). Every table gives the same bits, whatever its
+ * vector width:
+ *   dot      blocks of SG_KERNEL_BLOCK elements with SG_KERNEL_LANES interleaved partial sums, added pairwise, then block
+ *            by block (as sum_squares in sg_kernels.h)
+ *   margins  one sum per (row, point), strictly in column order
+ *   others   element by element
+ * Single-threaded: callers cut the rows. Arrays do not overlap and need no alignment beyond their type's. */
 #ifndef SG_DENSE_H
 #define SG_DENSE_H
 
