@@ -133,12 +133,12 @@ static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, st
     memset(local, 0, c->count * sizeof *local);
     for (size_t w = 0; w < c->count; w++) {
         struct note *note = &local[w];
-        note->status = mine->status;
+        note->status = (int)mine->status;
         note->stop = mine->stop;
         note->save = mine->save;
         if (mine->status != SG_OK)
             continue;
-        note->kind = mine->message[w].kind;
+        note->kind = (int)mine->message[w].kind;
         note->count = (double)mine->message[w].count;
         note->bits = sg_message_bits(&mine->message[w]);
         if (mine->note)
@@ -296,7 +296,7 @@ sg_status sg_comm_broadcast(sg_comm *c, void *data, size_t bytes, struct sg_erro
 sg_status sg_comm_agree(sg_comm *c, sg_status mine, struct sg_error *err) {
     if (c->world.size == 1)
         return mine;
-    int *all = calloc((size_t)c->world.size, sizeof *all), local = mine;
+    int *all = calloc((size_t)c->world.size, sizeof *all), local = (int)mine;
     if (!all)
         return sg_fail_memory(err, "the exchange");
     for (int r = 0; r < c->world.size; r++)
