@@ -152,18 +152,6 @@ static void on_change(void *arg, const struct sg_cell *cells, const struct sg_ce
 
 /* ---- the result ---- */
 
-static cJSON *program_json(void) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "name", program.name);
-    sg_json_set_string(out, "version", sg_version());
-    sg_json_set_string(out, "commit", sg_version_commit());
-    sg_json_set_bool(out, "dirty", sg_version_dirty());
-    sg_json_set_string(out, "identity", sg_version_identity());
-    sg_json_set_string(out, "compiler", sg_version_compiler());
-    sg_json_set_string(out, "cflags", sg_version_cflags());
-    return out;
-}
-
 static cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, const struct sg_grid_options *o) {
     cJSON *out = cJSON_CreateObject(), *words = cJSON_CreateArray();
     for (int i = 0; i < argc; i++)
@@ -285,7 +273,7 @@ static sg_status save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe
 static int list_cells(const struct sg_recipe *recipe, const struct sg_cell *cells,
                       const struct sg_cell_outcome *outcomes, size_t count) {
     if (opt.json) {
-        cJSON *plan = sg_grid_plan(program_json(), recipe, cells, outcomes, count);
+        cJSON *plan = sg_grid_plan(sg_version_json(program.name), recipe, cells, outcomes, count);
         char *text = sg_json_text(plan, true);
         cJSON_Delete(plan);
         fputs(text ? text : "", stdout);
@@ -365,8 +353,8 @@ static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv
         sg_log_error("%s: give the same command again to resume", err->msg);
     else if (status != SG_OK)
         return status;
-    *result = sg_grid_document(program_json(), run_json(argc, argv, started_at, start_s, &b->grid), &b->recipe,
-                               b->cells, b->outcomes, b->count, (size_t)opt.points);
+    *result = sg_grid_document(sg_version_json(program.name), run_json(argc, argv, started_at, start_s, &b->grid),
+                               &b->recipe, b->cells, b->outcomes, b->count, (size_t)opt.points);
     return SG_OK;
 }
 

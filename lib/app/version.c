@@ -1,9 +1,9 @@
 #include "sg_version.h"
 
-#include <cjson/cJSON.h>
 #include <yaml.h>
 
 #include "sg_comm.h"
+#include "sg_json.h"
 #include "sg_options.h"
 #include "version.h"
 
@@ -41,6 +41,18 @@ bool sg_feature_cuda(void) {
 
 const char *sg_version_identity(void) {
     return SG_BUILD_VERSION "+" SG_BUILD_SOURCES;
+}
+
+cJSON *sg_version_json(const char *program) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "name", program);
+    sg_json_set_string(out, "version", sg_version());
+    sg_json_set_string(out, "commit", sg_version_commit());
+    sg_json_set_bool(out, "dirty", sg_version_dirty());
+    sg_json_set_string(out, "identity", sg_version_identity());
+    sg_json_set_string(out, "compiler", sg_version_compiler());
+    sg_json_set_string(out, "cflags", sg_version_cflags());
+    return out;
 }
 
 void sg_version_print(FILE *out, const char *program) {

@@ -2,13 +2,30 @@
 #ifndef SG_STATS_H
 #define SG_STATS_H
 
+#include <math.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Sum with Neumaier's compensation, in index order. */
+/* A sum that keeps what rounding drops (Neumaier 1974). Starts as {0, 0}. */
+struct sg_sum {
+    double total, lost;
+};
+
+static inline void sg_sum_add(struct sg_sum *s, double x) {
+    const double total = s->total + x;
+    s->lost += fabs(s->total) >= fabs(x) ? s->total - total + x : x - total + s->total;
+    s->total = total;
+}
+
+/* An infinite total has no rounding error to give back, only Inf - Inf. */
+static inline double sg_sum_total(const struct sg_sum *s) {
+    return isfinite(s->total) ? s->total + s->lost : s->total;
+}
+
+/* The whole of x [n], in index order. */
 double sg_stats_sum(const double *x, size_t n);
 
 /* Arithmetic mean; NaN for n = 0. */

@@ -1,30 +1,13 @@
 #include "sg_stats.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Neumaier: the rounding error of every addition is kept in `lost`. */
-struct sum {
-    double total, lost;
-};
-
-static void add(struct sum *s, double x) {
-    double total = s->total + x;
-    s->lost += fabs(s->total) >= fabs(x) ? (s->total - total) + x : (x - total) + s->total;
-    s->total = total;
-}
-
-/* An infinite total has no rounding error to give back, only Inf - Inf. */
-static double result(const struct sum *s) {
-    return isfinite(s->total) ? s->total + s->lost : s->total;
-}
-
 double sg_stats_sum(const double *x, size_t n) {
-    struct sum s = {0, 0};
+    struct sg_sum s = {0, 0};
     for (size_t i = 0; i < n; i++)
-        add(&s, x[i]);
-    return result(&s);
+        sg_sum_add(&s, x[i]);
+    return sg_sum_total(&s);
 }
 
 double sg_stats_mean(const double *x, size_t n) {
@@ -37,10 +20,10 @@ double sg_stats_stddev(const double *x, size_t n) {
     if (n == 1)
         return isnan(x[0]) ? NAN : 0;
     const double mean = sg_stats_mean(x, n);
-    struct sum s = {0, 0};
+    struct sg_sum s = {0, 0};
     for (size_t i = 0; i < n; i++)
-        add(&s, (x[i] - mean) * (x[i] - mean));
-    return sqrt(result(&s) / (double)(n - 1));
+        sg_sum_add(&s, (x[i] - mean) * (x[i] - mean));
+    return sqrt(sg_sum_total(&s) / (double)(n - 1));
 }
 
 static int ascending(const void *a, const void *b) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { WORD_MAX = 63 };
 
@@ -34,14 +35,20 @@ size_t sg_edit_distance(const char *a, const char *b) {
 
 const char *sg_suggest(const char *word, const char *const *candidates, size_t n) {
     const char *best = NULL;
-    size_t best_distance = (strlen(word) + 1) / 2 + 1;
+    const size_t length = strlen(word);
+    size_t best_distance = (length + 1) / 2 + 1;
     for (size_t i = 0; i < n; i++) {
+        if (strcasecmp(word, candidates[i]) == 0)
+            return candidates[i];
         size_t distance = sg_edit_distance(word, candidates[i]);
         if (distance < best_distance) {
             best_distance = distance;
             best = candidates[i];
         }
     }
+    for (size_t i = 0; i < n && best == NULL && length >= 3; i++)
+        if (strncmp(word, candidates[i], length) == 0)
+            best = candidates[i];
     return best;
 }
 
@@ -71,4 +78,12 @@ bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max) 
         return false;
     *out = x;
     return true;
+}
+
+char *sg_snake(char *out, size_t size, const char *name) {
+    size_t i = 0;
+    for (; name[i] != '\0' && i + 1 < size; i++)
+        out[i] = name[i] == '-' ? '_' : name[i];
+    out[i] = '\0';
+    return out;
 }

@@ -4,6 +4,7 @@
 
 #include "grid_value.h"
 #include "sg_grid.h"
+#include "sg_text.h"
 
 /* What is computed on one side of a claim. */
 struct term {
@@ -65,7 +66,7 @@ static double evaluate(const struct term *t, const struct sg_cell *cells, const 
 /* One seed of a claim into `seeds`. Two infinities do not compare: both sides were never reached. */
 static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, const struct sg_cell *cells,
                   const struct sg_cell_outcome *outcomes, size_t count, uint64_t seed) {
-    char note[SG_WHY_CHARS + 128] = "", text[24];
+    char note[SG_WHY_CHARS + 128] = "";
     double value = evaluate(&c->value, cells, outcomes, count, seed, note);
     double bound = c->constant_bound ? c->bound.plus : evaluate(&c->bound, cells, outcomes, count, seed, note);
     bool unknown = isnan(value) || isnan(bound) || (isinf(value) && isinf(bound));
@@ -75,14 +76,12 @@ static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, cons
     if (unknown && !*tally->reason)
         snprintf(tally->reason, sizeof tally->reason, "%s", note);
     cJSON *entry = cJSON_CreateObject();
-    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
-    sg_json_set_string(entry, "seed", text);
+    sg_json_set_u64(entry, "seed", seed);
     sg_json_set_number(entry, "value", value);
     sg_json_set_number(entry, "bound", bound);
     sg_json_set_number(entry, "ratio", value / bound);
     sg_json_set_string(entry, "note", *note ? note : NULL);
-    if (!cJSON_AddItemToArray(seeds, entry))
-        cJSON_Delete(entry);
+    sg_json_push(seeds, entry);
 }
 
 static const char *verdict(struct tally *t) {
@@ -110,7 +109,7 @@ static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells
             weigh(seeds, &tally, &c, cells, outcomes, count, cells[i].seed);
     const char *word = verdict(&tally);
     char metric[64];
-    sg_grid_snake(c.value.metric, metric);
+    sg_snake(metric, sizeof metric, c.value.metric);
     sg_json_set_string(out, "text", sg_node_string(node, "text", NULL));
     sg_json_set_string(out, "verdict", word);
     sg_json_set_string(out, "metric", metric);
@@ -126,13 +125,7 @@ cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cell
                       const struct sg_cell_outcome *outcomes, size_t count) {
     const struct sg_node *claims = sg_node_get(&recipe->root, "claims");
     cJSON *out = cJSON_CreateArray();
-    for (size_t i = 0; out && claims && i < claims->count; i++) {
-        cJSON *claim = claim_json(&claims->child[i], cells, outcomes, count);
-        if (!claim || !cJSON_AddItemToArray(out, claim)) {
-            cJSON_Delete(claim);
-            cJSON_Delete(out);
-            return NULL;
-        }
-    }
+    for (size_t i = 0; claims && i < claims->count; i++)
+        sg_json_push(out, claim_json(&claims->child[i], cells, outcomes, count));
     return out;
 }

@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "sg_grid.h"
@@ -59,16 +58,13 @@ cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const s
     cJSON *out = cJSON_CreateObject(), *list = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++) {
         cJSON *cell = cJSON_CreateObject();
-        char seed[24];
-        snprintf(seed, sizeof seed, "%llu", (unsigned long long)cells[i].seed);
         sg_json_set_string(cell, "label", cells[i].label);
-        sg_json_set_string(cell, "seed", seed);
+        sg_json_set_u64(cell, "seed", cells[i].seed);
         sg_json_set_string(cell, "action", outcomes[i].state == SG_CELL_REUSED ? "reuse" : "run");
         sg_json_set_string(cell, "file", outcomes[i].path);
         sg_json_set_string(cell, "cell_key", cells[i].key);
         sg_json_set(cell, "resolved", sg_node_json(&cells[i].resolved));
-        if (!cJSON_AddItemToArray(list, cell))
-            cJSON_Delete(cell);
+        sg_json_push(list, cell);
     }
     sg_json_set_string(out, "schema", "sparsebench-plan/1");
     sg_json_set(out, "program", take_program);

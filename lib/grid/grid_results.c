@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include "grid_value.h"
 #include "sg_grid.h"
 #include "sg_stats.h"
+#include "sg_text.h"
 
 static const size_t NO_POINT = SIZE_MAX;
 
@@ -22,17 +24,6 @@ const char *sg_grid_status(const struct sg_cell_outcome *o) {
         break;
     }
     return o->message ? "interrupted" : "not_run";
-}
-
-static void push(cJSON *array, cJSON *item) {
-    if (!array || !item || !cJSON_AddItemToArray(array, item))
-        cJSON_Delete(item);
-}
-
-static void push_seed(cJSON *array, uint64_t seed) {
-    char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
-    sg_json_push_string(array, text);
 }
 
 /* The cells of one label, one a seed, in order. */
@@ -217,9 +208,7 @@ static cJSON *final_json(const struct group *g) {
 static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome *o) {
     const char *status = sg_grid_status(o), *message = strcmp(status, "ok") == 0 ? NULL : o->message;
     cJSON *out = cJSON_CreateObject();
-    char seed[24];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)cell->seed);
-    sg_json_set_string(out, "seed", seed);
+    sg_json_set_u64(out, "seed", cell->seed);
     sg_json_set_string(out, "status", status);
     sg_json_set_string(out, "message", message ? message : sg_json_string(o->run.end, "message", NULL));
     sg_json_set_string(out, "file", o->path);
@@ -236,7 +225,7 @@ static cJSON *parameters_json(const struct sg_node *method) {
         const struct sg_node *p = &method->child[i];
         bool plain = p->kind == SG_NODE_NUMBER || p->kind == SG_NODE_STRING || p->kind == SG_NODE_BOOL;
         char key[64];
-        sg_grid_snake(p->key, key);
+        sg_snake(key, sizeof key, p->key);
         if (plain && strcmp(key, "compressor") != 0)
             sg_json_set(out, key, sg_node_json(p));
     }
@@ -248,8 +237,10 @@ static cJSON *group_json(const struct group *g, size_t most) {
     cJSON *out = cJSON_CreateObject(), *seeds = cJSON_CreateArray(), *cells = cJSON_CreateArray();
     const cJSON *constants = g->first ? sg_json_get(g->first->header, "constants") : NULL;
     for (size_t i = 0; i < g->n; i++) {
-        push_seed(seeds, g->cells[i].seed);
-        push(cells, cell_json(&g->cells[i], &g->outcomes[i]));
+        char seed[24];
+        snprintf(seed, sizeof seed, "%" PRIu64, g->cells[i].seed);
+        sg_json_push_string(seeds, seed);
+        sg_json_push(cells, cell_json(&g->cells[i], &g->outcomes[i]));
     }
     sg_json_set_string(out, "label", g->cells[0].label);
     sg_json_set_string(out, "method", g->cells[0].name);
@@ -268,7 +259,7 @@ cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < count;) {
         struct group g = group_at(cells + i, outcomes + i, count - i);
-        push(out, group_json(&g, most));
+        sg_json_push(out, group_json(&g, most));
         i += g.n;
     }
     return out;
@@ -279,9 +270,7 @@ cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome
 static void set_name(cJSON *out, const struct sg_node *plot, const char *key) {
     char name[64];
     const char *text = sg_node_string(plot, key, NULL);
-    if (text)
-        sg_grid_snake(text, name);
-    sg_json_set_string(out, key, text ? name : NULL);
+    sg_json_set_string(out, key, text ? sg_snake(name, sizeof name, text) : NULL);
 }
 
 static void set_node(cJSON *out, const struct sg_node *plot, const char *key, const char *name) {
@@ -301,7 +290,7 @@ static cJSON *plot_points(const struct sg_node *plot, const struct sg_cell *cell
         sg_json_set_string(point, "label", cells[i].label);
         sg_json_set(point, "x", spread_json(&g, sg_node_string(plot, "x", ""), sg_node_get(plot, "x-at")));
         sg_json_set(point, "y", spread_json(&g, sg_node_string(plot, "y", ""), sg_node_get(plot, "y-at")));
-        push(out, point);
+        sg_json_push(out, point);
         i += g.n;
     }
     return out;
@@ -323,7 +312,7 @@ cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells
         set_node(p, plot, "y_range", "y-range");
         set_node(p, plot, "methods", "methods");
         sg_json_set(p, "points", plot_points(plot, cells, outcomes, count));
-        push(out, p);
+        sg_json_push(out, p);
     }
     return out;
 }

@@ -8,20 +8,14 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "grid_process.h"
 #include "sg_file.h"
 #include "sg_grid.h"
+#include "sg_terminal.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, KEY_PREFIX = 12, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
-
-static double clock_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static int cores(void) {
     cpu_set_t set;
@@ -221,7 +215,7 @@ static void start_cell(struct pool *p, struct slot *s, size_t cell) {
     char seed[24], threads[24];
     command_line(p, cell, seed, threads);
     s->cell = cell;
-    s->started_s = clock_s();
+    s->started_s = sg_clock_s();
     s->before = file_number(o->path);
     if (sg_process_start(&s->process, p->argv, &err) == SG_OK) {
         o->state = SG_CELL_RUNNING;
@@ -255,7 +249,7 @@ static void conclude(struct pool *p, struct slot *s) {
     const char *words = sg_process_last_words(&s->process);
     ino_t now = file_number(o->path);
     struct sg_error err = {.status = SG_OK};
-    o->elapsed_s = clock_s() - s->started_s;
+    o->elapsed_s = sg_clock_s() - s->started_s;
     o->state = SG_CELL_FAILED;
     if ((code == 0 || code == 1) && now != 0 && now != s->before &&
         read_finished(o, &p->cells[s->cell], p->options->identity, &err) == SG_OK) {
@@ -300,7 +294,7 @@ static void take_news(struct pool *p) {
             continue;
         sg_process_read(&s->process);
         p->outcomes[s->cell].done = s->process.done;
-        p->outcomes[s->cell].elapsed_s = clock_s() - s->started_s;
+        p->outcomes[s->cell].elapsed_s = sg_clock_s() - s->started_s;
         p->warm = p->warm || s->process.done > 0;
         if (sg_process_ended(&s->process)) {
             p->running--;

@@ -6,13 +6,7 @@
 #include <string.h>
 
 #include "sg_stats.h"
-
-void sg_grid_snake(const char *name, char out[64]) {
-    snprintf(out, 64, "%s", name);
-    for (char *c = out; *c; c++)
-        if (*c == '-')
-            *c = '_';
-}
+#include "sg_text.h"
 
 static double maximum(const double *x, size_t n) {
     double m = x[0];
@@ -46,7 +40,7 @@ static size_t first_point(const double *series, size_t n, double bound, bool ris
 static double at_when(const struct sg_run *run, const double *x, const char *when, double below,
                       char why[SG_WHY_CHARS]) {
     char name[64];
-    sg_grid_snake(when, name);
+    sg_snake(name, sizeof name, when);
     const double *condition = sg_run_series(run, name);
     if (!condition) {
         snprintf(why, SG_WHY_CHARS, "%s was not recorded", name);
@@ -121,7 +115,7 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
         snprintf(why, SG_WHY_CHARS, "%s", strcmp(status, "not_run") == 0 ? "not run" : status);
         return NAN;
     }
-    sg_grid_snake(metric, name);
+    sg_snake(name, sizeof name, metric);
     const double *x = sg_run_series(&outcome->run, name);
     double value = NAN;
     if (x && outcome->run.n_points > 0) {

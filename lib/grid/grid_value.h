@@ -6,9 +6,6 @@
 
 enum { SG_WHY_CHARS = 200 };
 
-/* "error-norm" -> "error_norm". */
-void sg_grid_snake(const char *name, char out[64]);
-
 /* The series or constant `metric` of a finished cell, reduced as `at` says (NULL: the last record). NaN with the reason
  * in `why` when there is no such number; +inf, also with a reason, for a `when` that never comes. Else why is "". */
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,

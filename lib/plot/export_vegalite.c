@@ -36,7 +36,7 @@ static cJSON *by_label(const struct sg_figure *f, bool dash) {
     for (size_t i = 0; i < f->n_legend; i++) {
         sg_json_push_string(domain, f->legend[i].label);
         if (dash)
-            cJSON_AddItemToArray(range, sg_json_numbers(f->legend[i].baseline ? dashed : solid, 2));
+            sg_json_push(range, sg_json_numbers(f->legend[i].baseline ? dashed : solid, 2));
         else
             sg_json_push_string(range, sg_plot_color(&f->legend[i]));
     }
@@ -66,7 +66,7 @@ static sg_status put_values(cJSON *values, const struct sg_panel *panel, const s
             sg_json_set_number(value, "low", low);
             sg_json_set_number(value, "high", high);
         }
-        cJSON_AddItemToArray(values, value);
+        sg_json_push(values, value);
     }
     free(index);
     return SG_OK;
@@ -115,12 +115,12 @@ static sg_status put_panel(cJSON *panels, const struct sg_figure *f, size_t p, s
     sg_json_set(data, "values", values);
     sg_json_set(out, "data", data);
     if (band)
-        cJSON_AddItemToArray(layers, layer(f, panel, panel->points ? BARS : BAND));
-    cJSON_AddItemToArray(layers, layer(f, panel, LINE));
+        sg_json_push(layers, layer(f, panel, panel->points ? BARS : BAND));
+    sg_json_push(layers, layer(f, panel, LINE));
     if (level)
-        cJSON_AddItemToArray(layers, layer(f, panel, LEVEL));
+        sg_json_push(layers, layer(f, panel, LEVEL));
     sg_json_set(out, "layer", layers);
-    cJSON_AddItemToArray(panels, out);
+    sg_json_push(panels, out);
     free(caption);
     return status;
 }

@@ -77,10 +77,7 @@ sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *n
             *out = column[i];
             return SG_OK;
         }
-    snprintf(dashless, sizeof dashless, "%s", name);
-    for (char *c = dashless; *c; c++)
-        *c = *c == '-' ? '_' : *c;
-    const char *near = sg_suggest(dashless, column, n);
+    const char *near = sg_suggest(sg_snake(dashless, sizeof dashless, name), column, n);
     return sg_fail(err, SG_ERR_ARGUMENT, "no column '%.64s'%s%s%s (columns: %s)", name, near ? ", did you mean '" : "",
                    near ? near : "", near ? "'?" : "", list);
 }

@@ -90,7 +90,8 @@ static sg_status read_name(struct reader *r, double *out) {
         if (!take(r, '('))
             return wrong(r, "'('");
         sg_status status = read_parenthesis(r, out);
-        *out = sqrt(*out);
+        if (status == SG_OK)
+            *out = sqrt(*out);
         return status;
     }
     r->named = true;
@@ -147,7 +148,7 @@ static sg_status read_factor(struct reader *r, double *out) {
         status = read_parenthesis(r, out);
     else
         return wrong(r, "a number, a name or '('");
-    if (negative)
+    if (status == SG_OK && negative)
         *out = -*out;
     return status;
 }

@@ -162,10 +162,7 @@ static bool add_json(cJSON *parent, const struct sg_node *child) {
         added = cJSON_AddItemToArray(parent, value);
     } else {
         char *key = strdup(child->key);
-        for (char *s = key; s != NULL && *s != '\0'; s++)
-            if (*s == '-')
-                *s = '_';
-        added = key != NULL && cJSON_AddItemToObject(parent, key, value);
+        added = key != NULL && cJSON_AddItemToObject(parent, sg_snake(key, strlen(key) + 1, key), value);
         free(key);
     }
     if (!added)

@@ -176,8 +176,7 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
         if (raw->kind != SG_NODE_STRING || strlen(raw->string) > 64 || !kebab(raw->string, false))
             sg_note_wrong(c, row, raw, "a series name, words joined by '-'");
         else
-            for (char *s = out->string; (s = strchr(s, '-')) != NULL;)
-                *s = '_';
+            sg_snake(out->string, strlen(out->string) + 1, out->string);
         break;
     case SG_VALUE_METHOD:
         check_method(c, row, raw);

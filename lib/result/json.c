@@ -1,5 +1,6 @@
 #include "sg_json.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,17 +46,23 @@ void sg_json_set_bool(cJSON *object, const char *key, bool value) {
     sg_json_set(object, key, cJSON_CreateBool(value));
 }
 
-static void push(cJSON *array, cJSON *item) {
-    if (!array || !item || !cJSON_AddItemToArray(array, item))
-        cJSON_Delete(item);
+void sg_json_set_u64(cJSON *object, const char *key, uint64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    sg_json_set_string(object, key, text);
+}
+
+void sg_json_push(cJSON *array, cJSON *take_value) {
+    if (!array || !take_value || !cJSON_AddItemToArray(array, take_value))
+        cJSON_Delete(take_value);
 }
 
 void sg_json_push_number(cJSON *array, double value) {
-    push(array, number_item(value));
+    sg_json_push(array, number_item(value));
 }
 
 void sg_json_push_string(cJSON *array, const char *value) {
-    push(array, cJSON_CreateString(value));
+    sg_json_push(array, cJSON_CreateString(value));
 }
 
 cJSON *sg_json_numbers(const double *x, size_t n) {

@@ -2,7 +2,7 @@
  *
  * A run (one method, one seed) is a series, one JSON object a line:
  *   {"record":"header","schema":"sparsetrain/1","name":…,"title":…,"method":…,"seed":"1","cell_key":…,
- *    "program":{"version","commit","dirty","identity","compiler","cflags"},"recipe":{"resolved":{…}},
+ *    "program":{"name","version","commit","dirty","identity","compiler","cflags"},"recipe":{"resolved":{…}},
  *    "dataset":{…},"constants":{…},"columns":[…],"units":{…}}
  *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them
  *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"ranks":…,"threads":…,
@@ -28,7 +28,7 @@ extern "C" {
 #define SG_SCHEMA_TRAIN "sparsetrain/1"
 #define SG_SCHEMA_BENCH "sparsebench/1"
 
-/* {"name","cpu","threads","memory_bytes","gpu","driver"} of this machine. */
+/* {"name","cpu","cores","memory_bytes","gpu","driver"} of this machine. */
 cJSON *sg_result_host(void);
 
 /* A run read back. */

@@ -4,6 +4,7 @@
 
 #include "logreg_rows.h"
 #include "sg_logreg.h"
+#include "sg_stats.h"
 
 const struct sg_dense *sg_logreg_kernels(void) {
     static _Atomic(const struct sg_dense *) cached;
@@ -46,10 +47,10 @@ void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x,
 }
 
 static double ridge(const double *x, size_t d, double l2) {
-    struct exact_sum s = {0};
+    struct sg_sum s = {0};
     for (size_t j = 0; j < d; j++)
-        exact_add(&s, x[j] * x[j]);
-    return l2 / 2 * exact_total(&s);
+        sg_sum_add(&s, x[j] * x[j]);
+    return l2 / 2 * sg_sum_total(&s);
 }
 
 /* Losses are summed in a few hundred blocks of rows, which are added in order. Whole tiles of `margins` but for the
@@ -62,16 +63,16 @@ static size_t value_start(size_t m, size_t b) {
 
 double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, int threads) {
     const struct sg_dense *k = sg_logreg_kernels();
-    struct exact_sum block[VALUE_BLOCKS] = {{0}}, total = {0};
+    struct sg_sum block[VALUE_BLOCKS] = {{0}}, total = {0};
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t b = 0; b < VALUE_BLOCKS; b++)
         for (size_t i = value_start(a->m, b); i < value_start(a->m, b + 1); i++)
-            exact_add(&block[b], logistic_loss(a->label[i] * row_dot(k, a, i, x)));
+            sg_sum_add(&block[b], logistic_loss(a->label[i] * row_dot(k, a, i, x)));
     for (size_t b = 0; b < VALUE_BLOCKS; b++) {
-        exact_add(&total, block[b].sum);
-        exact_add(&total, block[b].lost);
+        sg_sum_add(&total, block[b].total);
+        sg_sum_add(&total, block[b].lost);
     }
-    return exact_total(&total) / (double)a->m + ridge(x, a->d, l2);
+    return sg_sum_total(&total) / (double)a->m + ridge(x, a->d, l2);
 }
 
 /* Margins of CSR rows: one sum per row and point in column order, as `margins` does for dense ones. */
@@ -85,7 +86,7 @@ static void csr_margins(double *out, const struct sg_matrix *a, size_t first, si
 }
 
 /* Losses of the rows of one value block at all points; rows go through `margins` in groups whose sums fit the stack. */
-static void block_losses(struct exact_sum *sum, const struct sg_matrix *a, size_t from, size_t to, const double *xt,
+static void block_losses(struct sg_sum *sum, const struct sg_matrix *a, size_t from, size_t to, const double *xt,
                          size_t points) {
     enum { GROUP = 32 };
     const struct sg_dense *k = sg_logreg_kernels();
@@ -100,13 +101,13 @@ static void block_losses(struct exact_sum *sum, const struct sg_matrix *a, size_
             csr_margins(margin, a, i, rows, xt, points);
         for (size_t r = 0; r < rows; r++)
             for (size_t b = 0; b < points; b++)
-                exact_add(&sum[b], logistic_loss(a->label[i + r] * margin[r * points + b]));
+                sg_sum_add(&sum[b], logistic_loss(a->label[i + r] * margin[r * points + b]));
     }
 }
 
 /* Up to SG_DENSE_POINTS points; sum [VALUE_BLOCKS][SG_DENSE_POINTS] and xt [d][points] are scratch. */
 static void batch_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
-                         int threads, struct exact_sum *sum, double *xt) {
+                         int threads, struct sg_sum *sum, double *xt) {
     size_t points = (count + SG_DENSE_POINTS_STEP - 1) / SG_DENSE_POINTS_STEP * SG_DENSE_POINTS_STEP;
     memset(sum, 0, VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
 #pragma omp parallel num_threads(threads)
@@ -120,12 +121,12 @@ static void batch_values(double *value, const struct sg_matrix *a, const double 
             block_losses(sum + c * SG_DENSE_POINTS, a, value_start(a->m, c), value_start(a->m, c + 1), xt, points);
     }
     for (size_t b = 0; b < count; b++) {
-        struct exact_sum total = {0};
+        struct sg_sum total = {0};
         for (size_t c = 0; c < VALUE_BLOCKS; c++) {
-            exact_add(&total, sum[c * SG_DENSE_POINTS + b].sum);
-            exact_add(&total, sum[c * SG_DENSE_POINTS + b].lost);
+            sg_sum_add(&total, sum[c * SG_DENSE_POINTS + b].total);
+            sg_sum_add(&total, sum[c * SG_DENSE_POINTS + b].lost);
         }
-        value[b] = exact_total(&total) / (double)a->m + ridge(x + b * a->d, a->d, l2);
+        value[b] = sg_sum_total(&total) / (double)a->m + ridge(x + b * a->d, a->d, l2);
     }
 }
 
@@ -133,7 +134,7 @@ sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const doubl
                            int threads, struct sg_error *err) {
     sg_status status = SG_OK;
     double *xt = malloc(a->d * SG_DENSE_POINTS * sizeof *xt);
-    struct exact_sum *sum = malloc(VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
+    struct sg_sum *sum = malloc(VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
     if (!xt || !sum)
         status = sg_fail_memory(err, "evaluating the objective");
     for (size_t at = 0; status == SG_OK && at < count; at += SG_DENSE_POINTS) {

@@ -23,14 +23,6 @@ static double identity(void *arg, size_t i, double z) {
     return z;
 }
 
-static double dot(const double *x, const double *y, size_t n) {
-    return sg_logreg_kernels()->dot_f64(x, y, n);
-}
-
-static void axpy(double *y, double c, const double *x, size_t n) {
-    sg_logreg_kernels()->axpy_f64(y, c, x, n);
-}
-
 static void scale(double *x, double c, size_t n) {
     for (size_t j = 0; j < n; j++)
         x[j] *= c;
@@ -95,15 +87,15 @@ static double lanczos_run(struct lanczos *l, double enough) {
     while (k < BASIS && residual > enough) {
         double *next = l->v + (size_t)(k + 1) * d;
         sg_logreg_pass(next, l->a, l->v + (size_t)k * d, identity, NULL, l->partial, l->threads);
-        double alpha = 0, before = sqrt(dot(next, next, d));
+        double alpha = 0, before = sqrt(vector_dot(next, next, d));
         for (int sweep = 0; sweep < 2; sweep++) /* twice is enough (Kahan, Parlett) */
             for (int j = 0; j <= k; j++) {
-                double c = dot(next, l->v + (size_t)j * d, d);
-                axpy(next, -c, l->v + (size_t)j * d, d);
+                double c = vector_dot(next, l->v + (size_t)j * d, d);
+                vector_axpy(next, -c, l->v + (size_t)j * d, d);
                 alpha += j == k ? c : 0;
             }
         l->alpha[k] = alpha;
-        l->beta[k] = sqrt(dot(next, next, d));
+        l->beta[k] = sqrt(vector_dot(next, next, d));
         double top = top_of_tridiagonal(l, ++k);
         if (l->beta[k - 1] <= 1e-15 * before) /* the basis is invariant: T is all there is */
             break;
@@ -112,8 +104,8 @@ static double lanczos_run(struct lanczos *l, double enough) {
     }
     scale(l->v, l->ritz[0], d);
     for (int j = 1; j < k; j++)
-        axpy(l->v, l->ritz[j], l->v + (size_t)j * d, d);
-    scale(l->v, 1 / sqrt(dot(l->v, l->v, d)), d);
+        vector_axpy(l->v, l->ritz[j], l->v + (size_t)j * d, d);
+    scale(l->v, 1 / sqrt(vector_dot(l->v, l->v, d)), d);
     return k < BASIS ? 0 : residual;
 }
 
@@ -173,7 +165,7 @@ sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_mat
     sg_rng rng = sg_rng_open(0, SG_RNG_SOLVE, 0, 0);
     for (size_t j = 0; j < a->d; j++)
         l.v[j] = sg_rng_normal(&rng);
-    scale(l.v, 1 / sqrt(dot(l.v, l.v, a->d)), a->d);
+    scale(l.v, 1 / sqrt(vector_dot(l.v, l.v, a->d)), a->d);
     for (int restart = 0; restart < RESTARTS && lanczos_run(&l, 1e-11) > 1e-11; restart++)
         ;
     status = constants_at(out, a, l.v, threads, err);

@@ -68,6 +68,15 @@ static inline void rows_axpy(const struct sg_dense *k, const struct sg_matrix *a
     }
 }
 
+static inline double vector_dot(const double *x, const double *y, size_t n) {
+    return sg_logreg_kernels()->dot_f64(x, y, n);
+}
+
+/* y <- y + c x. */
+static inline void vector_axpy(double *y, double c, const double *x, size_t n) {
+    sg_logreg_kernels()->axpy_f64(y, c, x, n);
+}
+
 /* log(1 + exp(-z)) for any finite z. */
 static inline double logistic_loss(double z) {
     return z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
@@ -77,21 +86,6 @@ static inline double logistic_loss(double z) {
 static inline double logistic_tail(double z) {
     double t = exp(-fabs(z));
     return z > 0 ? t / (1 + t) : 1 / (1 + t);
-}
-
-/* A sum that keeps what rounding drops (Neumaier 1974). */
-struct exact_sum {
-    double sum, lost;
-};
-
-static inline void exact_add(struct exact_sum *s, double x) {
-    double next = s->sum + x;
-    s->lost += fabs(s->sum) >= fabs(x) ? s->sum - next + x : x - next + s->sum;
-    s->sum = next;
-}
-
-static inline double exact_total(const struct exact_sum *s) {
-    return s->sum + s->lost;
 }
 
 /* One pass over all rows: each is used twice, for its product and for the sum, while it is in the cache.

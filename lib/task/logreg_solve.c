@@ -6,6 +6,7 @@
 
 #include "logreg_rows.h"
 #include "sg_logreg.h"
+#include "sg_stats.h"
 
 enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
 
@@ -39,14 +40,6 @@ static bool newton_allocate(struct newton *n) {
     return true;
 }
 
-static double dot(const double *x, const double *y, size_t n) {
-    return sg_logreg_kernels()->dot_f64(x, y, n);
-}
-
-static void axpy(double *y, double c, const double *x, size_t n) {
-    sg_logreg_kernels()->axpy_f64(y, c, x, n);
-}
-
 static double gradient_factor(void *arg, size_t i, double z) {
     struct newton *n = arg;
     double margin = n->a->label[i] * z, tail = logistic_tail(margin), share = 1 / (double)n->a->m;
@@ -57,13 +50,13 @@ static double gradient_factor(void *arg, size_t i, double z) {
 
 /* g <- grad f(x); the curvature there stays in n. Returns |g|. */
 static double gradient_at(struct newton *n, const double *x, double *g, double *value) {
-    struct exact_sum sum = {0};
+    struct sg_sum sum = {0};
     sg_logreg_pass(g, n->a, x, gradient_factor, n, n->partial, n->threads);
-    axpy(g, n->l2, x, n->a->d);
+    vector_axpy(g, n->l2, x, n->a->d);
     for (size_t i = 0; i < n->a->m; i++)
-        exact_add(&sum, n->loss[i]);
-    *value = exact_total(&sum) / (double)n->a->m + n->l2 / 2 * dot(x, x, n->a->d);
-    return sqrt(dot(g, g, n->a->d));
+        sg_sum_add(&sum, n->loss[i]);
+    *value = sg_sum_total(&sum) / (double)n->a->m + n->l2 / 2 * vector_dot(x, x, n->a->d);
+    return sqrt(vector_dot(g, g, n->a->d));
 }
 
 static double hessian_factor(void *arg, size_t i, double z) {
@@ -103,7 +96,7 @@ static void column_variances(struct newton *n) {
  * scales. */
 static void conjugate_gradients(struct newton *n, double forcing) {
     size_t d = n->a->d;
-    double weight = 0, enough = forcing * sqrt(dot(n->g, n->g, d)), rho = 0;
+    double weight = 0, enough = forcing * sqrt(vector_dot(n->g, n->g, d)), rho = 0;
     for (size_t i = 0; i < n->a->m; i++)
         weight += n->curvature[i];
     memset(n->step, 0, d * sizeof *n->step);
@@ -111,20 +104,20 @@ static void conjugate_gradients(struct newton *n, double forcing) {
     for (size_t j = 0; j < d; j++)
         n->residual[j] = -n->g[j];
     size_t limit = 2 * d + 20;
-    for (size_t k = 0; k < limit && sqrt(dot(n->residual, n->residual, d)) > enough; k++) {
+    for (size_t k = 0; k < limit && sqrt(vector_dot(n->residual, n->residual, d)) > enough; k++) {
         for (size_t j = 0; j < d; j++)
             n->scaled[j] = n->residual[j] / (weight * n->variance[j] + n->l2);
-        double now = dot(n->residual, n->scaled, d), beta = k ? now / rho : 0;
+        double now = vector_dot(n->residual, n->scaled, d), beta = k ? now / rho : 0;
         rho = now;
         for (size_t j = 0; j < d; j++)
             n->direction[j] = n->scaled[j] + beta * n->direction[j];
         sg_logreg_pass(n->image, n->a, n->direction, hessian_factor, n, n->partial, n->threads);
-        axpy(n->image, n->l2, n->direction, d);
-        double bend = dot(n->direction, n->image, d);
+        vector_axpy(n->image, n->l2, n->direction, d);
+        double bend = vector_dot(n->direction, n->image, d);
         if (!(bend > 0))
             break;
-        axpy(n->step, rho / bend, n->direction, d);
-        axpy(n->residual, -rho / bend, n->image, d);
+        vector_axpy(n->step, rho / bend, n->direction, d);
+        vector_axpy(n->residual, -rho / bend, n->image, d);
     }
 }
 
@@ -132,11 +125,11 @@ static void conjugate_gradients(struct newton *n, double forcing) {
  * is none. */
 static bool line_search(struct newton *n, double *value, double *norm) {
     size_t d = n->a->d;
-    double slope = dot(n->g, n->step, d), t = 1;
+    double slope = vector_dot(n->g, n->step, d), t = 1;
     for (int halving = 0; halving < MOST_HALVINGS; halving++, t /= 2) {
         double new_value;
         memcpy(n->trial, n->x, d * sizeof *n->trial);
-        axpy(n->trial, t, n->step, d);
+        vector_axpy(n->trial, t, n->step, d);
         double new_norm = gradient_at(n, n->trial, n->g_trial, &new_value);
         bool falls = new_value <= *value + 1e-4 * t * slope && -t * slope > 64 * DBL_EPSILON * *value;
         if (falls || new_norm < *norm) {

@@ -39,7 +39,7 @@ SG_CHECKED sg_status sg_logreg_solve(double *x, double *value, double *gradient_
 /* f(x) with compensated sums. */
 double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, int threads);
 
-/* f at `count` points at once: x [count][d] row by row, value [count]. One pass over the data for up to 32 points; each
+/* f at `count` points at once: x [count][d] row by row, value [count]. One pass over the data for up to 64 points; each
  * value is independent of what else is in the batch. */
 SG_CHECKED sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count,
                                       double l2, int threads, struct sg_error *err);

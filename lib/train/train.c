@@ -260,6 +260,10 @@ static void teardown(struct train *t) {
         free(owned[i]);
 }
 
+size_t train_x_bytes(const struct train *t) {
+    return t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float));
+}
+
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
 static sg_status worker_step(struct train *t, size_t w, float *g) {
@@ -392,8 +396,7 @@ static sg_status loop(struct train *t, struct sg_error *err) {
 /* All ranks must hold the same x; anything else is a bug or broken memory, and the numbers cannot be trusted. */
 static sg_status verify_same_parameters(struct train *t, struct sg_error *err) {
     char mine[65], lead[65];
-    sg_sha256_of(t->task_ops->parameters(t->task),
-                 t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float)), mine);
+    sg_sha256_of(t->task_ops->parameters(t->task), train_x_bytes(t), mine);
     memcpy(lead, mine, sizeof lead);
     sg_status status = sg_comm_broadcast(t->comm, lead, sizeof lead, err);
     if (status == SG_OK && memcmp(mine, lead, sizeof mine) != 0)

@@ -32,10 +32,6 @@ static void put(struct sink *s, const void *data, size_t bytes) {
     sg_sha256_add(&s->hash, data, bytes);
 }
 
-static size_t x_bytes(const struct train *t) {
-    return t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float));
-}
-
 static size_t state_bytes(const struct train *t) {
     return t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0;
 }
@@ -43,7 +39,7 @@ static size_t state_bytes(const struct train *t) {
 static struct preamble describe(const struct train *t) {
     struct preamble p = {.step = t->step,
                          .d = t->d,
-                         .x_bytes = x_bytes(t),
+                         .x_bytes = train_x_bytes(t),
                          .optimizer_floats = t->optimizer_floats,
                          .workers = t->workers,
                          .state_bytes = state_bytes(t),

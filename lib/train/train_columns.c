@@ -20,14 +20,6 @@ const size_t sg_train_n_metrics = N_COLUMNS;
 
 enum { MAX_NAMES = 64, NAME_CHARS = 64 };
 
-/* Recipes say error-norm, results error_norm. */
-static void snake(const char *kebab, char out[NAME_CHARS]) {
-    size_t i = 0;
-    for (; kebab[i] && i + 1 < NAME_CHARS; i++)
-        out[i] = kebab[i] == '-' ? '_' : kebab[i];
-    out[i] = '\0';
-}
-
 static bool find_column(struct recorded *out, const char *name, const struct sg_task_kind *task) {
     for (size_t i = 0; i < N_COLUMNS; i++)
         if (strcmp(sg_train_metrics[i].name, name) == 0) {
@@ -65,7 +57,7 @@ sg_status train_columns(struct recorded **out, size_t *count, const struct sg_ce
         return sg_fail_memory(err, "columns");
     for (size_t i = 0; i < n; i++) {
         char name[NAME_CHARS];
-        snake(series->child[i].string, name);
+        sg_snake(name, sizeof name, series->child[i].string);
         if (!find_column(&columns[i], name, task)) {
             free(columns);
             return unknown_column(&series->child[i], name, task, err);

@@ -25,31 +25,18 @@ static cJSON *record(const char *kind) {
     return r;
 }
 
-static cJSON *program(void) {
-    cJSON *p = cJSON_CreateObject();
-    sg_json_set_string(p, "version", sg_version());
-    sg_json_set_string(p, "commit", sg_version_commit());
-    sg_json_set_bool(p, "dirty", sg_version_dirty());
-    sg_json_set_string(p, "identity", sg_version_identity());
-    sg_json_set_string(p, "compiler", sg_version_compiler());
-    sg_json_set_string(p, "cflags", sg_version_cflags());
-    return p;
-}
-
 sg_status train_header(const struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_node *root = &t->options->recipe->root;
-    char seed[24];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)cell->seed);
     cJSON *h = record("header"), *recipe = cJSON_CreateObject(), *constants = cJSON_CreateObject();
     cJSON *columns = cJSON_CreateArray(), *units = cJSON_CreateObject();
     sg_json_set_string(h, "schema", SG_SCHEMA_TRAIN);
     sg_json_set_string(h, "name", sg_node_string(root, "name", NULL));
     sg_json_set_string(h, "title", sg_node_string(root, "title", NULL));
     sg_json_set_string(h, "method", cell->label);
-    sg_json_set_string(h, "seed", seed);
+    sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set(h, "program", program());
+    sg_json_set(h, "program", sg_version_json("sparsetrain"));
     sg_json_set(recipe, "resolved", sg_node_json(&cell->resolved));
     sg_json_set(h, "recipe", recipe);
     cJSON *facts = t->task_ops->describe(t->task);
@@ -123,8 +110,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     if (!out)
         return SG_OK;
     char hash[65];
-    size_t bytes = t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float));
-    sg_sha256_of(t->task_ops->parameters(t->task), bytes, hash);
+    sg_sha256_of(t->task_ops->parameters(t->task), train_x_bytes(t), hash);
     cJSON *run = record("run"), *recipe = cJSON_CreateObject(), *libraries = cJSON_CreateObject();
     sg_json_set_string(run, "started_at", started_at);
     sg_json_set_number(run, "elapsed_s", report->elapsed_s);

@@ -86,6 +86,8 @@ struct row {
     double value[N_COLUMNS];
 };
 
+size_t train_x_bytes(const struct train *t); /* of the parameters */
+
 /* Series (rank 0; on other ranks these do nothing). */
 sg_status train_header(const struct train *t, struct sg_error *err);
 sg_status train_record(struct train *t, const double value[N_COLUMNS], struct sg_error *err);

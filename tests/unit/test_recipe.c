@@ -106,7 +106,7 @@ static void test_values(void) {
         "optimizer: {learning-rate: 1/(L+}\nrecord: {series: [loss]}\n" STEPS METHODS,
         "r.yaml:3:42: unknown oracle 'ful' (did you mean 'full'?)\n"
         "r.yaml:3:62: solve-optimum must be true or false, got 'yes'\n"
-        "r.yaml:3:75: unknown key 'offset' (--help-recipe lists all keys)\n"
+        "r.yaml:3:75: unknown key 'offset' (did you mean 'offset-from-optimum'?)\n"
         "r.yaml:4:28: learning-rate: expression '1/(L+' ends where a number, a name or '(' should be");
 }
 

@@ -1,0 +1,54 @@
+/* Words: suggestions, numbers, spellings. */
+#include "tap.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sg_text.h"
+
+static const char *const words[] = {"SGD", "Top-k k=4", "hard-threshold", "suboptimality", "bits"};
+
+static const char *suggest(const char *word) {
+    const char *near = sg_suggest(word, words, sizeof words / sizeof *words);
+    return near != NULL ? near : "none";
+}
+
+static void test_suggestions(void) {
+    ok(sg_edit_distance("kitten", "sitting") == 3 && sg_edit_distance("", "abc") == 3, "edit distance");
+    ok(sg_edit_distance("form", "from") == 1, "a swap of neighbours costs 1");
+    ok(strcmp(suggest("hard-treshold"), "hard-threshold") == 0, "a letter missing");
+    ok(strcmp(suggest("sgd"), "SGD") == 0, "another case, however many letters differ by it");
+    ok(strcmp(suggest("subopt"), "suboptimality") == 0, "the beginning of a word");
+    ok(strcmp(suggest("bit"), "bits") == 0, "the nearest before the beginning");
+    ok(strcmp(suggest("su"), "none") == 0, "two letters begin too many words");
+    ok(strcmp(suggest("accuracy"), "none") == 0, "nothing near");
+    ok(sg_suggest("x", NULL, 0) == NULL, "no candidates");
+}
+
+static void test_numbers(void) {
+    double x = 7;
+    int64_t i = 7;
+    ok(sg_parse_number(&x, "-2.5e-3", -1, 1) && x == -2.5e-3, "a number");
+    for (const char *const *bad =
+             (const char *const[]){"", " 1", "1 ", "0x10", "inf", "nan", "1e999", "1,5", "2", NULL};
+         *bad != NULL; bad++)
+        ok(!sg_parse_number(&x, *bad, -1, 1) && x == -2.5e-3, "'%s' is no number in [-1, 1]", *bad);
+    ok(sg_parse_integer(&i, "-12", INT64_MIN, INT64_MAX) && i == -12, "a whole number");
+    for (const char *const *bad = (const char *const[]){"", "1.0", "1e3", "0x1", "9223372036854775808", NULL};
+         *bad != NULL; bad++)
+        ok(!sg_parse_integer(&i, *bad, INT64_MIN, INT64_MAX) && i == -12, "'%s' is no whole number", *bad);
+}
+
+static void test_spelling(void) {
+    char out[8], own[] = "error-norm";
+    ok(strcmp(sg_snake(out, sizeof out, "a-b-c"), "a_b_c") == 0, "dashes become underscores");
+    ok(strcmp(sg_snake(out, sizeof out, "total-error"), "total_e") == 0, "cut to fit");
+    ok(strcmp(sg_snake(own, sizeof own, own), "error_norm") == 0, "in place");
+}
+
+int main(void) {
+    test_suggestions();
+    test_numbers();
+    test_spelling();
+    return tap_done();
+}
