@@ -402,6 +402,8 @@ int main(int argc, char **argv) {
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
     if (parse != SG_PARSE_RUN)
         return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
+    if (opt.output && strcmp(opt.output, "-") == 0)
+        opt.output = NULL;
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
     sg_app_set_fake_clock(opt.fake_clock);
     if (opt.help_recipe) {

@@ -10,6 +10,7 @@
 #include "sg_terminal.h"
 #include "sg_text.h"
 #include "sg_train.h"
+#include "sg_version.h"
 
 static struct {
     const char *method, *seed, *output, *data_dir, *device, *checkpoint;
@@ -44,7 +45,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "force", 0, &opt.force, .help = "overwrite FILE"},
     {SG_OPTION_GROUP, .name = "Stopping and going on"},
     {SG_OPTION_FLAG, "resume", 0, &opt.resume,
-     .help = "go on from the checkpoint of FILE if there is one; ends with the same bytes"},
+     .help = "go on from the checkpoint of FILE if there is one, to the same bytes; nothing to do if FILE is finished"},
     {SG_OPTION_STRING, "checkpoint", 0, &opt.checkpoint, .value = "FILE",
      .help = "checkpoint file, default OUTPUT.ckpt"},
     {SG_OPTION_INT, "checkpoint-every", 0, &opt.checkpoint_every, .value = "STEPS", .min = 0, .max = 1e15,
@@ -148,7 +149,8 @@ enum format { FORMAT_SERIES, FORMAT_JSON, FORMAT_TABLE };
 
 struct output {
     enum format format;
-    char *part, *checkpoint; /* NULL = straight to stdout */
+    bool device;             /* -o names one: it is written straight */
+    char *part, *checkpoint; /* NULL = straight to stdout or the device */
     FILE *series;
 };
 
@@ -157,7 +159,8 @@ static bool ends_in(const char *text, const char *tail) {
     return n >= m && strcmp(text + n - m, tail) == 0;
 }
 
-static sg_status open_output(struct output *o, bool lead, struct sg_error *err) {
+/* What the options ask for, the same on every rank. */
+static sg_status plan_output(struct output *o, struct sg_error *err) {
     if (opt.json && opt.ndjson)
         return sg_fail(err, SG_ERR_ARGUMENT, "--json and --ndjson exclude each other");
     if (opt.resume && !opt.output)
@@ -168,9 +171,40 @@ static sg_status open_output(struct output *o, bool lead, struct sg_error *err) 
     o->format = opt.json || (!opt.ndjson && opt.output && ends_in(opt.output, ".json")) ? FORMAT_JSON
                 : terminal && !opt.ndjson                                               ? FORMAT_TABLE
                                                                                         : FORMAT_SERIES;
-    if (opt.output) {
-        if (!opt.force && !opt.resume && access(opt.output, F_OK) == 0)
-            return sg_fail(err, SG_ERR_ARGUMENT, "%s exists: choose another name or add --force", opt.output);
+    if (!opt.output)
+        return SG_OK;
+    sg_status status = sg_file_target(&o->device, opt.output, opt.force || opt.resume, err);
+    if (status != SG_OK || !o->device)
+        return status;
+    return opt.resume || opt.checkpoint
+               ? sg_fail(err, SG_ERR_ARGUMENT, "-o %s is not a plain file: nothing there can be resumed", opt.output)
+               : SG_OK;
+}
+
+/* --resume of a run that is over: nothing to do. Another run's file is not ours to replace unasked. */
+static sg_status look_for_finished(bool *finished, const struct sg_cell *cell, struct sg_error *err) {
+    struct sg_run run;
+    *finished = false;
+    if (!opt.resume || access(opt.output, F_OK) != 0)
+        return SG_OK;
+    if (sg_run_read_finished(&run, opt.output, cell->key, sg_version_identity(), err) != SG_OK) {
+        if (opt.force)
+            return SG_OK;
+        struct sg_error why = *err;
+        return sg_fail(err, SG_ERR_ARGUMENT, "--resume: %.800s: choose another name or add --force", why.msg);
+    }
+    *finished = true;
+    sg_status status = SG_OK;
+    if (strcmp(sg_json_string(run.end, "status", ""), "ok") != 0)
+        status = sg_fail(err, SG_ERR_NONFINITE, "%s: diverged before: %.800s", opt.output,
+                         sg_json_string(run.end, "message", ""));
+    sg_run_free(&run);
+    return status;
+}
+
+/* Rank 0 holds the series; the others only need the checkpoint's name. */
+static sg_status open_output(struct output *o, bool lead, struct sg_error *err) {
+    if (opt.output && !o->device) {
         if (asprintf(&o->part, "%s.part", opt.output) < 0 ||
             (opt.checkpoint ? (o->checkpoint = strdup(opt.checkpoint)) == NULL
                             : asprintf(&o->checkpoint, "%s.ckpt", opt.output) < 0))
@@ -179,14 +213,15 @@ static sg_status open_output(struct output *o, bool lead, struct sg_error *err) 
     if (!lead)
         return SG_OK;
     if (!o->part) {
-        o->series = o->format == FORMAT_SERIES ? stdout : tmpfile();
+        o->series = o->format != FORMAT_SERIES ? tmpfile() : o->device ? fopen(opt.output, "w") : stdout;
     } else {
         bool fresh = !opt.resume || access(o->checkpoint, F_OK) != 0 || access(o->part, F_OK) != 0;
         if (fresh)
             unlink(o->checkpoint); /* a checkpoint without its series is of no use */
         o->series = fopen(o->part, fresh ? "w+" : "r+");
     }
-    return o->series ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", o->part ? o->part : "a temporary file");
+    const char *name = o->part ? o->part : o->format != FORMAT_SERIES ? "a temporary file" : opt.output;
+    return o->series ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", name);
 }
 
 static void print_table(const struct sg_run *run) {
@@ -248,8 +283,7 @@ static sg_status finish_output(struct output *o, struct sg_error *err) {
         if (status == SG_OK && o->part)
             unlink(o->part);
     } else if (o->part) {
-        if (fflush(o->series) != 0 || fsync(fileno(o->series)) != 0 || rename(o->part, opt.output) != 0)
-            return sg_fail_errno(err, SG_ERR_IO, "cannot write %s", opt.output);
+        status = sg_file_publish(o->series, o->part, opt.output, err);
     }
     if (status == SG_OK && o->checkpoint)
         unlink(o->checkpoint);
@@ -267,8 +301,19 @@ static void close_output(struct output *o) {
 
 static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell, sg_comm *comm, struct output *o,
                      struct sg_error *err) {
-    bool lead = sg_comm_rank(comm) == 0;
-    sg_status status = sg_comm_agree(comm, open_output(o, lead, err), err);
+    bool lead = sg_comm_rank(comm) == 0, finished = false;
+    sg_status status = plan_output(o, err);
+    if (status == SG_OK && lead)
+        status = look_for_finished(&finished, cell, err);
+    status = sg_comm_agree(comm, status, err);
+    if (status == SG_OK)
+        status = sg_comm_broadcast(comm, &finished, sizeof finished, err);
+    if (status == SG_OK && finished) {
+        sg_log_note("%s is finished: nothing to resume", opt.output);
+        return SG_OK;
+    }
+    if (status == SG_OK)
+        status = sg_comm_agree(comm, open_output(o, lead, err), err);
     if (status != SG_OK)
         return status;
     struct sg_train_options train = {.recipe = recipe,
@@ -319,6 +364,8 @@ int main(int argc, char **argv) {
         sg_log_error("no recipe given: try sparsetrain recipes/smoke.yaml, or --help");
         return SG_EXIT_USAGE;
     }
+    if (opt.output && strcmp(opt.output, "-") == 0)
+        opt.output = NULL;
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
     sg_app_set_fake_clock(opt.fake_clock);
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -112,8 +113,10 @@ bool sg_stdout_is_abandoned(void) {
 
 int sg_app_finish(int code) {
     bool gone = sg_stdout_is_abandoned(), failed = ferror(stdout) != 0;
+    bool waiting =
+        __fpending(stdout) > 0; /* started with a closed stdout is an error only if there is something to say */
     errno = failed ? EIO : 0;
-    if (fclose(stdout) != 0 && errno != EBADF)
+    if (fclose(stdout) != 0 && (waiting || errno != EBADF))
         failed = true;
     if (!failed)
         return code;

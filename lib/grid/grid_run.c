@@ -62,30 +62,9 @@ static char *cell_path(const struct sg_cell *cell, const char *folder) {
     return path;
 }
 
-/* Read the series at outcome->path if it is this cell's, whole, and written by this program. */
 static sg_status read_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, const char *identity,
                                struct sg_error *err) {
-    struct sg_run run;
-    sg_status status = sg_run_read(&run, outcome->path, err);
-    if (status != SG_OK)
-        return status;
-    const char *end = sg_json_string(run.end, "status", "");
-    const char *key = sg_json_string(run.header, "cell_key", "");
-    const char *program = sg_json_string(run.header, "program.identity", "unknown");
-    if (strcmp(end, "ok") != 0 && strcmp(end, "diverged") != 0)
-        status = sg_fail(err, SG_ERR_MISMATCH, "%s is not a finished series", outcome->path);
-    else if (strcmp(key, cell->key) != 0)
-        status = sg_fail(err, SG_ERR_MISMATCH, "%s is the series of another cell: was the recipe edited meanwhile?",
-                         outcome->path);
-    else if (strcmp(program, identity) != 0)
-        status =
-            sg_fail(err, SG_ERR_MISMATCH, "%s was written by another build (%s, this is %s): rebuild both programs",
-                    outcome->path, program, identity);
-    if (status == SG_OK)
-        outcome->run = run;
-    else
-        sg_run_free(&run);
-    return status;
+    return sg_run_read_finished(&outcome->run, outcome->path, cell->key, identity, err);
 }
 
 sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,

@@ -49,14 +49,24 @@ sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_
     return SG_OK;
 }
 
-sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace, struct sg_error *err) {
-    *w = (struct sg_file_writer){0};
-    if (!replace && access(path, F_OK) == 0)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s exists: choose another name or add --force", path);
+sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg_error *err) {
     struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* /dev/stdout, /dev/full: nothing to rename */
-        if (S_ISDIR(info.st_mode))
-            return sg_fail(err, SG_ERR_IO, "%s is a folder: name a file", path);
+    bool there = stat(path, &info) == 0;
+    if (there && S_ISDIR(info.st_mode))
+        return sg_fail(err, SG_ERR_IO, "%s is a folder: name a file", path);
+    *device = there && !S_ISREG(info.st_mode);
+    return there && !*device && !replace
+               ? sg_fail(err, SG_ERR_ARGUMENT, "%s exists: choose another name or add --force", path)
+               : SG_OK;
+}
+
+sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace, struct sg_error *err) {
+    bool device;
+    *w = (struct sg_file_writer){0};
+    sg_status status = sg_file_target(&device, path, replace, err);
+    if (status != SG_OK)
+        return status;
+    if (device) {
         w->stream = fopen(path, "w");
         w->path = strdup(path);
         if (w->stream && w->path)
@@ -93,30 +103,25 @@ static void sync_folder_of(const char *path) {
     free(copy);
 }
 
+sg_status sg_file_publish(FILE *stream, const char *from, const char *to, struct sg_error *err) {
+    if (fflush(stream) != 0 || ferror(stream) || fsync(fileno(stream)) != 0 || rename(from, to) != 0)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot write %s", to);
+    sync_folder_of(to);
+    return SG_OK;
+}
+
 sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err) {
-    int failed = fflush(w->stream) != 0 || ferror(w->stream);
-    if (!failed && w->temporary)
-        failed = fsync(fileno(w->stream)) != 0;
-    int saved = errno;
-    if (fclose(w->stream) != 0 && !failed) {
-        failed = 1;
-        saved = errno;
-    }
-    w->stream = NULL;
-    if (!failed && w->temporary && rename(w->temporary, w->path) != 0) {
-        failed = 1;
-        saved = errno;
-    }
-    errno = saved;
-    if (failed)
-        sg_fail_errno(err, SG_ERR_IO, "cannot write %s", w->path);
-    else if (w->temporary) {
-        sync_folder_of(w->path);
+    sg_status status = SG_OK;
+    if (w->temporary)
+        status = sg_file_publish(w->stream, w->temporary, w->path, err);
+    else if (fflush(w->stream) != 0 || ferror(w->stream))
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot write %s", w->path);
+    if (status == SG_OK) { /* nothing temporary is left to remove */
         free(w->temporary);
         w->temporary = NULL;
     }
     sg_file_abandon(w);
-    return failed ? err->status : SG_OK;
+    return status;
 }
 
 void sg_file_abandon(struct sg_file_writer *w) {

@@ -15,9 +15,16 @@ extern "C" {
 /* Read all of `path` ("-" = stdin) up to max_bytes into a malloc'ed, NUL-terminated buffer. */
 SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err);
 
+/* May `path` be written? SG_ERR_ARGUMENT when it is a file and !replace, SG_ERR_IO when it is a folder. *device: it is
+ * there and is neither (/dev/stdout, a named pipe), so it is written straight: nothing to replace, rename or resume. */
+SG_CHECKED sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg_error *err);
+
+/* Flush `stream`, which writes the file `from`, to the disk and give it the name `to`, durably. It stays open. */
+SG_CHECKED sg_status sg_file_publish(FILE *stream, const char *from, const char *to, struct sg_error *err);
+
 /* A file that appears under `path` complete or not at all: written beside it under a temporary name, flushed to
  * the disk (fsync of file and folder) and renamed by commit. Opening fails early when the folder is not
- * writable, or when `path` exists and !replace. */
+ * writable, or as sg_file_target says; a device is written straight. */
 struct sg_file_writer {
     FILE *stream; /* write here */
     char *path, *temporary;

@@ -13,6 +13,8 @@
 
 static const char magic[16] = "sg-checkpoint/1";
 
+enum { HASH_DIGITS = 64 };
+
 struct preamble {
     char magic[16];
     char key[72], identity[64];
@@ -101,21 +103,22 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     if (status == SG_OK && w.stream) {
         char hex[65];
         sg_sha256_end(&s.hash, hex);
-        fwrite(hex, 1, 64, w.stream);
+        fwrite(hex, 1, HASH_DIGITS, w.stream);
         status = sg_file_commit(&w, err);
     }
     sg_file_abandon(&w);
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* Everything is checked before anything is taken over. */
-static sg_status check(const struct train *t, const char *data, size_t length, struct sg_error *err) {
+/* Everything is checked before anything is taken over. *ours: written by this very program; else it says nothing to it.
+ */
+static sg_status check(bool *ours, const struct train *t, const char *data, size_t length, struct sg_error *err) {
     const char *path = t->options->checkpoint;
     struct preamble now = describe(t), then;
     size_t per_worker = (now.has_residual ? now.d * sizeof(float) : 0) + (size_t)now.state_bytes;
     size_t expected = sizeof then + (size_t)now.x_bytes + (size_t)now.optimizer_floats * sizeof(float) +
-                      (size_t)now.workers * per_worker + 64;
-    if (length < sizeof then || memcmp(data, magic, sizeof magic) != 0)
+                      (size_t)now.workers * per_worker + HASH_DIGITS;
+    if (length < sizeof then + HASH_DIGITS || memcmp(data, magic, sizeof magic) != 0)
         return sg_fail(err, SG_ERR_FORMAT, "%s is not a checkpoint of this program: delete it to start afresh", path);
     memcpy(&then, data, sizeof then);
     if (memcmp(then.key, now.key, sizeof now.key) != 0)
@@ -123,17 +126,24 @@ static sg_status check(const struct train *t, const char *data, size_t length, s
                        "%s belongs to another recipe, method or seed: give another -o, or delete it to start afresh",
                        path);
     char hex[65];
-    if (length >= 64)
-        sg_sha256_of(data, length - 64, hex);
-    if (length != expected || memcmp(hex, data + length - 64, 64) != 0)
+    sg_sha256_of(data, length - HASH_DIGITS, hex);
+    *ours = memcmp(then.identity, now.identity, sizeof now.identity) == 0;
+    if (memcmp(hex, data + length - HASH_DIGITS, HASH_DIGITS) != 0 || (*ours && length != expected))
         return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: delete it to start afresh", path);
     return SG_OK;
 }
 
-static bool same_program(const char *data) {
-    struct preamble then;
-    memcpy(&then, data, sizeof then);
-    return strncmp(then.identity, sg_version_identity(), sizeof then.identity) == 0;
+/* Back to the length it had; rank 0. */
+static sg_status cut_series(const struct train *t, uint64_t bytes, struct sg_error *err) {
+    FILE *series = t->options->series;
+    if (!series)
+        return SG_OK;
+    if (fseeko(series, 0, SEEK_END) != 0 || ftello(series) < (off_t)bytes)
+        return sg_fail(err, SG_ERR_MISMATCH, "the partial series is shorter than %s says: delete both to start afresh",
+                       t->options->checkpoint);
+    if (ftruncate(fileno(series), (off_t)bytes) != 0 || fseeko(series, (off_t)bytes, SEEK_SET) != 0)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot cut the partial series back to the checkpoint");
+    return SG_OK;
 }
 
 static sg_status restore(struct train *t, const char *data, struct sg_error *err) {
@@ -158,15 +168,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
             t->task_ops->state_load(t->task, w, at);
         at += p.state_bytes;
     }
-    FILE *series = t->options->series;
-    if (!series)
-        return SG_OK;
-    if (fseeko(series, 0, SEEK_END) != 0 || ftello(series) < (off_t)p.series_bytes)
-        return sg_fail(err, SG_ERR_MISMATCH, "the partial series is shorter than %s says: delete both to start afresh",
-                       t->options->checkpoint);
-    if (ftruncate(fileno(series), (off_t)p.series_bytes) != 0 || fseeko(series, (off_t)p.series_bytes, SEEK_SET) != 0)
-        return sg_fail_errno(err, SG_ERR_IO, "cannot cut the partial series back to the checkpoint");
-    return SG_OK;
+    return cut_series(t, p.series_bytes, err);
 }
 
 sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
@@ -179,12 +181,14 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     bool present = status == SG_OK;
     if (status == SG_ERR_MISSING)
         status = SG_OK;
+    bool ours = false;
     if (present)
-        status = check(t, data, length, err);
-    if (present && status == SG_OK && !same_program(data)) {
+        status = check(&ours, t, data, length, err);
+    if (present && status == SG_OK && !ours) {
         if (t->options->notice)
             t->options->notice("the checkpoint was written by another version of the program: starting afresh");
         present = false;
+        status = cut_series(t, 0, err);
     }
     char lead = present; /* rank 0 decides; a rank that cannot see the file says so */
     status = sg_comm_agree(t->comm, status, err);

@@ -186,3 +186,78 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
     run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/y.ndjson" --resume
     [[ $stderr == *"not a checkpoint"* ]]
 }
+
+@test "-o - and -o /dev/stdout go to standard output, whole, without files beside" {
+    sparsetrain -q "$SMOKE" --method SGD -o "$OUT/file"
+    cd "$OUT"
+    for name in - /dev/stdout; do
+        sparsetrain -q "$ROOT/$SMOKE" --method SGD -o $name | cat >"$OUT/out"
+        same_series "$OUT/file" "$OUT/out"
+        sparsetrain -q "$ROOT/$SMOKE" --method SGD -o $name --json | head -c 1 | grep -q '{'
+    done
+    [ ! -e ./- ] && [ ! -e ./-.part ]
+    run -1 --separate-stderr sparsetrain -q "$ROOT/$SMOKE" --method SGD -o /dev/full
+    [[ $stderr == *"No space left"* ]]
+    run -2 --separate-stderr sparsetrain -q "$ROOT/$SMOKE" --method SGD -o /dev/stdout --resume
+    [[ $stderr == *"resumed"* ]]
+    run -1 --separate-stderr sparsetrain -q "$ROOT/$SMOKE" --method SGD -o "$OUT"
+    [[ $stderr == *"is a folder"* ]]
+}
+
+@test "a closed stdout is an error when there is something to say" {
+    run -1 --separate-stderr bash -c "sparsetrain --version >&-"
+    [[ $stderr == *"cannot write the result"* ]]
+    sparsetrain -q "$SMOKE" --method SGD -o "$OUT/r.ndjson" >&-
+}
+
+@test "--resume of what is finished does nothing, and another run's file is kept" {
+    for file in r.ndjson r.json; do
+        sparsetrain -q "$SMOKE" --method SGD -o "$OUT/$file"
+        before=$(stat -c %i:%Y "$OUT/$file")
+        run -0 --separate-stderr sparsetrain "$SMOKE" --method SGD -o "$OUT/$file" --resume
+        [[ $stderr == *"$file is finished: nothing to resume"* ]]
+        [ "$(stat -c %i:%Y "$OUT/$file")" = "$before" ]
+        run -2 --separate-stderr sparsetrain "$SMOKE" --method "Top-k k=4" -o "$OUT/$file" --resume
+        [[ $stderr == *"$file is the series of another recipe, method or seed"*"--force"* ]]
+        [ "$(stat -c %i:%Y "$OUT/$file")" = "$before" ]
+        sparsetrain -q "$SMOKE" --method "Top-k k=4" -o "$OUT/$file" --resume --force
+        grep -q '"Top-k k=4"' "$OUT/$file"
+    done
+    echo "my notes" >"$OUT/notes"
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD -o "$OUT/notes" --resume
+    [ "$(cat "$OUT/notes")" = "my notes" ]
+    run -1 sparsetrain -q "$SMOKE" --method SGD --set optimizer.learning-rate=1e30 -o "$OUT/d"
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set optimizer.learning-rate=1e30 -o "$OUT/d" --resume
+    [[ $stderr == *"diverged before: worker 0, step"* ]]
+}
+
+@test "a checkpoint of another version: starts afresh, nothing of the old series stays" {
+    args=(--method SGD --set epochs=2000)
+    sparsetrain -q "$SMOKE" "${args[@]}" -o "$OUT/whole"
+    cp "$OUT/whole" "$OUT/cut.part"
+    cat "$OUT/whole" >>"$OUT/cut.part" # longer than what the new run writes
+    sparsetrain -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/y" --checkpoint-every 100 3>&- &
+    pid=$!
+    for _ in $(seq 100); do [ -e "$OUT/y.ckpt" ] && break; sleep 0.02; done
+    kill -KILL $pid
+    wait $pid || true
+    # the same cell, another program: its identity stands after 16 bytes of magic and 72 of key
+    key=$(sed -n '1s/.*"cell_key":"\([0-9a-f]*\)".*/\1/p' "$OUT/whole")
+    {
+        head -c 16 "$OUT/y.ckpt"
+        printf '%s' "$key"
+        printf '\0\0\0\0\0\0\0\0older'
+        tail -c +94 "$OUT/y.ckpt" | head -c -64
+    } >"$OUT/body"
+    { cat "$OUT/body"; sha256sum "$OUT/body" | cut -c 1-64 | tr -d '\n'; } >"$OUT/cut.ckpt"
+    run -0 --separate-stderr sparsetrain "$SMOKE" "${args[@]}" -o "$OUT/cut" --resume
+    [[ $stderr == *"another version of the program: starting afresh"* ]]
+    same_series "$OUT/whole" "$OUT/cut"
+}
+
+@test "a stop that comes during the last step is too late to matter" {
+    # the checkpoint falls on the last step too: nothing is left behind
+    sparsetrain -q "$SMOKE" --method SGD --set epochs=null --set steps=100 -o "$OUT/r" --checkpoint-every 100
+    [ ! -e "$OUT/r.ckpt" ] && [ ! -e "$OUT/r.part" ]
+    tail -n 1 "$OUT/r" | grep -q '"status":"ok".*"steps":100'
+}
