@@ -53,7 +53,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 0, .max = 1e9,
      .help = "thin the series in the result to at most N points, 0 = all; finals and claims use every record"},
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "JSON on stdout, also on a terminal (default in a pipe)"},
-    {SG_OPTION_FLAG, "force", 0, &opt.force, .help = "overwrite FILE"},
+    {SG_OPTION_FLAG, "force", 'f', &opt.force, .help = "replace FILE if it exists"},
     {SG_OPTION_FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails"},
     {SG_OPTION_GROUP, .name = "Messages"},
     {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},

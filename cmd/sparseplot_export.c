@@ -80,7 +80,11 @@ static const struct sg_option table[] = {
      .max = 60,
      .help = "height of the figure; 0 = by the number of panels"},
     {.type = SG_OPTION_GROUP, .name = "Messages"},
-    {.type = SG_OPTION_FLAG, .name = "quiet", .letter = 'q', .target = &options.quiet, .help = "only errors"},
+    {.type = SG_OPTION_FLAG,
+     .name = "quiet",
+     .letter = 'q',
+     .target = &options.quiet,
+     .help = "errors and warnings only"},
     {.type = SG_OPTION_FLAG,
      .name = "verbose",
      .letter = 'v',
@@ -96,7 +100,8 @@ static const struct sg_program program = {
                "  sparsebench recipes/fig1.yaml | sparseplot-export -o fig1.svg\n"
                "  sparseplot-export fig1.json                      final values and verdicts\n"
                "  sparseplot-export fig1.json --panel=2 -o bits.pdf\n"
-               "  sparsetrain recipes/smoke.yaml --method SGD --json | sparseplot-export --y=bits --format=csv\n",
+               "  sparsetrain recipes/smoke.yaml --method SGD --json | sparseplot-export --y=bits --format=csv\n\n"
+               "Exit: 0 done, 1 the result could not be read or the output not written, 2 usage error.\n",
     .options = table,
     .n_options = sizeof table / sizeof *table,
 };

@@ -42,7 +42,7 @@ static const struct sg_option options[] = {
              "over, FILE.part until then"},
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "one JSON object"},
     {SG_OPTION_FLAG, "ndjson", 0, &opt.ndjson, .help = "one JSON object a line, as the run goes (default in a pipe)"},
-    {SG_OPTION_FLAG, "force", 0, &opt.force, .help = "overwrite FILE"},
+    {SG_OPTION_FLAG, "force", 'f', &opt.force, .help = "replace FILE if it exists"},
     {SG_OPTION_GROUP, .name = "Stopping and going on"},
     {SG_OPTION_FLAG, "resume", 0, &opt.resume,
      .help = "go on from the checkpoint of FILE if there is one, to the same bytes; nothing to do if FILE is finished"},
@@ -51,7 +51,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_INT, "checkpoint-every", 0, &opt.checkpoint_every, .value = "STEPS", .min = 0, .max = 1e15,
      .help = "steps between checkpoints, 0 = once a minute; always on SIGINT and SIGTERM"},
     {SG_OPTION_GROUP, .name = "Messages"},
-    {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors only"},
+    {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
     {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "say more"},
     {SG_OPTION_INT, "progress-fd", 0, &opt.progress_fd, .value = "FD", .min = -1, .max = 1 << 20,
      .help = "write \"done total\" lines there", .hidden = true},
@@ -102,29 +102,19 @@ static void on_notice(const char *message) {
 /* ---- recipe and cell --------------------------------------------------------------------------------------------- */
 
 static sg_status choose_cell(const struct sg_cell **out, const struct sg_cell *cells, size_t n, struct sg_error *err) {
-    bool several = false;
-    for (size_t i = 1; i < n; i++)
-        several |= strcmp(cells[i].label, cells[0].label) != 0;
-    if (!opt.method && several) {
-        char names[512] = "";
-        for (size_t i = 0; i < n; i++)
-            if (i == 0 || strcmp(cells[i].label, cells[i - 1].label) != 0)
-                snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'", i ? ", " : "", cells[i].label);
-        return sg_fail(err, SG_ERR_ARGUMENT, "the recipe has several methods: choose one with --method: %s", names);
-    }
-    for (size_t i = 0; i < n; i++)
-        if (!opt.method || strcmp(cells[i].label, opt.method) == 0) {
-            *out = &cells[i];
-            opt.method = cells[i].label;
-            return SG_OK;
-        }
-    const char *labels[256];
-    size_t n_labels = 0;
-    for (size_t i = 0; i < n && n_labels < 256; i++)
-        labels[n_labels++] = cells[i].label;
-    const char *near = sg_suggest(opt.method, labels, n_labels);
-    return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe%s%s%s", opt.method,
-                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    char names[512];
+    for (size_t i = 1; i < n && !opt.method; i++)
+        if (strcmp(cells[i].label, cells[0].label) != 0)
+            return sg_fail(err, SG_ERR_ARGUMENT, "the recipe has several methods: choose one with --method: %s",
+                           sg_cell_labels(names, sizeof names, cells, n));
+    if (!opt.method)
+        opt.method = cells[0].label;
+    sg_status status = sg_cell_label_check(cells, n, opt.method, err);
+    size_t i = 0;
+    while (status == SG_OK && strcmp(cells[i].label, opt.method) != 0)
+        i++;
+    *out = &cells[i];
+    return status;
 }
 
 static sg_status read_recipe(struct sg_recipe *recipe, const char *path, struct sg_error *err) {
@@ -384,7 +374,8 @@ int main(int argc, char **argv) {
     if (status == SG_OK && (status = sg_train_check(cell, &err)) != SG_OK)
         sg_prefix(&err, "%s:", path);
     if (status != SG_OK) {
-        sg_log_error("%s", err.msg);
+        if (sg_comm_launch_rank() <= 0) /* every rank reads the recipe and finds the same */
+            sg_log_error("%s", err.msg);
         status = SG_ERR_ARGUMENT; /* whatever is wrong with a recipe is a usage error */
         goto out;
     }

@@ -29,12 +29,12 @@ struct sg_comm {
 
 enum { DENSE_CHUNK = 1 << 18 }; /* dense sums move this many values of each worker at a time, to bound memory */
 
-bool sg_comm_launched(void) {
-    static const char *const sign[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof sign / sizeof *sign; i++)
-        if (getenv(sign[i]))
-            return true;
-    return false;
+int sg_comm_launch_rank(void) {
+    static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof rank / sizeof *rank; i++)
+        if (getenv(rank[i]))
+            return atoi(getenv(rank[i]));
+    return -1;
 }
 
 sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
@@ -42,7 +42,7 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
     if (!c)
         return sg_fail_memory(err, "the exchange");
     c->world = (struct sg_world){.size = 1, .local_ranks = 1};
-    if (sg_comm_launched()) {
+    if (sg_comm_launch_rank() >= 0) {
         sg_status status = sg_transport_open(&c->world, err);
         if (status != SG_OK) {
             free(c);

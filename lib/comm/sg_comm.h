@@ -21,8 +21,8 @@ typedef struct sg_comm sg_comm;
 /* MPI is built in. */
 bool sg_comm_has_mpi(void);
 
-/* Started by mpirun or srun? (From the launcher's environment; MPI is not initialised.) */
-bool sg_comm_launched(void);
+/* The rank mpirun or srun gave this process, -1 without them. (From the environment: MPI is not initialised.) */
+int sg_comm_launch_rank(void);
 
 /* Open over all ranks the launcher started, or in process when there is no launcher. MPI is initialised here, so
  * --help never needs it. A launcher with several ranks and no MPI built in is SG_ERR_UNSUPPORTED. */

@@ -23,6 +23,8 @@ static void format_value(char out[CELL], double mean, double std, enum style sty
         return;
     }
     bool pair = isfinite(std);
+    if (pair && std < 1e-9 * fabs(mean)) /* equal seeds: what is left is the rounding of their mean */
+        std = 0;
     double largest = fmax(fabs(mean), pair ? std : 0);
     int exponent = 0;
     if (largest != 0 && !(largest >= 1e-2 && largest < 1e5))

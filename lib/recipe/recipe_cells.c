@@ -6,6 +6,7 @@
 #include "sg_compressor.h"
 #include "sg_file.h"
 #include "sg_json.h"
+#include "sg_text.h"
 
 /* Append a copy of `from` (NULL: null) under `key`. */
 static bool push_copy(struct sg_node *map, const char *key, const struct sg_node *from) {
@@ -199,4 +200,36 @@ void sg_recipe_cells_free(struct sg_cell *cells, size_t count) {
     for (size_t i = 0; i < count; i++)
         cell_free(&cells[i]);
     free(cells);
+}
+
+/* ---- labels ---- */
+
+char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t count) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < count && used < size; i++)
+        if (i == 0 || strcmp(cells[i].label, cells[i - 1].label) != 0)
+            used += (size_t)snprintf(out + used, size - used, "%s'%s'", i ? ", " : "", cells[i].label);
+    return out;
+}
+
+sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label, struct sg_error *err) {
+    const char **known = calloc(count + 1, sizeof *known);
+    if (known == NULL)
+        return sg_fail_memory(err, "labels");
+    bool there = false;
+    for (size_t i = 0; i < count; i++) {
+        known[i] = cells[i].label;
+        there |= strcmp(label, cells[i].label) == 0;
+    }
+    const char *near = there ? NULL : sg_suggest(label, known, count);
+    char names[512];
+    free(known);
+    if (there)
+        return SG_OK;
+    if (near != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe (did you mean '%s'?)", label,
+                       near);
+    return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe; it has %s", label,
+                   sg_cell_labels(names, sizeof names, cells, count));
 }

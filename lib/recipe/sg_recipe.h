@@ -88,6 +88,12 @@ SG_CHECKED sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_c
                                      struct sg_error *err);
 void sg_recipe_cells_free(struct sg_cell *cells, size_t count);
 
+/* The labels there are, "'SGD', 'Top-k k=1'", each once and cut at `size`; returns out. */
+char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t count);
+/* SG_OK if some cell has this label; else SG_ERR_ARGUMENT with the nearest, or all of them. */
+SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label,
+                                         struct sg_error *err);
+
 /* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
  * SG_ERR_ARGUMENT names the offending piece and the names that exist. */
 struct sg_constant {

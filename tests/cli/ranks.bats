@@ -71,3 +71,19 @@ setup() {
     [ "$(grep -c 'worker 0, step' <<<"$stderr")" = 1 ]
     tail -n 1 "$OUT/d" | grep -q '"status":"diverged"'
 }
+
+@test "a recipe error is said once, whatever the number of ranks" {
+    run --separate-stderr $MPI -n 2 "$BIN/sparsetrain" recipes/smoke.yaml --method SGD --set workrs=4
+    [ "$status" -ne 0 ]
+    [ "$(grep -c "did you mean 'workers'" <<<"$stderr")" = 1 ]
+}
+
+@test "--resume of a finished run ends all ranks at once" {
+    $MPI -n 2 "$BIN/sparsetrain" -q recipes/smoke.yaml --method SGD -o "$OUT/r" 3>&-
+    run --separate-stderr $MPI -n 2 "$BIN/sparsetrain" recipes/smoke.yaml --method SGD -o "$OUT/r" --resume
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "nothing to resume" <<<"$stderr")" = 1 ]
+    run --separate-stderr $MPI -n 2 "$BIN/sparsetrain" -q recipes/smoke.yaml --method "Top-k k=4" -o "$OUT/r" --resume
+    [ "$status" -ne 0 ]
+    [ "$(grep -c "another recipe, method or seed" <<<"$stderr")" = 1 ]
+}

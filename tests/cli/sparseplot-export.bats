@@ -248,3 +248,10 @@ need_gnuplot() {
     grep -q "generated data" "$OUT/a.csv"
     [ "$(grep -c '^a,SGD,' "$OUT/a.csv")" -gt 10 ]
 }
+
+@test "seeds that agree have no spread, though their mean is rounded" {
+    run -0 bash -c "echo '{\"schema\":\"sparsebench/1\",\"status\":\"ok\",\"results\":[{\"label\":\"A\",\"seeds\":[\"1\",\"2\",\"3\"],
+        \"final\":{\"density\":{\"mean\":0.1,\"std\":1.7e-17,\"n\":3}}}],\"plots\":[{\"x\":\"epoch\",\"y\":\"density\"}]}' |
+        sparseplot-export -q --format table"
+    [[ ${lines[-1]} == "A"*" 0.1000 ± 0" ]]
+}

@@ -34,7 +34,9 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
     run -2 --separate-stderr sparsetrain "$SMOKE"
     [[ $stderr == *"several methods"*"'Top-k k=1'"* ]]
     run -2 --separate-stderr sparsetrain "$SMOKE" --method Topk
-    [[ $stderr == *"no such method"* ]]
+    [[ $stderr == *"no such method"*"'Top-k k=1', 'Top-k k=4'"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method sgd
+    [[ $stderr == *"did you mean 'SGD'?"* ]]
     run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --resume
     [[ $stderr == *"needs -o"* ]]
     run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --seed=-1
