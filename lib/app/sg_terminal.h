@@ -40,6 +40,9 @@ int sg_app_finish(int code);
 double sg_clock_s(void);
 void sg_clock_utc(char out[21]);
 
+/* Cores that this process may use when `processes` like it share the host: at least 1. */
+int sg_cores(int processes);
+
 /* Progress: a bar redrawn at most 6 times a second when stderr is a terminal, else a plain line each 30 s;
  * erased at the end; nothing when quiet. Cheap to call often. */
 struct sg_progress {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,6 +139,15 @@ void sg_clock_utc(char out[21]) {
     struct tm utc;
     gmtime_r(&now, &utc);
     strftime(out, 21, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+/* A launcher may bind a process to its share of the cores, or leave all of them to everybody. */
+int sg_cores(int processes) {
+    cpu_set_t set;
+    long share = sysconf(_SC_NPROCESSORS_ONLN) / processes;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < share)
+        share = CPU_COUNT(&set);
+    return share > 1 ? (int)share : 1;
 }
 
 void sg_progress_start(struct sg_progress *p, const char *what, double total) {

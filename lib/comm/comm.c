@@ -8,7 +8,9 @@
 /* What every rank learns of each worker before the payload moves. */
 struct note {
     double count, bits, number[SG_COMM_NOTES];
-    int status, stop, save, kind; /* of the worker's rank; kind of its message */
+    int stop, save; /* of the worker's rank */
+    sg_status status;
+    enum sg_message_kind kind; /* of its message */
 };
 
 struct entry {
@@ -23,6 +25,7 @@ struct sg_comm {
     struct note *note;               /* [n] of the last exchange */
     double (*number)[SG_COMM_NOTES]; /* [n] handed out */
     int *items, *displacement;       /* [size] scratch of gathers */
+    sg_status *agreed;               /* [size] scratch of sg_comm_agree */
     void *mine, *all;                /* payload scratch, grown on demand */
     size_t mine_bytes, all_bytes;
 };
@@ -52,7 +55,8 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
     }
     size_t ranks = (size_t)c->world.size;
     c->items = calloc(2 * ranks, sizeof *c->items);
-    if (!c->items) {
+    c->agreed = calloc(ranks, sizeof *c->agreed);
+    if (!c->items || !c->agreed) {
         sg_comm_close(c);
         return sg_fail_memory(err, "the exchange");
     }
@@ -161,7 +165,7 @@ static void read_notes(sg_comm *c, struct sg_outcome *out, bool *dense, bool *mi
     for (size_t w = 0; w < c->n; w++) {
         const struct note *note = &c->note[w];
         if (note->status != SG_OK && out->status == SG_OK) {
-            out->status = (sg_status)note->status;
+            out->status = note->status;
             out->failed_rank = owner_of(c, w);
         }
         out->stop = note->stop > out->stop ? note->stop : out->stop;
@@ -296,18 +300,15 @@ sg_status sg_comm_broadcast(sg_comm *c, void *data, size_t bytes, struct sg_erro
 sg_status sg_comm_agree(sg_comm *c, sg_status mine, struct sg_error *err) {
     if (c->world.size == 1)
         return mine;
-    int *all = calloc((size_t)c->world.size, sizeof *all), local = (int)mine;
-    if (!all)
-        return sg_fail_memory(err, "the exchange");
     for (int r = 0; r < c->world.size; r++)
         c->items[r] = 1;
     struct sg_error trouble;
-    sg_status status = gather(c, &local, all, sizeof local, &trouble);
+    sg_status status = gather(c, &mine, c->agreed, sizeof mine, &trouble), theirs = SG_OK;
     int failed = 0;
-    while (status == SG_OK && failed < c->world.size && all[failed] == SG_OK)
+    while (status == SG_OK && failed < c->world.size && c->agreed[failed] == SG_OK)
         failed++;
-    sg_status theirs = status == SG_OK && failed < c->world.size ? (sg_status)all[failed] : SG_OK;
-    free(all);
+    if (status == SG_OK && failed < c->world.size)
+        theirs = c->agreed[failed];
     if (theirs != SG_OK) {
         memcpy(&trouble, err, sizeof trouble); /* only the failing rank's text survives the broadcast */
         status = sg_transport_broadcast(trouble.msg, sizeof trouble.msg, failed, &trouble);
@@ -327,6 +328,7 @@ void sg_comm_close(sg_comm *c) {
     free(c->note);
     free(c->number);
     free(c->items);
+    free(c->agreed);
     free(c->mine);
     free(c->all);
     free(c);

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,21 +16,16 @@
 
 enum { TICK_MS = 100, REAP_MS = 2, KEY_PREFIX = 12, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 
-static int cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 void sg_grid_share(struct sg_grid_options *o, size_t count) {
     int most = count < INT16_MAX ? (int)count : INT16_MAX, share;
     if (o->jobs == 0 && !o->launcher) {
-        share = cores() / (o->threads > 0 ? o->threads : 1);
+        share = sg_cores(1) / (o->threads > 0 ? o->threads : 1);
         o->jobs = share < most ? share : most;
     }
     if (o->jobs < 1)
         o->jobs = 1;
     if (o->threads == 0 && !o->launcher) {
-        share = cores() / (o->jobs < most ? o->jobs : most > 0 ? most : 1);
+        share = sg_cores(1) / (o->jobs < most ? o->jobs : most > 0 ? most : 1);
         o->threads = share > 0 ? share : 1;
     }
 }

@@ -2,7 +2,6 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sg_file.h"
 #include "sg_json.h"
@@ -70,6 +69,14 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < t->info->n_constants && status == SG_OK; i++)
         status = add_constant(t, t->info->constant[i].name, t->info->constant[i].value, err);
     return status;
+}
+
+/* Hosts may differ in what they run. */
+static sg_status choose_kernels(struct train *t, struct sg_error *err) {
+    t->kernels = sg_kernels_cpu(NULL);
+    return t->kernels ? SG_OK
+                      : sg_fail(err, SG_ERR_UNSUPPORTED,
+                                "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)", getenv("SG_CPU"));
 }
 
 static sg_status choose_steps(struct train *t, struct sg_error *err) {
@@ -212,13 +219,9 @@ static sg_status setup(struct train *t, struct sg_error *err) {
         return status;
     t->first = sg_comm_first(t->comm);
     t->count = sg_comm_count(t->comm);
-    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN) / sg_comm_local_ranks(t->comm);
-    t->threads = t->options->threads > 0 ? t->options->threads : cores > 0 ? cores : 1;
-    t->kernels = sg_kernels_cpu(NULL);
-    if (!t->kernels)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU names no kernel set of this machine (c, avx2, avx512)");
+    t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
     sg_status (*const part[])(struct train *, struct sg_error *) = {
-        open_task, choose_steps, choose_feedback, choose_compressor, choose_optimizer, allocate};
+        choose_kernels, open_task, choose_steps, choose_feedback, choose_compressor, choose_optimizer, allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;

@@ -53,11 +53,12 @@ static struct preamble describe(const struct train *t) {
     return p;
 }
 
-/* Worker by worker through rank 0, so that it never holds more than one worker's state. */
-static sg_status put_workers(struct train *t, struct sink *s, struct sg_error *err) {
+/* Worker by worker through rank 0, so that it never holds more than one worker's state: mine [state], incoming
+ * [residual
+ * + state]. */
+static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *incoming, struct sg_error *err) {
     size_t residual_bytes = t->residual[0] ? t->d * sizeof(float) : 0, extra = state_bytes(t);
-    char *mine = malloc(extra + 1), *incoming = malloc(residual_bytes + extra + 1);
-    sg_status status = mine && incoming ? SG_OK : sg_fail_memory(err, "the checkpoint");
+    sg_status status = SG_OK;
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
         bool here = w >= t->first && w < t->first + t->count;
         if (residual_bytes)
@@ -71,8 +72,6 @@ static sg_status put_workers(struct train *t, struct sink *s, struct sg_error *e
         if (status == SG_OK)
             put(s, incoming, residual_bytes + extra);
     }
-    free(mine);
-    free(incoming);
     return status;
 }
 
@@ -82,7 +81,9 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     struct sg_file_writer w = {0};
     struct sink s = {0};
     struct preamble p = describe(t);
-    sg_status status = train_flush(t, err);
+    size_t residual_bytes = p.has_residual ? t->d * sizeof(float) : 0;
+    char *mine = malloc((size_t)p.state_bytes + 1), *incoming = malloc(residual_bytes + (size_t)p.state_bytes + 1);
+    sg_status status = mine && incoming ? train_flush(t, err) : sg_fail_memory(err, "the checkpoint");
     if (status == SG_OK && t->options->series) {
         off_t at = ftello(t->options->series);
         p.series_bytes = at > 0 ? (uint64_t)at : 0;
@@ -91,14 +92,14 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         else
             status = sg_file_begin(&w, t->options->checkpoint, true, err);
     }
-    status = sg_comm_agree(t->comm, status, err);
+    status = sg_comm_agree(t->comm, status, err); /* from here on all ranks take part */
     if (status == SG_OK) {
         s.out = w.stream;
         sg_sha256_start(&s.hash);
         put(&s, &p, sizeof p);
         put(&s, t->task_ops->parameters(t->task), p.x_bytes);
         put(&s, t->optimizer_state, t->optimizer_floats * sizeof(float));
-        status = put_workers(t, &s, err);
+        status = put_workers(t, &s, mine, incoming, err);
     }
     if (status == SG_OK && w.stream) {
         char hex[65];
@@ -107,6 +108,8 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         status = sg_file_commit(&w, err);
     }
     sg_file_abandon(&w);
+    free(mine);
+    free(incoming);
     return sg_comm_agree(t->comm, status, err);
 }
 
