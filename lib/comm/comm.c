@@ -34,10 +34,10 @@ enum { DENSE_CHUNK = 1 << 18 }; /* dense sums move this many values of each work
 
 int sg_comm_launch_rank(void) {
     static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof rank / sizeof *rank; i++)
-        if (getenv(rank[i]))
-            return atoi(getenv(rank[i]));
-    return -1;
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof rank / sizeof *rank && !text; i++)
+        text = getenv(rank[i]);
+    return text ? atoi(text) : -1;
 }
 
 sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
