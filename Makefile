@@ -167,7 +167,7 @@ JOBS        ?= $(shell nproc)
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_fetch := curl ca-certificates bzip2
-packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config g++ procps jq
+packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config g++ procps jq $(packages_fetch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):

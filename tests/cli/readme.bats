@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# What the README shows is what happens: its commands, its C, its YAML, its links, the published results.
+load common
+
+# A copy of the tree as a user has it, built: its commands write where they please.
+setup_file() {
+    export TREE=$BATS_FILE_TMPDIR/tree
+    mkdir -p "$TREE/build"
+    cd "$ROOT" || exit 1
+    git ls-files -z | tar -cf - --null -T - | tar -xf - -C "$TREE"
+    cp -a build/release build/bin "$TREE/build/"
+}
+
+setup() {
+    unset SPARSE_DATA SPARSE_DATASETS MAKEFLAGS MAKELEVEL MODE
+    cd "$TREE" || exit 1
+}
+
+# The lines of the README's code blocks in language $1.
+blocks() {
+    awk -v fence="\`\`\`$1" '/^```/ { inside = $0 == fence; next } inside' README.md
+}
+
+@test "every line of the sh blocks: programs run word for word, targets of make are parsed" {
+    local ran=0
+    while read -r line; do
+        case $line in
+        "make "*) run -0 bash -c "make -n DEPS=skip ${line#make }" </dev/null ;;
+        build/bin/*) run -0 --separate-stderr bash -o pipefail -c "$line" </dev/null ;;
+        *) echo "no test for this line of the README: $line"; false ;;
+        esac
+        [[ $output != "" || $line == *" > "* ]]
+        ran=$((ran + 1))
+    done < <(blocks sh)
+    [ "$ran" -ge 5 ]
+    grep -q "<svg" smoke.svg
+}
+
+@test "the README's pipelines give what they show" {
+    run -0 --separate-stderr bash -c "$(blocks sh | grep -- --x=epoch)"
+    [ "$(grep -vc '^#' <<<"$output")" -gt 100 ]
+    [[ $output == *epoch*suboptimality* ]]
+    run -0 --separate-stderr bash -c "$(blocks sh | grep -- --dry-run)"
+    [ "$(grep -c '^run .*\.ndjson$' <<<"$output")" = 8 ]
+}
+
+@test "make smoke, whole" {
+    run -0 --separate-stderr make smoke DEPS=skip
+    [[ $output == *"Top-k k=4"*"plot: results/local/smoke.svg"* ]]
+    [ "$(jq -r '[.status, .schema, (.results | length)] | join(" ")' results/local/smoke.json)" = "ok sparsebench/1 4" ]
+    grep -q "<svg" results/local/smoke.svg
+}
+
+@test "every make target the README names exists; every figure's recipe resolves" {
+    local targets
+    targets=$(grep -o '`make [a-z0-9-]*' README.md | cut -d' ' -f2 | sort -u)
+    [ "$(wc -l <<<"$targets")" -ge 7 ]
+    for target in $targets; do
+        run -0 make -n DEPS=skip "$target"
+        [ ! -f "recipes/$target.yaml" ] || {
+            [[ $output == *"recipes/run $target "* ]]
+            run -0 build/bin/sparsebench "recipes/$target.yaml" --dry-run
+        }
+    done
+}
+
+@test "the README's C compiles without a warning and does what it says" {
+    local flags=(-std=c11 -Wall -Wextra -Werror -Ilib/core -Ikernels)
+    {
+        printf '#include <math.h>\n#include <stdio.h>\n#include "sparsegrad.h"\nint main(void) {\n'
+        blocks c
+        printf 'for (size_t i = 0; i < m.count; i++)\n printf("%%u:%%g ", m.index[i], (double)m.value[i]);\n'
+        printf 'for (int i = 0; i < 6; i++)\n printf("%%g ", (double)residual[i]);\nsg_compressor_close(c);\n}\n'
+    } >readme.c
+    gcc "${flags[@]}" -fopenmp -o readme readme.c build/release/libsparsegrad.a -lm
+    run -0 ./readme
+    [ "$output" = "1:-5 3:4 1 0 2 0 -3 0 " ] # k = 2 of {1, -5, 2, 4, -3, 0}: the rest is kept
+}
+
+@test "the README's claims are accepted in a recipe" {
+    { sed '/^claims:/,/^plots:/{/^plots:/!d}' recipes/smoke.yaml; blocks yaml; } >claims.yaml
+    grep -q "^claims:" claims.yaml
+    run -0 build/bin/sparsebench claims.yaml --dry-run
+}
+
+@test "every file that a document links is there" {
+    local missing="" absent=""
+    for document in README.md recipes/README.md results/README.md; do
+        for link in $(grep -o '](\([^)]*\))' $document | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^https\?:' | sort -u); do
+            [ -e "$(dirname $document)/$link" ] && continue
+            case $link in results/*.svg) absent="$absent $link" ;; *) missing="$missing $document:$link" ;; esac
+        done
+    done
+    [ -z "$missing" ] || { echo "missing:$missing"; false; }
+    [ -z "$absent" ] || ! compgen -G "results/*.json" || { echo "published without a figure:$absent"; false; }
+    [ -z "$absent" ] || skip "no results are published yet:$absent"
+}
+
+@test "recipes/README.md is what the programs print" {
+    diff recipes/README.md <(build/bin/sparsetrain --help-recipe-markdown) || { echo "run make reference"; false; }
+}
+
+@test "published results: right schema, ended well, of the recipe of their name, drawn" {
+    compgen -G "results/*.json" || skip "no results are published yet"
+    for result in results/*.json; do
+        name=$(basename "$result" .json)
+        [ "$(jq -r '[.schema, .status, .recipe.name] | join(" ")' "$result")" = "sparsebench/1 ok $name" ]
+        jq -e '(.claims | length > 0) and (.results | length > 1) and (.program.version != null)' "$result"
+        build/bin/sparseplot-export "$result" --format=csv >"$name.csv"
+        grep -q "<svg" "results/$name.svg"
+        if [ "$(jq -r .recipe.sha256 "$result")" = "$(sha256sum <"recipes/$name.yaml" | cut -d' ' -f1)" ]; then
+            diff <(jq -S .recipe.resolved "$result") <(build/bin/sparsebench "recipes/$name.yaml" --dry-run --json | jq -S .recipe.resolved)
+        else
+            echo "# results/$name.json: its recipe has changed since it was published" >&3
+        fi
+    done
+}
