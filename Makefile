@@ -61,8 +61,8 @@ endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
-core_src    := $(sort $(wildcard lib/core/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)))
-engine_src  := $(sort $(filter-out lib/core/%,$(wildcard lib/*/*.c)))
+core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)))
+engine_src  := $(sort $(filter-out lib/core/% lib/wire/%,$(wildcard lib/*/*.c)))
 programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/*.c)))))
 test_src    := $(sort $(wildcard tests/unit/test_*.c))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -154,7 +154,7 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 644 lib/core/sparsegrad.h $(wildcard lib/core/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad
+	install -m 644 lib/core/sparsegrad.h $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets

@@ -102,6 +102,7 @@ sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_con
     if (status != SG_OK)
         goto out;
     c->feedback = config->feedback;
+    c->precision = config->precision;
     c->seed = config->seed;
     c->worker = config->worker;
     c->exec = config->exec;
@@ -165,7 +166,7 @@ static sg_status fail_kernel(const sg_compressor *c, int kernel_status, uint64_t
 sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const float *g, float *e,
                             struct sg_message *out, struct sg_error *err) {
     const enum sg_feedback_form form = c->feedback.form;
-    const bool exact = c->ops->traits & SG_TRAIT_EXACT;
+    const bool exact = c->ops->traits & SG_TRAIT_EXACT && c->precision == SG_FP32;
     if (e == NULL ? form != SG_FEEDBACK_NONE && !exact : form == SG_FEEDBACK_NONE)
         return sg_fail(err, SG_ERR_ARGUMENT, "a residual goes with error feedback, and only with it");
     const float scale = form == SG_FEEDBACK_UPDATE ? (float)gamma : 1;
@@ -190,6 +191,8 @@ sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const
     size_t count = 0;
     for (size_t l = 0; l < s.n_layers; l++)
         count += c->count[l];
+    if (c->precision == SG_FP16)
+        sg_half_round(c->value, c->index, count, e);
     *out = (struct sg_message){
         .kind = c->ops->traits & SG_TRAIT_DENSE ? SG_MESSAGE_DENSE : SG_MESSAGE_SPARSE,
         .n = s.offset[s.n_layers],

@@ -15,6 +15,7 @@ struct sg_compressor {
     double param[SG_COMPRESSOR_PARAMS]; /* presets filled in */
     struct sg_layout layout;            /* owned copies */
     struct sg_feedback feedback;
+    enum sg_precision precision;
     uint64_t seed;
     uint32_t worker;
     const struct sg_kernels *kernels;

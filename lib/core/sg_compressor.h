@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sg_half.h"
 #include "sg_kernels.h"
 #include "sg_status.h"
 
@@ -48,7 +49,7 @@ struct sg_message {
     const size_t *layer_count; /* [n_layers] entries of each layer */
 };
 
-/* Nominal bits of a message as the paper counts them: 32 a value, and 32 an index when sparse. */
+/* Nominal bits as the paper counts them, whatever goes over the wire: 32 a value, and 32 an index when sparse. */
 double sg_message_bits(const struct sg_message *m);
 
 /* A numeric parameter of a compressor, as a recipe key. */
@@ -101,6 +102,7 @@ struct sg_compressor_config {
     const double *param; /* [ops->n_params], NaN = not given (preset used) */
     struct sg_layout layout;
     struct sg_feedback feedback;
+    enum sg_precision precision; /* of the values sent; SG_FP16 rounds them and keeps the error in e (sg_half_round) */
     uint64_t seed;
     uint32_t worker;
     const struct sg_kernels *kernels; /* NULL = best CPU table */
@@ -120,7 +122,7 @@ SG_CHECKED sg_status sg_compressor_open(sg_compressor **out, const struct sg_com
  *   gamma  learning rate gamma_t > 0 of this step (used by the `update` form only)
  *   step   counts from 0; names the random stream
  *   g [d]  gradient, not modified
- *   e [d]  residual, updated; must be NULL when feedback is `none`, may be NULL for an exact compressor
+ *   e [d]  residual, updated; must be NULL when feedback is `none`, may be NULL for an exact compressor (SG_FP32)
  *   out    borrowed from c, valid until the next call on c
  * SG_ERR_NONFINITE names worker, step and layer; e is undefined then and the run must stop.
  * Same bits for every kernel table and thread count. */

@@ -1,9 +1,10 @@
 /* sparsegrad.h: the public face of libsparsegrad. Link with -lsparsegrad -lm.
- * Every function is thread-safe across distinct objects. */
+ * Every function is thread-safe across distinct objects. Encodings of messages have a header of their own, sg_wire.h. */
 #ifndef SPARSEGRAD_H
 #define SPARSEGRAD_H
 
 #include "sg_compressor.h"
+#include "sg_half.h"
 #include "sg_kernels.h"
 #include "sg_optimizer.h"
 #include "sg_rng.h"

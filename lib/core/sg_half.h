@@ -1,0 +1,61 @@
+/* sg_half.h: float values as IEEE 754 halves (binary16), for messages of 16 bits a value.
+ *
+ * Rounding is to nearest, ties to even. A magnitude that would round to infinity (65520 and up) saturates to 65504, the
+ * largest half: what is cut off stays in the residual like any rounding error. */
+#ifndef SG_HALF_H
+#define SG_HALF_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How values are represented on the wire. The numbers are part of the wire format. */
+enum sg_precision { SG_FP32 = 0, SG_FP16 = 1 };
+
+static inline uint32_t sg_float_bits(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float sg_float_of_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The half nearest to x, which is finite. Selects instead of branches, so that loops become vector code. */
+static inline uint16_t sg_half_of(float x) {
+    const uint32_t bits = sg_float_bits(x), magnitude = bits & 0x7fffffff;
+    /* Normal halves: exponent rebiased by 127 - 15, 13 bits rounded away, the odd bit breaking ties to even. */
+    const uint32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    /* Below 2^-14: next to 0.5 a float's last bit is worth 2^-24, as a subnormal half's; the addition rounds. */
+    const uint32_t tiny = sg_float_bits(sg_float_of_bits(magnitude < 0x38800000 ? magnitude : 0) + 0.5F) - 0x3f000000;
+    const uint32_t rounded = magnitude < 0x38800000 ? tiny : magnitude < 0x477ff000 ? normal : 0x7bff;
+    return (uint16_t)(rounded | (bits >> 16 & 0x8000));
+}
+
+/* The value of a half; Inf and NaN come out as numbers from 65536 up, so refuse them first where they can occur. */
+static inline float sg_half_value(uint16_t half) {
+    const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13, sign = (uint32_t)(half & 0x8000) << 16;
+    const uint32_t normal = magnitude + 0x38000000;
+    /* Subnormal: m 2^-24 = (2^-14 + m 2^-24) - 2^-14, exactly. */
+    const uint32_t tiny =
+        sg_float_bits(sg_float_of_bits(magnitude < 0x00800000 ? magnitude + 0x38800000 : 0x38800000) - 0x1p-14F);
+    return sg_float_of_bits((magnitude < 0x00800000 ? tiny : normal) | sign);
+}
+
+/* Round a message's values to halves and give the error back to the residual: with h = half(value[j]),
+ *     e[index[j]] += value[j] - h,  value[j] <- h
+ * so that e + value keeps its value bit for bit wherever e was 0 and |value[j]| < 2^29 (beyond, saturation leaves more
+ * than a float holds). index NULL: 0..count-1. e NULL: the error is lost. Values are finite. */
+void sg_half_round(float *value, const uint32_t *index, size_t count, float *e);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

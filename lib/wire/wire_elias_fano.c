@@ -1,0 +1,41 @@
+/* Elias-Fano: the low l = floor(log2(n / count)) bits of each index, and index >> l in unary as a growing stream.
+ * About 2 + log2(n / count) bits an index wherever the entries are, and any of them could be found without decoding
+ * the others. */
+#include "wire_private.h"
+
+static unsigned low_width(uint64_t n, size_t count) {
+    return 63 - (unsigned)__builtin_clzll(n / count);
+}
+
+static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {
+    const unsigned width = *parameter = low_width(set->n, set->count);
+    return wire_bytes_of_bits((uint64_t)set->count * width) +
+           wire_bytes_of_bits(set->count + ((uint64_t)set->index[set->count - 1] >> width));
+}
+
+static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned width) {
+    const size_t low_bytes = (size_t)wire_bytes_of_bits((uint64_t)set->count * width);
+    memset(out + low_bytes, 0, bytes - low_bytes);
+    struct wire_packer low = {.out = out};
+    struct wire_ones high = {.out = out + low_bytes, .bytes = bytes - low_bytes};
+    const uint64_t mask = ((uint64_t)1 << width) - 1;
+    for (size_t j = 0; j < set->count; j++) {
+        const uint64_t index = set->index[j];
+        wire_pack(&low, index & mask, width);
+        wire_ones_put(&high, (index >> width) + j);
+    }
+    wire_pack_flush(&low);
+    wire_ones_flush(&high);
+}
+
+static bool decode(uint32_t *index, size_t count, uint64_t n, unsigned width, const uint8_t *in, size_t bytes) {
+    return width == low_width(n, count) && wire_decode_split(index, count, n, width, false, in, bytes);
+}
+
+const struct sg_wire_encoding sg_wire_elias_fano = {
+    .name = "elias-fano",
+    .summary = "low bits of each index, high bits in unary",
+    .size = size,
+    .encode = encode,
+    .decode = decode,
+};

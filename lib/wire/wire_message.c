@@ -1,0 +1,219 @@
+/* Header and values around what the encodings of the table write. */
+#include "wire_private.h"
+
+enum { VERSION = 1, FIXED_BYTES = 3, NUMBER_BYTES = 10 }; /* a 64-bit number takes at most 10 bytes */
+
+/* Append only: a row's place is its number on the wire. */
+static const struct sg_wire_encoding *const table[] = {
+    &sg_wire_raw, &sg_wire_bitmap, &sg_wire_delta_varint, &sg_wire_rice, &sg_wire_elias_fano,
+};
+enum { ROWS = sizeof table / sizeof *table };
+
+const struct sg_wire_encoding *sg_wire_at(size_t i) {
+    return i < ROWS ? table[i] : NULL;
+}
+
+const struct sg_wire_encoding *sg_wire_find(const char *name) {
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    return NULL;
+}
+
+static uint8_t row_of(const struct sg_wire_encoding *encoding) {
+    uint8_t row = 0;
+    while (table[row] != encoding)
+        row++;
+    return row;
+}
+
+/* ---- numbers of the header ---- */
+
+static size_t number_bytes(uint64_t x) {
+    size_t bytes = 1;
+    while (x >>= 7)
+        bytes++;
+    return bytes;
+}
+
+static uint8_t *put_number(uint8_t *out, uint64_t x) {
+    for (; x >= 0x80; x >>= 7)
+        *out++ = (uint8_t)(x | 0x80);
+    *out++ = (uint8_t)x;
+    return out;
+}
+
+/* NULL when it is cut off, longer than needed, or exceeds `most` (< 2^56). */
+static const uint8_t *get_number(uint64_t *out, uint64_t most, const uint8_t *in, const uint8_t *end) {
+    uint64_t x = 0;
+    for (unsigned shift = 0; shift < 56 && in < end; shift += 7) {
+        const uint8_t byte = *in++;
+        x |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *out = x;
+            return x <= most && (byte != 0 || shift == 0) ? in : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* ---- sizes ---- */
+
+static size_t value_width(enum sg_precision precision) {
+    return precision == SG_FP16 ? sizeof(uint16_t) : sizeof(float);
+}
+
+/* Empty and full sets need no bytes: header and values say it all. */
+static bool trivial(uint64_t n, size_t count) {
+    return count == 0 || count == n;
+}
+
+static bool is_ascending(const struct sg_wire_set *set) {
+    uint32_t wrong = 0;
+    for (size_t j = 1; j < set->count; j++)
+        wrong |= set->index[j] <= set->index[j - 1];
+    return !wrong && set->index[set->count - 1] < set->n;
+}
+
+/* Least bytes among `encoding`, or all of the table for NULL. */
+static uint64_t choose(struct sg_wire_plan *plan, const struct sg_wire_encoding *encoding) {
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < ROWS; i++) {
+        if (encoding != NULL && table[i] != encoding)
+            continue;
+        unsigned parameter = 0;
+        const uint64_t bytes = trivial(plan->set.n, plan->set.count) ? 0 : table[i]->size(&plan->set, &parameter);
+        if (bytes < least) {
+            plan->encoding = table[i];
+            plan->parameter = parameter;
+            least = bytes;
+        }
+    }
+    return least;
+}
+
+sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_format *format, const struct sg_wire_set *set,
+                       struct sg_error *err) {
+    if (set->n > SG_WIRE_MAX_N || set->count > set->n)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "a message of %zu entries for a vector of %llu: at most 2^32 and that many", set->count,
+                       (unsigned long long)set->n);
+    if (!trivial(set->n, set->count) && !is_ascending(set))
+        return sg_fail(err, SG_ERR_ARGUMENT, "indices of a message must ascend and stay below %llu",
+                       (unsigned long long)set->n);
+    struct sg_wire_plan plan = {.precision = format->precision, .set = *set};
+    plan.index_bytes = (size_t)choose(&plan, format->encoding);
+    plan.value_bytes = set->count * value_width(format->precision);
+    plan.header_bytes = FIXED_BYTES + number_bytes(set->n) + number_bytes(set->count) +
+                        number_bytes(plan.index_bytes + plan.value_bytes);
+    plan.bytes = plan.header_bytes + plan.index_bytes + plan.value_bytes;
+    *out = plan;
+    return SG_OK;
+}
+
+uint64_t sg_wire_bound(uint64_t n, size_t count, enum sg_precision precision) {
+    /* 5 bytes an index: delta-varint's longest, and above elias-fano's 35 bits and rice's 32 (b = 31 at worst) for
+     * the pair of them 2 bytes of padding. */
+    const uint64_t listed = 5 * (uint64_t)count + 2, mapped = wire_bytes_of_bits(n);
+    return FIXED_BYTES + 3 * NUMBER_BYTES + (listed > mapped ? listed : mapped) +
+           (uint64_t)count * value_width(precision);
+}
+
+/* ---- values ---- */
+
+/* false: Inf or NaN among them. */
+static bool put_values(uint8_t *out, const float *value, size_t count, enum sg_precision precision) {
+    uint32_t wrong = 0;
+    for (size_t j = 0; j < count; j++)
+        wrong |= (sg_float_bits(value[j]) & 0x7f800000) == 0x7f800000;
+    if (precision == SG_FP16)
+        for (size_t j = 0; j < count; j++) {
+            const uint16_t half = htole16(sg_half_of(value[j]));
+            memcpy(out + 2 * j, &half, sizeof half);
+        }
+    else
+        for (size_t j = 0; j < count; j++)
+            wire_store32(out + 4 * j, sg_float_bits(value[j]));
+    return !wrong;
+}
+
+static bool get_values(float *value, const uint8_t *in, size_t count, enum sg_precision precision) {
+    uint32_t wrong = 0;
+    if (precision == SG_FP16)
+        for (size_t j = 0; j < count; j++) {
+            uint16_t half;
+            memcpy(&half, in + 2 * j, sizeof half);
+            half = le16toh(half);
+            wrong |= (half & 0x7c00) == 0x7c00;
+            value[j] = sg_half_value(half);
+        }
+    else
+        for (size_t j = 0; j < count; j++) {
+            const uint32_t bits = wire_load32(in + 4 * j);
+            wrong |= (bits & 0x7f800000) == 0x7f800000;
+            value[j] = sg_float_of_bits(bits);
+        }
+    return !wrong;
+}
+
+/* ---- whole messages ---- */
+
+sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_plan *plan, const float *value,
+                         struct sg_error *err) {
+    if (capacity < plan->bytes)
+        return sg_fail(err, SG_ERR_ARGUMENT, "a message of %zu bytes into %zu", plan->bytes, capacity);
+    *out++ = (uint8_t)(VERSION << 4 | plan->precision);
+    *out++ = row_of(plan->encoding);
+    *out++ = (uint8_t)plan->parameter;
+    out = put_number(out, plan->set.n);
+    out = put_number(out, plan->set.count);
+    out = put_number(out, plan->index_bytes + plan->value_bytes);
+    if (plan->index_bytes)
+        plan->encoding->encode(out, plan->index_bytes, &plan->set, plan->parameter);
+    if (!put_values(out + plan->index_bytes, value, plan->set.count, plan->precision))
+        return sg_fail(err, SG_ERR_NONFINITE, "a message with a value that is NaN or Inf");
+    return SG_OK;
+}
+
+sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t available, struct sg_error *err) {
+    const uint8_t *const end = in + available, *at = in + FIXED_BYTES;
+    uint64_t n, count, payload;
+    if (available < FIXED_BYTES || in[0] >> 4 != VERSION || (in[0] & 15) > SG_FP16 || in[1] >= ROWS ||
+        !(at = get_number(&n, SG_WIRE_MAX_N, at, end)) || !(at = get_number(&count, n, at, end)) ||
+        !(at = get_number(&payload, (uint64_t)1 << 40, at, end)))
+        return sg_fail(err, SG_ERR_FORMAT, "not an encoded message, or one of another version");
+    const enum sg_precision precision = (enum sg_precision)(in[0] & 15);
+    const uint64_t value_bytes = count * value_width(precision);
+    if (payload > (uint64_t)(end - at) || payload < value_bytes)
+        return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %llu entries is cut off or damaged",
+                       (unsigned long long)count);
+    *out = (struct sg_wire_header){.encoding = table[in[1]],
+                                   .precision = precision,
+                                   .parameter = in[2],
+                                   .n = n,
+                                   .count = (size_t)count,
+                                   .header_bytes = (size_t)(at - in),
+                                   .index_bytes = (size_t)(payload - value_bytes),
+                                   .value_bytes = (size_t)value_bytes,
+                                   .bytes = (size_t)(at - in) + (size_t)payload};
+    return SG_OK;
+}
+
+static bool decode_indices(uint32_t *index, const struct sg_wire_header *h, const uint8_t *in) {
+    if (!trivial(h->n, h->count))
+        return h->encoding->decode(index, h->count, h->n, h->parameter, in, h->index_bytes);
+    for (size_t j = 0; index != NULL && j < h->count; j++)
+        index[j] = (uint32_t)j;
+    return h->index_bytes == 0 && h->parameter == 0;
+}
+
+sg_status sg_wire_decode(uint32_t *index, float *value, const struct sg_wire_header *header, const uint8_t *in,
+                         struct sg_error *err) {
+    in += header->header_bytes;
+    if (!decode_indices(index, header, in))
+        return sg_fail(err, SG_ERR_FORMAT, "the %s indices of a message of %zu entries are damaged",
+                       header->encoding->name, header->count);
+    if (!get_values(value, in + header->index_bytes, header->count, header->precision))
+        return sg_fail(err, SG_ERR_FORMAT, "a message holds a value that is NaN or Inf");
+    return SG_OK;
+}

@@ -1,0 +1,137 @@
+/* wire_private.h: bit streams shared by the encodings. Bit b of a stream is bit b % 8 of byte b / 8. */
+#ifndef WIRE_PRIVATE_H
+#define WIRE_PRIVATE_H
+
+#include <endian.h>
+#include <string.h>
+
+#include "sg_wire.h"
+
+extern const struct sg_wire_encoding sg_wire_raw, sg_wire_bitmap, sg_wire_delta_varint, sg_wire_rice,
+    sg_wire_elias_fano;
+
+static inline uint64_t wire_load64(const uint8_t *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return le64toh(word);
+}
+
+static inline void wire_store64(uint8_t *at, uint64_t word) {
+    word = htole64(word);
+    memcpy(at, &word, sizeof word);
+}
+
+static inline uint32_t wire_load32(const uint8_t *at) {
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return le32toh(word);
+}
+
+static inline void wire_store32(uint8_t *at, uint32_t word) {
+    word = htole32(word);
+    memcpy(at, &word, sizeof word);
+}
+
+/* The first min(8, bytes) bytes at `at`, the rest of the word 0. */
+static inline uint64_t wire_load_part(const uint8_t *at, size_t bytes) {
+    uint64_t word = 0;
+    memcpy(&word, at, bytes < sizeof word ? bytes : sizeof word);
+    return le64toh(word);
+}
+
+static inline void wire_store_part(uint8_t *at, uint64_t word, size_t bytes) {
+    word = htole64(word);
+    memcpy(at, &word, bytes < sizeof word ? bytes : sizeof word);
+}
+
+static inline uint64_t wire_bytes_of_bits(uint64_t bits) {
+    return (bits + 7) / 8;
+}
+
+/* Ones at ascending positions into a stream, of which only the words that hold a one are written: zero it first. */
+struct wire_ones {
+    uint8_t *out;
+    size_t bytes; /* of the stream */
+    uint64_t at;  /* word under construction, counted in words */
+    uint64_t word;
+};
+
+static inline void wire_ones_flush(const struct wire_ones *s) {
+    wire_store_part(s->out + 8 * s->at, s->word, s->bytes - 8 * s->at);
+}
+
+static inline void wire_ones_put(struct wire_ones *s, uint64_t position) {
+    if (position >> 6 != s->at) {
+        wire_ones_flush(s);
+        s->at = position >> 6;
+        s->word = 0;
+    }
+    s->word |= (uint64_t)1 << (position & 63);
+}
+
+/* Numbers of `width` bits (0..32), densely: exactly wire_bytes_of_bits(count width) bytes. */
+struct wire_packer {
+    uint8_t *out;
+    uint64_t word;
+    unsigned fill; /* bits of `word` in use, < 64 */
+};
+
+static inline void wire_pack(struct wire_packer *p, uint64_t value, unsigned width) {
+    p->word |= value << p->fill;
+    p->fill += width;
+    if (p->fill >= 64) {
+        wire_store64(p->out, p->word);
+        p->out += 8;
+        p->fill -= 64;
+        p->word = value >> (width - p->fill);
+    }
+}
+
+static inline void wire_pack_flush(const struct wire_packer *p) {
+    wire_store_part(p->out, p->word, (size_t)wire_bytes_of_bits(p->fill));
+}
+
+/* The reverse; in [bytes], bytes >= wire_bytes_of_bits(count width): what lies behind the numbers is not used. */
+static inline void wire_unpack(uint32_t *value, size_t count, unsigned width, const uint8_t *in, size_t bytes) {
+    const uint64_t mask = ((uint64_t)1 << width) - 1;
+    uint64_t bit = 0;
+    size_t j = 0;
+    for (; j < count && bit / 8 + 8 <= bytes; j++, bit += width)
+        value[j] = (uint32_t)(wire_load64(in + bit / 8) >> bit % 8 & mask);
+    for (; j < count; j++, bit += width)
+        value[j] = (uint32_t)(wire_load_part(in + bit / 8, bytes - bit / 8) >> bit % 8 & mask);
+}
+
+/* The shape that rice and elias-fano share: a number x of each entry is cut into x >> width, in unary, and its low
+ * `width` bits. First all low bits, then the unary parts as one stream: a one after as many zeros as x >> width grew
+ * by (elias-fano: x is the index) or is (rice: x is the gap). So the j-th one stands at position j + sum of the high
+ * parts, and a word of the stream gives a dozen entries without a branch that depends on one of them. */
+static inline bool wire_decode_split(uint32_t *index, size_t count, uint64_t n, unsigned width, bool gaps,
+                                     const uint8_t *in, size_t bytes) {
+    const uint64_t low_bytes = wire_bytes_of_bits((uint64_t)count * width);
+    if (bytes <= low_bytes || bytes - low_bytes > wire_bytes_of_bits(count + (n >> width)) || in[bytes - 1] == 0)
+        return false;
+    wire_unpack(index, count, width, in, bytes);
+    if (low_bytes && count * width % 8 && in[low_bytes - 1] >> count * width % 8)
+        return false; /* padding is zero */
+    const uint8_t *high = in + low_bytes;
+    const size_t high_bytes = bytes - (size_t)low_bytes;
+    uint64_t sum = 0, next = 0, wrong = 0;
+    size_t j = 0;
+    for (size_t at = 0; at < high_bytes; at += 8) {
+        uint64_t word = high_bytes - at >= 8 ? wire_load64(high + at) : wire_load_part(high + at, high_bytes - at);
+        for (; word != 0; word &= word - 1, j++) {
+            if (j == count)
+                return false;
+            const uint64_t zeros = 8 * (uint64_t)at + (uint64_t)__builtin_ctzll(word) - j;
+            sum = gaps ? sum + index[j] : index[j];
+            const uint64_t x = (zeros << width) + sum + (gaps ? j : 0);
+            wrong |= x < next;
+            next = x + 1;
+            index[j] = (uint32_t)x;
+        }
+    }
+    return j == count && !wrong && next <= n;
+}
+
+#endif
