@@ -178,6 +178,7 @@ fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints ta
 fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers
 madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
+kernels: ## every kernel against memory, 10 minutes on a quiet machine
 smoke: ## the smallest run of everything, seconds
 
 publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 ## run the published figures and renew results/

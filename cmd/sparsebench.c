@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "sg_bench.h"
 #include "sg_file.h"
 #include "sg_grid.h"
 #include "sg_options.h"
@@ -20,7 +21,7 @@
 
 static struct {
     const char *output, *launcher, *folder, *data, *device, *program, *color;
-    bool force, json, fresh, dry_run, strict, help_recipe, quiet, verbose, fake_clock;
+    bool force, json, table, fresh, dry_run, strict, help_recipe, quiet, verbose, fake_clock, corrupt;
     int64_t jobs, threads, points;
     struct sg_option_list methods, seeds, set;
 } opt = {.color = "auto"};
@@ -53,6 +54,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 0, .max = 1e9,
      .help = "thin the series in the result to at most N points, 0 = all; finals and claims use every record"},
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "JSON on stdout, also on a terminal (default in a pipe)"},
+    {SG_OPTION_FLAG, "table", 0, &opt.table, .help = "the table on stdout, also in a pipe"},
     {SG_OPTION_FLAG, "force", 'f', &opt.force, .help = "replace FILE if it exists"},
     {SG_OPTION_FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails"},
     {SG_OPTION_GROUP, .name = "Messages"},
@@ -60,22 +62,25 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "also what finished cells said"},
     {SG_OPTION_CHOICE, "color", 0, &opt.color, .choices = "auto|always|never", .help = "colour verdicts"},
     {SG_OPTION_FLAG, "fake-clock", 0, &opt.fake_clock, .help = "all times are zero", .hidden = true},
+    {SG_OPTION_FLAG, "corrupt", 0, &opt.corrupt, .help = "spoil the kernels' output", .hidden = true},
 };
 
 static const struct sg_program program = {
     .name = "sparsebench",
     .usage = "[options] RECIPE",
-    .summary = "Run a recipe's methods at its seeds; report means, spreads and the verdicts on its claims.",
+    .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =
         "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is\n"
         "not run again and a stopped one goes on from its checkpoint: give the same command again.\n"
+        "A recipe of kind: kernels runs in this process instead; wrong output of a kernel is no time and exit 3.\n"
         "The result is a table on a terminal, else JSON.\n\n"
         "Examples:\n"
         "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
         "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --seed 1 --dry-run\n"
+        "  sparsebench recipes/kernels.yaml --set 'sizes=[resnet18]' --set 'threads=[2]' --table\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n\n"
-        "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails, 128+n\n"
-        "stopped by signal n.\n",
+        "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails,\n"
+        "or a kernel's output is wrong, 128+n stopped by signal n.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
 };
@@ -173,12 +178,19 @@ static sg_status print_table(const char *text, struct sg_error *err) {
     if (status != SG_OK)
         return status;
     const struct sg_plot_select as_planned = {0};
-    status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
+    if (strcmp(sg_json_string(parsed, "kind", ""), "kernels") == 0)
+        sg_bench_table(stdout, sg_json_get(parsed, "results"));
+    else
+        status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
     cJSON_Delete(parsed);
     return status;
 }
 
 /* The result to where it belongs; takes it over. A terminal gets the table, also beside -o. */
+static bool table_wanted(void) {
+    return opt.table || (sg_stdout_is_terminal() && !opt.json);
+}
+
 static sg_status deliver(cJSON *result, struct sg_file_writer *file, struct sg_error *err) {
     char *text = sg_json_text(result, true);
     cJSON_Delete(result);
@@ -188,10 +200,10 @@ static sg_status deliver(cJSON *result, struct sg_file_writer *file, struct sg_e
     if (file->stream) {
         fputs(text, file->stream);
         status = sg_file_commit(file, err);
-    } else if (opt.json || !sg_stdout_is_terminal()) {
+    } else if (!table_wanted()) {
         fputs(text, stdout);
     }
-    if (status == SG_OK && sg_stdout_is_terminal() && !opt.json)
+    if (status == SG_OK && table_wanted())
         status = print_table(text, err);
     free(text);
     return status;
@@ -298,9 +310,7 @@ struct bench {
 };
 
 static sg_status prepare(struct bench *b, const char *path, struct sg_error *err) {
-    sg_status status = sg_recipe_read(&b->recipe, path, opt.set.item, opt.set.count, err);
-    if (status == SG_OK)
-        status = sg_recipe_cells(&b->recipe, &b->cells, &b->all, err);
+    sg_status status = sg_recipe_cells(&b->recipe, &b->cells, &b->all, err);
     if (status == SG_OK)
         status = sg_grid_choose(&b->count, b->cells, b->all, opt.methods.item, opt.methods.count, opt.seeds.item,
                                 opt.seeds.count, err);
@@ -358,27 +368,86 @@ static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv
     return SG_OK;
 }
 
-static int bench(const char *path, int argc, char **argv) {
-    struct bench b = {.recipe = {0}};
+/* ---- kernels ---- */
+
+static void say_case(const char *what, size_t done, size_t total) {
+    sg_log_note("%zu of %zu: %s", done + 1, total, what);
+}
+
+static void say_warning(const char *text) {
+    sg_log_warning("%s", text);
+}
+
+static int print_recipe(const struct sg_recipe *recipe) {
+    cJSON *json = sg_recipe_json(recipe);
+    char *text = sg_json_text(json, true);
+    cJSON_Delete(json);
+    fputs(text ? text : "", stdout);
+    free(text);
+    return text ? SG_EXIT_OK : SG_EXIT_FAILED;
+}
+
+/* In the form of the other results, so that one reader does for both. */
+static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
+    const struct sg_bench_options how = {
+        .corrupt = opt.corrupt, .stop = sg_signal_pending, .begin = say_case, .warn = say_warning};
+    const struct sg_grid_options in_process = {.threads = 0};
+    struct sg_file_writer file = {0};
+    struct sg_error err = {.status = SG_OK};
+    cJSON *results = NULL;
+    char started_at[21];
+    bool verified = false;
+    double start_s = sg_clock_s();
+    sg_clock_utc(started_at);
+    if (opt.dry_run)
+        return print_recipe(recipe);
+    sg_status status = opt.output ? sg_file_begin(&file, opt.output, opt.force, &err) : SG_OK;
+    if (status == SG_OK)
+        status = sg_bench_run(&results, &verified, recipe, &how, &err);
+    int code = status != SG_OK ? sg_exit_code(status) : verified ? SG_EXIT_OK : SG_EXIT_GATE;
+    if (status != SG_OK)
+        sg_log_error("%s", err.msg);
+    else if (!verified)
+        sg_log_error("a kernel's output differs from plain C's: those rows have no time");
+    if (results) {
+        cJSON *out = cJSON_CreateObject();
+        sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
+        sg_json_set_string(out, "kind", "kernels");
+        sg_json_set_string(out, "status", status != SG_OK ? "interrupted" : verified ? "ok" : "failed");
+        sg_json_set(out, "program", program_json());
+        sg_json_set(out, "run", run_json(argc, argv, started_at, start_s, &in_process));
+        sg_json_set(out, "recipe", sg_recipe_json(recipe));
+        sg_json_set(out, "host", sg_result_host());
+        sg_json_set(out, "results", results);
+        status = deliver(out, &file, &err);
+        if (status != SG_OK)
+            sg_log_error("%s", err.msg);
+        code = status != SG_OK && code == SG_EXIT_OK ? sg_exit_code(status) : code;
+    }
+    sg_file_abandon(&file);
+    return code;
+}
+
+static int bench(struct bench *b, const char *path, int argc, char **argv) {
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK};
     cJSON *result = NULL;
     int code = SG_EXIT_OK;
-    sg_status status = prepare(&b, path, &err);
+    sg_status status = prepare(b, path, &err);
     if (status != SG_OK) {
         code = status == SG_ERR_MEMORY ? SG_EXIT_FAILED : SG_EXIT_USAGE; /* a recipe error in any of its forms */
     } else if (opt.dry_run) {
-        status = sg_grid_look(b.outcomes, b.cells, b.count, &b.grid, &err);
-        code = status == SG_OK ? list_cells(&b.recipe, b.cells, b.outcomes, b.count) : SG_EXIT_FAILED;
+        status = sg_grid_look(b->outcomes, b->cells, b->count, &b->grid, &err);
+        code = status == SG_OK ? list_cells(&b->recipe, b->cells, b->outcomes, b->count) : SG_EXIT_FAILED;
     } else {
         if (opt.output)
             status = sg_file_begin(&file, opt.output, opt.force, &err);
         if (status == SG_OK)
-            status = run_grid(&b, &result, argc, argv, &err);
+            status = run_grid(b, &result, argc, argv, &err);
         if (status == SG_OK) {
-            bool fails = report_claims(result, sg_stdout_is_terminal() && !opt.json);
+            bool fails = report_claims(result, table_wanted());
             code = exit_code(sg_json_string(result, "status", "failed"), fails);
-            report_cells(b.cells, b.outcomes, b.count);
+            report_cells(b->cells, b->outcomes, b->count);
             status = deliver(result, &file, &err);
         }
         if (status != SG_OK && code == SG_EXIT_OK)
@@ -387,11 +456,10 @@ static int bench(const char *path, int argc, char **argv) {
     if (status != SG_OK)
         sg_log_error("%s", err.msg);
     sg_file_abandon(&file);
-    sg_grid_outcomes_free(b.outcomes, b.outcomes ? b.count : 0);
-    free(b.outcomes);
-    free(b.view.told);
-    sg_recipe_cells_free(b.cells, b.all);
-    sg_recipe_free(&b.recipe);
+    sg_grid_outcomes_free(b->outcomes, b->outcomes ? b->count : 0);
+    free(b->outcomes);
+    free(b->view.told);
+    sg_recipe_cells_free(b->cells, b->all);
     return code;
 }
 
@@ -414,6 +482,15 @@ int main(int argc, char **argv) {
         sg_log_error("no recipe given: name a YAML file, or - for stdin");
         return sg_app_finish(SG_EXIT_USAGE);
     }
+    struct bench b = {.all = 0};
+    struct sg_error err;
+    if (sg_recipe_read(&b.recipe, path, opt.set.item, opt.set.count, &err) != SG_OK) {
+        sg_log_error("%s", err.msg);
+        return sg_app_finish(err.status == SG_ERR_MEMORY ? SG_EXIT_FAILED : SG_EXIT_USAGE);
+    }
     sg_signals_catch();
-    return sg_app_finish(bench(path, argc, argv));
+    const bool kernels = strcmp(sg_node_string(&b.recipe.root, "kind", ""), "kernels") == 0;
+    int code = kernels ? bench_kernels(&b.recipe, argc, argv) : bench(&b, path, argc, argv);
+    sg_recipe_free(&b.recipe);
+    return sg_app_finish(code);
 }

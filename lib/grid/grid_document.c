@@ -2,16 +2,6 @@
 
 #include "sg_grid.h"
 
-static cJSON *recipe_json(const struct sg_recipe *recipe) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "path", recipe->path);
-    sg_json_set_string(out, "sha256", recipe->sha256);
-    sg_json_set_string(out, "name", sg_node_string(&recipe->root, "name", NULL));
-    sg_json_set_string(out, "title", sg_node_string(&recipe->root, "title", NULL));
-    sg_json_set(out, "resolved", sg_node_json(&recipe->root));
-    return out;
-}
-
 /* A copy of the first such value that a cell's header or run record has. */
 static cJSON *first_copy(const struct sg_cell_outcome *outcomes, size_t count, bool header, const char *key) {
     for (size_t i = 0; i < count; i++) {
@@ -42,7 +32,7 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
     sg_json_set_string(out, "status", worst_status(outcomes, count));
     sg_json_set(out, "program", take_program);
     sg_json_set(out, "run", take_run);
-    sg_json_set(out, "recipe", recipe_json(recipe));
+    sg_json_set(out, "recipe", sg_recipe_json(recipe));
     sg_json_set(out, "dataset", first_copy(outcomes, count, true, "dataset"));
     sg_json_set(out, "host", sg_result_host());
     sg_json_set(out, "libraries", first_copy(outcomes, count, false, "libraries"));
@@ -68,7 +58,7 @@ cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const s
     }
     sg_json_set_string(out, "schema", "sparsebench-plan/1");
     sg_json_set(out, "program", take_program);
-    sg_json_set(out, "recipe", recipe_json(recipe));
+    sg_json_set(out, "recipe", sg_recipe_json(recipe));
     sg_json_set(out, "cells", list);
     return out;
 }

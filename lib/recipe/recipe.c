@@ -3,6 +3,7 @@
 
 #include "recipe_internal.h"
 #include "sg_file.h"
+#include "sg_json.h"
 
 /* Raw tree with every --set applied. */
 static bool read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set) {
@@ -77,4 +78,14 @@ void sg_recipe_free(struct sg_recipe *recipe) {
     free(recipe->text);
     sg_node_clear(&recipe->root);
     *recipe = (struct sg_recipe){0};
+}
+
+cJSON *sg_recipe_json(const struct sg_recipe *recipe) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "path", recipe->path);
+    sg_json_set_string(out, "sha256", recipe->sha256);
+    sg_json_set_string(out, "name", sg_node_string(&recipe->root, "name", NULL));
+    sg_json_set_string(out, "title", sg_node_string(&recipe->root, "title", NULL));
+    sg_json_set(out, "resolved", sg_node_json(&recipe->root));
+    return out;
 }

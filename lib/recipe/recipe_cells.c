@@ -186,6 +186,9 @@ static bool add_method(struct cells *cells, const struct sg_node *root, const st
 sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, size_t *count, struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
     struct cells cells = {0};
+    if (methods == NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: a recipe of kind '%s' trains nothing (run it with sparsebench)",
+                       recipe->path, sg_node_string(&recipe->root, "kind", "?"));
     for (size_t i = 0; i < methods->count; i++)
         if (!add_method(&cells, &recipe->root, &methods->child[i])) {
             sg_recipe_cells_free(cells.cell, cells.count);

@@ -12,11 +12,12 @@ static bool check_section(struct sg_check *c, const char *section, const char *o
                           const struct sg_node *raw, struct sg_node *out);
 
 static bool row_applies(const struct sg_schema_row *row, const char *variant) {
-    return row->owner == NULL || strcmp(row->owner, variant) == 0;
+    const char *owner = row->training ? "training" : row->owner;
+    return owner == NULL || strcmp(owner, variant) == 0;
 }
 
 static bool is_variant(enum sg_value_type type) {
-    return type == SG_VALUE_TASK || type == SG_VALUE_OPTIMIZER || type == SG_VALUE_COMPRESSOR;
+    return type == SG_VALUE_KIND || type == SG_VALUE_TASK || type == SG_VALUE_OPTIMIZER || type == SG_VALUE_COMPRESSOR;
 }
 
 static const char *find_variant(const struct sg_check *c, const char *section, const char *outer,
@@ -43,6 +44,8 @@ static void describe_place(const struct sg_schema_row *row, char out[120]) {
     int length = dot ? (int)(dot - row->path) : 0;
     if (row->owner != NULL && sg_row_in(row, "methods[]"))
         snprintf(out, 120, "it is a key of compressor '%s'", row->owner);
+    else if (length == 0 && (row->owner != NULL || row->training))
+        snprintf(out, 120, "it is a key of recipes of kind '%s'", row->training ? "training" : row->owner);
     else if (row->owner != NULL)
         snprintf(out, 120, "it is a key of '%.*s' of kind '%s'", length, row->path, row->owner);
     else if (length == 0)

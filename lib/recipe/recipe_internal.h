@@ -68,6 +68,7 @@ enum sg_value_type {
     SG_VALUE_SERIES,     /* kebab-case name of a column or constant; resolved to snake_case */
     SG_VALUE_METHOD,     /* label of a method's cell */
     SG_VALUE_CHOICE,     /* one of `choices` */
+    SG_VALUE_KIND,       /* kind of recipe; decides which top-level keys there are */
     SG_VALUE_TASK,       /* name of a task kind; decides which contributed keys its section has */
     SG_VALUE_OPTIMIZER,  /* the same for optimizers */
     SG_VALUE_COMPRESSOR, /* and compressors */
@@ -90,11 +91,12 @@ struct sg_schema_row {
     bool above;                 /* min itself is excluded */
     bool whole;                 /* EXPRESSION: a literal must be a whole number */
     bool grid;                  /* may be a list of such values, one cell each */
-    bool or_number;             /* MAP: a bare number is fine too and stays one */
+    bool or_number;             /* MAP, CHOICE: a bare number (CHOICE: a whole one in [min, max]) is fine too */
     const char *shorthand;      /* MAP: a bare scalar stands for {shorthand: scalar} */
     const char *like;           /* MAP: its keys are those of the section with this path */
     unsigned short least, most; /* entries; most > 0 makes it a list */
-    const char *owner;          /* contributed by this task kind, optimizer or compressor */
+    const char *owner;          /* contributed by this task kind, optimizer or compressor, or of this kind of recipe */
+    bool training;              /* top level: only in recipes of kind `training` */
 };
 
 struct sg_schema {
@@ -111,7 +113,7 @@ bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
-/* i-th name a TASK, OPTIMIZER or COMPRESSOR value can have, NULL past the end. */
+/* i-th name a KIND, TASK, OPTIMIZER or COMPRESSOR value can have, NULL past the end. */
 const char *sg_variant_at(enum sg_value_type type, size_t i);
 /* "at least 1", "between 0 and 1", "greater than 0"; "" when everything goes. */
 enum { SG_RANGE = 96 };

@@ -65,6 +65,8 @@ static const char *type_text(const struct sg_schema_row *row) {
         return "method";
     case SG_VALUE_CHOICE:
         return row->choices;
+    case SG_VALUE_KIND:
+        return "training|kernels";
     case SG_VALUE_TASK:
     case SG_VALUE_OPTIMIZER:
     case SG_VALUE_COMPRESSOR:
@@ -89,12 +91,12 @@ static bool has_range(const struct sg_schema_row *row) {
 
 /* Cells of a row: type, default, range. */
 struct cells {
-    char type[80], preset[60], range[SG_RANGE];
+    char type[160], preset[60], range[SG_RANGE];
 };
 
 static void fill_cells(struct cells *cells, const struct sg_schema_row *row) {
     const char *type = type_text(row);
-    bool plural = row->most > 0 && type[strlen(type) - 1] != 's';
+    bool plural = row->most > 0 && row->choices == NULL && type[strlen(type) - 1] != 's';
     snprintf(cells->type, sizeof cells->type, "%s%s%s%s", row->most > 0 ? "list of " : "", type, plural ? "s" : "",
              row->grid ? ", or a list" : "");
     bool empty = row->preset[0] == '\0' || strcmp(row->preset, "{}") == 0 || strcmp(row->preset, "[]") == 0;
@@ -231,6 +233,9 @@ void sg_recipe_reference(FILE *out, bool markdown) {
     print_heading(out, markdown, "Top level", "");
     print_rows(out, markdown, &schema, "", NULL);
     print_sub_sections(out, markdown, &schema, NULL);
+    print_owner(out, markdown, &schema, "recipe kind", "", "kernels",
+                "Times the kernels of the compressors in one process; beside these keys only schema, name, title and "
+                "kind.");
     print_owners(out, markdown, &schema);
     fprintf(out, markdown ? "\n## Deviations from the paper\n\n" : "\nDeviations from the paper\n");
     for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++)

@@ -145,7 +145,7 @@ static void check_optimizer(struct sg_check *c, const struct sg_node *section) {
 }
 
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
-    if (strcmp(section, "") == 0) {
+    if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
         check_length(c, map);
         check_seeds(c, root);
     } else if (strcmp(section, "optimizer") == 0) {

@@ -100,6 +100,13 @@ static void check_variant(struct sg_check *c, const struct sg_schema_row *row, c
 }
 
 static void check_choice(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    if (row->or_number && raw->kind == SG_NODE_NUMBER) {
+        if (raw->number != floor(raw->number))
+            sg_note_wrong(c, row, raw, "a whole number");
+        else
+            check_range(c, row, raw, raw->number);
+        return;
+    }
     if (raw->kind == SG_NODE_STRING && in_choices(row->choices, raw->string))
         return;
     char copy[160];
@@ -184,6 +191,7 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
     case SG_VALUE_CHOICE:
         check_choice(c, row, raw);
         break;
+    case SG_VALUE_KIND:
     case SG_VALUE_TASK:
     case SG_VALUE_OPTIMIZER:
     case SG_VALUE_COMPRESSOR:

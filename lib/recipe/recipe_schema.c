@@ -27,6 +27,8 @@
     { .path = p, .type = SG_VALUE_SERIES, __VA_ARGS__ }
 #define METHOD(p, ...)                                                                                                 \
     { .path = p, .type = SG_VALUE_METHOD, __VA_ARGS__ }
+#define KERNELS               .owner = "kernels"
+#define SG_BENCH_OPERATIONS   "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect"
 #define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
 static const struct sg_schema_row static_row[] = {
@@ -37,16 +39,37 @@ static const struct sg_schema_row static_row[] = {
      .max = 64,
      .help = "identifier: lower-case words joined by '-'; names result files"},
     TEXT("title", 200, .help = "title of the figure"),
+    {.path = "kind", .type = SG_VALUE_KIND, .preset = "training", .help = "what is measured: training runs or kernels"},
 
-    MAP("task", .required = true, .help = "what is trained; its kind decides the keys"),
+    /* kind: kernels */
+    CHOICE("operations", SG_BENCH_OPERATIONS, KERNELS, .required = true, .least = 1, .most = 16,
+           .help = "what is timed; a list"),
+    CHOICE("sizes", "resnet18|lstm|ncf", KERNELS, .required = true, .least = 1, .most = 64, .or_number = true, .min = 1,
+           .max = 1e9, .help = "the layers of a model, or a whole number: one layer of so many elements; a list"),
+    ABOVE("densities", 0, 1, KERNELS, .preset = "[0.001]", .least = 1, .most = 16,
+          .help = "fraction of the elements that is sent; a list"),
+    CHOICE("distributions", "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal", KERNELS, .preset = "[gaussian]",
+           .least = 1, .most = 8, .help = "how the gradient's elements are drawn; a list"),
+    CHOICE("back-ends", "c|avx2|avx512", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
+           .help = "kernel tables; those that the machine lacks are left out with a warning; a list"),
+    INTEGER("threads", 1, 1024, KERNELS, .preset = "[1]", .least = 1, .most = 16,
+            .help = "threads inside a kernel; a list"),
+    INTEGER("samples", 20, 10000, KERNELS, .preset = "30", .help = "timed samples of each operation, 1 ms or longer"),
+
+    /* kind: training */
+
+    MAP("task", .training = true, .required = true, .help = "what is trained; its kind decides the keys"),
     {.path = "task.kind", .type = SG_VALUE_TASK, .required = true, .help = "kind of task"},
 
-    INTEGER("workers", 1, 65536, .preset = "1", .help = "n, the algorithm's workers, however many processes run them"),
-    INTEGER("batch", 1, 2147483647, .preset = "1", .unit = "samples", .help = "samples a worker draws a step"),
-    ABOVE("epochs", 0, INFINITY, .help = "length of a run in passes over the data; give this or steps"),
-    INTEGER("steps", 1, WHOLE_MAX, .help = "length of a run in steps; give this or epochs"),
+    INTEGER("workers", 1, 65536, .training = true, .preset = "1",
+            .help = "n, the algorithm's workers, however many processes run them"),
+    INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples",
+            .help = "samples a worker draws a step"),
+    ABOVE("epochs", 0, INFINITY, .training = true,
+          .help = "length of a run in passes over the data; give this or steps"),
+    INTEGER("steps", 1, WHOLE_MAX, .training = true, .help = "length of a run in steps; give this or epochs"),
 
-    MAP("optimizer", .required = true, .help = "how the aggregated gradient moves the parameters"),
+    MAP("optimizer", .training = true, .required = true, .help = "how the aggregated gradient moves the parameters"),
     {.path = "optimizer.kind", .type = SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
     {.path = "optimizer.learning-rate",
      .type = SG_VALUE_EXPRESSION,
@@ -56,24 +79,25 @@ static const struct sg_schema_row static_row[] = {
      .above = true,
      .help = "gamma: a number or an expression over the task's constants, as 1/(L+l2)"},
 
-    MAP("error-feedback", .preset = "update", .shorthand = "form", .help = "what happens to what was not sent"),
+    MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
+        .help = "what happens to what was not sent"),
     CHOICE("error-feedback.form", "update|gradient|none", .preset = "update",
            .help = "update: p = e + gamma g, Algorithm 1; gradient: p = e + g, the learning rate comes after "
                    "aggregation; none: what is not sent is lost"),
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .help = "factor on the old residual; 1 = the paper's"),
-    CHOICE("scope", "layer|model", .preset = "layer",
+    CHOICE("scope", "layer|model", .training = true, .preset = "layer",
            .help = "compress each parameter tensor by itself, or all as one vector"),
 
-    INTEGER("seeds", 0, WHOLE_MAX, .preset = "[1]", .least = 1, .most = 1000,
+    INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "one cell a method and seed; a list, or {first, count}"),
     INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "first seed of a range"),
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many seeds follow each other"),
 
-    MAP("record", .required = true, .help = "what a run writes down"),
+    MAP("record", .training = true, .required = true, .help = "what a run writes down"),
     INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
 
-    MAP("methods", .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
+    MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
     TEXT("methods[].name", 64, .required = true, .help = "label in results and figures"),
     {.path = "methods[].compressor",
      .type = SG_VALUE_COMPRESSOR,
@@ -96,7 +120,8 @@ static const struct sg_schema_row static_row[] = {
      .preset = "false",
      .help = "drawn dashed, as the paper's no-compression line"},
 
-    MAP("claims", .preset = "[]", .least = 0, .most = 256, .help = "the paper's sentences as checks; a list"),
+    MAP("claims", .training = true, .preset = "[]", .least = 0, .most = 256,
+        .help = "the paper's sentences as checks; a list"),
     TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
     SERIES("claims[].metric", .required = true, .help = "series or constant of a run that is looked at"),
     METHOD("claims[].of", .required = true, .help = "method, or label of its cell when it has lists"),
@@ -122,7 +147,7 @@ static const struct sg_schema_row static_row[] = {
     MAP("claims[].at-most.at", .like = "claims[].at", .help = "its place in the series; absent: the claim's"),
     MAP("claims[].at-least", .or_number = true, .like = "claims[].at-most", .help = "lower bound, in the same forms"),
 
-    MAP("plots", .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure; a list"),
+    MAP("plots", .training = true, .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure; a list"),
     SERIES("plots[].x", .required = true, .help = "series on the horizontal axis"),
     SERIES("plots[].y", .required = true, .help = "series on the vertical axis"),
     CHOICE("plots[].log", "none|x|y|xy", .preset = "none", .help = "logarithmic axes"),
@@ -139,6 +164,8 @@ static const struct sg_schema_row static_row[] = {
 enum { STATIC_ROWS = sizeof static_row / sizeof *static_row };
 
 const char *sg_variant_at(enum sg_value_type type, size_t i) {
+    if (type == SG_VALUE_KIND)
+        return i == 0 ? "training" : i == 1 ? "kernels" : NULL;
     const struct sg_task_kind *task = type == SG_VALUE_TASK ? sg_task_kind_at(i) : NULL;
     const struct sg_optimizer_ops *optimizer = type == SG_VALUE_OPTIMIZER ? sg_optimizer_at(i) : NULL;
     const struct sg_compressor_ops *compressor = type == SG_VALUE_COMPRESSOR ? sg_compressor_at(i) : NULL;

@@ -70,6 +70,9 @@ SG_CHECKED sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, si
                                      const char *const *set, size_t n_set, struct sg_error *err);
 void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
 
+/* {"path","sha256","name","title","resolved"}, the "recipe" of a result. */
+cJSON *sg_recipe_json(const struct sg_recipe *recipe);
+
 /* One cell of the grid methods x parameter lists x seeds, as one sparsetrain process runs it. */
 struct sg_cell {
     char *label;   /* unique per method and parameter values: "Top-k", or "Top-k k=5" when a list is given */

@@ -8,7 +8,7 @@ level() {
     core) echo 1 ;;
     wire | tensor) echo 2 ;;
     result | comm | net | data | recipe | task) echo 3 ;;
-    app | train | tune | grid | plot) echo 4 ;;
+    app | train | tune | grid | plot | bench) echo 4 ;;
     *) echo 99 ;;
     esac
 }

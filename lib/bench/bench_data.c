@@ -1,0 +1,103 @@
+/* bench_data.c: the arrays of a case. */
+#include "bench_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_rng.h"
+
+sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err) {
+    const size_t n = layers->n, count = layers->count;
+    *d = (struct data){.layers = layers};
+    d->g = malloc(n * sizeof *d->g);
+    d->e = malloc(n * sizeof *d->e);
+    d->index = malloc(n * sizeof *d->index);
+    d->value = malloc(n * sizeof *d->value);
+    d->magnitude = malloc(n * sizeof *d->magnitude);
+    d->count = calloc(count, sizeof *d->count);
+    d->k = calloc(count, sizeof *d->k);
+    d->tau = calloc(count, sizeof *d->tau);
+    d->kth = calloc(count, sizeof *d->kth);
+    if (d->g && d->e && d->index && d->value && d->magnitude && d->count && d->k && d->tau && d->kth)
+        return SG_OK;
+    return sg_fail_memory(err, "the vectors of a case");
+}
+
+void data_close(struct data *d) {
+    void *const part[] = {d->g, d->e,   d->index, d->value,    d->magnitude,     d->count,
+                          d->k, d->tau, d->kth,   d->position, d->position_value};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        free(part[i]);
+    *d = (struct data){0};
+}
+
+void data_fill_residual(struct data *d) {
+    const size_t n = d->layers->n;
+    for (size_t i = 0; i < n; i++)
+        d->e[i] = 0.5F * d->g[n - 1 - i];
+}
+
+static size_t share(double density, size_t n) {
+    const size_t k = (size_t)(density * (double)n);
+    return k < 1 ? 1 : k < n ? k : n;
+}
+
+static sg_status draw_positions(struct data *d, struct sg_error *err) {
+    free(d->position);
+    free(d->position_value);
+    d->position = malloc(d->k_total * sizeof *d->position);
+    d->position_value = malloc(d->k_total * sizeof *d->position_value);
+    if (!d->position || !d->position_value)
+        return sg_fail_memory(err, "positions");
+    sg_rng r = sg_rng_open(1, SG_RNG_TEST, 1, 0);
+    size_t at = 0;
+    for (size_t l = 0; l < d->layers->count; l++) {
+        const size_t begin = d->layers->offset[l];
+        sg_rng_subset(&r, d->position + at, d->k[l], d->layers->offset[l + 1] - begin);
+        for (size_t j = 0; j < d->k[l]; j++, at++) {
+            d->position[at] += (uint32_t)begin;
+            d->position_value[at] = d->g[d->position[at]];
+        }
+    }
+    return SG_OK;
+}
+
+/* Magnitudes of g by the specification's Top-k, without feedback. */
+static sg_status find_thresholds(struct data *d, struct sg_error *err) {
+    const struct sg_exec exec = {.threads = 1};
+    const size_t whole[] = {0, d->layers->n}, k = share(d->density, d->layers->n);
+    float tau = -1;
+    size_t sent;
+    struct sg_select s = {.exec = &exec,
+                          .n_layers = 1,
+                          .offset = whole,
+                          .g = d->g,
+                          .scale = 1,
+                          .decay = 1,
+                          .index = d->index,
+                          .value = d->value,
+                          .count = &sent};
+    int status = sg_kernels_cpu("c")->select_topk(&s, &k, &tau);
+    for (size_t l = 0; l < d->layers->count; l++) {
+        d->tau[l] = tau;
+        d->kth[l] = -1;
+    }
+    s.n_layers = d->layers->count;
+    s.offset = d->layers->offset;
+    s.count = d->count;
+    if (status == SG_KERNEL_OK)
+        status = sg_kernels_cpu("c")->select_topk(&s, d->k, d->kth);
+    return status == SG_KERNEL_OK ? SG_OK : sg_fail(err, SG_ERR_NONFINITE, "the drawn gradient is not finite");
+}
+
+sg_status data_set_density(struct data *d, double density, struct sg_error *err) {
+    d->density = density;
+    d->k_total = 0;
+    for (size_t l = 0; l < d->layers->count; l++) {
+        d->k[l] = share(density, d->layers->offset[l + 1] - d->layers->offset[l]);
+        d->k_total += d->k[l];
+    }
+    sg_status status = find_thresholds(d, err);
+    return status == SG_OK ? draw_positions(d, err) : status;
+}

@@ -1,0 +1,17 @@
+/* bench_data.h: the arrays of a case. */
+#ifndef BENCH_DATA_H
+#define BENCH_DATA_H
+
+#include "bench_private.h"
+
+/* Allocates; g is for the caller to draw. data_close also after a failure. */
+SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err);
+void data_close(struct data *d);
+
+/* What depends on g and the density: k, thresholds, positions. */
+SG_CHECKED sg_status data_set_density(struct data *d, double density, struct sg_error *err);
+
+/* e <- a residual like g, the start of every call that is compared. */
+void data_fill_residual(struct data *d);
+
+#endif

@@ -1,0 +1,100 @@
+/* bench_operation.c: what is timed, one row each. */
+#include "bench_private.h"
+
+#include <string.h>
+
+/* k-th magnitudes move from step to step: the guess is off by this much, up and down in turn. */
+#define WARM_MISS 0.05F
+
+static struct sg_select selection(const struct job *job) {
+    const struct data *d = job->data;
+    return (struct sg_select){.exec = &job->exec,
+                              .n_layers = d->layers->count,
+                              .offset = d->layers->offset,
+                              .g = d->g,
+                              .e = d->e,
+                              .scale = 1,
+                              .decay = job->decay,
+                              .index = d->index,
+                              .value = d->value,
+                              .count = d->count};
+}
+
+static void note_sent(struct job *job) {
+    job->sent = 0;
+    for (size_t l = 0; l < job->data->layers->count; l++)
+        job->sent += job->data->count[l];
+}
+
+static void run_threshold(struct job *job) {
+    const struct sg_select s = selection(job);
+    job->status = job->kernels->select_threshold(&s, job->data->tau);
+    note_sent(job);
+}
+
+static void run_warm(struct job *job) {
+    const struct sg_select s = selection(job);
+    const float miss = job->turn++ % 2 ? 1 + WARM_MISS : 1 - WARM_MISS;
+    for (size_t l = 0; l < job->data->layers->count; l++)
+        job->guess[l] = miss * job->data->kth[l];
+    job->status = job->kernels->select_topk(&s, job->data->k, job->guess);
+    note_sent(job);
+}
+
+static void run_cold(struct job *job) {
+    const struct sg_select s = selection(job);
+    job->status = job->kernels->select_topk(&s, job->data->k, NULL);
+    note_sent(job);
+}
+
+static void run_randomk(struct job *job) {
+    const struct sg_select s = selection(job);
+    memcpy(job->data->count, job->data->k, job->data->layers->count * sizeof *job->data->k);
+    job->status = job->kernels->select_positions(&s, job->data->position);
+    note_sent(job);
+}
+
+static void run_scatter(struct job *job) {
+    struct data *d = job->data;
+    job->kernels->scatter_add(&job->exec, d->e, d->position, d->position_value, d->k_total);
+    job->status = SG_KERNEL_OK;
+    job->sent = d->k_total;
+}
+
+static void run_squares(struct job *job) {
+    job->sum = job->kernels->sum_squares(&job->exec, job->data->g, job->data->layers->n);
+    job->status = SG_KERNEL_OK;
+    job->sent = 0;
+}
+
+/* Bytes: g and e are read and e written, 4 each; an entry sent is 8. */
+static double bytes_select(const struct job *job) {
+    return 12.0 * (double)job->data->layers->n + 8.0 * (double)job->sent;
+}
+
+/* And the positions are read. */
+static double bytes_randomk(const struct job *job) {
+    return bytes_select(job) + 4.0 * (double)job->sent;
+}
+
+/* Index and value are read, the sum read and written. */
+static double bytes_scatter(const struct job *job) {
+    return 16.0 * (double)job->sent;
+}
+
+static double bytes_squares(const struct job *job) {
+    return 4.0 * (double)job->data->layers->n;
+}
+
+enum { TOPK_COLD = 2 };
+
+const struct operation operations[] = {
+    {"ef-threshold", run_threshold, bytes_select, true, true, false, 0},
+    {"ef-topk-warm", run_warm, bytes_select, true, true, false, 1},
+    {"ef-topk-cold", run_cold, bytes_select, true, true, false, TOPK_COLD},
+    {"randomk", run_randomk, bytes_randomk, true, true, false, 3},
+    {"scatter-add", run_scatter, bytes_scatter, true, false, false, 4},
+    {"sum-squares", run_squares, bytes_squares, false, false, false, 5},
+    {"quickselect", quickselect_topk, bytes_select, true, true, true, TOPK_COLD},
+};
+const size_t n_operations = sizeof operations / sizeof *operations;

@@ -1,0 +1,97 @@
+/* bench_private.h: what the files of lib/bench share. */
+#ifndef BENCH_PRIVATE_H
+#define BENCH_PRIVATE_H
+
+#include "sg_bench.h"
+#include "sg_kernels.h"
+
+/* ---- what is compressed ---- */
+
+struct layers {
+    char name[24];
+    size_t n, count;
+    size_t *offset; /* [count + 1] */
+};
+
+/* From an entry of the recipe's sizes: a whole number, or a model's name. */
+SG_CHECKED sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_error *err);
+void layers_close(struct layers *layers);
+
+/* g [n] <- the distribution of that name; a function of name and layers alone. */
+void draw_gradient(float *g, const struct layers *layers, const char *distribution);
+
+/* The arrays of one case, and what its operations need to know. */
+struct data {
+    const struct layers *layers;
+    double density;
+    float *g, *e;    /* [n] */
+    uint32_t *index; /* [n] out */
+    float *value;    /* [n] out */
+    size_t *count;   /* [layers] out */
+    size_t *k;       /* [layers] max(1, floor(density n)) */
+    size_t k_total;
+    uint32_t *position;    /* [k_total] random */
+    float *position_value; /* [k_total] g there */
+    float *tau;            /* [layers] one threshold for all: the floor(density n)-th largest magnitude of g */
+    float *kth;            /* [layers] k-th magnitude of g */
+    float *magnitude;      /* [n] scratch of quickselect */
+};
+
+/* ---- operations ---- */
+
+/* One operation on one back-end. */
+struct job {
+    const struct operation *operation;
+    const struct sg_kernels *kernels;
+    struct sg_exec exec;
+    struct data *data;
+    float *guess; /* [layers] of warm Top-k */
+    unsigned turn;
+    float
+        decay; /* on the residual. Timed with 0: same loads, stores and products, and every call sees the same p = g */
+    int status;
+    double sum;
+    size_t sent; /* by the last call */
+};
+
+struct operation {
+    const char *name;
+    void (*run)(struct job *job);           /* one call, on data->e; sets status, sum, sent */
+    double (*bytes)(const struct job *job); /* that any implementation must move; results/README.md has the table */
+    bool writes_residual, sends;            /* what to compare: e and scalars always, index and value if it sends */
+    bool plain_c_only;
+    size_t compared_with; /* operation whose plain C version defines the output, as an index into operations */
+};
+
+extern const struct operation operations[];
+extern const size_t n_operations;
+
+/* The reference: e[i] += g[i] on `threads` threads, with the widest vectors of this machine. */
+void add_in_place(float *e, const float *g, size_t n, int threads);
+
+/* Top-k with feedback as most people write it: form p, copy the magnitudes, quickselect, gather. Plain C, one thread.
+ */
+void quickselect_topk(struct job *job);
+
+/* ---- time ---- */
+
+struct timing {
+    double *sample;        /* [samples] seconds a call */
+    size_t samples, calls; /* calls a sample */
+    double median, p10, p90, min;
+    size_t outliers; /* further than 5 scaled MADs from the median */
+};
+
+/* One thing to time. */
+struct timed {
+    void (*call)(void *arg);
+    void *arg;
+    struct timing timing;
+};
+
+/* Time them in turn: warm up, choose calls so that a sample lasts 1 ms or longer, then `samples` rounds. */
+SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void),
+                                  struct sg_error *err);
+void timing_free(struct timing *timing);
+
+#endif

@@ -1,0 +1,288 @@
+/* bench_run.c: from a recipe to results. */
+#include "bench_data.h"
+#include "bench_verify.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_JOBS = 64 };
+
+struct bench {
+    const struct sg_node *recipe;
+    const struct sg_bench_options *options;
+    struct data data;
+    struct expected expected[8];
+    struct job job[MOST_JOBS];
+    struct timed timed[MOST_JOBS + 1]; /* the reference first */
+    bool right[MOST_JOBS];
+    size_t jobs, done, total;
+    const char *distribution;
+    int threads;
+    cJSON *results;
+    bool verified;
+};
+
+static const struct sg_node *list(const struct bench *b, const char *key) {
+    return sg_node_get(b->recipe, key);
+}
+
+/* ---- the jobs of a case ---- */
+
+static void call_reference(void *arg) {
+    const struct bench *b = arg;
+    add_in_place(b->data.e, b->data.g, b->data.layers->n, b->threads);
+}
+
+static void call_job(void *arg) {
+    struct job *job = arg;
+    job->operation->run(job);
+}
+
+static const struct operation *find_operation(const char *name) {
+    for (size_t i = 0; i < n_operations; i++)
+        if (strcmp(operations[i].name, name) == 0)
+            return &operations[i];
+    return NULL;
+}
+
+/* Operations outside, back-ends inside: results read as "this operation, on all of them". */
+static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
+    const struct sg_node *ops = list(b, "operations"), *tables = list(b, "back-ends");
+    b->jobs = 0;
+    for (size_t o = 0; o < ops->count; o++)
+        for (size_t t = 0; t < tables->count; t++) {
+            const struct operation *operation = find_operation(ops->child[o].string);
+            const struct sg_kernels *kernels = sg_kernels_cpu(tables->child[t].string);
+            if (!operation || b->jobs == MOST_JOBS)
+                return sg_fail(err, SG_ERR_ARGUMENT, "%s: unknown, or more than %d operations times back-ends",
+                               ops->child[o].string, MOST_JOBS);
+            if (!kernels || (operation->plain_c_only && strcmp(kernels->name, "c") != 0))
+                continue;
+            const int threads = operation->plain_c_only ? 1 : b->threads;
+            float *guess = malloc(b->data.layers->count * sizeof *guess);
+            if (!guess)
+                return sg_fail_memory(err, "guesses");
+            b->job[b->jobs++] = (struct job){.operation = operation,
+                                             .kernels = kernels,
+                                             .exec = {.threads = threads},
+                                             .data = &b->data,
+                                             .guess = guess};
+        }
+    return SG_OK;
+}
+
+static void free_jobs(struct bench *b) {
+    for (size_t i = 0; i < b->jobs; i++)
+        free(b->job[i].guess);
+    for (size_t i = 0; i <= MOST_JOBS; i++)
+        timing_free(&b->timed[i].timing);
+    b->jobs = 0;
+}
+
+/* Compare first: what is wrong is not timed. */
+static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
+    for (size_t i = 0; i < b->jobs; i++) {
+        struct job *job = &b->job[i];
+        const size_t like = job->operation->compared_with;
+        struct expected *x = &b->expected[like];
+        if (!x->e) {
+            sg_status status = expected_open(x, b->data.layers, err);
+            if (status != SG_OK)
+                return status;
+            expect(x, &operations[like], &b->data);
+        }
+        b->right[i] = gives_expected(x, job, b->options->corrupt);
+        b->verified = b->verified && b->right[i];
+    }
+    return SG_OK;
+}
+
+static void forget_expected(struct bench *b) {
+    for (size_t i = 0; i < sizeof b->expected / sizeof *b->expected; i++)
+        expected_close(&b->expected[i]);
+}
+
+/* ---- results ---- */
+
+static double cache_bytes(void) {
+    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return l3 > 0 ? (double)l3 : l2 > 0 ? (double)l2 : NAN;
+}
+
+/* Do g and e stay in the last cache from call to call? */
+static const char *cache_state(const struct bench *b) {
+    const double bytes = 8.0 * (double)b->data.layers->n, cache = cache_bytes();
+    return isnan(cache) ? "unknown" : bytes <= cache / 2 ? "warm" : bytes >= 4 * cache ? "cold" : "partly";
+}
+
+static cJSON *time_json(const struct timing *t) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_number(out, "median", t->median);
+    sg_json_set_number(out, "p10", t->p10);
+    sg_json_set_number(out, "p90", t->p90);
+    sg_json_set_number(out, "min", t->min);
+    sg_json_set(out, "samples", sg_json_numbers(t->sample, t->samples));
+    sg_json_set_number(out, "calls_per_sample", (double)t->calls);
+    sg_json_set_number(out, "outliers", (double)t->outliers);
+    return out;
+}
+
+/* The same operation's neighbour in this case: ef-threshold on that back-end; NULL if it was not timed. */
+static const struct timing *threshold_of(const struct bench *b, const struct sg_kernels *kernels) {
+    for (size_t i = 0; i < b->jobs; i++)
+        if (b->job[i].operation == &operations[0] && b->job[i].kernels == kernels)
+            return b->timed[i + 1].timing.sample ? &b->timed[i + 1].timing : NULL;
+    return NULL;
+}
+
+static cJSON *case_json(const struct bench *b, const char *operation, const char *back_end, int threads) {
+    const struct layers *layers = b->data.layers;
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "operation", operation);
+    sg_json_set_string(out, "back_end", back_end);
+    sg_json_set_number(out, "threads", threads);
+    sg_json_set_string(out, "size", layers->name);
+    sg_json_set_number(out, "n", (double)layers->n);
+    sg_json_set_number(out, "layers", (double)layers->count);
+    sg_json_set_string(out, "distribution", b->distribution);
+    sg_json_set_number(out, "density", b->data.density);
+    sg_json_set_string(out, "cache", cache_state(b));
+    return out;
+}
+
+static void add_result(cJSON *out, double k, const struct timing *t, double bytes, double ratio, double times,
+                       bool right) {
+    const bool timed = t->sample != NULL;
+    sg_json_set_number(out, "k", k);
+    sg_json_set(out, "time_s", timed ? time_json(t) : NULL);
+    sg_json_set_number(out, "bytes", bytes);
+    sg_json_set_number(out, "bytes_per_s", timed ? bytes / t->median : NAN);
+    sg_json_set_number(out, "ratio_to_add", timed ? ratio : NAN);
+    sg_json_set_number(out, "times_threshold", timed ? times : NAN);
+    sg_json_set_bool(out, "verified", right);
+}
+
+static void report(struct bench *b) {
+    const struct timing *add = &b->timed[0].timing;
+    const double add_bytes = 12.0 * (double)b->data.layers->n;
+    cJSON *row = case_json(b, "add", "reference", b->threads);
+    add_result(row, NAN, add, add_bytes, 1, NAN, true);
+    cJSON_AddItemToArray(b->results, row);
+    for (size_t i = 0; i < b->jobs; i++) {
+        const struct job *job = &b->job[i];
+        const struct timing *t = &b->timed[i + 1].timing, *threshold = threshold_of(b, job->kernels);
+        const double bytes = job->operation->bytes(job);
+        row = case_json(b, job->operation->name, job->kernels->name, job->exec.threads);
+        add_result(row, (double)job->sent, t, bytes, bytes / t->median / (add_bytes / add->median),
+                   threshold ? t->median / threshold->median : NAN, b->right[i]);
+        cJSON_AddItemToArray(b->results, row);
+        if (b->options->warn && t->sample && t->outliers > t->samples / 10) {
+            char text[160];
+            snprintf(text, sizeof text,
+                     "%s, %s, %s: %zu of %zu samples are outliers: close other programs, or ask for more samples",
+                     job->operation->name, job->kernels->name, b->data.layers->name, t->outliers, t->samples);
+            b->options->warn(text);
+        }
+    }
+}
+
+/* ---- the cases ---- */
+
+/* Wrong outputs are left out of the timing. */
+static sg_status time_jobs(struct bench *b, struct sg_error *err) {
+    struct timed chosen[MOST_JOBS + 1];
+    size_t count = 1;
+    chosen[0] = (struct timed){.call = call_reference, .arg = b};
+    for (size_t i = 0; i < b->jobs; i++)
+        if (b->right[i])
+            chosen[count++] = (struct timed){.call = call_job, .arg = &b->job[i]};
+    memset(b->data.e, 0, b->data.layers->n * sizeof *b->data.e);
+    sg_status status =
+        time_in_turn(chosen, count, (size_t)sg_node_number(b->recipe, "samples", 20), b->options->stop, err);
+    b->timed[0] = chosen[0];
+    for (size_t i = 0, c = 1; i < b->jobs; i++)
+        if (b->right[i])
+            b->timed[i + 1] = chosen[c++];
+    return status;
+}
+
+static sg_status run_case(struct bench *b, double density, struct sg_error *err) {
+    char what[120];
+    snprintf(what, sizeof what, "%s of %zu, %s, density %g, %d thread%s", b->data.layers->name, b->data.layers->n,
+             b->distribution, density, b->threads, b->threads > 1 ? "s" : "");
+    if (b->options->begin)
+        b->options->begin(what, b->done++, b->total);
+    sg_status status = data_set_density(&b->data, density, err);
+    if (status == SG_OK)
+        status = choose_jobs(b, err);
+    if (status == SG_OK)
+        status = verify_jobs(b, err);
+    forget_expected(b);
+    if (status == SG_OK)
+        status = time_jobs(b, err);
+    if (status == SG_OK)
+        report(b);
+    free_jobs(b);
+    return status;
+}
+
+static sg_status run_size(struct bench *b, const struct layers *layers, struct sg_error *err) {
+    const struct sg_node *kinds = list(b, "distributions"), *shares = list(b, "densities"),
+                         *threads = list(b, "threads");
+    sg_status status = data_open(&b->data, layers, err);
+    for (size_t i = 0; status == SG_OK && i < kinds->count; i++) {
+        b->distribution = kinds->child[i].string;
+        draw_gradient(b->data.g, layers, b->distribution);
+        for (size_t j = 0; status == SG_OK && j < shares->count; j++)
+            for (size_t t = 0; status == SG_OK && t < threads->count; t++) {
+                b->threads = (int)threads->child[t].number;
+                status = run_case(b, shares->child[j].number, err);
+            }
+    }
+    data_close(&b->data);
+    return status;
+}
+
+static void warn_missing(const struct bench *b) {
+    const struct sg_node *tables = list(b, "back-ends");
+    for (size_t t = 0; b->options->warn && t < tables->count; t++) {
+        char text[80];
+        snprintf(text, sizeof text, "this machine has no %s: left out", tables->child[t].string);
+        if (!sg_kernels_cpu(tables->child[t].string))
+            b->options->warn(text);
+    }
+}
+
+sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *recipe,
+                       const struct sg_bench_options *options, struct sg_error *err) {
+    const struct sg_node *root = &recipe->root, *sizes = sg_node_get(root, "sizes");
+    struct bench *b = calloc(1, sizeof *b);
+    cJSON *rows = cJSON_CreateArray();
+    sg_status status = b && rows ? SG_OK : sg_fail_memory(err, "the benchmark");
+    if (status == SG_OK) {
+        b->recipe = root;
+        b->options = options;
+        b->results = rows;
+        b->verified = true;
+        b->total =
+            sizes->count * list(b, "distributions")->count * list(b, "densities")->count * list(b, "threads")->count;
+        warn_missing(b);
+    }
+    for (size_t i = 0; status == SG_OK && i < sizes->count; i++) {
+        struct layers layers = {0};
+        status = layers_open(&layers, &sizes->child[i], err);
+        if (status == SG_OK)
+            status = run_size(b, &layers, err);
+        layers_close(&layers);
+    }
+    if (status == SG_OK || status == SG_ERR_INTERRUPTED) {
+        *results = rows;
+        *verified = b->verified;
+        rows = NULL;
+    }
+    cJSON_Delete(rows);
+    free(b);
+    return status;
+}

@@ -1,0 +1,34 @@
+#include <math.h>
+
+#include "sg_bench.h"
+
+/* "-" for what was not measured. */
+static void print_number(FILE *out, int width, const char *format, double x) {
+    char text[32] = "-";
+    if (!isnan(x))
+        snprintf(text, sizeof text, format, x);
+    fprintf(out, "  %*s", width, text);
+}
+
+void sg_bench_table(FILE *out, const cJSON *results) {
+    fprintf(out, "# operation     back-end   threads  size      n          distribution   density  cache    k         "
+                 "   median       p10       p90       min  bandwidth  of add  of threshold  output\n");
+    fprintf(out, "#                                                                                                  "
+                 "       ms        ms        ms        ms       GB/s       1             1\n");
+    const cJSON *r;
+    cJSON_ArrayForEach(r, results) {
+        fprintf(out, "%-14s  %-9s  %7.0f  %-8s  %-9.0f  %-13s  %7g  %-7s", sg_json_string(r, "operation", "?"),
+                sg_json_string(r, "back_end", "?"), sg_json_number(r, "threads", NAN), sg_json_string(r, "size", "?"),
+                sg_json_number(r, "n", NAN), sg_json_string(r, "distribution", "?"), sg_json_number(r, "density", NAN),
+                sg_json_string(r, "cache", "?"));
+        print_number(out, -8, "%.0f", sg_json_number(r, "k", NAN));
+        print_number(out, 9, "%.4f", 1e3 * sg_json_number(r, "time_s.median", NAN));
+        print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.p10", NAN));
+        print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.p90", NAN));
+        print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.min", NAN));
+        print_number(out, 9, "%.1f", 1e-9 * sg_json_number(r, "bytes_per_s", NAN));
+        print_number(out, 6, "%.2f", sg_json_number(r, "ratio_to_add", NAN));
+        print_number(out, 12, "%.2f", sg_json_number(r, "times_threshold", NAN));
+        fprintf(out, "  %s\n", sg_json_bool(r, "verified", false) ? "right" : "WRONG");
+    }
+}

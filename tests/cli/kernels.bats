@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# Recipes of kind: kernels, end to end.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    cat >r.yaml <<'YAML'
+schema: 1
+name: tiny
+kind: kernels
+operations: [ef-threshold, ef-topk-warm, ef-topk-cold, randomk, scatter-add, sum-squares, quickselect]
+sizes: [1000]
+densities: [0.01]
+back-ends: [c]
+samples: 20
+YAML
+}
+
+@test "every operation has a time, a ratio and right output" {
+    run -0 --separate-stderr sparsebench r.yaml
+    for key in '"kind":\s*"kernels"' '"schema":\s*"sparsebench/1"' '"status":\s*"ok"' '"n":\s*1000' '"k":\s*10' '"cache":\s*"warm"'; do
+        grep -Eq "$key" <<<"$output"
+    done
+    [ "$(grep -c '"median"' <<<"$output")" = 8 ] # and the reference
+    [ "$(grep -Ec '"verified":\s*true' <<<"$output")" = 8 ]
+    [ "$(grep -Ec '"ratio_to_add":\s*[0-9.e-]+' <<<"$output")" = 8 ]
+    [[ $stderr == *"1 of 1: flat of 1000, gaussian, density 0.01, 1 thread"* ]]
+}
+
+@test "distributions and layer sets of every back-end are right" {
+    run -0 sparsebench r.yaml -q --table --set 'operations=[ef-threshold, ef-topk-warm, ef-topk-cold, quickselect]' \
+        --set 'sizes=[10000, 3]' --set 'distributions=[gaussian, laplace, heavy-tailed, one-hot-layer, all-equal]' \
+        --set 'back-ends=[c, avx2, avx512]' --set 'threads=[3]'
+    [[ $output != *WRONG* ]]
+    [ "$(grep -c 'quickselect .* right$' <<<"$output")" = 10 ]
+    [ "$(grep -c '^ef-threshold .*all-equal .* 10000  ' <<<"$output")" -ge 1 ] # a threshold sends ties
+}
+
+@test "wrong output is not timed and exits 3" {
+    run -3 --separate-stderr sparsebench r.yaml --corrupt -o r.json
+    [[ $stderr == *"differs from plain C"* ]]
+    [ "$(grep -c '"median"' r.json)" = 1 ]
+    [ "$(grep -Ec '"verified":\s*false' r.json)" = 7 ]
+    grep -Eq '"status":\s*"failed"' r.json
+}
+
+@test "keys of the other kind are refused with a reason" {
+    run -2 sparsebench r.yaml --set workers=4
+    [[ $output == *"'workers' does not belong here (it is a key of recipes of kind 'training')"* ]]
+    run -2 sparsebench r.yaml --set 'sizes=[resnet81]'
+    [[ $output == *"did you mean 'resnet18'"* ]]
+    run -2 sparsebench r.yaml --set 'sizes=[1.5]'
+    [[ $output == *"whole number"* ]]
+    run -2 sparsebench "$ROOT/recipes/smoke.yaml" --set 'densities=[1]'
+    [[ $output == *"it is a key of recipes of kind 'kernels'"* ]]
+    run -2 sparsetrain r.yaml --method x
+    [[ $output == *"trains nothing"* ]]
+}
+
+@test "a dry run prints the resolved recipe" {
+    run -0 sparsebench r.yaml --dry-run
+    grep -Eq '"distributions":\s*\["gaussian"\]' <<<"$output"
+}
