@@ -152,15 +152,17 @@ static cJSON *case_json(const struct bench *b, const char *operation, const char
     return out;
 }
 
-static void add_result(cJSON *out, double k, const struct timing *t, double bytes, double ratio, double times,
-                       bool right) {
+static void add_result(cJSON *out, double k, const struct timing *t, double bytes,
+                       const struct timing *add, double add_bytes, const struct timing *threshold, bool right) {
     const bool timed = t->sample != NULL;
     sg_json_set_number(out, "k", k);
     sg_json_set(out, "time_s", timed ? time_json(t) : NULL);
     sg_json_set_number(out, "bytes", bytes);
     sg_json_set_number(out, "bytes_per_s", timed ? bytes / t->median : NAN);
-    sg_json_set_number(out, "ratio_to_add", timed ? ratio : NAN);
-    sg_json_set_number(out, "times_threshold", timed ? times : NAN);
+    sg_json_set_number(out, "ratio_to_add", timed ? bytes / t->median / (add_bytes / add->median) : NAN);
+    sg_json_set_number(out, "ratio_to_add_min", timed ? bytes / t->min / (add_bytes / add->min) : NAN);
+    sg_json_set_number(out, "times_threshold", timed && threshold ? t->median / threshold->median : NAN);
+    sg_json_set_number(out, "times_threshold_min", timed && threshold ? t->min / threshold->min : NAN);
     sg_json_set_bool(out, "verified", right);
 }
 
@@ -168,15 +170,14 @@ static void report(struct bench *b) {
     const struct timing *add = &b->timed[0].timing;
     const double add_bytes = 12.0 * (double)b->data.layers->n;
     cJSON *row = case_json(b, "add", "reference", b->threads);
-    add_result(row, NAN, add, add_bytes, 1, NAN, true);
+    add_result(row, NAN, add, add_bytes, add, add_bytes, NULL, true);
     cJSON_AddItemToArray(b->results, row);
     for (size_t i = 0; i < b->jobs; i++) {
         const struct job *job = &b->job[i];
-        const struct timing *t = &b->timed[i + 1].timing, *threshold = threshold_of(b, job->kernels);
-        const double bytes = job->operation->bytes(job);
+        const struct timing *t = &b->timed[i + 1].timing;
         row = case_json(b, job->operation->name, job->kernels->name, job->exec.threads);
-        add_result(row, (double)job->sent, t, bytes, bytes / t->median / (add_bytes / add->median),
-                   threshold ? t->median / threshold->median : NAN, b->right[i]);
+        add_result(row, (double)job->sent, t, job->operation->bytes(job), add, add_bytes,
+                   threshold_of(b, job->kernels), b->right[i]);
         cJSON_AddItemToArray(b->results, row);
         if (b->options->warn && t->sample && t->outliers > t->samples / 10) {
             char text[160];

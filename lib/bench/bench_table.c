@@ -12,9 +12,9 @@ static void print_number(FILE *out, int width, const char *format, double x) {
 
 void sg_bench_table(FILE *out, const cJSON *results) {
     fprintf(out, "# operation     back-end   threads  size      n          distribution   density  cache    k         "
-                 "   median       p10       p90       min  bandwidth  of add  of threshold  output\n");
+                 "   median       p10       p90       min  bandwidth    of add      of threshold   output\n");
     fprintf(out, "#                                                                                                  "
-                 "       ms        ms        ms        ms       GB/s       1             1\n");
+                 "       ms        ms        ms        ms       GB/s   median   min   median   min\n");
     const cJSON *r;
     cJSON_ArrayForEach(r, results) {
         fprintf(out, "%-14s  %-9s  %7.0f  %-8s  %-9.0f  %-13s  %7g  %-7s", sg_json_string(r, "operation", "?"),
@@ -28,7 +28,9 @@ void sg_bench_table(FILE *out, const cJSON *results) {
         print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.min", NAN));
         print_number(out, 9, "%.1f", 1e-9 * sg_json_number(r, "bytes_per_s", NAN));
         print_number(out, 6, "%.2f", sg_json_number(r, "ratio_to_add", NAN));
-        print_number(out, 12, "%.2f", sg_json_number(r, "times_threshold", NAN));
+        print_number(out, 4, "%.2f", sg_json_number(r, "ratio_to_add_min", NAN));
+        print_number(out, 7, "%.2f", sg_json_number(r, "times_threshold", NAN));
+        print_number(out, 4, "%.2f", sg_json_number(r, "times_threshold_min", NAN));
         fprintf(out, "  %s\n", sg_json_bool(r, "verified", false) ? "right" : "WRONG");
     }
 }

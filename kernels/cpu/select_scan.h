@@ -1,0 +1,331 @@
+/* select_scan.h: form p, find what is large in it; shared by the *_isa.c files that select.
+ *
+ * Magnitudes are compared as integers: with the sign bit cleared, the bits of finite floats order like their absolute
+ * values, and everything from FLT_INF_BITS up is Inf or NaN. A floor is at most FLT_INF_BITS, so whatever is not finite
+ * is found among the hits, and only blocks with a hit are looked at element by element. */
+#ifndef SELECT_SCAN_H
+#define SELECT_SCAN_H
+
+#include "cpu_isa.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    SCAN = 64,    /* elements per block test */
+    CHUNK = 4096, /* elements whose hits are collected together: what is formed of them stays in the first cache */
+    FLT_INF_BITS = 0x7f800000,
+    FLT_MAGNITUDE = 0x7fffffff
+};
+
+static inline int32_t magnitude(float x) {
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & FLT_MAGNITUDE;
+}
+
+static inline float from_magnitude(int32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline int32_t larger(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+
+/* Where the elements p come from. After a first pass with feedback they are in e. */
+enum source { FROM_GRADIENT, FROM_BOTH, FROM_RESIDUAL };
+
+static inline enum source first_source(const struct sg_select *s) {
+    return s->e != NULL ? FROM_BOTH : FROM_GRADIENT;
+}
+
+/* Entries found so far. `index` and `value` have room for as many as there are elements up to the end of the block. */
+struct found {
+    uint32_t *index;
+    float *value;
+    size_t count;
+};
+
+/* ---- element loops that compilers vectorise ---- */
+
+/* Form p[i] for i in [at, at + n), `buffer` has room for n. With feedback they are stored in e, else in `buffer`; *p
+ * points at them. Returns the largest magnitude. */
+__attribute__((always_inline)) static inline int32_t
+form(const float **p, float *restrict buffer, const struct sg_select *s, enum source source, size_t at, size_t n) {
+    const float decay = s->decay, scale = s->scale;
+    const float *restrict g = s->g + at;
+    int32_t max = 0;
+    if (source == FROM_GRADIENT) {
+        for (size_t i = 0; i < n; i++) {
+            buffer[i] = scale * g[i];
+            max = larger(max, magnitude(buffer[i]));
+        }
+        *p = buffer;
+        return max;
+    }
+    float *restrict e = s->e + at;
+    *p = e;
+    if (source == FROM_BOTH) {
+        for (size_t i = 0; i < n; i++) {
+            e[i] = decay * e[i] + scale * g[i];
+            max = larger(max, magnitude(e[i]));
+        }
+    } else {
+        for (size_t i = 0; i < n; i++)
+            max = larger(max, magnitude(e[i]));
+    }
+    return max;
+}
+
+/* ---- vectors of floats ---- */
+
+#if defined(__AVX512F__)
+typedef __m512 vecf;
+typedef __mmask16 vecf_mask;
+enum { VECTOR_FLOATS = 16 };
+
+static inline vecf vecf_load(const float *x) {
+    return _mm512_loadu_ps(x);
+}
+
+static inline void vecf_store(float *x, vecf v) {
+    _mm512_storeu_ps(x, v);
+}
+
+static inline vecf vecf_scale(float a, vecf v) {
+    return _mm512_mul_ps(_mm512_set1_ps(a), v);
+}
+
+static inline vecf vecf_add(vecf a, vecf b) {
+    return _mm512_add_ps(a, b);
+}
+
+/* Lanes with magnitude >= floor. */
+static inline vecf_mask vecf_hits(vecf v, int32_t floor) {
+    const __m512i bits = _mm512_and_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(FLT_MAGNITUDE));
+    return _mm512_cmpge_epi32_mask(bits, _mm512_set1_epi32(floor));
+}
+
+static inline unsigned mask_bits(vecf_mask m) {
+    return m;
+}
+
+static inline vecf vecf_drop(vecf v, vecf_mask m) {
+    return _mm512_maskz_mov_ps((__mmask16)~m, v);
+}
+
+/* Hits packed to the front. Whole vectors are stored; what is behind the hits is overwritten by the next ones. */
+static inline void append(struct found *f, vecf v, unsigned hits, size_t at) {
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i place = _mm512_add_epi32(lane, _mm512_set1_epi32((int32_t)(uint32_t)at));
+    const __mmask16 m = (__mmask16)hits;
+    _mm512_storeu_si512(f->index + f->count, _mm512_maskz_compress_epi32(m, place));
+    _mm512_storeu_ps(f->value + f->count, _mm512_maskz_compress_ps(m, v));
+    f->count += (size_t)__builtin_popcount(hits);
+}
+#elif defined(__AVX2__)
+typedef __m256 vecf;
+typedef __m256i vecf_mask;
+enum { VECTOR_FLOATS = 8 };
+
+static inline vecf vecf_load(const float *x) {
+    return _mm256_loadu_ps(x);
+}
+
+static inline void vecf_store(float *x, vecf v) {
+    _mm256_storeu_ps(x, v);
+}
+
+static inline vecf vecf_scale(float a, vecf v) {
+    return _mm256_mul_ps(_mm256_set1_ps(a), v);
+}
+
+static inline vecf vecf_add(vecf a, vecf b) {
+    return _mm256_add_ps(a, b);
+}
+
+static inline vecf_mask vecf_hits(vecf v, int32_t floor) {
+    const __m256i bits = _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(FLT_MAGNITUDE));
+    return _mm256_cmpgt_epi32(bits, _mm256_set1_epi32(floor - 1));
+}
+
+static inline unsigned mask_bits(vecf_mask m) {
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m));
+}
+
+static inline vecf vecf_drop(vecf v, vecf_mask m) {
+    return _mm256_andnot_ps(_mm256_castsi256_ps(m), v);
+}
+
+/* A byte of ones for each hit picks the numbers of their lanes: the permutation that packs them. */
+static inline void append(struct found *f, vecf v, unsigned hits, size_t at) {
+    const uint64_t bytes = _pdep_u64(hits, 0x0101010101010101) * 0xff;
+    const uint64_t lanes = _pext_u64(0x0706050403020100, bytes);
+    const __m256i pack = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
+    _mm256_storeu_si256((void *)(f->index + f->count), _mm256_add_epi32(pack, _mm256_set1_epi32((int32_t)(uint32_t)at)));
+    _mm256_storeu_ps(f->value + f->count, _mm256_permutevar8x32_ps(v, pack));
+    f->count += (size_t)__builtin_popcount(hits);
+}
+#endif
+
+/* ---- blocks ---- */
+
+/* One block of n elements, any n <= SCAN: hits are appended, and leave e if `send`. False = something is not finite. */
+__attribute__((always_inline)) static inline bool scan_part(struct found *f, const struct sg_select *s,
+                                                            enum source source, bool send, size_t at, size_t n,
+                                                            int32_t floor) {
+    float buffer[SCAN];
+    const float *p;
+    const int32_t max = form(&p, buffer, s, source, at, n);
+    if (max < floor)
+        return true;
+    if (max >= FLT_INF_BITS)
+        return false;
+    const size_t from = f->count;
+    for (size_t i = 0; i < n; i++) {
+        f->index[f->count] = (uint32_t)(at + i);
+        f->value[f->count] = p[i];
+        f->count += magnitude(p[i]) >= floor;
+    }
+    if (send && source != FROM_GRADIENT)
+        for (size_t j = from; j < f->count; j++)
+            s->e[f->index[j]] = 0;
+    return true;
+}
+
+/* The same for n <= CHUNK elements, n a multiple of SCAN. */
+#if defined(__AVX2__)
+__attribute__((always_inline)) static inline vecf form_vector(const struct sg_select *s, enum source source, size_t i) {
+    if (source == FROM_RESIDUAL)
+        return vecf_load(s->e + i);
+    const vecf p = vecf_scale(s->scale, vecf_load(s->g + i));
+    return source == FROM_BOTH ? vecf_add(vecf_scale(s->decay, vecf_load(s->e + i)), p) : p;
+}
+
+/* Numbers of the vectors that have hits, ascending. No branch depends on the data: at 1 % every second block has a hit,
+ * and a mispredicted branch costs more than the block. */
+static inline size_t list_hit_vectors(uint16_t *list, const uint64_t *hits, size_t blocks) {
+    enum { VECTORS = SCAN / VECTOR_FLOATS };
+    uint16_t block[CHUNK / SCAN + 1];
+    size_t n_blocks = 0, n = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        block[n_blocks] = (uint16_t)b;
+        n_blocks += hits[b] != 0;
+    }
+    for (size_t j = 0; j < n_blocks; j++)
+        for (size_t v = 0; v < VECTORS; v++) {
+            list[n] = (uint16_t)(block[j] * VECTORS + v);
+            n += (hits[block[j]] >> (v * VECTOR_FLOATS) & ((1U << VECTOR_FLOATS) - 1)) != 0;
+        }
+    return n;
+}
+
+__attribute__((always_inline)) static inline bool scan_chunk(struct found *f, const struct sg_select *s,
+                                                             enum source source, bool send, size_t at, size_t n,
+                                                             int32_t floor) {
+    enum { VECTORS = SCAN / VECTOR_FLOATS };
+    uint64_t hits[CHUNK / SCAN];
+    for (size_t b = 0; b < n / SCAN; b++) {
+        uint64_t here = 0;
+        for (size_t v = 0; v < VECTORS; v++) {
+            const size_t i = at + b * SCAN + v * VECTOR_FLOATS;
+            const vecf p = form_vector(s, source, i);
+            if (source == FROM_BOTH)
+                vecf_store(s->e + i, p);
+            here |= (uint64_t)mask_bits(vecf_hits(p, floor)) << (v * VECTOR_FLOATS);
+        }
+        hits[b] = here;
+    }
+    uint16_t list[CHUNK / VECTOR_FLOATS + 1];
+    const size_t n_vectors = list_hit_vectors(list, hits, n / SCAN);
+    unsigned bad = 0;
+    for (size_t j = 0; j < n_vectors; j++) {
+        const size_t i = at + (size_t)list[j] * VECTOR_FLOATS;
+        const vecf p = form_vector(s, source == FROM_BOTH ? FROM_RESIDUAL : source, i);
+        const vecf_mask hit = vecf_hits(p, floor);
+        bad |= mask_bits(vecf_hits(p, FLT_INF_BITS));
+        append(f, p, mask_bits(hit), i);
+        if (send && source == FROM_BOTH)
+            vecf_store(s->e + i, vecf_drop(p, hit));
+    }
+    return bad == 0;
+}
+#else
+__attribute__((always_inline)) static inline bool scan_chunk(struct found *f, const struct sg_select *s,
+                                                             enum source source, bool send, size_t at, size_t n,
+                                                             int32_t floor) {
+    bool finite = true;
+    for (size_t i = at; i < at + n && finite; i += SCAN)
+        finite = scan_part(f, s, source, send, i, SCAN, floor);
+    return finite;
+}
+#endif
+
+/* ---- pieces ---- */
+
+/* A layer, or a part of one, that one thread handles. Pieces have their own room in the output: from index[begin] and
+ * value[begin] on, so that no thread waits for another; what they found is then moved together, in order. */
+struct piece {
+    size_t layer, begin, end;
+    size_t count;  /* entries found */
+    int32_t floor; /* of Top-k */
+    bool finite;
+};
+
+enum { PIECE = 1 << 17, LOCAL_PIECES = 32 };
+
+struct pieces {
+    struct piece *piece;
+    size_t count;
+    int threads; /* worth using */
+    struct piece local[LOCAL_PIECES];
+};
+
+/* Cut all layers. False = no memory. */
+bool ISA_NAME(pieces_open_)(struct pieces *out, const struct sg_select *s);
+void ISA_NAME(pieces_close_)(struct pieces *p);
+#define pieces_open  ISA_NAME(pieces_open_)
+#define pieces_close ISA_NAME(pieces_close_)
+
+/* run(piece, arg) for `count` pieces from `first` on, in parallel if there is more than one thread: a region of one thread
+ * is not free, and most vectors are small. */
+__attribute__((always_inline)) static inline void for_pieces(struct pieces *p, size_t first, size_t count,
+                                                             void (*run)(struct piece *piece, const void *arg),
+                                                             const void *arg) {
+    struct piece *piece = p->piece + first;
+    if (p->threads == 1 || count <= 1) {
+        for (size_t i = 0; i < count; i++)
+            run(&piece[i], arg);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(p->threads)
+    for (size_t i = 0; i < count; i++)
+        run(&piece[i], arg);
+}
+
+/* The first layer with something not finite; n_layers if there is none. */
+size_t ISA_NAME(first_nonfinite_)(const struct pieces *p, size_t n_layers);
+#define first_nonfinite ISA_NAME(first_nonfinite_)
+
+static inline int nonfinite(const struct sg_select *s, size_t layer) {
+    s->count[0] = layer;
+    return SG_KERNEL_NONFINITE;
+}
+
+/* Move entries [from, from + count) of the output to `to` <= from. */
+static inline void move_entries(const struct sg_select *s, size_t to, size_t from, size_t count) {
+    if (to == from || count == 0)
+        return;
+    memmove(s->index + to, s->index + from, count * sizeof *s->index);
+    memmove(s->value + to, s->value + from, count * sizeof *s->value);
+}
+
+/* The tables' entries that have files of their own. */
+int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *guess);
+void ISA_NAME(scatter_add_)(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
+                            size_t count);
+double ISA_NAME(sum_squares_)(const struct sg_exec *exec, const float *x, size_t n);
+
+#endif
