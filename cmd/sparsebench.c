@@ -414,7 +414,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
         sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
         sg_json_set_string(out, "kind", "kernels");
         sg_json_set_string(out, "status", status != SG_OK ? "interrupted" : verified ? "ok" : "failed");
-        sg_json_set(out, "program", program_json());
+        sg_json_set(out, "program", sg_version_json(program.name));
         sg_json_set(out, "run", run_json(argc, argv, started_at, start_s, &in_process));
         sg_json_set(out, "recipe", sg_recipe_json(recipe));
         sg_json_set(out, "host", sg_result_host());
