@@ -146,7 +146,7 @@ $(B)/$(soname): $(core_obj)
 	$(CC) -shared -Wl,-soname,$(soname) $(ldflags) -o $@ $^ -lm
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
-	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lm' > $@
+	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' > $@
 install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes share/sparsegrad/datasets)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin

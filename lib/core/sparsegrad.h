@@ -1,4 +1,4 @@
-/* sparsegrad.h: the public face of libsparsegrad. Link with -lsparsegrad -lm.
+/* sparsegrad.h: the public face of libsparsegrad. Link as pkg-config sparsegrad says (-lsparsegrad, OpenMP, -lm).
  * Every function is thread-safe across distinct objects. Encodings of messages have a header of their own, sg_wire.h. */
 #ifndef SPARSEGRAD_H
 #define SPARSEGRAD_H

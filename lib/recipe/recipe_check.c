@@ -39,14 +39,15 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
 
 /* ---- unknown keys ---- */
 
-static void describe_place(const struct sg_schema_row *row, char out[120]) {
+/* Where a key belongs that was found in `section`. */
+static void describe_place(const struct sg_schema_row *row, const char *section, char out[120]) {
     const char *dot = strrchr(row->path, '.');
     int length = dot ? (int)(dot - row->path) : 0;
     if (row->owner != NULL && sg_row_in(row, "methods[]"))
         snprintf(out, 120, "it is a key of compressor '%s'", row->owner);
-    else if (length == 0 && (row->owner != NULL || row->training))
+    else if (length == 0 && *section == '\0' && (row->owner != NULL || row->training))
         snprintf(out, 120, "it is a key of recipes of kind '%s'", row->training ? "training" : row->owner);
-    else if (row->owner != NULL)
+    else if (length > 0 && row->owner != NULL)
         snprintf(out, 120, "it is a key of '%.*s' of kind '%s'", length, row->path, row->owner);
     else if (length == 0)
         snprintf(out, 120, "it belongs at the top level");
@@ -75,7 +76,7 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
     sg_excerpt(name, child->key);
     const char *near = sg_suggest(child->key, candidate, n);
     if (elsewhere != NULL) {
-        describe_place(elsewhere, place);
+        describe_place(elsewhere, section, place);
         sg_problem_at(c->problems, child->key_line, child->key_column, "key '%s' does not belong here (%s)", name,
                       place);
     } else if (near != NULL) {

@@ -57,7 +57,7 @@ owner() { # of a header: its module
     done
 }
 
-@test "the core library needs libc and libm only, and neither prints nor exits" {
+@test "the core library needs libc, libm and OpenMP only, and neither prints nor exits" {
     make -s -C "$ROOT" build/release/libsparsegrad.so.0
     run -0 ldd "$ROOT/build/release/libsparsegrad.so.0"
     [[ $output != *cjson* && $output != *yaml* && $output != *mpi* ]]
