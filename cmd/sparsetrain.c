@@ -163,7 +163,12 @@ static sg_status plan_output(struct output *o, struct sg_error *err) {
                                                                                         : FORMAT_SERIES;
     if (!opt.output)
         return SG_OK;
-    sg_status status = sg_file_target(&o->device, opt.output, opt.force || opt.resume, err);
+    bool device = false;
+    sg_status status = opt.checkpoint ? sg_file_target(&device, opt.checkpoint, true, err) : SG_OK;
+    if (status == SG_OK && device) /* it would be removed when the run is over */
+        status = sg_fail(err, SG_ERR_ARGUMENT, "--checkpoint %s is not a plain file", opt.checkpoint);
+    if (status == SG_OK)
+        status = sg_file_target(&o->device, opt.output, opt.force || opt.resume, err);
     if (status != SG_OK || !o->device)
         return status;
     return opt.resume || opt.checkpoint

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# Bad input to the programs that is not tested beside what is good: place, remedy, exit code, and nothing lost.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$CACHE
+    SMOKE=$ROOT/recipes/smoke.yaml
+}
+
+# sparsetrain on ./rows ends with exit code 1 and exactly this message, and leaves nothing.
+refuses_rows() { # MESSAGE
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set workers=2 --set task.dataset=./rows -o out
+    [ "$stderr" = "sparsetrain: $1" ] || { echo "$stderr"; false; }
+    [ -z "$output" ] && [ ! -e out ] && [ ! -e out.part ] && [ ! -e out.ckpt ]
+}
+
+@test "LIBSVM rows that are wrong: file, line, column, exit 1" {
+    printf '1 1:1 2:nan\n-1 1:2\n' >rows
+    refuses_rows "./rows:1:9: the value 'nan' is not finite"
+    printf '1 1:1\n-1 0:1\n' >rows
+    refuses_rows "./rows:2:4: index 0: indices start at 1"
+    printf '1 1:1\n-1 1:1 3:2 3:4\n' >rows
+    refuses_rows "./rows:2:12: index 3 is repeated"
+    printf '1 1:1\n-1 1:0.12' >rows
+    refuses_rows "./rows:2:10: the last row does not end in a newline: the file is truncated (append one if it is whole)"
+    : >rows
+    refuses_rows "./rows: no rows: the file is empty"
+    rm rows
+    refuses_rows "./rows: No such file or directory"
+}
+
+@test "a packed file that is cut off" {
+    seq 1 20000 | sed 's/.*/1 1:& 2:3\n-1 1:2/' | gzip >rows.gz
+    head -c 20000 rows.gz >cut.gz
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set workers=2 --set task.dataset=./cut.gz
+    [[ $stderr == *"sparsetrain: ./cut.gz: gzip could not unpack it: the file is truncated or corrupt" ]]
+}
+
+# A set of two features whose rows are ./sets/rows.
+describe() { # SHA256
+    export SPARSE_DATASETS=$PWD
+    mkdir -p sets
+    printf 'name: tiny\ntitle: tiny\nformat: libsvm\nfeatures: 2\nfiles:\n  - name: rows\n    url: file://%s\n    sha256: %s\n' \
+        "$PWD/published" "$1" >tiny.yaml
+}
+
+tiny() {
+    sparsetrain -q "$SMOKE" --data sets --set workers=2 --set task.dataset=tiny --set task.stand-in=two-clouds --method SGD "$@"
+}
+
+@test "an index beyond the features that the set's description names" {
+    describe trust-on-first-use
+    printf '1 1:1 2:2\n-1 1:3 3:1\n' >sets/rows
+    run -1 --separate-stderr tiny
+    [ "$stderr" = "sparsetrain: sets/rows:2:8: index 3 is beyond the 2 features" ]
+}
+
+@test "data that change after their checksum was recorded or pinned; a stand-in never hides it" {
+    printf '1 1:1 2:2\n-1 1:3 2:1\n' >published
+    describe trust-on-first-use
+    "$ROOT/datasets/fetch" tiny sets
+    mv sets/tiny/published sets/tiny/rows # fetch keeps the publisher's name
+    run -0 --separate-stderr tiny
+    [[ $output == *'"source":"file"'* ]]
+    printf '1 1:1 2:2\n-1 1:3 2:7\n' >sets/tiny/rows
+    run -1 --separate-stderr tiny
+    [[ $stderr == *"sets/tiny/rows: the text's SHA-256 is "*"SHA256SUMS beside it says "*"run datasets/fetch tiny"* ]]
+    describe "$(sha256sum <published | cut -d' ' -f1)"
+    run -1 --separate-stderr tiny
+    [[ $stderr == *"the data set's description says $(sha256sum <published | cut -d' ' -f1)"* ]]
+    cp published sets/tiny/rows
+    run -0 --separate-stderr tiny
+}
+
+@test "recipes: duplicate and misplaced keys, two errors at once, from a file and from stdin" {
+    sed 's/^workers: 4/workers: 4\nworkers: 5/' "$SMOKE" >r.yaml
+    for program in "sparsetrain --method SGD" sparsebench; do
+        run -2 --separate-stderr $program r.yaml
+        [[ $stderr == "${program%% *}: r.yaml:6:1: duplicate key 'workers' (first on line 5)" && -z $output ]]
+    done
+    sed 's/^workers: 4/workers: 0\nmomentum: 0.9/' "$SMOKE" >r.yaml
+    for program in "sparsetrain --method SGD" sparsebench; do
+        run -2 --separate-stderr $program - <r.yaml
+        [[ ${stderr_lines[0]} == "${program%% *}: <stdin>:5:10: "*workers* ]]
+        [[ $stderr == *"<stdin>:6:1: "*momentum*optimizer* ]] # where the key belongs
+    done
+    head -c 2097152 /dev/zero | tr '\0' '#' >big.yaml
+    run -2 --separate-stderr sparsebench - <big.yaml
+    [[ $stderr == *"<stdin>"*1048576* || $stderr == *"1 MiB"* ]] || { echo "$stderr"; false; }
+}
+
+@test "more ranks than workers is a usage error" {
+    sparsetrain --version | grep -q "mpi on" || skip "built without MPI"
+    command -v mpirun >/dev/null || skip "mpirun is not installed"
+    run --separate-stderr mpirun --allow-run-as-root --oversubscribe -n 3 "$BIN/sparsetrain" -q "$SMOKE" --set workers=2 --method SGD -o out
+    [ "$status" = 2 ]
+    [ "$(grep -c '^sparsetrain: .*3 ranks for 2 workers' <<<"$stderr")" = 1 ]
+    [ ! -e out ] && [ ! -e out.part ]
+}
+
+@test "--device cuda: sparsetrain and sparsebench fail and say what to do" {
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --device cuda
+    [[ $stderr == "sparsetrain: --device cuda: "*"use --device cpu" ]]
+    run -1 --separate-stderr sparsebench -q "$SMOKE" --method SGD --seed 1 --device cuda --folder cells
+    [[ $stderr == *"SGD, seed 1 failed"*"use --device cpu"* ]]
+    [ "$(jq -r .status <<<"$output")" = failed ]
+}
+
+@test "what sparsebench reads back: a cell of a newer schema is run again, not trusted" {
+    sparsebench -q "$SMOKE" --method SGD --seed 1 --folder cells >one.json
+    sed -i 's|sparsetrain/1|sparsetrain/2|' cells/SGD-seed1-*.ndjson
+    sparsebench -q "$SMOKE" --method SGD --seed 1 --folder cells >two.json
+    [ "$(jq '.results[0].cells[0].reused' two.json)" = false ]
+    cmp <(jq '.results[0].final' one.json) <(jq '.results[0].final' two.json)
+    run -1 --separate-stderr sparseplot-export <(sed 's|"sparsetrain/1"|"sparsetrain/9"|' cells/SGD-seed1-*.ndjson)
+    [[ $stderr == *"newer"*"sparsetrain/9"* ]]
+}
+
+# A limit on the size of files stands in for a full disk.
+full_disk() { # COMMAND...
+    bash -c 'trap "" XFSZ; ulimit -f 2; exec "$@"' -- "$@" 2>&1 | cat
+    return "${PIPESTATUS[0]}"
+}
+
+@test "the disk fills during a run: exit 1, the result before it is untouched" {
+    echo before >out
+    run -1 full_disk sparsetrain -q "$SMOKE" --method SGD --set record.every=1 -o out --force
+    [ "$output" = "sparsetrain: cannot write the series: File too large" ]
+    [ "$(cat out)" = before ]
+}
+
+@test "the disk fills during a checkpoint: exit 1, and after room is made the run goes on" {
+    local args=(-q "$SMOKE" --method "Top-k k=4" --set workers=30 --set record.every=100000)
+    sparsetrain "${args[@]}" -o whole
+    run -1 full_disk sparsetrain "${args[@]}" -o out --checkpoint-every 50
+    [[ $output == "sparsetrain: cannot write out.ckpt"*"File too large" ]] || { echo "$output"; false; }
+    [ ! -e out ] && [ ! -e out.ckpt ]
+    sparsetrain "${args[@]}" -o out --resume
+    same_series whole out
+}
+
+@test "folders that cannot be written, outputs that are no files" {
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o /proc/self/fdinfo/out
+    [[ $stderr == "sparsetrain: cannot write /proc/self/fdinfo/out"* ]]
+    run -1 --separate-stderr sparsebench -q "$SMOKE" --folder cells -o /proc/self/fdinfo/out.json
+    [[ $stderr == *"cannot write /proc/self/fdinfo/out.json"* ]] && [ ! -e cells ]
+    mkfifo pipe
+    mkdir folder
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o folder --force
+    [ "$stderr" = "sparsetrain: folder is a folder: name a file" ]
+    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o out --checkpoint folder
+    [ "$stderr" = "sparsetrain: folder is a folder: name a file" ]
+    run -2 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o out --checkpoint pipe
+    [ "$stderr" = "sparsetrain: --checkpoint pipe is not a plain file" ]
+    [ -p pipe ] && [ -d folder ] && [ ! -e out ]
+}
