@@ -7,15 +7,10 @@
 
 /* What every rank learns of each worker before the payload moves. */
 struct note {
-    double count, bits, number[SG_COMM_NOTES];
+    double count, bits, bytes, number[SG_COMM_NOTES];
     int stop, save; /* of the worker's rank */
     sg_status status;
     enum sg_message_kind kind; /* of its message */
-};
-
-struct entry {
-    uint32_t index;
-    float value;
 };
 
 struct sg_comm {
@@ -24,13 +19,21 @@ struct sg_comm {
     size_t n, first, count;
     struct note *note;               /* [n] of the last exchange */
     double (*number)[SG_COMM_NOTES]; /* [n] handed out */
+    struct sg_wire_format format;    /* of the messages */
+    bool encoded;                    /* sparse messages go through the encodings, not as they are */
+    struct sg_wire_plan *plan;       /* [count of this rank] of sparse messages, when encoded */
     int *items, *displacement;       /* [size] scratch of gathers */
     sg_status *agreed;               /* [size] scratch of sg_comm_agree */
-    void *mine, *all;                /* payload scratch, grown on demand */
-    size_t mine_bytes, all_bytes;
+    void *mine, *all, *decoded;      /* payload scratch, grown on demand */
+    size_t mine_bytes, all_bytes, decoded_bytes;
 };
 
-enum { DENSE_CHUNK = 1 << 18 }; /* dense sums move this many values of each worker at a time, to bound memory */
+enum {
+    DENSE_CHUNK = 1 << 18, /* dense sums move this many values of each worker at a time, to bound memory */
+    BLOCK_BYTES = 16,      /* sparse messages of a rank move in blocks of this size */
+    ENTRY_BYTES = sizeof(uint32_t) + sizeof(float),
+    COUNT_BYTES = 4 /* what the length of a message that is not encoded is counted as */
+};
 
 int sg_comm_launch_rank(void) {
     static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -61,6 +64,7 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
         return sg_fail_memory(err, "the exchange");
     }
     c->displacement = c->items + ranks;
+    c->format.encoding = sg_wire_find("raw");
     *out = c;
     return SG_OK;
 }
@@ -87,9 +91,16 @@ sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err) 
     c->count = first_of(c, c->world.rank + 1) - c->first;
     free(c->note);
     free(c->number);
+    free(c->plan);
     c->note = calloc(workers, sizeof *c->note);
     c->number = calloc(workers, sizeof *c->number);
-    return c->note && c->number ? SG_OK : sg_fail_memory(err, "the exchange");
+    c->plan = calloc(c->count, sizeof *c->plan);
+    return c->note && c->number && c->plan ? SG_OK : sg_fail_memory(err, "the exchange");
+}
+
+void sg_comm_set_format(sg_comm *c, const struct sg_wire_format *format) {
+    c->format = *format;
+    c->encoded = format->precision != SG_FP32 || format->encoding != sg_wire_find("raw");
 }
 
 int sg_comm_rank(const sg_comm *c) {
@@ -132,6 +143,24 @@ static sg_status gather(sg_comm *c, const void *mine, void *all, size_t unit, st
     return sg_transport_gather(mine, all, c->items, c->displacement, unit, &c->world, err);
 }
 
+/* Exact bytes of this rank's worker's message; an encoded one is planned, not yet written. */
+static sg_status size_message(double *bytes, sg_comm *c, size_t local, const struct sg_message *m,
+                              struct sg_error *err) {
+    if (m->kind == SG_MESSAGE_DENSE) {
+        const size_t width = c->format.precision == SG_FP16 ? sizeof(uint16_t) : sizeof(float);
+        *bytes = (double)(COUNT_BYTES + m->count * width);
+    } else if (!c->encoded) {
+        *bytes = (double)(COUNT_BYTES + m->count * ENTRY_BYTES);
+    } else {
+        const struct sg_wire_set set = {.n = m->n, .count = m->count, .index = m->index};
+        sg_status status = sg_wire_plan(&c->plan[local], &c->format, &set, err);
+        if (status != SG_OK)
+            return status;
+        *bytes = (double)c->plan[local].bytes;
+    }
+    return SG_OK;
+}
+
 static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, struct sg_error *err) {
     struct note *local = c->note + c->first;
     memset(local, 0, c->count * sizeof *local);
@@ -145,6 +174,9 @@ static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, st
         note->kind = (int)mine->message[w].kind;
         note->count = (double)mine->message[w].count;
         note->bits = sg_message_bits(&mine->message[w]);
+        sg_status sized = size_message(&note->bytes, c, w, &mine->message[w], err);
+        if (sized != SG_OK)
+            return sized;
         if (mine->note)
             memcpy(note->number, mine->note[w], sizeof note->number);
     }
@@ -177,13 +209,13 @@ static void read_notes(sg_comm *c, struct sg_outcome *out, bool *dense, bool *mi
     *mixed = !*dense && kinds != 1 << SG_MESSAGE_SPARSE;
 }
 
-static struct sg_volume volume_of(const sg_comm *c, bool dense) {
+static struct sg_volume volume_of(const sg_comm *c) {
     struct sg_volume v = {0};
     for (size_t w = 0; w < c->n; w++) {
         v.elements_mean += c->note[w].count;
         v.elements_max = c->note[w].count > v.elements_max ? c->note[w].count : v.elements_max;
         v.bits_mean += c->note[w].bits;
-        v.bytes_sent += 4 + c->note[w].count * (dense ? sizeof(float) : sizeof(struct entry));
+        v.bytes_sent += c->note[w].bytes;
     }
     v.elements_mean /= (double)c->n;
     v.bits_mean /= (double)c->n;
@@ -191,64 +223,132 @@ static struct sg_volume volume_of(const sg_comm *c, bool dense) {
     return v;
 }
 
-/* Indices of a worker's message, then its values, rank after rank. */
-static sg_status sum_sparse(sg_comm *c, const struct sg_message *message, float *sum, const struct sg_kernels *kernels,
-                            const struct sg_exec *exec, struct sg_error *err) {
-    size_t total = 0, local = 0;
-    for (int r = 0; r < c->world.size; r++) {
-        size_t entries = 0;
-        for (size_t w = first_of(c, r); w < first_of(c, r + 1); w++)
-            entries += (size_t)c->note[w].count;
-        if (entries > INT32_MAX || total + entries > INT32_MAX)
-            return sg_fail(err, SG_ERR_COMM,
-                           "more than 2^31 entries in one exchange: use fewer workers or a higher threshold");
-        c->items[r] = (int)entries;
-        total += entries;
-        local = r == c->world.rank ? entries : local;
+/* ---- sums over ranks ---- */
+
+/* Bytes of a worker's sparse message between ranks. Its count is in the note, so plain ones are the entries alone. */
+static size_t moved_bytes(const sg_comm *c, size_t worker) {
+    return c->encoded ? (size_t)c->note[worker].bytes : (size_t)c->note[worker].count * ENTRY_BYTES;
+}
+
+static sg_status put_message(uint8_t *out, const sg_comm *c, size_t local, const struct sg_message *m,
+                             struct sg_error *err) {
+    if (c->encoded)
+        return sg_wire_encode(out, moved_bytes(c, c->first + local), &c->plan[local], m->value, err);
+    if (m->count) { /* also keeps a NULL index of an empty message away from memcpy */
+        memcpy(out, m->index, m->count * sizeof *m->index);
+        memcpy(out + m->count * sizeof *m->index, m->value, m->count * sizeof *m->value);
     }
-    sg_status status = reserve(&c->mine, &c->mine_bytes, local * sizeof(struct entry), err);
-    if (status == SG_OK)
-        status = reserve(&c->all, &c->all_bytes, total * sizeof(struct entry), err);
+    return SG_OK;
+}
+
+/* The message of a worker that came as `in`: in place when it is plain, else decoded into c->decoded. */
+static sg_status get_message(struct sg_message *out, sg_comm *c, size_t worker, size_t d, const uint8_t *in,
+                             struct sg_error *err) {
+    const size_t count = (size_t)c->note[worker].count;
+    *out = (struct sg_message){.kind = SG_MESSAGE_SPARSE, .n = d, .count = count, .index = (const void *)in};
+    out->value = (const void *)(in + count * sizeof *out->index);
+    if (!c->encoded)
+        return SG_OK;
+    sg_status status = reserve(&c->decoded, &c->decoded_bytes, count * ENTRY_BYTES, err);
     if (status != SG_OK)
         return status;
-    char *at = c->mine;
-    for (size_t w = 0; w < c->count; w++) {
-        const struct sg_message *m = &message[w];
-        if (m->count == 0)
-            continue; /* also keeps a NULL index of an empty message away from memcpy */
-        memcpy(at, m->index, m->count * sizeof *m->index);
-        memcpy(at + m->count * sizeof *m->index, m->value, m->count * sizeof *m->value);
-        at += m->count * sizeof(struct entry);
+    uint32_t *index = c->decoded;
+    float *value = (float *)(index + count);
+    struct sg_wire_header header;
+    status = sg_wire_peek(&header, in, moved_bytes(c, worker), err);
+    if (status == SG_OK && (header.n != d || header.count != count || header.bytes != moved_bytes(c, worker)))
+        status = sg_fail(err, SG_ERR_FORMAT, "not the message that was announced");
+    if (status == SG_OK)
+        status = sg_wire_decode(index, value, &header, in, err);
+    out->index = index;
+    out->value = value;
+    return status == SG_OK ? SG_OK : sg_prefix(err, "from worker %zu: ", worker);
+}
+
+/* Each rank's messages side by side, padded to whole blocks: MPI counts in int, and blocks take it to 32 GiB. */
+static sg_status sum_sparse(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
+                            const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_error *err) {
+    size_t total = 0, local = 0;
+    for (int r = 0; r < c->world.size; r++) {
+        size_t bytes = 0;
+        for (size_t w = first_of(c, r); w < first_of(c, r + 1); w++)
+            bytes += moved_bytes(c, w);
+        const size_t blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+        if (total + blocks > INT32_MAX)
+            return sg_fail(err, SG_ERR_COMM, "more than 32 GiB in one exchange: use fewer workers or send less");
+        c->items[r] = (int)blocks;
+        total += blocks;
+        local = r == c->world.rank ? blocks : local;
     }
-    status = total ? gather(c, c->mine, c->all, sizeof(struct entry), err) : SG_OK;
-    char *from = c->all;
-    for (size_t w = 0; status == SG_OK && w < c->n; w++) {
-        size_t count = (size_t)c->note[w].count;
-        const uint32_t *index = (const void *)from;
-        const float *value = (const void *)(from + count * sizeof *index);
-        if (count)
-            kernels->scatter_add(exec, sum, index, value, count);
-        from += count * sizeof(struct entry);
+    sg_status status = reserve(&c->mine, &c->mine_bytes, local * BLOCK_BYTES, err);
+    if (status == SG_OK)
+        status = reserve(&c->all, &c->all_bytes, total * BLOCK_BYTES, err);
+    uint8_t *at = c->mine;
+    for (size_t w = 0; status == SG_OK && w < c->count; w++) {
+        status = put_message(at, c, w, &message[w], err);
+        at += moved_bytes(c, c->first + w);
+    }
+    if (status == SG_OK && local)
+        memset(at, 0, local * BLOCK_BYTES - (size_t)(at - (uint8_t *)c->mine));
+    if (status == SG_OK && total)
+        status = gather(c, c->mine, c->all, BLOCK_BYTES, err);
+    const uint8_t *block = c->all;
+    for (int r = 0; r < c->world.size; r++) {
+        const uint8_t *from = block;
+        for (size_t w = first_of(c, r); status == SG_OK && w < first_of(c, r + 1); w++) {
+            struct sg_message m;
+            status = get_message(&m, c, w, d, from, err);
+            if (status == SG_OK && m.count)
+                kernels->scatter_add(exec, sum, m.index, m.value, m.count);
+            from += moved_bytes(c, w);
+        }
+        block += (size_t)c->items[r] * BLOCK_BYTES;
     }
     return status;
 }
 
+static void put_halves(uint8_t *out, const float *value, size_t count) {
+    for (size_t j = 0; j < count; j++) {
+        const uint16_t half = sg_half_of(value[j]);
+        memcpy(out + j * sizeof half, &half, sizeof half);
+    }
+}
+
+static void get_halves(float *value, const uint8_t *in, size_t count) {
+    for (size_t j = 0; j < count; j++) {
+        uint16_t half;
+        memcpy(&half, in + j * sizeof half, sizeof half);
+        value[j] = sg_half_value(half);
+    }
+}
+
 static sg_status sum_dense(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
                            const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_error *err) {
-    size_t chunk = d < DENSE_CHUNK ? d : DENSE_CHUNK;
-    sg_status status = reserve(&c->mine, &c->mine_bytes, c->count * chunk * sizeof(float), err);
+    const bool half = c->format.precision == SG_FP16;
+    const size_t chunk = d < DENSE_CHUNK ? d : DENSE_CHUNK, width = half ? sizeof(uint16_t) : sizeof(float);
+    sg_status status = reserve(&c->mine, &c->mine_bytes, c->count * chunk * width, err);
     if (status == SG_OK)
-        status = reserve(&c->all, &c->all_bytes, c->n * chunk * sizeof(float), err);
+        status = reserve(&c->all, &c->all_bytes, c->n * chunk * width, err);
+    if (status == SG_OK && half)
+        status = reserve(&c->decoded, &c->decoded_bytes, chunk * sizeof(float), err);
+    for (int r = 0; r < c->world.size; r++)
+        c->items[r] = (int)(first_of(c, r + 1) - first_of(c, r));
     for (size_t start = 0; status == SG_OK && start < d; start += chunk) {
-        size_t length = d - start < chunk ? d - start : chunk;
-        float *mine = c->mine, *all = c->all;
-        for (size_t w = 0; w < c->count; w++)
-            memcpy(mine + w * length, message[w].value + start, length * sizeof(float));
-        for (int r = 0; r < c->world.size; r++)
-            c->items[r] = (int)(first_of(c, r + 1) - first_of(c, r));
-        status = gather(c, mine, all, length * sizeof(float), err);
-        for (size_t w = 0; status == SG_OK && w < c->n; w++)
-            kernels->scatter_add(exec, sum + start, NULL, all + w * length, length);
+        const size_t length = d - start < chunk ? d - start : chunk;
+        for (size_t w = 0; w < c->count; w++) {
+            uint8_t *to = (uint8_t *)c->mine + w * length * width;
+            if (half)
+                put_halves(to, message[w].value + start, length);
+            else
+                memcpy(to, message[w].value + start, length * width);
+        }
+        status = gather(c, c->mine, c->all, length * width, err);
+        for (size_t w = 0; status == SG_OK && w < c->n; w++) {
+            const uint8_t *from = (const uint8_t *)c->all + w * length * width;
+            if (half)
+                get_halves(c->decoded, from, length);
+            kernels->scatter_add(exec, sum + start, NULL, half ? c->decoded : (const void *)from, length);
+        }
     }
     return status;
 }
@@ -265,7 +365,7 @@ sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float
     if (outcome.status == SG_OK) {
         if (mixed)
             return sg_fail(err, SG_ERR_ARGUMENT, "sparse and dense messages in one exchange");
-        outcome.volume = volume_of(c, dense);
+        outcome.volume = volume_of(c);
         outcome.note = (const double(*)[SG_COMM_NOTES])c->number;
         memset(sum, 0, d * sizeof *sum);
         if (c->world.size == 1)
@@ -274,7 +374,7 @@ sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float
         else if (dense)
             status = sum_dense(c, mine->message, sum, d, kernels, exec, err);
         else
-            status = sum_sparse(c, mine->message, sum, kernels, exec, err);
+            status = sum_sparse(c, mine->message, sum, d, kernels, exec, err);
     }
     if (status == SG_OK)
         *out = outcome;
@@ -331,6 +431,8 @@ void sg_comm_close(sg_comm *c) {
     free(c->agreed);
     free(c->mine);
     free(c->all);
+    free(c->decoded);
+    free(c->plan);
     free(c);
 }
 

@@ -112,6 +112,7 @@ static bool resolve(struct sg_node *out, const struct sg_node *root, const struc
            push_optimizer(out, root, method) &&
            push_copy(out, "error-feedback", override(method, root, "error-feedback")) &&
            push_copy(out, "scope", override(method, root, "scope")) &&
+           push_copy(out, "message", override(method, root, "message")) &&
            push_copy(out, "record", sg_node_member(root, "record")) && push_copy(out, "method", choice) &&
            push_copy(out, "seed", seed);
 }

@@ -72,6 +72,7 @@ enum sg_value_type {
     SG_VALUE_TASK,       /* name of a task kind; decides which contributed keys its section has */
     SG_VALUE_OPTIMIZER,  /* the same for optimizers */
     SG_VALUE_COMPRESSOR, /* and compressors */
+    SG_VALUE_ENCODING,   /* name of an encoding of messages, or auto */
     SG_VALUE_NUMBER,
     SG_VALUE_INTEGER,
     SG_VALUE_BOOLEAN,
@@ -113,7 +114,7 @@ bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
-/* i-th name a KIND, TASK, OPTIMIZER or COMPRESSOR value can have, NULL past the end. */
+/* i-th name a KIND, TASK, OPTIMIZER, COMPRESSOR or ENCODING value can have, NULL past the end. */
 const char *sg_variant_at(enum sg_value_type type, size_t i);
 /* "at least 1", "between 0 and 1", "greater than 0"; "" when everything goes. */
 enum { SG_RANGE = 96 };

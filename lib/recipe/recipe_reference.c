@@ -49,9 +49,18 @@ static const char *const deviations[] = {
     "the 9th digit.",
     "Volume is counted three ways: density (mean over workers), density-padded (the largest worker, as the authors' "
     "equal-size "
-    "all-gather counts) and bytes-sent. Nominal bits are 32 a value and 32 an index.",
+    "all-gather counts) and bytes-sent. Nominal bits are 32 a value and 32 an index, whatever `message` says.",
     "error-feedback has the paper's form (update) and the one of its DNN code (gradient), by name.",
 };
+
+/* Every name an encoding can have, as a choice is shown. */
+static const char *encodings_text(char out[80]) {
+    size_t length = 0;
+    const char *name;
+    for (size_t i = 0; length < 80 && (name = sg_variant_at(SG_VALUE_ENCODING, i)) != NULL; i++)
+        length += (size_t)snprintf(out + length, 80 - length, "%s%s", i ? "|" : "", name);
+    return out;
+}
 
 static const char *type_text(const struct sg_schema_row *row) {
     switch (row->type) {
@@ -70,6 +79,7 @@ static const char *type_text(const struct sg_schema_row *row) {
     case SG_VALUE_TASK:
     case SG_VALUE_OPTIMIZER:
     case SG_VALUE_COMPRESSOR:
+    case SG_VALUE_ENCODING:
         return "name";
     case SG_VALUE_NUMBER:
         return "number";
@@ -95,7 +105,8 @@ struct cells {
 };
 
 static void fill_cells(struct cells *cells, const struct sg_schema_row *row) {
-    const char *type = type_text(row);
+    char names[80];
+    const char *type = row->type == SG_VALUE_ENCODING ? encodings_text(names) : type_text(row);
     bool plural = row->most > 0 && row->choices == NULL && type[strlen(type) - 1] != 's';
     snprintf(cells->type, sizeof cells->type, "%s%s%s%s", row->most > 0 ? "list of " : "", type, plural ? "s" : "",
              row->grid ? ", or a list" : "");

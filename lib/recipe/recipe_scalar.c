@@ -195,6 +195,7 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
     case SG_VALUE_TASK:
     case SG_VALUE_OPTIMIZER:
     case SG_VALUE_COMPRESSOR:
+    case SG_VALUE_ENCODING:
         check_variant(c, row, raw);
         break;
     case SG_VALUE_NUMBER:

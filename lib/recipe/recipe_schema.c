@@ -9,6 +9,7 @@
 #include "sg_json.h"
 #include "sg_optimizer.h"
 #include "sg_task.h"
+#include "sg_wire.h"
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number up to here is a double */
 #define MAP(p, ...)                                                                                                    \
@@ -87,6 +88,15 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .help = "factor on the old residual; 1 = the paper's"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer",
            .help = "compress each parameter tensor by itself, or all as one vector"),
+    MAP("message", .preset = "raw", .shorthand = "encoding", .help = "how messages travel, which bytes-sent counts"),
+    {.path = "message.encoding",
+     .type = SG_VALUE_ENCODING,
+     .preset = "raw",
+     .help = "how the indices of a sparse message are written; auto: the smallest for each message. No encoding "
+             "changes what is received"},
+    CHOICE("message.values", "fp32|fp16", .preset = "fp32",
+           .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504), and the error goes into the "
+                   "residual"),
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "one cell a method and seed; a list, or {first, count}"),
@@ -107,6 +117,7 @@ static const struct sg_schema_row static_row[] = {
          "and gamma, or a list of these (one cell each)"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .help = "overrides the recipe's"),
+    MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),
     ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length"),
     INTEGER("methods[].steps", 1, WHOLE_MAX, .help = "overrides the recipe's length"),
     {.path = "methods[].learning-rate",
@@ -169,7 +180,13 @@ const char *sg_variant_at(enum sg_value_type type, size_t i) {
     const struct sg_task_kind *task = type == SG_VALUE_TASK ? sg_task_kind_at(i) : NULL;
     const struct sg_optimizer_ops *optimizer = type == SG_VALUE_OPTIMIZER ? sg_optimizer_at(i) : NULL;
     const struct sg_compressor_ops *compressor = type == SG_VALUE_COMPRESSOR ? sg_compressor_at(i) : NULL;
-    return task ? task->name : optimizer ? optimizer->name : compressor ? compressor->name : NULL;
+    const struct sg_wire_encoding *encoding = type == SG_VALUE_ENCODING && i > 0 ? sg_wire_at(i - 1) : NULL;
+    return task                                  ? task->name
+           : optimizer                           ? optimizer->name
+           : compressor                          ? compressor->name
+           : encoding                            ? encoding->name
+           : type == SG_VALUE_ENCODING && i == 0 ? "auto"
+                                                 : NULL;
 }
 
 /* ---- rows that tasks, optimizers and compressors contribute ---- */

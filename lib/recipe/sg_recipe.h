@@ -39,6 +39,7 @@ struct sg_node {
 /* The resolved tree has every key of the schema, in the normal form below; values keep the recipe's positions.
  *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
  *   error-feedback  always the map {form, decay}; in a method null unless it overrides
+ *   message         always the map {encoding, values}; likewise
  *   seeds           always the list of numbers
  *   methods         the compressor's parameters stand beside name and compressor: a NUMBER, a STRING (an expression
  *                   over the task's constants and gamma) or a LIST of these
@@ -82,7 +83,8 @@ struct sg_cell {
     uint64_t seed;
     struct sg_node resolved; /* all that decides the run, and nothing else: no title, plots, claims, other methods.
                               * Top level: task, workers, batch, steps/epochs, optimizer, error_feedback, scope,
-                              * record, method (compressor and its parameters), seed; per-method overrides applied */
+                              * message, record, method (compressor and its parameters), seed; per-method overrides
+                              * applied */
     char key[65];            /* SHA-256 of the resolved JSON text */
 };
 

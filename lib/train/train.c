@@ -139,6 +139,19 @@ static sg_status choose_compressor(struct train *t, struct sg_error *err) {
     return status;
 }
 
+/* How messages travel; fp16 values are rounded by the compressor, whose residual takes the error. */
+static sg_status choose_message(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const char *encoding = sg_node_string(cell, "message.encoding", "raw");
+    struct sg_wire_format format = {.encoding = sg_wire_find(encoding)};
+    if (!format.encoding && strcmp(encoding, "auto") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown encoding '%s'", encoding);
+    t->precision = strcmp(sg_node_string(cell, "message.values", "fp32"), "fp16") == 0 ? SG_FP16 : SG_FP32;
+    format.precision = t->precision;
+    sg_comm_set_format(t->comm, &format);
+    return SG_OK;
+}
+
 static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     const char *name = sg_node_string(cell, "optimizer.kind", "");
@@ -178,7 +191,8 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
                  t->row && t->evaluated;
     for (int i = 0; whole && i < t->threads; i++)
         whole = (t->gradient[i] = malloc(t->d * sizeof(float))) != NULL;
-    bool keeps = t->feedback.form != SG_FEEDBACK_NONE && !(t->compressor_ops->traits & SG_TRAIT_EXACT);
+    bool exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->precision == SG_FP32;
+    bool keeps = t->feedback.form != SG_FEEDBACK_NONE && !exact;
     for (size_t w = 0; whole && w < t->count && keeps; w++)
         whole = (t->residual[w] = calloc(t->d, sizeof(float))) != NULL;
     if (!whole)
@@ -190,6 +204,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
                                               .param = t->compressor_param,
                                               .layout = t->layout,
                                               .feedback = t->feedback,
+                                              .precision = t->precision,
                                               .seed = t->options->cell->seed,
                                               .worker = (uint32_t)(t->first + w),
                                               .kernels = t->kernels,
@@ -221,7 +236,8 @@ static sg_status setup(struct train *t, struct sg_error *err) {
     t->count = sg_comm_count(t->comm);
     t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
     sg_status (*const part[])(struct train *, struct sg_error *) = {
-        choose_kernels, open_task, choose_steps, choose_feedback, choose_compressor, choose_optimizer, allocate};
+        choose_kernels, open_task, choose_steps, choose_feedback, choose_compressor, choose_message, choose_optimizer,
+        allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;

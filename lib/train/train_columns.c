@@ -12,7 +12,7 @@ const struct sg_metric sg_train_metrics[] = {
     [COLUMN_AVERAGE_DENSITY] = {"average_density", "", "mean of density over the steps so far"},
     [COLUMN_DENSITY_PADDED] = {"density_padded", "", "entries of the largest message / d at this step"},
     [COLUMN_BYTES_SENT] = {"bytes_sent", "byte per worker",
-                           "cumulative bytes of the encoded messages, mean over workers"},
+                           "cumulative bytes of the messages as encoded, mean over workers"},
     [COLUMN_ERROR_NORM] = {"error_norm", "", "(1/n) sum_i |e_i|^2 after this step"},
     [COLUMN_TOTAL_ERROR] = {"total_error", "", "sum of error_norm over all steps so far"},
 };

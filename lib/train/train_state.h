@@ -40,6 +40,7 @@ struct train {
     const struct sg_task_info *info;
 
     struct sg_feedback feedback;
+    enum sg_precision precision; /* of the values sent */
     struct sg_layout layout;
     size_t whole[2]; /* offsets of the single layer in `model` scope */
     const struct sg_compressor_ops *compressor_ops;
