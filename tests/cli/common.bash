@@ -26,3 +26,8 @@ stable() {
 same_series() {
     cmp <(stable "$1") <(stable "$2")
 }
+
+# What a run computed, without how it was sent: the steps less bytes_sent, and the parameters at the end.
+without_bytes() {
+    sed -n -e '/"record":"step"/s/,"bytes_sent":[^,}]*//p' -e '/"record":"end"/p' "$1"
+}

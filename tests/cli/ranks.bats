@@ -28,6 +28,32 @@ setup() {
     same_series "$OUT/one" "$OUT/three"
 }
 
+@test "encoded messages: same bytes for any R, and only bytes_sent differs from raw" {
+    set=(--set workers=5 --set 'record.series=[suboptimality, error-norm, bits, bytes-sent]')
+    for method in "Top-k k=4" Hard-threshold; do
+        sparsetrain -q recipes/smoke.yaml "${set[@]}" --method "$method" -o "$OUT/raw" --force
+        for encoding in bitmap delta-varint rice elias-fano auto; do
+            for ranks in 1 3; do
+                $MPI -n $ranks "$BIN/sparsetrain" -q recipes/smoke.yaml "${set[@]}" --method "$method" --set message=$encoding -o "$OUT/$ranks" --force 3>&-
+            done
+            same_series "$OUT/1" "$OUT/3" || { echo "$method differs with $encoding"; false; }
+            cmp <(without_bytes "$OUT/raw") <(without_bytes "$OUT/3") || { echo "$encoding changes $method"; false; }
+            run ! cmp -s <(stable "$OUT/raw") <(stable "$OUT/3")
+        done
+    done
+}
+
+@test "fp16 values: same bytes for any R, sparse and dense" {
+    for method in "Top-k k=4" SGD; do
+        for encoding in raw auto; do
+            set=(--set workers=5 --set "message={encoding: $encoding, values: fp16}")
+            sparsetrain -q recipes/smoke.yaml "${set[@]}" --method "$method" -o "$OUT/one" --force
+            $MPI -n 3 "$BIN/sparsetrain" -q recipes/smoke.yaml "${set[@]}" --method "$method" -o "$OUT/three" --force 3>&-
+            same_series "$OUT/one" "$OUT/three" || { echo "$method differs"; false; }
+        done
+    done
+}
+
 @test "more ranks than workers" {
     run --separate-stderr $MPI -n 3 "$BIN/sparsetrain" -q recipes/smoke.yaml --set workers=2 --method SGD
     [ "$status" -ne 0 ]

@@ -93,6 +93,44 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
     run ! same_series "$OUT/a.ndjson" "$OUT/b.ndjson"
 }
 
+last() { # COLUMN FILE: its last recorded value
+    sed -n "s/.*\"record\":\"step\".*\"$1\":\([^,}]*\).*/\1/p" "$2" | tail -n 1
+}
+
+@test "encodings change bytes_sent and nothing else" {
+    args=(-q "$SMOKE" --method "Top-k k=4" --set 'record.series=[suboptimality, error-norm, bits, bytes-sent]')
+    sparsetrain "${args[@]}" -o "$OUT/raw"
+    # 1200 steps of 4 bytes for the count and 8 for each of 4 entries
+    [ "$(last bytes_sent "$OUT/raw")" = 43200 ]
+    for encoding in raw bitmap delta-varint rice elias-fano auto; do
+        sparsetrain "${args[@]}" --set message=$encoding -o "$OUT/$encoding" --force
+        cmp <(without_bytes "$OUT/raw") <(without_bytes "$OUT/$encoding")
+    done
+    # header 6, gaps below 128 in one byte each, 4 values; a bitmap of 40 positions takes 5 bytes
+    [ "$(last bytes_sent "$OUT/delta-varint")" = $((1200 * (6 + 4 + 16))) ]
+    [ "$(last bytes_sent "$OUT/bitmap")" = $((1200 * (6 + 5 + 16))) ]
+    for encoding in bitmap delta-varint rice elias-fano; do
+        [ "$(last bytes_sent "$OUT/auto" | cut -d. -f1)" -le "$(last bytes_sent "$OUT/$encoding" | cut -d. -f1)" ]
+    done
+}
+
+@test "fp16 values: half the bytes, the rounding error kept, a method may differ" {
+    args=(-q "$SMOKE" --method SGD --set 'record.series=[suboptimality, error-norm, bytes-sent]')
+    sparsetrain "${args[@]}" -o "$OUT/whole"
+    sparsetrain "${args[@]}" --set message.values=fp16 -o "$OUT/half"
+    [ "$(last bytes_sent "$OUT/whole")" = $((1200 * (4 + 4 * 40))) ]
+    [ "$(last bytes_sent "$OUT/half")" = $((1200 * (4 + 2 * 40))) ]
+    [ "$(last error_norm "$OUT/whole")" = 0 ]
+    awk -v a="$(last suboptimality "$OUT/whole")" -v b="$(last suboptimality "$OUT/half")" -v e="$(last error_norm "$OUT/half")" \
+        'BEGIN { exit !(e > 0 && e < 1e-6 && (a - b) ^ 2 < 1e-6 * a ^ 2) }'
+    recipe 's/name: SGD, /name: SGD, message: {values: fp16}, /'
+    grep -q 'message: {values' "$OUT/r.yaml"
+    sparsetrain -q "$OUT/r.yaml" --method SGD --set 'record.series=[suboptimality, error-norm, bytes-sent]' -o "$OUT/own"
+    same_series "$OUT/half" "$OUT/own"
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --set message=rise
+    [[ $stderr == *"unknown encoding 'rise' (did you mean 'rice'?)"* ]]
+}
+
 @test "dry run resolves and stops" {
     run -0 --separate-stderr sparsetrain "$SMOKE" --method SGD --set workers=7 --dry-run
     [[ $output == *'"workers":'?'7,'* && $output != *'"record":"'* ]]

@@ -49,6 +49,27 @@ int main(void) {
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_OK && sum[0] == 3 && sum[4] == 15 &&
            out.volume.bits_mean == 32 * D && out.volume.bytes_sent == 4 + 4 * D,
        "dense messages");
+    const struct sg_wire_format rice = {sg_wire_find("rice"), SG_FP16};
+    sg_comm_set_format(c, &rice);
+    ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_OK && sum[4] == 15 &&
+           out.volume.bits_mean == 32 * D && out.volume.bytes_sent == 4 + 2 * D,
+       "dense halves take 2 bytes a value");
+    const float half[2] = {1, 2};
+    size_t bytes = 0;
+    for (int w = 0; w < WORKERS; w++) {
+        const struct sg_wire_set set = {D, count[w], index[w]};
+        struct sg_wire_plan plan = {0};
+        message[w] = (struct sg_message){SG_MESSAGE_SPARSE, D, count[w], index[w], half, &count[w]};
+        bytes += sg_wire_plan(&plan, &rice, &set, &err) == SG_OK ? plan.bytes : 0;
+    }
+    ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_OK && sum[0] == 3 && sum[2] == 2 &&
+           out.volume.bits_mean == 64 * 5.0 / 3 && bytes > 0 && out.volume.bytes_sent == (double)bytes / WORKERS,
+       "encoded messages count the bytes of their plan");
+    const uint32_t descending[2] = {4, 0};
+    message[2] = (struct sg_message){SG_MESSAGE_SPARSE, D, 2, descending, half, NULL};
+    ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_ERR_ARGUMENT,
+       "what cannot be encoded is refused");
+    message[0] = message[2] = (struct sg_message){SG_MESSAGE_DENSE, D, D, NULL, dense, NULL};
     message[1] = empty;
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_ERR_ARGUMENT, "kinds are not mixed");
 

@@ -84,6 +84,8 @@ static void test_values(void) {
     refused(HEAD METHODS "epochs: 0\n", "r.yaml:9:9: epochs must be greater than 0, got 0");
     refused(SMALL "error-feedback: {form: update, decay: 1.5}\n",
             "r.yaml:10:39: decay must be between 0 and 1, got 1.5");
+    refused(SMALL "message: {encoding: rice, values: fp8}\n", 
+            "r.yaml:10:35: unknown values 'fp8' (did you mean 'fp32'?)");
     refused(SMALL "error-feedback: updat\n", "r.yaml:10:17: unknown form 'updat' (did you mean 'update'?)");
     refused(SMALL "scope: 7\n", "r.yaml:10:8: scope must be one of layer, model, got 7");
     refused(SMALL "title: 2024\n", "r.yaml:10:8: title must be text (put it in quotes), got 2024");
@@ -198,6 +200,9 @@ static void test_normal_form(void) {
     ok(sg_node_get(root, "task.start.offset-from-optimum")->kind == SG_NODE_NULL, "absent keys are null");
     ok(sg_node_get(root, "task.start.offset_from_optimum") == sg_node_get(root, "task.start.offset-from-optimum"),
        "either spelling");
+    ok(strcmp(sg_node_string(root, "message.encoding", ""), "raw") == 0 &&
+           strcmp(sg_node_string(root, "message.values", ""), "fp32") == 0,
+       "default message");
     ok(strcmp(sg_node_string(root, "error-feedback.form", ""), "update") == 0, "default form");
     ok(sg_node_number(root, "error-feedback.decay", NAN) == 1, "default decay");
     ok(sg_node_number(root, "seeds.0", NAN) == 5 && sg_node_number(root, "seeds.1", NAN) == 6 &&

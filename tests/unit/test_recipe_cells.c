@@ -38,7 +38,7 @@ static const char grid_text[] =
     HEAD STEPS "seeds: [7, 9]\n"
                "methods:\n"
                "  - {name: SGD, compressor: none, baseline: true, epochs: 2, learning-rate: 1/L}\n"
-               "  - {name: Top-k, compressor: topk, k: [1, 1e1]}\n"
+               "  - {name: Top-k, compressor: topk, k: [1, 1e1], message: rice}\n"
                "  - {name: HT, compressor: hard-threshold, lambda: [0.5, 5e-3/gamma], error-feedback: none, scope: "
                "model, steps: 3}\n";
 
@@ -66,6 +66,10 @@ static void test_cells(void) {
            strcmp(sg_node_string(&top->resolved, "error-feedback.form", ""), "update") == 0 &&
            strcmp(sg_node_string(&ht->resolved, "scope", ""), "model") == 0,
        "overrides of feedback and scope");
+    ok(strcmp(sg_node_string(&top->resolved, "message.encoding", ""), "rice") == 0 &&
+           strcmp(sg_node_string(&top->resolved, "message.values", ""), "fp32") == 0 &&
+           strcmp(sg_node_string(&ht->resolved, "message.encoding", ""), "raw") == 0,
+       "override of message");
     ok(top->method == sg_node_get(&top->resolved, "method") && sg_node_number(top->method, "k", NAN) == 10 &&
            top->method->count == 3,
        "the method has its compressor and single values");
@@ -102,7 +106,8 @@ static void test_keys(void) {
                "\"epochs\":null,\"steps\":100,\"optimizer\":{\"kind\":\"sgd\",\"momentum\":0,\"nesterov\":0,"
                "\"weight_decay\":0,\"learning_rate\":\"1/"
                "(L+l2)\"},\"error_feedback\":{\"form\":\"update\",\"decay\":1},"
-               "\"scope\":\"layer\",\"record\":{\"every\":1,\"series\":[\"loss\"]},\"method\":{\"compressor\":\"topk\","
+               "\"scope\":\"layer\",\"message\":{\"encoding\":\"rice\",\"values\":\"fp32\"},"
+               "\"record\":{\"every\":1,\"series\":[\"loss\"]},\"method\":{\"compressor\":\"topk\","
                "\"k\":10,\"density\":null},\"seed\":9}\n") == 0,
            "the resolved JSON");
         free(text);
