@@ -53,12 +53,14 @@ static const char *const deviations[] = {
     "error-feedback has the paper's form (update) and the one of its DNN code (gradient), by name.",
 };
 
+enum { ENCODINGS_CHARS = 120 };
+
 /* Every name an encoding can have, as a choice is shown. */
-static const char *encodings_text(char out[80]) {
+static const char *encodings_text(char out[ENCODINGS_CHARS]) {
     size_t length = 0;
     const char *name;
-    for (size_t i = 0; length < 80 && (name = sg_variant_at(SG_VALUE_ENCODING, i)) != NULL; i++)
-        length += (size_t)snprintf(out + length, 80 - length, "%s%s", i ? "|" : "", name);
+    for (size_t i = 0; length < ENCODINGS_CHARS && (name = sg_variant_at(SG_VALUE_ENCODING, i)) != NULL; i++)
+        length += (size_t)snprintf(out + length, ENCODINGS_CHARS - length, "%s%s", i ? "|" : "", name);
     return out;
 }
 
@@ -105,7 +107,7 @@ struct cells {
 };
 
 static void fill_cells(struct cells *cells, const struct sg_schema_row *row) {
-    char names[80];
+    char names[ENCODINGS_CHARS];
     const char *type = row->type == SG_VALUE_ENCODING ? encodings_text(names) : type_text(row);
     bool plural = row->most > 0 && row->choices == NULL && type[strlen(type) - 1] != 's';
     snprintf(cells->type, sizeof cells->type, "%s%s%s%s", row->most > 0 ? "list of " : "", type, plural ? "s" : "",
