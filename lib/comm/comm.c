@@ -127,11 +127,12 @@ size_t sg_comm_count(const sg_comm *c) {
     return c->count;
 }
 
+/* At least `want` bytes; never NULL, even for none. */
 static sg_status reserve(void **buffer, size_t *have, size_t want, struct sg_error *err) {
-    if (want <= *have)
+    if (*buffer && want <= *have)
         return SG_OK;
     free(*buffer);
-    *buffer = malloc(want);
+    *buffer = malloc(want ? want : 1);
     *have = *buffer ? want : 0;
     return *buffer ? SG_OK : sg_fail_memory(err, "exchanged messages");
 }
@@ -288,7 +289,7 @@ static sg_status sum_sparse(sg_comm *c, const struct sg_message *message, float 
         status = put_message(at, c, w, &message[w], err);
         at += moved_bytes(c, c->first + w);
     }
-    if (status == SG_OK && local)
+    if (status == SG_OK)
         memset(at, 0, local * BLOCK_BYTES - (size_t)(at - (uint8_t *)c->mine));
     if (status == SG_OK && total)
         status = gather(c, c->mine, c->all, BLOCK_BYTES, err);

@@ -96,6 +96,7 @@ owner() { # of a header: its module
     make -s -C "$ROOT" install PREFIX=/usr DESTDIR="$root" >/dev/null
     cat >"$BATS_TEST_TMPDIR/user.c" <<'C'
 #include <math.h>
+#include <sg_wire.h>
 #include <sparsegrad.h>
 #include <stdio.h>
 
@@ -113,7 +114,11 @@ int main(void) {
         return puts(err.msg), 1;
     for (size_t i = 0; i < m.count; i++)
         printf("%u:%g ", m.index[i], m.value[i]);
-    printf("kept %g\n", e[4]);
+    struct sg_wire_plan plan;
+    const struct sg_wire_set set = {m.n, m.count, m.index};
+    if (sg_wire_plan(&plan, &(struct sg_wire_format){NULL, SG_FP16}, &set, &err) != SG_OK)
+        return puts(err.msg), 1;
+    printf("kept %g, %zu bytes as %s\n", e[4], plan.bytes, plan.encoding->name);
     sg_compressor_close(c);
 }
 C
@@ -122,7 +127,7 @@ C
         # shellcheck disable=SC2046
         gcc -std=c11 $extra -o "$BATS_TEST_TMPDIR/user" "$BATS_TEST_TMPDIR/user.c" $(pkg-config --cflags --libs sparsegrad)
         LD_LIBRARY_PATH=$root/usr/lib run -0 "$BATS_TEST_TMPDIR/user"
-        [ "$output" = "1:-5 3:4 kept -3" ]
+        [ "$output" = "1:-5 3:4 kept -3, 11 bytes as bitmap" ]
     done
     [ -x "$root/usr/bin/sparsetrain" ]
     [ -f "$root/usr/share/man/man1/sparsetrain.1" ]

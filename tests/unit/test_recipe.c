@@ -84,7 +84,7 @@ static void test_values(void) {
     refused(HEAD METHODS "epochs: 0\n", "r.yaml:9:9: epochs must be greater than 0, got 0");
     refused(SMALL "error-feedback: {form: update, decay: 1.5}\n",
             "r.yaml:10:39: decay must be between 0 and 1, got 1.5");
-    refused(SMALL "message: {encoding: rice, values: fp8}\n", 
+    refused(SMALL "message: {encoding: rice, values: fp8}\n",
             "r.yaml:10:35: unknown values 'fp8' (did you mean 'fp32'?)");
     refused(SMALL "error-feedback: updat\n", "r.yaml:10:17: unknown form 'updat' (did you mean 'update'?)");
     refused(SMALL "scope: 7\n", "r.yaml:10:8: scope must be one of layer, model, got 7");
