@@ -235,9 +235,9 @@ static sg_status setup(struct train *t, struct sg_error *err) {
     t->first = sg_comm_first(t->comm);
     t->count = sg_comm_count(t->comm);
     t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
-    sg_status (*const part[])(struct train *, struct sg_error *) = {
-        choose_kernels, open_task, choose_steps, choose_feedback, choose_compressor, choose_message, choose_optimizer,
-        allocate};
+    sg_status (*const part[])(struct train *, struct sg_error *) = {choose_kernels,   open_task,         choose_steps,
+                                                                    choose_feedback,  choose_compressor, choose_message,
+                                                                    choose_optimizer, allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
