@@ -88,7 +88,8 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .help = "factor on the old residual; 1 = the paper's"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer",
            .help = "compress each parameter tensor by itself, or all as one vector"),
-    MAP("message", .preset = "raw", .shorthand = "encoding", .help = "how messages travel, which bytes-sent counts"),
+    MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
+        .help = "how messages travel, which bytes-sent counts"),
     {.path = "message.encoding",
      .type = SG_VALUE_ENCODING,
      .preset = "raw",
@@ -177,16 +178,17 @@ enum { STATIC_ROWS = sizeof static_row / sizeof *static_row };
 const char *sg_variant_at(enum sg_value_type type, size_t i) {
     if (type == SG_VALUE_KIND)
         return i == 0 ? "training" : i == 1 ? "kernels" : NULL;
+    if (type == SG_VALUE_ENCODING && i == 0)
+        return "auto";
     const struct sg_task_kind *task = type == SG_VALUE_TASK ? sg_task_kind_at(i) : NULL;
     const struct sg_optimizer_ops *optimizer = type == SG_VALUE_OPTIMIZER ? sg_optimizer_at(i) : NULL;
     const struct sg_compressor_ops *compressor = type == SG_VALUE_COMPRESSOR ? sg_compressor_at(i) : NULL;
-    const struct sg_wire_encoding *encoding = type == SG_VALUE_ENCODING && i > 0 ? sg_wire_at(i - 1) : NULL;
-    return task                                  ? task->name
-           : optimizer                           ? optimizer->name
-           : compressor                          ? compressor->name
-           : encoding                            ? encoding->name
-           : type == SG_VALUE_ENCODING && i == 0 ? "auto"
-                                                 : NULL;
+    const struct sg_wire_encoding *encoding = type == SG_VALUE_ENCODING ? sg_wire_at(i - 1) : NULL;
+    return task         ? task->name
+           : optimizer  ? optimizer->name
+           : compressor ? compressor->name
+           : encoding   ? encoding->name
+                        : NULL;
 }
 
 /* ---- rows that tasks, optimizers and compressors contribute ---- */
