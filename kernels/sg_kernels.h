@@ -54,6 +54,13 @@ struct sg_select {
     size_t *count;        /* [n_layers] out: entries sent per layer */
 };
 
+/* Entries to add: index [count] ascending, value [count]; index NULL means 0..count-1. */
+struct sg_entries {
+    const uint32_t *index;
+    const float *value;
+    size_t count;
+};
+
 /* Result of a selection kernel. */
 enum sg_kernel_status {
     SG_KERNEL_OK = 0,
@@ -90,6 +97,11 @@ struct sg_kernels {
 
     /* Sum of squares in double, order as stated above; 0 for n = 0. NaN/Inf propagate. */
     double (*sum_squares)(const struct sg_exec *exec, const float *x, size_t n);
+
+    /* scatter_add of message[0], then message[1], ... into dense [n], with the same bits; threads share dense by ranges
+     * of indices. */
+    void (*scatter_add_messages)(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
+                                 size_t n_messages);
 };
 
 /* The CPU table: `name` "c", "avx2", "avx512", or NULL for the best one this machine runs (the environment

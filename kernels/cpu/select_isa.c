@@ -36,9 +36,8 @@ size_t first_nonfinite(const struct pieces *p, size_t n_layers) {
 
 /* ---- hard threshold ------------------------------------------------------------------------------------------- */
 
-__attribute__((always_inline)) static inline void threshold_scan(struct piece *p, const struct sg_select *s,
-                                                                 enum source source, struct found *found,
-                                                                 int32_t floor) {
+__attribute__((always_inline)) static inline void
+threshold_scan(struct piece *p, const struct sg_select *s, enum source source, struct found *found, int32_t floor) {
     const size_t whole = p->end - (p->end - p->begin) % SCAN;
     bool finite = true;
     for (size_t at = p->begin; at < whole; at += CHUNK)
@@ -95,25 +94,45 @@ static int select_threshold(const struct sg_select *s, const float *tau) {
 
 /* ---- given positions, everything ------------------------------------------------------------------------------ */
 
-static int select_positions(const struct sg_select *s, const uint32_t *position) {
-    size_t sent = 0;
-    for (size_t l = 0; l < s->n_layers; l++) {
-        const size_t end = s->offset[l + 1], upto = sent + s->count[l];
-        for (size_t at = s->offset[l]; at < end; at += SCAN) {
-            float buffer[SCAN];
-            const float *p;
-            const size_t n = end - at < SCAN ? end - at : SCAN;
-            if (form(&p, buffer, s, first_source(s), at, n) >= FLT_INF_BITS)
-                return nonfinite(s, l);
-            for (; sent < upto && position[sent] < at + n; sent++) {
-                s->value[sent] = p[position[sent] - at];
-                s->index[sent] = position[sent];
-                if (s->e != NULL)
-                    s->e[position[sent]] = 0;
-            }
+struct positions {
+    const struct sg_select *s;
+    const uint32_t *position;
+    size_t total;
+};
+
+/* p of the piece's positions, block by block: a position is looked at while its block is in the cache. */
+static void positions_piece(struct piece *piece, const void *arg) {
+    const struct positions *q = arg;
+    const struct sg_select *s = q->s;
+    size_t j = first_at_least(q->position, q->total, piece->begin);
+    piece->finite = true;
+    for (size_t at = piece->begin; at < piece->end; at += SCAN) {
+        float buffer[SCAN];
+        const float *p;
+        const size_t n = piece->end - at < SCAN ? piece->end - at : SCAN;
+        prefetch_block(s, first_source(s), at);
+        if (form(&p, buffer, s, first_source(s), at, n) >= FLT_INF_BITS)
+            piece->finite = false;
+        for (; j < q->total && q->position[j] < at + n; j++) {
+            s->value[j] = p[q->position[j] - at];
+            s->index[j] = q->position[j];
+            if (s->e != NULL)
+                s->e[q->position[j]] = 0;
         }
     }
-    return SG_KERNEL_OK;
+}
+
+static int select_positions(const struct sg_select *s, const uint32_t *position) {
+    struct pieces pieces;
+    struct positions q = {.s = s, .position = position};
+    if (!pieces_open(&pieces, s))
+        return SG_KERNEL_MEMORY;
+    for (size_t l = 0; l < s->n_layers; l++)
+        q.total += s->count[l];
+    for_pieces(&pieces, 0, pieces.count, positions_piece, &q);
+    const size_t bad = first_nonfinite(&pieces, s->n_layers);
+    pieces_close(&pieces);
+    return bad < s->n_layers ? nonfinite(s, bad) : SG_KERNEL_OK;
 }
 
 /* All p of a block into value, nothing kept. Returns the largest magnitude. */
@@ -131,23 +150,34 @@ static int32_t send_block(const struct sg_select *s, size_t at, size_t n) {
     return max;
 }
 
+static void all_piece(struct piece *piece, const void *arg) {
+    const struct sg_select *s = arg;
+    const size_t n = piece->end - piece->begin;
+    const float *p;
+    const int32_t max = s->e != NULL ? send_block(s, piece->begin, n)
+                                     : form(&p, s->value + piece->begin, s, FROM_GRADIENT, piece->begin, n);
+    piece->finite = max < FLT_INF_BITS;
+}
+
 static int select_all(const struct sg_select *s) {
-    for (size_t l = 0; l < s->n_layers; l++) {
-        const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
-        const float *p;
-        int32_t max = 0;
-        if (s->e != NULL)
-            max = send_block(s, begin, n);
-        else
-            max = form(&p, s->value + begin, s, FROM_GRADIENT, begin, n);
-        if (max >= FLT_INF_BITS)
-            return nonfinite(s, l);
-        s->count[l] = n;
-    }
-    return SG_KERNEL_OK;
+    struct pieces pieces;
+    if (!pieces_open(&pieces, s))
+        return SG_KERNEL_MEMORY;
+    for_pieces(&pieces, 0, pieces.count, all_piece, s);
+    const size_t bad = first_nonfinite(&pieces, s->n_layers);
+    pieces_close(&pieces);
+    for (size_t l = 0; l < s->n_layers; l++)
+        s->count[l] = s->offset[l + 1] - s->offset[l];
+    return bad < s->n_layers ? nonfinite(s, bad) : SG_KERNEL_OK;
 }
 
 const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
-    ISA_STRING,       select_threshold, ISA_NAME(select_topk_), select_positions,
-    select_all,       ISA_NAME(scatter_add_), ISA_NAME(sum_squares_),
+    .name = ISA_STRING,
+    .select_threshold = select_threshold,
+    .select_topk = ISA_NAME(select_topk_),
+    .select_positions = select_positions,
+    .select_all = select_all,
+    .scatter_add = ISA_NAME(scatter_add_),
+    .sum_squares = ISA_NAME(sum_squares_),
+    .scatter_add_messages = ISA_NAME(scatter_add_messages_),
 };

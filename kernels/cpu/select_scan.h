@@ -14,6 +14,7 @@
 enum {
     SCAN = 64,    /* elements per block test */
     CHUNK = 4096, /* elements whose hits are collected together: what is formed of them stays in the first cache */
+    AHEAD = 1024, /* elements between what is worked on and what is prefetched */
     FLT_INF_BITS = 0x7f800000,
     FLT_MAGNITUDE = 0x7fffffff
 };
@@ -164,7 +165,8 @@ static inline void append(struct found *f, vecf v, unsigned hits, size_t at) {
     const uint64_t bytes = _pdep_u64(hits, 0x0101010101010101) * 0xff;
     const uint64_t lanes = _pext_u64(0x0706050403020100, bytes);
     const __m256i pack = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
-    _mm256_storeu_si256((void *)(f->index + f->count), _mm256_add_epi32(pack, _mm256_set1_epi32((int32_t)(uint32_t)at)));
+    _mm256_storeu_si256((void *)(f->index + f->count),
+                        _mm256_add_epi32(pack, _mm256_set1_epi32((int32_t)(uint32_t)at)));
     _mm256_storeu_ps(f->value + f->count, _mm256_permutevar8x32_ps(v, pack));
     f->count += (size_t)__builtin_popcount(hits);
 }
@@ -195,7 +197,21 @@ __attribute__((always_inline)) static inline bool scan_part(struct found *f, con
     return true;
 }
 
-/* The same for n <= CHUNK elements, n a multiple of SCAN. */
+/* The hardware's prefetchers lose the streams at the pauses between chunks: ask for the block AHEAD of this one. */
+__attribute__((always_inline)) static inline void prefetch_block(const struct sg_select *s, enum source source,
+                                                                 size_t at) {
+    enum { LINE = 64 / sizeof(float) };
+    if (at + AHEAD + SCAN > s->offset[s->n_layers])
+        return;
+    for (size_t i = at + AHEAD; i < at + AHEAD + SCAN; i += LINE) {
+        if (source != FROM_RESIDUAL)
+            __builtin_prefetch(s->g + i, 0);
+        if (source != FROM_GRADIENT)
+            __builtin_prefetch(s->e + i, 1);
+    }
+}
+
+/* The same as scan_part for n <= CHUNK elements, n a multiple of SCAN. */
 #if defined(__AVX2__)
 __attribute__((always_inline)) static inline vecf form_vector(const struct sg_select *s, enum source source, size_t i) {
     if (source == FROM_RESIDUAL)
@@ -229,6 +245,7 @@ __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, co
     uint64_t hits[CHUNK / SCAN];
     for (size_t b = 0; b < n / SCAN; b++) {
         uint64_t here = 0;
+        prefetch_block(s, source, at + b * SCAN);
         for (size_t v = 0; v < VECTORS; v++) {
             const size_t i = at + b * SCAN + v * VECTOR_FLOATS;
             const vecf p = form_vector(s, source, i);
@@ -257,8 +274,10 @@ __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, co
                                                              enum source source, bool send, size_t at, size_t n,
                                                              int32_t floor) {
     bool finite = true;
-    for (size_t i = at; i < at + n && finite; i += SCAN)
+    for (size_t i = at; i < at + n && finite; i += SCAN) {
+        prefetch_block(s, source, i);
         finite = scan_part(f, s, source, send, i, SCAN, floor);
+    }
     return finite;
 }
 #endif
@@ -289,8 +308,8 @@ void ISA_NAME(pieces_close_)(struct pieces *p);
 #define pieces_open  ISA_NAME(pieces_open_)
 #define pieces_close ISA_NAME(pieces_close_)
 
-/* run(piece, arg) for `count` pieces from `first` on, in parallel if there is more than one thread: a region of one thread
- * is not free, and most vectors are small. */
+/* run(piece, arg) for `count` pieces from `first` on, in parallel if there is more than one thread: a region of one
+ * thread is not free, and most vectors are small. */
 __attribute__((always_inline)) static inline void for_pieces(struct pieces *p, size_t first, size_t count,
                                                              void (*run)(struct piece *piece, const void *arg),
                                                              const void *arg) {
@@ -314,6 +333,19 @@ static inline int nonfinite(const struct sg_select *s, size_t layer) {
     return SG_KERNEL_NONFINITE;
 }
 
+/* First j with index[j] >= at, count if there is none; index ascending. */
+static inline size_t first_at_least(const uint32_t *index, size_t count, size_t at) {
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        if (index[middle] < at)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
 /* Move entries [from, from + count) of the output to `to` <= from. */
 static inline void move_entries(const struct sg_select *s, size_t to, size_t from, size_t count) {
     if (to == from || count == 0)
@@ -326,6 +358,8 @@ static inline void move_entries(const struct sg_select *s, size_t to, size_t fro
 int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *guess);
 void ISA_NAME(scatter_add_)(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
                             size_t count);
+void ISA_NAME(scatter_add_messages_)(const struct sg_exec *exec, float *dense, size_t n,
+                                     const struct sg_entries *message, size_t n_messages);
 double ISA_NAME(sum_squares_)(const struct sg_exec *exec, const float *x, size_t n);
 
 #endif

@@ -1,16 +1,47 @@
 /* sums_isa.c: accumulation and sums of sg_kernels.h. Compiled once per instruction set. */
 #include "select_scan.h"
 
-void ISA_NAME(scatter_add_)(const struct sg_exec *exec, float *restrict dense, const uint32_t *index,
-                        const float *restrict value, size_t count) {
-    (void)exec;
+#include <stdlib.h>
+
+enum { WORTH_ENTRIES = 1 << 14, WORTH_ELEMENTS = 1 << 17 }; /* from here on a second thread saves more than it costs */
+
+/* What of the message falls into [begin, end). */
+static void add_range(float *restrict dense, const struct sg_entries *m, size_t begin, size_t end) {
+    const uint32_t *index = m->index;
+    const float *restrict value = m->value;
     if (index == NULL) {
-        for (size_t j = 0; j < count; j++)
-            dense[j] += value[j];
+        for (size_t i = begin; i < end && i < m->count; i++)
+            dense[i] += value[i];
         return;
     }
-    for (size_t j = 0; j < count; j++)
+    const size_t last = first_at_least(index, m->count, end);
+    for (size_t j = first_at_least(index, m->count, begin); j < last; j++)
         dense[index[j]] += value[j];
+}
+
+/* The vector is as long as the message reaches. */
+void ISA_NAME(scatter_add_)(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
+                            size_t count) {
+    const struct sg_entries message = {index, value, count};
+    const size_t n = index == NULL ? count : count > 0 ? (size_t)index[count - 1] + 1 : 0;
+    ISA_NAME(scatter_add_messages_)(exec, dense, n, &message, 1);
+}
+
+void ISA_NAME(scatter_add_messages_)(const struct sg_exec *exec, float *dense, size_t n,
+                                     const struct sg_entries *message, size_t n_messages) {
+    size_t total = 0;
+    for (size_t m = 0; m < n_messages; m++)
+        total += message[m].count;
+    if (exec->threads == 1 || total < WORTH_ENTRIES) {
+        for (size_t m = 0; m < n_messages; m++)
+            add_range(dense, &message[m], 0, n);
+        return;
+    }
+    const size_t ranges = 4 * (size_t)exec->threads;
+#pragma omp parallel for schedule(dynamic) num_threads(exec->threads)
+    for (size_t r = 0; r < ranges; r++)
+        for (size_t m = 0; m < n_messages; m++)
+            add_range(dense, &message[m], n / ranges * r, r + 1 < ranges ? n / ranges * (r + 1) : n);
 }
 
 static double square_block(const float *x, size_t n) {
@@ -28,10 +59,26 @@ static double square_block(const float *x, size_t n) {
     return add_pairwise(sum);
 }
 
+static double block_at(const float *x, size_t n, size_t block) {
+    const size_t i = block * SG_KERNEL_BLOCK;
+    return square_block(x + i, n - i < SG_KERNEL_BLOCK ? n - i : SG_KERNEL_BLOCK);
+}
+
 double ISA_NAME(sum_squares_)(const struct sg_exec *exec, const float *x, size_t n) {
-    (void)exec;
-    double sum = 0;
-    for (size_t i = 0; i < n; i += SG_KERNEL_BLOCK)
-        sum += square_block(x + i, n - i < SG_KERNEL_BLOCK ? n - i : SG_KERNEL_BLOCK);
+    const size_t blocks = (n + SG_KERNEL_BLOCK - 1) / SG_KERNEL_BLOCK;
+    double sum = 0, *part = NULL;
+    if (exec->threads > 1 && n >= WORTH_ELEMENTS)
+        part = malloc(blocks * sizeof *part);
+    if (part == NULL) { /* one thread, or no memory for more */
+        for (size_t b = 0; b < blocks; b++)
+            sum += block_at(x, n, b);
+        return sum;
+    }
+#pragma omp parallel for schedule(static) num_threads(exec->threads)
+    for (size_t b = 0; b < blocks; b++)
+        part[b] = block_at(x, n, b);
+    for (size_t b = 0; b < blocks; b++)
+        sum += part[b];
+    free(part);
     return sum;
 }

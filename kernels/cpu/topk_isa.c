@@ -124,11 +124,11 @@ static void top_piece(struct piece *p, const struct sg_select *s, enum source so
 /* ---- floors --------------------------------------------------------------------------------------------------- */
 
 /* A hint can be anything; one that leaves too few candidates costs a second pass, nothing else. Aims a little below the
- * last k-th magnitude, which moves slowly from step to step. */
-static bool hinted_floor(int32_t *floor, const float *guess, size_t layer) {
+ * last k-th magnitude, which moves slowly from step to step, more so where few elements decide it. */
+static bool hinted_floor(int32_t *floor, const float *guess, size_t layer, size_t k) {
     if (guess == NULL || !(guess[layer] > 0 && guess[layer] < INFINITY))
         return false;
-    *floor = magnitude(0.875F * guess[layer]);
+    *floor = magnitude((0.9375F - 0.25F / sqrtf((float)k)) * guess[layer]);
     return true;
 }
 
@@ -233,7 +233,7 @@ int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *gu
         return SG_KERNEL_MEMORY;
     for (size_t l = 0, i = 0; l < s->n_layers; l++) {
         int32_t floor = FLT_INF_BITS;
-        if (k[l] > 0 && !hinted_floor(&floor, guess, l))
+        if (k[l] > 0 && !hinted_floor(&floor, guess, l, k[l]))
             floor = sampled_floor(s, first_source(s), l, k[l]);
         for (; i < pieces.count && pieces.piece[i].layer == l; i++)
             pieces.piece[i].floor = floor;
@@ -250,7 +250,7 @@ int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *gu
         int32_t ignored;
         size_t have = join(s, &pieces, first, l);
         if (have < k[l])
-            have = scan_again(&pieces, s, k, first, count, !hinted_floor(&ignored, guess, l));
+            have = scan_again(&pieces, s, k, first, count, !hinted_floor(&ignored, guess, l, k[l]));
         finish_layer(s, l, have, k[l], sent, guess);
         sent += k[l];
         first += count;

@@ -56,7 +56,8 @@ static void run_randomk(struct job *job) {
 
 static void run_scatter(struct job *job) {
     struct data *d = job->data;
-    job->kernels->scatter_add(&job->exec, d->e, d->position, d->position_value, d->k_total);
+    const struct sg_entries message = {d->position, d->position_value, d->k_total};
+    job->kernels->scatter_add_messages(&job->exec, d->e, d->layers->n, &message, 1);
     job->status = SG_KERNEL_OK;
     job->sent = d->k_total;
 }

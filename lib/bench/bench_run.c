@@ -152,8 +152,8 @@ static cJSON *case_json(const struct bench *b, const char *operation, const char
     return out;
 }
 
-static void add_result(cJSON *out, double k, const struct timing *t, double bytes,
-                       const struct timing *add, double add_bytes, const struct timing *threshold, bool right) {
+static void add_result(cJSON *out, double k, const struct timing *t, double bytes, const struct timing *add,
+                       double add_bytes, const struct timing *threshold, bool right) {
     const bool timed = t->sample != NULL;
     sg_json_set_number(out, "k", k);
     sg_json_set(out, "time_s", timed ? time_json(t) : NULL);
@@ -176,8 +176,8 @@ static void report(struct bench *b) {
         const struct job *job = &b->job[i];
         const struct timing *t = &b->timed[i + 1].timing;
         row = case_json(b, job->operation->name, job->kernels->name, job->exec.threads);
-        add_result(row, (double)job->sent, t, job->operation->bytes(job), add, add_bytes,
-                   threshold_of(b, job->kernels), b->right[i]);
+        add_result(row, (double)job->sent, t, job->operation->bytes(job), add, add_bytes, threshold_of(b, job->kernels),
+                   b->right[i]);
         cJSON_AddItemToArray(b->results, row);
         if (b->options->warn && t->sample && t->outliers > t->samples / 10) {
             char text[160];

@@ -270,6 +270,155 @@ static void test_dispatch(void) {
     unsetenv("SG_CPU");
 }
 
+/* Threads: a vector long enough to be cut, with a few layers, many tiny ones, and an empty one between. Every kernel's
+ * output must be that of plain C on one thread, bit for bit. */
+enum { LONG_N = 300000, LONG_LAYERS = 43 };
+
+struct long_run {
+    float *e, *value;
+    uint32_t *index;
+    size_t count[LONG_LAYERS];
+    float guess[LONG_LAYERS];
+    int status;
+};
+
+static void cut_layers(size_t *offset) {
+    offset[0] = 0;
+    offset[1] = 1;
+    offset[2] = 200001; /* pieces end inside */
+    for (size_t l = 3; l <= LONG_LAYERS; l++)
+        offset[l] = offset[l - 1] + 65 * (l % 3); /* 0, 65, 130 */
+    offset[LONG_LAYERS] = LONG_N;
+}
+
+enum { LONG_THRESHOLD, LONG_COLD, LONG_WARM, LONG_MISS, LONG_POSITIONS, LONG_ALL, LONG_KERNELS };
+
+static void run_long(struct long_run *r, const struct sg_kernels *kernels, int kernel, int threads, const float *g,
+                     float share, const float *e) {
+    size_t offset[LONG_LAYERS + 1], k[LONG_LAYERS], at = 0;
+    float tau[LONG_LAYERS];
+    struct sg_exec exec = {.threads = threads};
+    cut_layers(offset);
+    memset(r->value, 0, LONG_N * sizeof *r->value);
+    memset(r->index, 0, LONG_N * sizeof *r->index);
+    if (e != NULL)
+        memcpy(r->e, e, LONG_N * sizeof *e);
+    for (size_t l = 0; l < LONG_LAYERS; l++) {
+        const size_t n = offset[l + 1] - offset[l];
+        k[l] = l % 5 == 4 ? 0 : (size_t)(share * (float)n);
+        tau[l] = 2.0F - 1.9F * share;
+        r->guess[l] = kernel == LONG_WARM ? 1.5F : kernel == LONG_MISS ? 1e10F : -1;
+        r->count[l] = k[l];
+        for (size_t j = 0; kernel == LONG_POSITIONS && j < k[l]; j++)
+            r->index[at++] = (uint32_t)(offset[l] + n / k[l] * j);
+    }
+    struct sg_select s = {&exec, LONG_LAYERS, offset, g, e ? r->e : NULL, 1, 1, r->index, r->value, r->count};
+    r->status = kernel == LONG_THRESHOLD   ? kernels->select_threshold(&s, tau)
+                : kernel == LONG_POSITIONS ? kernels->select_positions(&s, r->index)
+                : kernel == LONG_ALL       ? kernels->select_all(&s)
+                                           : kernels->select_topk(&s, k, r->guess);
+}
+
+static bool same_run(const struct long_run *a, const struct long_run *b, bool feedback, bool indexed) {
+    size_t sent = 0;
+    for (size_t l = 0; l < LONG_LAYERS; l++)
+        sent += a->count[l];
+    return a->status == b->status && memcmp(a->count, b->count, sizeof a->count) == 0 &&
+           memcmp(a->guess, b->guess, sizeof a->guess) == 0 &&
+           memcmp(a->value, b->value, sent * sizeof *a->value) == 0 &&
+           (!indexed || memcmp(a->index, b->index, sent * sizeof *a->index) == 0) &&
+           (!feedback || memcmp(a->e, b->e, LONG_N * sizeof *a->e) == 0);
+}
+
+static struct long_run open_run(void) {
+    return (struct long_run){.e = calloc(LONG_N, sizeof(float)),
+                             .value = calloc(LONG_N, sizeof(float)),
+                             .index = calloc(LONG_N, sizeof(uint32_t))};
+}
+
+static void close_run(struct long_run *r) {
+    free(r->e);
+    free(r->value);
+    free(r->index);
+}
+
+static void test_threads(const struct sg_kernels *kernels) {
+    static const char *const name[] = {"threshold",          "cold top-k", "warm top-k",
+                                       "top-k after a miss", "positions",  "all"};
+    static const float share[] = {0.0003F, 0.02F, 0.6F};
+    static const enum pattern patterns[] = {NORMAL, EQUAL, WIDE};
+    float *g = malloc(LONG_N * sizeof *g), *e = malloc(LONG_N * sizeof *e);
+    struct long_run want = open_run(), got = open_run();
+    size_t wrong[LONG_KERNELS] = {0};
+    for (size_t v = 0; v < 3 * 3 * 2; v++) {
+        const bool feedback = v % 2;
+        if (v % 6 == 0) {
+            fill(g, LONG_N, patterns[v / 6], 3);
+            fill(e, LONG_N, patterns[v / 6], 4);
+        }
+        for (int kernel = 0; kernel < LONG_KERNELS; kernel++) {
+            run_long(&want, sg_kernels_cpu("c"), kernel, 1, g, share[v / 2 % 3], feedback ? e : NULL);
+            for (int threads = 1; threads <= 3; threads++) {
+                run_long(&got, kernels, kernel, threads, g, share[v / 2 % 3], feedback ? e : NULL);
+                wrong[kernel] += got.status != SG_KERNEL_OK || !same_run(&want, &got, feedback, kernel != LONG_ALL);
+            }
+        }
+    }
+    for (int kernel = 0; kernel < LONG_KERNELS; kernel++)
+        ok(wrong[kernel] == 0, "%s: %s on 1, 2, 3 threads as plain C on one: %zu of 54 wrong", kernels->name,
+           name[kernel], wrong[kernel]);
+    fill(g, LONG_N, NORMAL, 3);
+    g[150000] = NAN;
+    g[LONG_N - 1] = INFINITY;
+    size_t missed = 0;
+    for (int kernel = 0; kernel < LONG_KERNELS; kernel++)
+        for (int threads = 1; threads <= 3; threads++) {
+            run_long(&got, kernels, kernel, threads, g, 0.01F, NULL);
+            missed += got.status != SG_KERNEL_NONFINITE || got.count[0] != 1;
+        }
+    ok(missed == 0, "%s: the first layer that is not finite, on any threads", kernels->name);
+    close_run(&want);
+    close_run(&got);
+    free(g);
+    free(e);
+}
+
+static void test_sums_threads(const struct sg_kernels *kernels) {
+    enum { MESSAGES = 5 };
+    float *x = malloc(LONG_N * sizeof *x), *one = malloc(LONG_N * sizeof *one), *many = malloc(LONG_N * sizeof *many);
+    uint32_t *index = malloc(LONG_N * sizeof *index);
+    struct sg_entries message[MESSAGES];
+    fill(x, LONG_N, NORMAL, 7);
+    for (uint32_t i = 0; i < LONG_N; i++)
+        x[i] *= 0.1F, index[i] = 2 * i + i % 2;
+    for (size_t m = 0; m < MESSAGES; m++) /* overlapping, one dense, one empty */
+        message[m] = (struct sg_entries){m == 2 ? NULL : index + 1000 * m, x + m, m == 3 ? 0 : 140000 + 10 * m};
+    const struct sg_exec single = {.threads = 1};
+    const double sum = kernels->sum_squares(&single, x, LONG_N);
+    memcpy(one, x, LONG_N * sizeof *x);
+    for (size_t m = 0; m < MESSAGES; m++)
+        for (size_t j = 0; j < message[m].count; j++)
+            one[message[m].index ? message[m].index[j] : j] += message[m].value[j];
+    size_t wrong = 0, wrong_sum = 0;
+    for (int threads = 1; threads <= 3; threads++) {
+        const struct sg_exec exec = {.threads = threads};
+        memcpy(many, x, LONG_N * sizeof *x);
+        kernels->scatter_add_messages(&exec, many, LONG_N, message, MESSAGES);
+        wrong += memcmp(one, many, LONG_N * sizeof *one) != 0;
+        memcpy(many, x, LONG_N * sizeof *x);
+        for (size_t m = 0; m < MESSAGES; m++)
+            kernels->scatter_add(&exec, many, message[m].index, message[m].value, message[m].count);
+        wrong += memcmp(one, many, LONG_N * sizeof *one) != 0;
+        wrong_sum += kernels->sum_squares(&exec, x, LONG_N) != sum;
+    }
+    ok(wrong == 0, "%s: messages are added in order on any threads", kernels->name);
+    ok(wrong_sum == 0, "%s: sums of squares do not depend on threads", kernels->name);
+    free(x);
+    free(one);
+    free(many);
+    free(index);
+}
+
 int main(void) {
     test_dispatch();
     for (int i = 0; i < N_KERNELS; i++) {
@@ -284,6 +433,8 @@ int main(void) {
         test_positions_and_all(kernels);
         test_nonfinite(kernels);
         test_sums(kernels);
+        test_threads(kernels);
+        test_sums_threads(kernels);
     }
     return tap_done();
 }
