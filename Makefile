@@ -88,6 +88,9 @@ yes = $(if $(filter 1,$(1)),on,off)
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | sort | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
 
+# One line a file; V=1 shows the commands.
+run = $(if $(filter 1,$(V)),,@echo '  $(1) $@'; )
+
 # Rewritten only when their content changes, so that a second make does nothing.
 define write_if_changed
 	@mkdir -p $(@D); printf '%s' $(1) > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -110,11 +113,11 @@ $(B)/lib/data/descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"
 $(B)/lib/app/version.o: $(B)/version.h
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -MMD -MP -c -o $@ $<
+	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
 define isa_rule
 $(B)/%_isa.$(1).o: %_isa.c $(B)/flags
 	@mkdir -p $$(@D)
-	$$(CC) $$(cflags) $$(isa_flags_$(1)) -MMD -MP -c -o $$@ $$<
+	$$(call run,CC)$$(CC) $$(cflags) $$(isa_flags_$(1)) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,c avx2 avx512,$(eval $(call isa_rule,$(i))))
 
@@ -124,26 +127,26 @@ $(B)/libengine.a: $(engine_obj)
 	@rm -f $@; ar rcs $@ $^
 $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
-	$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -MMD -MP -c -o $@ $<
+	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
 # A program named sparseplot-export is built from cmd/sparseplot_export.c.
 $(B)/cmd/sparseplot-export.o: cmd/sparseplot_export.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -MMD -MP -c -o $@ $<
+	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
 
 $(B)/tests/%: tests/unit/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) $(ldflags) -Itests/unit -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # ---- the library, installed -----------------------------------------------------------------------------------------
 soname      := libsparsegrad.so.0
 $(B)/$(soname): $(core_obj)
-	$(CC) -shared -Wl,-soname,$(soname) $(ldflags) -o $@ $^ -lm
+	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) $(ldflags) -o $@ $^ -lm
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
 	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' > $@
