@@ -345,6 +345,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
 }
 
 int main(int argc, char **argv) {
+    sg_app_wait_politely(argv);
     sg_app_start(program.name);
     const char *path = NULL;
     size_t n_operands;

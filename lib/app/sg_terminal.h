@@ -16,6 +16,11 @@ enum sg_verbosity { SG_QUIET = -1, SG_NORMAL = 0, SG_VERBOSE = 1 };
 
 /* Name used in messages; `rank` >= 0 adds "[rank r]" (mpi). Quiet SIGPIPE. */
 void sg_app_start(const char *program);
+/* Have OpenMP threads that wait go to sleep soon instead of spinning for milliseconds: on a busy machine, spinning threads
+ * keep those they wait for from running (measured: 2 to 4 times slower steps), on a quiet one nothing is lost. The OpenMP
+ * library reads its settings before main, so the program starts itself again with GOMP_SPINCOUNT set, once; a setting of
+ * the user's is left alone. */
+void sg_app_wait_politely(char **argv);
 void sg_app_set_rank(int rank, int size);
 void sg_app_set_verbosity(enum sg_verbosity v);
 enum sg_verbosity sg_app_verbosity(void);

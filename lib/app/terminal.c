@@ -28,6 +28,12 @@ void sg_app_start(const char *program) {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as a write error, handled in sg_app_finish */
 }
 
+void sg_app_wait_politely(char **argv) {
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", "5000", 0) != 0)
+        return;
+    execv("/proc/self/exe", argv); /* where that fails, waiting is merely rude */
+}
+
 void sg_app_set_rank(int rank, int size) {
     app.rank = rank;
     app.size = size;
