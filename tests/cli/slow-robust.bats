@@ -78,8 +78,8 @@ same_everywhere() {
     same_everywhere smoke 100
 }
 
-@test "no recipe is left out of these tests" {
-    for recipe in recipes/*.yaml; do
+@test "no recipe that trains is left out of these tests" {
+    for recipe in $(grep -L '^kind: kernels' recipes/*.yaml); do
         grep -q "^    same_everywhere $(basename "$recipe" .yaml) " "$BATS_TEST_FILENAME" || { echo "$recipe"; false; }
     done
 }
