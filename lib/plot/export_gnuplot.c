@@ -138,7 +138,10 @@ static void put_data(FILE *out, const struct sg_panel *panel, const struct sg_cu
     fputs("EOD\n", out);
 }
 
-/* Ticks one by one: even ones in units of 10^exponent, or 1, 2, 5 within decades. */
+/* gnuplot 5.4 never ends when a log axis has ticks further apart than this. */
+enum { MOST_DECADES = 7 };
+
+/* Ticks one by one: even ones in units of 10^exponent, 1, 2, 5 within decades, or decades far apart. */
 static void put_tick_list(FILE *out, char side, const struct sg_axis *axis, struct sg_ticks ticks) {
     bool first = true;
     fprintf(out, "set %ctics (", side);
@@ -155,6 +158,10 @@ static void put_tick_list(FILE *out, char side, const struct sg_axis *axis, stru
                 fprintf(out, "10^{%d}' %.6g", e, at);
                 first = false;
             }
+    } else if (ticks.kind == SG_TICKS_DECADES) {
+        double start = ceil(log10(axis->min) / ticks.step);
+        for (int k = 0; k < 20 && (start + k) * ticks.step <= log10(axis->max); k++)
+            fprintf(out, "%s'10^{%.0f}' 1e%.0f", k ? ", " : "", (start + k) * ticks.step, (start + k) * ticks.step);
     } else {
         double start = ceil(axis->min / ticks.step - 1e-9);
         for (int k = 0; k < 20 && (start + k) * ticks.step <= axis->max + 1e-9 * ticks.step; k++)
@@ -180,7 +187,7 @@ static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
     struct sg_ticks ticks = sg_plot_ticks(axis);
     fprintf(out, "%s logscale %c\nset %crange [%s:%s]\n", axis->log ? "set" : "unset", side, side,
             sg_number_text(axis->min, text[0]), sg_number_text(axis->max, text[1]));
-    if (ticks.kind == SG_TICKS_DECADES)
+    if (ticks.kind == SG_TICKS_DECADES && ticks.step <= MOST_DECADES)
         fprintf(out, "set %ctics 1e%.0f; set m%ctics %d; set format %c '10^{%%T}'\n", side, ticks.step, side,
                 ticks.step > 1 ? (int)ticks.step : 10, side);
     else {

@@ -255,3 +255,11 @@ need_gnuplot() {
         sparseplot-export -q --format table"
     [[ ${lines[-1]} == "A"*" 0.1000 ± 0" ]]
 }
+
+@test "a run that diverged over 290 decades is drawn" {
+    command -v gnuplot >/dev/null || skip "gnuplot is not installed"
+    run -0 timeout 20 bash -c "echo '{\"schema\":\"sparsebench/1\",\"status\":\"diverged\",\"results\":[{\"label\":\"A\",\"seeds\":[\"1\"],
+        \"series\":{\"epoch\":[0,1,2],\"loss\":[1e-5,1e65,1e285]}}],\"plots\":[{\"x\":\"epoch\",\"y\":\"loss\",\"log\":\"y\"}]}' |
+        sparseplot-export -q --format svg"
+    [[ $output == *"</svg>"* ]]
+}
