@@ -93,11 +93,15 @@ static void prune(struct found *found, int32_t *floor, size_t k) {
     found->count = k;
 }
 
+/* Without a floor, everything at first: chunks then grow with what was seen, so that each brings about k candidates. */
 __attribute__((always_inline)) static inline bool top_scan(struct piece *p, struct found *found,
                                                            const struct sg_select *s, enum source source, size_t k) {
     const size_t whole = p->end - (p->end - p->begin) % SCAN;
-    for (size_t at = p->begin; at < whole; at += CHUNK) {
-        if (!scan_chunk(found, s, source, false, at, whole - at < CHUNK ? whole - at : CHUNK, p->floor))
+    size_t step = p->floor > 0 ? CHUNK : SCAN;
+    for (size_t at = p->begin; at < whole; at += step, step = step < CHUNK ? 2 * step : CHUNK) {
+        if (step > whole - at)
+            step = whole - at;
+        if (!scan_chunk(found, s, source, false, at, step, p->floor))
             return false;
         if (found->count >= 2 * k + PRUNE_SLACK)
             prune(found, &p->floor, k);
@@ -137,7 +141,8 @@ enum { SAMPLE = 1 << 14, SAMPLE_LINE = 16, SAMPLE_LEAST = 1 << 16 };
 /* A magnitude that k of the layer's n elements reach, nearly surely, and not many more. Lines of 16 neighbours, evenly
  * spread, cost one cache line each. With m = SAMPLE k / n expected among the sample, the element of rank
  * m + 4 sqrt(m) + 4 fails about once in 10^4 layers where neighbours are independent. */
-static int32_t sampled_floor(const struct sg_select *s, enum source source, size_t layer, size_t k) {
+__attribute__((noinline)) static int32_t sampled_floor(const struct sg_select *s, enum source source, size_t layer,
+                                                       size_t k) {
     const size_t begin = s->offset[layer], n = s->offset[layer + 1] - begin;
     float sample[SAMPLE];
     if (n < SAMPLE_LEAST)
