@@ -19,6 +19,7 @@ struct sg_comm {
     size_t n, first, count;
     struct note *note;               /* [n] of the last exchange */
     double (*number)[SG_COMM_NOTES]; /* [n] handed out */
+    struct sg_entries *entries;      /* [n] what one process adds up */
     struct sg_wire_format format;    /* of the messages */
     bool encoded;                    /* sparse messages go through the encodings, not as they are */
     struct sg_wire_plan *plan;       /* [count of this rank] of sparse messages, when encoded */
@@ -94,8 +95,10 @@ sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err) 
     free(c->plan);
     c->note = calloc(workers, sizeof *c->note);
     c->number = calloc(workers, sizeof *c->number);
+    free(c->entries);
+    c->entries = calloc(workers, sizeof *c->entries);
     c->plan = calloc(c->count, sizeof *c->plan);
-    return c->note && c->number && c->plan ? SG_OK : sg_fail_memory(err, "the exchange");
+    return c->note && c->number && c->entries && c->plan ? SG_OK : sg_fail_memory(err, "the exchange");
 }
 
 void sg_comm_set_format(sg_comm *c, const struct sg_wire_format *format) {
@@ -354,6 +357,14 @@ static sg_status sum_dense(sg_comm *c, const struct sg_message *message, float *
     return status;
 }
 
+/* One process has all messages: its threads share the sum. */
+static void add_local(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
+                      const struct sg_kernels *kernels, const struct sg_exec *exec) {
+    for (size_t w = 0; w < c->n; w++)
+        c->entries[w] = (struct sg_entries){message[w].index, message[w].value, message[w].count};
+    kernels->scatter_add_messages(exec, sum, d, c->entries, c->n);
+}
+
 sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float *sum, size_t d,
                            const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_outcome *out,
                            struct sg_error *err) {
@@ -370,8 +381,7 @@ sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float
         outcome.note = (const double(*)[SG_COMM_NOTES])c->number;
         memset(sum, 0, d * sizeof *sum);
         if (c->world.size == 1)
-            for (size_t w = 0; w < c->n; w++)
-                kernels->scatter_add(exec, sum, mine->message[w].index, mine->message[w].value, mine->message[w].count);
+            add_local(c, mine->message, sum, d, kernels, exec);
         else if (dense)
             status = sum_dense(c, mine->message, sum, d, kernels, exec, err);
         else
@@ -428,6 +438,7 @@ void sg_comm_close(sg_comm *c) {
         sg_transport_close();
     free(c->note);
     free(c->number);
+    free(c->entries);
     free(c->items);
     free(c->agreed);
     free(c->mine);
