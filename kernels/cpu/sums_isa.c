@@ -10,7 +10,8 @@ static void add_range(float *restrict dense, const struct sg_entries *m, size_t 
     const uint32_t *index = m->index;
     const float *restrict value = m->value;
     if (index == NULL) {
-        for (size_t i = begin; i < end && i < m->count; i++)
+        const size_t stop = end < m->count ? end : m->count; /* one bound: two are not vectorised */
+        for (size_t i = begin; i < stop; i++)
             dense[i] += value[i];
         return;
     }
