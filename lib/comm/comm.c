@@ -170,12 +170,12 @@ static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, st
     memset(local, 0, c->count * sizeof *local);
     for (size_t w = 0; w < c->count; w++) {
         struct note *note = &local[w];
-        note->status = (int)mine->status;
+        note->status = mine->status;
         note->stop = mine->stop;
         note->save = mine->save;
         if (mine->status != SG_OK)
             continue;
-        note->kind = (int)mine->message[w].kind;
+        note->kind = mine->message[w].kind;
         note->count = (double)mine->message[w].count;
         note->bits = sg_message_bits(&mine->message[w]);
         sg_status sized = size_message(&note->bytes, c, w, &mine->message[w], err);
