@@ -113,23 +113,13 @@ static enum sg_parse unknown(const struct sg_program *p, const char *arg, size_t
     return usage_error(p);
 }
 
-static bool choice_allows(const char *choices, const char *value) {
-    size_t length = strlen(value);
-    for (const char *c = choices; c; c = strchr(c, '|')) {
-        c += *c == '|';
-        if (strcspn(c, "|") == length && strncmp(c, value, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool store(const struct sg_option *o, const char *value) {
     switch (o->type) {
     case SG_OPTION_STRING:
         *(const char **)o->target = value;
         return true;
     case SG_OPTION_CHOICE:
-        if (!choice_allows(o->choices, value)) {
+        if (!sg_is_choice(o->choices, value)) {
             sg_log_error("--%s=%s: must be one of %s", o->name, value, o->choices);
             return false;
         }

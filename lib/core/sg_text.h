@@ -18,6 +18,9 @@ size_t sg_edit_distance(const char *a, const char *b);
  */
 const char *sg_suggest(const char *word, const char *const *candidates, size_t n);
 
+/* Is `word` one of `choices`, "a|b|c"? Never the empty word. */
+bool sg_is_choice(const char *choices, const char *word);
+
 /* The whole string as a finite number / whole number in [min, max]: false otherwise (empty, blanks, hex, inf, trailing
  * characters, out of range). */
 bool sg_parse_number(double *out, const char *text, double min, double max);

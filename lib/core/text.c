@@ -52,6 +52,19 @@ const char *sg_suggest(const char *word, const char *const *candidates, size_t n
     return best;
 }
 
+bool sg_is_choice(const char *choices, const char *word) {
+    size_t length = strlen(word);
+    for (const char *s = choices; length > 0; s++) {
+        size_t part = strcspn(s, "|");
+        if (part == length && memcmp(s, word, part) == 0)
+            return true;
+        s += part;
+        if (*s == '\0')
+            break;
+    }
+    return false;
+}
+
 /* Digits, sign, point and exponent only: rules out hex, inf, nan and blanks before strtod sees them. */
 static bool looks_decimal(const char *text) {
     return text[0] != '\0' && strspn(text, "0123456789+-.eE") == strlen(text);

@@ -145,6 +145,22 @@ sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error
     return SG_OK;
 }
 
+/* Verdict, text and numbers of a claim as the cells of a row, each text escaped by `put`. */
+static void put_claim(FILE *out, const struct sg_claim *claim, const char *separator,
+                      void (*put)(FILE *out, const char *text)) {
+    put(out, claim->verdict);
+    fputs(separator, out);
+    put(out, claim->text);
+    fputs(separator, out);
+    put(out, claim->reason ? claim->reason : "");
+    for (size_t k = 0; k < claim->n_seeds; k++) {
+        char text[2 * CELL];
+        format_seed(text, claim, &claim->seed[k]);
+        fputs(k || claim->reason ? "; " : "", out);
+        put(out, text);
+    }
+}
+
 static void put_markdown(FILE *out, const char *text) {
     for (; *text; text++) {
         if (strchr("|\\*_`<#", *text))
@@ -181,19 +197,8 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
     put_markdown(out, s->source);
     fputs(".\n", out);
     for (size_t i = 0; i < s->n_claims; i++) {
-        const struct sg_claim *claim = &s->claim[i];
         fputs(i == 0 ? "\n| verdict | claim | numbers |\n|:--|:--|:--|\n| " : "| ", out);
-        put_markdown(out, claim->verdict);
-        fputs(" | ", out);
-        put_markdown(out, claim->text);
-        fputs(" | ", out);
-        put_markdown(out, claim->reason ? claim->reason : "");
-        for (size_t k = 0; k < claim->n_seeds; k++) {
-            char text[2 * CELL];
-            format_seed(text, claim, &claim->seed[k]);
-            fputs(k || claim->reason ? "; " : "", out);
-            put_markdown(out, text);
-        }
+        put_claim(out, &s->claim[i], " | ", put_markdown);
         fputs(" |\n", out);
     }
     return SG_OK;
@@ -233,18 +238,7 @@ sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error
               "\\\\\n\\midrule\n",
               out);
     for (size_t i = 0; i < s->n_claims; i++) {
-        const struct sg_claim *claim = &s->claim[i];
-        put_tex(out, claim->verdict);
-        fputs(" & ", out);
-        put_tex(out, claim->text);
-        fputs(" & ", out);
-        put_tex(out, claim->reason ? claim->reason : "");
-        for (size_t k = 0; k < claim->n_seeds; k++) {
-            char text[2 * CELL];
-            format_seed(text, claim, &claim->seed[k]);
-            fputs(k || claim->reason ? "; " : "", out);
-            put_tex(out, text);
-        }
+        put_claim(out, &s->claim[i], " & ", put_tex);
         fputs(" \\\\\n", out);
     }
     fputs(s->n_claims ? "\\bottomrule\n\\end{tabular}\n" : "", out);

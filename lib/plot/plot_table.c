@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_text.h"
 
 static const struct sg_exporter exporters[] = {
     {"table", "final values and verdicts, plain text", "txt", false, false, NULL, sg_export_table},
@@ -29,20 +30,10 @@ const struct sg_exporter *sg_exporter_find(const char *name) {
     return NULL;
 }
 
-static bool lists(const char *extensions, const char *extension) {
-    size_t length = strlen(extension);
-    for (const char *e = extensions; e; e = strchr(e, '|')) {
-        e += *e == '|';
-        if (strcspn(e, "|") == length && strncmp(e, extension, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 const struct sg_exporter *sg_exporter_by_path(const char *path) {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     for (size_t i = 0; dot && i < N_EXPORTERS; i++)
-        if (lists(exporters[i].extensions, dot + 1))
+        if (exporters[i].extensions && sg_is_choice(exporters[i].extensions, dot + 1))
             return &exporters[i];
     return NULL;
 }

@@ -50,19 +50,6 @@ static bool kebab(const char *s, bool lower) {
     return !start;
 }
 
-static bool in_choices(const char *choices, const char *word) {
-    size_t length = strlen(word);
-    for (const char *s = choices; length > 0; s++) {
-        size_t part = strcspn(s, "|");
-        if (part == length && memcmp(s, word, part) == 0)
-            return true;
-        s += part;
-        if (*s == '\0')
-            break;
-    }
-    return false;
-}
-
 /* One of the names at(0), at(1) …: the problem lists or suggests. */
 static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                             const char *const *candidate, size_t n) {
@@ -107,7 +94,7 @@ static void check_choice(struct sg_check *c, const struct sg_schema_row *row, co
             check_range(c, row, raw, raw->number);
         return;
     }
-    if (raw->kind == SG_NODE_STRING && in_choices(row->choices, raw->string))
+    if (raw->kind == SG_NODE_STRING && sg_is_choice(row->choices, raw->string))
         return;
     char copy[160];
     const char *candidate[16];

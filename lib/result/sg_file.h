@@ -49,7 +49,6 @@ void sg_sha256_start(sg_sha256 *s);
 void sg_sha256_add(sg_sha256 *s, const void *data, size_t length);
 void sg_sha256_end(sg_sha256 *s, char hex[65]);
 void sg_sha256_of(const void *data, size_t length, char hex[65]);
-SG_CHECKED sg_status sg_sha256_file(const char *path, char hex[65], struct sg_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,9 @@
 /* SHA-256 (FIPS 180-4). */
 #include <endian.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -153,27 +151,4 @@ void sg_sha256_of(const void *data, size_t length, char hex[65]) {
     sg_sha256_start(&s);
     sg_sha256_add(&s, data, length);
     sg_sha256_end(&s, hex);
-}
-
-sg_status sg_sha256_file(const char *path, char hex[65], struct sg_error *err) {
-    FILE *in = fopen(path, "rb");
-    if (!in)
-        return sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
-    enum { CHUNK = 1 << 16 };
-    unsigned char *chunk = malloc(CHUNK);
-    sg_sha256 s;
-    sg_sha256_start(&s);
-    size_t got;
-    while (chunk && (got = fread(chunk, 1, CHUNK, in)) > 0)
-        sg_sha256_add(&s, chunk, got);
-    sg_status status = SG_OK;
-    if (!chunk)
-        status = sg_fail_memory(err, "reading a file");
-    else if (ferror(in))
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
-    else
-        sg_sha256_end(&s, hex);
-    fclose(in);
-    free(chunk);
-    return status;
 }
