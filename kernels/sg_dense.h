@@ -30,8 +30,10 @@ struct sg_dense {
     double (*dot_f32)(const float *a, const double *x, size_t n);
     double (*dot_f64)(const double *a, const double *x, size_t n);
 
-    /* out[r] <- dot(a[r], x) for SG_DENSE_ROWS rows anywhere in memory; the same bits as one by one, sooner. */
-    void (*dot4_f32)(double *out, const float *const *a, const double *x, size_t n);
+    /* out[r] <- dot(a[r], x) for SG_DENSE_ROWS rows anywhere in memory; the same bits as one by one, sooner. Float rows
+     * are widened on the way, wide[r * stride + j] <- a[r][j], stride >= n, for an axpy4 to follow: widening takes as
+     * long as adding. */
+    void (*dot4_f32)(double *out, double *wide, size_t stride, const float *const *a, const double *x, size_t n);
     void (*dot4_f64)(double *out, const double *const *a, const double *x, size_t n);
 
     /* y[j] <- y[j] + c a[j]. */
@@ -39,12 +41,14 @@ struct sg_dense {
     void (*axpy_f64)(double *y, double c, const double *a, size_t n);
 
     /* y <- axpy with c[0] a[0], then c[1] a[1], …: the same bits as one by one. */
-    void (*axpy4_f32)(double *y, const double *c, const float *const *a, size_t n);
     void (*axpy4_f64)(double *y, const double *c, const double *const *a, size_t n);
 
     /* g[j] <- (float)(c a[j] + l2 x[j]), the second product rounded first. */
     void (*row_gradient_f32)(float *g, double c, const float *a, double l2, const double *x, size_t n);
     void (*row_gradient_f64)(float *g, double c, const double *a, double l2, const double *x, size_t n);
+
+    /* g[j] <- (float)(y[j] + l2 (x[j] - center[j])), every operation rounded; center NULL = zeros. */
+    void (*ridge_gradient)(float *g, const double *y, double l2, const double *x, const double *center, size_t n);
 
     /* out[r * points + b] <- sum_j a[r * n + j] xt[j * points + b] for r < rows, b < points.
      *   a   [rows][n]        rows of the matrix, contiguous

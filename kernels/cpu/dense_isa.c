@@ -1,6 +1,8 @@
 /* dense_isa.c: see sg_dense.h. Compiled once per instruction set. */
 #include "cpu_isa.h"
 
+#include <stdbool.h>
+
 #if !defined(__AVX2__)
 #include <math.h>
 #endif
@@ -27,7 +29,12 @@ static inline vec vec_upto_f32(const float *x, size_t n) {
     return n < VECTOR_DOUBLES ? vec_part_f32(x, n) : vec_load_f32(x);
 }
 
-/* The two element types differ in the load only. */
+/* The first min(n, VECTOR_DOUBLES) elements of v. */
+static inline void vec_store_upto(double *out, vec v, size_t n) {
+    __builtin_memcpy(out, &v, (n < VECTOR_DOUBLES ? n : VECTOR_DOUBLES) * sizeof *out);
+}
+
+/* The two element types differ in the load only, and in that float rows leave a wide copy. */
 #define DEFINE_ROW_KERNELS(type, suffix)                                                                               \
     static double dot_block_##suffix(const type *a, const double *x, size_t n) {                                       \
         vec sum[LANE_VECTORS] = {{0}};                                                                                 \
@@ -50,45 +57,50 @@ static inline vec vec_upto_f32(const float *x, size_t n) {
     }                                                                                                                  \
                                                                                                                        \
     /* Four rows at once: their sums hide each other's latency, and four streams of memory are under way. */           \
-    static void dot4_block_##suffix(double *out, const type *const *a, size_t j, const double *x, size_t n) {          \
+    __attribute__((always_inline)) static inline void dot4_block_##suffix(double *out, bool widen, double *wide,       \
+                                                                          size_t stride, const type *const *a,         \
+                                                                          size_t j, const double *x, size_t n) {       \
         vec sum[SG_DENSE_ROWS][LANE_VECTORS];                                                                          \
+        const type *const row[SG_DENSE_ROWS] = {a[0] + j, a[1] + j, a[2] + j, a[3] + j};                               \
+        x += j;                                                                                                        \
+        if (widen)                                                                                                     \
+            wide += j;                                                                                                 \
         size_t i = 0;                                                                                                  \
         for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                                     \
             for (size_t v = 0; v < LANE_VECTORS; v++)                                                                  \
                 sum[r][v] = (vec){0};                                                                                  \
         for (; i + SG_KERNEL_LANES <= n; i += SG_KERNEL_LANES)                                                         \
             for (size_t v = 0; v < LANE_VECTORS; v++) {                                                                \
-                const size_t at = j + i + v * VECTOR_DOUBLES;                                                          \
+                const size_t at = i + v * VECTOR_DOUBLES;                                                              \
                 const vec b = vec_load_f64(x + at);                                                                    \
-                for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                             \
-                    sum[r][v] = vec_fma(vec_load_##suffix(a[r] + at), b, sum[r][v]);                                   \
+                for (size_t r = 0; r < SG_DENSE_ROWS; r++) {                                                           \
+                    const vec c = vec_load_##suffix(row[r] + at);                                                      \
+                    if (widen)                                                                                         \
+                        vec_store_upto(wide + r * stride + at, c, VECTOR_DOUBLES);                                     \
+                    sum[r][v] = vec_fma(c, b, sum[r][v]);                                                              \
+                }                                                                                                      \
             }                                                                                                          \
         for (size_t v = 0; v < LANE_VECTORS; v++, i += VECTOR_DOUBLES) {                                               \
             if (i >= n)                                                                                                \
                 break;                                                                                                 \
-            const vec b = vec_upto_f64(x + j + i, n - i);                                                              \
-            for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                                 \
-                sum[r][v] = vec_fma(vec_upto_##suffix(a[r] + j + i, n - i), b, sum[r][v]);                             \
+            const vec b = vec_upto_f64(x + i, n - i);                                                                  \
+            for (size_t r = 0; r < SG_DENSE_ROWS; r++) {                                                               \
+                const vec c = vec_upto_##suffix(row[r] + i, n - i);                                                    \
+                if (widen)                                                                                             \
+                    vec_store_upto(wide + r * stride + i, c, n - i);                                                   \
+                sum[r][v] = vec_fma(c, b, sum[r][v]);                                                                  \
+            }                                                                                                          \
         }                                                                                                              \
         for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                                     \
             out[r] += add_pairwise(sum[r]);                                                                            \
     }                                                                                                                  \
                                                                                                                        \
-    static void dot4_##suffix(double *out, const type *const *a, const double *x, size_t n) {                          \
+    __attribute__((always_inline)) static inline void dot4_rows_##suffix(                                              \
+        double *out, bool widen, double *wide, size_t stride, const type *const *a, const double *x, size_t n) {       \
         for (size_t r = 0; r < SG_DENSE_ROWS; r++)                                                                     \
             out[r] = 0;                                                                                                \
         for (size_t j = 0; j < n; j += SG_KERNEL_BLOCK)                                                                \
-            dot4_block_##suffix(out, a, j, x, n - j < SG_KERNEL_BLOCK ? n - j : SG_KERNEL_BLOCK);                      \
-    }                                                                                                                  \
-                                                                                                                       \
-    static void axpy4_##suffix(double *restrict y, const double *c, const type *const *a, size_t n) {                  \
-        const type *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];                 \
-        const double c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];                                                       \
-        for (size_t j = 0; j < n; j++)                                                                                 \
-            y[j] = __builtin_fma(                                                                                      \
-                c3, (double)a3[j],                                                                                     \
-                __builtin_fma(c2, (double)a2[j],                                                                       \
-                              __builtin_fma(c1, (double)a1[j], __builtin_fma(c0, (double)a0[j], y[j]))));              \
+            dot4_block_##suffix(out, widen, wide, stride, a, j, x, n - j < SG_KERNEL_BLOCK ? n - j : SG_KERNEL_BLOCK); \
     }                                                                                                                  \
                                                                                                                        \
     static void axpy_##suffix(double *restrict y, double c, const type *restrict a, size_t n) {                        \
@@ -105,15 +117,40 @@ static inline vec vec_upto_f32(const float *x, size_t n) {
 DEFINE_ROW_KERNELS(float, f32)
 DEFINE_ROW_KERNELS(double, f64)
 
-/* margins: columns are taken in panels, so that a panel of xt (32 KiB for 32 points) stays in the first-level cache
- * while all rows pass over it; the sums wait in `out` between panels, which keeps them in column order. Within a panel,
- * a tile of rows x strip of points is held in registers. */
+static void dot4_f32(double *out, double *wide, size_t stride, const float *const *a, const double *x, size_t n) {
+    dot4_rows_f32(out, true, wide, stride, a, x, n);
+}
+
+static void dot4_f64(double *out, const double *const *a, const double *x, size_t n) {
+    dot4_rows_f64(out, false, NULL, 0, a, x, n);
+}
+
+static void axpy4_f64(double *restrict y, const double *c, const double *const *a, size_t n) {
+    const double *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
+    const double c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
+    for (size_t j = 0; j < n; j++)
+        y[j] = __builtin_fma(c3, a3[j],
+                             __builtin_fma(c2, a2[j], __builtin_fma(c1, a1[j], __builtin_fma(c0, a0[j], y[j]))));
+}
+
+static void ridge_gradient(float *restrict g, const double *restrict y, double l2, const double *restrict x,
+                           const double *restrict center, size_t n) {
+    for (size_t j = 0; center && j < n; j++)
+        g[j] = (float)(y[j] + l2 * (x[j] - center[j]));
+    for (size_t j = 0; !center && j < n; j++)
+        g[j] = (float)(y[j] + l2 * x[j]);
+}
+
+/* margins: columns are taken in panels, and a panel's strip of points (16 KiB of xt) stays in the first-level cache while
+ * all rows pass over it; the sums wait in `out` between panels, which keeps them in column order. Within a panel, a tile
+ * of rows x strip of points is held in registers. */
 enum {
-    PANEL = 128,                        /* columns */
+    PANEL = 64,                         /* columns */
     TILE = 4,                           /* rows */
     STRIP = VECTOR_DOUBLES == 8 ? 4 : 2 /* vectors of points, so that the tile's sums fit the registers */
 };
 
+/* The shape is a compile-time constant in each call: its loops unroll and its sums live in registers. */
 __attribute__((always_inline)) static inline void margins_tile(double *out, const double *a, size_t rows, size_t stride,
                                                                size_t n, const double *xt, size_t points,
                                                                size_t vectors) {
@@ -136,54 +173,61 @@ __attribute__((always_inline)) static inline void margins_tile(double *out, cons
             __builtin_memcpy(out + r * points + v * VECTOR_DOUBLES, &sum[r][v], sizeof(vec));
 }
 
-/* The tile's shape is a compile-time constant in each branch: its loops unroll and its sums live in registers. */
-static void margins_strips(double *out, const double *a, size_t rows, size_t stride, size_t n, const double *xt,
-                           size_t points) {
-    size_t b = 0;
-    for (; b + STRIP * VECTOR_DOUBLES <= points; b += STRIP * VECTOR_DOUBLES) {
-        if (rows == TILE)
-            margins_tile(out + b, a, TILE, stride, n, xt + b, points, STRIP);
-        else
-            for (size_t r = 0; r < rows; r++)
-                margins_tile(out + r * points + b, a + r * stride, 1, stride, n, xt + b, points, STRIP);
-    }
-    for (; b < points; b += VECTOR_DOUBLES) {
-        if (rows == TILE)
-            margins_tile(out + b, a, TILE, stride, n, xt + b, points, 1);
-        else
-            for (size_t r = 0; r < rows; r++)
-                margins_tile(out + r * points + b, a + r * stride, 1, stride, n, xt + b, points, 1);
-    }
+/* One panel of up to TILE rows against one strip, which is one vector wide at the end of the points. */
+static void margins_strip(double *out, const double *a, size_t rows, size_t stride, size_t n, const double *xt,
+                          size_t points, size_t vectors) {
+    if (rows == TILE && vectors == STRIP)
+        margins_tile(out, a, TILE, stride, n, xt, points, STRIP);
+    else if (rows == TILE)
+        margins_tile(out, a, TILE, stride, n, xt, points, 1);
+    else
+        for (size_t r = 0; r < rows; r++)
+            if (vectors == STRIP)
+                margins_tile(out + r * points, a + r * stride, 1, stride, n, xt, points, STRIP);
+            else
+                margins_tile(out + r * points, a + r * stride, 1, stride, n, xt, points, 1);
 }
 
 static size_t at_most(size_t n, size_t limit) {
     return n < limit ? n : limit;
 }
 
-static void margins_f64(double *out, const double *a, size_t rows, size_t n, const double *xt, size_t points) {
-    for (size_t i = 0; i < rows * points; i++)
-        out[i] = 0;
-    for (size_t j = 0; j < n; j += PANEL)
-        for (size_t r = 0; r < rows; r += TILE)
-            margins_strips(out + r * points, a + r * n + j, at_most(rows - r, TILE), n, at_most(n - j, PANEL),
-                           xt + j * points, points);
+/* A tile of the matrix in double: where it is, or widened (exactly) into `wide` with its own distance of rows. */
+static const double *tile_f64(double *wide, const double *a, size_t rows, size_t columns, size_t *stride) {
+    (void)wide, (void)rows, (void)columns, (void)stride;
+    return a;
 }
 
-static void margins_f32(double *out, const float *a, size_t rows, size_t n, const double *xt, size_t points) {
-    for (size_t i = 0; i < rows * points; i++)
-        out[i] = 0;
-    for (size_t j = 0; j < n; j += PANEL)
-        for (size_t r = 0; r < rows; r += TILE) {
-            size_t tile_rows = at_most(rows - r, TILE), columns = at_most(n - j, PANEL);
-            double tile[TILE * PANEL]; /* widening is exact */
-            for (size_t i = 0; i < tile_rows; i++)
-                for (size_t l = 0; l < columns; l++)
-                    tile[i * PANEL + l] = (double)a[(r + i) * n + j + l];
-            margins_strips(out + r * points, tile, tile_rows, PANEL, columns, xt + j * points, points);
-        }
+static const double *tile_f32(double *wide, const float *a, size_t rows, size_t columns, size_t *stride) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t l = 0; l < columns; l++)
+            wide[i * PANEL + l] = (double)a[i * *stride + l];
+    *stride = PANEL;
+    return wide;
 }
+
+#define DEFINE_MARGINS(type, suffix)                                                                                   \
+    static void margins_##suffix(double *out, const type *a, size_t rows, size_t n, const double *xt, size_t points) { \
+        for (size_t i = 0; i < rows * points; i++)                                                                     \
+            out[i] = 0;                                                                                                \
+        for (size_t j = 0; j < n; j += PANEL)                                                                          \
+            for (size_t b = 0, vectors; b < points; b += vectors * VECTOR_DOUBLES) {                                   \
+                vectors = b + STRIP * VECTOR_DOUBLES <= points ? STRIP : 1;                                            \
+                for (size_t r = 0; r < rows; r += TILE) {                                                              \
+                    const size_t tile_rows = at_most(rows - r, TILE), columns = at_most(n - j, PANEL);                 \
+                    double wide[TILE * PANEL];                                                                         \
+                    size_t stride = n;                                                                                 \
+                    const double *tile = tile_##suffix(wide, a + r * n + j, tile_rows, columns, &stride);              \
+                    margins_strip(out + r * points + b, tile, tile_rows, stride, columns, xt + j * points + b, points, \
+                                  vectors);                                                                            \
+                }                                                                                                      \
+            }                                                                                                          \
+    }
+
+DEFINE_MARGINS(float, f32)
+DEFINE_MARGINS(double, f64)
 
 const struct sg_dense ISA_NAME(sg_dense_table_) = {
-    ISA_STRING, dot_f32,   dot_f64,          dot4_f32,         dot4_f64,    axpy_f32,    axpy_f64,
-    axpy4_f32,  axpy4_f64, row_gradient_f32, row_gradient_f64, margins_f32, margins_f64,
+    ISA_STRING, dot_f32,          dot_f64,          dot4_f32,       dot4_f64,    axpy_f32,    axpy_f64,
+    axpy4_f64,  row_gradient_f32, row_gradient_f64, ridge_gradient, margins_f32, margins_f64,
 };

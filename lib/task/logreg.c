@@ -85,13 +85,16 @@ static void csr_margins(double *out, const struct sg_matrix *a, size_t first, si
                 out[r * points + b] += a->csr_value[j] * xt[(size_t)a->csr_column[j] * points + b];
 }
 
-/* Losses of the rows of one value block at all points; rows go through `margins` in groups whose sums fit the stack. */
-static void block_losses(struct sg_sum *sum, const struct sg_matrix *a, size_t from, size_t to, const double *xt,
-                         size_t points) {
-    enum { GROUP = 32 };
+/* Losses at all points of the rows of value blocks first..first+SPAN-1, into sum [SPAN][SG_DENSE_POINTS]. Rows go
+ * through `margins` in groups that are large enough to read xt seldom, and whose sums fit the stack. */
+enum { SPAN = 8, GROUP = 128 };
+
+static void span_losses(struct sg_sum *sum, const struct sg_matrix *a, size_t first, const double *xt, size_t points) {
     const struct sg_dense *k = sg_logreg_kernels();
     double margin[GROUP * SG_DENSE_POINTS];
-    for (size_t i = from; i < to; i += GROUP) {
+    const size_t to = value_start(a->m, first + SPAN);
+    size_t next = value_start(a->m, ++first); /* row at which the following block begins */
+    for (size_t i = value_start(a->m, first - 1); i < to; i += GROUP) {
         size_t rows = to - i < GROUP ? to - i : GROUP;
         if (a->f32)
             k->margins_f32(margin, a->f32 + i * a->d, rows, a->d, xt, points);
@@ -99,9 +102,12 @@ static void block_losses(struct sg_sum *sum, const struct sg_matrix *a, size_t f
             k->margins_f64(margin, a->f64 + i * a->d, rows, a->d, xt, points);
         else
             csr_margins(margin, a, i, rows, xt, points);
-        for (size_t r = 0; r < rows; r++)
+        for (size_t r = 0; r < rows; r++) {
+            for (; i + r == next; sum += SG_DENSE_POINTS)
+                next = value_start(a->m, ++first);
             for (size_t b = 0; b < points; b++)
                 sg_sum_add(&sum[b], logistic_loss(a->label[i + r] * margin[r * points + b]));
+        }
     }
 }
 
@@ -117,8 +123,8 @@ static void batch_values(double *value, const struct sg_matrix *a, const double 
             for (size_t b = 0; b < points; b++)
                 xt[j * points + b] = b < count ? x[b * a->d + j] : 0;
 #pragma omp for schedule(dynamic)
-        for (size_t c = 0; c < VALUE_BLOCKS; c++)
-            block_losses(sum + c * SG_DENSE_POINTS, a, value_start(a->m, c), value_start(a->m, c + 1), xt, points);
+        for (size_t c = 0; c < VALUE_BLOCKS; c += SPAN)
+            span_losses(sum + c * SG_DENSE_POINTS, a, c, xt, points);
     }
     for (size_t b = 0; b < count; b++) {
         struct sg_sum total = {0};
@@ -133,7 +139,7 @@ static void batch_values(double *value, const struct sg_matrix *a, const double 
 sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
                            int threads, struct sg_error *err) {
     sg_status status = SG_OK;
-    double *xt = malloc(a->d * SG_DENSE_POINTS * sizeof *xt);
+    double *xt = aligned_alloc(64, a->d * SG_DENSE_POINTS * sizeof *xt); /* a third faster than unaligned */
     struct sg_sum *sum = malloc(VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
     if (!xt || !sum)
         status = sg_fail_memory(err, "evaluating the objective");
@@ -155,21 +161,27 @@ double sg_logreg_slope(const struct sg_matrix *a, size_t i, const double *x) {
     return slope(a, i, row_dot(sg_logreg_kernels(), a, i, x));
 }
 
-/* g <- (1/count) sum of (slope_i(x) - less[i]) a_i; less NULL = zeros. */
+size_t sg_logreg_scratch(size_t d) {
+    return (1 + SG_DENSE_ROWS) * wide_stride(d);
+}
+
+/* g <- (1/count) sum of (slope_i(x) - less[i]) a_i; less NULL = zeros. wide [SG_DENSE_ROWS * wide_stride(d)] is
+ * scratch. */
 static void add_losses(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
-                       const double *less) {
+                       const double *less, double *wide) {
     const struct sg_dense *k = sg_logreg_kernels();
     memset(g, 0, a->d * sizeof *g);
     size_t r = 0;
     for (; !a->csr_start && r + SG_DENSE_ROWS <= count; r += SG_DENSE_ROWS) {
         size_t i[SG_DENSE_ROWS];
         double z[SG_DENSE_ROWS];
+        const double *row[SG_DENSE_ROWS];
         for (size_t q = 0; q < SG_DENSE_ROWS; q++)
             i[q] = rows ? rows[r + q] : r + q;
-        rows_dot(k, a, i, x, z);
+        rows_dot(k, a, i, x, z, row, wide);
         for (size_t q = 0; q < SG_DENSE_ROWS; q++)
             z[q] = (slope(a, i[q], z[q]) - (less ? less[i[q]] : 0)) / (double)count;
-        rows_axpy(k, a, i, z, g);
+        k->axpy4_f64(g, z, row, a->d);
     }
     for (; r < count; r++) {
         size_t i = rows ? rows[r] : r;
@@ -178,24 +190,16 @@ static void add_losses(double *g, const struct sg_matrix *a, const uint32_t *row
 }
 
 void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
-                        double l2) {
-    add_losses(g, a, rows, count, x, NULL);
+                        double l2, double *scratch) {
+    add_losses(g, a, rows, count, x, NULL, scratch);
     for (size_t j = 0; j < a->d; j++)
         g[j] += l2 * x[j];
 }
 
-void sg_logreg_shifted_gradient(float *restrict g, const struct sg_matrix *a, const uint32_t *rows, size_t count,
-                                const double *restrict x, double l2, const struct sg_logreg_origin *origin,
-                                double *restrict scratch) {
-    add_losses(scratch, a, rows, count, x, origin ? origin->slope : NULL);
-    if (origin) {
-        const double *restrict center = origin->x;
-        for (size_t j = 0; j < a->d; j++)
-            g[j] = (float)(scratch[j] + l2 * (x[j] - center[j]));
-    } else {
-        for (size_t j = 0; j < a->d; j++)
-            g[j] = (float)(scratch[j] + l2 * x[j]);
-    }
+void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint32_t *rows, size_t count,
+                                const double *x, double l2, const struct sg_logreg_origin *origin, double *scratch) {
+    add_losses(scratch, a, rows, count, x, origin ? origin->slope : NULL, scratch + wide_stride(a->d));
+    sg_logreg_kernels()->ridge_gradient(g, scratch, l2, x, origin ? origin->x : NULL, a->d);
 }
 
 void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2) {

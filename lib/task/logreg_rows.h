@@ -37,35 +37,27 @@ static inline void row_axpy(const struct sg_dense *k, const struct sg_matrix *a,
     }
 }
 
-/* SG_DENSE_ROWS rows of a dense matrix at once: z [SG_DENSE_ROWS] <- products with x; y <- y + sum c a_i in order. */
+/* Doubles between rows of a wide copy: each starts a cache line. */
+static inline size_t wide_stride(size_t d) {
+    return (d + 7) / 8 * 8;
+}
+
+/* SG_DENSE_ROWS rows of a dense matrix at once: z [SG_DENSE_ROWS] <- products with x; row [SG_DENSE_ROWS] <- the rows in
+ * double, copied to wide [SG_DENSE_ROWS * wide_stride(d)] if the matrix is stored in float. */
 static inline void rows_dot(const struct sg_dense *k, const struct sg_matrix *a, const size_t *i, const double *x,
-                            double *z) {
-    if (a->f32) {
-        const float *row[SG_DENSE_ROWS];
-        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
-            row[q] = a->f32 + i[q] * a->d;
-        k->dot4_f32(z, row, x, a->d);
-    } else {
-        const double *row[SG_DENSE_ROWS];
+                            double *z, const double **row, double *wide) {
+    if (a->f64) {
         for (size_t q = 0; q < SG_DENSE_ROWS; q++)
             row[q] = a->f64 + i[q] * a->d;
         k->dot4_f64(z, row, x, a->d);
+        return;
     }
-}
-
-static inline void rows_axpy(const struct sg_dense *k, const struct sg_matrix *a, const size_t *i, const double *c,
-                             double *y) {
-    if (a->f32) {
-        const float *row[SG_DENSE_ROWS];
-        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
-            row[q] = a->f32 + i[q] * a->d;
-        k->axpy4_f32(y, c, row, a->d);
-    } else {
-        const double *row[SG_DENSE_ROWS];
-        for (size_t q = 0; q < SG_DENSE_ROWS; q++)
-            row[q] = a->f64 + i[q] * a->d;
-        k->axpy4_f64(y, c, row, a->d);
+    const float *narrow[SG_DENSE_ROWS];
+    for (size_t q = 0; q < SG_DENSE_ROWS; q++) {
+        narrow[q] = a->f32 + i[q] * a->d;
+        row[q] = wide + q * wide_stride(a->d);
     }
+    k->dot4_f32(z, wide, wide_stride(a->d), narrow, x, a->d);
 }
 
 static inline double vector_dot(const double *x, const double *y, size_t n) {

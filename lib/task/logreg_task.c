@@ -35,7 +35,8 @@ struct sg_task {
     uint32_t *row;   /* [m] the shards: worker i owns row[shard_begin(i)] .. row[shard_begin(i + 1) - 1] */
     double *x;       /* [d] */
     double *slope;   /* [m] at x*, full-shifted only */
-    double *scratch; /* [threads][d] */
+    double *scratch; /* [threads][scratch_each] */
+    size_t scratch_each;
     uint32_t *drawn; /* [count][batch] */
     double *waiting; /* [QUEUE][d] */
     size_t n_waiting;
@@ -115,11 +116,17 @@ static sg_status measure(struct sg_task *t, const struct sg_task_config *config,
     return SG_OK;
 }
 
+/* From the start of a cache line: what every step reads and writes. */
+static double *doubles(size_t n) {
+    return aligned_alloc(64, (n + 7) / 8 * 64);
+}
+
 static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     size_t d = t->data.d;
     t->row = malloc(t->data.m * sizeof *t->row);
-    t->x = calloc(d, sizeof *t->x);
-    t->scratch = malloc((size_t)t->threads * d * sizeof *t->scratch);
+    t->x = doubles(d);
+    t->scratch_each = (sg_logreg_scratch(d) + 7) / 8 * 8;
+    t->scratch = doubles((size_t)t->threads * t->scratch_each);
     t->drawn = malloc(t->count * t->batch * sizeof *t->drawn);
     t->waiting = malloc(QUEUE * d * sizeof *t->waiting);
     if (t->oracle == ORACLE_FULL_SHIFTED)
@@ -238,7 +245,7 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
     }
     const struct sg_logreg_origin origin = {t->best.x, t->slope};
     sg_logreg_shifted_gradient(g, &t->data, rows, size, t->x, t->l2, t->slope ? &origin : NULL,
-                               t->scratch + (size_t)omp_get_thread_num() * t->data.d);
+                               t->scratch + (size_t)omp_get_thread_num() * t->scratch_each);
     return SG_OK;
 }
 

@@ -44,10 +44,13 @@ double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, in
 SG_CHECKED sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count,
                                       double l2, int threads, struct sg_error *err);
 
+/* Doubles of scratch that the gradients below ask for; fastest where it starts a cache line. */
+size_t sg_logreg_scratch(size_t d);
+
 /* g [d] <- (1/count) sum over rows[0..count-1] of the loss gradient at x, plus l2 x. rows NULL = rows 0..count-1.
  * Single-threaded: workers run in parallel. */
 void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
-                        double l2);
+                        double l2, double *scratch);
 
 /* The derivative of row i's loss by its margin a_i^T x: the gradient is this times a_i. */
 double sg_logreg_slope(const struct sg_matrix *a, size_t i, const double *x);
@@ -59,7 +62,7 @@ struct sg_logreg_origin {
 
 /* g [d] <- gradient at x less gradient at the origin ("GD*", FACTS section 2), rounded to float. The differences are
  * taken row by row and coordinate by coordinate, so that nothing cancels: the result is exactly zero at the origin and
- * relatively accurate next to it. origin NULL = the plain gradient. scratch [d] is the caller's. */
+ * relatively accurate next to it. origin NULL = the plain gradient. */
 void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint32_t *rows, size_t count,
                                 const double *x, double l2, const struct sg_logreg_origin *origin, double *scratch);
 

@@ -59,6 +59,11 @@ static void test_exact(const struct sg_dense *dense) {
         dense->row_gradient_f64(gradient, 5, wide, 2, x, n);
         for (size_t j = 0; j < n; j++)
             wrong += (double)gradient[j] != 5 * wide[j] + 2 * x[j];
+        for (int centred = 0; centred < 2; centred++) {
+            dense->ridge_gradient(gradient, wide, 3, x, centred ? wide + N : NULL, n);
+            for (size_t j = 0; j < n; j++)
+                wrong += (double)gradient[j] != wide[j] + 3 * (x[j] - (centred ? wide[N + j] : 0));
+        }
     }
     ok(wrong == 0, "%s: dot, axpy and row gradients of integers are exact", dense->name);
     wrong = 0;
@@ -80,31 +85,27 @@ static void test_exact(const struct sg_dense *dense) {
 
 /* Four rows at once are four rows one by one, bit for bit. */
 static void test_rows(const struct sg_dense *dense) {
-    static double one[N], four[N];
+    enum { STRIDE = N + 1, UNTOUCHED = 7 };
+    static double one[N], four[N], copy[SG_DENSE_ROWS * STRIDE];
     reals();
     size_t differ = 0;
     for (size_t n = 0; n + 3 <= N; n += n < 40 ? 1 : 337) {
         const float *f32[SG_DENSE_ROWS] = {narrow, narrow + 1, narrow + 3, narrow + 2};
         const double *f64[SG_DENSE_ROWS] = {wide, wide + 1, wide + 3, wide + 2};
         double z32[SG_DENSE_ROWS], z64[SG_DENSE_ROWS];
-        dense->dot4_f32(z32, f32, x, n);
+        for (size_t r = 0; r < SG_DENSE_ROWS; r++)
+            copy[r * STRIDE + n] = UNTOUCHED;
+        dense->dot4_f32(z32, copy, STRIDE, f32, x, n);
         dense->dot4_f64(z64, f64, x, n);
         for (size_t r = 0; r < SG_DENSE_ROWS; r++)
-            differ += z32[r] != dense->dot_f32(f32[r], x, n) || z64[r] != dense->dot_f64(f64[r], x, n);
-        for (int type = 0; type < 2; type++) {
-            memcpy(one, x, n * sizeof *x);
-            memcpy(four, x, n * sizeof *x);
-            for (size_t r = 0; r < SG_DENSE_ROWS; r++)
-                if (type == 0)
-                    dense->axpy_f32(one, z64[r], f32[r], n);
-                else
-                    dense->axpy_f64(one, z64[r], f64[r], n);
-            if (type == 0)
-                dense->axpy4_f32(four, z64, f32, n);
-            else
-                dense->axpy4_f64(four, z64, f64, n);
-            differ += memcmp(one, four, n * sizeof *one) != 0;
-        }
+            differ += z32[r] != dense->dot_f32(f32[r], x, n) || z64[r] != dense->dot_f64(f64[r], x, n) ||
+                      memcmp(copy + r * STRIDE, f64[r], n * sizeof *copy) != 0 || copy[r * STRIDE + n] != UNTOUCHED;
+        memcpy(one, x, n * sizeof *x);
+        memcpy(four, x, n * sizeof *x);
+        for (size_t r = 0; r < SG_DENSE_ROWS; r++)
+            dense->axpy_f64(one, z64[r], f64[r], n);
+        dense->axpy4_f64(four, z64, f64, n);
+        differ += memcmp(one, four, n * sizeof *one) != 0;
     }
     ok(differ == 0, "%s: four rows at once give the bits of one by one", dense->name);
 }

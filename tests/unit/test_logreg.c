@@ -13,6 +13,8 @@
 #include "temporary.h"
 
 enum { M = 40, D = 9 };
+
+static double scratch[128]; /* sg_logreg_scratch(D), checked in main */
 static const double l2 = 1.0 / 64;
 static struct sg_error err;
 
@@ -64,12 +66,12 @@ static void test_golden(enum sg_storage storage, const char *name) {
        "%s: L, mean and maximum as NumPy has them", name);
     /* Sums of 9 and 40 terms of order one. */
     ok(fabs(sg_logreg_value(&a, x, l2, 2) - golden_value[0]) <= 4 * DBL_EPSILON, "%s: f", name);
-    sg_logreg_gradient(g, &a, NULL, M, x, l2);
+    sg_logreg_gradient(g, &a, NULL, M, x, l2, scratch);
     ok(distance(g, golden_gradient, D) <= 8 * DBL_EPSILON, "%s: gradient", name);
     double mean[D] = {0};
     for (uint32_t i = 0; i < M; i++) {
         sg_logreg_row_gradient(rounded, &a, i, x, l2);
-        sg_logreg_gradient(g, &a, &i, 1, x, l2);
+        sg_logreg_gradient(g, &a, &i, 1, x, l2, scratch);
         for (int j = 0; j < D; j++)
             mean[j] += fabs((double)rounded[j] - g[j]) <= fabs(g[j]) * FLT_EPSILON / 2 ? g[j] / M : NAN;
     }
@@ -86,7 +88,7 @@ static void test_golden(enum sg_storage storage, const char *name) {
 
 static void test_shifted(enum sg_storage storage, const char *name) {
     struct sg_matrix a;
-    double x[D], origin[D], slope[M], at_x[D], at_origin[D], scratch[D], worst = 0;
+    double x[D], origin[D], slope[M], at_x[D], at_origin[D], worst = 0;
     float g[D];
     golden_matrix(&a, storage);
     golden_point(x);
@@ -95,8 +97,8 @@ static void test_shifted(enum sg_storage storage, const char *name) {
         origin[j] = x[j] * 0.5 + 0.1;
     for (size_t i = 0; i < M; i++)
         slope[i] = sg_logreg_slope(&a, i, origin);
-    sg_logreg_gradient(at_x, &a, NULL, M, x, l2);
-    sg_logreg_gradient(at_origin, &a, NULL, M, origin, l2);
+    sg_logreg_gradient(at_x, &a, NULL, M, x, l2, scratch);
+    sg_logreg_gradient(at_origin, &a, NULL, M, origin, l2, scratch);
     sg_logreg_shifted_gradient(g, &a, NULL, M, x, l2, &o, scratch);
     for (int j = 0; j < D; j++) {
         double want = at_x[j] - at_origin[j], gap = fabs((double)g[j] - want) / (fabs(want) + DBL_EPSILON);
@@ -122,7 +124,7 @@ static void test_finite_differences(void) {
     double x[D], g[D], worst = 0, step = 1e-5;
     golden_matrix(&a, SG_STORAGE_F64);
     golden_point(x);
-    sg_logreg_gradient(g, &a, NULL, M, x, l2);
+    sg_logreg_gradient(g, &a, NULL, M, x, l2, scratch);
     for (int j = 0; j < D; j++) {
         double before = x[j];
         x[j] = before + step;
@@ -153,7 +155,7 @@ static void test_extreme_margins(void) {
         long double loss = z > 0 ? log1pl(expl(-(long double)z)) : log1pl(expl(z)) - (long double)z;
         long double slope = z > 0 ? -z * expl(-(long double)z) / (1 + expl(-(long double)z)) : -z / (1 + expl(z));
         double f = sg_logreg_value(&a, &x, 0, 1);
-        sg_logreg_gradient(&g, &a, NULL, 1, &x, 0);
+        sg_logreg_gradient(&g, &a, NULL, 1, &x, 0, scratch);
         if (!(fabs(f - (double)loss) <= 2 * DBL_EPSILON * (double)loss &&
               fabs(g - (double)slope) <= 4 * DBL_EPSILON * fabs((double)slope)) &&
             ++wrong)
@@ -271,6 +273,7 @@ static void test_madelon(void) {
 }
 
 int main(void) {
+    ok(sg_logreg_scratch(D) <= sizeof scratch / sizeof *scratch, "scratch is enough");
     temporary_make();
     test_golden(SG_STORAGE_F32, "float rows");
     test_golden(SG_STORAGE_F64, "double rows");
