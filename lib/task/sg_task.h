@@ -56,6 +56,11 @@ struct sg_task_config {
     void (*progress)(const char *what, double done, double total); /* may be NULL */
 };
 
+/* Who evaluates. QUEUED: rank 0 alone, `queue` at a recorded step and `evaluate` when many wait. SHARED: every worker its
+ * part of the test set with its own state (batch-norm statistics), `evaluate_shares` and `conclude`, where the recipe's
+ * `record.evaluate` says. */
+enum sg_evaluation { SG_EVALUATE_QUEUED = 0, SG_EVALUATE_SHARED = 1 };
+
 /* What the trainer needs to know once a task is open. */
 struct sg_task_info {
     size_t d;                           /* parameters */
@@ -64,6 +69,9 @@ struct sg_task_info {
     uint64_t steps_per_epoch;           /* of `batch` rows a worker */
     bool parallel_workers;              /* gradient may be called for different workers at once */
     double gradient_flops;              /* of one gradient call, for choosing how many threads pay off; 0 = unknown */
+    enum sg_evaluation evaluation;      /* who evaluates */
+    size_t n_shares;                    /* SHARED: numbers (sums, counts) that one worker contributes */
+    const bool *no_decay;               /* [n_layers] layers that weight decay skips (batch-norm); NULL = none */
     const struct sg_constant *constant; /* [n_constants] for expressions and the result's header: L, l2, d, f_star … */
     size_t n_constants;
 };
@@ -79,16 +87,28 @@ struct sg_task_ops {
     /* g [d] <- stochastic gradient of local worker `worker` (first..first+count-1) at the current x, step counts from
      * 0. */
     sg_status (*gradient)(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
+    /* Mean training loss of the batch behind local worker `worker`'s last gradient; NULL = not known. */
+    double (*batch_loss)(const sg_task *t, size_t worker);
     /* x <- x - delta. */
     void (*subtract)(sg_task *t, const float *delta);
     /* The parameters, [d] of info->dtype, valid while the task is open. */
     void *(*parameters)(sg_task *t);
-    /* Remember the current x for evaluation. At most `queue_capacity` may wait. */
+    /* QUEUED: remember the current x for evaluation. At most `queue_capacity` may wait. */
     size_t queue_capacity;
     sg_status (*queue)(sg_task *t, struct sg_error *err);
     /* Evaluate everything waiting, oldest first, into value [waiting][n_metrics of its kind]. A value does not depend
      * on what else waits. Only called where config.lead. */
     sg_status (*evaluate)(sg_task *t, double *value, struct sg_error *err);
+    /* SHARED, on every rank, once per evaluation point: share [count][n_shares] of the local workers at the current x.
+     */
+    sg_status (*evaluate_shares)(sg_task *t, double *share, struct sg_error *err);
+    /* SHARED: value [n_metrics of its kind] from all workers' shares [workers][n_shares], in worker order. */
+    void (*conclude)(const sg_task *t, const double *share, double *value);
+    /* State all workers have in common beside x (the averaged model), the same on every rank; bytes 0 = none. It goes
+     * into the checkpoint once. */
+    size_t (*common_bytes)(const sg_task *t);
+    void (*common_save)(const sg_task *t, void *out);
+    void (*common_load)(sg_task *t, const void *in);
     /* Extra state of one local worker for the checkpoint; bytes 0 = none. */
     size_t (*state_bytes)(const sg_task *t);
     void (*state_save)(const sg_task *t, size_t worker, void *out);
