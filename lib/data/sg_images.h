@@ -1,0 +1,118 @@
+/* sg_images.h: sets of small colour images, and the batches that training and evaluation take from them.
+ *
+ * Known sets are cifar-10 and cifar-100 in their publisher's binary version (cifar-10: data_batch_1.bin to
+ * data_batch_5.bin and test_batch.bin; cifar-100: train.bin and test.bin, of which the fine labels are read), and subsets
+ * of them: a set named cifar-100-SOMETHING has the files of cifar-100 with any whole number of records. Files are looked
+ * for as sg_dataset.h says. */
+#ifndef SG_IMAGES_H
+#define SG_IMAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "sg_dataset.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SG_IMAGE_CHANNELS = 3, SG_IMAGE_SIDE = 32, SG_IMAGE_VALUES = SG_IMAGE_CHANNELS * SG_IMAGE_SIDE * SG_IMAGE_SIDE };
+
+struct sg_images {
+    size_t count, classes;          /* classes <= 256 */
+    size_t channels, height, width; /* 3, 32, 32 */
+    uint8_t *pixel;                 /* [count][channels][height][width], owned */
+    uint8_t *label;                 /* [count], < classes, owned */
+};
+
+/* What is done to a training image, in this order: 4 black pixels around it and a random 32 x 32 crop; a flip left to
+ * right, half of the time; a rotation by -15 to 15 degrees about the centre, nearest pixel, black outside. */
+enum sg_augmentation { SG_AUGMENT_NONE, SG_AUGMENT_CROP_FLIP, SG_AUGMENT_CROP_FLIP_ROTATE };
+
+enum sg_image_order { SG_IMAGE_NCHW, SG_IMAGE_NHWC };
+
+/* How bytes become floats: (v / 255 - mean) / deviation in float arithmetic. */
+struct sg_image_scale {
+    float mean[SG_IMAGE_CHANNELS], deviation[SG_IMAGE_CHANNELS];
+};
+
+struct sg_image_set {
+    struct sg_images train, test;
+    struct sg_image_scale scale;       /* the usual constants of the set */
+    enum sg_augmentation augmentation; /* the usual one for the set */
+    struct sg_provenance from;         /* of all files; path is the first one's */
+};
+
+struct sg_image_request {
+    struct sg_dataset_request set;
+    size_t most_train, most_test; /* keep this many images, chosen at random but always the same; 0 = all */
+};
+
+/* Load training and test images. A missing set with a stand-in is generated in the set's own numbers of images and
+ * classes; without one it is SG_ERR_MISSING and the message names the fetch command. A set of which only some files
+ * are there is an error either way. Truncated or oversize files and labels out of range are SG_ERR_FORMAT naming file,
+ * record and value; a file that differs from what datasets/fetch recorded beside it is SG_ERR_MISMATCH. */
+SG_CHECKED sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request,
+                                       struct sg_error *err);
+void sg_image_set_free(struct sg_image_set *set); /* zeroes it */
+
+/* The provenance, "classes", "train_images" and "test_images", for a result's header; NULL = no memory. */
+cJSON *sg_image_set_json(const struct sg_image_set *set);
+
+/* Images from..from+count-1 without augmentation: pixel [count][3][32][32] or [count][32][32][3], label [count]. */
+void sg_images_convert(float *pixel, int64_t *label, const struct sg_images *images, size_t from, size_t count,
+                       const struct sg_image_scale *scale, enum sg_image_order order);
+
+/* Worker i of n evaluates the images from sg_images_cut(count, i, n) to before sg_images_cut(count, i + 1, n). */
+size_t sg_images_cut(size_t count, size_t i, size_t n);
+
+/* ---- batches ------------------------------------------------------------------------------------------------------
+ * In epoch e a random permutation of all images, drawn from (seed, e), is cut into one block of floor(images / workers)
+ * a worker; a worker's batches follow each other in its block, and what does not fill a batch is dropped. An image's
+ * augmentation is drawn from (seed, e, index of the image). So a batch is a function of (seed, worker, step), whichever
+ * process asks for it and when: resuming needs no state.
+ *
+ * A thread prepares batches in the order (step, worker) ahead of use; asking for another one than the next works and
+ * starts it anew from there. It takes no signals. A sg_batches belongs to one caller at a time. */
+typedef struct sg_batches sg_batches;
+
+struct sg_batches_config {
+    const struct sg_images *images; /* must outlive the batches */
+    size_t workers;                 /* of the run */
+    size_t first, count;            /* those that will be asked for: first..first+count-1 */
+    size_t batch;                   /* images a worker takes a step */
+    uint64_t seed;
+    enum sg_augmentation augmentation;
+    struct sg_image_scale scale;
+    enum sg_image_order order;
+};
+
+/* floor(floor(images / workers) / batch); 0 = fewer images than one step of all workers needs. */
+uint64_t sg_batches_steps(size_t images, size_t workers, size_t batch);
+
+/* SG_ERR_ARGUMENT where sg_batches_steps is 0. */
+SG_CHECKED sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *config, struct sg_error *err);
+
+/* The batch of `worker` (first..first+count-1) at `step`, counted from 0 over all epochs: *pixel is [batch][…] in the
+ * chosen order, *label [batch]. Borrowed until the next call. Waits for the thread. */
+void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label);
+
+void sg_batches_close(sg_batches *b); /* NULL is fine */
+
+/* ---- stand-in ------------------------------------------------------------------------------------------------------
+ * "cifar-like": every class is a texture, a grating of its own direction, wave length and colour, seen through a soft
+ * window at a random place, with random phase and strength, over another grating that means nothing and noise. The mean
+ * of a class says nothing about it. Image i is a function of (seed, part, i), the same on every machine. `part` tells
+ * sets of the same classes apart (0 training, 1 test). 1 <= classes <= 256. */
+enum { SG_IMAGE_GENERATOR_REVISION = 1 };
+SG_CHECKED sg_status sg_images_generate(struct sg_images *out, size_t count, size_t classes, uint64_t seed,
+                                        unsigned part, struct sg_error *err);
+void sg_images_free(struct sg_images *images); /* zeroes it */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
