@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "dataset_find.h"
 #include "descriptor.h"
 #include "sg_dataset.h"
 #include "sg_file.h"
@@ -21,80 +21,16 @@ cJSON *sg_provenance_json(const struct sg_provenance *p) {
     sg_json_set_string(object, "generator", p->generator);
     sg_json_set_string(object, "sha256", p->sha256);
     sg_json_set_string(object, "path", p->path);
+    if (p->verified == SG_VERIFIED_NOT)
+        sg_json_set(object, "verified", NULL);
+    else
+        sg_json_set_bool(object, "verified", p->verified == SG_VERIFIED_SAME);
     return object;
 }
 
 void sg_provenance_free(struct sg_provenance *p) {
     free(p->path);
     *p = (struct sg_provenance){0};
-}
-
-static bool is_file(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* folder/[set/]file[.xz|.bz2|.gz], the first that exists; *out stays NULL when none does. */
-static sg_status find_in(char **out, const char *folder, const char *set, const char *file, struct sg_error *err) {
-    static const char *const suffix[] = {"", ".xz", ".bz2", ".gz"};
-    for (size_t i = 0; i < 8; i++) {
-        char *path;
-        bool below = i < 4;
-        if (asprintf(&path, "%s/%s%s%s%s", folder, below ? set : "", below ? "/" : "", file, suffix[i % 4]) < 0)
-            return sg_fail_memory(err, "the name of a data file");
-        if (is_file(path)) {
-            *out = path;
-            return SG_OK;
-        }
-        free(path);
-    }
-    return SG_OK;
-}
-
-static sg_status find_file(char **out, const struct sg_dataset_request *request, const char *file,
-                           struct sg_error *err) {
-    const char *folder[] = {request->data_dir, getenv("SPARSE_DATA"), "datasets/cache"};
-    sg_status status = SG_OK;
-    *out = NULL;
-    for (size_t i = 0; i < 3 && status == SG_OK && !*out; i++)
-        if (folder[i] && folder[i][0])
-            status = find_in(out, folder[i], request->name, file, err);
-    return status;
-}
-
-/* The line "SHA256  FILE" that datasets/fetch wrote beside the file; "" when there is none. */
-static void recorded_checksum(char sha256[65], const char *path, const char *file) {
-    struct sg_error unused;
-    char *sums, *text;
-    size_t length;
-    const char *slash = strrchr(path, '/');
-    sha256[0] = '\0';
-    if (asprintf(&sums, "%.*sSHA256SUMS", slash ? (int)(slash - path + 1) : 0, path) < 0)
-        return;
-    if (sg_file_read(&text, &length, sums, 1 << 20, &unused) == SG_OK) {
-        for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
-            if (strlen(line) > 66 && strspn(line, "0123456789abcdef") == 64 && strcmp(line + 66, file) == 0)
-                snprintf(sha256, 65, "%.64s", line);
-        free(text);
-    }
-    free(sums);
-}
-
-static sg_status check_pin(const char *path, const char *set, const struct descriptor *descriptor, const char *sha256,
-                           struct sg_error *err) {
-    char expected[65];
-    bool pinned = descriptor->sha256[0] != '\0';
-    if (pinned)
-        memcpy(expected, descriptor->sha256, sizeof expected);
-    else
-        recorded_checksum(expected, path, descriptor->file);
-    if (expected[0] == '\0' || strcmp(expected, sha256) == 0)
-        return SG_OK;
-    return sg_fail(
-        err, SG_ERR_MISMATCH,
-        "%s: the text's SHA-256 is %s, but %s says %s: the file is damaged or another version; remove it and run "
-        "datasets/fetch %s",
-        path, sha256, pinned ? "the data set's description" : "SHA256SUMS beside it", expected, set);
 }
 
 /* What identifies a data file without reading it. */
@@ -145,25 +81,27 @@ static char *cache_path(const char *folder, const char *name, const char *tag) {
 static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, const char *path, const char *set,
                            const struct descriptor *descriptor, const char *folder, struct sg_error *err) {
     struct sg_matrix a = {0};
-    char key[65], place[65], sha256[65];
+    char key[65], place[65];
     sg_status status = file_key(key, path, descriptor->features, err);
     if (status)
         return status;
     sg_sha256_of(path, strlen(path), place); /* one cache per path: a changed file replaces its cache */
     char *cache = cache_path(folder, set, place);
-    bool cached = recall(&a, cache, key, sha256);
+    bool cached = recall(&a, cache, key, from->sha256);
     if (!cached)
-        status = sg_libsvm_read(&a, path, descriptor->features, sha256, err);
-    if (status == SG_OK && (status = check_pin(path, set, descriptor, sha256, err)) == SG_OK) {
+        status = sg_libsvm_read(&a, path, descriptor->features, from->sha256, err);
+    if (status == SG_OK)
+        status =
+            dataset_verify(&from->verified, path, set, descriptor, descriptor->file[0].name, from->sha256, true, err);
+    if (status == SG_OK) {
         if (!cached)
-            remember(&a, cache, key, sha256);
+            remember(&a, cache, key, from->sha256);
         from->path = strdup(path);
         if (!from->path)
             status = sg_fail_memory(err, path);
     }
     if (status == SG_OK) {
         snprintf(from->source, sizeof from->source, "file");
-        memcpy(from->sha256, sha256, sizeof from->sha256);
         *out = a;
     } else {
         sg_matrix_free(&a);
@@ -197,18 +135,6 @@ static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *fro
     return status;
 }
 
-static sg_status missing(const struct sg_dataset_request *request, const char *file, struct sg_error *err) {
-    const char *sparse_data = getenv("SPARSE_DATA");
-    if (sparse_data && !sparse_data[0])
-        sparse_data = NULL;
-    return sg_fail(
-        err, SG_ERR_MISSING,
-        "data set '%s' is not here: no file %s in %s%s%s%sdatasets/cache; run datasets/fetch %s, or name a generated "
-        "stand-in (task.stand-in: gisette-like)",
-        request->name, file, request->data_dir ? request->data_dir : "", request->data_dir ? ", " : "",
-        sparse_data ? sparse_data : "", sparse_data ? ", " : "", request->name);
-}
-
 static bool generator_exists(const char *name) {
     const char *known;
     for (size_t i = 0; (known = sg_generator_at(i, NULL)) != NULL; i++)
@@ -233,15 +159,19 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     if (status == SG_OK && direct)
         path = strdup(request->name);
     else if (status == SG_OK && (status = descriptor_find(&descriptor, name, err)) == SG_OK)
-        status = find_file(&path, request, descriptor.file, err);
+        status = dataset_find_file(&path, request, descriptor.file[0].name, err);
     if (status == SG_OK && direct && !path)
         status = sg_fail_memory(err, request->name);
+    if (status == SG_OK && descriptor.format[0] && strcmp(descriptor.format, "libsvm") != 0)
+        status =
+            sg_fail(err, SG_ERR_ARGUMENT, "data set '%s' has format %s, not libsvm: it is for another kind of task",
+                    name, descriptor.format);
     if (status == SG_OK && path)
         status = load_file(out, &found, path, name, &descriptor, folder, err);
     else if (status == SG_OK && request->stand_in)
         status = load_generated(out, &found, request->stand_in, request->seed, folder, err);
     else if (status == SG_OK)
-        status = missing(request, descriptor.file, err);
+        status = dataset_fail_missing(request, descriptor.file[0].name, "gisette-like", err);
     if (status == SG_OK)
         *from = found;
     free(path);

@@ -69,28 +69,26 @@ static sg_status read_checksum(const struct reader *r, const yaml_node_t *n, cha
     return SG_OK;
 }
 
-/* The first file is the one to train on. All are checked. */
 static sg_status read_files(const struct reader *r, const yaml_node_t *files, struct descriptor *out) {
     if (files->type != YAML_SEQUENCE_NODE || files->data.sequence.items.start == files->data.sequence.items.top)
         return fail_node(r, files, "expected a list of files", NULL);
     for (yaml_node_item_t *i = files->data.sequence.items.start; i < files->data.sequence.items.top; i++) {
         const yaml_node_t *item = yaml_document_get_node(r->document, *i), *value[MOST_KEYS];
-        char sha256[65];
+        if (out->files == DESCRIPTOR_FILES)
+            return fail_node(r, item, "too many files", NULL);
         sg_status status = read_map(r, item, file_keys, value);
         if (status)
             return status;
         for (size_t k = 0; file_keys[k]; k++)
             if (!value[k])
                 return fail_node(r, item, "a file lacks its", file_keys[k]);
+        struct descriptor_file *file = &out->file[out->files++];
         const char *name = text_of(value[0]);
-        if (strlen(name) >= sizeof out->file || strchr(name, '/') || name[0] == '.' || name[0] == '\0')
+        if (strlen(name) >= sizeof file->name || strchr(name, '/') || name[0] == '.' || name[0] == '\0')
             return fail_node(r, value[0], "not a plain file name:", name);
-        if ((status = read_checksum(r, value[2], sha256)) != SG_OK)
+        memcpy(file->name, name, strlen(name) + 1);
+        if ((status = read_checksum(r, value[2], file->sha256)) != SG_OK)
             return status;
-        if (i == files->data.sequence.items.start) {
-            snprintf(out->file, sizeof out->file, "%s", name);
-            memcpy(out->sha256, sha256, sizeof out->sha256);
-        }
     }
     return SG_OK;
 }
@@ -105,8 +103,9 @@ static sg_status read_set(const struct reader *r, struct descriptor *out) {
     enum { FORMAT = 3, FEATURES = 4, FILES = 7 };
     if (!value[FORMAT] || !value[FILES])
         return fail_node(r, root, "a set needs", value[FILES] ? "format" : "files");
-    if (strcmp(text_of(value[FORMAT]), "libsvm") != 0)
+    if (!sg_is_choice("libsvm|cifar-10|cifar-100", text_of(value[FORMAT])))
         return fail_node(r, value[FORMAT], "unknown format", text_of(value[FORMAT]));
+    snprintf(out->format, sizeof out->format, "%s", text_of(value[FORMAT]));
     int64_t features = 0;
     if (value[FEATURES] && !sg_parse_integer(&features, text_of(value[FEATURES]), 1, UINT32_MAX))
         return fail_node(r, value[FEATURES], "features is a whole number from 1, not", text_of(value[FEATURES]));
@@ -137,6 +136,13 @@ sg_status descriptor_parse(struct descriptor *out, const char *text, size_t leng
     return status;
 }
 
+const char *descriptor_pin(const struct descriptor *descriptor, const char *name) {
+    for (size_t i = 0; i < descriptor->files; i++)
+        if (strcmp(descriptor->file[i].name, name) == 0 && descriptor->file[i].sha256[0])
+            return descriptor->file[i].sha256;
+    return NULL;
+}
+
 /* True when the folder holds a descriptor of the set; *status tells how reading it went. */
 static bool try_folder(struct descriptor *out, const char *folder, const char *set, sg_status *status,
                        struct sg_error *err) {
@@ -161,9 +167,10 @@ sg_status descriptor_find(struct descriptor *out, const char *set, struct sg_err
     for (size_t i = 0; i < sizeof folder / sizeof *folder; i++)
         if (folder[i] && folder[i][0] && try_folder(out, folder[i], set, &status, err))
             return status;
-    *out = (struct descriptor){0};
-    if (strlen(set) >= sizeof out->file)
-        return sg_fail(err, SG_ERR_ARGUMENT, "the data set's name is longer than %zu characters", sizeof out->file - 1);
-    memcpy(out->file, set, strlen(set) + 1);
+    *out = (struct descriptor){.files = 1};
+    if (strlen(set) >= sizeof out->file[0].name)
+        return sg_fail(err, SG_ERR_ARGUMENT, "the data set's name is longer than %zu characters",
+                       sizeof out->file[0].name - 1);
+    memcpy(out->file[0].name, set, strlen(set) + 1);
     return SG_OK;
 }

@@ -6,11 +6,20 @@
 
 #include "sg_status.h"
 
+enum { DESCRIPTOR_FILES = 8 };
+
 struct descriptor {
+    char format[16]; /* "libsvm", "cifar-10", "cifar-100"; "" = not said */
     size_t features; /* 0 = as in the file */
-    char file[128];  /* the training file, without a packing suffix */
-    char sha256[65]; /* of its text; "" = trust on first use */
+    size_t files;    /* at least 1; the first is the one to train on */
+    struct descriptor_file {
+        char name[128];  /* without a packing suffix */
+        char sha256[65]; /* of its text; "" = trust on first use */
+    } file[DESCRIPTOR_FILES];
 };
+
+/* The checksum of the file `name`; NULL when there is none. */
+const char *descriptor_pin(const struct descriptor *descriptor, const char *name);
 
 /* Strict: unknown, repeated or ill-typed keys are SG_ERR_FORMAT with file:line:column. */
 SG_CHECKED sg_status descriptor_parse(struct descriptor *out, const char *text, size_t length, const char *name,

@@ -25,6 +25,9 @@
 extern "C" {
 #endif
 
+/* Whether the files are the publisher's, by the SHA-256 that the description pins. */
+enum sg_verified { SG_VERIFIED_NOT = 0, SG_VERIFIED_SAME, SG_VERIFIED_DIFFERENT }; /* NOT: nothing to compare with */
+
 /* Where a set came from, as it goes into results. */
 struct sg_provenance {
     char name[64];      /* "madelon" */
@@ -32,9 +35,10 @@ struct sg_provenance {
     char generator[64]; /* "gisette-like" or "" */
     char sha256[65];    /* of the data file's text (unpacked), or of the generated matrix */
     char *path;         /* the data file, malloc'ed; NULL when generated */
+    enum sg_verified verified;
 };
 
-cJSON *sg_provenance_json(const struct sg_provenance *p); /* {"name","source","generator","sha256","path"} */
+cJSON *sg_provenance_json(const struct sg_provenance *p); /* The members by name; verified: true, false or null. */
 void sg_provenance_free(struct sg_provenance *p);
 
 struct sg_dataset_request {

@@ -1,0 +1,165 @@
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image_augment.h"
+#include "sg_images.h"
+#include "sg_rng.h"
+
+/* Batches are numbered in the order (step, worker): their turn. Turn t is prepared in slot t % SLOTS. The caller holds
+ * turn `held`; held..ready-1 are prepared; the thread prepares turn `ready` while ready < held + SLOTS, so never the
+ * slot of the one that is held. Both change under the lock only. A seek sets both and `seeks`, by which the thread
+ * knows that what it was preparing is not wanted any more; as it alone writes to slots, nothing else is in the way. */
+enum { SLOTS = 4 };
+
+struct sg_batches {
+    struct sg_batches_config config;
+    uint64_t steps; /* an epoch */
+    struct image_table table;
+    float *pixel;   /* [SLOTS][batch][SG_IMAGE_VALUES] */
+    int64_t *label; /* [SLOTS][batch] */
+
+    pthread_t thread;
+    bool started, stop;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t held, ready, seeks;
+
+    uint32_t *order; /* the thread's own: permutation of the images in epoch `epoch` */
+    uint64_t epoch;
+};
+
+uint64_t sg_batches_steps(size_t images, size_t workers, size_t batch) {
+    return workers && batch ? images / workers / batch : 0;
+}
+
+static void shuffle(sg_batches *b, uint64_t epoch) {
+    if (epoch == b->epoch)
+        return;
+    sg_rng rng = sg_rng_open(b->config.seed, SG_RNG_SHARD, 0, epoch);
+    sg_rng_permutation(&rng, b->order, b->config.images->count);
+    b->epoch = epoch;
+}
+
+static void prepare(sg_batches *b, uint64_t turn) {
+    const struct sg_batches_config *c = &b->config;
+    const uint64_t step = turn / c->count, worker = c->first + turn % c->count;
+    const size_t at = (size_t)(turn % SLOTS) * c->batch;
+    shuffle(b, step / b->steps);
+    const uint32_t *index =
+        b->order + (size_t)worker * (c->images->count / c->workers) + (size_t)(step % b->steps) * c->batch;
+    for (size_t i = 0; i < c->batch; i++) {
+        uint8_t augmented[SG_IMAGE_VALUES];
+        image_augment(augmented, c->images->pixel + (size_t)index[i] * SG_IMAGE_VALUES, c->augmentation, c->seed,
+                      b->epoch, index[i]);
+        image_convert(b->pixel + (at + i) * SG_IMAGE_VALUES, augmented, &b->table, c->order);
+        b->label[at + i] = c->images->label[index[i]];
+    }
+}
+
+static void *work(void *argument) {
+    sg_batches *b = argument;
+    pthread_mutex_lock(&b->lock);
+    while (!b->stop) {
+        if (b->ready == b->held + SLOTS) {
+            pthread_cond_wait(&b->changed, &b->lock);
+            continue;
+        }
+        const uint64_t turn = b->ready, seeks = b->seeks;
+        pthread_mutex_unlock(&b->lock);
+        prepare(b, turn);
+        pthread_mutex_lock(&b->lock);
+        if (seeks == b->seeks) {
+            b->ready++;
+            pthread_cond_broadcast(&b->changed);
+        }
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+/* Signals are for the program's own threads. */
+static sg_status start(sg_batches *b, struct sg_error *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&b->thread, NULL, work, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed)
+        return sg_fail(err, SG_ERR_MEMORY, "cannot start the thread that prepares batches: %s", strerror(failed));
+    b->started = true;
+    return SG_OK;
+}
+
+static sg_status check(const struct sg_batches_config *c, struct sg_error *err) {
+    if (c->count == 0 || c->first >= c->workers || c->count > c->workers - c->first)
+        return sg_fail(err, SG_ERR_ARGUMENT, "workers %zu to %zu are not among %zu", c->first, c->first + c->count,
+                       c->workers);
+    if (sg_batches_steps(c->images->count, c->workers, c->batch) == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu workers with a batch of %zu need %zu images or more, there are %zu",
+                       c->workers, c->batch, c->workers * c->batch, c->images->count);
+    return SG_OK;
+}
+
+sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *config, struct sg_error *err) {
+    sg_status status = check(config, err);
+    if (status)
+        return status;
+    sg_batches *b = calloc(1, sizeof *b);
+    if (!b)
+        return sg_fail_memory(err, "batches of images");
+    b->config = *config;
+    b->steps = sg_batches_steps(config->images->count, config->workers, config->batch);
+    b->epoch = UINT64_MAX;
+    image_table_fill(&b->table, &config->scale);
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->changed, NULL);
+    b->pixel = calloc(SLOTS * config->batch, SG_IMAGE_VALUES * sizeof *b->pixel);
+    b->label = calloc(SLOTS * config->batch, sizeof *b->label);
+    b->order = calloc(config->images->count, sizeof *b->order);
+    if (!b->pixel || !b->label || !b->order)
+        status = sg_fail(err, SG_ERR_MEMORY, "out of memory for batches of %zu images", config->batch);
+    else
+        status = start(b, err);
+    if (status == SG_OK)
+        *out = b;
+    else
+        sg_batches_close(b);
+    return status;
+}
+
+void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label) {
+    const uint64_t turn = step * b->config.count + (worker - b->config.first);
+    pthread_mutex_lock(&b->lock);
+    if (turn < b->held || turn > b->ready) {
+        b->ready = turn;
+        b->seeks++;
+    }
+    b->held = turn;
+    pthread_cond_broadcast(&b->changed);
+    while (b->ready <= turn)
+        pthread_cond_wait(&b->changed, &b->lock);
+    pthread_mutex_unlock(&b->lock);
+    *pixel = b->pixel + (size_t)(turn % SLOTS) * b->config.batch * SG_IMAGE_VALUES;
+    *label = b->label + (size_t)(turn % SLOTS) * b->config.batch;
+}
+
+void sg_batches_close(sg_batches *b) {
+    if (!b)
+        return;
+    if (b->started) {
+        pthread_mutex_lock(&b->lock);
+        b->stop = true;
+        pthread_cond_broadcast(&b->changed);
+        pthread_mutex_unlock(&b->lock);
+        pthread_join(b->thread, NULL);
+    }
+    pthread_cond_destroy(&b->changed);
+    pthread_mutex_destroy(&b->lock);
+    free(b->order);
+    free(b->label);
+    free(b->pixel);
+    free(b);
+}

@@ -1,0 +1,42 @@
+/* cifar.h: the records of the CIFAR sets' binary version; private to lib/data. */
+#ifndef CIFAR_H
+#define CIFAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_images.h"
+#include "sg_status.h"
+
+enum { CIFAR_FILES = 6 };
+
+/* A record is [coarse label] label pixels[3072], the labels one byte each. */
+struct cifar_format {
+    const char *name;
+    size_t classes;
+    size_t groups; /* coarse labels; 0 = records have none */
+    size_t train_files;
+    struct cifar_file {
+        const char *name; /* the training files, the test file, then NULL */
+        size_t records;   /* of the whole set */
+    } file[CIFAR_FILES + 1];
+    enum sg_augmentation augmentation;
+    struct sg_image_scale scale;
+};
+
+/* The format of a set's files by its name: "cifar-10", "cifar-100", or one of these and "-SOMETHING", a subset. NULL:
+ * neither. */
+const struct cifar_format *cifar_format_find(const char *set);
+
+size_t cifar_record_bytes(const struct cifar_format *format);
+
+/* Checks a file's text: a whole number of records, exactly `records` of them where that is not 0, labels in range, every
+ * class in one group. `name` is for messages. *count receives how many. */
+SG_CHECKED sg_status cifar_check(size_t *count, const struct cifar_format *format, const void *text, size_t length,
+                                 size_t records, const char *name, struct sg_error *err);
+
+/* Record i of a checked text. */
+void cifar_record(uint8_t pixel[SG_IMAGE_VALUES], uint8_t *label, const struct cifar_format *format, const void *text,
+                  size_t i);
+
+#endif

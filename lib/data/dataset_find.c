@@ -1,0 +1,96 @@
+#include "dataset_find.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sg_file.h"
+
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* folder/[set/]file[.xz|.bz2|.gz], the first that exists; *out stays NULL when none does. */
+static sg_status find_in(char **out, const char *folder, const char *set, const char *file, struct sg_error *err) {
+    static const char *const suffix[] = {"", ".xz", ".bz2", ".gz"};
+    for (size_t i = 0; i < 8; i++) {
+        char *path;
+        bool below = i < 4;
+        if (asprintf(&path, "%s/%s%s%s%s", folder, below ? set : "", below ? "/" : "", file, suffix[i % 4]) < 0)
+            return sg_fail_memory(err, "the name of a data file");
+        if (is_file(path)) {
+            *out = path;
+            return SG_OK;
+        }
+        free(path);
+    }
+    return SG_OK;
+}
+
+sg_status dataset_find_file(char **out, const struct sg_dataset_request *request, const char *file,
+                            struct sg_error *err) {
+    const char *folder[] = {request->data_dir, getenv("SPARSE_DATA"), "datasets/cache"};
+    sg_status status = SG_OK;
+    *out = NULL;
+    for (size_t i = 0; i < 3 && status == SG_OK && !*out; i++)
+        if (folder[i] && folder[i][0])
+            status = find_in(out, folder[i], request->name, file, err);
+    return status;
+}
+
+/* What SHA256SUMS beside the file says of it; "" when it says nothing. */
+static void recorded_checksum(char sha256[65], const char *path, const char *file) {
+    struct sg_error unused;
+    char *sums, *text;
+    size_t length;
+    const char *slash = strrchr(path, '/');
+    sha256[0] = '\0';
+    if (asprintf(&sums, "%.*sSHA256SUMS", slash ? (int)(slash - path + 1) : 0, path) < 0)
+        return;
+    if (sg_file_read(&text, &length, sums, 1 << 20, &unused) == SG_OK) {
+        for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
+            if (strlen(line) > 66 && strspn(line, "0123456789abcdef") == 64 && strcmp(line + 66, file) == 0)
+                snprintf(sha256, 65, "%.64s", line);
+        free(text);
+    }
+    free(sums);
+}
+
+static sg_status fail_checksum(const char *path, const char *set, const char *sha256, const char *source,
+                               const char *expected, struct sg_error *err) {
+    return sg_fail(err, SG_ERR_MISMATCH,
+                   "%s: the text's SHA-256 is %s, but %s says %s: the file is damaged or another version; remove it "
+                   "and run datasets/fetch %s",
+                   path, sha256, source, expected, set);
+}
+
+sg_status dataset_verify(enum sg_verified *out, const char *path, const char *set, const struct descriptor *descriptor,
+                         const char *file, const char *sha256, bool strict, struct sg_error *err) {
+    const char *pin = descriptor_pin(descriptor, file);
+    char recorded[65];
+    *out = !pin ? SG_VERIFIED_NOT : strcmp(pin, sha256) == 0 ? SG_VERIFIED_SAME : SG_VERIFIED_DIFFERENT;
+    if (*out == SG_VERIFIED_SAME)
+        return SG_OK;
+    if (pin && strict)
+        return fail_checksum(path, set, sha256, "the data set's description", pin, err);
+    recorded_checksum(recorded, path, file);
+    if (recorded[0] && strcmp(recorded, sha256) != 0)
+        return fail_checksum(path, set, sha256, "SHA256SUMS beside it", recorded, err);
+    return SG_OK;
+}
+
+sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file, const char *stand_in,
+                               struct sg_error *err) {
+    const char *sparse_data = getenv("SPARSE_DATA");
+    if (sparse_data && !sparse_data[0])
+        sparse_data = NULL;
+    return sg_fail(
+        err, SG_ERR_MISSING,
+        "data set '%s' is not here: no file %s in %s%s%s%sdatasets/cache; run datasets/fetch %s, or name a generated "
+        "stand-in (task.stand-in: %s)",
+        request->name, file, request->data_dir ? request->data_dir : "", request->data_dir ? ", " : "",
+        sparse_data ? sparse_data : "", sparse_data ? ", " : "", request->name, stand_in);
+}

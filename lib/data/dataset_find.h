@@ -1,0 +1,26 @@
+/* dataset_find.h: where the files of a data set lie; private to lib/data. */
+#ifndef DATASET_FIND_H
+#define DATASET_FIND_H
+
+#include <stdbool.h>
+
+#include "descriptor.h"
+#include "sg_dataset.h"
+#include "sg_status.h"
+
+/* Path of the set's file, plain or packed, in the places that sg_dataset.h names; NULL when it is in none. */
+SG_CHECKED sg_status dataset_find_file(char **out, const struct sg_dataset_request *request, const char *file,
+                                       struct sg_error *err);
+
+/* Compares `sha256` of the text at `path` with the descriptor's for `file`, which gives *out, and where that settles
+ * nothing with the one that datasets/fetch wrote to SHA256SUMS beside the file. Different from the latter, or with
+ * `strict` from the former, is SG_ERR_MISMATCH. */
+SG_CHECKED sg_status dataset_verify(enum sg_verified *out, const char *path, const char *set,
+                                    const struct descriptor *descriptor, const char *file, const char *sha256,
+                                    bool strict, struct sg_error *err);
+
+/* SG_ERR_MISSING: names the file, the places, the fetch command and the stand-in. */
+sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file, const char *stand_in,
+                               struct sg_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "images_private.h"
+#include "sg_rng.h"
+
+sg_status images_allocate(struct sg_images *out, size_t count, size_t classes, struct sg_error *err) {
+    size_t bytes;
+    bool fits = !__builtin_mul_overflow(count, (size_t)SG_IMAGE_VALUES, &bytes);
+    struct sg_images images = {.count = count,
+                               .classes = classes,
+                               .channels = SG_IMAGE_CHANNELS,
+                               .height = SG_IMAGE_SIDE,
+                               .width = SG_IMAGE_SIDE,
+                               .pixel = fits ? malloc(bytes) : NULL,
+                               .label = malloc(count)};
+    if (!images.pixel || !images.label) {
+        sg_images_free(&images);
+        return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu images of %d bytes", count, SG_IMAGE_VALUES);
+    }
+    *out = images;
+    return SG_OK;
+}
+
+void sg_images_free(struct sg_images *images) {
+    free(images->pixel);
+    free(images->label);
+    *images = (struct sg_images){0};
+}
+
+sg_status images_keep(struct sg_images *images, size_t most, struct sg_error *err) {
+    if (most == 0 || most >= images->count)
+        return SG_OK;
+    uint32_t *rank = malloc(images->count * sizeof *rank);
+    if (!rank)
+        return sg_fail_memory(err, "choosing images");
+    sg_rng rng = sg_rng_open(0, SG_RNG_SHARD, 0, UINT64_MAX); /* no run's seed, no epoch: always the same images */
+    sg_rng_permutation(&rng, rank, images->count);
+    size_t kept = 0;
+    for (size_t i = 0; i < images->count; i++)
+        if (rank[i] < most) {
+            images->label[kept] = images->label[i];
+            memmove(images->pixel + kept * SG_IMAGE_VALUES, images->pixel + i * SG_IMAGE_VALUES, SG_IMAGE_VALUES);
+            kept++;
+        }
+    free(rank);
+    images->count = kept;
+    uint8_t *smaller = realloc(images->pixel, kept * SG_IMAGE_VALUES);
+    if (smaller)
+        images->pixel = smaller;
+    return SG_OK;
+}
+
+size_t sg_images_cut(size_t count, size_t i, size_t n) {
+    return (size_t)((unsigned __int128)count * i / n);
+}
