@@ -91,7 +91,7 @@ static void draw_pixels(uint8_t *pixel, const struct shape *s, const struct wave
             uint32_t noise = sg_rng_u32(rng);
             for (int c = 0; c < SG_IMAGE_CHANNELS; c++, noise >>= 8) {
                 int signal = (height[0] * w[0].weight[c] + height[1] * w[1].weight[c]) >> 22;
-                pixel[c * PLANE + (int)(y * SIDE + x)] = level(128 + signal + (((int)(noise & 255) - 128) >> 2));
+                pixel[c * PLANE + (int)(y * SIDE + x)] = level(128 + signal + (((int)(noise & 255) - 128) >> 1));
             }
         }
 }
@@ -104,13 +104,13 @@ static void draw_image(uint8_t *pixel, const struct shape *s, size_t classes, si
         for (int i = 0; i < SIDE; i++)
             window[axis][i] = s->window[i < centre ? centre - i : i - centre];
     }
-    double direction = own->direction + between(&rng, -0.15, 0.15);
+    double direction = own->direction + between(&rng, -0.2, 0.2);
     double frequency = own->frequency * between(&rng, 0.9, 1.1);
     struct wave w[2];
-    w[0] = draw_wave(&rng, own, direction, frequency, 40 + (int)sg_rng_below(&rng, 60));
+    w[0] = draw_wave(&rng, own, direction, frequency, 24 + (int)sg_rng_below(&rng, 48));
     direction = between(&rng, 0, pi);
     frequency = between(&rng, 0.05, 0.3);
-    w[1] = draw_wave(&rng, other, direction, frequency, (int)sg_rng_below(&rng, 50));
+    w[1] = draw_wave(&rng, other, direction, frequency, (int)sg_rng_below(&rng, 64));
     draw_pixels(pixel, s, w, window, &rng);
 }
 
