@@ -105,6 +105,7 @@ sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_con
     c->precision = config->precision;
     c->seed = config->seed;
     c->worker = config->worker;
+    c->steps_per_epoch = config->steps_per_epoch > 0 ? config->steps_per_epoch : UINT64_MAX;
     c->exec = config->exec;
     c->kernels = config->kernels != NULL ? config->kernels : sg_kernels_cpu(NULL);
     if (c->kernels == NULL) {
@@ -117,7 +118,9 @@ sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_con
     c->index = dense ? NULL : malloc((d + 1) * sizeof *c->index);
     c->value = malloc((d + 1) * sizeof *c->value);
     c->count = calloc(n_layers, sizeof *c->count);
-    if ((c->index == NULL && !dense) || c->value == NULL || c->count == NULL) {
+    c->mode = config->ops->due != NULL ? calloc(n_layers, sizeof *c->mode) : NULL;
+    if ((c->index == NULL && !dense) || c->value == NULL || c->count == NULL ||
+        (c->mode == NULL && config->ops->due != NULL)) {
         status = sg_fail_memory(err, "a compressor's message");
         goto out;
     }
@@ -141,6 +144,7 @@ void sg_compressor_close(sg_compressor *c) {
     free(c->index);
     free(c->value);
     free(c->count);
+    free(c->mode);
     free((void *)c->layout.name);
     free((void *)c->layout.offset);
     free(c);
@@ -202,4 +206,46 @@ sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const
         .layer_count = c->count,
     };
     return SG_OK;
+}
+
+bool sg_compressor_due(const sg_compressor *c, uint64_t step) {
+    return c->ops->due != NULL && c->ops->due(c, step);
+}
+
+void sg_compressor_decide(sg_compressor *c, double gamma, uint64_t step, const float *g) {
+    c->ops->decide(c, gamma, step, g);
+}
+
+uint8_t *sg_compressor_mode(sg_compressor *c) {
+    return c->mode;
+}
+
+/* ---- checkpoint: modes, then what the compressor adds ----------------------------------------------------------- */
+
+static size_t mode_bytes(const sg_compressor *c) {
+    return c->mode != NULL ? c->layout.n_layers * sizeof *c->mode : 0;
+}
+
+static size_t own_bytes(const sg_compressor *c, uint32_t worker) {
+    return c->ops->state_bytes != NULL ? c->ops->state_bytes(c, worker) : 0;
+}
+
+size_t sg_compressor_state_bytes(const sg_compressor *c, uint32_t worker) {
+    return mode_bytes(c) + own_bytes(c, worker);
+}
+
+void sg_compressor_state_save(const sg_compressor *c, void *out) {
+    const size_t modes = mode_bytes(c);
+    if (modes > 0)
+        memcpy(out, c->mode, modes);
+    if (own_bytes(c, c->worker) > 0)
+        c->ops->state_save(c, (char *)out + modes);
+}
+
+void sg_compressor_state_load(sg_compressor *c, const void *in) {
+    const size_t modes = mode_bytes(c);
+    if (modes > 0)
+        memcpy(c->mode, in, modes);
+    if (own_bytes(c, c->worker) > 0)
+        c->ops->state_load(c, (const char *)in + modes);
 }

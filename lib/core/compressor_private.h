@@ -18,19 +18,21 @@ struct sg_compressor {
     enum sg_precision precision;
     uint64_t seed;
     uint32_t worker;
+    uint64_t steps_per_epoch; /* >= 1 */
     const struct sg_kernels *kernels;
     struct sg_exec exec;
     uint32_t *index; /* [d] message under construction; NULL for dense messages */
     float *value;    /* [d] */
     size_t *count;   /* [n_layers] */
+    uint8_t *mode;   /* [n_layers], zeros; NULL without ops->due */
     void *state;     /* belongs to ops; freed with free() unless ops->close says otherwise */
 };
 
 extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_compress_hard_threshold,
-    sg_compress_randomk;
+    sg_compress_randomk, sg_compress_accordion;
 
 /* "How many of a layer" as topk and randomk take it: `k` (a count) or `density` (a fraction), exactly one of them, as
- * the first two parameters. */
+ * two neighbouring parameters that the functions below are pointed at. */
 enum { SG_SHARE_K = 0, SG_SHARE_DENSITY = 1, SG_SHARE_PARAMS = 2 };
 #define SG_SHARE_K_PARAMETER                                                                                           \
     { "k", 1, 4294967295.0, NAN, true, "elements sent of every layer; a layer with fewer sends all it has" }

@@ -4,10 +4,7 @@
 #include <string.h>
 
 static const struct sg_compressor_ops *const table[] = {
-    &sg_compress_none,
-    &sg_compress_topk,
-    &sg_compress_hard_threshold,
-    &sg_compress_randomk,
+    &sg_compress_none, &sg_compress_topk, &sg_compress_hard_threshold, &sg_compress_randomk, &sg_compress_accordion,
 };
 
 const struct sg_compressor_ops *sg_compressor_at(size_t i) {

@@ -2,7 +2,6 @@
 #include "sg_optimizer.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* ---- sgd: weight decay, momentum, learning rate, in that order (FACTS section 3) ------------------------------- */
@@ -33,20 +32,22 @@ static void add_weight_decay(float *restrict g, double decay, const void *x, enu
 }
 
 /* Each assignment computes in double and rounds once. The state of zeros makes m = g at the first step. */
-static void sgd_step(float *restrict state, const double *param, double learning_rate, uint64_t step,
-                     float *restrict delta, const void *x, enum sg_dtype dtype, size_t d) {
-    (void)step;
-    const double mu = param[MOMENTUM], lookahead = param[NESTEROV]; /* 0 or 1 */
-    if (param[WEIGHT_DECAY] > 0)
-        add_weight_decay(delta, param[WEIGHT_DECAY], x, dtype, d);
+static void sgd_step(const struct sg_optimizer_step *s, size_t begin, size_t end, bool decays) {
+    const double mu = s->param[MOMENTUM], lookahead = s->param[NESTEROV]; /* 0 or 1 */
+    const double rate = s->learning_rate;
+    const size_t n = end - begin, width = s->dtype == SG_FLOAT32 ? sizeof(float) : sizeof(double);
+    float *restrict delta = s->delta + begin;
+    if (decays && s->param[WEIGHT_DECAY] > 0)
+        add_weight_decay(delta, s->param[WEIGHT_DECAY], (const char *)s->x + begin * width, s->dtype, n);
     if (!(mu > 0)) {
-        for (size_t i = 0; i < d; i++)
-            delta[i] = (float)(learning_rate * (double)delta[i]);
+        for (size_t i = 0; i < n; i++)
+            delta[i] = (float)(rate * (double)delta[i]);
         return;
     }
-    for (size_t i = 0; i < d; i++) {
-        state[i] = (float)(mu * (double)state[i] + (double)delta[i]);
-        delta[i] = (float)(learning_rate * (lookahead * (double)delta[i] + (double)state[i]));
+    float *restrict m = s->state + begin;
+    for (size_t i = 0; i < n; i++) {
+        m[i] = (float)(mu * (double)m[i] + (double)delta[i]);
+        delta[i] = (float)(rate * (lookahead * (double)delta[i] + (double)m[i]));
     }
 }
 

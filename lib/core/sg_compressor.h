@@ -90,6 +90,16 @@ struct sg_compressor_ops {
     int (*compress)(sg_compressor *c, struct sg_select *s, double gamma, uint64_t step);
     /* delta of a relative, nu^2 of an absolute compressor on n elements in units of its input; NULL = none. */
     double (*bound)(const double *param, size_t n);
+    /* For compressors whose layers change their mode as training goes on, by what worker 0 sees (ACCORDION); both NULL
+     * elsewhere. due: is a decision taken before this step? The same answer for every worker. decide: on worker 0's
+     * object, c->mode from its gradient g [d] of this step. */
+    bool (*due)(const sg_compressor *c, uint64_t step);
+    void (*decide)(sg_compressor *c, double gamma, uint64_t step, const float *g);
+    /* What later steps depend on beside residual and mode, for checkpoints; NULL or 0 bytes = nothing. The number of
+     * bytes is known of every worker to every worker. */
+    size_t (*state_bytes)(const sg_compressor *c, uint32_t worker);
+    void (*state_save)(const sg_compressor *c, void *out);
+    void (*state_load)(sg_compressor *c, const void *in);
     void (*close)(sg_compressor *c);
 };
 
@@ -105,6 +115,7 @@ struct sg_compressor_config {
     enum sg_precision precision; /* of the values sent; SG_FP16 rounds them and keeps the error in e (sg_half_round) */
     uint64_t seed;
     uint32_t worker;
+    uint64_t steps_per_epoch;         /* for compressors that count in epochs; 0 = one epoch without end */
     const struct sg_kernels *kernels; /* NULL = best CPU table */
     struct sg_exec exec;
 };
@@ -128,6 +139,18 @@ SG_CHECKED sg_status sg_compressor_open(sg_compressor **out, const struct sg_com
  * Same bits for every kernel table and thread count. */
 SG_CHECKED sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const float *g, float *e,
                                        struct sg_message *out, struct sg_error *err);
+
+/* Before a step where `due` says so, all workers' compressors must be given the same modes: the caller takes those that
+ * worker 0's comes to from its gradient g [d] of that step. Never due for most compressors; their mode is NULL. */
+bool sg_compressor_due(const sg_compressor *c, uint64_t step);
+void sg_compressor_decide(sg_compressor *c, double gamma, uint64_t step, const float *g);
+uint8_t *sg_compressor_mode(sg_compressor *c); /* [n_layers], to read and to set; accordion: 1 = critical */
+
+/* What a checkpoint needs of worker `worker` beside its residual: size, from any worker's object; out and in, from its
+ * own. */
+size_t sg_compressor_state_bytes(const sg_compressor *c, uint32_t worker);
+void sg_compressor_state_save(const sg_compressor *c, void *out);
+void sg_compressor_state_load(sg_compressor *c, const void *in);
 
 /* NULL-safe. */
 void sg_compressor_close(sg_compressor *c);

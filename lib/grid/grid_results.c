@@ -140,25 +140,58 @@ static bool is_axis(const char *column) {
     return strcmp(column, "step") == 0 || strcmp(column, "epoch") == 0;
 }
 
-/* Keep every k-th point and the last, with k such that at most `most` (0 = all) are left. */
-static void points_thin(struct points *p, size_t seeds, size_t most) {
-    if (most < 2 || p->n <= most)
-        return;
-    size_t stride = (p->n - 2) / (most - 1) + 1, kept = 0;
-    for (size_t j = 0; j < p->n; j++)
-        if (j % stride == 0 || j + 1 == p->n) {
+/* Has a sparse column a value at this point? Evaluations are few, and should survive. */
+static bool is_rare(const struct points *p, const struct group *g, const bool *sparse, size_t point) {
+    for (size_t c = 0; c < g->first->n_series; c++)
+        if (sparse[c] && gather(p, g, g->first->series[c].name, point) > 0)
+            return true;
+    return false;
+}
+
+/* [n_series]: columns with a value at half of the points or fewer. NULL = no memory. */
+static bool *find_sparse(const struct points *p, const struct group *g) {
+    bool *sparse = calloc(g->first->n_series + 1, sizeof *sparse);
+    for (size_t c = 0; sparse && c < g->first->n_series; c++) {
+        size_t known = 0;
+        for (size_t j = 0; j < p->n; j++)
+            known += gather(p, g, g->first->series[c].name, j) > 0;
+        sparse[c] = known > 0 && 2 * known <= p->n;
+    }
+    return sparse;
+}
+
+/* Keep every k-th rare point, every k'-th of the others, and the last, with the least k and then k' such that at most
+ * `most` (0 = all) are left. */
+static bool points_thin(struct points *p, const struct group *g, size_t most) {
+    if (most < 2 || p->n <= most || !g->first)
+        return true;
+    bool *sparse = find_sparse(p, g), *rare = malloc(p->n * sizeof *rare);
+    size_t n[2] = {0}, stride[2], seen[2] = {0}, kept = 0;
+    for (size_t j = 0; sparse && rare && j + 1 < p->n; j++)
+        n[rare[j] = is_rare(p, g, sparse, j)]++;
+    const size_t room = most - 1;
+    stride[1] = n[1] ? (n[1] - 1) / room + 1 : 1;
+    const size_t left = room - (n[1] + stride[1] - 1) / stride[1];
+    stride[0] = left ? (n[0] ? (n[0] - 1) / left + 1 : 1) : SIZE_MAX;
+    for (size_t j = 0; sparse && rare && j < p->n; j++) {
+        const bool last = j + 1 == p->n, kind = !last && rare[j];
+        if (last || (seen[kind]++ % stride[kind] == 0 && stride[kind] < SIZE_MAX)) {
             p->step[kept] = p->step[j];
-            memmove(p->index + kept * seeds, p->index + j * seeds, seeds * sizeof *p->index);
+            memmove(p->index + kept * g->n, p->index + j * g->n, g->n * sizeof *p->index);
             kept++;
         }
-    p->n = kept;
+    }
+    const bool fine = sparse && rare;
+    p->n = fine ? kept : p->n;
+    free(sparse);
+    free(rare);
+    return fine;
 }
 
 static cJSON *series_json(const struct group *g, size_t most) {
     struct points p = {0};
     cJSON *out = NULL;
-    if (points_merge(&p, g)) {
-        points_thin(&p, g->n, most);
+    if (points_merge(&p, g) && points_thin(&p, g, most)) {
         out = cJSON_CreateObject();
         sg_json_set(out, "step", sg_json_numbers(p.step, p.n));
         sg_json_set(out, "epoch", axis_json(&p, g, "epoch"));

@@ -37,6 +37,13 @@ static size_t first_point(const double *series, size_t n, double bound, bool ris
     return n;
 }
 
+/* From point i on, where x has a value first, else n: not every record has every column. */
+static size_t known_from(const double *x, size_t n, size_t i) {
+    while (i < n && isnan(x[i]))
+        i++;
+    return i;
+}
+
 static double at_when(const struct sg_run *run, const double *x, const char *when, double below,
                       char why[SG_WHY_CHARS]) {
     char name[64];
@@ -46,9 +53,9 @@ static double at_when(const struct sg_run *run, const double *x, const char *whe
         snprintf(why, SG_WHY_CHARS, "%s was not recorded", name);
         return NAN;
     }
-    size_t i = first_point(condition, run->n_points, below, false);
-    if (i < run->n_points)
-        return x[i];
+    size_t n = run->n_points, first = first_point(condition, n, below, false), i = known_from(x, n, first);
+    if (first < n)
+        return i < n ? x[i] : NAN;
     snprintf(why, SG_WHY_CHARS, "%s is never at or below %g", name, below);
     return INFINITY;
 }
@@ -56,7 +63,7 @@ static double at_when(const struct sg_run *run, const double *x, const char *whe
 static double at_place(const struct sg_run *run, const double *x, const char *column, double place,
                        char why[SG_WHY_CHARS]) {
     const double *axis = sg_run_series(run, column);
-    size_t n = run->n_points, i = axis ? first_point(axis, n, place * (1 - 1e-12), true) : n;
+    size_t n = run->n_points, i = axis ? known_from(x, n, first_point(axis, n, place * (1 - 1e-12), true)) : n;
     if (i < n)
         return x[i];
     snprintf(why, SG_WHY_CHARS, "no record at or after %s %g", column, place);

@@ -65,6 +65,21 @@ static const cJSON *means(const cJSON *column) {
     return cJSON_IsArray(column) ? column : sg_json_get(column, "mean");
 }
 
+/* Records without a y are no points: a curve runs from one evaluation to the next. */
+static void drop_unknown(struct sg_curve *curve) {
+    size_t kept = 0;
+    for (size_t i = 0; i < curve->n; i++) {
+        if (isnan(curve->y[i]))
+            continue;
+        curve->x[kept] = curve->x[i];
+        curve->y[kept] = curve->y[i];
+        if (curve->y_std)
+            curve->y_std[kept] = curve->y_std[i];
+        kept++;
+    }
+    curve->n = kept;
+}
+
 static bool read_curve(struct reading *r, struct sg_panel *panel, const cJSON *result) {
     const char *label = sg_json_string(result, "label", "");
     const cJSON *series = sg_json_get(result, "series");
@@ -90,7 +105,10 @@ static bool read_curve(struct reading *r, struct sg_panel *panel, const cJSON *r
     curve->y = numbers(y, n);
     curve->y_std = band ? numbers(std, n) : NULL;
     r->bands |= band;
-    return (curve->x && curve->y && (curve->y_std || !band)) || allocation_failed(r);
+    if (!curve->x || !curve->y || (band && !curve->y_std))
+        return allocation_failed(r);
+    drop_unknown(curve);
+    return true;
 }
 
 /* Insert a point so that x ascends. The arrays hold as many points as there are results. */

@@ -95,10 +95,18 @@ static bool push_optimizer(struct sg_node *out, const struct sg_node *root, cons
     return sg_node_push(out, &copy);
 }
 
-/* A method's own length replaces the recipe's, whichever unit it is in. */
+/* The length that a map gives, in either unit; NULL = none. */
+static const struct sg_node *length_of(const struct sg_node *map) {
+    const struct sg_node *epochs = sg_node_member(map, "epochs");
+    return epochs != NULL ? epochs : sg_node_member(map, "steps");
+}
+
+/* A method's own length replaces the recipe's, whichever unit it is in; but --set steps=5 means all methods, unless
+ * their own lengths are set there too. */
 static bool push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
-    bool own = sg_node_member(method, "epochs") != NULL || sg_node_member(method, "steps") != NULL;
-    const struct sg_node *from = own ? method : root;
+    const struct sg_node *own = length_of(method), *common = length_of(root);
+    const struct sg_node *from =
+        own != NULL && (sg_node_from_set(own) || common == NULL || !sg_node_from_set(common)) ? method : root;
     return push_copy(out, "epochs", sg_node_member(from, "epochs")) &&
            push_copy(out, "steps", sg_node_member(from, "steps"));
 }

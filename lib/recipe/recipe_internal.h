@@ -24,6 +24,8 @@ void sg_node_clear(struct sg_node *node);
 /* Member of a map by exact key, NULL when absent or null (a null says "as if absent"). */
 struct sg_node *sg_node_member(const struct sg_node *map, const char *key);
 bool sg_node_absent(const struct sg_node *node);
+/* The value comes from a --set. */
+bool sg_node_from_set(const struct sg_node *node);
 
 /* ---- problems ---- */
 

@@ -102,6 +102,10 @@ bool sg_node_absent(const struct sg_node *node) {
     return node == NULL || node->kind == SG_NODE_NULL;
 }
 
+bool sg_node_from_set(const struct sg_node *node) {
+    return node->line == 0 && node->column > 0;
+}
+
 struct sg_node *sg_node_member(const struct sg_node *map, const char *key) {
     for (size_t i = 0; i < map->count; i++)
         if (map->child[i].key != NULL && strcmp(map->child[i].key, key) == 0)

@@ -16,17 +16,13 @@ static void set_null(struct sg_node *node) {
 
 /* ---- length of a run ---- */
 
-static bool from_set(const struct sg_node *node) {
-    return node->line == 0 && node->column > 0;
-}
-
 /* A length given by --set replaces the file's other one. Returns false when both are from the same place. */
 static bool choose_length(struct sg_check *c, struct sg_node *map) {
     struct sg_node *epochs = sg_node_member(map, "epochs"), *steps = sg_node_member(map, "steps");
     if (epochs == NULL || steps == NULL)
         return true;
-    if (from_set(epochs) != from_set(steps)) {
-        set_null(from_set(steps) ? epochs : steps);
+    if (sg_node_from_set(epochs) != sg_node_from_set(steps)) {
+        set_null(sg_node_from_set(steps) ? epochs : steps);
         return true;
     }
     bool later = steps->key_line > epochs->key_line ||
@@ -144,12 +140,22 @@ static void check_optimizer(struct sg_check *c, const struct sg_node *section) {
         sg_problem_at(c->problems, section->line, section->column, "optimizer: %s", why);
 }
 
+static void check_decays(struct sg_check *c, const struct sg_node *section) {
+    const struct sg_node *decays = sg_node_get(section, "decay-at");
+    for (size_t i = 1; decays != NULL && i < decays->count; i++)
+        if (!(decays->child[i].number > decays->child[i - 1].number))
+            sg_problem_at(c->problems, decays->child[i].line, decays->child[i].column,
+                          "decay-at must ascend, got %s after %s", decays->child[i].string,
+                          decays->child[i - 1].string);
+}
+
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
     if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
         check_length(c, map);
         check_seeds(c, root);
     } else if (strcmp(section, "optimizer") == 0) {
         check_optimizer(c, map);
+        check_decays(c, map);
     } else if (strcmp(section, "methods[]") == 0) {
         choose_length(c, map);
     } else if (strcmp(section, "claims[].at") == 0) {

@@ -79,6 +79,13 @@ static const struct sg_schema_row static_row[] = {
      .max = INFINITY,
      .above = true,
      .help = "gamma: a number or an expression over the task's constants, as 1/(L+l2)"},
+    ABOVE("optimizer.scale", 0, INFINITY, .preset = "1",
+          .help = "factor on the learning rate that the warm-up ends with; without a warm-up it holds from the start"),
+    NUMBER("optimizer.warm-up-epochs", 0, INFINITY, .preset = "0", .unit = "epochs",
+           .help = "the factor rises from 1 to scale in a straight line, step by step, over these"),
+    ABOVE("optimizer.decay-at", 0, INFINITY, .preset = "[]", .least = 0, .most = 64, .unit = "epochs",
+          .help = "at each of these the learning rate is multiplied by decay-factor; an ascending list"),
+    NUMBER("optimizer.decay-factor", 0, 1, .above = true, .preset = "0.1", .help = "0.1: divided by 10"),
 
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what happens to what was not sent"),
@@ -106,6 +113,14 @@ static const struct sg_schema_row static_row[] = {
 
     MAP("record", .training = true, .required = true, .help = "what a run writes down"),
     INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),
+    NUMBER("record.evaluate", 0, INFINITY, .unit = "epochs",
+           .help =
+               "epochs between evaluations of the task's columns, null elsewhere, and always after the last step; 0 = "
+               "never; absent: with every record where that is cheap (logreg), else 1"),
+    {.path = "record.layers",
+     .type = SG_VALUE_BOOLEAN,
+     .preset = "false",
+     .help = "entries sent, error-norm and error-max of every layer with each record, as arrays"},
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
 
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
@@ -119,8 +134,8 @@ static const struct sg_schema_row static_row[] = {
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),
-    ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length"),
-    INTEGER("methods[].steps", 1, WHOLE_MAX, .help = "overrides the recipe's length"),
+    ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length, unless --set gives that"),
+    INTEGER("methods[].steps", 1, WHOLE_MAX, .help = "overrides the recipe's length, unless --set gives that"),
     {.path = "methods[].learning-rate",
      .type = SG_VALUE_EXPRESSION,
      .min = 0,

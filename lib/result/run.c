@@ -67,6 +67,10 @@ static sg_status take_record(struct sg_run *run, cJSON *line, size_t capacity, c
         for (size_t i = 0; i < run->n_series; i++)
             run->series[i].value[run->n_points] = sg_json_number(line, run->series[i].name, NAN);
         run->n_points++;
+        cJSON *layers = cJSON_DetachItemFromObjectCaseSensitive(line, "layers");
+        if (layers && !run->layers)
+            run->layers = cJSON_CreateArray();
+        sg_json_push(run->layers, layers);
     }
     cJSON_Delete(line);
     return status;
@@ -99,6 +103,7 @@ static sg_status parse_lines(struct sg_run *run, const char *text, size_t length
 static sg_status unfold(struct sg_run *run, cJSON *folded, const char *name, struct sg_error *err) {
     run->run = cJSON_DetachItemFromObjectCaseSensitive(folded, "run");
     run->end = cJSON_DetachItemFromObjectCaseSensitive(folded, "end");
+    run->layers = cJSON_DetachItemFromObjectCaseSensitive(folded, "layer_series");
     cJSON *series = cJSON_DetachItemFromObjectCaseSensitive(folded, "series");
     run->header = folded;
     size_t n = (size_t)cJSON_GetArraySize(series ? series->child : NULL);
@@ -175,6 +180,7 @@ void sg_run_free(struct sg_run *run) {
     cJSON_Delete(run->header);
     cJSON_Delete(run->run);
     cJSON_Delete(run->end);
+    cJSON_Delete(run->layers);
     for (size_t i = 0; i < run->n_series; i++) {
         free(run->series[i].name);
         free(run->series[i].value);
@@ -196,6 +202,8 @@ cJSON *sg_run_json(const struct sg_run *run) {
     for (size_t i = 0; i < run->n_series; i++)
         sg_json_set(series, run->series[i].name, sg_json_numbers(run->series[i].value, run->n_points));
     sg_json_set(out, "series", series);
+    if (run->layers)
+        sg_json_set(out, "layer_series", cJSON_Duplicate(run->layers, true));
     const struct {
         const char *key;
         const cJSON *record;

@@ -3,8 +3,9 @@
  * A run (one method, one seed) is a series, one JSON object a line:
  *   {"record":"header","schema":"sparsetrain/1","name":…,"title":…,"method":…,"seed":"1","cell_key":…,
  *    "program":{"name","version","commit","dirty","identity","compiler","cflags"},"recipe":{"resolved":{…}},
- *    "dataset":{…},"constants":{…},"columns":[…],"units":{…}}
- *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them
+ *    "dataset":{…},"constants":{…},"columns":[…],"units":{…},"layers":null|[{"name","elements"}]}
+ *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them; with record.layers
+ *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}
  *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"ranks":…,"threads":…,
  *    "recipe":{"path","sha256"},"dataset_path":…,"host":{…},"libraries":{…}}
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
@@ -31,7 +32,7 @@ extern "C" {
 /* {"name","cpu","cores","memory_bytes","gpu","driver"} of this machine. */
 cJSON *sg_result_host(void);
 
-/* A run read back. */
+/* A run read back. Folded, what steps say of layers is "layer_series": [one a step]. */
 struct sg_series {
     char *name;    /* "suboptimality" */
     double *value; /* [n_points], NaN for null */
@@ -41,6 +42,7 @@ struct sg_run {
     cJSON *header, *run, *end; /* end NULL = truncated; run NULL = absent */
     struct sg_series *series;  /* [n_series] in column order */
     size_t n_series, n_points;
+    cJSON *layers; /* array [n_points] of the steps' "layers"; NULL = not recorded */
 };
 
 /* Read a run from NDJSON or from the folded JSON. A schema number above ours is SG_ERR_UNSUPPORTED and says so;

@@ -1,7 +1,7 @@
 /* A checkpoint is the whole state of a run between two steps, for all workers, so that it resumes under any number of
- * ranks: magic, cell key, program identity, step, sums, length of the series so far, x, optimizer state, per worker:
- * residual, task state; then the SHA-256 of all that. Random draws are named by step, so no generator state is needed.
- */
+ * ranks: magic, cell key, program identity, step, sums, length of the series so far, x, optimizer state, what the task
+ * keeps for all workers; per worker: residual, task state, compressor state; then the SHA-256 of all that. Random draws
+ * are named by step, so no generator state is needed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ enum { HASH_DIGITS = 64 };
 struct preamble {
     char magic[16];
     char key[72], identity[64];
-    uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, state_bytes, has_residual;
+    uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
+        workers_bytes; /* of all workers together */
     struct totals totals;
 };
 
@@ -34,8 +35,27 @@ static void put(struct sink *s, const void *data, size_t bytes) {
     sg_sha256_add(&s->hash, data, bytes);
 }
 
-static size_t state_bytes(const struct train *t) {
-    return t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0;
+/* What there is of one worker; compressors may keep more for one than for another. */
+struct sizes {
+    size_t residual, task, compressor;
+};
+
+static struct sizes sizes_of(const struct train *t, size_t worker) {
+    return (struct sizes){.residual = t->residual[0] ? t->d * sizeof(float) : 0,
+                          .task = t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0,
+                          .compressor = sg_compressor_state_bytes(t->compressor[0], (uint32_t)worker)};
+}
+
+static size_t total(struct sizes s) {
+    return s.residual + s.task + s.compressor;
+}
+
+static size_t common_bytes(const struct train *t) {
+    return t->task_ops->common_bytes ? t->task_ops->common_bytes(t->task) : 0;
+}
+
+static bool hosts(const struct train *t, size_t worker) {
+    return worker >= t->first && worker < t->first + t->count;
 }
 
 static struct preamble describe(const struct train *t) {
@@ -44,35 +64,43 @@ static struct preamble describe(const struct train *t) {
                          .x_bytes = train_x_bytes(t),
                          .optimizer_floats = t->optimizer_floats,
                          .workers = t->workers,
-                         .state_bytes = state_bytes(t),
                          .has_residual = t->residual[0] != NULL,
+                         .common_bytes = common_bytes(t),
                          .totals = t->totals};
+    for (size_t w = 0; w < t->workers; w++)
+        p.workers_bytes += total(sizes_of(t, w));
     memcpy(p.magic, magic, sizeof magic);
     snprintf(p.key, sizeof p.key, "%s", t->options->cell->key);
     snprintf(p.identity, sizeof p.identity, "%s", sg_version_identity());
     return p;
 }
 
-/* Worker by worker through rank 0, so that it never holds more than one worker's state: mine [state], incoming
- * [residual
- * + state]. */
+/* Worker by worker through rank 0, so that it never holds more than one worker's state: mine, incoming [all of one]. */
 static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *incoming, struct sg_error *err) {
-    size_t residual_bytes = t->residual[0] ? t->d * sizeof(float) : 0, extra = state_bytes(t);
     sg_status status = SG_OK;
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
-        bool here = w >= t->first && w < t->first + t->count;
-        if (residual_bytes)
-            status =
-                sg_comm_collect(t->comm, w, here ? t->residual[w - t->first] : NULL, incoming, residual_bytes, err);
-        if (extra && status == SG_OK) {
-            if (here)
-                t->task_ops->state_save(t->task, w, mine);
-            status = sg_comm_collect(t->comm, w, mine, incoming + residual_bytes, extra, err);
+        const struct sizes n = sizes_of(t, w);
+        const size_t local = w - t->first;
+        if (hosts(t, w)) {
+            if (n.residual)
+                memcpy(mine, t->residual[local], n.residual);
+            if (n.task)
+                t->task_ops->state_save(t->task, w, mine + n.residual);
+            sg_compressor_state_save(t->compressor[local], mine + n.residual + n.task);
         }
+        status = sg_comm_collect(t->comm, w, mine, incoming, total(n), err);
         if (status == SG_OK)
-            put(s, incoming, residual_bytes + extra);
+            put(s, incoming, total(n));
     }
     return status;
+}
+
+/* Once, from rank 0. */
+static void put_common(const struct train *t, struct sink *s, char *scratch) {
+    const size_t bytes = common_bytes(t);
+    if (bytes && t->lead)
+        t->task_ops->common_save(t->task, scratch);
+    put(s, scratch, bytes);
 }
 
 sg_status train_save(struct train *t, struct sg_error *err) {
@@ -81,8 +109,10 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     struct sg_file_writer w = {0};
     struct sink s = {0};
     struct preamble p = describe(t);
-    size_t residual_bytes = p.has_residual ? t->d * sizeof(float) : 0;
-    char *mine = malloc((size_t)p.state_bytes + 1), *incoming = malloc(residual_bytes + (size_t)p.state_bytes + 1);
+    size_t largest = (size_t)p.common_bytes;
+    for (size_t i = 0; i < t->workers; i++)
+        largest = total(sizes_of(t, i)) > largest ? total(sizes_of(t, i)) : largest;
+    char *mine = malloc(largest + 1), *incoming = malloc(largest + 1);
     sg_status status = mine && incoming ? train_flush(t, err) : sg_fail_memory(err, "the checkpoint");
     if (status == SG_OK && t->options->series) {
         off_t at = ftello(t->options->series);
@@ -99,6 +129,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         put(&s, &p, sizeof p);
         put(&s, t->task_ops->parameters(t->task), p.x_bytes);
         put(&s, t->optimizer_state, t->optimizer_floats * sizeof(float));
+        put_common(t, &s, mine);
         status = put_workers(t, &s, mine, incoming, err);
     }
     if (status == SG_OK && w.stream) {
@@ -118,9 +149,8 @@ sg_status train_save(struct train *t, struct sg_error *err) {
 static sg_status check(bool *ours, const struct train *t, const char *data, size_t length, struct sg_error *err) {
     const char *path = t->options->checkpoint;
     struct preamble now = describe(t), then;
-    size_t per_worker = (now.has_residual ? now.d * sizeof(float) : 0) + (size_t)now.state_bytes;
     size_t expected = sizeof then + (size_t)now.x_bytes + (size_t)now.optimizer_floats * sizeof(float) +
-                      (size_t)now.workers * per_worker + HASH_DIGITS;
+                      (size_t)now.common_bytes + (size_t)now.workers_bytes + HASH_DIGITS;
     if (length < sizeof then + HASH_DIGITS || memcmp(data, magic, sizeof magic) != 0)
         return sg_fail(err, SG_ERR_FORMAT, "%s is not a checkpoint of this program: delete it to start afresh", path);
     memcpy(&then, data, sizeof then);
@@ -160,16 +190,19 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     if (t->optimizer_floats)
         memcpy(t->optimizer_state, at, t->optimizer_floats * sizeof(float));
     at += t->optimizer_floats * sizeof(float);
+    if (p.common_bytes)
+        t->task_ops->common_load(t->task, at);
+    at += p.common_bytes;
     for (size_t w = 0; w < t->workers; w++) {
-        bool here = w >= t->first && w < t->first + t->count;
-        if (p.has_residual) {
-            if (here)
-                memcpy(t->residual[w - t->first], at, t->d * sizeof(float));
-            at += t->d * sizeof(float);
+        const struct sizes n = sizes_of(t, w);
+        if (hosts(t, w)) {
+            if (n.residual)
+                memcpy(t->residual[w - t->first], at, n.residual);
+            if (n.task)
+                t->task_ops->state_load(t->task, w, at + n.residual);
+            sg_compressor_state_load(t->compressor[w - t->first], at + n.residual + n.task);
         }
-        if (here && p.state_bytes)
-            t->task_ops->state_load(t->task, w, at);
-        at += p.state_bytes;
+        at += total(n);
     }
     return cut_series(t, p.series_bytes, err);
 }

@@ -15,14 +15,23 @@ const struct sg_metric sg_train_metrics[] = {
                            "cumulative bytes of the messages as encoded, mean over workers"},
     [COLUMN_ERROR_NORM] = {"error_norm", "", "(1/n) sum_i |e_i|^2 after this step"},
     [COLUMN_TOTAL_ERROR] = {"total_error", "", "sum of error_norm over all steps so far"},
+    [COLUMN_ERROR_MAX] = {"error_max", "", "(1/n) sum_i max_j |e_ij| after this step"},
+    [COLUMN_COMPRESSION_ERROR] = {"compression_error", "", "(1/n) sum_i |p_i - C(p_i)|^2 / |p_i|^2 at this step"},
+    [COLUMN_TRAIN_LOSS] = {"train_loss", "", "mean over workers of the loss of this step's batch"},
+    [COLUMN_LEARNING_RATE] = {"learning_rate", "", "gamma_t of this step"},
 };
 const size_t sg_train_n_metrics = N_COLUMNS;
 
 enum { MAX_NAMES = 64, NAME_CHARS = 64 };
 
+/* A plug-in's task is only known once it is loaded; without losses its column holds null. */
+static bool has_column(size_t column, const struct sg_task_kind *task) {
+    return column != COLUMN_TRAIN_LOSS || !task->ops || task->ops->batch_loss;
+}
+
 static bool find_column(struct recorded *out, const char *name, const struct sg_task_kind *task) {
     for (size_t i = 0; i < N_COLUMNS; i++)
-        if (strcmp(sg_train_metrics[i].name, name) == 0) {
+        if (has_column(i, task) && strcmp(sg_train_metrics[i].name, name) == 0) {
             *out = (struct recorded){&sg_train_metrics[i], false, i};
             return true;
         }
@@ -39,7 +48,8 @@ static sg_status unknown_column(const struct sg_node *node, const char *name, co
     const char *names[MAX_NAMES];
     size_t n = 0;
     for (size_t i = 0; i < N_COLUMNS; i++)
-        names[n++] = sg_train_metrics[i].name;
+        if (has_column(i, task))
+            names[n++] = sg_train_metrics[i].name;
     for (size_t i = 0; i < task->n_metrics && n < MAX_NAMES; i++)
         names[n++] = task->metric[i].name;
     const char *near = sg_suggest(name, names, n);

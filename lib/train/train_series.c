@@ -25,6 +25,17 @@ static cJSON *record(const char *kind) {
     return r;
 }
 
+static cJSON *layers_json(const struct sg_layout *layout) {
+    cJSON *out = cJSON_CreateArray();
+    for (size_t l = 0; l < layout->n_layers; l++) {
+        cJSON *layer = cJSON_CreateObject();
+        sg_json_set_string(layer, "name", layout->name ? layout->name[l] : NULL);
+        sg_json_set_number(layer, "elements", (double)(layout->offset[l + 1] - layout->offset[l]));
+        sg_json_push(out, layer);
+    }
+    return out;
+}
+
 sg_status train_header(const struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_node *root = &t->options->recipe->root;
@@ -57,9 +68,11 @@ sg_status train_header(const struct train *t, struct sg_error *err) {
     }
     sg_json_set(h, "columns", columns);
     sg_json_set(h, "units", units);
+    sg_json_set(h, "layers", t->wants_layers ? layers_json(&t->info->layout) : NULL);
     return write_line(t->options->series, h, err);
 }
 
+/* evaluated: the task's columns, NULL = not known at this step. */
 static void write_row(const struct train *t, const struct row *row, const double *evaluated) {
     FILE *out = t->options->series;
     char text[SG_NUMBER_CHARS];
@@ -68,8 +81,15 @@ static void write_row(const struct train *t, const struct row *row, const double
     for (size_t i = 0; i < t->n_columns; i++) {
         const struct recorded *c = &t->column[i];
         fprintf(out, ",\"%s\":%s", c->metric->name,
-                sg_number_text(c->from_task ? evaluated[c->index] : row->value[c->index], text));
+                sg_number_text(!c->from_task ? row->value[c->index]
+                               : evaluated   ? evaluated[c->index]
+                                             : NAN,
+                               text));
     }
+    char *layers = row->layers ? sg_json_text(row->layers, false) : NULL;
+    if (t->wants_layers) /* the text ends in a newline */
+        fprintf(out, ",\"layers\":%.*s", layers ? (int)strcspn(layers, "\n") : 4, layers ? layers : "null");
+    free(layers);
     fputs("}\n", out);
 }
 
@@ -77,30 +97,37 @@ sg_status train_flush(struct train *t, struct sg_error *err) {
     if (!t->options->series)
         return SG_OK;
     t->last_flush_s = sg_clock_s();
-    if (t->wants_evaluation && t->n_rows) {
+    if (t->info->evaluation == SG_EVALUATE_QUEUED && t->n_evaluated) {
         sg_status status = t->task_ops->evaluate(t->task, t->evaluated, err);
         if (status != SG_OK)
             return status;
     }
-    for (size_t i = 0; i < t->n_rows; i++)
-        write_row(t, &t->row[i], t->evaluated + i * t->task_kind->n_metrics);
-    t->n_rows = 0;
+    const double *next = t->evaluated;
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const struct row *row = &t->row[i];
+        write_row(t, row, row->evaluated ? next : NULL);
+        next += row->evaluated ? t->task_kind->n_metrics : 0;
+        cJSON_Delete(row->layers);
+    }
+    t->n_rows = t->n_evaluated = 0;
     if (fflush(t->options->series) != 0 || ferror(t->options->series))
         return sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
     return SG_OK;
 }
 
-sg_status train_record(struct train *t, const double value[N_COLUMNS], struct sg_error *err) {
-    if (!t->options->series)
-        return SG_OK;
-    if (t->wants_evaluation) {
-        sg_status status = t->task_ops->queue(t->task, err);
-        if (status != SG_OK)
-            return status;
+sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *take_layers, struct sg_error *err) {
+    const bool evaluates = train_evaluates(t, t->step);
+    sg_status status = SG_OK;
+    if (t->options->series && evaluates && t->info->evaluation == SG_EVALUATE_QUEUED)
+        status = t->task_ops->queue(t->task, err);
+    if (!t->options->series || status != SG_OK) {
+        cJSON_Delete(take_layers);
+        return status;
     }
     struct row *row = &t->row[t->n_rows++];
-    row->step = t->step;
+    *row = (struct row){.step = t->step, .evaluated = evaluates, .layers = take_layers};
     memcpy(row->value, value, sizeof row->value);
+    t->n_evaluated += evaluates;
     return t->n_rows == t->capacity || sg_clock_s() - t->last_flush_s > 1 ? train_flush(t, err) : SG_OK;
 }
 

@@ -16,8 +16,18 @@ enum column {
     COLUMN_BYTES_SENT,
     COLUMN_ERROR_NORM,
     COLUMN_TOTAL_ERROR,
+    COLUMN_ERROR_MAX,
+    COLUMN_COMPRESSION_ERROR,
+    COLUMN_TRAIN_LOSS,
+    COLUMN_LEARNING_RATE,
     N_COLUMNS
 };
+
+/* Slots of sg_contribution.note. */
+enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS };
+
+/* What `record.layers` adds to a recorded step for every layer of the task. */
+enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_COLUMNS };
 
 /* Where a recorded column comes from. */
 struct recorded {
@@ -30,6 +40,21 @@ struct recorded {
 struct totals {
     double steps, bits, values, elements, bytes, total_error;
 };
+
+/* gamma_t = base x factor: from 1 to `scale` in a straight line over the warm-up, then down by `decay_factor` at each
+ * of the epochs decay_at. */
+struct train_schedule {
+    double base, scale, warm_up_epochs, decay_factor;
+    double *decay_at; /* [n_decays] ascending */
+    size_t n_decays;
+};
+
+/* Elements that the update works on at a time, all with weight decay or all without. */
+struct piece {
+    size_t begin, end;
+    bool decays;
+};
+enum { PIECE_ELEMENTS = 1 << 14, PARALLEL_PIECES = 16 }; /* below that a second thread costs more than it gives */
 
 struct train {
     const struct sg_train_options *options;
@@ -46,52 +71,89 @@ struct train {
     const struct sg_compressor_ops *compressor_ops;
     double *compressor_param;
     sg_compressor **compressor; /* [count] of this rank */
+    bool exact;                 /* the compressor loses nothing, so that there are no residuals */
     const struct sg_kernels *kernels;
+    struct sg_exec worker_exec; /* of one worker's compression */
     float **residual;           /* [count], NULL entries without feedback */
     struct sg_message *message; /* [count] */
     double (*note)[SG_COMM_NOTES];
     struct sg_error *worker_error; /* [count] */
-    float **gradient;              /* [threads] */
-    float *sum;                    /* [d] */
+    float **gradient;              /* [n_gradients]: one a thread if workers run in parallel */
+    size_t n_gradients;
+    float *sum; /* [d] */
 
     const struct sg_optimizer_ops *optimizer_ops;
     double *optimizer_param;
     size_t optimizer_floats;
     float *optimizer_state;
+    struct piece *piece; /* [n_pieces] of the d parameters */
+    size_t n_pieces;
 
     size_t workers, first, count, d;
+    bool lead; /* rank 0 */
     int threads;
     uint64_t steps, every;
-    double gamma;
+    double evaluate_epochs; /* between evaluations; NaN = with every record */
+    struct train_schedule schedule;
+    double gamma; /* learning rate of this step */
 
     struct sg_constant *constant; /* the task's and ours, for expressions and the header */
     size_t n_constants;
 
     struct recorded *column;
     size_t n_columns;
-    bool wants_evaluation, wants_error;
+    bool wants_evaluation, wants[N_COLUMNS], wants_layers;
+    double *layers_now; /* [LAYER_COLUMNS][n_layers of the task] of this step; rank 0 */
 
-    /* Rows waiting for the task's evaluation, oldest first. */
+    /* Rows waiting to be written, oldest first. */
     struct row *row; /* [capacity] */
     size_t n_rows, capacity;
-    double *evaluated; /* [capacity][n_metrics of the task] */
+    double *evaluated; /* [capacity][n_metrics of the task] of those rows that are evaluated */
+    size_t n_evaluated;
     double last_flush_s;
 
     struct totals totals;
     uint64_t step; /* steps finished */
 };
 
-/* A recorded point before its evaluation is known. */
+/* A recorded point, perhaps before its evaluation is known. */
 struct row {
     uint64_t step;
+    bool evaluated;
+    cJSON *layers; /* NULL = not asked for, or before the first step */
     double value[N_COLUMNS];
 };
 
+/* Set-up: a failure is known to all ranks. Teardown takes what there is. */
+sg_status train_setup(struct train *t, struct sg_error *err);
+void train_teardown(struct train *t);
 size_t train_x_bytes(const struct train *t); /* of the parameters */
 
-/* Series (rank 0; on other ranks these do nothing). */
+/* Learning rate at an epoch, a fractional one; its largest value. The schedule owns decay_at. */
+sg_status train_schedule_read(struct train_schedule *out, const struct sg_node *optimizer, double base,
+                              struct sg_error *err);
+double train_schedule_rate(const struct train_schedule *s, double epoch);
+double train_schedule_largest(const struct train_schedule *s);
+
+/* One step, collective. */
+sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err);
+
+/* Local worker w's notes after its message went out for gradient g; then all workers' as the trainer's columns. */
+void train_measure(struct train *t, size_t w, const float *g, const struct sg_exec *exec);
+void train_account(struct train *t, const struct sg_outcome *outcome, double value[N_COLUMNS]);
+/* Collective, before the next step: layers_now of rank 0, and these and the layers' modes as JSON. */
+sg_status train_measure_layers(struct train *t, struct sg_error *err);
+cJSON *train_layers_json(const struct train *t);
+
+/* After how many steps there is a record, and one with the task's columns: the same answer on every rank. */
+bool train_records(const struct train *t, uint64_t step);
+bool train_evaluates(const struct train *t, uint64_t step);
+/* SHARED evaluation of the current x, collective: rank 0 gets the task's columns of the row that comes next. */
+sg_status train_evaluate_shares(struct train *t, struct sg_error *err);
+
+/* Series (rank 0; on other ranks these do nothing). A record takes `layers`. */
 sg_status train_header(const struct train *t, struct sg_error *err);
-sg_status train_record(struct train *t, const double value[N_COLUMNS], struct sg_error *err);
+sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *take_layers, struct sg_error *err);
 sg_status train_flush(struct train *t, struct sg_error *err); /* evaluate and write what waits */
 sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
                        const char *message, struct sg_error *err);

@@ -35,14 +35,11 @@ milliseconds() {
 
 # Every method of recipe $1, $2 steps long: the series of one thread is everyone's.
 same_everywhere() {
-    local plan name label short=() args ranks=""
+    local plan label args ranks=""
     sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null && ranks="1 2 3 4"
     plan=$(sparsebench "recipes/$1.yaml" --dry-run --json)
-    while read -r name; do
-        short+=(--set "methods.$name.steps=$2") # a method may have a length of its own
-    done < <(jq -r '.recipe.resolved.methods[].name' <<<"$plan")
     while read -r label; do
-        args=(-q "recipes/$1.yaml" --method "$label" --seed 1 "${short[@]}" --set record.every=7 --force)
+        args=(-q "recipes/$1.yaml" --method "$label" --seed 1 --set "steps=$2" --set record.every=7 --force)
         sparsetrain "${args[@]}" --threads 1 -o "$OUT/one"
         [ "$(grep -c '"record":"step"' "$OUT/one")" = $((2 + $2 / 7)) ]
         sparsetrain "${args[@]}" --threads 2 -o "$OUT/many"

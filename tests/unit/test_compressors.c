@@ -58,6 +58,8 @@ static void vary(double *param, const struct sg_compressor_ops *ops, int variant
         given(ops, param, "k", 1);
     else
         given(ops, param, "density", density[variant]);
+    if (given(ops, param, "density-max", variant == 0 ? 0.02 : density[variant]))
+        given(ops, param, "density-min", 0.01);
     given(ops, param, "lambda", lambda[variant]);
 }
 

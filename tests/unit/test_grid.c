@@ -249,7 +249,9 @@ static void test_null_records(void) {
     check("metric: error-norm, of: A, at: {min: true}, at-most: 100", "holds", 4, 100, "min without a null");
     check("metric: error-norm, of: A, at: {mean: true}, at-most: 100", "holds", 12, 100, "mean without a null");
     check("metric: error-norm, of: A, at: {sum: true}, at-most: 1000", "holds", 108, 1000, "sum without a null");
-    check("metric: error-norm, of: A, at: {step: 10}, at-most: 1000", "undecided", NAN, 1000, "but not at its place");
+    check("metric: error-norm, of: A, at: {step: 10}, at-most: 1000", "holds", 4, 1000, "the next that is known");
+    check("metric: error-norm, of: A, at: {when: suboptimality, below: 0.5}, at-most: 1000", "holds", 4, 1000,
+          "and after what came first");
 }
 
 static void test_verdicts(void) {

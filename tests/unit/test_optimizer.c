@@ -23,6 +23,14 @@ static bool near(float got, double want) {
     return fabs((double)got - want) <= 0x1p-24 * fabs(want);
 }
 
+/* One step of all d elements with weight decay, in two ranges: how a vector is cut must not matter. */
+static void step(const struct sg_optimizer_ops *ops, float *state, const double *param, double rate, uint64_t count,
+                 float *delta, const void *x, enum sg_dtype dtype, size_t d) {
+    const struct sg_optimizer_step s = {param, rate, count, state, delta, x, dtype, d};
+    ops->step(&s, d / 2, d, true);
+    ops->step(&s, 0, d / 2, true);
+}
+
 static void test_table(void) {
     const struct sg_optimizer_ops *ops;
     bool found = true;
@@ -38,16 +46,20 @@ static void test_plain(const struct sg_optimizer_ops *sgd) {
     presets(param, sgd);
     ok(sgd->state_floats(param, 100) == 0 && sgd->refuses(param) == NULL && sgd->refuses_update_form(param) == NULL,
        "plain SGD has no state and nothing against the update form");
-    sgd->step(NULL, param, 0.5, 0, delta, wide, SG_FLOAT64, 2);
+    step(sgd, NULL, param, 0.5, 0, delta, wide, SG_FLOAT64, 2);
     ok(delta[0] == 1.5F && delta[1] == -0.25F, "plain SGD: learning rate times gradient");
     set(param, sgd, "weight-decay", 0.25);
     for (int dtype = SG_FLOAT32; dtype <= SG_FLOAT64; dtype++) {
         delta[0] = 3, delta[1] = -0.5F;
         const void *x = dtype == SG_FLOAT32 ? (const void *)narrow : wide;
-        sgd->step(NULL, param, 0.5, 0, delta, x, (enum sg_dtype)dtype, 2);
+        step(sgd, NULL, param, 0.5, 0, delta, x, (enum sg_dtype)dtype, 2);
         ok(delta[0] == 1.75F && delta[1] == -0.75F, "weight decay comes before the learning rate (dtype %d)", dtype);
     }
     ok(sgd->refuses_update_form(param) != NULL, "weight decay refuses the update form");
+    const struct sg_optimizer_step exempt = {param, 0.5, 0, NULL, delta, wide, SG_FLOAT64, 2};
+    delta[0] = 3, delta[1] = -0.5F;
+    sgd->step(&exempt, 1, 2, false);
+    ok(delta[0] == 3 && delta[1] == -0.25F, "a range without weight decay, the other untouched");
 }
 
 static void test_momentum(const struct sg_optimizer_ops *sgd) {
@@ -64,7 +76,7 @@ static void test_momentum(const struct sg_optimizer_ops *sgd) {
         ok(sgd->refuses_update_form(param) != NULL, "momentum refuses the update form");
         for (int t = 0; t < 3; t++) {
             float delta = gradient[t], want = 2 * (momentum[t] + (nesterov ? decayed[t] : 0));
-            sgd->step(&state, param, 2, (uint64_t)t, &delta, &x, SG_FLOAT64, 1);
+            step(sgd, &state, param, 2, (uint64_t)t, &delta, &x, SG_FLOAT64, 1);
             ok(delta == want && state == momentum[t], "nesterov %d, step %d: %g (state %g)", nesterov, t, (double)delta,
                (double)state);
         }
@@ -79,11 +91,11 @@ static void test_momentum(const struct sg_optimizer_ops *sgd) {
     presets(param, sgd);
     set(param, sgd, "momentum", 0.9);
     for (int t = 0; t < 300; t++, delta = 1)
-        sgd->step(&state, param, 1, (uint64_t)t, &delta, &x, SG_FLOAT64, 1);
+        step(sgd, &state, param, 1, (uint64_t)t, &delta, &x, SG_FLOAT64, 1);
     ok(fabs((double)state - 10) <= 10 * 10 * 0x1p-24, "constant gradient: momentum %.7g tends to 1 / (1 - mu)",
        (double)state);
     delta = 0.1F;
-    sgd->step(&(float){0}, param, 0.1, 0, &delta, &x, SG_FLOAT64, 1);
+    step(sgd, &(float){0}, param, 0.1, 0, &delta, &x, SG_FLOAT64, 1);
     ok(near(delta, 0.1 * (double)0.1F), "one rounding at the end");
 }
 

@@ -81,6 +81,30 @@ static void test_cells(void) {
     close_grid(&g);
 }
 
+/* A length on the command line means every method, unless the method has one there too. */
+static void test_lengths(void) {
+    static const struct {
+        const char *set[2], *label, *key, *other;
+        double length;
+    } given[] = {{{"steps=5"}, "SGD", "steps", "epochs", 5},
+                 {{"steps=5"}, "HT lambda=0.5", "steps", "epochs", 5},
+                 {{"epochs=4"}, "HT lambda=0.5", "epochs", "steps", 4},
+                 {{"epochs=4", "methods.SGD.steps=6"}, "SGD", "steps", "epochs", 6},
+                 {{"epochs=4", "methods.SGD.steps=6"}, "HT lambda=0.5", "epochs", "steps", 4},
+                 {{"methods.HT.steps=6"}, "SGD", "epochs", "steps", 2}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        struct grid g;
+        if (!open_grid(&g, grid_text, given[i].set, given[i].set[1] ? 2 : 1))
+            continue;
+        const struct sg_node *cell = &find(&g, given[i].label, 7)->resolved;
+        ok(sg_node_number(cell, given[i].key, NAN) == given[i].length &&
+               isnan(sg_node_number(cell, given[i].other, NAN)),
+           "--set %s %s: %s has %s %g", given[i].set[0], given[i].set[1] ? given[i].set[1] : "", given[i].label,
+           given[i].key, given[i].length);
+        close_grid(&g);
+    }
+}
+
 /* What does not decide a run must not change a key; what does must. */
 static void test_keys(void) {
     struct grid a, b;
@@ -105,9 +129,11 @@ static void test_keys(void) {
                "\"batch\":1,"
                "\"epochs\":null,\"steps\":100,\"optimizer\":{\"kind\":\"sgd\",\"momentum\":0,\"nesterov\":0,"
                "\"weight_decay\":0,\"learning_rate\":\"1/"
-               "(L+l2)\"},\"error_feedback\":{\"form\":\"update\",\"decay\":1},"
+               "(L+l2)\",\"scale\":1,\"warm_up_epochs\":0,\"decay_at\":[],\"decay_factor\":0.1},\"error_feedback\":{"
+               "\"form\":\"update\",\"decay\":1},"
                "\"scope\":\"layer\",\"message\":{\"encoding\":\"rice\",\"values\":\"fp32\"},"
-               "\"record\":{\"every\":1,\"series\":[\"loss\"]},\"method\":{\"compressor\":\"topk\","
+               "\"record\":{\"every\":1,\"evaluate\":null,\"layers\":false,\"series\":[\"loss\"]},\"method\":{"
+               "\"compressor\":\"topk\","
                "\"k\":10,\"density\":null},\"seed\":9}\n") == 0,
            "the resolved JSON");
         free(text);
@@ -203,6 +229,7 @@ static void test_read(void) {
 
 int main(void) {
     test_cells();
+    test_lengths();
     test_keys();
     test_set();
     test_read();

@@ -1,0 +1,39 @@
+/* train_evaluate.c: which steps are recorded and evaluated, and the evaluation that all workers share. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "train_state.h"
+
+bool train_evaluates(const struct train *t, uint64_t step) {
+    if (!t->wants_evaluation)
+        return false;
+    if (isnan(t->evaluate_epochs))
+        return step % t->every == 0 || step == t->steps;
+    const double period = t->evaluate_epochs * (double)t->info->steps_per_epoch;
+    if (!(period > 0) || step == 0)
+        return false;
+    return step == t->steps || floor((double)step / period) > floor((double)(step - 1) / period);
+}
+
+bool train_records(const struct train *t, uint64_t step) {
+    return step % t->every == 0 || step == t->steps || train_evaluates(t, step);
+}
+
+/* Worker by worker to rank 0, which alone draws the conclusion: sums over workers have one order. */
+sg_status train_evaluate_shares(struct train *t, struct sg_error *err) {
+    const size_t n = t->info->n_shares;
+    double *mine = malloc(t->count * n * sizeof *mine + 1), *all = malloc(t->workers * n * sizeof *all + 1);
+    sg_status status =
+        mine && all ? t->task_ops->evaluate_shares(t->task, mine, err) : sg_fail_memory(err, "the evaluation");
+    status = sg_comm_agree(t->comm, status, err);
+    for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
+        const bool here = w >= t->first && w < t->first + t->count;
+        status =
+            sg_comm_collect(t->comm, w, here ? mine + (w - t->first) * n : NULL, all + w * n, n * sizeof *all, err);
+    }
+    if (status == SG_OK && t->lead)
+        t->task_ops->conclude(t->task, all, t->evaluated + t->n_evaluated * t->task_kind->n_metrics);
+    free(mine);
+    free(all);
+    return sg_comm_agree(t->comm, status, err);
+}

@@ -1,0 +1,139 @@
+/* train_measure.c: the numbers of a step. Formulas in results/README.md. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sg_json.h"
+#include "train_state.h"
+
+/* ---- one worker's, sent along with its message ----------------------------------------------------------------- */
+
+/* Largest |x[i]| of finite numbers: their bits are ordered like whole numbers, and the compiler has vectors for those. */
+static float largest(const struct sg_exec *exec, const float *x, size_t n) {
+    uint32_t most = 0;
+#pragma omp parallel for schedule(static) reduction(max : most) num_threads(exec->threads) if (exec->threads > 1)
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t bits = sg_float_bits(x[i]) & 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    return sg_float_of_bits(most);
+}
+
+/* Sum over the entries v of a message of v (v + weight x), x the element of `vector` that v stands for. */
+static double cross(const struct sg_message *m, const float *vector, double weight) {
+    double sum = 0;
+    for (size_t j = 0; j < m->count; j++) {
+        const double v = (double)m->value[j];
+        sum += v * (v + weight * (double)vector[m->index ? m->index[j] : j]);
+    }
+    return sum;
+}
+
+/* |p - C(p)|^2 / |p|^2; 0 for p = 0. With feedback e = p - C(p), so that p is e and what was sent; without, p = g. */
+static double compression_error(const struct train *t, const struct sg_exec *exec, size_t w, const float *g,
+                                double error_norm) {
+    const struct sg_message *m = &t->message[w];
+    const float *e = t->residual[w];
+    double lost = error_norm, all;
+    if (t->exact)
+        return 0;
+    if (e) {
+        all = error_norm + cross(m, e, 2);
+    } else {
+        all = t->kernels->sum_squares(exec, g, t->d);
+        lost = fmax(0, all + cross(m, g, -2)); /* rounding may take what is nothing below it */
+    }
+    return all > 0 ? lost / all : 0;
+}
+
+void train_measure(struct train *t, size_t w, const float *g, const struct sg_exec *exec) {
+    const float *e = t->residual[w];
+    const bool *wants = t->wants;
+    const bool squares = wants[COLUMN_ERROR_NORM] || wants[COLUMN_TOTAL_ERROR] || wants[COLUMN_COMPRESSION_ERROR];
+    double *note = t->note[w];
+    note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(exec, e, t->d) : 0;
+    note[NOTE_ERROR_MAX] = wants[COLUMN_ERROR_MAX] && e ? (double)largest(exec, e, t->d) : 0;
+    note[NOTE_COMPRESSION_ERROR] =
+        wants[COLUMN_COMPRESSION_ERROR] ? compression_error(t, exec, w, g, note[NOTE_ERROR_NORM]) : 0;
+}
+
+/* ---- the step's ------------------------------------------------------------------------------------------------- */
+
+static double mean_note(const struct train *t, const struct sg_outcome *outcome, enum note which) {
+    double sum = 0;
+    for (size_t i = 0; i < t->workers; i++)
+        sum += outcome->note[i][which];
+    return sum / (double)t->workers;
+}
+
+void train_account(struct train *t, const struct sg_outcome *outcome, double value[N_COLUMNS]) {
+    const struct sg_volume *v = &outcome->volume;
+    const double error = mean_note(t, outcome, NOTE_ERROR_NORM), d = (double)t->d;
+    t->totals.steps += 1;
+    t->totals.bits += v->bits_mean;
+    t->totals.values += v->elements_mean;
+    t->totals.bytes += v->bytes_sent;
+    t->totals.total_error += error;
+    value[COLUMN_BITS] = t->totals.bits;
+    value[COLUMN_BITS_VALUES] = 32 * t->totals.values;
+    value[COLUMN_DENSITY] = v->elements_mean / d;
+    value[COLUMN_AVERAGE_DENSITY] = t->totals.values / t->totals.steps / d;
+    value[COLUMN_DENSITY_PADDED] = v->elements_max / d;
+    value[COLUMN_BYTES_SENT] = t->totals.bytes;
+    value[COLUMN_ERROR_NORM] = error;
+    value[COLUMN_TOTAL_ERROR] = t->totals.total_error;
+    value[COLUMN_ERROR_MAX] = mean_note(t, outcome, NOTE_ERROR_MAX);
+    value[COLUMN_COMPRESSION_ERROR] = mean_note(t, outcome, NOTE_COMPRESSION_ERROR);
+    value[COLUMN_TRAIN_LOSS] = t->task_ops->batch_loss ? mean_note(t, outcome, NOTE_TRAIN_LOSS) : NAN;
+    value[COLUMN_LEARNING_RATE] = t->gamma;
+}
+
+/* ---- layers, at recorded steps ---------------------------------------------------------------------------------- */
+
+static const char *const layer_name[LAYER_COLUMNS] = {"entries", "error_norm", "error_max"};
+
+/* Of local worker w: value [LAYER_COLUMNS][n_layers of the task]. Indices ascend, so one walk counts them. */
+static void measure_layers(const struct train *t, size_t w, double *value) {
+    const struct sg_layout *layout = &t->info->layout;
+    const struct sg_message *m = &t->message[w];
+    const float *e = t->residual[w];
+    const size_t n = layout->n_layers;
+    const struct sg_exec exec = {.threads = t->threads};
+    for (size_t l = 0, j = 0; l < n; l++) {
+        const size_t begin = layout->offset[l], size = layout->offset[l + 1] - begin, before = j;
+        while (m->index && j < m->count && m->index[j] < begin + size)
+            j++;
+        value[LAYER_ENTRIES * n + l] = (double)(m->index ? j - before : m->kind == SG_MESSAGE_DENSE ? size : 0);
+        value[LAYER_ERROR_NORM * n + l] = e ? t->kernels->sum_squares(&exec, e + begin, size) : 0;
+        value[LAYER_ERROR_MAX * n + l] = e ? (double)largest(&exec, e + begin, size) : 0;
+    }
+}
+
+sg_status train_measure_layers(struct train *t, struct sg_error *err) {
+    const size_t n = LAYER_COLUMNS * t->info->layout.n_layers;
+    double *mine = malloc(n * sizeof *mine), *theirs = malloc(n * sizeof *theirs);
+    sg_status status = sg_comm_agree(t->comm, mine && theirs ? SG_OK : sg_fail_memory(err, "layers"), err);
+    for (size_t i = 0; i < n; i++)
+        t->layers_now[i] = 0;
+    for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
+        if (w >= t->first && w < t->first + t->count)
+            measure_layers(t, w - t->first, mine);
+        status = sg_comm_collect(t->comm, w, mine, theirs, n * sizeof *mine, err);
+        for (size_t i = 0; status == SG_OK && t->lead && i < n; i++)
+            t->layers_now[i] += theirs[i] / (double)t->workers;
+    }
+    free(mine);
+    free(theirs);
+    return sg_comm_agree(t->comm, status, err);
+}
+
+cJSON *train_layers_json(const struct train *t) {
+    const size_t n = t->info->layout.n_layers;
+    const uint8_t *mode = sg_compressor_mode(t->compressor[0]);
+    cJSON *out = cJSON_CreateObject(), *modes = mode ? cJSON_CreateArray() : NULL;
+    for (size_t c = 0; c < LAYER_COLUMNS; c++)
+        sg_json_set(out, layer_name[c], sg_json_numbers(t->layers_now + c * n, n));
+    for (size_t l = 0; mode && l < t->layout.n_layers; l++)
+        sg_json_push_number(modes, mode[l]);
+    sg_json_set(out, "mode", modes);
+    return out;
+}

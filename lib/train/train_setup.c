@@ -1,0 +1,317 @@
+/* train_setup.c: from a recipe's cell to a run that can step, and its end. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_json.h"
+#include "sg_terminal.h"
+#include "train_state.h"
+
+static sg_status number_of(double *out, const struct train *t, const struct sg_node *node, const char *what,
+                           struct sg_error *err) {
+    if (!node || node->kind == SG_NODE_NULL) {
+        *out = NAN;
+        return SG_OK;
+    }
+    sg_status status = sg_expression(out, node->string, t->constant, t->n_constants, err);
+    return status == SG_OK ? SG_OK : sg_prefix(err, "%s: ", what);
+}
+
+static sg_status add_constant(struct train *t, const char *name, double value, struct sg_error *err) {
+    struct sg_constant *more = realloc(t->constant, (t->n_constants + 1) * sizeof *more);
+    if (!more)
+        return sg_fail_memory(err, "constants");
+    t->constant = more;
+    t->constant[t->n_constants++] = (struct sg_constant){name, value};
+    return SG_OK;
+}
+
+static sg_status open_task(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const char *kind = sg_node_string(cell, "task.kind", "");
+    t->task_kind = sg_task_kind_find(kind);
+    sg_status status =
+        t->task_kind ? sg_task_load(&t->task_ops, kind, err) : sg_fail(err, SG_ERR_ARGUMENT, "unknown task '%s'", kind);
+    if (status == SG_OK)
+        status = train_columns(&t->column, &t->n_columns, t->options->cell, t->task_kind, err);
+    if (status != SG_OK)
+        return status;
+    struct sg_task_config config = {.task = sg_node_get(cell, "task"),
+                                    .workers = t->workers,
+                                    .first = t->first,
+                                    .count = t->count,
+                                    .batch = (size_t)sg_node_number(cell, "batch", 1),
+                                    .seed = t->options->cell->seed,
+                                    .threads = t->threads,
+                                    .data_dir = t->options->data_dir,
+                                    .device = t->options->device,
+                                    .lead = t->lead,
+                                    .progress = t->options->progress};
+    /* Rank 0 goes first, so that caches are made once and then shared. */
+    if (config.lead)
+        status = t->task_ops->open(&t->task, &config, err);
+    status = sg_comm_agree(t->comm, status, err);
+    if (status == SG_OK && !config.lead)
+        status = t->task_ops->open(&t->task, &config, err);
+    status = sg_comm_agree(t->comm, status, err);
+    if (status != SG_OK)
+        return status;
+    t->info = t->task_ops->info(t->task);
+    t->d = t->info->d;
+    for (size_t i = 0; i < t->info->n_constants && status == SG_OK; i++)
+        status = add_constant(t, t->info->constant[i].name, t->info->constant[i].value, err);
+    return status;
+}
+
+/* Hosts may differ in what they run. */
+static sg_status choose_kernels(struct train *t, struct sg_error *err) {
+    t->kernels = sg_kernels_cpu(NULL);
+    return t->kernels ? SG_OK
+                      : sg_fail(err, SG_ERR_UNSUPPORTED,
+                                "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)", getenv("SG_CPU"));
+}
+
+static sg_status choose_steps(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    double steps = sg_node_number(cell, "steps", NAN);
+    if (isnan(steps))
+        steps = floor(sg_node_number(cell, "epochs", 0) * (double)t->info->steps_per_epoch + 0.5);
+    if (!(steps >= 1))
+        return sg_fail(err, SG_ERR_ARGUMENT, "epochs: less than one step; an epoch has %llu steps",
+                       (unsigned long long)t->info->steps_per_epoch);
+    t->steps = (uint64_t)steps;
+    t->every = (uint64_t)sg_node_number(cell, "record.every", 1);
+    t->evaluate_epochs = sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
+    t->wants_layers = sg_node_bool(cell, "record.layers", false);
+    return SG_OK;
+}
+
+static sg_status choose_feedback(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const char *form = sg_node_string(cell, "error-feedback.form", "update");
+    t->feedback.form = strcmp(form, "none") == 0       ? SG_FEEDBACK_NONE
+                       : strcmp(form, "gradient") == 0 ? SG_FEEDBACK_GRADIENT
+                                                       : SG_FEEDBACK_UPDATE;
+    t->feedback.decay = sg_node_number(cell, "error-feedback.decay", 1);
+    t->layout = t->info->layout;
+    if (strcmp(sg_node_string(cell, "scope", "layer"), "model") == 0) {
+        t->whole[1] = t->d;
+        t->layout = (struct sg_layout){.n_layers = 1, .offset = t->whole};
+    }
+    double gamma;
+    sg_status status =
+        number_of(&gamma, t, sg_node_get(cell, "optimizer.learning-rate"), "optimizer.learning-rate", err);
+    if (status == SG_OK && !(gamma > 0 && isfinite(gamma)))
+        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.learning-rate: must be a positive number, is %g", gamma);
+    t->gamma = gamma;
+    if (status == SG_OK)
+        status = train_schedule_read(&t->schedule, sg_node_get(cell, "optimizer"), gamma, err);
+    return status == SG_OK ? add_constant(t, "gamma", gamma, err) : status;
+}
+
+static sg_status choose_compressor(struct train *t, struct sg_error *err) {
+    const struct sg_node *method = t->options->cell->method;
+    const char *name = sg_node_string(method, "compressor", "");
+    t->compressor_ops = sg_compressor_find(name);
+    if (!t->compressor_ops)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor '%s'", name);
+    size_t n = t->compressor_ops->n_params;
+    t->compressor_param = calloc(n ? n : 1, sizeof(double));
+    sg_status status = t->compressor_param ? SG_OK : sg_fail_memory(err, "compressor parameters");
+    for (size_t i = 0; i < n && status == SG_OK; i++) {
+        const char *key = t->compressor_ops->params[i].name;
+        status = number_of(&t->compressor_param[i], t, sg_node_get(method, key), key, err);
+    }
+    if (status == SG_OK)
+        status = sg_compressor_check(t->compressor_ops, t->compressor_param, t->d, err);
+    if (status != SG_OK)
+        return sg_prefix(err, "method '%s': ", t->options->cell->label);
+    if ((t->compressor_ops->traits & SG_TRAIT_ABSOLUTE) && t->compressor_ops->bound) {
+        /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
+        double scale = t->feedback.form == SG_FEEDBACK_UPDATE ? train_schedule_largest(&t->schedule) : 1;
+        status =
+            add_constant(t, "error_bound", scale * scale * t->compressor_ops->bound(t->compressor_param, t->d), err);
+    }
+    return status;
+}
+
+/* How messages travel; fp16 values are rounded by the compressor, whose residual takes the error. */
+static sg_status choose_message(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const char *encoding = sg_node_string(cell, "message.encoding", "raw");
+    struct sg_wire_format format = {.encoding = sg_wire_find(encoding)};
+    if (!format.encoding && strcmp(encoding, "auto") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown encoding '%s'", encoding);
+    t->precision = strcmp(sg_node_string(cell, "message.values", "fp32"), "fp16") == 0 ? SG_FP16 : SG_FP32;
+    format.precision = t->precision;
+    sg_comm_set_format(t->comm, &format);
+    return SG_OK;
+}
+
+static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const char *name = sg_node_string(cell, "optimizer.kind", "");
+    t->optimizer_ops = sg_optimizer_find(name);
+    if (!t->optimizer_ops)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown optimizer '%s'", name);
+    size_t n = t->optimizer_ops->n_params;
+    t->optimizer_param = calloc(n ? n : 1, sizeof(double));
+    if (!t->optimizer_param)
+        return sg_fail_memory(err, "optimizer parameters");
+    const struct sg_node *section = sg_node_get(cell, "optimizer");
+    for (size_t i = 0; i < n; i++)
+        t->optimizer_param[i] =
+            sg_node_number(section, t->optimizer_ops->params[i].name, t->optimizer_ops->params[i].preset);
+    if (t->feedback.form == SG_FEEDBACK_UPDATE) {
+        const char *why = t->optimizer_ops->refuses_update_form(t->optimizer_param);
+        return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
+                   : SG_OK;
+    }
+    t->optimizer_floats = t->optimizer_ops->state_floats(t->optimizer_param, t->d);
+    t->optimizer_state = calloc(t->optimizer_floats ? t->optimizer_floats : 1, sizeof(float));
+    return t->optimizer_state ? SG_OK : sg_fail_memory(err, "optimizer state");
+}
+
+/* Layers without weight decay are pieces of their own; other borders do not matter to the optimizer. */
+static sg_status cut_pieces(struct train *t, struct sg_error *err) {
+    const size_t whole[2] = {0, t->d};
+    const bool *no_decay = t->info->no_decay;
+    const size_t n_layers = no_decay ? t->info->layout.n_layers : 1;
+    const size_t *offset = no_decay ? t->info->layout.offset : whole;
+    t->piece = malloc((t->d / PIECE_ELEMENTS + n_layers) * sizeof *t->piece);
+    if (!t->piece)
+        return sg_fail_memory(err, "the update");
+    for (size_t l = 0; l < n_layers; l++)
+        for (size_t begin = offset[l], end = offset[l + 1]; begin < end; begin += PIECE_ELEMENTS)
+            t->piece[t->n_pieces++] = (struct piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
+                                                     !no_decay || !no_decay[l]};
+    return SG_OK;
+}
+
+static sg_status open_compressors(struct train *t, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t w = 0; w < t->count && status == SG_OK; w++) {
+        struct sg_compressor_config config = {.ops = t->compressor_ops,
+                                              .param = t->compressor_param,
+                                              .layout = t->layout,
+                                              .feedback = t->feedback,
+                                              .precision = t->precision,
+                                              .seed = t->options->cell->seed,
+                                              .worker = (uint32_t)(t->first + w),
+                                              .steps_per_epoch = t->info->steps_per_epoch,
+                                              .kernels = t->kernels,
+                                              .exec = t->worker_exec};
+        status = sg_compressor_open(&t->compressor[w], &config, err);
+    }
+    return status;
+}
+
+enum { ROWS = 64 }; /* that may wait to be written where the task has no queue */
+
+static bool allocate_buffers(struct train *t) {
+    t->compressor = calloc(t->count, sizeof *t->compressor);
+    t->residual = calloc(t->count, sizeof *t->residual);
+    t->message = calloc(t->count, sizeof *t->message);
+    t->note = calloc(t->count, sizeof *t->note);
+    t->worker_error = calloc(t->count, sizeof *t->worker_error);
+    t->gradient = calloc(t->n_gradients, sizeof *t->gradient);
+    t->sum = calloc(t->d, sizeof *t->sum);
+    t->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
+    t->row = calloc(t->capacity, sizeof *t->row);
+    t->evaluated = calloc(t->capacity * t->task_kind->n_metrics + 1, sizeof *t->evaluated);
+    t->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_now);
+    bool whole = t->compressor && t->residual && t->message && t->note && t->worker_error && t->gradient && t->sum &&
+                 t->row && t->evaluated && t->layers_now;
+    for (size_t i = 0; whole && i < t->n_gradients; i++)
+        whole = (t->gradient[i] = malloc(t->d * sizeof(float))) != NULL;
+    for (size_t w = 0; whole && w < t->count && t->feedback.form != SG_FEEDBACK_NONE && !t->exact; w++)
+        whole = (t->residual[w] = calloc(t->d, sizeof(float))) != NULL;
+    return whole;
+}
+
+/* Workers that take turns have all threads for their compression. */
+static sg_status allocate(struct train *t, struct sg_error *err) {
+    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->precision == SG_FP32;
+    t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
+    t->worker_exec = (struct sg_exec){.threads = t->info->parallel_workers ? 1 : t->threads};
+    if (!allocate_buffers(t))
+        return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks", t->count,
+                       t->d);
+    sg_status status = cut_pieces(t, err);
+    return status == SG_OK ? open_compressors(t, err) : status;
+}
+
+/* Never silently: generated data are announced here, and named in results and plots. */
+static void announce_stand_in(const struct train *t) {
+    cJSON *facts = t->task_ops->describe(t->task);
+    if (t->options->notice && strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0) {
+        char text[256];
+        snprintf(text, sizeof text, "data set '%s' was not found: using generated data (%s); results say so",
+                 sg_json_string(facts, "dataset.name", ""), sg_json_string(facts, "dataset.generator", ""));
+        t->options->notice(text);
+    }
+    cJSON_Delete(facts);
+}
+
+sg_status train_setup(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    t->workers = (size_t)sg_node_number(cell, "workers", 1);
+    sg_status status = sg_comm_set_workers(t->comm, t->workers, err);
+    if (status != SG_OK)
+        return status;
+    t->lead = sg_comm_rank(t->comm) == 0;
+    t->first = sg_comm_first(t->comm);
+    t->count = sg_comm_count(t->comm);
+    t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
+    sg_status (*const part[])(struct train *, struct sg_error *) = {choose_kernels,   open_task,         choose_steps,
+                                                                    choose_feedback,  choose_compressor, choose_message,
+                                                                    choose_optimizer, allocate};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
+            return status;
+    announce_stand_in(t);
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (t->column[i].from_task)
+            t->wants_evaluation = true;
+        else
+            t->wants[t->column[i].index] = true;
+    return SG_OK;
+}
+
+void train_teardown(struct train *t) {
+    for (size_t w = 0; w < t->count; w++) {
+        if (t->compressor)
+            sg_compressor_close(t->compressor[w]);
+        if (t->residual)
+            free(t->residual[w]);
+    }
+    for (size_t i = 0; t->gradient && i < t->n_gradients; i++)
+        free(t->gradient[i]);
+    for (size_t i = 0; i < t->n_rows; i++)
+        cJSON_Delete(t->row[i].layers);
+    if (t->task)
+        t->task_ops->close(t->task);
+    void *const owned[] = {t->compressor,
+                           t->residual,
+                           t->message,
+                           t->note,
+                           t->worker_error,
+                           t->gradient,
+                           t->sum,
+                           t->row,
+                           t->evaluated,
+                           t->layers_now,
+                           t->piece,
+                           t->schedule.decay_at,
+                           t->optimizer_state,
+                           t->optimizer_param,
+                           t->compressor_param,
+                           t->column,
+                           t->constant};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+}
+
+size_t train_x_bytes(const struct train *t) {
+    return t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float));
+}

@@ -1,0 +1,132 @@
+/* train_step.c: one step of Algorithm 1: gradients, messages, exchange, mean, optimizer. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "train_state.h"
+
+static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
+
+static sg_status worker_gradient(struct train *t, size_t w, float *g) {
+    struct sg_error *err = &t->worker_error[w];
+    const size_t worker = t->first + w;
+    sg_status status = t->task_ops->gradient(t->task, worker, t->step, g, err);
+    if (status == SG_OK && t->task_ops->batch_loss) {
+        const double loss = t->task_ops->batch_loss(t->task, worker);
+        t->note[w][NOTE_TRAIN_LOSS] = loss;
+        if (!isfinite(loss))
+            status = sg_fail(err, SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g", worker,
+                             (unsigned long long)t->step, loss);
+    }
+    return err->status = status;
+}
+
+static sg_status worker_message(struct train *t, size_t w, const float *g) {
+    struct sg_error *err = &t->worker_error[w];
+    sg_status status = sg_compressor_run(t->compressor[w], t->gamma, t->step, g, t->residual[w], &t->message[w], err);
+    if (status == SG_OK)
+        train_measure(t, w, g, &t->worker_exec);
+    return err->status = status;
+}
+
+static void worker_step(struct train *t, size_t w, float *g) {
+    if (worker_gradient(t, w, g) == SG_OK)
+        worker_message(t, w, g);
+}
+
+/* Where layers may change their mode, worker 0's gradient comes first and all compressors take over what it makes of
+ * it. `earlier` as below: rank 0 must not stay away from what all ranks do together. */
+static sg_status decide(struct train *t, sg_status earlier, struct sg_error *err) {
+    uint8_t *mode = sg_compressor_mode(t->compressor[0]);
+    float *g = t->gradient[0];
+    sg_status status = earlier;
+    if (status == SG_OK && t->first == 0) {
+        status = worker_gradient(t, 0, g);
+        if (status == SG_OK)
+            sg_compressor_decide(t->compressor[0], t->gamma, t->step, g);
+        else
+            *err = t->worker_error[0];
+    }
+    status = sg_comm_agree(t->comm, status, err);
+    if (status == SG_OK)
+        status = sg_comm_broadcast(t->comm, mode, t->layout.n_layers * sizeof *mode, err);
+    for (size_t w = 1; status == SG_OK && w < t->count; w++)
+        memcpy(sg_compressor_mode(t->compressor[w]), mode, t->layout.n_layers * sizeof *mode);
+    if (status == SG_OK && t->first == 0)
+        worker_message(t, 0, g);
+    return status;
+}
+
+/* Workers are independent until the exchange, so threads change nothing but the time. */
+static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error *err) {
+    size_t begin = 0;
+    sg_status status = earlier;
+    if (sg_compressor_due(t->compressor[0], t->step)) {
+        status = decide(t, earlier, err);
+        begin = t->first == 0;
+    }
+    if (status != SG_OK)
+        return status;
+    int threads =
+        !t->info->parallel_workers || t->info->gradient_flops * (double)t->count < PARALLEL_FLOPS ? 1 : t->threads;
+    if (threads == 1) {
+        for (size_t w = begin; w < t->count; w++)
+            worker_step(t, w, t->gradient[0]);
+    } else {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (size_t w = begin; w < t->count; w++)
+            worker_step(t, w, t->gradient[omp_get_thread_num()]);
+    }
+    for (size_t w = 0; w < t->count; w++)
+        if (t->worker_error[w].status != SG_OK) {
+            *err = t->worker_error[w];
+            return err->status;
+        }
+    return SG_OK;
+}
+
+/* x <- x - step, from the sum of all messages. A piece stays in cache from the mean to the step. */
+static void update(struct train *t) {
+    const float n = (float)t->workers;
+    const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
+    const struct sg_optimizer_step s = {.param = t->optimizer_param,
+                                        .learning_rate = t->gamma,
+                                        .step = t->step,
+                                        .state = t->optimizer_state,
+                                        .delta = t->sum,
+                                        .x = t->task_ops->parameters(t->task),
+                                        .dtype = t->info->dtype,
+                                        .d = t->d};
+    float *sum = t->sum;
+#pragma omp parallel for schedule(static) num_threads(t->threads) if (t->n_pieces >= PARALLEL_PIECES)
+    for (size_t i = 0; i < t->n_pieces; i++) {
+        const struct piece *p = &t->piece[i];
+        for (size_t j = p->begin; j < p->end; j++)
+            sum[j] /= n;
+        if (optimizes)
+            t->optimizer_ops->step(&s, p->begin, p->end, p->decays);
+    }
+    t->task_ops->subtract(t->task, sum);
+}
+
+/* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
+sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
+    struct sg_contribution mine = {
+        .message = t->message, .note = (const double(*)[SG_COMM_NOTES])t->note, .save = save};
+    t->gamma = train_schedule_rate(&t->schedule, (double)t->step / (double)t->info->steps_per_epoch);
+    mine.status = local_steps(t, earlier, err);
+    mine.stop = t->options->stop ? t->options->stop() : 0;
+    struct sg_error trouble;
+    const struct sg_exec exec = {.threads = t->threads};
+    sg_status status = sg_comm_exchange(t->comm, &mine, t->sum, t->d, t->kernels, &exec, outcome, &trouble);
+    if (status != SG_OK) {
+        *err = trouble;
+        sg_comm_abort(t->comm, 1);
+        return status;
+    }
+    if (outcome->status != SG_OK)
+        return sg_comm_agree(t->comm, mine.status, err);
+    update(t);
+    t->step++;
+    return SG_OK;
+}
