@@ -57,7 +57,14 @@ static sg_status decide(struct train *t, sg_status earlier, struct sg_error *err
     return status;
 }
 
-/* Workers are independent until the exchange, so threads change nothing but the time. */
+/* Workers from..to-1 in turn, one way at even steps and back at odd ones: what the last step touched last is still in the
+ * cache, where the same way again would find nothing of a set of rows a little larger than it. */
+static void back_and_forth(struct train *t, size_t from, size_t to, float *g) {
+    for (size_t i = from; i < to; i++)
+        worker_step(t, t->step % 2 ? from + to - 1 - i : i, g);
+}
+
+/* Workers are independent until the exchange, so threads and order change nothing but the time. */
 static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error *err) {
     size_t begin = 0;
     sg_status status = earlier;
@@ -67,15 +74,19 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
     }
     if (status != SG_OK)
         return status;
-    int threads =
-        !t->info->parallel_workers || t->info->gradient_flops * (double)t->count < PARALLEL_FLOPS ? 1 : t->threads;
-    if (threads == 1) {
+    const int threads = t->info->gradient_flops * (double)t->count < PARALLEL_FLOPS ? 1 : t->threads;
+    if (!t->info->parallel_workers) { /* in the order that batches are prepared in */
         for (size_t w = begin; w < t->count; w++)
             worker_step(t, w, t->gradient[0]);
+    } else if (threads == 1) {
+        back_and_forth(t, begin, t->count, t->gradient[0]);
     } else {
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (size_t w = begin; w < t->count; w++)
-            worker_step(t, w, t->gradient[omp_get_thread_num()]);
+#pragma omp parallel num_threads(threads)
+        {
+            const size_t n = t->count - begin, part = (size_t)omp_get_thread_num(),
+                         parts = (size_t)omp_get_num_threads();
+            back_and_forth(t, begin + n * part / parts, begin + n * (part + 1) / parts, t->gradient[part]);
+        }
     }
     for (size_t w = 0; w < t->count; w++)
         if (t->worker_error[w].status != SG_OK) {
