@@ -41,8 +41,8 @@ threshold_scan(struct piece *p, const struct sg_select *s, enum source source, s
     const size_t whole = p->end - (p->end - p->begin) % SCAN;
     bool finite = true;
     for (size_t at = p->begin; at < whole; at += CHUNK)
-        finite &= scan_chunk(found, s, source, true, at, whole - at < CHUNK ? whole - at : CHUNK, floor);
-    finite &= scan_part(found, s, source, true, whole, p->end - whole, floor);
+        finite &= scan_chunk(found, s, source, at, whole - at < CHUNK ? whole - at : CHUNK, floor, floor);
+    finite &= scan_part(found, s, source, whole, p->end - whole, floor, floor);
     p->finite = finite;
 }
 
@@ -115,7 +115,8 @@ static void positions_piece(struct piece *piece, const void *arg) {
             piece->finite = false;
         for (; j < q->total && q->position[j] < at + n; j++) {
             s->value[j] = p[q->position[j] - at];
-            s->index[j] = q->position[j];
+            if (s->index != q->position) /* else other threads are searching it */
+                s->index[j] = q->position[j];
             if (s->e != NULL)
                 s->e[q->position[j]] = 0;
         }

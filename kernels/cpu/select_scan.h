@@ -174,10 +174,11 @@ static inline void append(struct found *f, vecf v, unsigned hits, size_t at) {
 
 /* ---- blocks ---- */
 
-/* One block of n elements, any n <= SCAN: hits are appended, and leave e if `send`. False = something is not finite. */
+/* One block of n elements, any n <= SCAN: those that reach `floor` are appended; e becomes 0 where they reach `drop` >=
+ * floor. False = something is not finite. */
 __attribute__((always_inline)) static inline bool scan_part(struct found *f, const struct sg_select *s,
-                                                            enum source source, bool send, size_t at, size_t n,
-                                                            int32_t floor) {
+                                                            enum source source, size_t at, size_t n, int32_t floor,
+                                                            int32_t drop) {
     float buffer[SCAN];
     const float *p;
     const int32_t max = form(&p, buffer, s, source, at, n);
@@ -191,9 +192,9 @@ __attribute__((always_inline)) static inline bool scan_part(struct found *f, con
         f->value[f->count] = p[i];
         f->count += magnitude(p[i]) >= floor;
     }
-    if (send && source != FROM_GRADIENT)
+    if (source != FROM_GRADIENT)
         for (size_t j = from; j < f->count; j++)
-            s->e[f->index[j]] = 0;
+            s->e[f->index[j]] = magnitude(f->value[j]) >= drop ? 0 : f->value[j];
     return true;
 }
 
@@ -239,8 +240,8 @@ static inline size_t list_hit_vectors(uint16_t *list, const uint64_t *hits, size
 }
 
 __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, const struct sg_select *s,
-                                                             enum source source, bool send, size_t at, size_t n,
-                                                             int32_t floor) {
+                                                             enum source source, size_t at, size_t n, int32_t floor,
+                                                             int32_t drop) {
     enum { VECTORS = SCAN / VECTOR_FLOATS };
     uint64_t hits[CHUNK / SCAN];
     for (size_t b = 0; b < n / SCAN; b++) {
@@ -261,22 +262,21 @@ __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, co
     for (size_t j = 0; j < n_vectors; j++) {
         const size_t i = at + (size_t)list[j] * VECTOR_FLOATS;
         const vecf p = form_vector(s, source == FROM_BOTH ? FROM_RESIDUAL : source, i);
-        const vecf_mask hit = vecf_hits(p, floor);
         bad |= mask_bits(vecf_hits(p, FLT_INF_BITS));
-        append(f, p, mask_bits(hit), i);
-        if (send && source == FROM_BOTH)
-            vecf_store(s->e + i, vecf_drop(p, hit));
+        append(f, p, mask_bits(vecf_hits(p, floor)), i);
+        if (source != FROM_GRADIENT)
+            vecf_store(s->e + i, vecf_drop(p, vecf_hits(p, drop)));
     }
     return bad == 0;
 }
 #else
 __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, const struct sg_select *s,
-                                                             enum source source, bool send, size_t at, size_t n,
-                                                             int32_t floor) {
+                                                             enum source source, size_t at, size_t n, int32_t floor,
+                                                             int32_t drop) {
     bool finite = true;
     for (size_t i = at; i < at + n && finite; i += SCAN) {
         prefetch_block(s, source, i);
-        finite = scan_part(f, s, source, send, i, SCAN, floor);
+        finite = scan_part(f, s, source, i, SCAN, floor, drop);
     }
     return finite;
 }
@@ -288,9 +288,11 @@ __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, co
  * value[begin] on, so that no thread waits for another; what they found is then moved together, in order. */
 struct piece {
     size_t layer, begin, end;
-    size_t count;  /* entries found */
-    int32_t floor; /* of Top-k */
+    size_t count; /* entries found */
     bool finite;
+    int32_t floor, drop; /* of Top-k, as scan_part has them */
+    int32_t kth;         /* the layer's k-th magnitude */
+    size_t ties;         /* entries of just that magnitude to send */
 };
 
 enum { PIECE = 1 << 17, LOCAL_PIECES = 32 };

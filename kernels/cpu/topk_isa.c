@@ -1,22 +1,54 @@
 /* topk_isa.c: exact Top-k with error feedback. Compiled once per instruction set.
  *
- * A floor that about k elements reach is known or guessed; one pass forms p and collects what reaches it, and the exact
- * k are chosen among those few. That k or more were collected proves that none of the k largest is missing. If fewer
- * were, the layer is scanned again (p is in e by then) with the next lower floor:
+ * A floor that somewhat more than k elements reach is known or guessed; one pass forms p and collects what reaches it
+ * (the candidates), and the exact k are chosen among those few. That k or more were collected proves that none of the
+ * k largest is missing. If fewer were, the layer is scanned again (p is in e by then) with the next lower floor:
  *   hint    a little below the k-th magnitude of the last step
  *   sample  the magnitude that somewhat more than k elements should reach, by a sample of p
- *   zero    everything */
+ *   zero    everything
+ *
+ * What is sent leaves e. To write 0 there by index afterwards would miss the caches k times, so the pass itself, with
+ * the chunk still in the first cache, drops the candidates that reach the best guess of the k-th magnitude. Afterwards
+ * only those between guess and truth are put right. Until then: e is 0 where a candidate reaches `drop`, else p. */
 #include "select_scan.h"
 
 #include <math.h>
 
-enum { INSERT_MAX = 16, BISECT_MAX = 2048, PRUNE_SLACK = 16 };
+enum {
+    INSERT_MAX = 16,
+    PRUNE_SLACK = 16,
+/* Longest list whose k-th magnitude is found by counting; a count is as fast as its vectors are wide. */
+#if defined(__AVX512F__)
+    COUNT_MAX = 1 << 18
+#elif defined(__AVX2__)
+    COUNT_MAX = 1 << 14
+#else
+    COUNT_MAX = 1 << 11
+#endif
+};
 
 static size_t count_at_least(const float *value, size_t n, int32_t floor) {
     uint32_t count = 0; /* n < 2^32: indices are 32 bits wide */
     for (size_t i = 0; i < n; i++)
         count += magnitude(value[i]) >= floor;
     return count;
+}
+
+/* ---- the k-th magnitude ----------------------------------------------------------------------------------------- */
+
+/* A list of floats in parts: piece[i] stands for value[piece[i].begin] and the piece[i].count - 1 behind it. */
+struct list {
+    const float *value;
+    const struct piece *piece;
+    size_t pieces, count; /* count = all pieces' together */
+};
+
+/* Do k of them reach `at`? Nothing finite reaches FLT_INF_BITS. */
+static bool reach(const struct list *x, uint32_t at, size_t k) {
+    size_t count = 0;
+    for (size_t i = 0; at <= FLT_INF_BITS && i < x->pieces; i++)
+        count += count_at_least(x->value + x->piece[i].begin, x->piece[i].count, (int32_t)at);
+    return count >= k;
 }
 
 /* The k largest magnitudes in descending order, one insertion after the other. */
@@ -36,26 +68,34 @@ static int32_t kth_by_insertion(const float *value, size_t n, size_t k) {
     return top[k - 1];
 }
 
-/* The k-th largest magnitude of value [n], 1 <= k <= n. Few of few: by insertion. Short lists: bit by bit, each a
- * vectorised count. Long lists: three histogram passes over 11 + 10 + 10 bits. */
-static int32_t kth_magnitude(const float *value, size_t n, size_t k) {
-    int32_t kth = 0;
-    if (k <= INSERT_MAX && n <= 4 * INSERT_MAX)
-        return kth_by_insertion(value, n, k);
-    if (n <= BISECT_MAX) {
-        for (int bit = 30; bit >= 0; bit--)
-            if (count_at_least(value, n, kth | 1 << bit) >= k)
-                kth |= 1 << bit;
-        return kth;
-    }
+/* Steps upwards from a floor that k of them reach, doubling while k reach the next, then halving. */
+static int32_t kth_by_counting(const struct list *x, size_t k, int32_t floor) {
+    enum { FIRST_STEP = 17 }; /* 1/64 of an octave */
+    uint32_t kth = (uint32_t)floor;
+    int bit = 30;
+    if (floor > 0)
+        for (bit = FIRST_STEP; bit < 30 && reach(x, kth + (1U << bit), k); bit++)
+            kth += 1U << bit;
+    else if (reach(x, kth + (1U << bit), k))
+        kth += 1U << bit;
+    while (--bit >= 0)
+        if (reach(x, kth + (1U << bit), k))
+            kth += 1U << bit;
+    return (int32_t)kth;
+}
+
+/* Three passes over 11 + 10 + 10 bits. */
+static int32_t kth_by_histogram(const struct list *x, size_t k) {
     static const int shift[] = {20, 10, 0};
+    int32_t kth = 0;
     for (int pass = 0, above = 31; pass < 3; above = shift[pass++]) {
         uint32_t histogram[1 << 11] = {0};
         const int32_t mask = (1 << (above - shift[pass])) - 1;
-        for (size_t i = 0; i < n; i++) {
-            int32_t bits = magnitude(value[i]);
-            histogram[bits >> shift[pass] & mask] += bits >> above == kth >> above;
-        }
+        for (size_t i = 0; i < x->pieces; i++)
+            for (size_t j = 0; j < x->piece[i].count; j++) {
+                const int32_t bits = magnitude(x->value[x->piece[i].begin + j]);
+                histogram[bits >> shift[pass] & mask] += bits >> above == kth >> above;
+            }
         int32_t digit = mask;
         for (; histogram[digit] < k; digit--)
             k -= histogram[digit];
@@ -64,33 +104,64 @@ static int32_t kth_magnitude(const float *value, size_t n, size_t k) {
     return kth;
 }
 
-/* Keep the k largest of the candidates index, value [n] in place, ties to the earlier ones. Returns the k-th magnitude.
- */
-static int32_t keep_largest(uint32_t *index, float *value, size_t n, size_t k) {
-    const int32_t kth = kth_magnitude(value, n, k);
-    if (n == k)
-        return kth;
-    size_t ties = k; /* places left for elements equal to the k-th */
-    if (kth < FLT_MAGNITUDE)
-        ties -= count_at_least(value, n, kth + 1);
-    for (size_t i = 0, kept = 0; kept < k; i++) {
-        const int32_t bits = magnitude(value[i]);
-        const bool tie = bits == kth && ties > 0;
-        index[kept] = index[i];
-        value[kept] = value[i];
-        kept += bits > kth || tie;
-        ties -= tie;
+/* The k-th largest magnitude of x, 1 <= k <= x->count; k of them reach `floor`. */
+static int32_t kth_magnitude(const struct list *x, size_t k, int32_t floor) {
+    if (k <= INSERT_MAX && x->count <= 4 * INSERT_MAX && x->pieces == 1)
+        return kth_by_insertion(x->value + x->piece->begin, x->count, k);
+    return x->count <= COUNT_MAX ? kth_by_counting(x, k, floor) : kth_by_histogram(x, k);
+}
+
+static int32_t kth_of_array(const float *value, size_t n, size_t k, int32_t floor) {
+    const struct piece whole = {.count = n};
+    return kth_magnitude(&(struct list){value, &whole, 1, n}, k, floor);
+}
+
+/* ---- candidates that stay, candidates that go -------------------------------------------------------------------- */
+
+/* Of n candidates keep in place those above kth and the first `ties` of its equals; the others are back in e
+ * afterwards. On entry e is 0 where a candidate reaches `drop`, on return where one was kept and reaches `drop_then`.
+ * Returns how many were kept. */
+static size_t keep(uint32_t *index, float *value, size_t n, int32_t kth, size_t ties, float *e, int32_t drop,
+                   int32_t drop_then) {
+    enum { BATCH = 256 };
+    size_t kept = 0;
+    for (size_t at = 0; at < n; at += BATCH) {
+        uint32_t place[BATCH]; /* where e is wrong, and what is right; no branch depends on the data */
+        float right[BATCH];
+        size_t wrong = 0;
+        const size_t end = n - at < BATCH ? n : at + BATCH;
+        for (size_t i = at; i < end; i++) {
+            const uint32_t here = index[i];
+            const float p = value[i];
+            const int32_t bits = magnitude(p);
+            const bool tie = bits == kth && ties > 0, stays = bits > kth || tie, out = stays && bits >= drop_then;
+            place[wrong] = here;
+            right[wrong] = out ? 0 : p;
+            wrong += out != (bits >= drop);
+            index[kept] = here;
+            value[kept] = p;
+            kept += stays;
+            ties -= tie;
+        }
+        for (size_t j = 0; e != NULL && j < wrong; j++)
+            __builtin_prefetch(e + place[j], 1);
+        for (size_t j = 0; e != NULL && j < wrong; j++)
+            e[place[j]] = right[j];
     }
-    return kth;
+    return kept;
 }
 
 /* ---- one piece ------------------------------------------------------------------------------------------------ */
 
 /* Once k candidates are known, only something larger than the least of them matters: later ties lose. This bounds the
  * candidates of a piece where the floor is far too low. */
-static void prune(struct found *found, int32_t *floor, size_t k) {
-    *floor = keep_largest(found->index, found->value, found->count, k) + 1;
-    found->count = k;
+static void prune(struct piece *p, struct found *f, const struct sg_select *s, size_t k) {
+    const int32_t kth = kth_of_array(f->value, f->count, k, larger(p->floor - 1, 0));
+    const int32_t drop = larger(p->drop, kth + 1);
+    const size_t ties = k - count_at_least(f->value, f->count, kth + 1);
+    f->count = keep(f->index, f->value, f->count, kth, ties, s->e, p->drop, drop);
+    p->floor = kth + 1;
+    p->drop = drop;
 }
 
 /* Without a floor, everything at first: chunks then grow with what was seen, so that each brings about k candidates. */
@@ -101,12 +172,12 @@ __attribute__((always_inline)) static inline bool top_scan(struct piece *p, stru
     for (size_t at = p->begin; at < whole; at += step, step = step < CHUNK ? 2 * step : CHUNK) {
         if (step > whole - at)
             step = whole - at;
-        if (!scan_chunk(found, s, source, false, at, step, p->floor))
+        if (!scan_chunk(found, s, source, at, step, p->floor, p->drop))
             return false;
         if (found->count >= 2 * k + PRUNE_SLACK)
-            prune(found, &p->floor, k);
+            prune(p, found, s, k);
     }
-    return scan_part(found, s, source, false, whole, p->end - whole, p->floor);
+    return scan_part(found, s, source, whole, p->end - whole, p->floor, p->drop);
 }
 
 static void top_piece(struct piece *p, const struct sg_select *s, enum source source, size_t k) {
@@ -127,101 +198,142 @@ static void top_piece(struct piece *p, const struct sg_select *s, enum source so
 
 /* ---- floors --------------------------------------------------------------------------------------------------- */
 
+/* A sample has one of SAMPLE_SHARE elements, up to SAMPLE. */
+enum { SAMPLE = 1 << 14, SAMPLE_SHARE = 128, SAMPLE_LINE = 16, SAMPLE_LEAST = 1 << 14 };
+
 /* A hint can be anything; one that leaves too few candidates costs a second pass, nothing else. Aims a little below the
- * last k-th magnitude, which moves slowly from step to step, more so where few elements decide it. */
-static bool hinted_floor(int32_t *floor, const float *guess, size_t layer, size_t k) {
-    if (guess == NULL || !(guess[layer] > 0 && guess[layer] < INFINITY))
+ * last k-th magnitude, which moves slowly from step to step, more so where few elements decide it. Where k is large, a
+ * sample is nearer to the truth, and costs less than the candidates that it spares. */
+static bool hinted_floor(struct piece *p, const float *guess, size_t k) {
+    if (guess == NULL || k > SAMPLE || !(guess[p->layer] > 0 && guess[p->layer] < INFINITY))
         return false;
-    *floor = magnitude((0.9375F - 0.25F / sqrtf((float)k)) * guess[layer]);
+    p->drop = magnitude(guess[p->layer]);
+    p->floor = magnitude((0.9375F - 0.25F / sqrtf((float)k)) * guess[p->layer]);
     return true;
 }
 
-enum { SAMPLE = 1 << 14, SAMPLE_LINE = 16, SAMPLE_LEAST = 1 << 16 };
-
-/* A magnitude that k of the layer's n elements reach, nearly surely, and not many more. Lines of 16 neighbours, evenly
- * spread, cost one cache line each. With m = SAMPLE k / n expected among the sample, the element of rank
- * m + 4 sqrt(m) + 4 fails about once in 10^4 layers where neighbours are independent. */
-__attribute__((noinline)) static int32_t sampled_floor(const struct sg_select *s, enum source source, size_t layer,
-                                                       size_t k) {
-    const size_t begin = s->offset[layer], n = s->offset[layer + 1] - begin;
+/* The floor is a magnitude that k of the layer's n elements reach, nearly surely, and not many more. Lines of 16
+ * neighbours, evenly spread, cost one cache line each. With m expected among the sample, the element of rank
+ * m + 3 sqrt(m) + 4 fails about once in 10^3 layers where neighbours are independent. That of rank m is the guess. */
+__attribute__((noinline)) static void sampled_floor(struct piece *p, const struct sg_select *s, enum source source,
+                                                    size_t k) {
+    const size_t begin = s->offset[p->layer], n = s->offset[p->layer + 1] - begin;
     float sample[SAMPLE];
+    p->floor = 0;
+    p->drop = FLT_INF_BITS;
     if (n < SAMPLE_LEAST)
-        return 0;
-    const size_t lines = SAMPLE / SAMPLE_LINE, stride = n / lines;
-    for (size_t i = 0; i < lines; i++)
-        for (size_t j = 0; j < SAMPLE_LINE; j++) {
-            const size_t at = begin + i * stride + j;
-            float p = source == FROM_RESIDUAL ? s->e[at] : s->scale * s->g[at];
-            if (source == FROM_BOTH)
-                p = s->decay * s->e[at] + p;
-            sample[i * SAMPLE_LINE + j] = p;
-        }
-    const double expected = (double)SAMPLE * (double)k / (double)n;
-    const double rank = expected + 4 * sqrt(expected) + 4;
-    if (rank > SAMPLE)
-        return 0;
-    const int32_t floor = kth_magnitude(sample, SAMPLE, (size_t)rank);
-    return floor < FLT_INF_BITS ? floor : 0;
+        return;
+    const size_t size = n / SAMPLE_SHARE < SAMPLE ? n / SAMPLE_SHARE / SAMPLE_LINE * SAMPLE_LINE : SAMPLE;
+    const size_t stride = n / (size / SAMPLE_LINE);
+    for (size_t i = 0; i < size; i++) {
+        const size_t at = begin + i / SAMPLE_LINE * stride + i % SAMPLE_LINE;
+        float x = source == FROM_RESIDUAL ? s->e[at] : s->scale * s->g[at];
+        if (source == FROM_BOTH)
+            x = s->decay * s->e[at] + x;
+        sample[i] = x;
+    }
+    const double expected = (double)size * (double)k / (double)n;
+    const double rank = expected + 3 * sqrt(expected) + 4;
+    if (rank > (double)size)
+        return;
+    const int32_t floor = kth_of_array(sample, size, (size_t)rank, 0);
+    if (floor >= FLT_INF_BITS)
+        return;
+    p->floor = floor;
+    p->drop = kth_of_array(sample, size, (size_t)(expected + 1), floor);
 }
 
 /* ---- all layers ----------------------------------------------------------------------------------------------- */
-
-/* Pieces first, first + 1, ... of one layer: their candidates moved together, at its start in the output. */
-static size_t join(const struct sg_select *s, const struct pieces *pieces, size_t first, size_t layer) {
-    size_t have = 0;
-    for (size_t i = first; i < pieces->count && pieces->piece[i].layer == layer; i++) {
-        move_entries(s, s->offset[layer] + have, pieces->piece[i].begin, pieces->piece[i].count);
-        have += pieces->piece[i].count;
-    }
-    return have;
-}
 
 struct top {
     const struct sg_select *s;
     enum source source;
     const size_t *k;
+    const float *guess;
 };
 
-static void top_of(struct piece *p, const void *arg) {
+/* Floor and guess of a layer, in its first piece. */
+static void floor_of(struct piece *p, const void *arg) {
+    const struct top *t = arg;
+    const size_t k = t->k[p->layer];
+    if (p->begin != t->s->offset[p->layer])
+        return;
+    p->floor = p->drop = FLT_INF_BITS;
+    if (k > 0 && !hinted_floor(p, t->guess, k))
+        sampled_floor(p, t->s, t->source, k);
+}
+
+static void scan_of(struct piece *p, const void *arg) {
     const struct top *t = arg;
     top_piece(p, t->s, t->source, t->k[p->layer]);
 }
 
-static void scan_from(struct pieces *pieces, const struct sg_select *s, enum source source, const size_t *k,
-                      size_t first, size_t count) {
-    for_pieces(pieces, first, count, top_of, &(struct top){s, source, k});
+static void keep_of(struct piece *p, const void *arg) {
+    const struct sg_select *s = ((const struct top *)arg)->s;
+    p->count = keep(s->index + p->begin, s->value + p->begin, p->count, p->kth, p->ties, s->e, p->drop, 0);
 }
 
-/* Too few candidates: lower floors, until there are k. */
-static size_t scan_again(struct pieces *pieces, const struct sg_select *s, const size_t *k, size_t first, size_t count,
-                         bool sampled) {
-    const enum source source = s->e != NULL ? FROM_RESIDUAL : FROM_GRADIENT;
-    const size_t layer = pieces->piece[first].layer;
-    for (int last = sampled; last < 2; last++) {
-        const int32_t floor = last ? 0 : sampled_floor(s, source, layer, k[layer]);
-        for (size_t i = first; i < first + count; i++)
-            pieces->piece[i].floor = floor;
-        scan_from(pieces, s, source, k, first, count);
-        const size_t have = join(s, pieces, first, layer);
-        if (have >= k[layer])
-            return have;
+/* The first piece's to the others of its layer. */
+static void spread_floor(struct piece *first, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        first[i].floor = first->floor;
+        first[i].drop = first->drop;
     }
-    return 0; /* not reached: floor 0 finds every element */
 }
 
-/* Choose among one layer's candidates and send. */
-static void finish_layer(const struct sg_select *s, size_t layer, size_t have, size_t k, size_t sent, float *guess) {
-    const size_t begin = s->offset[layer];
-    int32_t kth = -1;
-    if (k > 0)
-        kth = keep_largest(s->index + begin, s->value + begin, have, k);
-    if (guess != NULL)
-        guess[layer] = k > 0 ? from_magnitude(kth) : -1;
-    move_entries(s, sent, begin, k);
-    if (s->e != NULL)
-        for (size_t j = sent; j < sent + k; j++)
-            s->e[s->index[j]] = 0;
-    s->count[layer] = k;
+static size_t candidates(const struct piece *piece, size_t count) {
+    size_t have = 0;
+    for (size_t i = 0; i < count; i++)
+        have += piece[i].count;
+    return have;
+}
+
+/* Too few candidates: put p back into e and lower the floor, until there are k. */
+static void scan_again(struct pieces *pieces, size_t first, size_t count, const struct top *top, size_t k,
+                       bool sampled) {
+    const struct sg_select *s = top->s;
+    struct piece *piece = pieces->piece + first;
+    const struct top again = {s, s->e != NULL ? FROM_RESIDUAL : FROM_GRADIENT, top->k, NULL};
+    while (candidates(piece, count) < k) {
+        for (size_t i = 0; s->e != NULL && i < count; i++)
+            for (size_t j = piece[i].begin; j < piece[i].begin + piece[i].count; j++)
+                s->e[s->index[j]] = s->value[j];
+        if (sampled) {
+            piece->floor = 0;
+            piece->drop = FLT_INF_BITS;
+        } else {
+            sampled_floor(piece, s, again.source, k);
+        }
+        sampled = true;
+        spread_floor(piece, count);
+        for_pieces(pieces, first, count, scan_of, &again);
+    }
+}
+
+/* The k-th magnitude of one layer's candidates, and how many of its equals each piece sends: lower indices first. */
+static int32_t settle_layer(const struct sg_select *s, struct piece *piece, size_t count, size_t k) {
+    int32_t floor = FLT_INF_BITS;
+    for (size_t i = 0; i < count; i++)
+        floor = piece[i].floor < floor ? piece[i].floor : floor;
+    const struct list all = {s->value, piece, count, candidates(piece, count)};
+    const int32_t kth = k > 0 ? kth_magnitude(&all, k, larger(floor - 1, 0)) : -1; /* - 1: pruned pieces keep ties */
+    size_t reached = 0, above = 0;
+    for (size_t i = 0; i < count; i++)
+        reached += count_at_least(s->value + piece[i].begin, piece[i].count, kth);
+    for (size_t i = 0; i < count && reached > k; i++)
+        above += count_at_least(s->value + piece[i].begin, piece[i].count, kth + 1);
+    size_t ties = k - above;
+    for (size_t i = 0; i < count; i++) {
+        piece[i].kth = kth;
+        piece[i].ties = ties;
+        if (reached == k || count == 1)
+            continue;
+        const size_t equal = count_at_least(s->value + piece[i].begin, piece[i].count, kth) -
+                             count_at_least(s->value + piece[i].begin, piece[i].count, kth + 1);
+        piece[i].ties = equal < ties ? equal : ties;
+        ties -= piece[i].ties;
+    }
+    return kth;
 }
 
 static size_t pieces_of(const struct pieces *pieces, size_t first, size_t layer) {
@@ -232,33 +344,35 @@ static size_t pieces_of(const struct pieces *pieces, size_t first, size_t layer)
 }
 
 int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *guess) {
+    const struct top top = {s, first_source(s), k, guess};
     struct pieces pieces;
     int status = SG_KERNEL_OK;
     if (!pieces_open(&pieces, s))
         return SG_KERNEL_MEMORY;
-    for (size_t l = 0, i = 0; l < s->n_layers; l++) {
-        int32_t floor = FLT_INF_BITS;
-        if (k[l] > 0 && !hinted_floor(&floor, guess, l, k[l]))
-            floor = sampled_floor(s, first_source(s), l, k[l]);
-        for (; i < pieces.count && pieces.piece[i].layer == l; i++)
-            pieces.piece[i].floor = floor;
+    for_pieces(&pieces, 0, pieces.count, floor_of, &top);
+    for (size_t i = 0, count; i < pieces.count; i += count) {
+        count = pieces_of(&pieces, i, pieces.piece[i].layer);
+        spread_floor(&pieces.piece[i], count);
     }
-    scan_from(&pieces, s, first_source(s), k, 0, pieces.count);
+    for_pieces(&pieces, 0, pieces.count, scan_of, &top);
     const size_t bad = first_nonfinite(&pieces, s->n_layers);
     if (bad < s->n_layers) {
         status = nonfinite(s, bad);
         goto out;
     }
-    size_t sent = 0, first = 0;
-    for (size_t l = 0; l < s->n_layers; l++) {
-        const size_t count = pieces_of(&pieces, first, l);
-        int32_t ignored;
-        size_t have = join(s, &pieces, first, l);
-        if (have < k[l])
-            have = scan_again(&pieces, s, k, first, count, !hinted_floor(&ignored, guess, l, k[l]));
-        finish_layer(s, l, have, k[l], sent, guess);
-        sent += k[l];
-        first += count;
+    for (size_t l = 0, first = 0, count; l < s->n_layers; l++, first += count) {
+        count = pieces_of(&pieces, first, l);
+        struct piece ignored = {.layer = l};
+        scan_again(&pieces, first, count, &top, k[l], k[l] == 0 || !hinted_floor(&ignored, guess, k[l]));
+        const int32_t kth = settle_layer(s, &pieces.piece[first], count, k[l]);
+        if (guess != NULL)
+            guess[l] = k[l] > 0 ? from_magnitude(kth) : -1;
+        s->count[l] = k[l];
+    }
+    for_pieces(&pieces, 0, pieces.count, keep_of, &top);
+    for (size_t i = 0, sent = 0; i < pieces.count; i++) {
+        move_entries(s, sent, pieces.piece[i].begin, pieces.piece[i].count);
+        sent += pieces.piece[i].count;
     }
 out:
     pieces_close(&pieces);
