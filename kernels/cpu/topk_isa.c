@@ -51,19 +51,18 @@ static bool reach(const struct list *x, uint32_t at, size_t k) {
     return count >= k;
 }
 
-/* The k largest magnitudes in descending order, one insertion after the other. */
+/* The INSERT_MAX largest magnitudes in descending order, one insertion after the other: a place takes its own, or the
+ * lesser of the new one and its neighbour's. Whether something is inserted cannot be predicted, so nothing branches. */
 static int32_t kth_by_insertion(const float *value, size_t n, size_t k) {
-    int32_t top[INSERT_MAX];
-    for (size_t i = 0; i < k; i++)
-        top[i] = -1;
+    typedef int32_t places __attribute__((vector_size(INSERT_MAX * sizeof(int32_t))));
+    const places most = INT32_MAX - (places){0};
+    places top = -1 - (places){0};
     for (size_t i = 0; i < n; i++) {
-        const int32_t bits = magnitude(value[i]);
-        if (bits <= top[k - 1])
-            continue;
-        size_t at = k - 1;
-        for (; at > 0 && top[at - 1] < bits; at--)
-            top[at] = top[at - 1];
-        top[at] = bits;
+        const places new = magnitude(value[i]) - (places){0};
+        const places above =
+            __builtin_shufflevector(most, top, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
+        const places less = new<above, lesser = (new &less) | (above & ~less), stays = top> lesser;
+        top = (top & stays) | (lesser & ~stays);
     }
     return top[k - 1];
 }
