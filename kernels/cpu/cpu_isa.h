@@ -55,6 +55,17 @@ static inline vec vec_load_f32(const float *x) {
 #endif
 }
 
+/* Through 64-bit integers where they convert at once: one instruction each. */
+static inline vec vec_load_i16(const int16_t *x) {
+#if defined(__AVX512DQ__)
+    return _mm512_cvtepi64_pd(_mm512_cvtepi16_epi64(_mm_loadu_si128((const void *)x)));
+#elif defined(__AVX2__)
+    return _mm256_cvtepi32_pd(_mm_cvtepi16_epi32(_mm_loadu_si64(x)));
+#else
+    return (vec){(double)x[0], (double)x[1]};
+#endif
+}
+
 /* The first n < VECTOR_DOUBLES elements, the rest zero; nothing behind them is read. */
 #if defined(__AVX512F__)
 static inline vec vec_part_f64(const double *x, size_t n) {
@@ -63,6 +74,15 @@ static inline vec vec_part_f64(const double *x, size_t n) {
 
 static inline vec vec_part_f32(const float *x, size_t n) {
     return _mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)((1U << n) - 1), x));
+}
+
+static inline vec vec_part_i16(const int16_t *x, size_t n) {
+    return _mm512_cvtepi64_pd(_mm512_cvtepi16_epi64(_mm_maskz_loadu_epi16((__mmask8)((1U << n) - 1), x)));
+}
+
+/* The first n < VECTOR_DOUBLES elements of v. */
+static inline void vec_store_part(double *out, vec v, size_t n) {
+    _mm512_mask_storeu_pd(out, (__mmask8)((1U << n) - 1), v);
 }
 #else
 static inline vec vec_part_f64(const double *x, size_t n) {
@@ -77,6 +97,18 @@ static inline vec vec_part_f32(const float *x, size_t n) {
     for (size_t i = 0; i < n; i++)
         v[i] = (double)x[i];
     return v;
+}
+
+static inline vec vec_part_i16(const int16_t *x, size_t n) {
+    vec v = {0};
+    for (size_t i = 0; i < n; i++)
+        v[i] = (double)x[i];
+    return v;
+}
+
+static inline void vec_store_part(double *out, vec v, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        out[i] = v[i];
 }
 #endif
 

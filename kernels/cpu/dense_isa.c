@@ -29,12 +29,18 @@ static inline vec vec_upto_f32(const float *x, size_t n) {
     return n < VECTOR_DOUBLES ? vec_part_f32(x, n) : vec_load_f32(x);
 }
 
-/* The first min(n, VECTOR_DOUBLES) elements of v. */
-static inline void vec_store_upto(double *out, vec v, size_t n) {
-    __builtin_memcpy(out, &v, (n < VECTOR_DOUBLES ? n : VECTOR_DOUBLES) * sizeof *out);
+static inline vec vec_upto_i16(const int16_t *x, size_t n) {
+    return n < VECTOR_DOUBLES ? vec_part_i16(x, n) : vec_load_i16(x);
 }
 
-/* The two element types differ in the load only, and in that float rows leave a wide copy. */
+static inline void vec_store_upto(double *out, vec v, size_t n) {
+    if (n < VECTOR_DOUBLES)
+        vec_store_part(out, v, n);
+    else
+        __builtin_memcpy(out, &v, sizeof v);
+}
+
+/* The element types differ in the load only, and in that narrow rows leave a wide copy. */
 #define DEFINE_ROW_KERNELS(type, suffix)                                                                               \
     static double dot_block_##suffix(const type *a, const double *x, size_t n) {                                       \
         vec sum[LANE_VECTORS] = {{0}};                                                                                 \
@@ -114,8 +120,13 @@ static inline void vec_store_upto(double *out, vec v, size_t n) {
             g[j] = (float)__builtin_fma(c, (double)a[j], l2 * x[j]);                                                   \
     }
 
+DEFINE_ROW_KERNELS(int16_t, i16)
 DEFINE_ROW_KERNELS(float, f32)
 DEFINE_ROW_KERNELS(double, f64)
+
+static void dot4_i16(double *out, double *wide, size_t stride, const int16_t *const *a, const double *x, size_t n) {
+    dot4_rows_i16(out, true, wide, stride, a, x, n);
+}
 
 static void dot4_f32(double *out, double *wide, size_t stride, const float *const *a, const double *x, size_t n) {
     dot4_rows_f32(out, true, wide, stride, a, x, n);
@@ -198,13 +209,17 @@ static const double *tile_f64(double *wide, const double *a, size_t rows, size_t
     return a;
 }
 
-static const double *tile_f32(double *wide, const float *a, size_t rows, size_t columns, size_t *stride) {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t l = 0; l < columns; l++)
-            wide[i * PANEL + l] = (double)a[i * *stride + l];
-    *stride = PANEL;
-    return wide;
-}
+#define DEFINE_TILE(type, suffix)                                                                                      \
+    static const double *tile_##suffix(double *wide, const type *a, size_t rows, size_t columns, size_t *stride) {     \
+        for (size_t i = 0; i < rows; i++)                                                                              \
+            for (size_t l = 0; l < columns; l++)                                                                       \
+                wide[i * PANEL + l] = (double)a[i * *stride + l];                                                      \
+        *stride = PANEL;                                                                                               \
+        return wide;                                                                                                   \
+    }
+
+DEFINE_TILE(int16_t, i16)
+DEFINE_TILE(float, f32)
 
 #define DEFINE_MARGINS(type, suffix)                                                                                   \
     static void margins_##suffix(double *out, const type *a, size_t rows, size_t n, const double *xt, size_t points) { \
@@ -224,10 +239,12 @@ static const double *tile_f32(double *wide, const float *a, size_t rows, size_t 
             }                                                                                                          \
     }
 
+DEFINE_MARGINS(int16_t, i16)
 DEFINE_MARGINS(float, f32)
 DEFINE_MARGINS(double, f64)
 
 const struct sg_dense ISA_NAME(sg_dense_table_) = {
-    ISA_STRING, dot_f32,          dot_f64,          dot4_f32,       dot4_f64,    axpy_f32,    axpy_f64,
-    axpy4_f64,  row_gradient_f32, row_gradient_f64, ridge_gradient, margins_f32, margins_f64,
+    ISA_STRING,       dot_i16,          dot_f32,        dot_f64,     dot4_i16,    dot4_f32,
+    dot4_f64,         axpy_i16,         axpy_f32,       axpy_f64,    axpy4_f64,   row_gradient_i16,
+    row_gradient_f32, row_gradient_f64, ridge_gradient, margins_i16, margins_f32, margins_f64,
 };

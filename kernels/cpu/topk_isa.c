@@ -4,7 +4,8 @@
  * (the candidates), and the exact k are chosen among those few. That k or more were collected proves that none of the
  * k largest is missing. If fewer were, the layer is scanned again (p is in e by then) with the next lower floor:
  *   hint    a little below the k-th magnitude of the last step
- *   sample  the magnitude that somewhat more than k elements should reach, by a sample of p
+ *   sample  the magnitude that somewhat more than k elements should reach, by a sample of p; half the hint where there
+ *           are too few to sample
  *   zero    everything
  *
  * What is sent leaves e. To write 0 there by index afterwards would miss the caches k times, so the pass itself, with
@@ -17,6 +18,7 @@
 enum {
     INSERT_MAX = 16,
     PRUNE_SLACK = 16,
+    OCTAVE = 1 << 23, /* a factor of 2 between magnitudes */
 /* Longest list whose k-th magnitude is found by counting; a count is as fast as its vectors are wide. */
 #if defined(__AVX512F__)
     COUNT_MAX = 1 << 18
@@ -61,8 +63,12 @@ static int32_t kth_by_insertion(const float *value, size_t n, size_t k) {
         const places new = magnitude(value[i]) - (places){0};
         const places above =
             __builtin_shufflevector(most, top, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
-        const places less = new<above, lesser = (new &less) | (above & ~less), stays = top> lesser;
-        top = (top & stays) | (lesser & ~stays);
+#if defined(__AVX512F__)
+        top = (places)_mm512_max_epi32((__m512i)top, _mm512_min_epi32((__m512i) new, (__m512i)above));
+#else
+        const places lesser = (new &(new < above)) | (above & ~(new < above));
+        top = (top & (top > lesser)) | (lesser & ~(top > lesser));
+#endif
     }
     return top[k - 1];
 }
@@ -163,11 +169,12 @@ static void prune(struct piece *p, struct found *f, const struct sg_select *s, s
     p->drop = drop;
 }
 
-/* Without a floor, everything at first: chunks then grow with what was seen, so that each brings about k candidates. */
+/* Without a floor, everything at first: chunks then grow with what was seen, so that each brings about k candidates. With
+ * one that turns out too low, too, for magnitudes may rise from step to step. */
 __attribute__((always_inline)) static inline bool top_scan(struct piece *p, struct found *found,
                                                            const struct sg_select *s, enum source source, size_t k) {
     const size_t whole = p->end - (p->end - p->begin) % SCAN;
-    size_t step = p->floor > 0 ? CHUNK : SCAN;
+    size_t step = p->floor > 0 ? 2 * SCAN : SCAN;
     for (size_t at = p->begin; at < whole; at += step, step = step < CHUNK ? 2 * step : CHUNK) {
         if (step > whole - at)
             step = whole - at;
@@ -297,12 +304,13 @@ static void scan_again(struct pieces *pieces, size_t first, size_t count, const 
         for (size_t i = 0; s->e != NULL && i < count; i++)
             for (size_t j = piece[i].begin; j < piece[i].begin + piece[i].count; j++)
                 s->e[s->index[j]] = s->value[j];
-        if (sampled) {
-            piece->floor = 0;
-            piece->drop = FLT_INF_BITS;
-        } else {
+        const int32_t hint = piece->floor;
+        piece->floor = 0;
+        piece->drop = FLT_INF_BITS;
+        if (!sampled && s->offset[piece->layer + 1] - s->offset[piece->layer] >= SAMPLE_LEAST)
             sampled_floor(piece, s, again.source, k);
-        }
+        else if (!sampled)
+            piece->floor = larger(hint - OCTAVE, 0);
         sampled = true;
         spread_floor(piece, count);
         for_pieces(pieces, first, count, scan_of, &again);

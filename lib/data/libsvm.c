@@ -232,7 +232,7 @@ struct row_sink {
     uint32_t *column;
     double *value;
     size_t stored, nonzero; /* entries in column and value; non-zero values of the whole matrix */
-    bool exact;             /* every value so far is exactly a float */
+    bool whole, exact;      /* every value so far is exactly a 16-bit integer, a float */
 };
 
 /* limit >= d: an index between the two shows that the row is malformed further on (see take_census), so it is passed
@@ -248,6 +248,7 @@ static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_s
         if ((status = read_index(p, previous, limit, &previous)) != SG_OK || (status = read_number(p, &value)) != SG_OK)
             return status;
         sink->exact &= (double)(float)value == value;
+        sink->whole &= fabs(value) <= INT16_MAX && trunc(value) == value && !(value == 0 && signbit(value));
         sink->nonzero += value != 0;
         if (previous > d)
             continue;
@@ -302,21 +303,26 @@ static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struc
     return SG_OK;
 }
 
-/* In place: float i ends at byte 4 i + 4, which the doubles from i + 1 on never need. */
-static void narrow(struct sg_matrix *a, double *value) {
-    char *to = (char *)value;
+/* In place: a narrower value i ends before the double i + 1 begins. */
+static void narrow(struct sg_matrix *a, enum sg_storage storage) {
+    char *to = (char *)a->base + ((const char *)a->f64 - (const char *)a->base);
     for (size_t i = 0; i < a->m * a->d; i++) {
-        float f = (float)value[i];
-        memcpy(to + i * sizeof f, &f, sizeof f);
+        const double value = a->f64[i];
+        const int16_t whole = storage == SG_STORAGE_I16 ? (int16_t)value : 0;
+        const float f = (float)value;
+        if (storage == SG_STORAGE_I16)
+            memcpy(to + i * sizeof whole, &whole, sizeof whole);
+        else
+            memcpy(to + i * sizeof f, &f, sizeof f);
     }
     struct sg_matrix_layout l;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (!sg_matrix_layout(&l, SG_STORAGE_F32, a->m, a->d, 0)) /* cannot fail: the doubles fitted */
+    if (!sg_matrix_layout(&l, storage, a->m, a->d, 0)) /* cannot fail: the doubles fitted */
         return;
     size_t keep = (l.total + page - 1) / page * page, had = (a->base_bytes + page - 1) / page * page;
     if (keep < had)
         munmap((char *)a->base + keep, had - keep);
-    sg_matrix_point(a, SG_STORAGE_F32, a->m, a->d, a->base, &l);
+    sg_matrix_point(a, storage, a->m, a->d, a->base, &l);
 }
 
 /* Text may give many zeros explicitly: then the dense matrix turns out to be a sparse one. */
@@ -364,14 +370,15 @@ static sg_status parse(struct sg_matrix *out, const char *text, size_t length, s
         sg_matrix_allocate(&a, &room, sparse ? SG_STORAGE_CSR : SG_STORAGE_F64, census.rows, d, census.entries, err);
     if (status)
         return sg_prefix(err, "%s: ", name);
-    struct row_sink sink = {.dense = room.f64, .column = room.csr_column, .value = room.csr_value, .exact = true};
+    struct row_sink sink = {
+        .dense = room.f64, .column = room.csr_column, .value = room.csr_value, .whole = true, .exact = true};
     status = read_rows(&p, d, limit, &room, &sink);
     if (status == SG_OK && d == 0)
         status = sg_fail(err, SG_ERR_FORMAT, "%s: no row has a value", name);
     if (status == SG_OK && !sparse && (double)sink.nonzero < (double)a.m * (double)a.d / 4)
         status = compress(&a, sink.nonzero, err);
     else if (status == SG_OK && !sparse && sink.exact)
-        narrow(&a, room.f64);
+        narrow(&a, sink.whole ? SG_STORAGE_I16 : SG_STORAGE_F32);
     if (status)
         sg_matrix_free(&a);
     else

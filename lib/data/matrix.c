@@ -18,6 +18,10 @@ static bool append(size_t *offset, size_t *end, size_t count, size_t size) {
     return !__builtin_mul_overflow(count, size, &bytes) && !__builtin_add_overflow(*offset, bytes, end);
 }
 
+static size_t cell_bytes(enum sg_storage storage) {
+    return storage == SG_STORAGE_I16 ? sizeof(int16_t) : storage == SG_STORAGE_F32 ? sizeof(float) : sizeof(double);
+}
+
 bool sg_matrix_layout(struct sg_matrix_layout *out, enum sg_storage storage, size_t m, size_t d, size_t entries) {
     struct sg_matrix_layout l = {.total = SG_MATRIX_HEADER_BYTES};
     size_t cells;
@@ -29,8 +33,7 @@ bool sg_matrix_layout(struct sg_matrix_layout *out, enum sg_storage storage, siz
                append(&l.column, &l.total, entries, sizeof(uint32_t)) &&
                append(&l.value, &l.total, entries, sizeof(double));
     else
-        fits = !__builtin_mul_overflow(m, d, &cells) &&
-               append(&l.value, &l.total, cells, storage == SG_STORAGE_F32 ? sizeof(float) : sizeof(double));
+        fits = !__builtin_mul_overflow(m, d, &cells) && append(&l.value, &l.total, cells, cell_bytes(storage));
     if (fits)
         *out = l;
     return fits;
@@ -41,7 +44,9 @@ void sg_matrix_point(struct sg_matrix *out, enum sg_storage storage, size_t m, s
     const char *at = base;
     *out = (struct sg_matrix){.m = m, .d = d, .base = base, .base_bytes = l->total};
     out->label = (const double *)(const void *)(at + l->label);
-    if (storage == SG_STORAGE_F32) {
+    if (storage == SG_STORAGE_I16) {
+        out->i16 = (const int16_t *)(const void *)(at + l->value);
+    } else if (storage == SG_STORAGE_F32) {
         out->f32 = (const float *)(const void *)(at + l->value);
     } else if (storage == SG_STORAGE_F64) {
         out->f64 = (const double *)(const void *)(at + l->value);
@@ -63,7 +68,9 @@ sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room,
                        l.total);
     sg_matrix_point(out, storage, m, d, base, &l);
     *room = (struct sg_matrix_room){.label = (double *)(void *)(base + l.label)};
-    if (storage == SG_STORAGE_F32) {
+    if (storage == SG_STORAGE_I16) {
+        room->i16 = (int16_t *)(void *)(base + l.value);
+    } else if (storage == SG_STORAGE_F32) {
         room->f32 = (float *)(void *)(base + l.value);
     } else if (storage == SG_STORAGE_F64) {
         room->f64 = (double *)(void *)(base + l.value);
@@ -85,6 +92,8 @@ static void hash_row(const struct sg_matrix *a, size_t i, char hex[65]) {
     sg_sha256 s;
     sg_sha256_start(&s);
     sg_sha256_add(&s, &a->label[i], sizeof a->label[i]);
+    if (a->i16)
+        sg_sha256_add(&s, a->i16 + i * a->d, a->d * sizeof *a->i16);
     if (a->f32)
         sg_sha256_add(&s, a->f32 + i * a->d, a->d * sizeof *a->f32);
     if (a->f64)
@@ -107,7 +116,8 @@ sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65], struct sg
     sg_sha256 s;
     char shape[96];
     int length = snprintf(shape, sizeof shape, "sparsegrad matrix %s %zu x %zu\n",
-                          a->f32   ? "f32"
+                          a->i16   ? "i16"
+                          : a->f32 ? "f32"
                           : a->f64 ? "f64"
                                    : "csr",
                           a->m, a->d);

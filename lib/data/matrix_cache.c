@@ -23,7 +23,7 @@ struct header {
 _Static_assert(sizeof(struct header) <= SG_MATRIX_HEADER_BYTES, "the header fits");
 
 static const char magic[8] = {'S', 'G', 'M', 'A', 'T', 'R', 'X', '\n'};
-enum { version = 1 };
+enum { version = 2 };
 
 static uint64_t fnv1a(const void *data, size_t length) {
     const unsigned char *p = data;
@@ -34,7 +34,7 @@ static uint64_t fnv1a(const void *data, size_t length) {
 }
 
 static enum sg_storage storage_of(const struct sg_matrix *a) {
-    return a->f32 ? SG_STORAGE_F32 : a->f64 ? SG_STORAGE_F64 : SG_STORAGE_CSR;
+    return a->i16 ? SG_STORAGE_I16 : a->f32 ? SG_STORAGE_F32 : a->f64 ? SG_STORAGE_F64 : SG_STORAGE_CSR;
 }
 
 /* Writes `bytes` at file offset `offset`, zeros before it; *at is the current position. */
@@ -47,6 +47,8 @@ static bool write_at(FILE *f, size_t *at, size_t offset, const void *data, size_
 
 static bool write_arrays(FILE *f, const struct sg_matrix *a, const struct sg_matrix_layout *l, size_t at) {
     bool good = write_at(f, &at, l->label, a->label, a->m * sizeof *a->label);
+    if (a->i16)
+        return good && write_at(f, &at, l->value, a->i16, l->total - l->value);
     if (a->f32)
         return good && write_at(f, &at, l->value, a->f32, l->total - l->value);
     if (a->f64)
@@ -106,7 +108,7 @@ static sg_status check_header(const struct header *h, struct sg_matrix_layout *l
         return sg_fail(err, SG_ERR_FORMAT, "%s: the header is corrupt", path);
     if (memcmp(h->key, key, sizeof h->key) != 0)
         return sg_fail(err, SG_ERR_MISMATCH, "%s: made from another source", path);
-    if (h->storage < SG_STORAGE_F32 || h->storage > SG_STORAGE_CSR ||
+    if (h->storage < SG_STORAGE_F32 || h->storage > SG_STORAGE_I16 ||
         !sg_matrix_layout(l, (enum sg_storage)h->storage, (size_t)h->m, (size_t)h->d, (size_t)h->entries))
         return sg_fail(err, SG_ERR_FORMAT, "%s: the header is corrupt", path);
     if (l->total != h->file_bytes || file_bytes != h->file_bytes)

@@ -11,11 +11,12 @@
 extern "C" {
 #endif
 
-/* m rows (samples) by d columns (features), row-major. Dense storage in float when every value is exactly a float
- * (madelon: integers), else in double; compressed rows (CSR, double) when less than a quarter of the values is
- * non-zero. Exactly one of f32, f64, csr_value is set; each array starts at a multiple of 64 bytes. */
+/* m rows (samples) by d columns (features), row-major. Dense storage in the narrowest of 16-bit integers (madelon), float
+ * and double that holds every value exactly; compressed rows (CSR, double) when less than a quarter of the values is
+ * non-zero. Exactly one of i16, f32, f64, csr_value is set; each array starts at a multiple of 64 bytes. */
 struct sg_matrix {
     size_t m, d;
+    const int16_t *i16;         /* [m * d] */
     const float *f32;           /* [m * d] */
     const double *f64;          /* [m * d] */
     const double *csr_value;    /* [csr_start[m]], none is zero */
@@ -27,6 +28,12 @@ struct sg_matrix {
 };
 
 void sg_matrix_free(struct sg_matrix *a); /* zeroes it */
+
+/* Value j of row i of a dense matrix. */
+static inline double sg_matrix_dense_value(const struct sg_matrix *a, size_t i, size_t j) {
+    const size_t at = i * a->d + j;
+    return a->i16 ? (double)a->i16[at] : a->f32 ? (double)a->f32[at] : a->f64[at];
+}
 
 /* Parse LIBSVM text: "label index:value …" a line, indices 1-based ascending; '#' starts a comment; labels {-1,+1},
  * {0,1} or {1,2} become -1/+1. d = 0: the largest index seen; d > 0: an index beyond d is an error. `name` is for
@@ -56,8 +63,9 @@ SG_CHECKED sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65]
 
 /* Room for a matrix, zero-filled, for those who fill one: every array of the chosen storage is writable through
  * struct sg_matrix_room. `entries` counts CSR entries. */
-enum sg_storage { SG_STORAGE_F32 = 1, SG_STORAGE_F64 = 2, SG_STORAGE_CSR = 3 };
+enum sg_storage { SG_STORAGE_F32 = 1, SG_STORAGE_F64 = 2, SG_STORAGE_CSR = 3, SG_STORAGE_I16 = 4 };
 struct sg_matrix_room {
+    int16_t *i16;
     float *f32;
     double *f64, *csr_value, *label;
     uint32_t *csr_column;

@@ -96,7 +96,9 @@ static void span_losses(struct sg_sum *sum, const struct sg_matrix *a, size_t fi
     size_t next = value_start(a->m, ++first); /* row at which the following block begins */
     for (size_t i = value_start(a->m, first - 1); i < to; i += GROUP) {
         size_t rows = to - i < GROUP ? to - i : GROUP;
-        if (a->f32)
+        if (a->i16)
+            k->margins_i16(margin, a->i16 + i * a->d, rows, a->d, xt, points);
+        else if (a->f32)
             k->margins_f32(margin, a->f32 + i * a->d, rows, a->d, xt, points);
         else if (a->f64)
             k->margins_f64(margin, a->f64 + i * a->d, rows, a->d, xt, points);
@@ -205,7 +207,9 @@ void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint3
 void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2) {
     const struct sg_dense *k = sg_logreg_kernels();
     double c = slope(a, row, row_dot(k, a, row, x));
-    if (a->f32) {
+    if (a->i16) {
+        k->row_gradient_i16(g, c, a->i16 + row * a->d, l2, x, a->d);
+    } else if (a->f32) {
         k->row_gradient_f32(g, c, a->f32 + row * a->d, l2, x, a->d);
     } else if (a->f64) {
         k->row_gradient_f64(g, c, a->f64 + row * a->d, l2, x, a->d);

@@ -120,7 +120,7 @@ static void row_products(const struct sg_matrix *a, size_t i, const double *v, l
         }
     } else {
         for (size_t j = 0; j < a->d; j++) {
-            long double c = a->f32 ? (long double)a->f32[i * a->d + j] : (long double)a->f64[i * a->d + j];
+            const long double c = sg_matrix_dense_value(a, i, j);
             p += c * v[j];
             s += c * c;
         }

@@ -15,6 +15,8 @@ const struct sg_dense *sg_logreg_kernels(void);
 
 /* a_i^T x. */
 static inline double row_dot(const struct sg_dense *k, const struct sg_matrix *a, size_t i, const double *x) {
+    if (a->i16)
+        return k->dot_i16(a->i16 + i * a->d, x, a->d);
     if (a->f32)
         return k->dot_f32(a->f32 + i * a->d, x, a->d);
     if (a->f64)
@@ -27,7 +29,9 @@ static inline double row_dot(const struct sg_dense *k, const struct sg_matrix *a
 
 /* y <- y + c a_i. */
 static inline void row_axpy(const struct sg_dense *k, const struct sg_matrix *a, size_t i, double c, double *y) {
-    if (a->f32) {
+    if (a->i16) {
+        k->axpy_i16(y, c, a->i16 + i * a->d, a->d);
+    } else if (a->f32) {
         k->axpy_f32(y, c, a->f32 + i * a->d, a->d);
     } else if (a->f64) {
         k->axpy_f64(y, c, a->f64 + i * a->d, a->d);
@@ -43,7 +47,7 @@ static inline size_t wide_stride(size_t d) {
 }
 
 /* SG_DENSE_ROWS rows of a dense matrix at once: z [SG_DENSE_ROWS] <- products with x; row [SG_DENSE_ROWS] <- the rows in
- * double, copied to wide [SG_DENSE_ROWS * wide_stride(d)] if the matrix is stored in float. */
+ * double, copied to wide [SG_DENSE_ROWS * wide_stride(d)] if the matrix is stored narrower. */
 static inline void rows_dot(const struct sg_dense *k, const struct sg_matrix *a, const size_t *i, const double *x,
                             double *z, const double **row, double *wide) {
     if (a->f64) {
@@ -52,12 +56,17 @@ static inline void rows_dot(const struct sg_dense *k, const struct sg_matrix *a,
         k->dot4_f64(z, row, x, a->d);
         return;
     }
+    const int16_t *whole[SG_DENSE_ROWS];
     const float *narrow[SG_DENSE_ROWS];
     for (size_t q = 0; q < SG_DENSE_ROWS; q++) {
-        narrow[q] = a->f32 + i[q] * a->d;
+        whole[q] = a->i16 ? a->i16 + i[q] * a->d : NULL;
+        narrow[q] = a->f32 ? a->f32 + i[q] * a->d : NULL;
         row[q] = wide + q * wide_stride(a->d);
     }
-    k->dot4_f32(z, wide, wide_stride(a->d), narrow, x, a->d);
+    if (a->i16)
+        k->dot4_i16(z, wide, wide_stride(a->d), whole, x, a->d);
+    else
+        k->dot4_f32(z, wide, wide_stride(a->d), narrow, x, a->d);
 }
 
 static inline double vector_dot(const double *x, const double *y, size_t n) {
@@ -74,10 +83,10 @@ static inline double logistic_loss(double z) {
     return z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
 }
 
-/* 1 / (1 + exp(z)). */
+/* 1 / (1 + exp(z)); a selection, for the sign of a margin cannot be predicted. */
 static inline double logistic_tail(double z) {
     double t = exp(-fabs(z));
-    return z > 0 ? t / (1 + t) : 1 / (1 + t);
+    return (z > 0 ? t : 1) / (1 + t);
 }
 
 /* One pass over all rows: each is used twice, for its product and for the sum, while it is in the cache.

@@ -81,7 +81,7 @@ static void column_variances(struct newton *n) {
                 n->variance[a->csr_column[at]] += a->csr_value[at] * a->csr_value[at];
         } else {
             for (size_t j = 0; j < d; j++) {
-                double c = a->f32 ? (double)a->f32[i * d + j] : a->f64[i * d + j];
+                const double c = sg_matrix_dense_value(a, i, j);
                 n->variance[j] += c * c;
             }
         }

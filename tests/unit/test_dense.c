@@ -9,13 +9,14 @@
 
 enum { ROWS = 11, N = 9000, POINTS = SG_DENSE_POINTS };
 
+static int16_t whole[ROWS * N];
 static float narrow[ROWS * N], gradient[N];
 static double wide[ROWS * N], x[N], points[N * POINTS], out[ROWS * POINTS], part[ROWS * POINTS], sum[N];
 
 static void integers(void) {
     sg_rng r = sg_rng_open(1, SG_RNG_TEST, 0, 0);
     for (size_t i = 0; i < ROWS * N; i++)
-        wide[i] = narrow[i] = (float)sg_rng_below(&r, 2001) - 1000;
+        wide[i] = narrow[i] = whole[i] = (int16_t)((int)sg_rng_below(&r, 2001) - 1000);
     for (size_t j = 0; j < N; j++)
         x[j] = (double)sg_rng_below(&r, 2001) - 1000;
     for (size_t i = 0; i < N * POINTS; i++)
@@ -47,9 +48,11 @@ static void test_exact(const struct sg_dense *dense) {
         const size_t n = lengths[i];
         const double want = plain_dot(wide, x, 1, n);
         wrong += dense->dot_f32(narrow, x, n) != want || dense->dot_f64(wide, x, n) != want;
+        wrong += dense->dot_i16(whole, x, n) != want;
         for (size_t j = 0; j < n; j++)
             sum[j] = x[j];
-        dense->axpy_f32(sum, 3, narrow, n);
+        dense->axpy_i16(sum, 1, whole, n);
+        dense->axpy_f32(sum, 2, narrow, n);
         dense->axpy_f64(sum, -7, wide + N, n);
         dense->row_gradient_f32(gradient, 5, narrow, 2, x, n);
         for (size_t j = 0; j < n; j++) {
@@ -57,6 +60,9 @@ static void test_exact(const struct sg_dense *dense) {
             wrong += (double)gradient[j] != 5 * wide[j] + 2 * x[j];
         }
         dense->row_gradient_f64(gradient, 5, wide, 2, x, n);
+        for (size_t j = 0; j < n; j++)
+            wrong += (double)gradient[j] != 5 * wide[j] + 2 * x[j];
+        dense->row_gradient_i16(gradient, 5, whole, 2, x, n);
         for (size_t j = 0; j < n; j++)
             wrong += (double)gradient[j] != 5 * wide[j] + 2 * x[j];
         for (int centred = 0; centred < 2; centred++) {
@@ -70,8 +76,10 @@ static void test_exact(const struct sg_dense *dense) {
     for (size_t p = SG_DENSE_POINTS_STEP; p <= POINTS; p += SG_DENSE_POINTS_STEP)
         for (size_t rows = 0; rows <= ROWS; rows++)
             for (size_t n = 0; n <= 300; n += 100) {
-                for (int type = 0; type < 2; type++) {
+                for (int type = 0; type < 3; type++) {
                     if (type == 0)
+                        dense->margins_i16(out, whole, rows, n, points, p);
+                    else if (type == 1)
                         dense->margins_f32(out, narrow, rows, n, points, p);
                     else
                         dense->margins_f64(out, wide, rows, n, points, p);
@@ -81,6 +89,31 @@ static void test_exact(const struct sg_dense *dense) {
                 }
             }
     ok(wrong == 0, "%s: margins of integers are exact for any rows and points", dense->name);
+}
+
+/* Integers are exact in every type, so all must give the same bits at vectors that are not. */
+static void test_whole(const struct sg_dense *dense) {
+    enum { STRIDE = N };
+    static double copy[SG_DENSE_ROWS * STRIDE], left[N], right[N];
+    integers();
+    size_t differ = 0;
+    for (size_t j = 0; j < N; j++)
+        x[j] = 1 / (x[j] + 0.5);
+    for (size_t n = 0; n + 3 <= N; n += n < 40 ? 1 : 337) {
+        const int16_t *rows[SG_DENSE_ROWS] = {whole, whole + 1, whole + 3, whole + 2};
+        double z[SG_DENSE_ROWS];
+        dense->dot4_i16(z, copy, STRIDE, rows, x, n);
+        for (size_t r = 0; r < SG_DENSE_ROWS; r++) {
+            differ += z[r] != dense->dot_i16(rows[r], x, n) || z[r] != dense->dot_f64(wide + (rows[r] - whole), x, n);
+            differ += memcmp(copy + r * STRIDE, wide + (rows[r] - whole), n * sizeof *copy) != 0;
+        }
+        memcpy(left, x, n * sizeof *x);
+        memcpy(right, x, n * sizeof *x);
+        dense->axpy_i16(left, 0.3, whole, n);
+        dense->axpy_f64(right, 0.3, wide, n);
+        differ += memcmp(left, right, n * sizeof *left) != 0;
+    }
+    ok(differ == 0, "%s: integer rows give the bits of double ones", dense->name);
 }
 
 /* Four rows at once are four rows one by one, bit for bit. */
@@ -153,6 +186,7 @@ int main(void) {
         }
         test_exact(dense);
         test_rows(dense);
+        test_whole(dense);
         test_bits(dense, sg_dense_cpu("c"));
     }
     return tap_done();

@@ -86,6 +86,14 @@ static void test_shapes(void) {
     ok((size_t)a.f32 % 64 == 0 && (size_t)a.label % 64 == 0, "arrays are aligned to 64 bytes");
     sg_matrix_free(&a);
     ok(a.m == 0 && a.base == NULL, "free zeroes");
+    ok(parse(&a, "1 1:-32767 2:5\n1 1:32767 2:0\n", 0) == SG_OK && a.i16 && !a.f32 && !a.f64 && a.i16[0] == -32767 &&
+           a.i16[1] == 5 && a.i16[2] == 32767 && a.i16[3] == 0,
+       "small whole numbers are kept in 16 bits");
+    sg_matrix_free(&a);
+    ok(parse(&a, "1 1:32768 2:5\n", 0) == SG_OK && a.f32 && a.f32[0] == 32768, "larger ones in float");
+    sg_matrix_free(&a);
+    ok(parse(&a, "1 1:-0.0 2:5\n", 0) == SG_OK && a.f32 && signbit(a.f32[0]), "and so is the sign of a zero");
+    sg_matrix_free(&a);
     ok(parse(&a, "0 1:0.1 2:1\n1 1:2 2:3\n", 0) == SG_OK && a.f64 && !a.f32 && a.f64[0] == 0.1 && a.f64[3] == 3 &&
            a.label[0] == -1 && a.label[1] == 1,
        "one value that is no float: double; labels 0 and 1");
@@ -125,7 +133,7 @@ static void test_numbers(void) {
             wrong++;
             continue;
         }
-        double got = a.f32 ? (double)a.f32[0] : a.f64 ? a.f64[0] : a.csr_start[1] ? a.csr_value[0] : 0;
+        double got = !a.csr_start ? sg_matrix_dense_value(&a, 0, 0) : a.csr_start[1] ? a.csr_value[0] : 0;
         if (got != strtod(number, NULL) && ++wrong)
             printf("#   %s read as %.17g\n", number, got);
         sg_matrix_free(&a);

@@ -250,7 +250,7 @@ static void test_madelon(void) {
         skip("the real madelon is not at %s", path);
         return;
     }
-    if (!ok(sg_libsvm_read(&a, path, 500, sha256, &err) == SG_OK && a.m == 2000 && a.d == 500 && a.f32,
+    if (!ok(sg_libsvm_read(&a, path, 500, sha256, &err) == SG_OK && a.m == 2000 && a.d == 500 && a.i16,
             "madelon is read"))
         return;
     ok(strcmp(sha256, "09de631700d61b8d5f57a2c7de5022ac528cc7039b0b7b066cd751313cf24fe9") == 0,

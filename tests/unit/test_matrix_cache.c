@@ -11,20 +11,20 @@
 static struct sg_error err;
 static char key[65], other_key[65], sha256[65];
 
-static const char *const texts[] = {"1 1:1 2:2 3:4\n-1 2:5\n1 3:7\n", "1 1:0.1 2:2 3:4\n-1 2:5\n1 3:7\n",
-                                    "1 1:1 9:2\n-1 4:0.3\n1\n"};
-static const char *const storage[] = {"float", "double", "CSR"};
+static const char *const texts[] = {"1 1:1 2:2 3:4\n-1 2:5\n1 3:7\n", "1 1:0.5 2:2 3:4\n-1 2:5\n1 3:7\n",
+                                    "1 1:0.1 2:2 3:4\n-1 2:5\n1 3:7\n", "1 1:1 9:2\n-1 4:0.3\n1\n"};
+static const char *const storage[] = {"integer", "float", "double", "CSR"};
 
 static int same(const struct sg_matrix *a, const struct sg_matrix *b) {
     char left[65], right[65];
-    return a->m == b->m && a->d == b->d && !a->f32 == !b->f32 && !a->f64 == !b->f64 &&
+    return a->m == b->m && a->d == b->d && !a->i16 == !b->i16 && !a->f32 == !b->f32 && !a->f64 == !b->f64 &&
            memcmp(a->label, b->label, a->m * sizeof *a->label) == 0 && sg_matrix_sha256(a, left, &err) == SG_OK &&
            sg_matrix_sha256(b, right, &err) == SG_OK && strcmp(left, right) == 0;
 }
 
 static void test_round_trip(void) {
     const char *path = temporary_path("a.sgm");
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         struct sg_matrix a, b;
         char back[65];
         if (!ok(sg_libsvm_parse(&a, texts[i], strlen(texts[i]), 0, "t", &err) == SG_OK &&
@@ -47,7 +47,7 @@ static void test_round_trip(void) {
 /* Bytes all over the header changed, and lengths from nothing to too long. */
 static void test_corruption(void) {
     const char *path = temporary_path("a.sgm");
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         struct sg_matrix a, b;
         char *bytes, back[65];
         size_t length, accepted = 0;
