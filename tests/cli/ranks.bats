@@ -28,6 +28,37 @@ setup() {
     same_series "$OUT/one" "$OUT/three"
 }
 
+@test "schedule, layers and accordion: same bytes for R = 1, 2, 4" {
+    set=(--set error-feedback=gradient --set workers=5 --set epochs=6 --set 'optimizer.decay-at=[3]' --set record.evaluate=1
+        --set 'record.series=[loss, error-norm, error-max, compression-error, learning-rate]' --set record.layers=true
+        --set optimizer.scale=2 --set optimizer.warm-up-epochs=1.5)
+    for accumulate in 0 1; do
+        args=(-q recipes/smoke.yaml "${set[@]}" --set
+            "methods=[{name: A, compressor: accordion, k-min: 1, k-max: 4, interval: 2, threshold: 100, accumulate: $accumulate}]" --force)
+        sparsetrain "${args[@]}" -o "$OUT/one"
+        grep -q '"mode":\[1\]' "$OUT/one"
+        grep -q '"mode":\[0\]' "$OUT/one"
+        for ranks in 2 4; do
+            $MPI -n $ranks "$BIN/sparsetrain" "${args[@]}" -o "$OUT/many" 3>&-
+            same_series "$OUT/one" "$OUT/many" || { echo "accumulate $accumulate differs for $ranks ranks"; false; }
+        done
+    done
+}
+
+@test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
+    program=$ROOT/build/release/tests/test_train_records
+    [ -x "$program" ] || skip "unit tests are not built"
+    for method in Accordion Sums Hard-threshold SGD; do
+        "$program" "$OUT/one" $method
+        [ "$(grep -c '"record":"step"' "$OUT/one")" -gt 14 ]
+        grep -q '"loss":-' "$OUT/one"
+        for ranks in 1 2 3 4; do
+            $MPI -n $ranks "$program" "$OUT/many" $method 3>&-
+            same_series "$OUT/one" "$OUT/many" || { echo "$method differs for $ranks ranks"; false; }
+        done
+    done
+}
+
 @test "encoded messages: same bytes for R = 1 and 3, and only bytes_sent differs from raw" {
     set=(--set workers=5 --set 'record.series=[suboptimality, error-norm, bits, bytes-sent]' --method Hard-threshold)
     sparsetrain -q recipes/smoke.yaml "${set[@]}" -o "$OUT/raw"

@@ -100,6 +100,13 @@ blocks() {
     diff recipes/README.md <(build/bin/sparsetrain --help-recipe-markdown) || { echo "run make reference"; false; }
 }
 
+# The resolved recipe of a result on stdin, a value a line; only the values that file $1 has too: keys that came later
+# have presets that change nothing.
+leaves() {
+    jq --slurpfile known "${1:-/dev/null}" -c '.recipe.resolved as $now | ($known[0].recipe.resolved // $now) |
+        paths(type != "array" and type != "object") | [., (. as $at | $now | getpath($at))]'
+}
+
 @test "published results: right schema, ended well, of the recipe of their name, drawn" {
     compgen -G "results/*.json" || skip "no results are published yet"
     for result in results/*.json; do
@@ -111,7 +118,7 @@ blocks() {
         build/bin/sparseplot-export "$result" --format=csv >"$name.csv"
         grep -q "<svg" "results/$name.svg"
         if [ "$(jq -r .recipe.sha256 "$result")" = "$(sha256sum <"recipes/$name.yaml" | cut -d' ' -f1)" ]; then
-            diff <(jq -S .recipe.resolved "$result") <(build/bin/sparsebench "recipes/$name.yaml" --dry-run --json | jq -S .recipe.resolved)
+            diff <(leaves <"$result") <(build/bin/sparsebench "recipes/$name.yaml" --dry-run --json | leaves "$result")
         else
             echo "# results/$name.json: its recipe has changed since it was published" >&3
         fi

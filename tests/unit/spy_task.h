@@ -18,9 +18,13 @@ static struct spy {
     void (*gradient)(float *g, size_t worker, uint32_t draw, const double *x);
     const size_t *offset;
     size_t n_layers;
-    uint64_t nan_step, fail_step, stop_step; /* UINT64_MAX = never */
-    double x[MOST + 1][D];                   /* after each step */
-    uint64_t step;                           /* the latest that was asked for */
+    uint64_t nan_step, fail_step, stop_step, inf_loss_step; /* UINT64_MAX = never */
+    bool shared;                                            /* all workers evaluate, instead of worker 0 from a queue */
+    const bool *no_decay;
+    uint64_t fail_evaluation;                  /* after so many steps; 0 = never */
+    uint64_t evaluated[MOST + 1], n_evaluated; /* steps finished when evaluate_shares was called */
+    double x[MOST + 1][D];                     /* after each step */
+    uint64_t step;                             /* the latest that was asked for */
 } spy;
 
 struct sg_task {
@@ -28,6 +32,8 @@ struct sg_task {
     double x[D], waiting[QUEUE][2]; /* step, x[0] */
     size_t n_waiting;
     uint32_t drawn[WORKERS]; /* how often each worker drew: its state, which checkpoints must carry */
+    double sum_of_x;         /* over the evaluations so far: what all workers have in common */
+    size_t first, count;
 };
 
 static sg_status spy_open(sg_task **out, const struct sg_task_config *config, struct sg_error *e) {
@@ -38,7 +44,12 @@ static sg_status spy_open(sg_task **out, const struct sg_task_config *config, st
                                     .dtype = SG_FLOAT64,
                                     .layout = {spy.n_layers, spy.offset, NULL},
                                     .steps_per_epoch = EPOCH,
-                                    .parallel_workers = config->workers > 1};
+                                    .parallel_workers = config->workers > 1 && !spy.shared,
+                                    .evaluation = spy.shared ? SG_EVALUATE_SHARED : SG_EVALUATE_QUEUED,
+                                    .n_shares = 2,
+                                    .no_decay = spy.no_decay};
+    t->first = config->first;
+    t->count = config->count;
     *out = t;
     return SG_OK;
 }
@@ -67,6 +78,12 @@ static sg_status spy_gradient(sg_task *t, size_t worker, uint64_t step, float *g
     return step == spy.fail_step && worker == 1 ? sg_fail(e, SG_ERR_MEMORY, "no memory for worker 1") : SG_OK;
 }
 
+/* What worker and step tell apart: 4 w + t / 8, so that the mean is 6 + t / 8. */
+static double spy_batch_loss(const sg_task *t, size_t worker) {
+    (void)t;
+    return spy.step == spy.inf_loss_step && worker == 3 ? INFINITY : 4.0 * (double)worker + (double)spy.step / 8;
+}
+
 static void spy_subtract(sg_task *t, const float *delta) {
     for (int j = 0; j < D; j++)
         spy.x[spy.step + 1][j] = t->x[j] -= (double)delta[j];
@@ -93,6 +110,40 @@ static sg_status spy_evaluate(sg_task *t, double *value, struct sg_error *e) {
     return SG_OK;
 }
 
+/* A worker's part: its weight of x[0], and its name; the sum over evaluations goes on. */
+static sg_status spy_evaluate_shares(sg_task *t, double *share, struct sg_error *e) {
+    spy.evaluated[spy.n_evaluated++] = spy.step + 1;
+    if (spy.step + 1 == spy.fail_evaluation)
+        return sg_fail(e, SG_ERR_MEMORY, "no memory to evaluate");
+    t->sum_of_x += t->x[0];
+    for (size_t w = 0; w < t->count; w++) {
+        share[2 * w] = t->x[0] / 4;
+        share[2 * w + 1] = (double)(t->first + w + 1);
+    }
+    return SG_OK;
+}
+
+/* loss: x[0]; suboptimality: the sum of x[0] over the evaluations; relative_suboptimality: the workers in order. */
+static void spy_conclude(const sg_task *t, const double *share, double *value) {
+    memcpy(value, (double[4]){0, t->sum_of_x}, 4 * sizeof *value);
+    for (size_t w = 0; w < WORKERS; w++) {
+        value[0] += share[2 * w];
+        value[2] = 10 * value[2] + share[2 * w + 1];
+    }
+}
+
+static size_t spy_common_bytes(const sg_task *t) {
+    return spy.shared ? sizeof t->sum_of_x : 0;
+}
+
+static void spy_common_save(const sg_task *t, void *out) {
+    memcpy(out, &t->sum_of_x, sizeof t->sum_of_x);
+}
+
+static void spy_common_load(sg_task *t, const void *in) {
+    memcpy(&t->sum_of_x, in, sizeof t->sum_of_x);
+}
+
 static size_t spy_state_bytes(const sg_task *t) {
     return sizeof t->drawn[0];
 }
@@ -117,11 +168,17 @@ const struct sg_task_ops sg_logreg_ops = {
     .describe = spy_describe,
     .start = spy_start,
     .gradient = spy_gradient,
+    .batch_loss = spy_batch_loss,
     .subtract = spy_subtract,
     .parameters = spy_parameters,
     .queue_capacity = QUEUE,
     .queue = spy_queue,
     .evaluate = spy_evaluate,
+    .evaluate_shares = spy_evaluate_shares,
+    .conclude = spy_conclude,
+    .common_bytes = spy_common_bytes,
+    .common_save = spy_common_save,
+    .common_load = spy_common_load,
     .state_bytes = spy_state_bytes,
     .state_save = spy_state_save,
     .state_load = spy_state_load,
@@ -130,7 +187,7 @@ const struct sg_task_ops sg_logreg_ops = {
 
 static void watch(void (*gradient)(float *, size_t, uint32_t, const double *), const size_t *offset, size_t n_layers) {
     spy = (struct spy){.gradient = gradient, .offset = offset, .n_layers = n_layers};
-    spy.nan_step = spy.fail_step = spy.stop_step = UINT64_MAX;
+    spy.nan_step = spy.fail_step = spy.stop_step = spy.inf_loss_step = UINT64_MAX;
 }
 
 #endif
