@@ -132,6 +132,30 @@ static void test_thinning(void) {
     cJSON_Delete(results);
 }
 
+/* An evaluation at every fifth point only: 10 points to at most 5 keep both, and of the others what still fits. */
+static void test_thinning_evaluations(void) {
+    all_runs();
+    for (size_t i = 0; i < SEEDS; i++)
+        for (size_t c = 0; c < outcomes[i].run.n_series; c++)
+            for (size_t p = 0; p < POINTS && strcmp(outcomes[i].run.series[c].name, "suboptimality") == 0; p++)
+                outcomes[i].run.series[c].value[p] = p == 1 || p == 6 ? 7 : NAN;
+    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 5));
+    const cJSON *a = cJSON_GetArrayItem(results, 0);
+    static const double kept[] = {10, 20, 60, 70, 100};
+    bool right = cJSON_GetArraySize(sg_json_get(a, "series.step")) == 5;
+    for (int k = 0; k < 5; k++)
+        right &= element(a, "series.step", k) == kept[k];
+    ok(right && element(a, "series.suboptimality.mean", 1) == 7 && element(a, "series.suboptimality.n", 2) == 0 &&
+           element(a, "series.suboptimality.n", 3) == SEEDS && sg_json_number(a, "final.suboptimality.mean", 0) == 7,
+       "evaluations are thinned last");
+    cJSON_Delete(results);
+    results = reread(sg_grid_results(cells, outcomes, count, 2));
+    a = cJSON_GetArrayItem(results, 0);
+    ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 2 && element(a, "series.step", 0) == 20,
+       "but thinned they are");
+    cJSON_Delete(results);
+}
+
 static void test_incomplete(void) {
     all_runs();
     make_run(1, 4, "diverged");    /* A, seed 2 */
@@ -342,6 +366,7 @@ int main(void) {
     read_recipe("");
     test_aggregates();
     test_thinning();
+    test_thinning_evaluations();
     test_incomplete();
     test_odd_step();
     test_reductions();

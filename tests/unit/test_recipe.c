@@ -90,6 +90,24 @@ static void test_values(void) {
     refused(SMALL "scope: 7\n", "r.yaml:10:8: scope must be one of layer, model, got 7");
     refused(SMALL "title: 2024\n", "r.yaml:10:8: title must be text (put it in quotes), got 2024");
     refused(SMALL "title: \"\"\n", "r.yaml:10:8: title must be text, got ''");
+    refused("schema: 1\nname: a\ntask: {kind: logreg, dataset: a}\noptimizer: {learning-rate: 1, decay-at: [3, 3]}\n"
+            "record: {series: [loss], evaluate: -1, layers: 1}\n" STEPS METHODS,
+            "r.yaml:4:45: decay-at must ascend, got 3 after 3\n"
+            "r.yaml:5:36: evaluate must be at least 0, got -1\n"
+            "r.yaml:5:48: layers must be true or false, got 1");
+    refused("schema: 1\nname: a\ntask: {kind: logreg, dataset: a}\noptimizer: {learning-rate: 1, scale: 0, "
+            "warm-up-epochs: -1, decay-factor: 2}\nrecord: {series: [loss]}\n" STEPS METHODS,
+            "r.yaml:4:38: scale must be greater than 0, got 0\n"
+            "r.yaml:4:57: warm-up-epochs must be at least 0, got -1\n"
+            "r.yaml:4:75: decay-factor must be greater than 0 and at most 1, got 2");
+    refused(HEAD STEPS "methods:\n  - {name: A, compressor: accordion, k-min: 2, k-max: 1}\n"
+                       "  - {name: B, compressor: accordion, k-min: 2, density-max: 0.1}\n"
+                       "  - {name: C, compressor: accordion, density-min: 0, density-max: 0.1}\n"
+                       "  - {name: D, compressor: accordion, threshold: 1}\n",
+            "r.yaml:8:5: method 'A': accordion: the most it sends is below the least\n"
+            "r.yaml:9:5: method 'B': accordion: needs 'k-min' and 'k-max', or 'density-min' and 'density-max'\n"
+            "r.yaml:10:5: method 'C': accordion: 'density-min' must be above 0\n"
+            "r.yaml:11:5: method 'D': accordion: needs 'k-min' and 'k-max', or 'density-min' and 'density-max'");
     refused(SMALL "seeds: []\n", "r.yaml:10:8: seeds must have 1 to 1000 entries, got 0");
     refused(SMALL "seeds: 4\n", "r.yaml:10:8: seeds must be a list, got 4");
     refused(SMALL "seeds: [1, x]\n", "r.yaml:10:12: each of seeds must be a whole number, got 'x'");
