@@ -63,7 +63,7 @@ static bool due(const sg_compressor *c, uint64_t step) {
     return step % c->steps_per_epoch == 0 && (c->param[ACCUMULATE] > 0 || in_interval_epoch(c, step));
 }
 
-/* Norms of g against the last ones; *critical is what holds for all layers. */
+/* Modes by the norms of g against those of the last decision; all: every layer is critical anyhow. */
 static void compare_norms(sg_compressor *c, const float *g, bool all) {
     struct accordion *a = c->state;
     for (size_t l = 0; l < c->layout.n_layers; l++) {
