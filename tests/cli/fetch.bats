@@ -44,6 +44,46 @@ describe() {
     [[ $output == *"cannot be unpacked"* ]]
 }
 
+# An archive of two files in a folder, and its description.
+archive() {
+    mkdir "$BATS_TEST_TMPDIR/folder"
+    printf one >"$BATS_TEST_TMPDIR/folder/one.bin"
+    printf two >"$BATS_TEST_TMPDIR/folder/two.bin"
+    tar -czf "$BATS_TEST_TMPDIR/pair.tar.gz" -C "$BATS_TEST_TMPDIR" folder
+    {
+        printf 'name: pair\ntitle: a pair\nformat: cifar-100\nfiles:\n'
+        for file in one two; do
+            printf '  - name: %s.bin\n    url: file://%s/pair.tar.gz\n    sha256: %s\n' "$file" "$BATS_TEST_TMPDIR" \
+                "$(printf '%s' "${1:-$file}" | sha256sum | cut -d' ' -f1)"
+        done
+    } >"$SPARSE_DATASETS/pair.yaml"
+}
+
+@test "fetch takes the files out of an archive and verifies each" {
+    archive
+    run -0 "$ROOT/datasets/fetch" pair "$DEST"
+    [[ $output == *"one.bin: verified"*"two.bin: verified"* ]]
+    [ "$(cat "$DEST/pair/one.bin" "$DEST/pair/two.bin")" = onetwo ]
+    [ "$(ls "$DEST/pair")" = "$(printf 'SHA256SUMS\none.bin\ntwo.bin')" ]
+    (cd "$DEST/pair" && sha256sum --quiet -c SHA256SUMS)
+    rm "$BATS_TEST_TMPDIR/pair.tar.gz"
+    run -0 "$ROOT/datasets/fetch" pair "$DEST"
+    printf tow >"$DEST/pair/two.bin"
+    run -1 "$ROOT/datasets/fetch" pair "$DEST"
+    [[ $output == *"two.bin: SHA-256 of the text is"* ]]
+}
+
+@test "fetch refuses an archive that is damaged or holds something else" {
+    archive one
+    run -1 "$ROOT/datasets/fetch" pair "$DEST"
+    [[ $output == *"pair.tar.gz: SHA-256 of the text is"* ]]
+    [ ! -e "$DEST/pair/two.bin" ]
+    rm -r "$DEST" && head -c 60 "$BATS_TEST_TMPDIR/pair.tar.gz" >"$BATS_TEST_TMPDIR/cut"
+    mv "$BATS_TEST_TMPDIR/cut" "$BATS_TEST_TMPDIR/pair.tar.gz"
+    run -1 "$ROOT/datasets/fetch" pair "$DEST"
+    [[ $output == *"pair.tar.gz: one.bin cannot be unpacked"* ]]
+}
+
 @test "fetch without the publisher fails with a way on" {
     rm "$BATS_TEST_TMPDIR/rows.gz"
     run -1 "$ROOT/datasets/fetch" tiny "$DEST"
@@ -52,9 +92,9 @@ describe() {
 
 @test "fetch lists the sets, and suggests them for an unknown name" {
     run -0 "$ROOT/datasets/fetch" --list
-    [[ $output == *"tiny rows"* && $output == *gisette* && $output == *madelon* ]]
+    [[ $output == *"tiny rows"* && $output == *cifar-10* && $output == *gisette* && $output == *madelon* ]]
     run -2 "$ROOT/datasets/fetch" gisete
-    [[ $output == *"no data set 'gisete'; there are: tiny gisette madelon"* ]]
+    [[ $output == *"no data set 'gisete'; there are: tiny cifar-10 cifar-100 gisette madelon"* ]]
     run -2 "$ROOT/datasets/fetch"
     [[ $output == *usage* ]]
 }
