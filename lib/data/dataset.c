@@ -135,12 +135,20 @@ static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *fro
     return status;
 }
 
-static bool generator_exists(const char *name) {
-    const char *known;
-    for (size_t i = 0; (known = sg_generator_at(i, NULL)) != NULL; i++)
-        if (strcmp(known, name) == 0)
-            return true;
-    return false;
+/* What to read, and its description; *path stays NULL when it is not here. */
+static sg_status locate(char **path, struct descriptor *descriptor, const struct sg_dataset_request *request,
+                        struct sg_error *err) {
+    if (strchr(request->name, '/')) {
+        *path = strdup(request->name);
+        return *path ? SG_OK : sg_fail_memory(err, request->name);
+    }
+    sg_status status = descriptor_find(descriptor, request->name, err);
+    if (status)
+        return status;
+    if (descriptor->format[0] && strcmp(descriptor->format, "libsvm") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "data set '%s' has format %s, not libsvm: it is for another kind of task",
+                       request->name, descriptor->format);
+    return dataset_find_file(path, request, descriptor->file[0].name, err);
 }
 
 sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, const struct sg_dataset_request *request,
@@ -148,24 +156,14 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     struct descriptor descriptor = {0};
     struct sg_provenance found = {0};
     char *folder = NULL, *path = NULL;
-    bool direct = strchr(request->name, '/') != NULL;
-    const char *name = direct ? strrchr(request->name, '/') + 1 : request->name;
-    if (request->stand_in && !generator_exists(request->stand_in))
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown stand-in '%s': there are gisette-like and two-clouds",
-                       request->stand_in);
+    const char *slash = strrchr(request->name, '/'), *name = slash ? slash + 1 : request->name;
     snprintf(found.name, sizeof found.name, "%.63s", name);
 
-    sg_status status = sg_dataset_cache_folder(&folder, request->data_dir, err);
-    if (status == SG_OK && direct)
-        path = strdup(request->name);
-    else if (status == SG_OK && (status = descriptor_find(&descriptor, name, err)) == SG_OK)
-        status = dataset_find_file(&path, request, descriptor.file[0].name, err);
-    if (status == SG_OK && direct && !path)
-        status = sg_fail_memory(err, request->name);
-    if (status == SG_OK && descriptor.format[0] && strcmp(descriptor.format, "libsvm") != 0)
-        status =
-            sg_fail(err, SG_ERR_ARGUMENT, "data set '%s' has format %s, not libsvm: it is for another kind of task",
-                    name, descriptor.format);
+    sg_status status = request->stand_in ? sg_generator_check(request->stand_in, err) : SG_OK;
+    if (status == SG_OK)
+        status = locate(&path, &descriptor, request, err);
+    if (status == SG_OK)
+        status = sg_dataset_cache_folder(&folder, request->data_dir, err);
     if (status == SG_OK && path)
         status = load_file(out, &found, path, name, &descriptor, folder, err);
     else if (status == SG_OK && request->stand_in)

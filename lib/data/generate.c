@@ -160,32 +160,31 @@ static sg_status two_clouds(struct sg_matrix *out, uint64_t seed, struct sg_erro
 }
 
 static const struct generator {
-    const char *name, *summary;
+    const char *name;
     sg_status (*make)(struct sg_matrix *out, uint64_t seed, struct sg_error *err);
-} generators[] = {
-    {"gisette-like", "6000 x 5000, shaped after gisette: sparse pixels, products of pixels, and probes", gisette_like},
-    {"two-clouds", "240 x 40, two normal clouds with a few wrong labels, for smoke tests", two_clouds},
-};
-enum { N_GENERATORS = sizeof generators / sizeof *generators };
+} generators[] = {{"gisette-like", gisette_like}, {"two-clouds", two_clouds}};
 
-const char *sg_generator_at(size_t i, const char **summary) {
-    if (i >= N_GENERATORS)
-        return NULL;
-    if (summary)
-        *summary = generators[i].summary;
-    return generators[i].name;
+static const struct generator *find(const char *name) {
+    for (size_t i = 0; i < sizeof generators / sizeof *generators; i++)
+        if (strcmp(name, generators[i].name) == 0)
+            return &generators[i];
+    return NULL;
+}
+
+sg_status sg_generator_check(const char *name, struct sg_error *err) {
+    return find(name)
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT, "unknown stand-in '%s': there are gisette-like and two-clouds", name);
 }
 
 sg_status sg_generate(struct sg_matrix *out, const char *generator, uint64_t seed, struct sg_error *err) {
-    for (size_t i = 0; i < N_GENERATORS; i++)
-        if (strcmp(generator, generators[i].name) == 0) {
-            struct sg_matrix a = {0};
-            sg_status status = generators[i].make(&a, seed, err);
-            if (status)
-                sg_matrix_free(&a);
-            else
-                *out = a;
-            return status;
-        }
-    return sg_fail(err, SG_ERR_ARGUMENT, "unknown generator '%s': there are gisette-like and two-clouds", generator);
+    struct sg_matrix a = {0};
+    sg_status status = sg_generator_check(generator, err);
+    if (status == SG_OK)
+        status = find(generator)->make(&a, seed, err);
+    if (status)
+        sg_matrix_free(&a);
+    else
+        *out = a;
+    return status;
 }

@@ -74,11 +74,12 @@ struct sg_matrix_room {
 SG_CHECKED sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room, enum sg_storage storage,
                                         size_t m, size_t d, size_t entries, struct sg_error *err);
 
-/* Generators of stand-ins, by name: "gisette-like" (6000 x 5000, see results/README.md for how close it is to gisette)
- * and "two-clouds" (240 x 40, for smoke tests); i-th name, NULL past the end. The same seed gives the same bytes;
- * SG_GENERATOR_REVISION is raised whenever those change. */
+/* Generators of stand-ins: "gisette-like" (6000 x 5000, shaped after gisette: sparse pixels, products of pixels, and
+ * probes; see results/README.md for how close it is) and "two-clouds" (240 x 40, two normal clouds with a few wrong
+ * labels, for smoke tests). The same seed gives the same bytes; SG_GENERATOR_REVISION is raised whenever those change.
+ * Another name is SG_ERR_ARGUMENT. */
 enum { SG_GENERATOR_REVISION = 1 };
-const char *sg_generator_at(size_t i, const char **summary);
+SG_CHECKED sg_status sg_generator_check(const char *name, struct sg_error *err);
 SG_CHECKED sg_status sg_generate(struct sg_matrix *out, const char *generator, uint64_t seed, struct sg_error *err);
 
 #ifdef __cplusplus

@@ -241,15 +241,19 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     return status == SG_OK ? open_compressors(t, err) : status;
 }
 
-/* Never silently: generated data are announced here, and named in results and plots. */
-static void announce_stand_in(const struct train *t) {
+/* Never silently: data that are not what their name says are announced here, and results name them. */
+static void announce_data(const struct train *t) {
     cJSON *facts = t->task_ops->describe(t->task);
-    if (t->options->notice && strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0) {
-        char text[256];
-        snprintf(text, sizeof text, "data set '%s' was not found: using generated data (%s); results say so",
-                 sg_json_string(facts, "dataset.name", ""), sg_json_string(facts, "dataset.generator", ""));
+    const char *name = sg_json_string(facts, "dataset.name", "");
+    char text[256] = "";
+    if (strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0)
+        snprintf(text, sizeof text, "data set '%s' was not found: using generated data (%s); results say so", name,
+                 sg_json_string(facts, "dataset.generator", ""));
+    else if (!sg_json_bool(facts, "dataset.verified", true))
+        snprintf(text, sizeof text, "data set '%s' is not the publisher's copy (SHA-256 %.12s…); results say so", name,
+                 sg_json_string(facts, "dataset.sha256", ""));
+    if (t->options->notice && text[0])
         t->options->notice(text);
-    }
     cJSON_Delete(facts);
 }
 
@@ -269,7 +273,7 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
-    announce_stand_in(t);
+    announce_data(t);
     for (size_t i = 0; i < t->n_columns; i++)
         if (t->column[i].from_task)
             t->wants_evaluation = true;

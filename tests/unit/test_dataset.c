@@ -164,6 +164,14 @@ static void test_descriptors(void) {
         {"no files", "format: libsvm\n", ":1:1: a set needs 'files'"},
         {"another format", "format: arff\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n",
          ":1:9: unknown format 'arff'"},
+        {"more files than a set can have",
+         "format: libsvm\nfiles:\n"
+         "  [{name: a, url: b, sha256: trust-on-first-use}, {name: a, url: b, sha256: trust-on-first-use},\n"
+         "   {name: a, url: b, sha256: trust-on-first-use}, {name: a, url: b, sha256: trust-on-first-use},\n"
+         "   {name: a, url: b, sha256: trust-on-first-use}, {name: a, url: b, sha256: trust-on-first-use},\n"
+         "   {name: a, url: b, sha256: trust-on-first-use}, {name: a, url: b, sha256: trust-on-first-use},\n"
+         "   {name: a, url: b, sha256: trust-on-first-use}]\n",
+         "broken.yaml:7:4: too many files"},
         {"a file without address", "format: libsvm\nfiles: [{name: a, sha256: trust-on-first-use}]\n",
          ":2:9: a file lacks its 'url'"},
         {"a short checksum", "format: libsvm\nfiles: [{name: a, url: b, sha256: abc}]\n", "not 'abc'"},
@@ -182,6 +190,15 @@ static void test_descriptors(void) {
                 bad[i].what))
             printf("#   got '%s'\n", err.msg);
     }
+}
+
+static void test_format(void) {
+    static const char text[] = "format: cifar-10\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n";
+    struct sg_provenance from;
+    double value;
+    temporary_write("pictures.yaml", text, sizeof text - 1);
+    ok(load("pictures", "two-clouds", &from, &value) == SG_ERR_ARGUMENT && strstr(err.msg, "format cifar-10"),
+       "images where rows are wanted");
 }
 
 static void test_stand_in(void) {
@@ -204,6 +221,7 @@ int main(void) {
     test_cache();
     test_pins();
     test_descriptors();
+    test_format();
     test_stand_in();
     return tap_done();
 }
