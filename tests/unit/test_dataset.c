@@ -137,14 +137,14 @@ static void test_pins(void) {
     sg_sha256_of(changed, sizeof changed - 1, wrong);
     temporary_write("rows", tiny, sizeof tiny - 1);
     write_descriptor("pinned", sha256);
-    ok(load("pinned", NULL, &from, &value) == SG_OK, "the pinned checksum");
+    ok(load("pinned", NULL, &from, &value) == SG_OK && from.verified == SG_VERIFIED_SAME, "the pinned checksum");
     sg_provenance_free(&from);
     write_descriptor("pinned", wrong);
     ok(load("pinned", NULL, &from, &value) == SG_ERR_MISMATCH && strstr(err.msg, "datasets/fetch pinned") &&
            strstr(err.msg, wrong),
        "another checksum than the pinned one, from the cache as well");
     write_descriptor("trusted", "trust-on-first-use");
-    ok(load("trusted", NULL, &from, &value) == SG_OK, "no checksum known");
+    ok(load("trusted", NULL, &from, &value) == SG_OK && from.verified == SG_VERIFIED_NOT, "no checksum known");
     sg_provenance_free(&from);
     temporary_write("SHA256SUMS", sums, (size_t)snprintf(sums, sizeof sums, "%s  rows\n", wrong));
     ok(load("trusted", NULL, &from, &value) == SG_ERR_MISMATCH && strstr(err.msg, "SHA256SUMS"),
