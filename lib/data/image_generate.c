@@ -1,5 +1,5 @@
-/* cifar-like images; what they look like is said in sg_images.h. Everything after the classes' parameters is integer
- * arithmetic, and those are rounded, so that every machine makes the same bytes. */
+/* cifar-like images; sg_images.h says what they look like. Real parameters are rounded to integers and all else is
+ * integer arithmetic, so that every machine makes the same bytes. */
 #include <math.h>
 #include <stdint.h>
 
@@ -26,9 +26,9 @@ struct shape {
 
 static const double pi = 3.14159265358979323846;
 
-/* Steps of a lattice that fills the unit cube evenly however many classes there are (x, x^2, x^3 with x^4 + x^3 = 1 for
- * x the inverse of the root of t^4 = t + 1), so that no two textures come out alike by chance. A colour and its opposite are
- * the same wave half a turn on, so half the circle of colours is enough. */
+/* Textures lie on a lattice that fills the unit cube evenly for any number of classes, so that no two come out alike by
+ * chance: its steps are 1/t, 1/t^2, 1/t^3 with t^4 = t + 1. A colour and its opposite are the same wave half a turn on,
+ * so half the circle of colours is enough. */
 static void draw_textures(struct texture *texture, size_t classes, uint64_t seed) {
     static const double stride[3] = {0.8191725133961645, 0.6710436067037893, 0.5497004779019703};
     double at[3];
@@ -41,7 +41,7 @@ static void draw_textures(struct texture *texture, size_t classes, uint64_t seed
         for (int c = 0; c < SG_IMAGE_CHANNELS; c++)
             texture[k].colour[c] = (int)lrint(256 * cos(pi * (at[2] + 2 * c / 3.0)));
         for (int i = 0; i < 3; i++)
-            at[i] -= floor(at[i] + stride[i]) - stride[i];
+            at[i] = fmod(at[i] + stride[i], 1);
     }
 }
 

@@ -43,7 +43,7 @@ struct sg_image_set {
     struct sg_images train, test;
     struct sg_image_scale scale;       /* the usual constants of the set */
     enum sg_augmentation augmentation; /* the usual one for the set */
-    struct sg_provenance from;         /* of all files; path is the first one's */
+    struct sg_provenance from;         /* path: the first file; sha256: of the lines sha256sum prints for all */
 };
 
 struct sg_image_request {
@@ -54,7 +54,8 @@ struct sg_image_request {
 /* Load training and test images. A missing set with a stand-in is generated in the set's own numbers of images and
  * classes; without one it is SG_ERR_MISSING and the message names the fetch command. A set of which only some files
  * are there is an error either way. Truncated or oversize files and labels out of range are SG_ERR_FORMAT naming file,
- * record and value; a file that differs from what datasets/fetch recorded beside it is SG_ERR_MISMATCH. */
+ * record and value. A file that differs from what datasets/fetch recorded beside it is SG_ERR_MISMATCH; one that merely
+ * is not the publisher's is used, and `from.verified` tells. */
 SG_CHECKED sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request,
                                        struct sg_error *err);
 void sg_image_set_free(struct sg_image_set *set); /* zeroes it */

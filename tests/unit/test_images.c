@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cifar.h"
 #include "sg_file.h"
 #include "sg_images.h"
 #include "sg_json.h"
@@ -149,6 +150,24 @@ static void test_refused(void) {
        "a stand-in of another kind");
 }
 
+/* All zeros are sound records. */
+static void test_sizes(void) {
+    const struct cifar_format *format = cifar_format_find("cifar-10");
+    const size_t bytes = cifar_record_bytes(format);
+    void *text = calloc(10001, bytes);
+    size_t count = 0;
+    ok(text && cifar_check(&count, format, text, 10000 * bytes, 10000, "f", &err) == SG_OK && count == 10000,
+       "a file of the official size");
+    ok(text && cifar_check(&count, format, text, 10001 * bytes, 10000, "f", &err) == SG_ERR_FORMAT &&
+           strcmp(err.msg, "f: 30733073 bytes, but a file of cifar-10 has 30730000 (10000 records of 3073): it is "
+                           "another file") == 0,
+       "an oversize file");
+    free(text);
+    ok(cifar_format_find("cifar-100") != format && cifar_format_find("cifar-10-x") == format &&
+           !cifar_format_find("cifar-1") && !cifar_format_find("cifar-1000"),
+       "formats by name");
+}
+
 /* A description with checksums: files that agree, that differ, and that fetch recorded otherwise. */
 static void test_verified(void) {
     char text[1024], line[80];
@@ -256,6 +275,7 @@ int main(void) {
     test_read();
     test_keep();
     test_refused();
+    test_sizes();
     test_verified();
     test_stand_in();
     test_real("cifar-100-12k", 10000, 2000, "2b4ace65f313a4b878194adeaa1a97027796f9991c5f033285e10be3f5014e14", 5e-3);
