@@ -90,12 +90,15 @@ static double bytes_squares(const struct job *job) {
 enum { TOPK_COLD = 2 };
 
 const struct operation operations[] = {
-    {"ef-threshold", run_threshold, bytes_select, true, true, false, 0},
-    {"ef-topk-warm", run_warm, bytes_select, true, true, false, 1},
-    {"ef-topk-cold", run_cold, bytes_select, true, true, false, TOPK_COLD},
-    {"randomk", run_randomk, bytes_randomk, true, true, false, 3},
-    {"scatter-add", run_scatter, bytes_scatter, true, false, false, 4},
-    {"sum-squares", run_squares, bytes_squares, false, false, false, 5},
-    {"quickselect", quickselect_topk, bytes_select, true, true, true, TOPK_COLD},
+    {"ef-threshold", run_threshold, bytes_select, .writes_residual = true, .sends = true, .compared_with = 0},
+    {"ef-topk-warm", run_warm, bytes_select, .writes_residual = true, .sends = true, .compared_with = 1},
+    {"ef-topk-cold", run_cold, bytes_select, .writes_residual = true, .sends = true, .compared_with = TOPK_COLD},
+    {"randomk", run_randomk, bytes_randomk, .writes_residual = true, .sends = true, .compared_with = 3},
+    {"scatter-add", run_scatter, bytes_scatter, .writes_residual = true, .compared_with = 4},
+    {"sum-squares", run_squares, bytes_squares, .compared_with = 5},
+    {"quickselect", quickselect_topk, bytes_select, .writes_residual = true, .sends = true, .plain_c_only = true,
+     .compared_with = TOPK_COLD},
+    {"encode", run_encode, bytes_wire, .wire = true},
+    {"decode", run_decode, bytes_wire, .wire = true},
 };
 const size_t n_operations = sizeof operations / sizeof *operations;

@@ -4,6 +4,7 @@
 
 #include "sg_bench.h"
 #include "sg_kernels.h"
+#include "sg_wire.h"
 
 /* ---- what is compressed ---- */
 
@@ -52,6 +53,12 @@ struct job {
     int status;
     double sum;
     size_t sent; /* by the last call */
+
+    /* Encode and decode: the format, and a message in it. */
+    const char *encoding; /* its name, "auto" too */
+    struct sg_wire_format format;
+    uint8_t *message;
+    size_t message_bytes, index_bytes;
 };
 
 struct operation {
@@ -61,6 +68,7 @@ struct operation {
     bool writes_residual, sends;            /* what to compare: e and scalars always, index and value if it sends */
     bool plain_c_only;
     size_t compared_with; /* operation whose plain C version defines the output, as an index into operations */
+    bool wire;            /* runs on each encoding instead of each back-end; right if a message survives both ways */
 };
 
 extern const struct operation operations[];
@@ -72,6 +80,16 @@ void add_in_place(float *e, const float *g, size_t n, int threads);
 /* Top-k with feedback as most people write it: form p, copy the magnitudes, quickselect, gather. Plain C, one thread.
  */
 void quickselect_topk(struct job *job);
+
+/* Plans and encodes the case's random positions in job->format. The message is for the caller to free, on failure too.
+ */
+SG_CHECKED sg_status wire_job_open(struct job *job, struct sg_error *err);
+void run_encode(struct job *job);
+void run_decode(struct job *job);
+double bytes_wire(const struct job *job);
+
+/* Does the message come back from its bytes, values as rounded? `corrupt` spoils a bit in between. */
+bool round_trips(struct job *job, bool corrupt);
 
 /* ---- time ---- */
 

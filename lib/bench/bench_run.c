@@ -47,35 +47,69 @@ static const struct operation *find_operation(const char *name) {
     return NULL;
 }
 
+/* Freed by free_jobs, also what is half open. */
+static sg_status add_job(struct bench *b, const struct job *like, struct sg_error *err) {
+    if (b->jobs == MOST_JOBS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d operations times back-ends and encodings",
+                       like->operation->name, MOST_JOBS);
+    struct job *job = &b->job[b->jobs++];
+    *job = *like;
+    job->data = &b->data;
+    if (like->operation->wire)
+        return wire_job_open(job, err);
+    job->guess = malloc(b->data.layers->count * sizeof *job->guess);
+    return job->guess ? SG_OK : sg_fail_memory(err, "guesses");
+}
+
+static sg_status add_kernel_jobs(struct bench *b, const struct operation *operation, struct sg_error *err) {
+    const struct sg_node *tables = list(b, "back-ends");
+    sg_status status = SG_OK;
+    for (size_t t = 0; status == SG_OK && t < tables->count; t++) {
+        const struct sg_kernels *kernels = sg_kernels_cpu(tables->child[t].string);
+        if (!kernels || (operation->plain_c_only && strcmp(kernels->name, "c") != 0))
+            continue;
+        const int threads = operation->plain_c_only ? 1 : b->threads;
+        const struct job job = {.operation = operation, .kernels = kernels, .exec = {.threads = threads}};
+        status = add_job(b, &job, err);
+    }
+    return status;
+}
+
+static sg_status add_wire_jobs(struct bench *b, const struct operation *operation, struct sg_error *err) {
+    const struct sg_node *encodings = list(b, "encodings"), *values = list(b, "values");
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < encodings->count; i++)
+        for (size_t v = 0; status == SG_OK && v < values->count; v++) {
+            const bool half = strcmp(values->child[v].string, "fp16") == 0;
+            const struct job job = {.operation = operation,
+                                    .exec = {.threads = 1},
+                                    .encoding = encodings->child[i].string,
+                                    .format = {.encoding = sg_wire_find(encodings->child[i].string),
+                                               .precision = half ? SG_FP16 : SG_FP32}};
+            status = add_job(b, &job, err);
+        }
+    return status;
+}
+
 /* Operations outside, back-ends inside: results read as "this operation, on all of them". */
 static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
-    const struct sg_node *ops = list(b, "operations"), *tables = list(b, "back-ends");
+    const struct sg_node *ops = list(b, "operations");
+    sg_status status = SG_OK;
     b->jobs = 0;
-    for (size_t o = 0; o < ops->count; o++)
-        for (size_t t = 0; t < tables->count; t++) {
-            const struct operation *operation = find_operation(ops->child[o].string);
-            const struct sg_kernels *kernels = sg_kernels_cpu(tables->child[t].string);
-            if (!operation || b->jobs == MOST_JOBS)
-                return sg_fail(err, SG_ERR_ARGUMENT, "%s: unknown, or more than %d operations times back-ends",
-                               ops->child[o].string, MOST_JOBS);
-            if (!kernels || (operation->plain_c_only && strcmp(kernels->name, "c") != 0))
-                continue;
-            const int threads = operation->plain_c_only ? 1 : b->threads;
-            float *guess = malloc(b->data.layers->count * sizeof *guess);
-            if (!guess)
-                return sg_fail_memory(err, "guesses");
-            b->job[b->jobs++] = (struct job){.operation = operation,
-                                             .kernels = kernels,
-                                             .exec = {.threads = threads},
-                                             .data = &b->data,
-                                             .guess = guess};
-        }
-    return SG_OK;
+    for (size_t o = 0; status == SG_OK && o < ops->count; o++) {
+        const struct operation *operation = find_operation(ops->child[o].string);
+        if (!operation)
+            return sg_fail(err, SG_ERR_ARGUMENT, "unknown operation '%s'", ops->child[o].string);
+        status = operation->wire ? add_wire_jobs(b, operation, err) : add_kernel_jobs(b, operation, err);
+    }
+    return status;
 }
 
 static void free_jobs(struct bench *b) {
-    for (size_t i = 0; i < b->jobs; i++)
+    for (size_t i = 0; i < b->jobs; i++) {
         free(b->job[i].guess);
+        free(b->job[i].message);
+    }
     for (size_t i = 0; i <= MOST_JOBS; i++)
         timing_free(&b->timed[i].timing);
     b->jobs = 0;
@@ -86,6 +120,11 @@ static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
     for (size_t i = 0; i < b->jobs; i++) {
         struct job *job = &b->job[i];
         const size_t like = job->operation->compared_with;
+        if (job->operation->wire) {
+            b->right[i] = round_trips(job, b->options->corrupt);
+            b->verified = b->verified && b->right[i];
+            continue;
+        }
         struct expected *x = &b->expected[like];
         if (!x->e) {
             sg_status status = expected_open(x, b->data.layers, err);
@@ -131,7 +170,7 @@ static cJSON *time_json(const struct timing *t) {
 
 /* The same operation's neighbour in this case: ef-threshold on that back-end; NULL if it was not timed. */
 static const struct timing *threshold_of(const struct bench *b, const struct sg_kernels *kernels) {
-    for (size_t i = 0; i < b->jobs; i++)
+    for (size_t i = 0; kernels && i < b->jobs; i++)
         if (b->job[i].operation == &operations[0] && b->job[i].kernels == kernels)
             return b->timed[i + 1].timing.sample ? &b->timed[i + 1].timing : NULL;
     return NULL;
@@ -166,24 +205,37 @@ static void add_result(cJSON *out, double k, const struct timing *t, double byte
     sg_json_set_bool(out, "verified", right);
 }
 
+/* Of encode and decode; null elsewhere. */
+static void add_format(cJSON *out, const struct job *job) {
+    const bool wire = job && job->operation->wire;
+    sg_json_set_string(out, "encoding", wire ? job->encoding : NULL);
+    sg_json_set_string(out, "values", !wire ? NULL : job->format.precision == SG_FP16 ? "fp16" : "fp32");
+    sg_json_set_number(out, "message_bytes", wire ? (double)job->message_bytes : NAN);
+    sg_json_set_number(out, "bits_per_index", wire ? 8.0 * (double)job->index_bytes / (double)job->sent : NAN);
+}
+
 static void report(struct bench *b) {
     const struct timing *add = &b->timed[0].timing;
     const double add_bytes = 12.0 * (double)b->data.layers->n;
     cJSON *row = case_json(b, "add", "reference", b->threads);
     add_result(row, NAN, add, add_bytes, add, add_bytes, NULL, true);
+    add_format(row, NULL);
     cJSON_AddItemToArray(b->results, row);
     for (size_t i = 0; i < b->jobs; i++) {
         const struct job *job = &b->job[i];
         const struct timing *t = &b->timed[i + 1].timing;
-        row = case_json(b, job->operation->name, job->kernels->name, job->exec.threads);
+        const char *back_end = job->operation->wire ? "c" : job->kernels->name;
+        row = case_json(b, job->operation->name, back_end, job->exec.threads);
         add_result(row, (double)job->sent, t, job->operation->bytes(job), add, add_bytes, threshold_of(b, job->kernels),
                    b->right[i]);
+        add_format(row, job);
         cJSON_AddItemToArray(b->results, row);
         if (b->options->warn && t->sample && t->outliers > t->samples / 10) {
             char text[160];
             snprintf(text, sizeof text,
                      "%s, %s, %s: %zu of %zu samples are outliers: close other programs, or ask for more samples",
-                     job->operation->name, job->kernels->name, b->data.layers->name, t->outliers, t->samples);
+                     job->operation->name, job->operation->wire ? job->encoding : back_end, b->data.layers->name,
+                     t->outliers, t->samples);
             b->options->warn(text);
         }
     }

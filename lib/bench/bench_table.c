@@ -11,15 +11,25 @@ static void print_number(FILE *out, int width, const char *format, double x) {
 }
 
 void sg_bench_table(FILE *out, const cJSON *results) {
-    fprintf(out, "# operation     back-end   threads  size      n          distribution   density  cache    k         "
-                 "   median       p10       p90       min  bandwidth    of add      of threshold   output\n");
-    fprintf(out, "#                                                                                                  "
-                 "       ms        ms        ms        ms       GB/s   median   min   median   min\n");
+    fprintf(
+        out,
+        "# operation               back-end   threads  size      n          distribution   density  cache    k         "
+        "   median       p10       p90       min  bandwidth    of add      of threshold   index   output\n");
+    fprintf(
+        out,
+        "#                                                                                                            "
+        "       ms        ms        ms        ms       GB/s   median   min   median   min    bits\n");
     const cJSON *r;
     cJSON_ArrayForEach(r, results) {
-        fprintf(out, "%-14s  %-9s  %7.0f  %-8s  %-9.0f  %-13s  %7g  %-7s", sg_json_string(r, "operation", "?"),
-                sg_json_string(r, "back_end", "?"), sg_json_number(r, "threads", NAN), sg_json_string(r, "size", "?"),
-                sg_json_number(r, "n", NAN), sg_json_string(r, "distribution", "?"), sg_json_number(r, "density", NAN),
+        char name[48];
+        const char *operation = sg_json_string(r, "operation", "?"), *encoding = sg_json_string(r, "encoding", NULL);
+        if (encoding)
+            snprintf(name, sizeof name, "%s-%s-%s", operation, encoding, sg_json_string(r, "values", ""));
+        else
+            snprintf(name, sizeof name, "%s", operation);
+        fprintf(out, "%-24s  %-9s  %7.0f  %-8s  %-9.0f  %-13s  %7g  %-7s", name, sg_json_string(r, "back_end", "?"),
+                sg_json_number(r, "threads", NAN), sg_json_string(r, "size", "?"), sg_json_number(r, "n", NAN),
+                sg_json_string(r, "distribution", "?"), sg_json_number(r, "density", NAN),
                 sg_json_string(r, "cache", "?"));
         print_number(out, -8, "%.0f", sg_json_number(r, "k", NAN));
         print_number(out, 9, "%.4f", 1e3 * sg_json_number(r, "time_s.median", NAN));
@@ -31,6 +41,7 @@ void sg_bench_table(FILE *out, const cJSON *results) {
         print_number(out, 4, "%.2f", sg_json_number(r, "ratio_to_add_min", NAN));
         print_number(out, 7, "%.2f", sg_json_number(r, "times_threshold", NAN));
         print_number(out, 4, "%.2f", sg_json_number(r, "times_threshold_min", NAN));
+        print_number(out, 5, "%.2f", sg_json_number(r, "bits_per_index", NAN));
         fprintf(out, "  %s\n", sg_json_bool(r, "verified", false) ? "right" : "WRONG");
     }
 }

@@ -19,7 +19,8 @@ struct sg_comm {
     size_t n, first, count;
     struct note *note;               /* [n] of the last exchange */
     double (*number)[SG_COMM_NOTES]; /* [n] handed out */
-    struct sg_entries *entries;      /* [n] what one process adds up */
+    struct sg_entries *entries;      /* [n] what is added up */
+    size_t *place;                   /* [n] scratch: offsets of the workers' messages */
     struct sg_wire_format format;    /* of the messages */
     bool encoded;                    /* sparse messages go through the encodings, not as they are */
     struct sg_wire_plan *plan;       /* [count of this rank] of sparse messages, when encoded */
@@ -33,7 +34,8 @@ enum {
     DENSE_CHUNK = 1 << 18, /* dense sums move this many values of each worker at a time, to bound memory */
     BLOCK_BYTES = 16,      /* sparse messages of a rank move in blocks of this size */
     ENTRY_BYTES = sizeof(uint32_t) + sizeof(float),
-    COUNT_BYTES = 4 /* what the length of a message that is not encoded is counted as */
+    WORTH_ENTRIES = 1 << 12, /* from here on a second thread saves more than it costs */
+    COUNT_BYTES = 4          /* what the length of a message that is not encoded is counted as */
 };
 
 int sg_comm_launch_rank(void) {
@@ -98,7 +100,9 @@ sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err) 
     free(c->entries);
     c->entries = calloc(workers, sizeof *c->entries);
     c->plan = calloc(c->count, sizeof *c->plan);
-    return c->note && c->number && c->entries && c->plan ? SG_OK : sg_fail_memory(err, "the exchange");
+    free(c->place);
+    c->place = calloc(workers, sizeof *c->place);
+    return c->note && c->number && c->entries && c->plan && c->place ? SG_OK : sg_fail_memory(err, "the exchange");
 }
 
 void sg_comm_set_format(sg_comm *c, const struct sg_wire_format *format) {
@@ -147,9 +151,45 @@ static sg_status gather(sg_comm *c, const void *mine, void *all, size_t unit, st
     return sg_transport_gather(mine, all, c->items, c->displacement, unit, &c->world, err);
 }
 
+/* One step of work a worker, workers on different threads; `one` touches nothing of another's. The error is that of the
+ * first worker that has one, whatever the threads. */
+struct for_workers {
+    sg_comm *c;
+    const struct sg_message *message; /* of this rank's workers */
+    size_t d;
+};
+
+static sg_status for_workers(const struct for_workers *f, size_t count, size_t entries, int threads,
+                             sg_status (*one)(const struct for_workers *f, size_t worker, struct sg_error *err),
+                             struct sg_error *err) {
+    sg_status status = SG_OK;
+    if (threads == 1 || entries < WORTH_ENTRIES) {
+        for (size_t w = 0; status == SG_OK && w < count; w++)
+            status = one(f, w, err);
+        return status;
+    }
+    size_t failed = count;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (size_t w = 0; w < count; w++) {
+        struct sg_error mine;
+        const sg_status outcome = one(f, w, &mine);
+        if (outcome != SG_OK) {
+#pragma omp critical(sg_comm_failure)
+            if (w < failed) {
+                failed = w;
+                status = outcome;
+                *err = mine;
+            }
+        }
+    }
+    return status;
+}
+
 /* Exact bytes of this rank's worker's message; an encoded one is planned, not yet written. */
-static sg_status size_message(double *bytes, sg_comm *c, size_t local, const struct sg_message *m,
-                              struct sg_error *err) {
+static sg_status size_message(const struct for_workers *f, size_t local, struct sg_error *err) {
+    sg_comm *c = f->c;
+    const struct sg_message *m = &f->message[local];
+    double *bytes = &c->note[c->first + local].bytes;
     if (m->kind == SG_MESSAGE_DENSE) {
         const size_t width = c->format.precision == SG_FP16 ? sizeof(uint16_t) : sizeof(float);
         *bytes = (double)(COUNT_BYTES + m->count * width);
@@ -165,7 +205,9 @@ static sg_status size_message(double *bytes, sg_comm *c, size_t local, const str
     return SG_OK;
 }
 
-static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, struct sg_error *err) {
+static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, int threads, struct sg_error *err) {
+    sg_status status = SG_OK;
+    size_t entries = 0;
     struct note *local = c->note + c->first;
     memset(local, 0, c->count * sizeof *local);
     for (size_t w = 0; w < c->count; w++) {
@@ -178,15 +220,15 @@ static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, st
         note->kind = mine->message[w].kind;
         note->count = (double)mine->message[w].count;
         note->bits = sg_message_bits(&mine->message[w]);
-        sg_status sized = size_message(&note->bytes, c, w, &mine->message[w], err);
-        if (sized != SG_OK)
-            return sized;
+        entries += c->encoded ? mine->message[w].count : 0; /* else sizes are a product */
         if (mine->note)
             memcpy(note->number, mine->note[w], sizeof note->number);
     }
-    if (c->world.size == 1)
-        return SG_OK;
-    sg_status status = reserve(&c->mine, &c->mine_bytes, c->count * sizeof *local, err);
+    if (mine->status == SG_OK)
+        status = for_workers(&(struct for_workers){c, mine->message, 0}, c->count, entries, threads, size_message, err);
+    if (status != SG_OK || c->world.size == 1)
+        return status;
+    status = reserve(&c->mine, &c->mine_bytes, c->count * sizeof *local, err);
     if (status != SG_OK)
         return status;
     memcpy(c->mine, local, c->count * sizeof *local);
@@ -234,8 +276,10 @@ static size_t moved_bytes(const sg_comm *c, size_t worker) {
     return c->encoded ? (size_t)c->note[worker].bytes : (size_t)c->note[worker].count * ENTRY_BYTES;
 }
 
-static sg_status put_message(uint8_t *out, const sg_comm *c, size_t local, const struct sg_message *m,
-                             struct sg_error *err) {
+static sg_status put_message(const struct for_workers *f, size_t local, struct sg_error *err) {
+    const sg_comm *c = f->c;
+    const struct sg_message *m = &f->message[local];
+    uint8_t *out = (uint8_t *)c->mine + c->place[local];
     if (c->encoded)
         return sg_wire_encode(out, moved_bytes(c, c->first + local), &c->plan[local], m->value, err);
     if (m->count) { /* also keeps a NULL index of an empty message away from memcpy */
@@ -245,69 +289,93 @@ static sg_status put_message(uint8_t *out, const sg_comm *c, size_t local, const
     return SG_OK;
 }
 
-/* The message of a worker that came as `in`: in place when it is plain, else decoded into c->decoded. */
-static sg_status get_message(struct sg_message *out, sg_comm *c, size_t worker, size_t d, const uint8_t *in,
-                             struct sg_error *err) {
-    const size_t count = (size_t)c->note[worker].count;
-    *out = (struct sg_message){.kind = SG_MESSAGE_SPARSE, .n = d, .count = count, .index = (const void *)in};
-    out->value = (const void *)(in + count * sizeof *out->index);
-    if (!c->encoded)
-        return SG_OK;
-    sg_status status = reserve(&c->decoded, &c->decoded_bytes, count * ENTRY_BYTES, err);
-    if (status != SG_OK)
-        return status;
-    uint32_t *index = c->decoded;
-    float *value = (float *)(index + count);
+/* Decode a worker's message where c->entries says. */
+static sg_status get_message(const struct for_workers *f, size_t worker, struct sg_error *err) {
+    const sg_comm *c = f->c;
+    const struct sg_entries *to = &c->entries[worker];
+    const uint8_t *in = (const uint8_t *)c->all + c->place[worker];
     struct sg_wire_header header;
-    status = sg_wire_peek(&header, in, moved_bytes(c, worker), err);
-    if (status == SG_OK && (header.n != d || header.count != count || header.bytes != moved_bytes(c, worker)))
+    sg_status status = sg_wire_peek(&header, in, moved_bytes(c, worker), err);
+    if (status == SG_OK && (header.n != f->d || header.count != to->count || header.bytes != moved_bytes(c, worker)))
         status = sg_fail(err, SG_ERR_FORMAT, "not the message that was announced");
     if (status == SG_OK)
-        status = sg_wire_decode(index, value, &header, in, err);
-    out->index = index;
-    out->value = value;
+        status = sg_wire_decode((uint32_t *)to->index, (float *)to->value, &header, in, err);
     return status == SG_OK ? SG_OK : sg_prefix(err, "from worker %zu: ", worker);
 }
 
-/* Each rank's messages side by side, padded to whole blocks: MPI counts in int, and blocks take it to 32 GiB. */
-static sg_status sum_sparse(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
-                            const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_error *err) {
-    size_t total = 0, local = 0;
+/* Each rank's messages side by side, padded to whole blocks: MPI counts in int, and blocks take it to 32 GiB. Sets
+ * c->items, and in blocks the bytes of this rank and of all. */
+static sg_status count_blocks(sg_comm *c, size_t *local, size_t *total, struct sg_error *err) {
+    *total = 0;
     for (int r = 0; r < c->world.size; r++) {
         size_t bytes = 0;
         for (size_t w = first_of(c, r); w < first_of(c, r + 1); w++)
             bytes += moved_bytes(c, w);
         const size_t blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-        if (total + blocks > INT32_MAX)
+        if (*total + blocks > INT32_MAX)
             return sg_fail(err, SG_ERR_COMM, "more than 32 GiB in one exchange: use fewer workers or send less");
         c->items[r] = (int)blocks;
-        total += blocks;
-        local = r == c->world.rank ? blocks : local;
+        *total += blocks;
+        if (r == c->world.rank)
+            *local = blocks;
     }
-    sg_status status = reserve(&c->mine, &c->mine_bytes, local * BLOCK_BYTES, err);
+    return SG_OK;
+}
+
+/* This rank's messages into c->mine, padding zeroed. */
+static sg_status put_messages(sg_comm *c, const struct sg_message *message, size_t bytes, int threads,
+                              struct sg_error *err) {
+    size_t end = 0, entries = 0;
+    for (size_t w = 0; w < c->count; w++) {
+        c->place[w] = end;
+        end += moved_bytes(c, c->first + w);
+        entries += message[w].count;
+    }
+    memset((uint8_t *)c->mine + end, 0, bytes - end);
+    return for_workers(&(struct for_workers){c, message, 0}, c->count, entries, threads, put_message, err);
+}
+
+/* All workers' messages out of c->all: in place when plain, else decoded side by side into c->decoded. */
+static sg_status get_messages(sg_comm *c, size_t d, int threads, struct sg_error *err) {
+    size_t block = 0, entries = 0;
+    for (int r = 0; r < c->world.size; r++) {
+        size_t at = block * BLOCK_BYTES;
+        for (size_t w = first_of(c, r); w < first_of(c, r + 1); w++) {
+            c->place[w] = at;
+            at += moved_bytes(c, w);
+            entries += (size_t)c->note[w].count;
+        }
+        block += (size_t)c->items[r];
+    }
+    sg_status status = c->encoded ? reserve(&c->decoded, &c->decoded_bytes, entries * ENTRY_BYTES, err) : SG_OK;
+    if (status != SG_OK)
+        return status;
+    for (size_t w = 0, decoded = 0; w < c->n; w++) {
+        const size_t count = (size_t)c->note[w].count;
+        const uint8_t *at = c->encoded ? (uint8_t *)c->decoded + decoded : (uint8_t *)c->all + c->place[w];
+        c->entries[w] = (struct sg_entries){(const void *)at, (const void *)(at + count * sizeof(uint32_t)), count};
+        decoded += count * ENTRY_BYTES;
+    }
+    return c->encoded ? for_workers(&(struct for_workers){c, NULL, d}, c->n, entries, threads, get_message, err)
+                      : SG_OK;
+}
+
+static sg_status sum_sparse(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
+                            const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_error *err) {
+    size_t local = 0, total = 0;
+    sg_status status = count_blocks(c, &local, &total, err);
+    if (status == SG_OK)
+        status = reserve(&c->mine, &c->mine_bytes, local * BLOCK_BYTES, err);
     if (status == SG_OK)
         status = reserve(&c->all, &c->all_bytes, total * BLOCK_BYTES, err);
-    uint8_t *at = c->mine;
-    for (size_t w = 0; status == SG_OK && w < c->count; w++) {
-        status = put_message(at, c, w, &message[w], err);
-        at += moved_bytes(c, c->first + w);
-    }
     if (status == SG_OK)
-        memset(at, 0, local * BLOCK_BYTES - (size_t)(at - (uint8_t *)c->mine));
+        status = put_messages(c, message, local * BLOCK_BYTES, exec->threads, err);
     if (status == SG_OK && total)
         status = gather(c, c->mine, c->all, BLOCK_BYTES, err);
-    const uint8_t *block = c->all;
-    for (int r = 0; r < c->world.size; r++) {
-        const uint8_t *from = block;
-        for (size_t w = first_of(c, r); status == SG_OK && w < first_of(c, r + 1); w++) {
-            struct sg_message m;
-            status = get_message(&m, c, w, d, from, err);
-            if (status == SG_OK && m.count)
-                kernels->scatter_add(exec, sum, m.index, m.value, m.count);
-            from += moved_bytes(c, w);
-        }
-        block += (size_t)c->items[r] * BLOCK_BYTES;
-    }
+    if (status == SG_OK)
+        status = get_messages(c, d, exec->threads, err);
+    if (status == SG_OK)
+        kernels->scatter_add_messages(exec, sum, d, c->entries, c->n);
     return status;
 }
 
@@ -370,7 +438,7 @@ sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float
                            struct sg_error *err) {
     struct sg_outcome outcome = {.failed_rank = -1};
     bool dense, mixed;
-    sg_status status = gather_notes(c, mine, err);
+    sg_status status = gather_notes(c, mine, exec->threads, err);
     if (status != SG_OK)
         return status;
     read_notes(c, &outcome, &dense, &mixed);
@@ -445,6 +513,7 @@ void sg_comm_close(sg_comm *c) {
     free(c->all);
     free(c->decoded);
     free(c->plan);
+    free(c->place);
     free(c);
 }
 

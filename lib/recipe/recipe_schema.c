@@ -28,8 +28,10 @@
     { .path = p, .type = SG_VALUE_SERIES, __VA_ARGS__ }
 #define METHOD(p, ...)                                                                                                 \
     { .path = p, .type = SG_VALUE_METHOD, __VA_ARGS__ }
-#define KERNELS               .owner = "kernels"
-#define SG_BENCH_OPERATIONS   "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect"
+#define KERNELS .owner = "kernels"
+#define SG_BENCH_OPERATIONS                                                                                            \
+    "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
+    "encode|decode"
 #define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
 static const struct sg_schema_row static_row[] = {
@@ -53,6 +55,15 @@ static const struct sg_schema_row static_row[] = {
            .least = 1, .most = 8, .help = "how the gradient's elements are drawn; a list"),
     CHOICE("back-ends", "c|avx2|avx512", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
            .help = "kernel tables; those that the machine lacks are left out with a warning; a list"),
+    {.path = "encodings",
+     .type = SG_VALUE_ENCODING,
+     KERNELS,
+     .preset = "[auto]",
+     .least = 1,
+     .most = 8,
+     .help = "encodings that encode and decode are timed with; a list"},
+    CHOICE("values", "fp32|fp16", KERNELS, .preset = "[fp32, fp16]", .least = 1, .most = 2,
+           .help = "values that encode and decode are timed with; a list"),
     INTEGER("threads", 1, 1024, KERNELS, .preset = "[1]", .least = 1, .most = 16,
             .help = "threads inside a kernel; a list"),
     INTEGER("samples", 20, 10000, KERNELS, .preset = "30", .help = "timed samples of each operation, 1 ms or longer"),

@@ -36,6 +36,17 @@ YAML
     [ "$(grep -c '^ef-threshold .*all-equal .* 10000  ' <<<"$output")" -ge 1 ] # a threshold sends ties
 }
 
+@test "a message survives every encoding, and its size is that of the formula" {
+    run -0 --separate-stderr sparsebench r.yaml --json --set 'operations=[encode, decode]' --set 'sizes=[100000]' --set 'densities=[0.01, 1]' \
+        --set 'encodings=[raw, bitmap, delta-varint, rice, elias-fano, auto]'
+    [ "$(jq '[.results[] | select(.encoding != null)] | length' <<<"$output")" = 48 ]
+    [ "$(jq '[.results[] | select(.verified and .time_s != null)] | length' <<<"$output")" = 50 ]
+    [ "$(jq -c '[.results[] | select(.encoding == "raw" and .density == 0.01) | .message_bytes]' <<<"$output")" = '[8010,6010,8010,6010]' ]
+    [ "$(jq '[.results[] | select(.encoding == "auto" and .density == 0.01) | .bits_per_index < 8.3] | all' <<<"$output")" = true ]
+    run -3 --separate-stderr sparsebench r.yaml --json --corrupt --set 'operations=[encode, decode]' --set 'encodings=[rice]'
+    [ "$(jq '[.results[] | select(.encoding == "rice") | .verified or .time_s != null] | any' <<<"$output")" = false ]
+}
+
 @test "wrong output is not timed and exits 3" {
     run -3 --separate-stderr sparsebench r.yaml --corrupt -o r.json
     [[ $stderr == *"differs from plain C"* ]]
