@@ -287,11 +287,12 @@ static void spread_floor(struct piece *first, size_t count) {
     }
 }
 
-static size_t candidates(const struct piece *piece, size_t count) {
-    size_t have = 0;
+/* One layer's pieces, and their candidates together. */
+static struct list candidates(const struct sg_select *s, const struct piece *piece, size_t count) {
+    struct list all = {s->value, piece, count, 0};
     for (size_t i = 0; i < count; i++)
-        have += piece[i].count;
-    return have;
+        all.count += piece[i].count;
+    return all;
 }
 
 /* Too few candidates: put p back into e and lower the floor, until there are k. */
@@ -300,7 +301,7 @@ static void scan_again(struct pieces *pieces, size_t first, size_t count, const 
     const struct sg_select *s = top->s;
     struct piece *piece = pieces->piece + first;
     const struct top again = {s, s->e != NULL ? FROM_RESIDUAL : FROM_GRADIENT, top->k, NULL};
-    while (candidates(piece, count) < k) {
+    while (candidates(s, piece, count).count < k) {
         for (size_t i = 0; s->e != NULL && i < count; i++)
             for (size_t j = piece[i].begin; j < piece[i].begin + piece[i].count; j++)
                 s->e[s->index[j]] = s->value[j];
@@ -317,26 +318,25 @@ static void scan_again(struct pieces *pieces, size_t first, size_t count, const 
     }
 }
 
-/* The k-th magnitude of one layer's candidates, and how many of its equals each piece sends: lower indices first. */
-static int32_t settle_layer(const struct sg_select *s, struct piece *piece, size_t count, size_t k) {
+static size_t count_piece(const struct list *x, size_t i, int32_t floor) {
+    return count_at_least(x->value + x->piece[i].begin, x->piece[i].count, floor);
+}
+
+/* The k-th magnitude, k >= 1, and how many of its equals each piece sends: lower indices first. */
+static int32_t settle_layer(struct piece *piece, const struct list *all, size_t k) {
     int32_t floor = FLT_INF_BITS;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < all->pieces; i++)
         floor = piece[i].floor < floor ? piece[i].floor : floor;
-    const struct list all = {s->value, piece, count, candidates(piece, count)};
-    const int32_t kth = k > 0 ? kth_magnitude(&all, k, larger(floor - 1, 0)) : -1; /* - 1: pruned pieces keep ties */
-    size_t reached = 0, above = 0;
-    for (size_t i = 0; i < count; i++)
-        reached += count_at_least(s->value + piece[i].begin, piece[i].count, kth);
-    for (size_t i = 0; i < count && reached > k; i++)
-        above += count_at_least(s->value + piece[i].begin, piece[i].count, kth + 1);
-    size_t ties = k - above;
-    for (size_t i = 0; i < count; i++) {
+    const int32_t kth = kth_magnitude(all, k, larger(floor - 1, 0)); /* - 1: pruned pieces keep ties */
+    size_t ties = k;
+    for (size_t i = 0; i < all->pieces && all->count > k; i++)
+        ties -= count_piece(all, i, kth + 1);
+    for (size_t i = 0; i < all->pieces; i++) {
         piece[i].kth = kth;
         piece[i].ties = ties;
-        if (reached == k || count == 1)
+        if (i + 1 == all->pieces || all->count == k)
             continue;
-        const size_t equal = count_at_least(s->value + piece[i].begin, piece[i].count, kth) -
-                             count_at_least(s->value + piece[i].begin, piece[i].count, kth + 1);
+        const size_t equal = count_piece(all, i, kth) - count_piece(all, i, kth + 1);
         piece[i].ties = equal < ties ? equal : ties;
         ties -= piece[i].ties;
     }
@@ -369,9 +369,13 @@ int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *gu
     }
     for (size_t l = 0, first = 0, count; l < s->n_layers; l++, first += count) {
         count = pieces_of(&pieces, first, l);
-        struct piece ignored = {.layer = l};
-        scan_again(&pieces, first, count, &top, k[l], k[l] == 0 || !hinted_floor(&ignored, guess, k[l]));
-        const int32_t kth = settle_layer(s, &pieces.piece[first], count, k[l]);
+        struct piece *piece = &pieces.piece[first], ignored = {.layer = l};
+        struct list all = candidates(s, piece, count);
+        if (all.count < k[l]) {
+            scan_again(&pieces, first, count, &top, k[l], !hinted_floor(&ignored, guess, k[l]));
+            all = candidates(s, piece, count);
+        }
+        const int32_t kth = k[l] > 0 ? settle_layer(piece, &all, k[l]) : 0;
         if (guess != NULL)
             guess[l] = k[l] > 0 ? from_magnitude(kth) : -1;
         s->count[l] = k[l];

@@ -1,0 +1,129 @@
+/* How often the last step's k-th magnitude is a good enough hint for Top-k: logistic regression on madelon, 20 workers,
+ * error feedback, the kernel watched from outside. results/README.md has the definition and the numbers. */
+#include "tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_compressor.h"
+#include "sg_logreg.h"
+#include "sg_matrix.h"
+#include "sg_rng.h"
+
+enum { WORKERS = 20, D = 500, ROWS = 2000, SHARD = ROWS / WORKERS };
+
+static struct sg_error err;
+
+/* ---- a kernel table that counts ---- */
+
+static struct {
+    const struct sg_kernels *real;
+    size_t asked, enough;
+} watched;
+
+/* Enough: k or more elements reached the floor that the hint stands for, so one pass was all it took. */
+static int watch_topk(const struct sg_select *s, const size_t *k, float *guess) {
+    const float hint = *guess, floor = (0.9375F - 0.25F / sqrtf((float)*k)) * hint;
+    const int status = watched.real->select_topk(s, k, guess);
+    if (hint > 0) {
+        watched.asked++;
+        watched.enough += *guess >= floor;
+    }
+    return status;
+}
+
+/* ---- training ---- */
+
+struct worker {
+    sg_compressor *compressor;
+    float e[D];
+    uint32_t row[SHARD];
+};
+
+/* One step of Algorithm 1: `batch` rows a worker, drawn without replacement. */
+static bool step(struct worker *worker, double *x, const struct sg_matrix *a, double l2, uint64_t at, size_t batch) {
+    const double gamma = 1 / (l2 * 10001);
+    float sum[D] = {0};
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        double scratch[D];
+        float g[D];
+        uint32_t row[SHARD];
+        struct sg_message m;
+        sg_rng r = sg_rng_open(7, SG_RNG_TEST, w, at);
+        sg_rng_subset(&r, row, batch, SHARD);
+        for (size_t i = 0; i < batch; i++)
+            row[i] = worker[w].row[row[i]];
+        sg_logreg_shifted_gradient(g, a, row, batch, x, l2, NULL, scratch);
+        if (sg_compressor_run(worker[w].compressor, gamma, at, g, worker[w].e, &m, &err) != SG_OK)
+            return false;
+        watched.real->scatter_add(&(struct sg_exec){.threads = 1}, sum, m.index, m.value, m.count);
+    }
+    for (size_t i = 0; i < D; i++)
+        x[i] -= (double)sum[i] / WORKERS;
+    return true;
+}
+
+/* 600 steps are 6 epochs of single rows. */
+static void test_hits(const struct sg_matrix *a, double l2, const double *start, size_t k, size_t batch) {
+    enum { STEPS = 600 };
+    static struct worker worker[WORKERS];
+    struct sg_kernels kernels = *watched.real;
+    const size_t offset[] = {0, D};
+    const double param[] = {(double)k, NAN};
+    double x[D];
+    bool good = true;
+    kernels.select_topk = watch_topk;
+    watched.asked = watched.enough = 0;
+    memcpy(x, start, sizeof x);
+    memset(worker, 0, sizeof worker);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        const struct sg_compressor_config config = {.ops = sg_compressor_find("topk"),
+                                                    .param = param,
+                                                    .layout = {.n_layers = 1, .offset = offset},
+                                                    .feedback = {SG_FEEDBACK_UPDATE, 1},
+                                                    .worker = w,
+                                                    .kernels = &kernels,
+                                                    .exec = {.threads = 1}};
+        for (uint32_t i = 0; i < SHARD; i++) /* the file's rows are in no order */
+            worker[w].row[i] = w + WORKERS * i;
+        good = good && sg_compressor_open(&worker[w].compressor, &config, &err) == SG_OK;
+    }
+    for (uint64_t s = 0; good && s < STEPS; s++)
+        good = step(worker, x, a, l2, s, batch);
+    for (size_t w = 0; w < WORKERS; w++)
+        sg_compressor_close(worker[w].compressor);
+    ok(good && watched.asked == (STEPS - 1) * WORKERS && 100 * watched.enough >= 95 * watched.asked,
+       "madelon, Top-%zu, %zu rows a step: %zu of %zu hints were enough (%.2f %%)", k, batch, watched.enough,
+       watched.asked, 100.0 * (double)watched.enough / (double)watched.asked);
+}
+
+int main(void) {
+    const char *shared = getenv("SPARSE_SHARED_DATA");
+    char path[512], sha256[65];
+    struct sg_matrix a;
+    struct sg_logreg_constants c;
+    double start[D], value, norm;
+    snprintf(path, sizeof path, "%s/madelon/madelon.xz", shared ? shared : "../shared/data");
+    if (access(path, R_OK) != 0) {
+        skip("the real madelon is not at %s", path);
+        return tap_done();
+    }
+    watched.real = sg_kernels_cpu(NULL);
+    if (!ok(watched.real && sg_libsvm_read(&a, path, D, sha256, &err) == SG_OK && a.m == ROWS &&
+                sg_logreg_measure(&c, &a, 2, &err) == SG_OK,
+            "madelon is read"))
+        return tap_done();
+    const double l2 = c.lipschitz / 10000;
+    if (ok(sg_logreg_solve(start, &value, &norm, &a, l2, 2, NULL, NULL, &err) == SG_OK, "and solved")) {
+        for (size_t i = 0; i < D; i++)
+            start[i] += 1e-4; /* as the recipes do */
+        static const size_t shares[] = {1, 5}, batches[] = {1, SHARD};
+        for (size_t b = 0; b < 2; b++)
+            for (size_t i = 0; i < 2; i++)
+                test_hits(&a, l2, start, shares[i], batches[b]);
+    }
+    sg_matrix_free(&a);
+    return tap_done();
+}
