@@ -76,12 +76,18 @@ isa_flags_c      := -O3 -DSG_ISA=c
 isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
 isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mbmi -mbmi2 -mprefer-vector-width=512
 
+# What sparsebench compares the kernels with: C++ and libtorch, in a shared object that it loads where there is one.
+TORCH_DIR   ?= /usr
+comma       := ,
+have_rivals := $(if $(and $(wildcard $(TORCH_DIR)/include/ATen/ATen.h),$(shell command -v $(CXX) 2>/dev/null)),1,0)
+rivals      := $(if $(filter release,$(MODE)),$(if $(filter 0,$(WITH_TORCH)),,$(if $(filter 1,$(have_rivals)),build/lib/sparsegrad/rivals.so)))
+
 bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
 
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: all help FORCE check unit cli test clean lint compdb
-all: $(addprefix $(bin)/,$(programs)) ## build the programs into build/bin
+all: $(addprefix $(bin)/,$(programs)) $(rivals) ## build the programs into build/bin
 	@$(if $(summary_done),,echo "built $(bin): $(programs); MPI $(call yes,$(mpi)), libtorch $(call yes,$(torch)), CUDA $(call yes,$(cuda))")
 yes = $(if $(filter 1,$(1)),on,off)
 
@@ -121,6 +127,11 @@ $(B)/%_isa.$(1).o: %_isa.c $(B)/flags
 endef
 $(foreach i,c avx2 avx512,$(eval $(call isa_rule,$(i))))
 
+build/lib/sparsegrad/rivals.so: lib/bench/rivals.cpp lib/bench/bench_rival.h
+	@mkdir -p $(@D)
+	$(call run,CXX)$(CXX) -std=c++17 -O3 -g -fPIC -shared -Wall -Wextra $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -Ilib/bench -o $@ $< \
+	  $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10
+
 $(B)/libsparsegrad.a: $(core_obj)
 	@rm -f $@; ar rcs $@ $^
 $(B)/libengine.a: $(engine_obj)
@@ -155,6 +166,7 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
+	$(if $(rivals),install -d $(DESTDIR)$(PREFIX)/lib/sparsegrad && install -m 755 $(rivals) $(DESTDIR)$(PREFIX)/lib/sparsegrad)
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 lib/core/sparsegrad.h $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad

@@ -96,8 +96,11 @@ const struct operation operations[] = {
     {"randomk", run_randomk, bytes_randomk, .writes_residual = true, .sends = true, .compared_with = 3},
     {"scatter-add", run_scatter, bytes_scatter, .writes_residual = true, .compared_with = 4},
     {"sum-squares", run_squares, bytes_squares, .compared_with = 5},
-    {"quickselect", quickselect_topk, bytes_select, .writes_residual = true, .sends = true, .plain_c_only = true,
+    {"quickselect", quickselect_topk, bytes_select, .writes_residual = true, .sends = true, .one_thread = true,
      .compared_with = TOPK_COLD},
+    {"nth-element", run_rival, bytes_select, .rival = true, .one_thread = true, .compared_with = TOPK_COLD},
+    {"torch-topk", run_rival, bytes_select, .rival = true, .compared_with = TOPK_COLD},
+    {"torch-threshold", run_rival, bytes_select, .rival = true, .compared_with = 0},
     {"encode", run_encode, bytes_wire, .wire = true},
     {"decode", run_decode, bytes_wire, .wire = true},
 };

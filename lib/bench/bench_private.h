@@ -66,8 +66,9 @@ struct operation {
     void (*run)(struct job *job);           /* one call, on data->e; sets status, sum, sent */
     double (*bytes)(const struct job *job); /* that any implementation must move; results/README.md has the table */
     bool writes_residual, sends;            /* what to compare: e and scalars always, index and value if it sends */
-    bool plain_c_only;
+    bool one_thread;                        /* and plain C, or C++ */
     size_t compared_with; /* operation whose plain C version defines the output, as an index into operations */
+    bool rival;           /* one of bench_rival.h, not bound to plain C's order and choice among ties */
     bool wire;            /* runs on each encoding instead of each back-end; right if a message survives both ways */
 };
 
@@ -80,6 +81,12 @@ void add_in_place(float *e, const float *g, size_t n, int threads);
 /* Top-k with feedback as most people write it: form p, copy the magnitudes, quickselect, gather. Plain C, one thread.
  */
 void quickselect_topk(struct job *job);
+
+/* Rivals in C++. NULL = they are there, else what is missing. */
+const char *rival_missing(void);
+void run_rival(struct job *job);
+/* Compare with what plain C kept (p [n], overwritten) and sent. */
+bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count);
 
 /* Plans and encodes the case's random positions in job->format. The message is for the caller to free, on failure too.
  */

@@ -42,6 +42,7 @@ void sg_bench_table(FILE *out, const cJSON *results) {
         print_number(out, 7, "%.2f", sg_json_number(r, "times_threshold", NAN));
         print_number(out, 4, "%.2f", sg_json_number(r, "times_threshold_min", NAN));
         print_number(out, 5, "%.2f", sg_json_number(r, "bits_per_index", NAN));
-        fprintf(out, "  %s\n", sg_json_bool(r, "verified", false) ? "right" : "WRONG");
+        const char *reason = sg_json_string(r, "reason", NULL);
+        fprintf(out, "  %s\n", reason ? reason : sg_json_bool(r, "verified", false) ? "right" : "WRONG");
     }
 }

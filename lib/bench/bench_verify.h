@@ -19,7 +19,8 @@ void expected_close(struct expected *x);
 /* Run the plain C version of `operation` and keep its output. job->data is overwritten. */
 void expect(struct expected *x, const struct operation *operation, struct data *data);
 
-/* Run the job once with a residual, decay 1, and compare all its output bit for bit. */
-bool gives_expected(const struct expected *x, struct job *job, bool corrupt);
+/* Run the job once with a residual, decay 1, and compare all its output bit for bit; a rival's as rival_is_right does,
+ * which uses x up. */
+bool gives_expected(struct expected *x, struct job *job, bool corrupt);
 
 #endif

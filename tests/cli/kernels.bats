@@ -47,6 +47,15 @@ YAML
     [ "$(jq '[.results[] | select(.encoding == "rice") | .verified or .time_s != null] | any' <<<"$output")" = false ]
 }
 
+@test "rivals are right, or say what they need" {
+    run -0 --separate-stderr sparsebench r.yaml --json --set 'operations=[nth-element, torch-topk, torch-threshold]' --set 'sizes=[1000, resnet18]' \
+        --set 'distributions=[gaussian, all-equal]'
+    [ "$(jq '[.results[] | select(.back_end == "c++")] | length' <<<"$output")" = 12 ]
+    [ "$(jq '[.results[] | select(.back_end == "c++") | if .reason then .time_s == null and .verified == null else .time_s.median > 0 and .verified end] | all' \
+        <<<"$output")" = true ]
+    [ -z "$(ldd "$(command -v sparsebench)" | grep -E 'torch|c10|stdc')" ]
+}
+
 @test "wrong output is not timed and exits 3" {
     run -3 --separate-stderr sparsebench r.yaml --corrupt -o r.json
     [[ $stderr == *"differs from plain C"* ]]

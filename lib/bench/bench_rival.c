@@ -1,0 +1,88 @@
+/* bench_rival.c: loading the rivals, running them, checking what they send. */
+#include "bench_rival.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_private.h"
+
+/* Beside the program: bin/../lib/sparsegrad. */
+static sg_rival_run_fn *load(void) {
+    char path[1024 + 64];
+    const ssize_t length = readlink("/proc/self/exe", path, 1024);
+    if (length <= 0 || length == 1024)
+        return NULL;
+    path[length] = '\0';
+    *strrchr(path, '/') = '\0';
+    strcat(path, "/../lib/sparsegrad/rivals.so");
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library ? dlsym(library, "sg_rival_run") : NULL;
+    sg_rival_run_fn *run = NULL;
+    memcpy(&run, &symbol, sizeof run);
+    return run;
+}
+
+static sg_rival_run_fn *rivals(void) {
+    static sg_rival_run_fn *run;
+    static bool tried;
+    if (!tried)
+        run = load();
+    tried = true;
+    return run;
+}
+
+const char *rival_missing(void) {
+    return rivals() ? NULL : "needs libtorch: apt-get install libtorch-dev, and rebuild";
+}
+
+void run_rival(struct job *job) {
+    struct data *d = job->data;
+    const struct sg_rival_call call = {.n = d->layers->n,
+                                       .layers = d->layers->count,
+                                       .threads = (size_t)job->exec.threads,
+                                       .offset = d->layers->offset,
+                                       .g = d->g,
+                                       .e = d->e,
+                                       .decay = job->decay,
+                                       .k = d->k,
+                                       .tau = d->tau,
+                                       .index = d->index,
+                                       .value = d->value,
+                                       .count = d->count};
+    job->status = rivals()(job->operation->name, &call) == 0 ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+    job->sent = 0;
+    for (size_t l = 0; l < call.layers; l++)
+        job->sent += d->count[l];
+}
+
+/* The least magnitude among count values. */
+static float least(const float *value, size_t count) {
+    float x = INFINITY;
+    for (size_t j = 0; j < count; j++)
+        x = fminf(x, fabsf(value[j]));
+    return x;
+}
+
+/* p is what plain C sent and kept. Whatever the order and the choice among ties: what was sent is p, no element twice,
+ * the rest is kept, and each layer sent as many as plain C, the least of them as large. */
+bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count) {
+    const struct data *d = job->data;
+    const size_t n = d->layers->n;
+    if (job->status != SG_KERNEL_OK || memcmp(d->count, count, d->layers->count * sizeof *count) != 0)
+        return false;
+    size_t wrong = 0;
+    for (size_t j = 0; j < job->sent; j++)
+        p[index[j]] = value[j];
+    for (size_t l = 0, at = 0; l < d->layers->count; at += count[l++])
+        wrong += least(value + at, count[l]) != least(d->value + at, count[l]);
+    for (size_t j = 0; j < job->sent && d->index[j] < n; j++) {
+        wrong += p[d->index[j]] != d->value[j];
+        p[d->index[j]] = 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        wrong += p[i] != d->e[i];
+    return wrong == 0;
+}

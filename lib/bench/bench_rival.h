@@ -1,0 +1,33 @@
+/* bench_rival.h: what the kernels are compared with from C++: std::nth_element and libtorch. They live in a shared
+ * object of their own (rivals.cpp), loaded where it was built, so that programs need neither to start. */
+#ifndef BENCH_RIVAL_H
+#define BENCH_RIVAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One call: e <- decay e + g, what is selected of it leaves e. */
+struct sg_rival_call {
+    size_t n, layers, threads;
+    const size_t *offset; /* [layers + 1] */
+    const float *g;
+    float *e, decay;
+    const size_t *k;  /* [layers] of Top-k */
+    const float *tau; /* [layers] of the threshold */
+    uint32_t *index;  /* out, of each layer in turn, in any order */
+    float *value;
+    size_t *count; /* [layers] out */
+};
+
+/* "nth-element", "torch-topk", "torch-threshold". 0 = done. */
+typedef int sg_rival_run_fn(const char *name, const struct sg_rival_call *call);
+sg_rival_run_fn sg_rival_run;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

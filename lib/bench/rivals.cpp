@@ -1,0 +1,98 @@
+// rivals.cpp: see bench_rival.h.
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "bench_rival.h"
+
+namespace {
+
+struct Out {
+    uint32_t *index;
+    float *value;
+};
+
+// As most people write it: magnitudes copied, the k-th found by std::nth_element, one pass to gather.
+size_t nth_element(const sg_rival_call &c, size_t layer, Out out) {
+    const size_t begin = c.offset[layer], end = c.offset[layer + 1], k = c.k[layer];
+    static std::vector<float> magnitude;
+    magnitude.resize(end - begin);
+    for (size_t i = begin; i < end; i++) {
+        c.e[i] = c.decay * c.e[i] + c.g[i];
+        magnitude[i - begin] = std::fabs(c.e[i]);
+    }
+    const auto kth = magnitude.begin() + static_cast<std::ptrdiff_t>(k - 1);
+    std::nth_element(magnitude.begin(), kth, magnitude.end(), std::greater<float>());
+    const size_t above = static_cast<size_t>(std::count_if(magnitude.begin(), kth, [&](float x) { return x > *kth; }));
+    size_t ties = k - above, sent = 0;
+    for (size_t i = begin; i < end; i++) {
+        const float m = std::fabs(c.e[i]);
+        if (m < *kth || (m == *kth && ties == 0))
+            continue;
+        ties -= m == *kth;
+        out.index[sent] = static_cast<uint32_t>(i);
+        out.value[sent++] = c.e[i];
+        c.e[i] = 0;
+    }
+    return sent;
+}
+
+at::Tensor add_feedback(const sg_rival_call &c, size_t begin, int64_t n) {
+    at::Tensor e = at::from_blob(c.e + begin, {n}, at::kFloat);
+    const at::Tensor g = at::from_blob(const_cast<float *>(c.g) + begin, {n}, at::kFloat);
+    e.mul_(c.decay).add_(g);
+    return e;
+}
+
+size_t send(at::Tensor &e, const at::Tensor &position, size_t begin, Out out) {
+    const at::Tensor value = e.index_select(0, position);
+    e.index_fill_(0, position, 0);
+    const size_t count = static_cast<size_t>(position.numel());
+    const int64_t *at = position.data_ptr<int64_t>();
+    for (size_t j = 0; j < count; j++)
+        out.index[j] = static_cast<uint32_t>(begin + static_cast<size_t>(at[j]));
+    std::memcpy(out.value, value.data_ptr<float>(), count * sizeof(float));
+    return count;
+}
+
+size_t torch_topk(const sg_rival_call &c, size_t layer, Out out) {
+    const size_t begin = c.offset[layer];
+    at::Tensor e = add_feedback(c, begin, static_cast<int64_t>(c.offset[layer + 1] - begin));
+    const auto top = at::topk(e.abs(), static_cast<int64_t>(c.k[layer]), 0, true, false);
+    return send(e, std::get<1>(top), begin, out);
+}
+
+size_t torch_threshold(const sg_rival_call &c, size_t layer, Out out) {
+    const size_t begin = c.offset[layer];
+    at::Tensor e = add_feedback(c, begin, static_cast<int64_t>(c.offset[layer + 1] - begin));
+    return send(e, e.abs().ge(c.tau[layer]).nonzero().squeeze(1), begin, out);
+}
+
+const struct {
+    const char *name;
+    size_t (*run)(const sg_rival_call &c, size_t layer, Out out);
+} rivals[] = {{"nth-element", nth_element}, {"torch-topk", torch_topk}, {"torch-threshold", torch_threshold}};
+
+} // namespace
+
+extern "C" int sg_rival_run(const char *name, const struct sg_rival_call *c) {
+    try {
+        const c10::InferenceMode no_gradients;
+        at::set_num_threads(static_cast<int>(c->threads));
+        for (const auto &rival : rivals)
+            if (std::strcmp(rival.name, name) == 0) {
+                size_t sent = 0;
+                for (size_t l = 0; l < c->layers; l++)
+                    sent += c->count[l] = rival.run(*c, l, {c->index + sent, c->value + sent});
+                return 0;
+            }
+    } catch (...) {
+    }
+    return 1;
+}
