@@ -47,7 +47,7 @@ static bool step(struct worker *worker, double *x, const struct sg_matrix *a, do
     const double gamma = 1 / (l2 * 10001);
     float sum[D] = {0};
     for (uint32_t w = 0; w < WORKERS; w++) {
-        double scratch[D];
+        static double scratch[6 * (D + 8)]; /* more than sg_logreg_scratch(D) */
         float g[D];
         uint32_t row[SHARD];
         struct sg_message m;
