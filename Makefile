@@ -39,7 +39,9 @@ ldflags     := -fopenmp $(opt_$(MODE)) $(LDFLAGS)
 
 # Features: auto takes what is there, 1 makes absence an error, 0 leaves it out.
 have_mpi    := $(if $(shell command -v mpicc 2>/dev/null),1,0)
-have_torch  := 0
+TORCH_DIR   ?= /usr
+comma       := ,
+have_torch  := $(if $(and $(wildcard $(TORCH_DIR)/include/ATen/ATen.h),$(shell command -v $(CXX) 2>/dev/null)),1,0)
 have_cuda   := $(if $(NVCC),1,0)
 choose       = $(if $(filter auto,$(1)),$(2),$(1))
 mpi         := $(call choose,$(WITH_MPI),$(have_mpi))
@@ -48,8 +50,8 @@ cuda        := $(call choose,$(WITH_CUDA),0)
 ifeq ($(mpi)$(have_mpi),10)
 $(error WITH_MPI=1 but mpicc was not found: apt-get install libopenmpi-dev openmpi-bin, or use WITH_MPI=0)
 endif
-ifeq ($(torch),1)
-$(error WITH_TORCH=1 but no task of this version uses libtorch)
+ifeq ($(torch)$(have_torch),10)
+$(error WITH_TORCH=1 but $(TORCH_DIR)/include/ATen/ATen.h or $(CXX) was not found: apt-get install libtorch-dev libopenblas0-pthread g++, or set TORCH_DIR=)
 endif
 ifeq ($(cuda),1)
 $(error WITH_CUDA=1 but this version has no CUDA kernels yet)
@@ -62,7 +64,7 @@ endif
 # Sources: the library proper (installed) and the engine (linked into the programs).
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
 core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)))
-engine_src  := $(sort $(filter-out lib/core/% lib/wire/%,$(wildcard lib/*/*.c)))
+engine_src  := $(sort $(filter-out lib/core/% lib/wire/% lib/task/cnn% lib/task/tasks_torch.c,$(wildcard lib/*/*.c)))
 programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/*.c)))))
 test_src    := $(sort $(wildcard tests/unit/test_*.c))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -76,18 +78,25 @@ isa_flags_c      := -O3 -DSG_ISA=c
 isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
 isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mbmi -mbmi2 -mprefer-vector-width=512
 
-# What sparsebench compares the kernels with: C++ and libtorch, in a shared object that it loads where there is one.
-TORCH_DIR   ?= /usr
-comma       := ,
-have_rivals := $(if $(and $(wildcard $(TORCH_DIR)/include/ATen/ATen.h),$(shell command -v $(CXX) 2>/dev/null)),1,0)
-rivals      := $(if $(filter release,$(MODE)),$(if $(filter 0,$(WITH_TORCH)),,$(if $(filter 1,$(have_rivals)),build/lib/sparsegrad/rivals.so)))
+# What needs libtorch: shared objects that the programs load when they are asked for it.
+torch_src   := $(sort $(wildcard lib/tensor/*.cpp) $(wildcard lib/task/cnn*.c) lib/task/tasks_torch.c)
+torch_obj   := $(patsubst %,$(B)/%.o,$(basename $(torch_src)))
+torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
+               $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake 2>/dev/null) \
+               $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
+torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10
+
+isa_flags_c      := -O3 -DSG_ISA=c
+isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
+isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mbmi -mbmi2 -mprefer-vector-width=512
 
 bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
+plugins     := $(if $(filter 1,$(torch)),$(addprefix $(bin:%/bin=%)/lib/sparsegrad/,tasks-torch.so rivals.so))
 
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: all help FORCE check unit cli test clean lint compdb
-all: $(addprefix $(bin)/,$(programs)) $(rivals) ## build the programs into build/bin
+all: $(addprefix $(bin)/,$(programs)) $(plugins) ## build the programs into build/bin
 	@$(if $(summary_done),,echo "built $(bin): $(programs); MPI $(call yes,$(mpi)), libtorch $(call yes,$(torch)), CUDA $(call yes,$(cuda))")
 yes = $(if $(filter 1,$(1)),on,off)
 
@@ -127,11 +136,6 @@ $(B)/%_isa.$(1).o: %_isa.c $(B)/flags
 endef
 $(foreach i,c avx2 avx512,$(eval $(call isa_rule,$(i))))
 
-build/lib/sparsegrad/rivals.so: lib/bench/rivals.cpp lib/bench/bench_rival.h
-	@mkdir -p $(@D)
-	$(call run,CXX)$(CXX) -std=c++17 -O3 -g -fPIC -shared -Wall -Wextra $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -Ilib/bench -o $@ $< \
-	  $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10
-
 $(B)/libsparsegrad.a: $(core_obj)
 	@rm -f $@; ar rcs $@ $^
 $(B)/libengine.a: $(engine_obj)
@@ -146,6 +150,16 @@ $(B)/cmd/%.o: cmd/%.c $(B)/flags
 $(B)/cmd/sparseplot-export.o: cmd/sparseplot_export.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
+
+$(B)/lib/tensor/%.o: lib/tensor/%.cpp $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,CXX)$(CXX) $(torch_cxx) $(addprefix -I,$(include_dirs:/=)) -MMD -MP -c -o $@ $<
+%/lib/sparsegrad/tasks-torch.so: $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a
+	@mkdir -p $(@D)
+	$(call run,LD)$(CXX) -shared $(ldflags) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ $^ $(torch_libs) -lcjson -lyaml -lm
+%/lib/sparsegrad/rivals.so: lib/bench/rivals.cpp lib/bench/bench_rival.h
+	@mkdir -p $(@D)
+	$(call run,CXX)$(CXX) $(torch_cxx) -O3 -shared -Ilib/bench -o $@ $< $(torch_libs)
 
 $(B)/tests/%: tests/unit/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
@@ -166,7 +180,7 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
-	$(if $(rivals),install -d $(DESTDIR)$(PREFIX)/lib/sparsegrad && install -m 755 $(rivals) $(DESTDIR)$(PREFIX)/lib/sparsegrad)
+	$(if $(plugins),install -d $(DESTDIR)$(PREFIX)/lib/sparsegrad && install -m 755 $(plugins) $(DESTDIR)$(PREFIX)/lib/sparsegrad)
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 lib/core/sparsegrad.h $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad
@@ -181,6 +195,7 @@ figures     := $(sort $(notdir $(basename $(wildcard recipes/*.yaml))))
 JOBS        ?= $(shell nproc)
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
+packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2
 packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config g++ procps jq $(packages_fetch)
 need         = sh .ci/need $(DEPS)

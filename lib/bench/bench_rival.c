@@ -1,27 +1,18 @@
 /* bench_rival.c: loading the rivals, running them, checking what they send. */
 #include "bench_rival.h"
 
-#include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench_private.h"
+#include "sg_plugin.h"
 
-/* Beside the program: bin/../lib/sparsegrad. */
 static sg_rival_run_fn *load(void) {
-    char path[1024 + 64];
-    const ssize_t length = readlink("/proc/self/exe", path, 1024);
-    if (length <= 0 || length == 1024)
-        return NULL;
-    path[length] = '\0';
-    *strrchr(path, '/') = '\0';
-    strcat(path, "/../lib/sparsegrad/rivals.so");
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library ? dlsym(library, "sg_rival_run") : NULL;
+    struct sg_error ignored;
+    void *symbol;
     sg_rival_run_fn *run = NULL;
-    memcpy(&run, &symbol, sizeof run);
+    if (sg_plugin_symbol(&symbol, "rivals.so", "sg_rival_run", &ignored) == SG_OK)
+        memcpy(&run, &symbol, sizeof run);
     return run;
 }
 

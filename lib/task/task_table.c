@@ -1,7 +1,9 @@
 /* The task kinds and their recipe keys. */
 #include <string.h>
 
+#include "sg_plugin.h"
 #include "sg_task.h"
+#include "sg_task_plugin.h"
 
 extern const struct sg_task_ops sg_logreg_ops;
 
@@ -37,6 +39,48 @@ static const struct sg_metric logreg_metric[] = {
     {"distance_squared", "", "|x - x*|^2"},
 };
 
+static const struct sg_key cnn_key[] = {
+    {.name = "model",
+     .type = SG_KEY_CHOICE,
+     .choices = "resnet8|resnet20|resnet18|googlenet|senet18|seresnet18",
+     .required = true,
+     .help = "the network; resnet8 and resnet20 have 16-32-64 channels"},
+    {.name = "dataset", .type = SG_KEY_STRING, .required = true, .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
+    {.name = "stand-in",
+     .type = SG_KEY_STRING,
+     .help = "generator to use where the data set is missing: cifar-like; results say so"},
+    {.name = "augment",
+     .type = SG_KEY_CHOICE,
+     .choices = "usual|none|crop-flip|crop-flip-rotate",
+     .preset = "usual",
+     .help = "usual: crop-flip for CIFAR-10, crop-flip-rotate for CIFAR-100"},
+    {.name = "train-images",
+     .type = SG_KEY_INTEGER,
+     .min = 0,
+     .max = 1e9,
+     .preset = "0",
+     .unit = "images",
+     .help = "train on so many, chosen at random but always the same; 0 = all"},
+    {.name = "test-images",
+     .type = SG_KEY_INTEGER,
+     .min = 0,
+     .max = 1e9,
+     .preset = "0",
+     .unit = "images",
+     .help = "evaluate on so many, chosen the same way; 0 = all"},
+    {.name = "average-model",
+     .type = SG_KEY_BOOLEAN,
+     .preset = "true",
+     .help = "evaluate the running average of the model as well, which doubles the time of an evaluation"},
+};
+
+static const struct sg_metric cnn_metric[] = {
+    {"test_loss", "", "mean cross-entropy over the test set, each worker its part with its own batch-norm statistics"},
+    {"test_accuracy", "", "share of the test images whose largest logit is their class's, the same way"},
+    {"test_loss_averaged", "", "test_loss of the mean of the models at the evaluations so far, statistics averaged too"},
+    {"test_accuracy_averaged", "", "test_accuracy of that mean"},
+};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct sg_task_kind task_kind[] = {
@@ -47,6 +91,12 @@ static const struct sg_task_kind task_kind[] = {
      .metric = logreg_metric,
      .n_metrics = COUNT(logreg_metric),
      .ops = &sg_logreg_ops},
+    {.name = "cnn",
+     .summary = "image classification by a convolutional network (needs libtorch)",
+     .key = cnn_key,
+     .n_keys = COUNT(cnn_key),
+     .metric = cnn_metric,
+     .n_metrics = COUNT(cnn_metric)},
 };
 
 const struct sg_task_kind *sg_task_kind_at(size_t i) {
@@ -60,12 +110,30 @@ const struct sg_task_kind *sg_task_kind_find(const char *name) {
     return NULL;
 }
 
+static sg_status load_plugin(const struct sg_task_ops **out, const char *name, struct sg_error *err) {
+    void *symbol;
+    sg_task_plugin_fn *plugin;
+    sg_status status = sg_plugin_symbol(&symbol, SG_TASK_PLUGIN, SG_TASK_PLUGIN_SYMBOL, err);
+    if (status == SG_ERR_MISSING)
+        return sg_fail(err, SG_ERR_UNSUPPORTED,
+                       "task kind '%s' needs libtorch, which this build lacks: apt-get install libtorch-dev "
+                       "libopenblas0-pthread g++ (or set TORCH_DIR=) and rebuild with make WITH_TORCH=1",
+                       name);
+    if (status != SG_OK)
+        return sg_prefix(err, "task kind '%s': ", name);
+    memcpy(&plugin, &symbol, sizeof plugin);
+    *out = plugin(name, SG_TASK_PLUGIN_ABI);
+    return *out ? SG_OK
+                : sg_fail(err, SG_ERR_UNSUPPORTED, "task kind '%s': %s is of another build: run make again", name,
+                          SG_TASK_PLUGIN);
+}
+
 sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *err) {
     const struct sg_task_kind *kind = sg_task_kind_find(name);
     if (kind == NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown task kind '%s'", name);
     if (kind->ops == NULL)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "task kind '%s' needs libtorch, which this build lacks", name);
+        return load_plugin(out, name, err);
     *out = kind->ops;
     return SG_OK;
 }

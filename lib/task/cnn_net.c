@@ -1,0 +1,233 @@
+#include "cnn_net.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IMAGE_CHANNELS = 3, IMAGE_SIZE = 32 };
+static const double NORM_MOMENTUM = 0.1, NORM_EPSILON = 1e-5; /* PyTorch's defaults */
+
+static bool declaring(const struct cnn_pass *p) {
+    return p->scope == NULL;
+}
+
+static void declare(struct cnn_pass *p, const char *name, const char *part, const struct cnn_layer *layer) {
+    struct cnn_net *net = p->net;
+    struct cnn_layer *more = p->status == SG_OK ? realloc(net->layer, (net->n_layers + 1) * sizeof *more) : NULL;
+    if (!more) {
+        p->status = SG_ERR_MEMORY;
+        return;
+    }
+    net->layer = more;
+    struct cnn_layer *new = &more[net->n_layers++];
+    *new = *layer;
+    new->size = 1;
+    for (size_t i = 0; i < new->rank; i++)
+        new->size *= (size_t) new->shape[i];
+    snprintf(new->name, sizeof new->name, "%s%s.%s", p->prefix, name, part);
+}
+
+/* The next parameter tensor; when declaring, it is added to the network. */
+static sg_tensor *parameter(struct cnn_pass *p, const char *name, const char *part, const struct cnn_layer *layer) {
+    if (declaring(p)) {
+        declare(p, name, part, layer);
+        return NULL;
+    }
+    size_t i = p->next_layer++, at = p->net->offset[i];
+    return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, layer->shape, layer->rank);
+}
+
+/* A weight [channels, in, ...] or, rank 1, what belongs to it. */
+static struct cnn_layer weight_shape(enum cnn_role role, int64_t fan_in, size_t rank, const int64_t *shape) {
+    struct cnn_layer layer = {.role = role, .rank = rank, .fan_in = fan_in};
+    memcpy(layer.shape, shape, rank * sizeof *shape);
+    return layer;
+}
+
+static sg_tensor *statistic(struct cnn_pass *p, int64_t channels) {
+    size_t at = p->next_statistic;
+    p->next_statistic += (size_t)channels;
+    return declaring(p) ? NULL : sg_tensor_view(p->scope, p->statistics + at, &channels, 1);
+}
+
+void cnn_in(struct cnn_pass *p, const char *prefix, ...) {
+    va_list args;
+    va_start(args, prefix);
+    vsnprintf(p->prefix, sizeof p->prefix, prefix, args);
+    va_end(args);
+}
+
+static void count_flops(struct cnn_pass *p, double multiplications) {
+    if (declaring(p))
+        p->net->image_flops += 2 * multiplications;
+}
+
+cnn_value cnn_conv(struct cnn_pass *p, const char *name, cnn_value x, struct cnn_conv c) {
+    int64_t stride = c.stride ? c.stride : 1, padding = c.kernel / 2, fan_in = x.channels * c.kernel * c.kernel;
+    struct cnn_layer weight =
+        weight_shape(CNN_WEIGHT, fan_in, 4, (const int64_t[]){c.channels, x.channels, c.kernel, c.kernel});
+    struct cnn_layer bias = weight_shape(CNN_BIAS, fan_in, 1, &c.channels);
+    sg_tensor *w = parameter(p, name, "weight", &weight);
+    sg_tensor *b = c.bias ? parameter(p, name, "bias", &bias) : NULL;
+    cnn_value y = {NULL, c.channels, (x.size + 2 * padding - c.kernel) / stride + 1};
+    count_flops(p, (double)(y.size * y.size * y.channels * fan_in));
+    if (!declaring(p))
+        y.tensor = sg_conv2d(p->scope, x.tensor, w, b, stride, padding);
+    return y;
+}
+
+cnn_value cnn_norm(struct cnn_pass *p, const char *name, cnn_value x) {
+    struct cnn_layer weight = weight_shape(CNN_NORM_WEIGHT, 0, 1, &x.channels);
+    struct cnn_layer bias = weight_shape(CNN_NORM_BIAS, 0, 1, &x.channels);
+    sg_tensor *w = parameter(p, name, "weight", &weight);
+    sg_tensor *b = parameter(p, name, "bias", &bias);
+    sg_tensor *mean = statistic(p, x.channels), *var = statistic(p, x.channels);
+    if (!declaring(p))
+        x.tensor = sg_batch_norm(p->scope, x.tensor, w, b, mean, var, p->training, NORM_MOMENTUM, NORM_EPSILON);
+    return x;
+}
+
+cnn_value cnn_linear(struct cnn_pass *p, const char *name, cnn_value x, int64_t channels) {
+    struct cnn_layer weight = weight_shape(CNN_WEIGHT, x.channels, 2, (const int64_t[]){channels, x.channels});
+    struct cnn_layer bias = weight_shape(CNN_BIAS, x.channels, 1, &channels);
+    sg_tensor *w = parameter(p, name, "weight", &weight);
+    sg_tensor *b = parameter(p, name, "bias", &bias);
+    count_flops(p, (double)(x.channels * channels));
+    cnn_value y = {NULL, channels, 1};
+    if (!declaring(p)) {
+        sg_tensor *rows = sg_reshape(p->scope, x.tensor, (const int64_t[]){p->count, x.channels}, 2);
+        y.tensor = sg_linear(p->scope, rows, w, b);
+    }
+    return y;
+}
+
+cnn_value cnn_relu(struct cnn_pass *p, cnn_value x) {
+    if (!declaring(p))
+        x.tensor = sg_relu(p->scope, x.tensor);
+    return x;
+}
+
+cnn_value cnn_add(struct cnn_pass *p, cnn_value a, cnn_value b) {
+    if (!declaring(p))
+        a.tensor = sg_add(p->scope, a.tensor, b.tensor);
+    return a;
+}
+
+cnn_value cnn_gate(struct cnn_pass *p, cnn_value x, cnn_value w) {
+    if (!declaring(p)) {
+        sg_tensor *open = sg_sigmoid(p->scope, w.tensor);
+        open = sg_reshape(p->scope, open, (const int64_t[]){p->count, w.channels, 1, 1}, 4);
+        x.tensor = sg_mul(p->scope, x.tensor, open);
+    }
+    return x;
+}
+
+cnn_value cnn_cat(struct cnn_pass *p, const cnn_value *part, size_t count) {
+    enum { MOST = 8 };
+    sg_tensor *tensor[MOST];
+    cnn_value y = {NULL, 0, part[0].size};
+    for (size_t i = 0; i < count && i < MOST; i++) {
+        tensor[i] = part[i].tensor;
+        y.channels += part[i].channels;
+    }
+    if (!declaring(p))
+        y.tensor = sg_cat(p->scope, tensor, count);
+    return y;
+}
+
+cnn_value cnn_max_pool(struct cnn_pass *p, cnn_value x, int64_t stride) {
+    cnn_value y = {NULL, x.channels, (x.size - 1) / stride + 1};
+    if (!declaring(p))
+        y.tensor = sg_max_pool(p->scope, x.tensor, 3, stride, 1);
+    return y;
+}
+
+cnn_value cnn_mean(struct cnn_pass *p, cnn_value x) {
+    cnn_value y = {NULL, x.channels, 1};
+    if (!declaring(p))
+        y.tensor = sg_avg_pool(p->scope, x.tensor, x.size, x.size);
+    return y;
+}
+
+cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
+    if (declaring(p) || !p->training)
+        return x;
+    x.tensor = sg_dropout(p->scope, x.tensor, rate, &p->dropout);
+    return x;
+}
+
+/* ---- the network ------------------------------------------------------------------------------------------------ */
+
+static const struct cnn_model *find_model(const char *name) {
+    const struct cnn_model *model;
+    for (size_t i = 0; (model = cnn_model_at(i)) != NULL; i++)
+        if (strcmp(model->name, name) == 0)
+            return model;
+    return NULL;
+}
+
+static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
+    net->offset = calloc(net->n_layers + 1, sizeof *net->offset);
+    net->name = calloc(net->n_layers, sizeof *net->name);
+    net->no_decay = calloc(net->n_layers, sizeof *net->no_decay);
+    if (!net->offset || !net->name || !net->no_decay)
+        return sg_fail_memory(err, "the layers of a network");
+    for (size_t i = 0; i < net->n_layers; i++) {
+        net->offset[i + 1] = net->offset[i] + net->layer[i].size;
+        net->name[i] = net->layer[i].name;
+        net->no_decay[i] = net->layer[i].role >= CNN_NORM_WEIGHT;
+    }
+    net->d = net->offset[net->n_layers];
+    return SG_OK;
+}
+
+sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, struct sg_error *err) {
+    struct cnn_net net = {.model = find_model(model), .classes = classes};
+    if (!net.model)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown model '%s'", model);
+    struct cnn_pass p = {.net = &net};
+    net.model->build(&p, (cnn_value){NULL, IMAGE_CHANNELS, IMAGE_SIZE}, classes);
+    net.n_statistics = p.next_statistic;
+    sg_status status = p.status == SG_OK ? index_layers(&net, err) : sg_fail_memory(err, "the layers of a network");
+    if (status == SG_OK)
+        *out = net;
+    else
+        cnn_net_free(&net);
+    return status;
+}
+
+void cnn_net_free(struct cnn_net *net) {
+    free(net->layer);
+    free(net->offset);
+    free(net->name);
+    free(net->no_decay);
+    *net = (struct cnn_net){0};
+}
+
+void cnn_net_start(const struct cnn_net *net, uint64_t seed, float *x) {
+    for (size_t i = 0; i < net->n_layers; i++) {
+        const struct cnn_layer *layer = &net->layer[i];
+        sg_rng rng = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)i, 0);
+        double bound = layer->fan_in > 0 ? 1 / sqrt((double)layer->fan_in) : 0;
+        for (size_t j = net->offset[i]; j < net->offset[i + 1]; j++)
+            x[j] = layer->role == CNN_NORM_WEIGHT ? 1
+                   : layer->role == CNN_NORM_BIAS ? 0
+                                                  : (float)(bound * (2 * sg_rng_uniform(&rng) - 1));
+    }
+}
+
+/* Every batch-norm has its means, then its variances; its weight is as long as each. */
+void cnn_net_start_statistics(const struct cnn_net *net, float *statistics) {
+    for (size_t i = 0; i < net->n_layers; i++)
+        for (size_t j = 0; net->layer[i].role == CNN_NORM_WEIGHT && j < 2 * net->layer[i].size; j++)
+            *statistics++ = j < net->layer[i].size ? 0 : 1;
+}
+
+sg_tensor *cnn_net_forward(struct cnn_pass *p, const float *images) {
+    const int64_t shape[4] = {p->count, IMAGE_CHANNELS, IMAGE_SIZE, IMAGE_SIZE};
+    p->next_layer = p->next_statistic = 0;
+    cnn_value x = {sg_tensor_images(p->scope, images, shape), IMAGE_CHANNELS, IMAGE_SIZE};
+    return p->net->model->build(p, x, p->net->classes).tensor;
+}

@@ -1,0 +1,101 @@
+/* cnn_net.h: private to lib/task. Convolutional networks, described once.
+ *
+ * A model is one C function that applies layers to a value. Run without a scope it declares the network: layers get
+ * names, shapes and places in the flat parameter vector, in the order of the calls. Run with a scope it computes, taking
+ * its parameters in the same order. Layer names and order are those of the PyTorch models in tests/golden. */
+#ifndef CNN_NET_H
+#define CNN_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_rng.h"
+#include "sg_status.h"
+#include "sg_tensor.h"
+
+enum cnn_role { CNN_WEIGHT, CNN_BIAS, CNN_NORM_WEIGHT, CNN_NORM_BIAS };
+
+/* One parameter tensor. */
+struct cnn_layer {
+    char name[48]; /* "layer1.0.conv1.weight" */
+    enum cnn_role role;
+    int64_t shape[4];
+    size_t rank, size;
+    int64_t fan_in; /* of a weight and its bias */
+};
+
+struct cnn_net {
+    const struct cnn_model *model;
+    int64_t classes;
+    struct cnn_layer *layer; /* [n_layers] */
+    size_t n_layers;
+    size_t *offset;         /* [n_layers + 1] into the parameters */
+    const char **name;      /* [n_layers] */
+    bool *no_decay;         /* [n_layers] batch-norm: weight decay leaves it alone */
+    size_t d, n_statistics; /* parameters; running means and variances of all batch-norms */
+    double image_flops;     /* multiplications and additions of one image, forward */
+};
+
+/* One run through a network. All arrays are the caller's. */
+struct cnn_pass {
+    struct cnn_net *net;
+    sg_scope *scope;   /* NULL = declaring */
+    float *x;          /* [d] */
+    float *g;          /* [d] gradients are added to it; NULL = none wanted */
+    float *statistics; /* [n_statistics]; updated in training */
+    bool training;
+    int64_t count;  /* images */
+    sg_rng dropout; /* masks come from it */
+
+    size_t next_layer, next_statistic; /* from here on: cnn_net.c's own */
+    char prefix[24];
+    sg_status status;
+};
+
+/* What flows through a network: [count, channels, size, size]; [count, channels] after cnn_linear (size 1). */
+typedef struct cnn_value {
+    sg_tensor *tensor;
+    int64_t channels, size;
+} cnn_value;
+
+struct cnn_model {
+    const char *name;
+    cnn_value (*build)(struct cnn_pass *p, cnn_value images, int64_t classes); /* returns logits */
+};
+const struct cnn_model *cnn_model_at(size_t i); /* NULL past the end */
+
+SG_CHECKED sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, struct sg_error *err);
+void cnn_net_free(struct cnn_net *net);
+
+/* x [d] as PyTorch initialises by default: weights and biases uniform on +-1/sqrt(fan in), batch-norms 1 and 0; one
+ * random stream a layer. statistics [n_statistics]: means 0, variances 1. */
+void cnn_net_start(const struct cnn_net *net, uint64_t seed, float *x);
+void cnn_net_start_statistics(const struct cnn_net *net, float *statistics);
+
+/* Logits [count, classes] of images [count][32][32][3], in p->scope. */
+sg_tensor *cnn_net_forward(struct cnn_pass *p, const float *images);
+
+/* ---- for the models ---- */
+
+/* Following layers are called PREFIX.name. */
+void cnn_in(struct cnn_pass *p, const char *prefix, ...) SG_PRINTF(2, 3);
+
+struct cnn_conv {
+    int64_t channels, kernel;
+    int64_t stride; /* 0 = 1 */
+    bool bias;
+};
+/* Padded so that stride 1 keeps the size. */
+cnn_value cnn_conv(struct cnn_pass *p, const char *name, cnn_value x, struct cnn_conv shape);
+cnn_value cnn_norm(struct cnn_pass *p, const char *name, cnn_value x);
+cnn_value cnn_linear(struct cnn_pass *p, const char *name, cnn_value x, int64_t channels); /* x of size 1 */
+cnn_value cnn_relu(struct cnn_pass *p, cnn_value x);              /* in place, as sg_relu */
+cnn_value cnn_add(struct cnn_pass *p, cnn_value a, cnn_value b);  /* into a, as sg_add */
+cnn_value cnn_gate(struct cnn_pass *p, cnn_value x, cnn_value w); /* x times sigmoid(w), w one number a channel */
+cnn_value cnn_cat(struct cnn_pass *p, const cnn_value *part, size_t count);
+cnn_value cnn_max_pool(struct cnn_pass *p, cnn_value x, int64_t stride); /* 3x3, padding 1 */
+cnn_value cnn_mean(struct cnn_pass *p, cnn_value x);                     /* over each channel */
+cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate);     /* x of size 1 */
+
+#endif

@@ -1,0 +1,368 @@
+/* The task `cnn` (FACTS sections 3 and 4): image classification on CIFAR by the networks of cnn_models.c.
+ *
+ * A gradient runs on one thread, whatever the machine has, and workers run in parallel: sums have one order then, and
+ * results do not depend on threads or ranks. Every worker keeps its own batch-norm statistics, with which it evaluates
+ * its part of the test set. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cnn_net.h"
+#include "sg_images.h"
+#include "sg_json.h"
+#include "sg_task.h"
+
+/* What a worker contributes to an evaluation, of the model as it is and of the running average. */
+enum { SHARE_IMAGES, SHARE_LOSS, SHARE_CORRECT, SHARE_AVERAGE_LOSS, SHARE_AVERAGE_CORRECT, SHARES };
+enum { TEST_BATCH = 250 };
+
+struct sg_task {
+    struct sg_task_info info;
+    struct sg_constant constant[4];
+    struct cnn_net net;
+    struct sg_image_set data;
+    size_t workers, first, count, batch;
+    uint64_t seed;
+    int threads;
+    sg_scope **scope;      /* [threads] */
+    sg_batches **batches;  /* [count] */
+    double *batch_loss;    /* [count] */
+    float *x;              /* [d] */
+    float *statistics;     /* [count][n_statistics] of batch-norm */
+    bool averages;         /* the running-average model is kept: */
+    uint64_t evaluations;  /* points it is the mean of */
+    float *average;        /* [d] */
+    float *average_statistics; /* [count][n_statistics] */
+};
+
+static void cnn_close(struct sg_task *t) {
+    if (!t)
+        return;
+    for (size_t w = 0; t->batches && w < t->count; w++)
+        sg_batches_close(t->batches[w]);
+    for (int i = 0; t->scope && i < t->threads; i++)
+        sg_scope_close(t->scope[i]);
+    void *const owned[] = {t->scope, t->batches, t->batch_loss, t->x, t->statistics, t->average, t->average_statistics};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    sg_image_set_free(&t->data);
+    cnn_net_free(&t->net);
+    free(t);
+}
+
+static sg_status load_images(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    const struct sg_image_request request = {.set = {.name = sg_node_string(config->task, "dataset", ""),
+                                                     .stand_in = sg_node_string(config->task, "stand-in", NULL),
+                                                     .data_dir = config->data_dir},
+                                             .most_train = (size_t)sg_node_number(config->task, "train-images", 0),
+                                             .most_test = (size_t)sg_node_number(config->task, "test-images", 0)};
+    if (config->progress)
+        config->progress("loading", 0, 1);
+    sg_status status = sg_image_set_load(&t->data, &request, err);
+    if (status == SG_OK && t->data.test.count < t->workers)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%zu workers for %zu test images: every worker needs one", t->workers,
+                         t->data.test.count);
+    return status;
+}
+
+static sg_status open_batches(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    const char *augment = sg_node_string(config->task, "augment", "usual");
+    struct sg_batches_config batches = {.images = &t->data.train,
+                                        .workers = t->workers,
+                                        .count = 1,
+                                        .batch = t->batch,
+                                        .seed = t->seed,
+                                        .augmentation = t->data.augmentation,
+                                        .scale = t->data.scale,
+                                        .order = SG_IMAGE_NHWC};
+    if (strcmp(augment, "usual") != 0)
+        batches.augmentation = strcmp(augment, "none") == 0        ? SG_AUGMENT_NONE
+                               : strcmp(augment, "crop-flip") == 0 ? SG_AUGMENT_CROP_FLIP
+                                                                   : SG_AUGMENT_CROP_FLIP_ROTATE;
+    sg_status status = SG_OK;
+    for (size_t w = 0; w < t->count && status == SG_OK; w++) {
+        batches.first = t->first + w;
+        status = sg_batches_open(&t->batches[w], &batches, err);
+    }
+    return status;
+}
+
+static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    const size_t statistics = t->count * t->net.n_statistics;
+    t->scope = calloc((size_t)t->threads, sizeof *t->scope);
+    t->batches = calloc(t->count, sizeof *t->batches);
+    t->batch_loss = calloc(t->count, sizeof *t->batch_loss);
+    t->x = calloc(t->net.d, sizeof *t->x);
+    t->statistics = calloc(statistics, sizeof *t->statistics);
+    if (t->averages) {
+        t->average = calloc(t->net.d, sizeof *t->average);
+        t->average_statistics = calloc(statistics, sizeof *t->average_statistics);
+    }
+    if (!t->scope || !t->batches || !t->batch_loss || !t->x || !t->statistics ||
+        (t->averages && (!t->average || !t->average_statistics)))
+        return sg_fail_memory(err, "the network");
+    sg_status status = SG_OK;
+    for (int i = 0; i < t->threads && status == SG_OK; i++)
+        status = sg_scope_open(&t->scope[i], config->device, err);
+    return status;
+}
+
+static sg_status cnn_start(struct sg_task *t, struct sg_error *err) {
+    (void)err;
+    cnn_net_start(&t->net, t->seed, t->x);
+    for (size_t w = 0; w < t->count; w++)
+        cnn_net_start_statistics(&t->net, t->statistics + w * t->net.n_statistics);
+    return SG_OK;
+}
+
+static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *config, struct sg_error *err) {
+    if (strcmp(config->device, "cpu") != 0)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task cnn runs on the CPU; use --device cpu",
+                       config->device);
+    struct sg_task *t = calloc(1, sizeof *t);
+    if (!t)
+        return sg_fail_memory(err, "the network");
+    t->workers = config->workers;
+    t->first = config->first;
+    t->count = config->count;
+    t->batch = config->batch;
+    t->seed = config->seed;
+    t->threads = config->threads;
+    t->averages = sg_node_bool(config->task, "average-model", true);
+    sg_status status = load_images(t, config, err);
+    if (status == SG_OK)
+        status = cnn_net_open(&t->net, sg_node_string(config->task, "model", ""), (int64_t)t->data.train.classes, err);
+    if (status == SG_OK)
+        status = allocate(t, config, err);
+    if (status == SG_OK)
+        status = open_batches(t, config, err);
+    if (status != SG_OK) {
+        cnn_close(t);
+        return status;
+    }
+    cnn_start(t, err);
+    const struct sg_constant constant[] = {{"d", (double)t->net.d},
+                                           {"n", (double)t->workers},
+                                           {"images", (double)t->data.train.count},
+                                           {"classes", (double)t->data.train.classes}};
+    memcpy(t->constant, constant, sizeof constant);
+    t->info = (struct sg_task_info){
+        .d = t->net.d,
+        .dtype = SG_FLOAT32,
+        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .steps_per_epoch = sg_batches_steps(t->data.train.count, t->workers, t->batch),
+        .parallel_workers = true,
+        .gradient_flops = 3 * t->net.image_flops * (double)t->batch, /* backward is twice the work of forward */
+        .evaluation = SG_EVALUATE_SHARED,
+        .n_shares = SHARES,
+        .no_decay = t->net.no_decay,
+        .constant = t->constant,
+        .n_constants = sizeof constant / sizeof *constant,
+    };
+    *out = t;
+    return SG_OK;
+}
+
+static const struct sg_task_info *cnn_info(const struct sg_task *t) {
+    return &t->info;
+}
+
+static cJSON *cnn_describe(const struct sg_task *t) {
+    cJSON *facts = cJSON_CreateObject(), *set = sg_image_set_json(&t->data);
+    if (facts && set && cJSON_AddItemToObject(facts, "dataset", set) &&
+        cJSON_AddStringToObject(facts, "model", t->net.model->name) &&
+        cJSON_AddStringToObject(facts, "libtorch", sg_tensor_library()))
+        return facts;
+    if (!facts || cJSON_GetObjectItemCaseSensitive(facts, "dataset") == NULL)
+        cJSON_Delete(set);
+    cJSON_Delete(facts);
+    return NULL;
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+static sg_scope *scope_of_thread(const struct sg_task *t) {
+    return t->scope[omp_get_thread_num()];
+}
+
+static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    const size_t local = worker - t->first;
+    const float *pixels;
+    const int64_t *label;
+    sg_batches_get(t->batches[local], worker, step, &pixels, &label);
+    memset(g, 0, t->net.d * sizeof *g);
+    struct cnn_pass pass = {.net = &t->net,
+                            .scope = scope_of_thread(t),
+                            .x = t->x,
+                            .g = g,
+                            .statistics = t->statistics + local * t->net.n_statistics,
+                            .training = true,
+                            .count = (int64_t)t->batch,
+                            .dropout = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step)};
+    sg_scope_begin(pass.scope, 1, true);
+    sg_tensor *loss = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, pixels), label);
+    float mean;
+    sg_status status = sg_tensor_read(pass.scope, loss, &mean, 1, err);
+    if (status == SG_OK)
+        status = sg_backward(pass.scope, loss, err);
+    t->batch_loss[local] = status == SG_OK ? (double)mean : NAN;
+    sg_scope_begin(pass.scope, 1, false); /* frees what is left */
+    return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
+}
+
+static double cnn_batch_loss(const struct sg_task *t, size_t worker) {
+    return t->batch_loss[worker - t->first];
+}
+
+static void cnn_subtract(struct sg_task *t, const float *delta) {
+    for (size_t j = 0; j < t->net.d; j++)
+        t->x[j] -= delta[j];
+}
+
+static void *cnn_parameters(struct sg_task *t) {
+    return t->x;
+}
+
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
+
+/* Adds the cross-entropy of one row of logits to *loss, and 1 to *correct if the first largest is the label's. */
+static void judge(const float *logit, size_t classes, int64_t label, double *loss, double *correct) {
+    size_t best = 0;
+    double sum = 0;
+    for (size_t c = 1; c < classes; c++)
+        best = logit[c] > logit[best] ? c : best;
+    for (size_t c = 0; c < classes; c++)
+        sum += exp((double)logit[c] - (double)logit[best]);
+    *loss += log(sum) - ((double)logit[label] - (double)logit[best]);
+    *correct += best == (size_t)label;
+}
+
+/* Loss and correct answers of model x with batch-norm statistics, summed over test images from..to-1. */
+static sg_status test_images(struct sg_task *t, float *x, float *statistics, size_t from, size_t to, double *loss,
+                             double *correct, struct sg_error *err) {
+    const size_t classes = t->data.test.classes;
+    float *pixels = malloc(TEST_BATCH * SG_IMAGE_VALUES * sizeof *pixels), *logits = malloc(TEST_BATCH * classes * sizeof *logits);
+    int64_t label[TEST_BATCH];
+    struct cnn_pass pass = {.net = &t->net, .scope = scope_of_thread(t), .x = x, .statistics = statistics};
+    sg_status status = pixels && logits ? SG_OK : sg_fail_memory(err, "the evaluation");
+    *loss = *correct = 0;
+    for (size_t at = from, now; at < to && status == SG_OK; at += now) {
+        now = to - at < TEST_BATCH ? to - at : TEST_BATCH;
+        sg_images_convert(pixels, label, &t->data.test, at, now, &t->data.scale, SG_IMAGE_NHWC);
+        pass.count = (int64_t)now;
+        sg_scope_begin(pass.scope, 1, false);
+        status = sg_tensor_read(pass.scope, cnn_net_forward(&pass, pixels), logits, now * classes, err);
+        for (size_t i = 0; i < now && status == SG_OK; i++)
+            judge(logits + i * classes, classes, label[i], loss, correct);
+    }
+    sg_scope_begin(pass.scope, 1, false);
+    free(pixels);
+    free(logits);
+    return status;
+}
+
+static void average_in(float *restrict mean, const float *restrict x, size_t n, double weight) {
+    for (size_t i = 0; i < n; i++)
+        mean[i] = (float)((double)mean[i] + ((double)x[i] - (double)mean[i]) * weight);
+}
+
+static sg_status worker_share(struct sg_task *t, size_t local, double *share, struct sg_error *err) {
+    const size_t n = t->net.n_statistics, worker = t->first + local;
+    const size_t from = sg_images_cut(t->data.test.count, worker, t->workers);
+    const size_t to = sg_images_cut(t->data.test.count, worker + 1, t->workers);
+    share[SHARE_IMAGES] = (double)(to - from);
+    share[SHARE_AVERAGE_LOSS] = share[SHARE_AVERAGE_CORRECT] = NAN;
+    sg_status status = test_images(t, t->x, t->statistics + local * n, from, to, &share[SHARE_LOSS],
+                                   &share[SHARE_CORRECT], err);
+    if (status != SG_OK || !t->averages)
+        return status;
+    average_in(t->average_statistics + local * n, t->statistics + local * n, n, 1 / (double)t->evaluations);
+    return test_images(t, t->average, t->average_statistics + local * n, from, to, &share[SHARE_AVERAGE_LOSS],
+                       &share[SHARE_AVERAGE_CORRECT], err);
+}
+
+static sg_status cnn_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
+    sg_status status = SG_OK;
+    t->evaluations++;
+    if (t->averages)
+        average_in(t->average, t->x, t->net.d, 1 / (double)t->evaluations);
+#pragma omp parallel for num_threads(t->threads) schedule(dynamic)
+    for (size_t w = 0; w < t->count; w++) {
+        struct sg_error trouble;
+        const sg_status mine = worker_share(t, w, share + w * SHARES, &trouble);
+#pragma omp critical(cnn_evaluation)
+        if (mine != SG_OK && status == SG_OK) {
+            status = mine;
+            *err = trouble;
+        }
+    }
+    return status;
+}
+
+static void cnn_conclude(const struct sg_task *t, const double *share, double *value) {
+    double sum[SHARES] = {0};
+    for (size_t w = 0; w < t->workers; w++)
+        for (size_t i = 0; i < SHARES; i++)
+            sum[i] += share[w * SHARES + i];
+    for (size_t i = SHARE_LOSS; i < SHARES; i++)
+        value[i - SHARE_LOSS] = sum[i] / sum[SHARE_IMAGES];
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+static size_t cnn_common_bytes(const struct sg_task *t) {
+    return sizeof t->evaluations + (t->averages ? t->net.d * sizeof *t->average : 0);
+}
+
+static void cnn_common_save(const struct sg_task *t, void *out) {
+    memcpy(out, &t->evaluations, sizeof t->evaluations);
+    if (t->averages)
+        memcpy((char *)out + sizeof t->evaluations, t->average, t->net.d * sizeof *t->average);
+}
+
+static void cnn_common_load(struct sg_task *t, const void *in) {
+    memcpy(&t->evaluations, in, sizeof t->evaluations);
+    if (t->averages)
+        memcpy(t->average, (const char *)in + sizeof t->evaluations, t->net.d * sizeof *t->average);
+}
+
+static size_t cnn_state_bytes(const struct sg_task *t) {
+    return (t->averages ? 2 : 1) * t->net.n_statistics * sizeof *t->statistics;
+}
+
+static void cnn_state_save(const struct sg_task *t, size_t worker, void *out) {
+    const size_t n = t->net.n_statistics, at = (worker - t->first) * n;
+    memcpy(out, t->statistics + at, n * sizeof *t->statistics);
+    if (t->averages)
+        memcpy((float *)out + n, t->average_statistics + at, n * sizeof *t->statistics);
+}
+
+static void cnn_state_load(struct sg_task *t, size_t worker, const void *in) {
+    const size_t n = t->net.n_statistics, at = (worker - t->first) * n;
+    memcpy(t->statistics + at, in, n * sizeof *t->statistics);
+    if (t->averages)
+        memcpy(t->average_statistics + at, (const float *)in + n, n * sizeof *t->statistics);
+}
+
+extern const struct sg_task_ops sg_cnn_ops;
+const struct sg_task_ops sg_cnn_ops = {
+    .name = "cnn",
+    .open = cnn_open,
+    .info = cnn_info,
+    .describe = cnn_describe,
+    .start = cnn_start,
+    .gradient = cnn_gradient,
+    .batch_loss = cnn_batch_loss,
+    .subtract = cnn_subtract,
+    .parameters = cnn_parameters,
+    .evaluate_shares = cnn_evaluate_shares,
+    .conclude = cnn_conclude,
+    .common_bytes = cnn_common_bytes,
+    .common_save = cnn_common_save,
+    .common_load = cnn_common_load,
+    .state_bytes = cnn_state_bytes,
+    .state_save = cnn_state_save,
+    .state_load = cnn_state_load,
+    .close = cnn_close,
+};

@@ -1,0 +1,266 @@
+/* sg_tensor over libtorch, 1.13 and 2.x. The only C++ of the project; nothing is thrown past it. */
+#include "sg_tensor.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/max_pool2d.h>
+#include <c10/core/GradMode.h>
+#include <malloc.h>
+#include <torch/version.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <string>
+
+#if TORCH_VERSION_MAJOR < 1 || (TORCH_VERSION_MAJOR == 1 && TORCH_VERSION_MINOR < 13)
+#error "libtorch 1.13 or newer is needed"
+#endif
+
+extern "C" void openblas_set_num_threads(int) __attribute__((weak)); /* where libtorch computes with OpenBLAS */
+
+struct sg_tensor {
+    at::Tensor value;
+};
+
+struct sg_scope {
+    at::Device device = at::Device(at::kCPU);
+    std::deque<sg_tensor> tensors; /* handles are addresses in it, so nothing moves */
+    bool gradients = false;
+    sg_error failure = {};
+};
+
+namespace {
+
+sg_status describe(const char *text, sg_error *err) noexcept {
+    bool memory = strstr(text, "allocate memory") || strstr(text, "out of memory") || strstr(text, "enough memory");
+    err->status = memory ? SG_ERR_MEMORY : SG_ERR_ARGUMENT;
+    int line = static_cast<int>(strcspn(text, "\n"));
+    snprintf(err->msg, sizeof err->msg, "%slibtorch: %.*s", memory ? "out of memory: " : "", line, text);
+    return err->status;
+}
+
+/* Turns what is being handled into a status; called inside catch (...) only. */
+sg_status caught(sg_error *err) noexcept {
+    try {
+        throw;
+    } catch (const c10::Error &e) {
+        return describe(e.what_without_backtrace(), err);
+    } catch (const std::bad_alloc &) {
+        return describe("out of memory", err);
+    } catch (const std::exception &e) {
+        return describe(e.what(), err);
+    } catch (...) {
+        return describe("unknown exception", err);
+    }
+}
+
+template <typename Make> sg_tensor *add(sg_scope *s, Make make) noexcept {
+    if (s->failure.status != SG_OK)
+        return nullptr;
+    try {
+        at::AutoGradMode mode(s->gradients);
+        s->tensors.push_back(sg_tensor{make()});
+        return &s->tensors.back();
+    } catch (...) {
+        caught(&s->failure);
+        return nullptr;
+    }
+}
+
+template <typename Act> sg_status attempt(sg_scope *s, sg_error *err, Act act) noexcept {
+    if (s->failure.status == SG_OK) {
+        try {
+            at::AutoGradMode mode(s->gradients);
+            act();
+        } catch (...) {
+            caught(&s->failure);
+        }
+    }
+    return sg_scope_status(s, err);
+}
+
+c10::optional<at::Tensor> maybe(const sg_tensor *x) {
+    return x ? c10::optional<at::Tensor>(x->value) : c10::nullopt;
+}
+
+at::Tensor wrap(const sg_scope *s, float *data, const int64_t *shape, size_t rank) {
+    return at::from_blob(data, at::IntArrayRef(shape, rank), at::TensorOptions().dtype(at::kFloat).device(s->device));
+}
+
+} // namespace
+
+extern "C" {
+
+const char *sg_tensor_library(void) {
+    return TORCH_VERSION;
+}
+
+sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err) {
+    try {
+        at::Device where{std::string(device)};
+        if (where.is_cuda() && !at::globalContext().hasCUDA()) {
+            snprintf(err->msg, sizeof err->msg,
+                     "device %s: this libtorch (%s) finds no CUDA device; use --device cpu, or rebuild with "
+                     "TORCH_DIR=<libtorch for CUDA>",
+                     device, TORCH_VERSION);
+            return err->status = SG_ERR_UNSUPPORTED;
+        }
+        /* Every pass allocates the same tensors again. Memory that went back to the system in between would be cleared
+         * page by page: a quarter of ResNet-8's time. 32 MiB is the most that malloc accepts. */
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        mallopt(M_TRIM_THRESHOLD, INT_MAX);
+        if (openblas_set_num_threads)
+            openblas_set_num_threads(1); /* its own threads know nothing of OpenMP's */
+        at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+        at::globalContext().setBenchmarkCuDNN(false);
+        auto *s = new sg_scope;
+        s->device = where;
+        *out = s;
+        return SG_OK;
+    } catch (...) {
+        return caught(err);
+    }
+}
+
+void sg_scope_close(sg_scope *s) {
+    delete s;
+}
+
+void sg_scope_begin(sg_scope *s, int threads, bool gradients) {
+    s->tensors.clear();
+    s->failure.status = SG_OK;
+    s->gradients = gradients;
+    try {
+        at::set_num_threads(threads); /* OpenMP forgets it with the caller's parallel region, so each time */
+    } catch (...) {
+        caught(&s->failure);
+    }
+}
+
+sg_status sg_scope_status(const sg_scope *s, struct sg_error *err) {
+    if (s->failure.status != SG_OK)
+        *err = s->failure;
+    return s->failure.status;
+}
+
+sg_tensor *sg_tensor_view(sg_scope *s, float *data, const int64_t *shape, size_t rank) {
+    return add(s, [&] { return wrap(s, data, shape, rank); });
+}
+
+sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const int64_t *shape, size_t rank) {
+    return add(s, [&] {
+        at::Tensor x = wrap(s, data, shape, rank);
+        if (gradient) {
+            x.set_requires_grad(true);
+            x.mutable_grad() = wrap(s, gradient, shape, rank); /* a defined gradient is added to in place */
+        }
+        return x;
+    });
+}
+
+sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[4]) {
+    return add(s, [&] {
+        const int64_t memory[4] = {shape[0], shape[2], shape[3], shape[1]};
+        return wrap(s, const_cast<float *>(data), memory, 4).permute({0, 3, 1, 2}); /* nothing writes to it */
+    });
+}
+
+sg_tensor *sg_conv2d(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, int64_t stride, int64_t padding) {
+    return add(s, [&] { return at::conv2d(x->value, weight->value, maybe(bias), stride, padding); });
+}
+
+sg_tensor *sg_batch_norm(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, sg_tensor *running_mean,
+                         sg_tensor *running_var, bool training, double momentum, double epsilon) {
+    return add(s, [&] {
+        return at::batch_norm(x->value, maybe(weight), maybe(bias), maybe(running_mean), maybe(running_var), training,
+                              momentum, epsilon, s->device.is_cuda());
+    });
+}
+
+sg_tensor *sg_relu(sg_scope *s, sg_tensor *x) {
+    return add(s, [&] { return x->value.relu_(); });
+}
+
+sg_tensor *sg_add(sg_scope *s, sg_tensor *a, sg_tensor *b) {
+    return add(s, [&] { return a->value.add_(b->value); });
+}
+
+sg_tensor *sg_mul(sg_scope *s, sg_tensor *a, sg_tensor *b) {
+    return add(s, [&] { return a->value.mul(b->value); });
+}
+
+sg_tensor *sg_sigmoid(sg_scope *s, sg_tensor *x) {
+    return add(s, [&] { return x->value.sigmoid(); });
+}
+
+sg_tensor *sg_max_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride, int64_t padding) {
+    return add(s, [&] { return at::max_pool2d(x->value, kernel, stride, padding); });
+}
+
+sg_tensor *sg_avg_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride) {
+    return add(s, [&] { return at::avg_pool2d(x->value, kernel, stride); });
+}
+
+sg_tensor *sg_cat(sg_scope *s, sg_tensor *const *part, size_t count) {
+    return add(s, [&] {
+        std::vector<at::Tensor> parts;
+        for (size_t i = 0; i < count; i++)
+            parts.push_back(part[i]->value);
+        return at::cat(parts, 1);
+    });
+}
+
+sg_tensor *sg_reshape(sg_scope *s, sg_tensor *x, const int64_t *shape, size_t rank) {
+    return add(s, [&] { return x->value.reshape(at::IntArrayRef(shape, rank)); });
+}
+
+sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias) {
+    return add(s, [&] { return at::linear(x->value, weight->value, maybe(bias)); });
+}
+
+sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng) {
+    return add(s, [&] {
+        at::Tensor mask = at::empty(x->value.sizes(), at::kFloat);
+        float *out = mask.data_ptr<float>(), kept = static_cast<float>(1 / (1 - rate));
+        for (int64_t i = 0; i < mask.numel(); i++)
+            out[i] = sg_rng_u32(rng) < rate * 0x1p32 ? 0 : kept;
+        return x->value.mul(mask.to(s->device));
+    });
+}
+
+sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label) {
+    return add(s, [&] {
+        at::Tensor wanted = at::from_blob(const_cast<int64_t *>(label), {logits->value.size(0)}, at::kLong);
+        return at::cross_entropy_loss(logits->value, wanted.to(s->device));
+    });
+}
+
+sg_status sg_tensor_read(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err) {
+    return attempt(s, err, [&] {
+        at::Tensor host = x->value.detach().to(at::kCPU).contiguous();
+        TORCH_CHECK(static_cast<size_t>(host.numel()) == count, "a tensor of ", host.numel(), " elements read as ", count);
+        memcpy(out, host.data_ptr<float>(), count * sizeof *out);
+    });
+}
+
+sg_status sg_backward(sg_scope *s, sg_tensor *loss, struct sg_error *err) {
+    return attempt(s, err, [&] {
+        at::Tensor last = loss->value;
+        s->tensors.clear();
+        last.backward();
+    });
+}
+
+} // extern "C"
