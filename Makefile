@@ -46,19 +46,27 @@ have_cuda   := $(if $(NVCC),1,0)
 choose       = $(if $(filter auto,$(1)),$(2),$(1))
 mpi         := $(call choose,$(WITH_MPI),$(have_mpi))
 torch       := $(call choose,$(WITH_TORCH),$(have_torch))
-cuda        := $(call choose,$(WITH_CUDA),0)
+cuda        := $(call choose,$(WITH_CUDA),$(have_cuda))
 ifeq ($(mpi)$(have_mpi),10)
 $(error WITH_MPI=1 but mpicc was not found: apt-get install libopenmpi-dev openmpi-bin, or use WITH_MPI=0)
 endif
 ifeq ($(torch)$(have_torch),10)
 $(error WITH_TORCH=1 but $(TORCH_DIR)/include/ATen/ATen.h or $(CXX) was not found: apt-get install libtorch-dev libopenblas0-pthread g++, or set TORCH_DIR=)
 endif
-ifeq ($(cuda),1)
-$(error WITH_CUDA=1 but this version has no CUDA kernels yet)
+ifeq ($(cuda)$(have_cuda),10)
+$(error WITH_CUDA=1 but nvcc was not found: install the CUDA toolkit, name its compiler with NVCC=, or use WITH_CUDA=0)
 endif
 ifeq ($(mpi),1)
 mpi_cflags  := -DSG_WITH_MPI=1 $(shell mpicc --showme:compile)
 mpi_libs    := $(shell mpicc --showme:link)
+endif
+
+ifeq ($(cuda),1)
+# The runtime is linked statically and looks for the driver when it is first asked: programs start without either. No C++
+# run-time library is needed: what CUB wants of it (the rivals of sparsebench) is linked statically too.
+cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
+cuda_libs   := -L$(cuda_dir)/lib64 -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
+nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 -lineinfo $(NVCC_GENCODE) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
@@ -70,9 +78,14 @@ test_src    := $(sort $(wildcard tests/unit/test_*.c))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 unit_tests  := $(test_src:tests/unit/%.c=$(B)/tests/%)
 isa_obj     := $(foreach i,c avx2 avx512,$(isa_src:%.c=$(B)/%.$(i).o))
-core_obj    := $(core_src:%.c=$(B)/%.o) $(isa_obj)
-engine_obj  := $(engine_src:%.c=$(B)/%.o)
-libs        := -lcjson -lyaml -lm -ldl
+cuda_src    := $(sort $(wildcard kernels/cuda/*.cu))
+cuda_obj    := $(if $(filter 1,$(cuda)),$(cuda_src:%.cu=$(B)/%.o))
+core_obj    := $(core_src:%.c=$(B)/%.o) $(isa_obj) $(cuda_obj)
+engine_obj  := $(patsubst %,$(B)/%.o,$(basename $(if $(filter 1,$(cuda)),$(filter-out %_no_cuda.c,$(engine_src)) $(wildcard lib/*/*.cu),$(engine_src))))
+libs        := -lcjson -lyaml -lm -ldl $(cuda_libs)
+# The CUDA kernels' tests: on a device where there is a compiler for it, and emulated where there is one for C++.
+gpu_tests   := $(if $(filter 1,$(cuda)),$(B)/gpu/test_kernels)
+unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(B)/tests/test_kernels_emulated)
 
 isa_flags_c      := -O3 -DSG_ISA=c
 isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
@@ -111,13 +124,13 @@ define write_if_changed
 	@mkdir -p $(@D); printf '%s' $(1) > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 endef
 $(B)/flags: FORCE
-	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(ldflags) $(mpi_cflags) $(mpi_libs))')
+	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(ldflags) $(mpi_cflags) $(mpi_libs) $(NVCC) $(nvcc_flags) $(cuda_libs))')
 $(B)/version.h: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define SG_BUILD_VERSION "$(VERSION)"'; \
 	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
-	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] kernels/*.h kernels/*/*.[ch] cmd/*.c)) | sha256sum | cut -c1-12)\""; \
+	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.c)) | sha256sum | cut -c1-12)\""; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(CFLAGS))"'; \
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
@@ -136,10 +149,14 @@ $(B)/%_isa.$(1).o: %_isa.c $(B)/flags
 endef
 $(foreach i,c avx2 avx512,$(eval $(call isa_rule,$(i))))
 
-$(B)/libsparsegrad.a: $(core_obj)
-	@rm -f $@; ar rcs $@ $^
-$(B)/libengine.a: $(engine_obj)
-	@rm -f $@; ar rcs $@ $^
+$(B)/%.o: %.cu $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,NVCC)$(NVCC) $(nvcc_flags) $(addprefix -I,$(include_dirs:/=)) -MMD -MP -c -o $@ $<
+
+$(B)/libsparsegrad.a: $(core_obj) $(B)/flags
+	@rm -f $@; ar rcs $@ $(filter %.o,$^)
+$(B)/libengine.a: $(engine_obj) $(B)/flags
+	@rm -f $@; ar rcs $@ $(filter %.o,$^)
 $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
@@ -156,7 +173,7 @@ $(B)/lib/tensor/%.o: lib/tensor/%.cpp $(B)/flags
 	$(call run,CXX)$(CXX) $(torch_cxx) $(addprefix -I,$(include_dirs:/=)) -MMD -MP -c -o $@ $<
 %/lib/sparsegrad/tasks-torch.so: $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
-	$(call run,LD)$(CXX) -shared $(ldflags) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ $^ $(torch_libs) -lcjson -lyaml -lm
+	$(call run,LD)$(CXX) -shared $(ldflags) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ $^ $(torch_libs) -lcjson -lyaml -lm -ldl
 %/lib/sparsegrad/rivals.so: lib/bench/rivals.cpp lib/bench/bench_rival.h
 	@mkdir -p $(@D)
 	$(call run,CXX)$(CXX) $(torch_cxx) -O3 -shared -Ilib/bench -o $@ $< $(torch_libs)
@@ -168,13 +185,33 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
+# The emulation: the same sources as C++, with small blocks so that small vectors have many.
+emulate     := -std=c++17 -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(filter -fsanitize%,$(opt_$(MODE))) \
+               -DSG_CUDA_THREADS=64 -Itests/emulation $(addprefix -I,$(include_dirs:/=))
+emulated    := $(patsubst %.cu,$(B)/emulation/%.o,$(notdir $(cuda_src)) bench_cuda_table.cu)
+$(B)/emulation/%.o: kernels/cuda/%.cu $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,CXX)$(CXX) -x c++ $(emulate) -MMD -MP -c -o $@ $<
+$(B)/emulation/%.o: lib/bench/%.cu $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,CXX)$(CXX) -x c++ $(emulate) -MMD -MP -c -o $@ $<
+$(B)/gpu/kernel_bodies.o: tests/unit/test_kernels.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,CC)$(CC) $(cflags) -DSG_TEST_CUDA -Itests/unit -MMD -MP -c -o $@ $<
+$(B)/tests/test_kernels_emulated: $(B)/gpu/kernel_bodies.o $(emulated) $(B)/libsparsegrad.a
+	@mkdir -p $(@D)
+	$(call run,LD)$(CC) $(ldflags) -o $@ $^ -lstdc++ -lm $(cuda_libs)
+$(B)/gpu/test_kernels: $(B)/gpu/kernel_bodies.o $(B)/libengine.a $(B)/libsparsegrad.a
+	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs)
+
 # ---- the library, installed -----------------------------------------------------------------------------------------
 soname      := libsparsegrad.so.0
 $(B)/$(soname): $(core_obj)
-	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) $(ldflags) -o $@ $^ -lm
+	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--exclude-libs,ALL $(ldflags) -o $@ $^ -lm $(cuda_libs)
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
-	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' > $@
+	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' \
+	  'Libs.private: $(cuda_libs)' > $@
 install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes share/sparsegrad/datasets)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
@@ -209,6 +246,7 @@ fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers
 madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
+kernels-cuda: ## the same on a GPU, beside CUB
 smoke: ## the smallest run of everything, seconds
 
 publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 ## run the published figures and renew results/
@@ -218,23 +256,25 @@ publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 ## run the publi
 unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
-build-tests: all $(unit_tests) $(fuzz_bins)
+build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins)
 check: all $(unit_tests) ## unit and program tests in under a minute, no network
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
 	@sh tests/run all
+check-gpu: $(gpu_tests) ## the CUDA kernels' tests on this machine's GPU
+	@$(if $(gpu_tests),prove -v $(gpu_tests),echo "skipped: built without CUDA (no nvcc, or WITH_CUDA=0)")
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
 	@sh tests/bench/figure1 $(bin)
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 lint: ## formatting and static analysis
-	clang-format --dry-run -Werror $(shell git ls-files '*.c' '*.h')
+	clang-format --dry-run -Werror $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh')
 compdb: ## compile_commands.json for editors
 	bear --output build/compile_commands.json -- $(MAKE) -B all
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests bench reference
+.PHONY: install publish build-tests bench reference check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,8 +1,8 @@
 /* sg_kernels.h: selection and accumulation kernels behind one C table.
  *
- * Every backend (plain C, AVX2, AVX-512, CUDA) fills the same table and gives the same bits; the plain
- * C version in kernels/cpu is the specification. Pointers are host memory for a CPU table and device
- * memory for a CUDA table; a CUDA call enqueues on exec->stream and never synchronises.
+ * Every CPU backend (plain C, AVX2, AVX-512) fills the same table and gives the same bits; the plain C version in
+ * kernels/cpu is the specification. CUDA gives these bits too, but has an interface of its own, sg_cuda.h: a table whose
+ * status and counts are on the host would have to wait for the device in every call.
  *
  * Letters follow Algorithm 1 of the paper: g gradient, e residual (error memory), p = e + gamma g the
  * error-corrected update, lambda the hard threshold.
@@ -29,8 +29,7 @@ enum { SG_KERNEL_BLOCK = 4096, SG_KERNEL_LANES = 16 };
 
 /* Where and how wide a kernel runs. */
 struct sg_exec {
-    int threads;  /* CPU: threads a kernel may use, >= 1; results do not depend on it */
-    void *stream; /* CUDA: cudaStream_t; NULL elsewhere */
+    int threads; /* threads a kernel may use, >= 1; results do not depend on it */
 };
 
 /* One selection pass over all layers of one worker.
@@ -44,7 +43,7 @@ struct sg_exec {
 struct sg_select {
     const struct sg_exec *exec;
     size_t n_layers;
-    const size_t *offset; /* [n_layers + 1] host memory on every backend */
+    const size_t *offset; /* [n_layers + 1] */
     const float *g;       /* [n] gradient, not modified; does not overlap e */
     float *e;             /* [n] residual, updated in place; NULL = no error feedback */
     float scale;          /* gamma in the `update` form, else 1 */
@@ -71,7 +70,7 @@ enum sg_kernel_status {
 };
 
 struct sg_kernels {
-    const char *name; /* "c", "avx2", "avx512", "cuda" */
+    const char *name; /* "c", "avx2", "avx512" */
 
     /* Hard threshold (eq. 5; the comparison is >=): send where |p[i]| >= tau[layer].
      * tau [n_layers] >= 0 in units of p, that is fl(lambda * scale). tau = 0 sends every element, zeros too. */

@@ -1,5 +1,5 @@
 /* bench_operation.c: what is timed, one row each. */
-#include "bench_private.h"
+#include "bench_device.h"
 
 #include <string.h>
 
@@ -103,5 +103,9 @@ const struct operation operations[] = {
     {"torch-threshold", run_rival, bytes_select, .rival = true, .compared_with = 0},
     {"encode", run_encode, bytes_wire, .wire = true},
     {"decode", run_decode, bytes_wire, .wire = true},
+    {"cub-select", cub_select_threshold, bytes_select, .writes_residual = true, .sends = true, .device_only = true,
+     .compared_with = 0},
+    {"cub-sort", cub_sort_topk, bytes_select, .writes_residual = true, .sends = true, .device_only = true,
+     .compared_with = TOPK_COLD},
 };
 const size_t n_operations = sizeof operations / sizeof *operations;

@@ -46,7 +46,8 @@ struct job {
     const struct sg_kernels *kernels;
     struct sg_exec exec;
     struct data *data;
-    float *guess; /* [layers] of warm Top-k */
+    struct device *device; /* where it is timed; NULL = here */
+    float *guess;          /* [layers] of warm Top-k */
     unsigned turn;
     float
         decay; /* on the residual. Timed with 0: same loads, stores and products, and every call sees the same p = g */
@@ -67,6 +68,7 @@ struct operation {
     double (*bytes)(const struct job *job); /* that any implementation must move; results/README.md has the table */
     bool writes_residual, sends;            /* what to compare: e and scalars always, index and value if it sends */
     bool one_thread;                        /* and plain C, or C++ */
+    bool device_only;                       /* runs on back-end cuda and there alone */
     size_t compared_with; /* operation whose plain C version defines the output, as an index into operations */
     bool rival;           /* one of bench_rival.h, not bound to plain C's order and choice among ties */
     bool wire;            /* runs on each encoding instead of each back-end; right if a message survives both ways */
@@ -110,6 +112,8 @@ struct timing {
 /* One thing to time. */
 struct timed {
     void (*call)(void *arg);
+    double (*measure)(void *arg,
+                      size_t calls); /* seconds of so many calls, NaN = failed; NULL = by this machine's clock */
     void *arg;
     struct timing timing;
 };

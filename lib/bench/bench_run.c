@@ -1,5 +1,6 @@
 /* bench_run.c: from a recipe to results. */
 #include "bench_data.h"
+#include "bench_device.h"
 #include "bench_verify.h"
 
 #include <math.h>
@@ -20,6 +21,8 @@ struct bench {
     size_t jobs, done, total;
     const char *distribution;
     int threads;
+    const struct sg_kernels *cuda; /* NULL = the back-ends are the CPU's */
+    struct device *device;         /* of this case, if they are not */
     cJSON *results;
     bool verified;
 };
@@ -33,6 +36,14 @@ static const struct sg_node *list(const struct bench *b, const char *key) {
 static void call_reference(void *arg) {
     const struct bench *b = arg;
     add_in_place(b->data.e, b->data.g, b->data.layers->n, b->threads);
+}
+
+static double measure_copy(void *arg, size_t calls) {
+    return device_time_copy(((struct bench *)arg)->device, calls);
+}
+
+static double measure_job(void *arg, size_t calls) {
+    return device_time(arg, calls);
 }
 
 static void call_job(void *arg) {
@@ -55,6 +66,7 @@ static sg_status add_job(struct bench *b, const struct job *like, struct sg_erro
     struct job *job = &b->job[b->jobs++];
     *job = *like;
     job->data = &b->data;
+    job->device = b->device;
     if (like->operation->wire)
         return wire_job_open(job, err);
     job->guess = malloc(b->data.layers->count * sizeof *job->guess);
@@ -65,7 +77,7 @@ static sg_status add_kernel_jobs(struct bench *b, const struct operation *operat
     const struct sg_node *tables = list(b, "back-ends");
     sg_status status = SG_OK;
     for (size_t t = 0; status == SG_OK && t < tables->count; t++) {
-        const struct sg_kernels *kernels = sg_kernels_cpu(tables->child[t].string);
+        const struct sg_kernels *kernels = b->cuda ? b->cuda : sg_kernels_cpu(tables->child[t].string);
         if (!kernels || ((operation->one_thread || operation->rival) && strcmp(kernels->name, "c") != 0))
             continue;
         const int threads = operation->one_thread ? 1 : b->threads;
@@ -100,6 +112,9 @@ static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
         const struct operation *operation = find_operation(ops->child[o].string);
         if (!operation)
             return sg_fail(err, SG_ERR_ARGUMENT, "unknown operation '%s'", ops->child[o].string);
+        if (b->cuda ? operation->one_thread || operation->rival || operation->wire : operation->device_only)
+            return sg_fail(err, SG_ERR_ARGUMENT, "operations: %s does not run on %s", operation->name,
+                           b->cuda ? "cuda" : "the CPU's back-ends");
         status = operation->wire ? add_wire_jobs(b, operation, err) : add_kernel_jobs(b, operation, err);
     }
     return status;
@@ -110,6 +125,8 @@ static void free_jobs(struct bench *b) {
         free(b->job[i].guess);
         free(b->job[i].message);
     }
+    device_close(b->device);
+    b->device = NULL;
     for (size_t i = 0; i <= MOST_JOBS; i++)
         timing_free(&b->timed[i].timing);
     b->jobs = 0;
@@ -151,14 +168,16 @@ static void forget_expected(struct bench *b) {
 
 /* ---- results ---- */
 
-static double cache_bytes(void) {
+static double cache_bytes(const struct bench *b) {
+    if (b->device)
+        return device_cache_bytes(b->device);
     const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
     return l3 > 0 ? (double)l3 : l2 > 0 ? (double)l2 : NAN;
 }
 
 /* Do g and e stay in the last cache from call to call? */
 static const char *cache_state(const struct bench *b) {
-    const double bytes = 8.0 * (double)b->data.layers->n, cache = cache_bytes();
+    const double bytes = 8.0 * (double)b->data.layers->n, cache = cache_bytes(b);
     return isnan(cache) ? "unknown" : bytes <= cache / 2 ? "warm" : bytes >= 4 * cache ? "cold" : "partly";
 }
 
@@ -197,15 +216,19 @@ static cJSON *case_json(const struct bench *b, const char *operation, const char
     return out;
 }
 
-static void add_result(cJSON *out, double k, const struct timing *t, double bytes, const struct timing *add,
-                       double add_bytes, const struct timing *threshold, bool right) {
+static void add_result(cJSON *out, bool on_device, double k, const struct timing *t, double bytes,
+                       const struct timing *add, double add_bytes, const struct timing *threshold, bool right) {
     const bool timed = t->sample != NULL;
     sg_json_set_number(out, "k", k);
     sg_json_set(out, "time_s", timed ? time_json(t) : NULL);
     sg_json_set_number(out, "bytes", bytes);
     sg_json_set_number(out, "bytes_per_s", timed ? bytes / t->median : NAN);
-    sg_json_set_number(out, "ratio_to_add", timed ? bytes / t->median / (add_bytes / add->median) : NAN);
-    sg_json_set_number(out, "ratio_to_add_min", timed ? bytes / t->min / (add_bytes / add->min) : NAN);
+    const double ratio = timed ? bytes / t->median / (add_bytes / add->median) : NAN;
+    const double ratio_min = timed ? bytes / t->min / (add_bytes / add->min) : NAN;
+    sg_json_set_number(out, "ratio_to_add", on_device ? NAN : ratio);
+    sg_json_set_number(out, "ratio_to_add_min", on_device ? NAN : ratio_min);
+    sg_json_set_number(out, "ratio_to_copy", on_device ? ratio : NAN);
+    sg_json_set_number(out, "ratio_to_copy_min", on_device ? ratio_min : NAN);
     sg_json_set_number(out, "times_threshold", timed && threshold ? t->median / threshold->median : NAN);
     sg_json_set_number(out, "times_threshold_min", timed && threshold ? t->min / threshold->min : NAN);
     sg_json_set_bool(out, "verified", right);
@@ -222,9 +245,10 @@ static void add_format(cJSON *out, const struct job *job) {
 
 static void report(struct bench *b) {
     const struct timing *add = &b->timed[0].timing;
-    const double add_bytes = 12.0 * (double)b->data.layers->n;
-    cJSON *row = case_json(b, "add", "reference", b->threads);
-    add_result(row, NAN, add, add_bytes, add, add_bytes, NULL, true);
+    const bool on_device = b->device != NULL;
+    const double add_bytes = (on_device ? 8.0 : 12.0) * (double)b->data.layers->n; /* a copy reads and writes */
+    cJSON *row = case_json(b, on_device ? "copy" : "add", "reference", b->threads);
+    add_result(row, on_device, NAN, add, add_bytes, add, add_bytes, NULL, true);
     add_format(row, NULL);
     sg_json_set_string(row, "reason", NULL);
     cJSON_AddItemToArray(b->results, row);
@@ -234,8 +258,8 @@ static void report(struct bench *b) {
         const char *missing = job->operation->rival ? rival_missing() : NULL;
         const char *back_end = job->operation->rival ? "c++" : job->operation->wire ? "c" : job->kernels->name;
         row = case_json(b, job->operation->name, back_end, job->exec.threads);
-        add_result(row, (double)job->sent, t, job->operation->bytes(job), add, add_bytes, threshold_of(b, job->kernels),
-                   b->right[i]);
+        add_result(row, on_device, (double)job->sent, t, job->operation->bytes(job), add, add_bytes,
+                   threshold_of(b, job->kernels), b->right[i]);
         add_format(row, job);
         sg_json_set_string(row, "reason", missing);
         if (missing)
@@ -258,10 +282,11 @@ static void report(struct bench *b) {
 static sg_status time_jobs(struct bench *b, struct sg_error *err) {
     struct timed chosen[MOST_JOBS + 1];
     size_t count = 1;
-    chosen[0] = (struct timed){.call = call_reference, .arg = b};
+    chosen[0] = (struct timed){.call = call_reference, .measure = b->device ? measure_copy : NULL, .arg = b};
     for (size_t i = 0; i < b->jobs; i++)
         if (b->right[i])
-            chosen[count++] = (struct timed){.call = call_job, .arg = &b->job[i]};
+            chosen[count++] =
+                (struct timed){.call = call_job, .measure = b->device ? measure_job : NULL, .arg = &b->job[i]};
     memset(b->data.e, 0, b->data.layers->n * sizeof *b->data.e);
     sg_status status =
         time_in_turn(chosen, count, (size_t)sg_node_number(b->recipe, "samples", 20), b->options->stop, err);
@@ -279,6 +304,8 @@ static sg_status run_case(struct bench *b, double density, struct sg_error *err)
     if (b->options->begin)
         b->options->begin(what, b->done++, b->total);
     sg_status status = data_set_density(&b->data, density, err);
+    if (status == SG_OK && b->cuda)
+        status = device_open(&b->device, &b->data, err);
     if (status == SG_OK)
         status = choose_jobs(b, err);
     if (status == SG_OK)
@@ -309,9 +336,26 @@ static sg_status run_size(struct bench *b, const struct layers *layers, struct s
     return status;
 }
 
+/* The references of the CPU's back-ends and of cuda differ, so do their recipes. */
+static sg_status find_cuda(struct bench *b, struct sg_error *err) {
+    const struct sg_node *tables = list(b, "back-ends");
+    char why[256];
+    size_t others = 0;
+    for (size_t t = 0; t < tables->count; t++)
+        others += strcmp(tables->child[t].string, "cuda") != 0;
+    if (others == tables->count)
+        return SG_OK;
+    if (others > 0)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "back-ends: cuda is compared with a copy on the device, the others with "
+                       "e += g on the CPU: give cuda a recipe of its own");
+    b->cuda = cuda_table(why, sizeof why);
+    return b->cuda ? SG_OK : sg_fail(err, SG_ERR_UNSUPPORTED, "back-end cuda: %s", why);
+}
+
 static void warn_missing(const struct bench *b) {
     const struct sg_node *tables = list(b, "back-ends");
-    for (size_t t = 0; b->options->warn && t < tables->count; t++) {
+    for (size_t t = 0; b->options->warn && !b->cuda && t < tables->count; t++) {
         char text[80];
         snprintf(text, sizeof text, "this machine has no %s: left out", tables->child[t].string);
         if (!sg_kernels_cpu(tables->child[t].string))
@@ -332,7 +376,9 @@ sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *
         b->verified = true;
         b->total =
             sizes->count * list(b, "distributions")->count * list(b, "densities")->count * list(b, "threads")->count;
-        warn_missing(b);
+        status = find_cuda(b, err);
+        if (status == SG_OK)
+            warn_missing(b);
     }
     for (size_t i = 0; status == SG_OK && i < sizes->count; i++) {
         struct layers layers = {0};

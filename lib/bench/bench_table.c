@@ -10,11 +10,15 @@ static void print_number(FILE *out, int width, const char *format, double x) {
     fprintf(out, "  %*s", width, text);
 }
 
+static double either(const cJSON *r, const char *key, const char *other) {
+    return sg_json_number(r, key, sg_json_number(r, other, NAN));
+}
+
 void sg_bench_table(FILE *out, const cJSON *results) {
     fprintf(
         out,
         "# operation               back-end   threads  size      n          distribution   density  cache    k         "
-        "   median       p10       p90       min  bandwidth    of add      of threshold   index   output\n");
+        "   median       p10       p90       min  bandwidth  of add/copy   of threshold   index   output\n");
     fprintf(
         out,
         "#                                                                                                            "
@@ -37,8 +41,8 @@ void sg_bench_table(FILE *out, const cJSON *results) {
         print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.p90", NAN));
         print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.min", NAN));
         print_number(out, 9, "%.1f", 1e-9 * sg_json_number(r, "bytes_per_s", NAN));
-        print_number(out, 6, "%.2f", sg_json_number(r, "ratio_to_add", NAN));
-        print_number(out, 4, "%.2f", sg_json_number(r, "ratio_to_add_min", NAN));
+        print_number(out, 6, "%.2f", either(r, "ratio_to_add", "ratio_to_copy"));
+        print_number(out, 4, "%.2f", either(r, "ratio_to_add_min", "ratio_to_copy_min"));
         print_number(out, 7, "%.2f", sg_json_number(r, "times_threshold", NAN));
         print_number(out, 4, "%.2f", sg_json_number(r, "times_threshold_min", NAN));
         print_number(out, 5, "%.2f", sg_json_number(r, "bits_per_index", NAN));

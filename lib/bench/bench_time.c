@@ -17,6 +17,8 @@ static double now_s(void) {
 }
 
 static double time_calls(const struct timed *timed, size_t calls) {
+    if (timed->measure)
+        return timed->measure(timed->arg, calls);
     const double start = now_s();
     for (size_t i = 0; i < calls; i++)
         timed->call(timed->arg);
@@ -26,8 +28,7 @@ static double time_calls(const struct timed *timed, size_t calls) {
 /* Doubling from one call, so that a noisy first guess cannot leave samples short. */
 static size_t choose_calls(const struct timed *timed) {
     size_t calls = 1;
-    for (int i = 0; i < WARM_UPS; i++)
-        timed->call(timed->arg);
+    (void)time_calls(timed, WARM_UPS);
     while (calls < MOST_CALLS && time_calls(timed, calls) < SAMPLE_S)
         calls *= 2;
     return calls;
@@ -63,6 +64,8 @@ sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*
                 return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal");
             struct timing *t = &timed[i].timing;
             t->sample[s] = time_calls(&timed[i], t->calls) / (double)t->calls;
+            if (isnan(t->sample[s]))
+                return sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed while it was timed");
         }
     sg_status status = SG_OK;
     for (size_t i = 0; i < count && status == SG_OK; i++)

@@ -31,7 +31,7 @@
 #define KERNELS .owner = "kernels"
 #define SG_BENCH_OPERATIONS                                                                                            \
     "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
-    "nth-element|torch-topk|torch-threshold|encode|decode"
+    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort"
 #define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
 static const struct sg_schema_row static_row[] = {
@@ -53,8 +53,9 @@ static const struct sg_schema_row static_row[] = {
           .help = "fraction of the elements that is sent; a list"),
     CHOICE("distributions", "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal", KERNELS, .preset = "[gaussian]",
            .least = 1, .most = 8, .help = "how the gradient's elements are drawn; a list"),
-    CHOICE("back-ends", "c|avx2|avx512", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
-           .help = "kernel tables; those that the machine lacks are left out with a warning; a list"),
+    CHOICE("back-ends", "c|avx2|avx512|cuda", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
+           .help =
+               "kernel tables; those that the machine lacks are left out with a warning, cuda stands alone; a list"),
     {.path = "encodings",
      .type = SG_VALUE_ENCODING,
      KERNELS,

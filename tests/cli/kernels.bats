@@ -53,7 +53,7 @@ YAML
     [ "$(jq '[.results[] | select(.back_end == "c++")] | length' <<<"$output")" = 12 ]
     [ "$(jq '[.results[] | select(.back_end == "c++") | if .reason then .time_s == null and .verified == null else .time_s.median > 0 and .verified end] | all' \
         <<<"$output")" = true ]
-    [ -z "$(ldd "$(command -v sparsebench)" | grep -E 'torch|c10|stdc')" ]
+    [ -z "$(ldd "$(command -v sparsebench)" | grep -E 'libtorch|libc10|libstdc')" ]
 }
 
 @test "wrong output is not timed and exits 3" {
@@ -75,6 +75,15 @@ YAML
     [[ $output == *"it is a key of recipes of kind 'kernels'"* ]]
     run -2 sparsetrain r.yaml --method x
     [[ $output == *"trains nothing"* ]]
+}
+
+@test "the CUDA recipe parses, and without a device says what is missing" {
+    run -0 sparsebench "$ROOT/recipes/kernels-cuda.yaml" --dry-run
+    run -2 sparsebench r.yaml --set 'back-ends=[cuda, c]'
+    [[ $output == *"give cuda a recipe of its own"* ]]
+    ! nvidia-smi -L >/dev/null 2>&1 || skip "there is a device"
+    run -1 sparsebench "$ROOT/recipes/kernels-cuda.yaml"
+    [[ $output == *"back-end cuda: "*"needs an NVIDIA GPU"* || $output == *"back-end cuda: "*"rebuild with WITH_CUDA=1"* ]]
 }
 
 @test "a dry run prints the resolved recipe" {

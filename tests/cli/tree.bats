@@ -22,7 +22,7 @@ owner() { # of a header: its module
 
 @test "includes point down, and never into another module's private header" {
     local bad=""
-    for file in $(cd "$ROOT" && git ls-files 'lib/*/*.[ch]' 'kernels/*.[ch]' 'kernels/*/*.[ch]' 'cmd/*.c'); do
+    for file in $(cd "$ROOT" && git ls-files 'lib/*/*.[ch]' 'lib/*/*.cu' 'kernels/*.[ch]' 'kernels/*/*.[ch]' 'kernels/*/*.cu*' 'cmd/*.c'); do
         case $file in
         kernels/*) me=kernels ;;
         cmd/*) me=cmd ;;

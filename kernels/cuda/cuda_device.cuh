@@ -1,0 +1,194 @@
+/* cuda_device.cuh: what the kernels share: how a vector is cut, what they keep on the device, warps, the grid's barrier.
+ *
+ * The flat vector is cut into as many even ranges as the grid has warps, and these again at the layers' bounds: pieces.
+ * A warp streams its pieces from begin to end and appends what it finds to the list at the same place in the workspace,
+ * so nobody waits for anybody until the whole pass is done. Counts then give each piece its place in the output.
+ *
+ * Only plain CUDA C++ that tests/emulation/cuda_runtime.h understands, so that tests run without a device. */
+#ifndef CUDA_DEVICE_CUH
+#define CUDA_DEVICE_CUH
+
+#include <cuda_runtime.h>
+
+#include "sg_cuda.h"
+
+#ifndef SG_CUDA_THREADS
+#define SG_CUDA_THREADS 512
+#endif
+#ifndef SG_SHARED /* at most one in a kernel */
+#define SG_SHARED(type, name) __shared__ type name
+#endif
+
+constexpr uint32_t THREADS = SG_CUDA_THREADS, WARP = 32, WARPS = THREADS / WARP;
+constexpr uint32_t BLOCKS_PER_SM = 2; /* at least: leaves 64 registers a thread, enough for its eight loads */
+constexpr uint32_t ALL_LANES = 0xffffffff, NONE = 0xffffffff;
+constexpr uint32_t ROWS = 4, ROW = 4 * WARP, STEP = ROWS * ROW,
+                   ITEMS = 4 * ROWS; /* a lane takes 4 neighbours of a row */
+constexpr uint32_t INF_BITS = 0x7f800000, BINS = 1 << 11;
+
+struct piece {
+    uint32_t begin, end, layer;
+};
+
+/* Of Top-k. Between calls `have`, `arrived` and the histogram are 0. */
+struct layer_state {
+    uint32_t have;    /* candidates that reach the guess */
+    uint32_t arrived; /* blocks whose counts are in the histogram */
+    uint32_t prefix;  /* leading bits of the k-th magnitude, as far as they are known */
+    uint32_t rank;    /* its rank among the magnitudes that start so */
+};
+
+struct control {
+    uint32_t arrived, generation; /* the grid's barrier; arrived is 0 between calls */
+    uint32_t bad_layer;           /* the first layer that is not finite; NONE between calls */
+};
+
+/* The device's part of the workspace. */
+struct view {
+    uint32_t n, n_layers;
+    const struct piece *piece;
+    const uint32_t *warp_piece;   /* [warps + 1] first piece of each warp of the grid */
+    const uint32_t *layer_block;  /* [n_layers] first block with a piece of it */
+    const uint32_t *layer_blocks; /* [n_layers] how many blocks have one */
+    const uint32_t *layer_size;   /* [n_layers] */
+    struct layer_state *layer;
+    uint32_t *histogram;   /* [n_layers][BINS] */
+    uint32_t *list_index;  /* [n] */
+    float *list_value;     /* [n] */
+    uint32_t *found;       /* [pieces] length of each piece's list */
+    uint64_t *split;       /* [pieces] Top-k: of the list, above the k-th magnitude << 32 | equal to it */
+    uint64_t *head, *tail; /* [blocks] sums of a block's pieces: all; or those of its first and of its last layer */
+    double *part;          /* [n / SG_KERNEL_BLOCK] */
+    struct control *control;
+};
+
+struct sg_cuda {
+    struct view v;
+    uint32_t blocks;
+    void *memory;
+};
+
+/* A call's arguments; `aligned`: vector loads are allowed. */
+struct pass {
+    struct sg_cuda_select s;
+    bool aligned;
+};
+
+struct shared {
+    uint32_t histogram[BINS];
+    uint64_t before; /* what earlier blocks have */
+};
+
+/* ---- warps ---- */
+
+__device__ inline uint32_t lane() {
+    return threadIdx.x % WARP;
+}
+
+__device__ inline uint32_t warp() {
+    return threadIdx.x / WARP;
+}
+
+__device__ inline uint32_t lanes_below() {
+    return (1U << lane()) - 1;
+}
+
+__device__ inline uint32_t magnitude(float x) {
+    return __float_as_uint(x) & 0x7fffffff;
+}
+
+/* x[begin] + ... + x[end - 1], known to every lane. */
+template <typename T> __device__ inline uint64_t warp_sum(const T *x, uint32_t begin, uint32_t end) {
+    uint64_t sum = 0;
+    for (uint32_t i = begin + lane(); i < end; i += WARP)
+        sum += x[i];
+    for (uint32_t half = WARP / 2; half > 0; half /= 2)
+        sum += __shfl_xor_sync(ALL_LANES, sum, half);
+    return sum;
+}
+
+/* ---- this block's and this warp's pieces ---- */
+
+__device__ inline uint32_t block_begin(const view &v) {
+    return v.warp_piece[blockIdx.x * WARPS];
+}
+
+__device__ inline uint32_t block_end(const view &v) {
+    return v.warp_piece[(blockIdx.x + 1) * WARPS];
+}
+
+__device__ inline uint32_t warp_begin(const view &v) {
+    return v.warp_piece[blockIdx.x * WARPS + warp()];
+}
+
+__device__ inline uint32_t warp_end(const view &v) {
+    return v.warp_piece[blockIdx.x * WARPS + warp() + 1];
+}
+
+/* ---- the grid ---- */
+
+/* All blocks are on the device at once (cooperative launch). What was written before is seen after. */
+__device__ inline void grid_sync(const view &v) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        volatile uint32_t *generation = &v.control->generation;
+        const uint32_t now = *generation;
+        __threadfence();
+        if (atomicAdd(&v.control->arrived, 1U) == gridDim.x - 1) {
+            v.control->arrived = 0;
+            __threadfence();
+            *generation = now + 1;
+        } else {
+            while (*generation == now)
+                __nanosleep(32);
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+/* One thread, after a grid_sync behind the pass. */
+__device__ inline void report_status(const view &v, const pass &a) {
+    const uint32_t bad = v.control->bad_layer;
+    a.s.result->status = bad == NONE ? SG_KERNEL_OK : SG_KERNEL_NONFINITE;
+    a.s.result->layer = bad == NONE ? 0 : bad;
+    v.control->bad_layer = NONE;
+}
+
+/* ---- host side ---- */
+
+static inline int device_status(cudaError_t error) {
+    return error == cudaSuccess                 ? SG_KERNEL_OK
+           : error == cudaErrorMemoryAllocation ? SG_KERNEL_MEMORY
+                                                : SG_KERNEL_DEVICE;
+}
+
+template <typename... Args>
+static int launch(uint32_t blocks, bool cooperative, void *stream, void (*kernel)(Args...), Args... args) {
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = cooperative;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(THREADS);
+    config.stream = (cudaStream_t)stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return device_status(cudaLaunchKernelEx(&config, kernel, args...));
+}
+
+/* Blocks of every kernel that use grid_sync which one multiprocessor holds at once; 0 after an error. */
+int select_kernels_blocks(void);
+int topk_kernels_blocks(void);
+int sums_kernels_blocks(void);
+
+template <typename Kernel> static int blocks_of(Kernel *kernel) {
+    int blocks = 0;
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, (int)THREADS, 0) == cudaSuccess ? blocks : 0;
+}
+
+static inline struct pass pass_of(const struct sg_cuda_select *s) {
+    return {*s, ((uintptr_t)s->g | (uintptr_t)s->e | (uintptr_t)s->value) % sizeof(float4) == 0};
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* cuda_stream.cuh: form p and do something with it, the pass over g and e that every selection makes. */
+#ifndef CUDA_STREAM_CUH
+#define CUDA_STREAM_CUH
+
+#include "cuda_device.cuh"
+
+/* Where p comes from. After a first pass with feedback it is in e. */
+enum source { FROM_GRADIENT, FROM_BOTH, FROM_RESIDUAL };
+
+/* What is done with it. */
+enum action {
+    KEEP,    /* e <- p */
+    SEND,    /* what reaches the floor goes to the list, e <- 0 there */
+    COLLECT, /* to the list too, but e <- p */
+    COUNT,   /* all go into the block's histogram by their upper 11 bits, e <- p; bin 0 may get too many */
+    SEND_ALL /* value <- p, e <- 0 */
+};
+
+/* One rounding each, nothing contracted: the expression of the specification. */
+template <source S> __device__ inline float form(const pass &a, float g, float e) {
+    if (S == FROM_RESIDUAL)
+        return e;
+    const float scaled = __fmul_rn(a.s.scale, g);
+    return S == FROM_GRADIENT ? scaled : __fadd_rn(__fmul_rn(a.s.decay, e), scaled);
+}
+
+/* Element j of a lane in the step that starts at `at`. */
+__device__ inline uint32_t place(uint32_t at, uint32_t j) {
+    return at + j / 4 * ROW + 4 * lane() + j % 4;
+}
+
+/* The compiler must not know where the bits come from: it would keep 16 comparisons as predicates, of which there are 7
+ * (ptxas 13.0 gives up over that). */
+__device__ inline uint32_t opaque(uint32_t bits) {
+    asm("" : "+r"(bits));
+    return bits;
+}
+
+/* Element j belongs to the piece. */
+__device__ inline uint32_t valid_items(const piece &w, uint32_t at) {
+    uint32_t valid = 0;
+    for (uint32_t j = 0; j < ITEMS; j++)
+        valid |= (uint32_t)(place(at, j) >= w.begin && place(at, j) < w.end) << j;
+    return opaque(valid);
+}
+
+template <source S> __device__ inline void load_whole(float (&x)[ITEMS], const pass &a, uint32_t at) {
+    float4 g[ROWS] = {}, e[ROWS] = {};
+#pragma unroll
+    for (uint32_t r = 0; r < ROWS; r++) {
+        if (S != FROM_RESIDUAL)
+            g[r] = __ldcs((const float4 *)(a.s.g + place(at, 4 * r))); /* not again: leave the cache to e */
+        if (S != FROM_GRADIENT)
+            e[r] = *(const float4 *)(a.s.e + place(at, 4 * r));
+    }
+#pragma unroll
+    for (uint32_t r = 0; r < ROWS; r++) {
+        x[4 * r] = form<S>(a, g[r].x, e[r].x);
+        x[4 * r + 1] = form<S>(a, g[r].y, e[r].y);
+        x[4 * r + 2] = form<S>(a, g[r].z, e[r].z);
+        x[4 * r + 3] = form<S>(a, g[r].w, e[r].w);
+    }
+}
+
+/* What is not valid becomes 0; the piece's last element is read in its place. */
+template <source S>
+__device__ inline void load_part(float (&x)[ITEMS], const pass &a, const piece &w, uint32_t at, uint32_t valid) {
+#pragma unroll
+    for (uint32_t j = 0; j < ITEMS; j++) {
+        const bool inside = valid >> j & 1;
+        const uint32_t i = inside ? place(at, j) : w.end - 1;
+        const float p = form<S>(a, S == FROM_RESIDUAL ? 0 : a.s.g[i], S == FROM_GRADIENT ? 0 : a.s.e[i]);
+        x[j] = inside ? p : 0;
+    }
+}
+
+/* to[place] <- x, or 0 where `zero` has a bit. */
+__device__ inline void store(float *to, const float (&x)[ITEMS], uint32_t at, bool whole, uint32_t valid,
+                             uint32_t zero) {
+#pragma unroll
+    for (uint32_t r = 0; r < ROWS; r++) {
+        float y[4];
+#pragma unroll
+        for (uint32_t c = 0; c < 4; c++)
+            y[c] = zero >> (4 * r + c) & 1 ? 0 : x[4 * r + c];
+        if (whole) {
+            *(float4 *)(to + place(at, 4 * r)) = make_float4(y[0], y[1], y[2], y[3]);
+            continue;
+        }
+#pragma unroll
+        for (uint32_t c = 0; c < 4; c++)
+            if (valid >> (4 * r + c) & 1)
+                to[place(at, 4 * r + c)] = y[c];
+    }
+}
+
+/* Hits behind the first `found` entries of the list at `begin`, ascending. Returns how many there are then. */
+__device__ inline uint32_t append(const view &v, uint32_t begin, uint32_t found, const float (&x)[ITEMS], uint32_t at,
+                                  uint32_t hits) {
+    if (!__any_sync(ALL_LANES, hits != 0))
+        return found;
+#pragma unroll
+    for (uint32_t r = 0; r < ROWS; r++) {
+        const uint32_t mine = opaque(hits >> (4 * r) & 15);
+        if (!__any_sync(ALL_LANES, mine != 0))
+            continue;
+        uint32_t before = 0, all = 0;
+#pragma unroll
+        for (uint32_t c = 0; c < 4; c++) {
+            const uint32_t votes = __ballot_sync(ALL_LANES, mine >> c & 1);
+            before += (uint32_t)__popc(votes & lanes_below());
+            all += (uint32_t)__popc(votes);
+        }
+        uint32_t to = begin + found + before;
+#pragma unroll
+        for (uint32_t c = 0; c < 4; c++)
+            if (mine >> c & 1) {
+                v.list_index[to] = place(at, 4 * r + c);
+                v.list_value[to++] = x[4 * r + c];
+            }
+        found += all;
+    }
+    return found;
+}
+
+/* One warp, one piece. `floor` of SEND and COLLECT, at most INF_BITS; `histogram` of COUNT. */
+template <source S, action A>
+__device__ inline void stream(const view &v, const pass &a, uint32_t p, uint32_t floor, uint32_t *histogram) {
+    const piece w = v.piece[p];
+    uint32_t found = 0, largest = 0;
+    for (uint32_t at = w.begin / 4 * 4; at < w.end; at += STEP) {
+        float x[ITEMS];
+        const bool whole = a.aligned && at >= w.begin && w.end - at >= STEP;
+        const uint32_t valid = whole ? (1U << ITEMS) - 1 : valid_items(w, at);
+        if (whole)
+            load_whole<S>(x, a, at);
+        else
+            load_part<S>(x, a, w, at, valid);
+        uint32_t hits = 0;
+#pragma unroll
+        for (uint32_t j = 0; j < ITEMS; j++) {
+            const uint32_t bits = magnitude(x[j]);
+            largest = bits > largest ? bits : largest;
+            hits |= (uint32_t)(bits >= floor) << j;
+            if (A == COUNT)
+                atomicAdd(&histogram[bits >> 20], 1U);
+        }
+        hits = opaque(hits & valid);
+        if (S == FROM_BOTH)
+            store(a.s.e, x, at, whole, valid, A == SEND ? hits : A == SEND_ALL ? valid : 0);
+        if (A == SEND_ALL)
+            store(a.s.value, x, at, whole, valid, 0);
+        if (A == SEND || A == COLLECT)
+            found = append(v, w.begin, found, x, at, hits);
+    }
+    if (__any_sync(ALL_LANES, largest >= INF_BITS) && lane() == 0)
+        atomicMin(&v.control->bad_layer, w.layer);
+    if ((A == SEND || A == COLLECT) && lane() == 0)
+        v.found[p] = found;
+    __syncwarp();
+}
+
+#endif

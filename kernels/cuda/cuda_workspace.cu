@@ -1,0 +1,197 @@
+/* cuda_workspace.cu: what is allocated and cut once, before the steady state. */
+#include "cuda_device.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static thread_local cudaError_t last_error = cudaSuccess;
+
+const char *sg_cuda_last_error(void) {
+    const cudaError_t pending = cudaGetLastError();
+    return cudaGetErrorString(pending != cudaSuccess ? pending : last_error);
+}
+
+bool sg_cuda_available(char *why, size_t room) {
+    int count = 0, device = 0, major = 0, cooperative = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess && count > 0)
+        error = cudaGetDevice(&device);
+    if (error == cudaSuccess && count > 0)
+        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (error == cudaSuccess && count > 0)
+        error = cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device);
+    if (error != cudaSuccess)
+        snprintf(why, room, "no usable CUDA device (%s): needs an NVIDIA GPU and its driver",
+                 cudaGetErrorString(error));
+    else if (count == 0)
+        snprintf(why, room, "no CUDA device: needs an NVIDIA GPU, and CUDA_VISIBLE_DEVICES must not hide it");
+    else if (major < 8 || !cooperative)
+        snprintf(why, room, "device %d has compute capability %d.x: needs 8.0 or newer", device, major);
+    else
+        return true;
+    (void)cudaGetLastError(); /* asked and answered: not the next call's error */
+    return false;
+}
+
+/* ---- cutting -------------------------------------------------------------------------------------------------- */
+
+/* Blocks of the grid: all that the device holds at once, but no more than have a step for every warp. 0 = an error. */
+static uint32_t choose_blocks(size_t n) {
+    int device = 0, processors = 0;
+    last_error = cudaGetDevice(&device);
+    if (last_error == cudaSuccess)
+        last_error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    const int each[] = {select_kernels_blocks(), topk_kernels_blocks(), sums_kernels_blocks()};
+    int least = each[0];
+    for (int b : each)
+        least = b < least ? b : least;
+    const size_t most = (size_t)least * (size_t)processors, wanted = n / (STEP * WARPS) + 1;
+    return (uint32_t)(wanted < most ? wanted : most);
+}
+
+/* The tables of struct view on the host. */
+struct tables {
+    struct piece *piece;
+    uint32_t *warp_piece, *layer_block, *layer_blocks, *layer_size;
+    uint32_t n_pieces;
+};
+
+/* Even ranges that start at whole rows, cut where layers end. */
+static void cut_pieces(struct tables *t, uint32_t warps, size_t n_layers, const size_t *offset) {
+    const size_t n = offset[n_layers];
+    size_t l = 0;
+    for (uint32_t w = 0; w < warps; w++) {
+        const size_t end = w + 1 < warps ? n * (w + 1) / warps / ROW * ROW : n;
+        t->warp_piece[w] = t->n_pieces;
+        for (size_t at = n * w / warps / ROW * ROW; at < end;) {
+            while (offset[l + 1] <= at)
+                l++;
+            const size_t stop = offset[l + 1] < end ? offset[l + 1] : end;
+            if (t->layer_blocks[l] == 0)
+                t->layer_block[l] = w / WARPS;
+            t->layer_blocks[l] = w / WARPS - t->layer_block[l] + 1;
+            t->piece[t->n_pieces++] = {(uint32_t)at, (uint32_t)stop, (uint32_t)l};
+            at = stop;
+        }
+    }
+    t->warp_piece[warps] = t->n_pieces;
+    for (l = 0; l < n_layers; l++)
+        t->layer_size[l] = (uint32_t)(offset[l + 1] - offset[l]);
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+/* Parts of one allocation; with base NULL only their sizes are added up. */
+struct slab {
+    char *base;
+    size_t used;
+};
+
+template <typename T> static void take(struct slab *s, T **out, size_t count) {
+    constexpr size_t ALIGNMENT = 256;
+    *out = (T *)(s->base + s->used);
+    s->used += (count * sizeof(T) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+struct device_tables {
+    struct piece *piece;
+    uint32_t *warp_piece, *layer_block, *layer_blocks, *layer_size;
+};
+
+static void lay_out(struct slab *s, struct view *v, struct device_tables *d, uint32_t blocks, uint32_t pieces) {
+    const size_t layers = v->n_layers + (size_t)1; /* + 1: never empty */
+    take(s, &d->piece, pieces + (size_t)1);
+    take(s, &d->warp_piece, blocks * WARPS + 1);
+    take(s, &d->layer_block, layers);
+    take(s, &d->layer_blocks, layers);
+    take(s, &d->layer_size, layers);
+    take(s, &v->control, 1);
+    take(s, &v->layer, layers);
+    take(s, &v->histogram, layers * BINS);
+    take(s, &v->found, pieces + (size_t)1);
+    take(s, &v->split, pieces + (size_t)1);
+    take(s, &v->head, blocks);
+    take(s, &v->tail, blocks);
+    take(s, &v->part, (size_t)v->n / SG_KERNEL_BLOCK + 1);
+    take(s, &v->list_index, v->n);
+    take(s, &v->list_value, v->n);
+}
+
+template <typename T> static void upload(T *to, const T *from, size_t count) {
+    if (last_error == cudaSuccess && count > 0)
+        last_error = cudaMemcpy(to, from, count * sizeof *to, cudaMemcpyHostToDevice);
+}
+
+/* Everything but the lists starts as 0, bad_layer as NONE. */
+static int fill_workspace(sg_cuda *c, const struct tables *t) {
+    struct slab s = {NULL, 0};
+    struct device_tables d;
+    lay_out(&s, &c->v, &d, c->blocks, t->n_pieces);
+    last_error = cudaMalloc(&c->memory, s.used);
+    if (last_error != cudaSuccess)
+        return device_status(last_error);
+    s = {(char *)c->memory, 0};
+    lay_out(&s, &c->v, &d, c->blocks, t->n_pieces);
+    const struct control start = {0, 0, NONE};
+    last_error = cudaMemset(c->memory, 0, (size_t)((char *)c->v.list_index - (char *)c->memory));
+    upload(c->v.control, &start, 1);
+    upload(d.piece, t->piece, t->n_pieces);
+    upload(d.warp_piece, t->warp_piece, c->blocks * WARPS + 1);
+    upload(d.layer_block, t->layer_block, c->v.n_layers);
+    upload(d.layer_blocks, t->layer_blocks, c->v.n_layers);
+    upload(d.layer_size, t->layer_size, c->v.n_layers);
+    if (last_error == cudaSuccess)
+        last_error = cudaDeviceSynchronize(); /* the caller's stream may not wait for the default one */
+    c->v.piece = d.piece;
+    c->v.warp_piece = d.warp_piece;
+    c->v.layer_block = d.layer_block;
+    c->v.layer_blocks = d.layer_blocks;
+    c->v.layer_size = d.layer_size;
+    return device_status(last_error);
+}
+
+int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset) {
+    const size_t n = offset[n_layers];
+    int status = SG_KERNEL_MEMORY;
+    *out = NULL;
+    if (n > UINT32_MAX - (1U << 16) || n_layers >= NONE)
+        return SG_KERNEL_MEMORY;
+    struct tables t = {};
+    sg_cuda *c = (sg_cuda *)calloc(1, sizeof *c);
+    if (c == NULL)
+        return SG_KERNEL_MEMORY;
+    c->v.n = (uint32_t)n;
+    c->v.n_layers = (uint32_t)n_layers;
+    c->blocks = choose_blocks(n);
+    const uint32_t warps = c->blocks * WARPS;
+    if (c->blocks == 0) {
+        status = SG_KERNEL_DEVICE;
+        goto out;
+    }
+    t.piece = (struct piece *)malloc((warps + n_layers) * sizeof *t.piece);
+    t.warp_piece = (uint32_t *)malloc((warps + (size_t)1) * sizeof *t.warp_piece);
+    t.layer_block = (uint32_t *)calloc(3 * (n_layers + 1), sizeof *t.layer_block);
+    if (t.piece == NULL || t.warp_piece == NULL || t.layer_block == NULL)
+        goto out;
+    t.layer_blocks = t.layer_block + n_layers;
+    t.layer_size = t.layer_blocks + n_layers;
+    cut_pieces(&t, warps, n_layers, offset);
+    status = fill_workspace(c, &t);
+out:
+    free(t.piece);
+    free(t.warp_piece);
+    free(t.layer_block);
+    if (status == SG_KERNEL_OK)
+        *out = c;
+    else
+        sg_cuda_close(c);
+    return status;
+}
+
+void sg_cuda_close(sg_cuda *c) {
+    if (c == NULL)
+        return;
+    cudaFree(c->memory);
+    free(c);
+}

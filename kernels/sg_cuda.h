@@ -1,0 +1,87 @@
+/* sg_cuda.h: the operations of sg_kernels.h on an NVIDIA GPU (sm_80 and newer), plain C.
+ *
+ * The results are those of every CPU table, bit for bit. What differs is where they are: all pointers are device memory,
+ * and so are counts and status, because a call only enqueues work on the caller's stream. It never synchronises, copies
+ * or allocates, and it may be captured into a graph. The caller reads sg_cuda_result when it synchronises anyway.
+ *
+ * Host calls return SG_KERNEL_OK, SG_KERNEL_MEMORY or SG_KERNEL_DEVICE (sg_cuda_last_error says what the device said).
+ * Kernels wait for each other's blocks inside one launch (cooperative launches): at most one call at a time may use a
+ * workspace, in stream order. Every selection is one launch, however many layers there are. */
+#ifndef SG_CUDA_H
+#define SG_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Can kernels run on the current device? If not, `why` [room] says what is missing and what to do. */
+bool sg_cuda_available(char *why, size_t room);
+
+/* The device's name for the last SG_KERNEL_DEVICE of this thread. */
+const char *sg_cuda_last_error(void);
+
+/* The workspace of one layout on the current device: 8 bytes for each element and 8 KiB for each layer. */
+typedef struct sg_cuda sg_cuda;
+
+/* offset [n_layers + 1] is host memory, as in struct sg_select; at most 2^32 - 2^16 elements. Synchronises. */
+int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset);
+void sg_cuda_close(sg_cuda *c); /* NULL-safe; wait for the stream first */
+
+/* What a selection found; device memory. */
+struct sg_cuda_result {
+    uint32_t status; /* SG_KERNEL_OK or SG_KERNEL_NONFINITE; then all other outputs and the residual are undefined */
+    uint32_t layer;  /* the first layer that is not finite */
+    uint32_t sent;   /* entries in index and value */
+};
+
+/* As struct sg_select. Pointers that are 16-byte aligned (as cudaMalloc gives them) go at full speed. */
+struct sg_cuda_select {
+    const float *g; /* [n] */
+    float *e;       /* [n] or NULL */
+    float scale;
+    float decay;
+    uint32_t *index; /* [n] out */
+    float *value;    /* [n] out */
+    uint32_t *count; /* [n_layers] out; an input of select_positions */
+    struct sg_cuda_result *result;
+};
+
+/* tau [n_layers]. */
+int sg_cuda_select_threshold(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const float *tau);
+
+/* k [n_layers]; guess [n_layers] in/out or NULL. With guesses: one pass over g and e if they hold, and about another pass
+ * over e for the layers where they do not, decided on the device. Without: the same two passes for all layers. */
+int sg_cuda_select_topk(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *k, float *guess);
+
+/* position [sum of count], may be s->index. */
+int sg_cuda_select_positions(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *position);
+
+/* index is not used. */
+int sg_cuda_select_all(sg_cuda *c, void *stream, const struct sg_cuda_select *s);
+
+/* A message: index and value as in struct sg_entries, *count entries (&result->sent of a selection). */
+struct sg_cuda_entries {
+    const uint32_t *index; /* NULL = 0..count-1 */
+    const float *value;
+    const uint32_t *count;
+};
+
+/* Adds message[0], then message[1], ... into dense [n]. `message` [n_messages] itself is host memory, read before the call
+ * returns. One launch for each SG_CUDA_MESSAGES messages. */
+enum { SG_CUDA_MESSAGES = 32 };
+int sg_cuda_scatter_add_messages(void *stream, float *dense, size_t n, const struct sg_cuda_entries *message,
+                                 size_t n_messages);
+
+/* *sum <- sum of squares of x [n], n at most that of the layout. */
+int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, size_t n, double *sum);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

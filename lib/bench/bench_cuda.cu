@@ -1,0 +1,311 @@
+/* bench_cuda.cu: the kernels timed where they run, arrays and all on the device. */
+#include <cuda_runtime.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_cuda_rivals.h"
+#include "bench_device.h"
+#include "sg_cuda.h"
+
+/* k-th magnitudes move from step to step: every second call scales p by this, so the guess that the last one left is off,
+ * up and down in turn. */
+static const float WARM_MISS = 1.05F;
+
+struct device {
+    const struct data *data;
+    sg_cuda *workspace;
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+    char *memory;
+    size_t used;
+    float *g, *e, *value, *tau, *guess, *position_value;
+    uint32_t *index, *count, *k, *position;
+    uint32_t *k_total; /* one */
+    struct sg_cuda_result *result;
+    double *sum;
+    struct rival rival;
+    unsigned turn;
+    cudaError_t error; /* the first one */
+};
+
+static void check(struct device *d, cudaError_t error) {
+    if (d->error == cudaSuccess)
+        d->error = error;
+}
+
+/* Parts of one allocation; with memory NULL only their sizes are added up. */
+template <typename T> static void take(struct device *d, T **out, size_t count) {
+    *out = (T *)(d->memory + d->used);
+    d->used += (count * sizeof(T) + 255) / 256 * 256;
+}
+
+static void lay_out(struct device *d) {
+    const size_t n = d->data->layers->n, layers = d->data->layers->count;
+    d->used = 0;
+    take(d, &d->g, n);
+    take(d, &d->e, n);
+    take(d, &d->index, n);
+    take(d, &d->value, n);
+    take(d, &d->count, layers);
+    take(d, &d->k, layers);
+    take(d, &d->tau, layers);
+    take(d, &d->guess, layers);
+    take(d, &d->position, d->data->k_total);
+    take(d, &d->position_value, d->data->k_total);
+    take(d, &d->k_total, 1);
+    take(d, &d->result, 1);
+    take(d, &d->sum, 1);
+    struct rival *r = &d->rival;
+    take(d, &r->found, 1);
+    take(d, &r->key, n);
+    take(d, &r->place, n);
+    take(d, &r->sorted_key, n);
+    take(d, &r->sorted_place, n);
+    take(d, (char **)&r->scratch, r->scratch_bytes);
+    r->g = d->g;
+    r->e = d->e;
+    r->value = d->value;
+    r->index = d->index;
+}
+
+template <typename T> static void upload(struct device *d, T *to, const T *from, size_t count) {
+    check(d, cudaMemcpy(to, from, count * sizeof *to, cudaMemcpyHostToDevice));
+}
+
+static void upload_all(struct device *d, const uint32_t *k) {
+    const struct data *data = d->data;
+    const size_t layers = data->layers->count;
+    const uint32_t k_total = (uint32_t)data->k_total;
+    upload(d, d->g, data->g, data->layers->n);
+    check(d, cudaMemset(d->e, 0, data->layers->n * sizeof *d->e));
+    upload(d, d->count, k, layers);
+    upload(d, d->k, k, layers);
+    upload(d, d->tau, data->tau, layers);
+    upload(d, d->guess, data->kth, layers);
+    upload(d, d->position, data->position, data->k_total);
+    upload(d, d->position_value, data->position_value, data->k_total);
+    upload(d, d->k_total, &k_total, 1);
+    check(d, cudaDeviceSynchronize());
+}
+
+sg_status device_open(struct device **out, const struct data *data, struct sg_error *err) {
+    const size_t layers = data->layers->count;
+    struct device *d = (struct device *)calloc(1, sizeof *d);
+    uint32_t *k = (uint32_t *)malloc(layers * sizeof *k);
+    *out = NULL;
+    if (d == NULL || k == NULL) {
+        free(d);
+        free(k);
+        return sg_fail_memory(err, "the device's arrays");
+    }
+    for (size_t l = 0; l < layers; l++)
+        k[l] = (uint32_t)data->k[l];
+    d->data = data;
+    d->rival.n = data->layers->n;
+    d->rival.tau = data->tau[0]; /* one for all layers */
+    d->rival.scratch_bytes = rival_scratch_bytes(&d->rival, data->layers->offset, layers);
+    lay_out(d);
+    check(d, cudaMalloc(&d->memory, d->used));
+    check(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+    check(d, cudaEventCreate(&d->begin));
+    check(d, cudaEventCreate(&d->end));
+    if (d->error == cudaSuccess) {
+        lay_out(d);
+        d->rival.stream = d->stream;
+        upload_all(d, k);
+    }
+    free(k);
+    if (d->error == cudaSuccess && sg_cuda_open(&d->workspace, layers, data->layers->offset) != SG_KERNEL_OK)
+        d->error = cudaErrorMemoryAllocation;
+    if (d->error != cudaSuccess) {
+        const sg_status status = sg_fail(err, SG_ERR_MEMORY, "the device's arrays for %zu elements: %s",
+                                         data->layers->n, cudaGetErrorString(d->error));
+        device_close(d);
+        return status;
+    }
+    *out = d;
+    return SG_OK;
+}
+
+void device_close(struct device *d) {
+    if (d == NULL)
+        return;
+    sg_cuda_close(d->workspace);
+    if (d->begin)
+        cudaEventDestroy(d->begin);
+    if (d->end)
+        cudaEventDestroy(d->end);
+    if (d->stream)
+        cudaStreamDestroy(d->stream);
+    cudaFree(d->memory);
+    free(d);
+}
+
+double device_cache_bytes(struct device *d) {
+    int device = 0, bytes = 0;
+    check(d, cudaGetDevice(&device));
+    check(d, cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device));
+    return bytes > 0 ? (double)bytes : NAN;
+}
+
+/* ---- operations ---- */
+
+static struct sg_cuda_select selection(const struct device *d) {
+    struct sg_cuda_select s = {};
+    s.g = d->g;
+    s.e = d->e;
+    s.scale = 1;
+    s.decay = 0; /* as in bench_operation.c */
+    s.index = d->index;
+    s.value = d->value;
+    s.count = d->count;
+    s.result = d->result;
+    return s;
+}
+
+static int threshold(struct device *d) {
+    const struct sg_cuda_select s = selection(d);
+    return sg_cuda_select_threshold(d->workspace, d->stream, &s, d->tau);
+}
+
+static int topk_warm(struct device *d) {
+    struct sg_cuda_select s = selection(d);
+    s.scale = d->turn++ % 2 ? WARM_MISS : 1;
+    return sg_cuda_select_topk(d->workspace, d->stream, &s, d->k, d->guess);
+}
+
+static int topk_cold(struct device *d) {
+    const struct sg_cuda_select s = selection(d);
+    return sg_cuda_select_topk(d->workspace, d->stream, &s, d->k, NULL);
+}
+
+static int randomk(struct device *d) {
+    struct sg_cuda_select s = selection(d);
+    s.count = d->k;
+    return sg_cuda_select_positions(d->workspace, d->stream, &s, d->position);
+}
+
+static int scatter(struct device *d) {
+    const struct sg_cuda_entries message = {d->position, d->position_value, d->k_total};
+    return sg_cuda_scatter_add_messages(d->stream, d->e, d->data->layers->n, &message, 1);
+}
+
+static int squares(struct device *d) {
+    return sg_cuda_sum_squares(d->workspace, d->stream, d->g, d->data->layers->n, d->sum);
+}
+
+static int cub_select(struct device *d) {
+    return rival_threshold(&d->rival) == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+}
+
+static int cub_sort(struct device *d) {
+    const struct layers *layers = d->data->layers;
+    return rival_topk(&d->rival, layers->offset, d->data->k, layers->count) == cudaSuccess ? SG_KERNEL_OK
+                                                                                           : SG_KERNEL_DEVICE;
+}
+
+static int copy(struct device *d) {
+    const size_t bytes = d->data->layers->n * sizeof *d->g;
+    return cudaMemcpyAsync(d->value, d->g, bytes, cudaMemcpyDeviceToDevice, d->stream) == cudaSuccess
+               ? SG_KERNEL_OK
+               : SG_KERNEL_DEVICE;
+}
+
+static const struct {
+    const char *name; /* as in bench_operation.c */
+    int (*enqueue)(struct device *d);
+} table[] = {
+    {"ef-threshold", threshold}, {"ef-topk-warm", topk_warm}, {"ef-topk-cold", topk_cold}, {"randomk", randomk},
+    {"scatter-add", scatter},    {"sum-squares", squares},    {"cub-select", cub_select},  {"cub-sort", cub_sort},
+};
+
+static double time_enqueued(struct device *d, int (*enqueue)(struct device *d), size_t calls) {
+    float elapsed_ms = 0;
+    int status = SG_KERNEL_OK;
+    check(d, cudaEventRecord(d->begin, d->stream));
+    for (size_t i = 0; i < calls && status == SG_KERNEL_OK; i++)
+        status = enqueue(d);
+    check(d, cudaEventRecord(d->end, d->stream));
+    check(d, cudaEventSynchronize(d->end));
+    check(d, cudaEventElapsedTime(&elapsed_ms, d->begin, d->end));
+    return status == SG_KERNEL_OK && d->error == cudaSuccess ? 1e-3 * (double)elapsed_ms : NAN;
+}
+
+double device_time_copy(struct device *d, size_t calls) {
+    return time_enqueued(d, copy, calls);
+}
+
+double device_time(struct job *job, size_t calls) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].name, job->operation->name) == 0)
+            return time_enqueued(job->device, table[i].enqueue, calls);
+    return NAN;
+}
+
+/* ---- rivals, compared ---- */
+
+struct entry {
+    uint32_t index;
+    float value;
+};
+
+static int ascending(const void *a, const void *b) {
+    const uint32_t x = ((const struct entry *)a)->index, y = ((const struct entry *)b)->index;
+    return (x > y) - (x < y);
+}
+
+/* Entries of the host's arrays by index, and how many each layer has: the order of a rival's output is its own affair. */
+static int order_entries(struct data *data, size_t sent) {
+    struct entry *entry = (struct entry *)malloc((sent + 1) * sizeof *entry);
+    if (entry == NULL)
+        return SG_KERNEL_MEMORY;
+    for (size_t j = 0; j < sent; j++)
+        entry[j] = {data->index[j], data->value[j]};
+    qsort(entry, sent, sizeof *entry, ascending);
+    memset(data->count, 0, data->layers->count * sizeof *data->count);
+    for (size_t j = 0, l = 0; j < sent; j++) {
+        data->index[j] = entry[j].index;
+        data->value[j] = entry[j].value;
+        while (data->layers->offset[l + 1] <= entry[j].index)
+            l++;
+        data->count[l]++;
+    }
+    free(entry);
+    return SG_KERNEL_OK;
+}
+
+template <typename T> static void download(struct device *d, T *to, const T *from, size_t count) {
+    check(d, cudaMemcpy(to, from, count * sizeof *to, cudaMemcpyDeviceToHost));
+}
+
+static void run_and_order(struct job *job, int (*enqueue)(struct device *d), bool counted) {
+    struct device *d = job->device;
+    struct data *data = job->data;
+    uint32_t sent = (uint32_t)data->k_total;
+    upload(d, d->e, data->e, data->layers->n);
+    check(d, cudaDeviceSynchronize());
+    d->rival.decay = job->decay;
+    job->status = enqueue(d);
+    check(d, cudaStreamSynchronize(d->stream));
+    d->rival.decay = 0;
+    if (counted)
+        download(d, &sent, d->rival.found, 1);
+    if (d->error == cudaSuccess) {
+        download(d, data->e, d->e, data->layers->n);
+        download(d, data->index, d->index, sent);
+        download(d, data->value, d->value, sent);
+    }
+    job->sent = sent;
+    if (job->status == SG_KERNEL_OK)
+        job->status = d->error == cudaSuccess ? order_entries(data, sent) : SG_KERNEL_DEVICE;
+}
+
+void cub_select_threshold(struct job *job) {
+    run_and_order(job, cub_select, true);
+}
+
+void cub_sort_topk(struct job *job) {
+    run_and_order(job, cub_sort, false);
+}

@@ -1,0 +1,216 @@
+/* bench_cuda_table.cu: the CUDA kernels as a table on host memory, for comparisons that know CPU tables: each call copies
+ * its inputs to the device, runs, waits and copies back. The unit tests use it too, on a device and on the emulation. */
+#include <cuda_runtime.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_device.h"
+#include "sg_cuda.h"
+
+static cudaStream_t stream; /* not the default one: nothing may depend on it */
+
+/* ---- device memory: handed out from one allocation, all of it anew for each call ---- */
+
+static char *arena;
+static size_t arena_bytes, arena_used, calls;
+static bool failed;
+
+static void check(cudaError_t error) {
+    failed |= error != cudaSuccess;
+}
+
+static void arena_open(size_t bytes) {
+    failed = false;
+    calls++;
+    arena_used = 0;
+    if (stream == NULL)
+        check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    if (bytes <= arena_bytes)
+        return;
+    check(cudaFree(arena));
+    check(cudaMalloc(&arena, bytes));
+    arena_bytes = bytes;
+}
+
+/* Every third call gets pointers that are not 16-byte aligned. */
+template <typename T> static T *device(const T *from, size_t count) {
+    T *to = (T *)(arena + arena_used + (calls % 3 == 0 ? sizeof(double) : 0));
+    arena_used += (count * sizeof(T) + sizeof(double) + 255) / 256 * 256;
+    if (arena_used > arena_bytes)
+        abort();
+    if (from != NULL && count > 0)
+        check(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice));
+    return to;
+}
+
+template <typename T> static void host(T *to, const T *from, size_t count) {
+    if (count > 0)
+        check(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyDeviceToHost));
+}
+
+static size_t room_for(size_t arrays, size_t n, size_t layers) {
+    return arrays * (8 * n + 512) + 8 * (8 * layers + 512);
+}
+
+/* ---- workspaces: kept while the layout stays ---- */
+
+static sg_cuda *workspace;
+static size_t *kept, kept_layers;
+
+static sg_cuda *workspace_for(size_t n_layers, const size_t *offset) {
+    const size_t bytes = (n_layers + 1) * sizeof *offset;
+    if (workspace != NULL && kept_layers == n_layers && memcmp(kept, offset, bytes) == 0)
+        return workspace;
+    sg_cuda_close(workspace);
+    free(kept);
+    kept = (size_t *)malloc(bytes);
+    memcpy(kept, offset, bytes);
+    kept_layers = n_layers;
+    if (sg_cuda_open(&workspace, n_layers, offset) != SG_KERNEL_OK)
+        workspace = NULL;
+    return workspace;
+}
+
+/* ---- the table ---- */
+
+static struct sg_cuda_select begin(const struct sg_select *s) {
+    const size_t n = s->offset[s->n_layers];
+    arena_open(room_for(6, n, s->n_layers));
+    uint32_t *count = (uint32_t *)calloc(s->n_layers + 1, sizeof *count);
+    for (size_t l = 0; l < s->n_layers; l++)
+        count[l] = (uint32_t)s->count[l];
+    struct sg_cuda_select d = {};
+    d.g = device(s->g, n);
+    d.e = s->e ? device(s->e, n) : NULL;
+    d.scale = s->scale;
+    d.decay = s->decay;
+    d.index = device((const uint32_t *)NULL, n);
+    d.value = device((const float *)NULL, n);
+    d.count = device(count, s->n_layers);
+    d.result = device((const struct sg_cuda_result *)NULL, 1);
+    free(count);
+    return d;
+}
+
+static int finish(int status, const struct sg_select *s, const struct sg_cuda_select *d) {
+    struct sg_cuda_result r = {};
+    check(cudaStreamSynchronize(stream));
+    if (status != SG_KERNEL_OK || failed)
+        return SG_KERNEL_DEVICE;
+    host(&r, d->result, 1);
+    if (r.status == SG_KERNEL_NONFINITE)
+        s->count[0] = r.layer;
+    if (r.status != SG_KERNEL_OK || failed)
+        return failed ? (int)SG_KERNEL_DEVICE : (int)r.status;
+    uint32_t *count = (uint32_t *)calloc(s->n_layers + 1, sizeof *count);
+    host(count, d->count, s->n_layers);
+    for (size_t l = 0; l < s->n_layers; l++)
+        s->count[l] = count[l];
+    free(count);
+    if (s->e != NULL)
+        host(s->e, d->e, s->offset[s->n_layers]);
+    if (s->index != NULL)
+        host(s->index, d->index, r.sent);
+    host(s->value, d->value, r.sent);
+    return failed ? SG_KERNEL_DEVICE : SG_KERNEL_OK;
+}
+
+static int select_threshold(const struct sg_select *s, const float *tau) {
+    const struct sg_cuda_select d = begin(s);
+    sg_cuda *c = workspace_for(s->n_layers, s->offset);
+    if (c == NULL)
+        return SG_KERNEL_DEVICE;
+    return finish(sg_cuda_select_threshold(c, stream, &d, device(tau, s->n_layers)), s, &d);
+}
+
+static int select_topk(const struct sg_select *s, const size_t *k, float *guess) {
+    const struct sg_cuda_select d = begin(s);
+    sg_cuda *c = workspace_for(s->n_layers, s->offset);
+    if (c == NULL)
+        return SG_KERNEL_DEVICE;
+    uint32_t *k32 = (uint32_t *)calloc(s->n_layers + 1, sizeof *k32);
+    for (size_t l = 0; l < s->n_layers; l++)
+        k32[l] = (uint32_t)k[l];
+    float *device_guess = guess ? device(guess, s->n_layers) : NULL;
+    const int status = finish(sg_cuda_select_topk(c, stream, &d, device(k32, s->n_layers), device_guess), s, &d);
+    if (guess != NULL)
+        host(guess, device_guess, s->n_layers);
+    free(k32);
+    return status;
+}
+
+static int select_positions(const struct sg_select *s, const uint32_t *position) {
+    size_t total = 0;
+    for (size_t l = 0; l < s->n_layers; l++)
+        total += s->count[l];
+    const struct sg_cuda_select d = begin(s);
+    sg_cuda *c = workspace_for(s->n_layers, s->offset);
+    if (c == NULL)
+        return SG_KERNEL_DEVICE;
+    const uint32_t *at = device(position, total);
+    if (position == s->index) { /* on the device too */
+        check(cudaMemcpy(d.index, position, total * sizeof *position, cudaMemcpyHostToDevice));
+        at = d.index;
+    }
+    return finish(sg_cuda_select_positions(c, stream, &d, at), s, &d);
+}
+
+static int select_all(const struct sg_select *s) {
+    const struct sg_cuda_select d = begin(s);
+    sg_cuda *c = workspace_for(s->n_layers, s->offset);
+    return c == NULL ? (int)SG_KERNEL_DEVICE : finish(sg_cuda_select_all(c, stream, &d), s, &d);
+}
+
+static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
+                                 size_t n_messages) {
+    (void)exec;
+    size_t longest = n;
+    for (size_t m = 0; m < n_messages; m++)
+        longest = message[m].count > longest ? message[m].count : longest;
+    arena_open(room_for(1 + n_messages, longest, 64 * n_messages));
+    float *device_dense = device(dense, n);
+    struct sg_cuda_entries *entries = (struct sg_cuda_entries *)calloc(n_messages + 1, sizeof *entries);
+    for (size_t m = 0; m < n_messages; m++) {
+        const uint32_t count = (uint32_t)message[m].count;
+        entries[m].index = message[m].index ? device(message[m].index, count) : NULL;
+        entries[m].value = device(message[m].value, count);
+        entries[m].count = device(&count, 1);
+    }
+    if (sg_cuda_scatter_add_messages(stream, device_dense, n, entries, n_messages) != SG_KERNEL_OK)
+        abort();
+    check(cudaStreamSynchronize(stream));
+    host(dense, device_dense, n);
+    free(entries);
+}
+
+static void scatter_add(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
+                        size_t count) {
+    const struct sg_entries message = {index, value, count};
+    scatter_add_messages(exec, dense,
+                         index == NULL ? count
+                         : count > 0   ? (size_t)index[count - 1] + 1
+                                       : 0,
+                         &message, 1);
+}
+
+static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
+    (void)exec;
+    const size_t offset[] = {0, n};
+    double sum = NAN, *device_sum;
+    sg_cuda *c = workspace_for(1, offset);
+    arena_open(room_for(1, n, 1));
+    device_sum = device(&sum, 1);
+    if (c == NULL || sg_cuda_sum_squares(c, stream, device(x, n), n, device_sum) != SG_KERNEL_OK)
+        return NAN;
+    check(cudaStreamSynchronize(stream));
+    host(&sum, device_sum, 1);
+    return failed ? NAN : sum;
+}
+
+const struct sg_kernels *cuda_table(char *why, size_t room) {
+    static const struct sg_kernels table = {"cuda",     select_threshold, select_topk, select_positions,
+                                            select_all, scatter_add,      sum_squares, scatter_add_messages};
+    return sg_cuda_available(why, room) ? &table : NULL;
+}

@@ -1,0 +1,449 @@
+/* cuda_runtime.h: as much of CUDA as kernels/cuda uses, on the host, so that the kernels' logic is tested without a
+ * device: compile the .cu files as C++ with this directory in front.
+ *
+ * Every CUDA thread is a fiber. They run one at a time, in an order that changes from launch to launch, and switch where
+ * threads wait for each other: at warp collectives, __syncthreads and __nanosleep. All blocks of a cooperative launch are
+ * alive at once. New memory is filled with rubbish. A collective that not all lanes reach, or that they reach by
+ * different calls, ends the program. Not found here: missing fences, races between the points where fibers switch. */
+#ifndef EMULATION_CUDA_RUNTIME_H
+#define EMULATION_CUDA_RUNTIME_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#define __device__
+#define __global__
+#define __launch_bounds__(...)
+#define SG_SHARED(type, name) type &name = *reinterpret_cast<type *>(emulation::current->block->shared)
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {
+    }
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+static inline float4 make_float4(float x, float y, float z, float w) {
+    return {x, y, z, w};
+}
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+    return {x, y, z, w};
+}
+
+inline dim3 gridDim;
+
+namespace emulation {
+
+enum : unsigned { LANES = 32, BLOCKS_AT_ONCE = 3, SHARED_BYTES = 1 << 14, STACK_BYTES = 1 << 16, MOST_IDLE = 10000000 };
+
+/* Where a known number of threads wait for each other. What they bring lies in one of two sets of slots in turn: the
+ * first to leave may be at the next meeting before the last has read. */
+struct meeting {
+    unsigned arrived = 0, generation = 0;
+    const char *call = nullptr;
+    uint64_t slot[2][LANES] = {};
+    int any[2] = {0, 0};
+};
+
+struct block_state {
+    dim3 index;
+    meeting all;
+    std::vector<meeting> warp;
+    alignas(16) char shared[SHARED_BYTES];
+};
+
+struct fiber {
+    void *context[5];
+    ucontext_t start;
+    dim3 thread;
+    block_state *block;
+    const void *stack;
+    size_t stack_bytes;
+    void *fake_stack;
+};
+
+inline fiber *current, home;
+inline std::vector<fiber *> &pool = *new std::vector<fiber *>; /* kept for ever */
+inline std::vector<fiber *> ring;                              /* alive in this launch, in running order */
+inline size_t position;                                        /* of the current one */
+inline unsigned idle, seed = 1, block_threads;
+inline const std::function<void()> *body;
+
+[[noreturn]] inline void die(const char *what, const char *where) {
+    fprintf(stderr, "emulation: %s (%s)\n", what, where);
+    abort();
+}
+
+[[noreturn]] __attribute__((noinline)) inline void jump(fiber *to) {
+    __builtin_longjmp(to->context, 1);
+}
+
+__attribute__((noinline)) inline void switch_to(fiber *to) {
+    fiber *const from = current;
+    if (from == to)
+        return;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
+#endif
+    if (__builtin_setjmp(from->context) == 0) {
+        current = to;
+        jump(to);
+    }
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(current->fake_stack, nullptr, nullptr);
+#endif
+}
+
+inline void yield() {
+    if (++idle > MOST_IDLE)
+        die("threads wait for each other for ever", current->block->all.call ? current->block->all.call : "-");
+    position = (position + 1) % ring.size();
+    switch_to(ring[position]);
+}
+
+inline unsigned random_below(unsigned n) {
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % n;
+}
+
+/* What fibers do for ever: a thread of a launch, then the next one's. */
+inline void work() {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(nullptr, &home.stack, &home.stack_bytes);
+#endif
+    switch_to(&home);
+    for (;;) {
+        (*body)();
+        idle = 0;
+        ring.erase(ring.begin() + (ptrdiff_t)position);
+        position = ring.empty() ? 0 : position % ring.size();
+        switch_to(ring.empty() ? &home : ring[position]);
+    }
+}
+
+inline fiber *new_fiber() {
+    fiber *f = new fiber();
+    void *stack = mmap(nullptr, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        die("no memory", "stack of a thread");
+    f->stack = stack;
+    f->stack_bytes = STACK_BYTES;
+    getcontext(&f->start);
+    f->start.uc_stack.ss_sp = stack;
+    f->start.uc_stack.ss_size = STACK_BYTES;
+    makecontext(&f->start, work, 0);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(&home.fake_stack, f->stack, f->stack_bytes);
+#endif
+    if (__builtin_setjmp(home.context) == 0) {
+        current = f;
+        setcontext(&f->start);
+    }
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(home.fake_stack, nullptr, nullptr);
+#endif
+    return f;
+}
+
+inline void run_blocks(unsigned first, unsigned count) {
+    std::vector<block_state> blocks(count);
+    const size_t threads = (size_t)count * block_threads;
+    while (pool.size() < threads)
+        pool.push_back(new_fiber());
+    for (unsigned b = 0; b < count; b++) {
+        blocks[b].index = dim3(first + b);
+        blocks[b].warp.resize(block_threads / LANES);
+        memset(blocks[b].shared, 0xa5, SHARED_BYTES);
+    }
+    for (size_t t = 0; t < threads; t++) {
+        pool[t]->thread = dim3((unsigned)(t % block_threads));
+        pool[t]->block = &blocks[t / block_threads];
+        ring.push_back(pool[t]);
+        std::swap(ring[random_below((unsigned)t + 1)], ring[t]);
+    }
+    position = 0;
+    current = &home;
+    switch_to(ring[0]);
+}
+
+inline void launch(dim3 blocks, dim3 threads, bool cooperative, const std::function<void()> &call) {
+    body = &call;
+    gridDim = blocks;
+    block_threads = threads.x;
+    if (cooperative && blocks.x > BLOCKS_AT_ONCE)
+        die("too many blocks for a cooperative launch", "launch");
+    for (unsigned b = 0; b < blocks.x; b += BLOCKS_AT_ONCE)
+        run_blocks(b, blocks.x - b < BLOCKS_AT_ONCE ? blocks.x - b : (unsigned)BLOCKS_AT_ONCE);
+    body = nullptr;
+}
+
+/* Wait until `count` threads are here. Returns which set of slots they used. */
+inline unsigned meet(meeting &m, unsigned count, const char *call) {
+    const unsigned now = m.generation;
+    if (m.arrived == 0)
+        m.call = call;
+    else if (m.call != call)
+        die("threads meet in different calls", call);
+    if (++m.arrived == count) {
+        m.arrived = 0;
+        m.generation++;
+        m.any[m.generation & 1] = 0;
+        idle = 0;
+    } else {
+        while (m.generation == now)
+            yield();
+    }
+    return now & 1;
+}
+
+inline unsigned lane() {
+    return current->thread.x % LANES;
+}
+
+/* Every lane's x. */
+template <typename T> inline const uint64_t *exchange(T x, const char *call) {
+    meeting &m = current->block->warp[current->thread.x / LANES];
+    uint64_t bits = 0;
+    memcpy(&bits, &x, sizeof x);
+    m.slot[m.generation & 1][lane()] = bits;
+    return m.slot[meet(m, LANES, call)];
+}
+
+template <typename T> inline T from_slot(uint64_t bits) {
+    T x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+} // namespace emulation
+
+#define threadIdx (emulation::current->thread)
+#define blockIdx  (emulation::current->block->index)
+
+/* ---- collectives ---- */
+
+inline void __syncthreads() {
+    emulation::meet(emulation::current->block->all, emulation::block_threads, "__syncthreads");
+}
+
+inline int __syncthreads_or(int x) {
+    emulation::meeting &m = emulation::current->block->all;
+    m.any[m.generation & 1] |= x != 0;
+    return m.any[emulation::meet(m, emulation::block_threads, "__syncthreads_or")];
+}
+
+inline void __syncwarp() {
+    emulation::exchange(0, "__syncwarp");
+}
+
+inline unsigned ballot_of(const uint64_t *slot) {
+    unsigned votes = 0;
+    for (unsigned i = 0; i < emulation::LANES; i++)
+        votes |= (unsigned)(slot[i] != 0) << i;
+    return votes;
+}
+
+inline unsigned __ballot_sync(unsigned, bool x) {
+    return ballot_of(emulation::exchange(x, "__ballot_sync"));
+}
+
+inline bool __any_sync(unsigned, bool x) {
+    return ballot_of(emulation::exchange(x, "__any_sync")) != 0;
+}
+
+inline bool __all_sync(unsigned, bool x) {
+    return ballot_of(emulation::exchange(x, "__all_sync")) == 0xffffffff;
+}
+
+inline unsigned __match_any_sync(unsigned, unsigned x) {
+    const uint64_t *slot = emulation::exchange(x, "__match_any_sync");
+    unsigned equal = 0;
+    for (unsigned i = 0; i < emulation::LANES; i++)
+        equal |= (unsigned)(slot[i] == x) << i;
+    return equal;
+}
+
+template <typename T> inline T __shfl_sync(unsigned, T x, unsigned from) {
+    return emulation::from_slot<T>(emulation::exchange(x, "__shfl_sync")[from % emulation::LANES]);
+}
+
+template <typename T> inline T __shfl_xor_sync(unsigned, T x, unsigned mask) {
+    return emulation::from_slot<T>(emulation::exchange(x, "__shfl_xor_sync")[emulation::lane() ^ mask]);
+}
+
+template <typename T> inline T __shfl_down_sync(unsigned, T x, unsigned by, unsigned width = emulation::LANES) {
+    const unsigned lane = emulation::lane(), from = lane % width + by < width ? lane + by : lane;
+    return emulation::from_slot<T>(emulation::exchange(x, "__shfl_down_sync")[from]);
+}
+
+/* ---- one thread ---- */
+
+inline void __nanosleep(unsigned) {
+    emulation::yield();
+}
+
+inline void __threadfence() {
+}
+
+template <typename T> inline T atomicAdd(T *to, T x) {
+    const T old = *to;
+    *to = old + x;
+    return old;
+}
+
+template <typename T> inline T atomicMin(T *to, T x) {
+    const T old = *to;
+    *to = x < old ? x : old;
+    return old;
+}
+
+template <typename T> inline T __ldcg(const T *x) {
+    return *x;
+}
+
+template <typename T> inline T __ldcs(const T *x) {
+    return *x;
+}
+
+inline unsigned __float_as_uint(float x) {
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+inline float __uint_as_float(unsigned bits) {
+    return emulation::from_slot<float>(bits);
+}
+
+inline int __popc(unsigned x) {
+    return __builtin_popcount(x);
+}
+
+inline float __fmul_rn(float a, float b) {
+    return a * b;
+}
+
+inline float __fadd_rn(float a, float b) {
+    return a + b;
+}
+
+inline double __dmul_rn(double a, double b) {
+    return a * b;
+}
+
+inline double __dadd_rn(double a, double b) {
+    return a + b;
+}
+
+/* ---- host functions ---- */
+
+enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor, cudaDevAttrCooperativeLaunch, cudaDevAttrMultiProcessorCount };
+enum cudaLaunchAttributeID { cudaLaunchAttributeCooperative };
+typedef struct emulated_stream *cudaStream_t;
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    struct {
+        int cooperative;
+    } val;
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes = 0;
+    cudaStream_t stream = nullptr;
+    cudaLaunchAttribute *attrs = nullptr;
+    unsigned numAttrs = 0;
+};
+
+template <typename... P, typename... A>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...args) {
+    const std::function<void()> call = [&] { kernel(args...); };
+    emulation::launch(config->gridDim, config->blockDim, config->attrs->val.cooperative != 0, call);
+    return cudaSuccess;
+}
+
+template <typename K> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K *, int, size_t) {
+    *blocks = 1;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaGetDeviceCount(int *count) {
+    *count = 1;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaGetDevice(int *device) {
+    *device = 0;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? 8 : (int)emulation::BLOCKS_AT_ONCE;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaGetLastError() {
+    return cudaSuccess;
+}
+
+inline const char *cudaGetErrorString(cudaError_t error) {
+    return error == cudaSuccess ? "no error" : "out of memory";
+}
+
+template <typename T> cudaError_t cudaMalloc(T **out, size_t bytes) {
+    *out = (T *)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (*out != nullptr)
+        memset((void *)*out, 0xcd, bytes);
+    return *out != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+inline cudaError_t cudaFree(void *memory) {
+    free(memory);
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaMemset(void *to, int byte, size_t bytes) {
+    memset(to, byte, bytes);
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaDeviceSynchronize() {
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
+    *stream = nullptr;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    return cudaSuccess;
+}
+
+enum { cudaStreamNonBlocking = 1 };
+
+#endif
