@@ -213,7 +213,7 @@ $(B)/sparsegrad.pc: FORCE
 	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' \
 	  'Libs.private: $(cuda_libs)' > $@
 install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes share/sparsegrad/datasets)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes/mini share/sparsegrad/datasets)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
@@ -223,12 +223,16 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 	install -m 644 lib/core/sparsegrad.h $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
+	install -m 644 $(wildcard recipes/mini/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/mini
 	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 	install -m 755 datasets/fetch $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
-figures     := $(sort $(notdir $(basename $(wildcard recipes/*.yaml))))
+# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME.
+recipe_name  = $(patsubst recipes/%.yaml,%,$(1:recipes/mini/%=recipes/mini-%))
+figures     := $(sort $(foreach r,$(wildcard recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r))))
+torch_figures := $(foreach r,$(shell grep -l 'kind: cnn' recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r)))
 JOBS        ?= $(shell nproc)
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
@@ -238,7 +242,7 @@ packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
-	@$(need) $(packages_build) $(packages_plot) $(packages_fetch)
+	@$(need) $(packages_build) $(packages_plot) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch))
 	@$(MAKE) --no-print-directory all
 	@sh recipes/run $@ $(bin) $(JOBS)
 fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints table, verdicts and plot
@@ -248,8 +252,20 @@ madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB
 smoke: ## the smallest run of everything, seconds
+fig2a: ## Figure 2a: ResNet-18 on CIFAR-10, accuracy against density (days of a CPU; see mini-fig2a)
+fig3: ## Figure 3: ResNet-18, Top-k's error builds up
+entire-model: ## layer-wise against entire-model compression
+no-error-feedback: ## what error feedback is worth
+table1: table1-resnet18 table1-senet18 table1-googlenet ## ACCORDION against hard-threshold, three networks, CIFAR-10
+table1-cifar100: table1-cifar100-resnet18 table1-cifar100-senet18 table1-cifar100-googlenet ## the same on CIFAR-100
+mini-fig2a: ## Figure 2a at laptop scale: ResNet-8 on 16,000 images, half an hour on two cores
+mini-fig3: ## Figure 3 at laptop scale, a quarter of an hour
+mini-table1: ## Table 1 at laptop scale, a quarter of an hour
+mini-entire-model: ## the same for entire-model
+mini-no-error-feedback: ## and for no-error-feedback
+.PHONY: table1 table1-cifar100
 
-publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 ## run the published figures and renew results/
+publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig3 mini-table1 ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
