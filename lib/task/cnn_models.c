@@ -108,9 +108,9 @@ struct inception {
 };
 
 static const struct inception INCEPTION[] = {
-    {"a3", 64, 96, 128, 16, 32, 32, false},    {"b3", 128, 128, 192, 32, 96, 64, false},
-    {"a4", 192, 96, 208, 16, 48, 64, true},    {"b4", 160, 112, 224, 24, 64, 64, false},
-    {"c4", 128, 128, 256, 24, 64, 64, false},  {"d4", 112, 144, 288, 32, 64, 64, false},
+    {"a3", 64, 96, 128, 16, 32, 32, false},     {"b3", 128, 128, 192, 32, 96, 64, false},
+    {"a4", 192, 96, 208, 16, 48, 64, true},     {"b4", 160, 112, 224, 24, 64, 64, false},
+    {"c4", 128, 128, 256, 24, 64, 64, false},   {"d4", 112, 144, 288, 32, 64, 64, false},
     {"e4", 256, 160, 320, 32, 128, 128, false}, {"a5", 256, 160, 320, 32, 128, 128, true},
     {"b5", 384, 192, 384, 48, 128, 128, false},
 };
@@ -132,7 +132,8 @@ static cnn_value inception(struct cnn_pass *p, cnn_value x, const struct incepti
     part[2] = unit(p, "b3", 0, x, (struct cnn_conv){.channels = m->reduce_five, .kernel = 1, .bias = true});
     part[2] = unit(p, "b3", 3, part[2], (struct cnn_conv){.channels = m->five, .kernel = 3, .bias = true});
     part[2] = unit(p, "b3", 6, part[2], (struct cnn_conv){.channels = m->five, .kernel = 3, .bias = true});
-    part[3] = unit(p, "b4", 1, cnn_max_pool(p, x, 1), (struct cnn_conv){.channels = m->pool, .kernel = 1, .bias = true});
+    part[3] =
+        unit(p, "b4", 1, cnn_max_pool(p, x, 1), (struct cnn_conv){.channels = m->pool, .kernel = 1, .bias = true});
     return cnn_cat(p, part, 4);
 }
 

@@ -90,8 +90,8 @@ struct cnn_conv {
 cnn_value cnn_conv(struct cnn_pass *p, const char *name, cnn_value x, struct cnn_conv shape);
 cnn_value cnn_norm(struct cnn_pass *p, const char *name, cnn_value x);
 cnn_value cnn_linear(struct cnn_pass *p, const char *name, cnn_value x, int64_t channels); /* x of size 1 */
-cnn_value cnn_relu(struct cnn_pass *p, cnn_value x);              /* in place, as sg_relu */
-cnn_value cnn_add(struct cnn_pass *p, cnn_value a, cnn_value b);  /* into a, as sg_add */
+cnn_value cnn_relu(struct cnn_pass *p, cnn_value x);                                       /* in place, as sg_relu */
+cnn_value cnn_add(struct cnn_pass *p, cnn_value a, cnn_value b);                           /* into a, as sg_add */
 cnn_value cnn_gate(struct cnn_pass *p, cnn_value x, cnn_value w); /* x times sigmoid(w), w one number a channel */
 cnn_value cnn_cat(struct cnn_pass *p, const cnn_value *part, size_t count);
 cnn_value cnn_max_pool(struct cnn_pass *p, cnn_value x, int64_t stride); /* 3x3, padding 1 */

@@ -25,14 +25,14 @@ struct sg_task {
     size_t workers, first, count, batch;
     uint64_t seed;
     int threads;
-    sg_scope **scope;      /* [threads] */
-    sg_batches **batches;  /* [count] */
-    double *batch_loss;    /* [count] */
-    float *x;              /* [d] */
-    float *statistics;     /* [count][n_statistics] of batch-norm */
-    bool averages;         /* the running-average model is kept: */
-    uint64_t evaluations;  /* points it is the mean of */
-    float *average;        /* [d] */
+    sg_scope **scope;          /* [threads] */
+    sg_batches **batches;      /* [count] */
+    double *batch_loss;        /* [count] */
+    float *x;                  /* [d] */
+    float *statistics;         /* [count][n_statistics] of batch-norm */
+    bool averages;             /* the running-average model is kept: */
+    uint64_t evaluations;      /* points it is the mean of */
+    float *average;            /* [d] */
     float *average_statistics; /* [count][n_statistics] */
 };
 
@@ -242,7 +242,8 @@ static void judge(const float *logit, size_t classes, int64_t label, double *los
 static sg_status test_images(struct sg_task *t, float *x, float *statistics, size_t from, size_t to, double *loss,
                              double *correct, struct sg_error *err) {
     const size_t classes = t->data.test.classes;
-    float *pixels = malloc(TEST_BATCH * SG_IMAGE_VALUES * sizeof *pixels), *logits = malloc(TEST_BATCH * classes * sizeof *logits);
+    float *pixels = malloc(TEST_BATCH * SG_IMAGE_VALUES * sizeof *pixels),
+          *logits = malloc(TEST_BATCH * classes * sizeof *logits);
     int64_t label[TEST_BATCH];
     struct cnn_pass pass = {.net = &t->net, .scope = scope_of_thread(t), .x = x, .statistics = statistics};
     sg_status status = pixels && logits ? SG_OK : sg_fail_memory(err, "the evaluation");
@@ -273,8 +274,8 @@ static sg_status worker_share(struct sg_task *t, size_t local, double *share, st
     const size_t to = sg_images_cut(t->data.test.count, worker + 1, t->workers);
     share[SHARE_IMAGES] = (double)(to - from);
     share[SHARE_AVERAGE_LOSS] = share[SHARE_AVERAGE_CORRECT] = NAN;
-    sg_status status = test_images(t, t->x, t->statistics + local * n, from, to, &share[SHARE_LOSS],
-                                   &share[SHARE_CORRECT], err);
+    sg_status status =
+        test_images(t, t->x, t->statistics + local * n, from, to, &share[SHARE_LOSS], &share[SHARE_CORRECT], err);
     if (status != SG_OK || !t->averages)
         return status;
     average_in(t->average_statistics + local * n, t->statistics + local * n, n, 1 / (double)t->evaluations);

@@ -45,7 +45,10 @@ static const struct sg_key cnn_key[] = {
      .choices = "resnet8|resnet20|resnet18|googlenet|senet18|seresnet18",
      .required = true,
      .help = "the network; resnet8 and resnet20 have 16-32-64 channels"},
-    {.name = "dataset", .type = SG_KEY_STRING, .required = true, .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
+    {.name = "dataset",
+     .type = SG_KEY_STRING,
+     .required = true,
+     .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
     {.name = "stand-in",
      .type = SG_KEY_STRING,
      .help = "generator to use where the data set is missing: cifar-like; results say so"},
@@ -77,7 +80,8 @@ static const struct sg_key cnn_key[] = {
 static const struct sg_metric cnn_metric[] = {
     {"test_loss", "", "mean cross-entropy over the test set, each worker its part with its own batch-norm statistics"},
     {"test_accuracy", "", "share of the test images whose largest logit is their class's, the same way"},
-    {"test_loss_averaged", "", "test_loss of the mean of the models at the evaluations so far, statistics averaged too"},
+    {"test_loss_averaged", "",
+     "test_loss of the mean of the models at the evaluations so far, statistics averaged too"},
     {"test_accuracy_averaged", "", "test_accuracy of that mean"},
 };
 

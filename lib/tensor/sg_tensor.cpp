@@ -250,7 +250,8 @@ sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label
 sg_status sg_tensor_read(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err) {
     return attempt(s, err, [&] {
         at::Tensor host = x->value.detach().to(at::kCPU).contiguous();
-        TORCH_CHECK(static_cast<size_t>(host.numel()) == count, "a tensor of ", host.numel(), " elements read as ", count);
+        TORCH_CHECK(static_cast<size_t>(host.numel()) == count, "a tensor of ", host.numel(), " elements read as ",
+                    count);
         memcpy(out, host.data_ptr<float>(), count * sizeof *out);
     });
 }
