@@ -283,6 +283,11 @@ check-gpu: $(gpu_tests) ## the CUDA kernels' tests on this machine's GPU
 	@$(if $(gpu_tests),prove -v $(gpu_tests),echo "skipped: built without CUDA (no nvcc, or WITH_CUDA=0)")
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
 	@sh tests/bench/figure1 $(bin)
+$(B)/cnn_libtorch: tests/bench/cnn_libtorch.cpp
+	@mkdir -p $(@D)
+	$(call run,CXX)$(CXX) $(torch_cxx) -fopenmp -o $@ $< $(torch_libs)
+bench-cnn: all $(B)/cnn_libtorch ## time training steps of CIFAR networks beside libtorch alone
+	@sh tests/bench/cnn $(bin) $(B)/cnn_libtorch
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 lint: ## formatting and static analysis
@@ -292,5 +297,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests bench reference check-gpu
+.PHONY: install publish build-tests bench bench-cnn reference check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
