@@ -150,13 +150,13 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set(run, "recipe", recipe);
     cJSON *facts = t->task_ops->describe(t->task);
     sg_json_set_string(run, "dataset_path", sg_json_string(facts, "dataset.path", NULL));
-    cJSON_Delete(facts);
     sg_json_set(run, "host", sg_result_host());
     sg_json_set_string(libraries, "mpi", sg_comm_library(t->comm));
     sg_json_set_string(libraries, "cjson", cJSON_Version());
-    sg_json_set(libraries, "libtorch", NULL);
+    sg_json_set_string(libraries, "libtorch", sg_json_string(facts, "libtorch", NULL));
     sg_json_set(libraries, "cuda", NULL);
     sg_json_set(run, "libraries", libraries);
+    cJSON_Delete(facts);
     cJSON *end = record("end");
     sg_json_set_string(end, "status", report->status);
     sg_json_set_string(end, "message", message);
