@@ -111,14 +111,16 @@ leaves() {
     compgen -G "results/*.json" || skip "no results are published yet"
     for result in results/*.json; do
         name=$(basename "$result" .json)
+        recipe=recipes/$name.yaml
+        [[ $name != mini-* ]] || recipe=recipes/mini/${name#mini-}.yaml
         [ "$(jq -r '[.schema, .status, .recipe.name] | join(" ")' "$result")" = "sparsebench/1 ok $name" ]
         jq -e '(.results | length > 1) and (.program.version != null)' "$result"
-        grep -q "^kind: kernels" "recipes/$name.yaml" && continue
+        grep -q "^kind: kernels" "$recipe" && continue
         jq -e '.claims | length > 0' "$result"
         build/bin/sparseplot-export "$result" --format=csv >"$name.csv"
         grep -q "<svg" "results/$name.svg"
-        if [ "$(jq -r .recipe.sha256 "$result")" = "$(sha256sum <"recipes/$name.yaml" | cut -d' ' -f1)" ]; then
-            diff <(leaves <"$result") <(build/bin/sparsebench "recipes/$name.yaml" --dry-run --json | leaves "$result")
+        if [ "$(jq -r .recipe.sha256 "$result")" = "$(sha256sum <"$recipe" | cut -d' ' -f1)" ]; then
+            diff <(leaves <"$result") <(build/bin/sparsebench "$recipe" --dry-run --json | leaves "$result")
         else
             echo "# results/$name.json: its recipe has changed since it was published" >&3
         fi
