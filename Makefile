@@ -74,7 +74,8 @@ isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
 core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)))
 engine_src  := $(sort $(filter-out lib/core/% lib/wire/% lib/task/cnn% lib/task/tasks_torch.c,$(wildcard lib/*/*.c)))
 programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/*.c)))))
-test_src    := $(sort $(wildcard tests/unit/test_*.c))
+torch_tests := $(sort $(wildcard tests/unit/test_cnn*.c tests/unit/test_tensor*.c)) # only where libtorch is on
+test_src    := $(filter-out $(if $(filter 1,$(torch)),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 unit_tests  := $(test_src:tests/unit/%.c=$(B)/tests/%)
 isa_obj     := $(foreach i,c avx2 avx512,$(isa_src:%.c=$(B)/%.$(i).o))
@@ -98,10 +99,6 @@ torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(fi
                $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake 2>/dev/null) \
                $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
 torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10
-
-isa_flags_c      := -O3 -DSG_ISA=c
-isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
-isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mbmi -mbmi2 -mprefer-vector-width=512
 
 bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
 plugins     := $(if $(filter 1,$(torch)),$(addprefix $(bin:%/bin=%)/lib/sparsegrad/,tasks-torch.so rivals.so))
@@ -181,6 +178,10 @@ $(B)/lib/tensor/%.o: lib/tensor/%.cpp $(B)/flags
 $(B)/tests/%: tests/unit/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+$(torch_tests:tests/unit/%.c=$(B)/tests/%): $(B)/tests/%: tests/unit/%.c $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -MMD -MP -MF $@.d -o $@ $< $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a \
+	  $(torch_libs) -lstdc++ $(libs) $(mpi_libs)
 $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
@@ -238,7 +239,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2
-packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config g++ procps jq $(packages_fetch)
+packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
