@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import nn
 
 COUNT, PROJECTIONS, RATE = 2, 2, 0.01
-CASES = {("resnet8", 10): 7, ("resnet20", 10): 3}  # seeds
+CASES = {("resnet8", 10): 7, ("resnet20", 10): 3, ("resnet18", 10): 2, ("senet18", 10): 3, ("seresnet18", 10): 1}  # seeds
 INIT, TEST, DROPOUT = 5, 7, 9  # sg_rng.h
 M32 = np.uint64(2**32 - 1)
 

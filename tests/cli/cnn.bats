@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# The task cnn through the programs, on a few generated images: same bytes everywhere, clear errors.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$BATS_TEST_TMPDIR/data
+    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
+    cat >cnn.yaml <<'YAML'
+schema: 1
+name: cnn
+task: {kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like, train-images: 48, test-images: 20}
+workers: 3
+batch: 4
+epochs: 2
+optimizer: {kind: sgd, learning-rate: 0.05, momentum: 0.9, nesterov: 1, weight-decay: 1e-4, scale: 2, warm-up-epochs: 1, decay-at: [1.5]}
+error-feedback: gradient
+record: {every: 3, evaluate: 1, series: [train-loss, test-loss, test-accuracy, test-accuracy-averaged, error-norm, density, bits]}
+methods:
+  - {name: SGD, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, density: 0.01}
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.05}
+  - {name: Accordion, compressor: accordion, density-min: 0.01, density-max: 0.1, interval: 1}
+  - {name: Whole, compressor: topk, density: 0.01, scope: model}
+  - {name: Forgetful, compressor: topk, density: 0.01, error-feedback: none}
+YAML
+}
+
+need_torch() {
+    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
+}
+
+cnn() { # METHOD ARGUMENTS...
+    local method=$1
+    shift
+    sparsetrain -q cnn.yaml --method "$method" "$@"
+}
+
+# Values of a column that are not null.
+column() { # NAME FILE
+    sed -n "s/.*\"record\":\"step\".*\"$1\":\([-0-9.e]*\)[,}].*/\1/p" "$2"
+}
+
+@test "1 and 2 threads, 1, 2 and 4 ranks: the same bytes, each method in its way" {
+    need_torch
+    local ranks=""
+    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null && ranks="2 4"
+    for method in SGD Top-k Hard-threshold Accordion Whole Forgetful; do
+        args=(--set workers=4 --set 'record.layers=true' --set batch=3)
+        cnn $method "${args[@]}" --threads 1 -o "$method.one"
+        cnn $method "${args[@]}" --threads 2 -o many --force
+        same_series "$method.one" many || { echo "$method differs for 2 threads"; false; }
+        for n in $ranks; do
+            $MPI -n "$n" "$BIN/sparsetrain" -q cnn.yaml --method $method "${args[@]}" -o many --force 3>&-
+            same_series "$method.one" many || { echo "$method differs for $n ranks"; false; }
+        done
+        tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":8'
+        run -0 column test_accuracy "$method.one" # after each epoch
+        [ "${#lines[@]}" = 2 ]
+    done
+    [ "$(column density SGD.one | sort -u)" = 1 ]
+    [ "$(column error_norm SGD.one | sort -u)" = 0 ]
+    [ "$(column error_norm Forgetful.one | sort -u)" = 0 ]
+    [ "$(column density Whole.one | sort -u)" != "$(column density Top-k.one | sort -u)" ]
+    grep -q '"mode":\[[01,]*1' Accordion.one
+    [ -n "$ranks" ] || skip "threads only: built without MPI, or mpirun is not installed"
+}
+
+@test "killed and resumed: the same bytes, with residuals, statistics and the averaged model" {
+    need_torch
+    for method in Hard-threshold Accordion; do
+        cnn $method --set epochs=12 -o whole --force
+        rm -f cut*
+        sparsetrain -q cnn.yaml --method $method --set epochs=12 -o cut --checkpoint-every 5 3>&- &
+        pid=$!
+        for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
+        kill -KILL $pid
+        wait $pid || true
+        cnn $method --set epochs=12 -o cut --resume --checkpoint-every 1000 --force
+        same_series whole cut || { echo "$method differs"; false; }
+        [ ! -e cut.ckpt ]
+    done
+}
+
+@test "it learns, batch-norm's statistics and the average too" {
+    need_torch
+    cnn SGD --set 'task.train-images=480' --set 'task.test-images=60' --set batch=20 --set epochs=6 --set 'optimizer.decay-at=[5]' -o run
+    awk -v first="$(column train_loss run | head -n 1)" -v last="$(column train_loss run | tail -n 1)" \
+        'BEGIN { exit !(first > 2 && last < first - 0.2) }' || { column train_loss run; false; }
+    grep -q '"generator":"cifar-like"' run
+    grep -q '"model":"resnet8"' run
+}
+
+@test "through sparsebench: cells, means, the stand-in is named" {
+    need_torch
+    sparsebench -q cnn.yaml --set 'methods.Top-k.density=[0.01, 0.05]' --set epochs=1 --folder cells -o all.json
+    [ "$(jq '.results | length' all.json)" = 7 ]
+    [ "$(jq -r '[.results[].cells[].status] | unique[]' all.json)" = ok ]
+    grep -q cifar-like all.json
+}
+
+@test "a missing data set names the fetch command" {
+    need_torch
+    sed -i 's/ stand-in: cifar-like,//' cnn.yaml
+    run -1 --separate-stderr cnn SGD -o out
+    [[ $stderr == "sparsetrain: "*"datasets/fetch cifar-10"* ]] || { echo "$stderr"; false; }
+    [ ! -e out ]
+}
+
+@test "CIFAR files that are cut off or of wrong labels: file and place" {
+    need_torch
+    mkdir -p data/cifar-10
+    for i in 1 2 3 4 5; do head -c 30730000 /dev/zero >"data/cifar-10/data_batch_$i.bin"; done
+    head -c 30730000 /dev/zero >data/cifar-10/test_batch.bin
+    truncate -s 30729999 data/cifar-10/data_batch_3.bin
+    run -1 --separate-stderr cnn SGD -o out
+    [[ $stderr == *"data_batch_3.bin"* ]] || { echo "$stderr"; false; }
+    truncate -s 30730000 data/cifar-10/data_batch_3.bin
+    printf '\012' | dd of=data/cifar-10/test_batch.bin bs=1 seek=$((3073 * 7)) conv=notrunc 2>/dev/null
+    run -1 --separate-stderr cnn SGD -o out
+    [[ $stderr == *"test_batch.bin"*10* ]] || { echo "$stderr"; false; }
+    rm data/cifar-10/test_batch.bin # some files are there: no stand-in
+    run -1 --separate-stderr cnn SGD -o out
+    [[ $stderr == *"test_batch.bin"*"datasets/fetch cifar-10"* ]] || { echo "$stderr"; false; }
+    [ ! -e out ]
+}
+
+@test "values that only the data can refute, and a model that is not there" {
+    need_torch
+    run -2 --separate-stderr cnn SGD --set task.model=resnet9
+    [[ $stderr == *"resnet9"*"resnet8"* ]]
+    run -2 --separate-stderr cnn SGD --set workers=21
+    [[ $stderr == *"21 workers for 20 test images"* ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr cnn SGD --set batch=17
+    [[ $stderr == *17* ]] || { echo "$stderr"; false; }
+    run -1 --separate-stderr cnn SGD --device cuda
+    [[ $stderr == *"--device cuda"* ]] || { echo "$stderr"; false; }
+}
+
+@test "a diverging run says where and exits 1" {
+    need_torch
+    run -1 --separate-stderr cnn SGD --set optimizer.learning-rate=1e30 -o out
+    [[ $stderr == *"worker 0, step"* ]] || { echo "$stderr"; false; }
+    tail -n 1 out | grep -q '"status":"diverged"'
+}
+
+@test "without the libtorch plug-in the error names the packages; other tasks run" {
+    mkdir bin
+    cp "$BIN/sparsetrain" bin/
+    run -1 --separate-stderr bin/sparsetrain cnn.yaml --method SGD
+    [[ $stderr == *"needs libtorch"*"apt-get install libtorch-dev libopenblas0-pthread g++"* ]] || { echo "$stderr"; false; }
+    bin/sparsetrain -q "$ROOT/recipes/smoke.yaml" --method SGD -o out
+}
+
+@test "a plug-in of another build, and one that is no library" {
+    command -v gcc >/dev/null || skip "no compiler"
+    mkdir -p bin lib/sparsegrad
+    cp "$BIN/sparsetrain" bin/
+    echo 'const void *sg_task_plugin(const char *name, int abi) { (void)name; (void)abi; return 0; }' >other.c
+    gcc -shared -fPIC -o lib/sparsegrad/tasks-torch.so other.c
+    run -1 --separate-stderr bin/sparsetrain cnn.yaml --method SGD
+    [[ $stderr == *"tasks-torch.so is of another build: run make again"* ]] || { echo "$stderr"; false; }
+    echo nonsense >lib/sparsegrad/tasks-torch.so
+    run -1 --separate-stderr bin/sparsetrain cnn.yaml --method SGD
+    [[ $stderr == *"tasks-torch.so"* ]] || { echo "$stderr"; false; }
+}
