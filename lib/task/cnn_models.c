@@ -137,27 +137,36 @@ static cnn_value inception(struct cnn_pass *p, cnn_value x, const struct incepti
     return cnn_cat(p, part, 4);
 }
 
-/* The CIFAR-100 network has a deeper stem, which halves the size, and dropout before its head. */
-static cnn_value googlenet(struct cnn_pass *p, cnn_value x, int64_t classes) {
-    bool deep = classes > 10;
-    if (deep) {
-        x = unit(p, "prelayer", 0, x, (struct cnn_conv){.channels = 64, .kernel = 3});
-        x = unit(p, "prelayer", 3, x, (struct cnn_conv){.channels = 64, .kernel = 3});
-        x = unit(p, "prelayer", 6, x, (struct cnn_conv){.channels = 192, .kernel = 3});
-        x = cnn_max_pool(p, x, 2);
-    } else {
-        x = unit(p, "pre_layers", 0, x, (struct cnn_conv){.channels = 192, .kernel = 3, .bias = true});
-    }
+static cnn_value inceptions(struct cnn_pass *p, cnn_value x) {
     for (size_t i = 0; i < sizeof INCEPTION / sizeof *INCEPTION; i++)
         x = inception(p, INCEPTION[i].halve ? cnn_max_pool(p, x, 2) : x, &INCEPTION[i]);
     cnn_in(p, "%s", "");
-    x = cnn_mean(p, x);
-    return cnn_linear(p, "linear", deep ? cnn_dropout(p, x, 0.4) : x, classes);
+    return cnn_mean(p, x);
+}
+
+static cnn_value googlenet(struct cnn_pass *p, cnn_value x, int64_t classes) {
+    x = unit(p, "pre_layers", 0, x, (struct cnn_conv){.channels = 192, .kernel = 3, .bias = true});
+    return cnn_linear(p, "linear", inceptions(p, x), classes);
+}
+
+/* PAPER: the reference's file for CIFAR-100, with a deeper stem, which halves the size, and dropout before its head. The
+ * parameters and thresholds that the paper gives for CIFAR-100 are those of `googlenet` with 100 classes. */
+static cnn_value googlenet_deep(struct cnn_pass *p, cnn_value x, int64_t classes) {
+    x = unit(p, "prelayer", 0, x, (struct cnn_conv){.channels = 64, .kernel = 3});
+    x = unit(p, "prelayer", 3, x, (struct cnn_conv){.channels = 64, .kernel = 3});
+    x = unit(p, "prelayer", 6, x, (struct cnn_conv){.channels = 192, .kernel = 3});
+    x = inceptions(p, cnn_max_pool(p, x, 2));
+    return cnn_linear(p, "linear", cnn_dropout(p, x, 0.4), classes);
 }
 
 static const struct cnn_model MODEL[] = {
-    {"resnet8", resnet8},     {"resnet20", resnet20}, {"resnet18", resnet18},
-    {"googlenet", googlenet}, {"senet18", senet18},   {"seresnet18", seresnet18},
+    {"resnet8", resnet8},
+    {"resnet20", resnet20},
+    {"resnet18", resnet18},
+    {"googlenet", googlenet},
+    {"googlenet-deep", googlenet_deep},
+    {"senet18", senet18},
+    {"seresnet18", seresnet18},
 };
 
 const struct cnn_model *cnn_model_at(size_t i) {

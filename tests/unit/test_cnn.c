@@ -18,16 +18,22 @@ enum { PIXELS = GOLDEN_COUNT * 32 * 32 * 3, MOST_CLASSES = 100 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* With 100 classes GoogLeNet has a deeper stem; CIFAR-10's stem under a head of 100 would have 6,258,500. */
 static void sizes(void) {
     static const struct {
         const char *model;
         int64_t classes;
         size_t d, layers;
     } wanted[] = {
-        {"resnet8", 10, 78042, 29},         {"resnet20", 10, 272474, 65},    {"resnet18", 10, 11173962, 62},
-        {"resnet18", 100, 11220132, 62},    {"googlenet", 10, 6166250, 258}, {"googlenet", 100, 6402564, 263},
-        {"senet18", 10, 11260354, 88},      {"senet18", 100, 11306524, 88},  {"seresnet18", 10, 11389726, 114},
+        {"resnet8", 10, 78042, 29},
+        {"resnet20", 10, 272474, 65},
+        {"resnet18", 10, 11173962, 62},
+        {"resnet18", 100, 11220132, 62},
+        {"googlenet", 10, 6166250, 258},
+        {"googlenet", 100, 6258500, 258},
+        {"googlenet-deep", 100, 6402564, 263},
+        {"senet18", 10, 11260354, 88},
+        {"senet18", 100, 11306524, 88},
+        {"seresnet18", 10, 11389726, 114},
         {"seresnet18", 100, 11436256, 114},
     };
     for (size_t i = 0; i < COUNT(wanted); i++) {
