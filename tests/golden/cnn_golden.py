@@ -7,7 +7,8 @@ A vector (a layer's gradient, the statistics of a batch-norm) is represented by 
 with PROJECTIONS vectors of random signs: if two vectors differ by u, their products differ by |u| in the root mean square.
 
 A ReLU near 0 and a maximum with a close second have gradients that rounding decides. So batch-norms get biases of
-+-1, and of some seeds the one is taken whose nearest such place is farthest away, in deviations of its layer."""
++-1, and of some seeds the one is taken whose nearest such place is farthest away, in deviations of its layer.
+GoogLeNet's million windows leave no such seed: PyTorch's own single precision is off by 1e-2 there."""
 import sys
 
 import numpy as np
@@ -16,7 +17,8 @@ import torch.nn.functional as F
 from torch import nn
 
 COUNT, PROJECTIONS, RATE = 2, 2, 0.01
-CASES = {("resnet8", 10): 7, ("resnet20", 10): 3, ("resnet18", 10): 2, ("senet18", 10): 3, ("seresnet18", 10): 1}  # seeds
+CASES = {("resnet8", 10): 7, ("resnet20", 10): 3, ("resnet18", 10): 2, ("senet18", 10): 3, ("seresnet18", 10): 1,
+         ("googlenet", 10): 4, ("googlenet", 100): 1}  # seeds
 INIT, TEST, DROPOUT = 5, 7, 9  # sg_rng.h
 M32 = np.uint64(2**32 - 1)
 

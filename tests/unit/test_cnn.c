@@ -12,8 +12,13 @@
 #include "cnn_net.h"
 #include "tap.h"
 
-/* Of a single layer PyTorch's own single precision is off by up to 2e-5 of its double precision. */
-static const double TOLERANCE = 1e-5, LAYER_TOLERANCE = 5e-5;
+/* Of a single layer PyTorch's own single precision is off by up to 2e-5 of its double precision. Between the windows of
+ * GoogLeNet's max-pools there are always near ties that rounding decides, so that some gradients go another way: PyTorch's
+ * own are off by 9e-3 together and 3e-2 in one layer. */
+struct tolerance {
+    double forward, gradient, layer, later;
+};
+static const struct tolerance SMOOTH = {1e-5, 1e-5, 5e-5, 1e-5}, JUMPS = {1e-5, 2e-2, 5e-2, 5e-3};
 enum { PIXELS = GOLDEN_COUNT * 32 * 32 * 3, MOST_CLASSES = 100 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -197,6 +202,7 @@ static sg_status pass(struct run *r, uint64_t step, bool training, bool gradient
 static void against_pytorch(struct run *r) {
     const struct golden_cnn *golden = r->golden;
     const size_t n = (size_t)(GOLDEN_COUNT * golden->classes);
+    const struct tolerance most = strcmp(golden->model, "googlenet") == 0 ? JUMPS : SMOOTH;
     char name[64];
     snprintf(name, sizeof name, "%s of %d classes", golden->model, (int)golden->classes);
     float logits[GOLDEN_COUNT * MOST_CLASSES], loss;
@@ -204,23 +210,23 @@ static void against_pytorch(struct run *r) {
         !ok(pass(r, 0, true, true, 1, logits, &loss) == SG_OK, "%s: forward and backward", name))
         return;
     double error = vector_error(logits, golden->logits, n);
-    ok(error <= TOLERANCE, "%s: logits are PyTorch's, off by %.1e", name, error);
+    ok(error <= most.forward, "%s: logits are PyTorch's, off by %.1e", name, error);
     error = fabs((double)loss - golden->loss) / golden->loss;
-    ok(error <= TOLERANCE, "%s: so is the loss, off by %.1e", name, error);
+    ok(error <= most.forward, "%s: so is the loss, off by %.1e", name, error);
     size_t worst = 0;
     double layer;
     error = gradient_error(r, &layer, &worst);
-    ok(error <= TOLERANCE, "%s: so are all gradients, off by %.1e", name, error);
-    ok(layer <= LAYER_TOLERANCE, "%s: and each layer's, off by %.1e at most (%s)", name, layer, r->net.name[worst]);
+    ok(error <= most.gradient, "%s: so are all gradients, off by %.1e", name, error);
+    ok(layer <= most.layer, "%s: and each layer's, off by %.1e at most (%s)", name, layer, r->net.name[worst]);
 
     for (size_t j = 0; j < r->net.d; j++)
         r->x[j] -= (float)GOLDEN_RATE * r->g[j];
     ok(pass(r, 1, true, false, 1, logits, &loss) == SG_OK, "%s: a second step", name);
     error = statistics_error(r);
-    ok(error <= TOLERANCE, "%s: so are the statistics after it, off by %.1e at most", name, error);
+    ok(error <= most.later, "%s: so are the statistics after it, off by %.1e at most", name, error);
     ok(pass(r, 0, false, false, 1, logits, &loss) == SG_OK, "%s: an evaluation", name);
     error = vector_error(logits, golden->tested, n);
-    ok(error <= TOLERANCE, "%s: so are the logits in evaluation, off by %.1e", name, error);
+    ok(error <= most.later, "%s: so are the logits in evaluation, off by %.1e", name, error);
 }
 
 /* What a gradient is must not depend on what the scope did before, and gradients are added to what is there. */
