@@ -121,7 +121,7 @@ define write_if_changed
 	@mkdir -p $(@D); printf '%s' $(1) > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 endef
 $(B)/flags: FORCE
-	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(ldflags) $(mpi_cflags) $(mpi_libs) $(NVCC) $(nvcc_flags) $(cuda_libs))')
+	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(ldflags) $(mpi_cflags) $(mpi_libs) $(if $(filter 1,$(torch)),$(torch_cxx) $(torch_libs)) $(NVCC) $(nvcc_flags) $(cuda_libs))')
 $(B)/version.h: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define SG_BUILD_VERSION "$(VERSION)"'; \
@@ -171,7 +171,7 @@ $(B)/lib/tensor/%.o: lib/tensor/%.cpp $(B)/flags
 %/lib/sparsegrad/tasks-torch.so: $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
 	$(call run,LD)$(CXX) -shared $(ldflags) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ $^ $(torch_libs) -lcjson -lyaml -lm -ldl
-%/lib/sparsegrad/rivals.so: lib/bench/rivals.cpp lib/bench/bench_rival.h
+%/lib/sparsegrad/rivals.so: lib/bench/rivals.cpp lib/bench/bench_rival.h $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CXX)$(CXX) $(torch_cxx) -O3 -shared -Ilib/bench -o $@ $< $(torch_libs)
 
