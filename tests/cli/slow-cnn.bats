@@ -1,0 +1,41 @@
+#!/usr/bin/env bats
+# The recipes of the networks as they are, on generated images: every recipe resolves, two steps of each network run.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$BATS_TEST_TMPDIR/data
+    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
+}
+
+two_steps() { # RECIPE METHOD ARGUMENTS...
+    local recipe=$1 method=$2
+    shift 2
+    sparsetrain -q "$ROOT/recipes/$recipe.yaml" --method "$method" --set steps=2 --set record.every=1 --set record.evaluate=0 "$@" -o run --force
+    [ "$(grep -c '"record":"step"' run)" = 3 ]
+    tail -n 1 run | grep -q '"status":"ok".*"steps":2'
+    grep -q '"source":"generated"' run
+}
+
+@test "every recipe of a network resolves" {
+    for recipe in $(grep -l 'kind: cnn' "$ROOT"/recipes/*.yaml "$ROOT"/recipes/mini/*.yaml); do
+        sparsebench "$recipe" --dry-run >/dev/null || { echo "$recipe"; false; }
+    done
+}
+
+@test "two steps of ResNet-18 at true size: 8 workers, 256 images each" {
+    two_steps fig3 Hard-threshold
+}
+
+@test "two steps of SENet-18 and GoogLeNet, 8 workers, 16 images each" {
+    two_steps table1-senet18 ACCORDION --set batch=16
+    two_steps table1-googlenet ACCORDION --set batch=16
+    two_steps table1-cifar100-googlenet Hard-threshold --set batch=16
+}
+
+@test "two steps at laptop scale" {
+    two_steps mini/fig3 Top-k
+    two_steps mini/table1 ACCORDION
+    two_steps mini/no-error-feedback "Top-k without"
+    two_steps mini/entire-model "Top-k entire"
+}
