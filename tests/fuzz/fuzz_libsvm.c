@@ -6,7 +6,7 @@
 #include "sg_matrix.h"
 
 static void check(const struct sg_matrix *a) {
-    if (!a->f32 + !a->f64 + !a->csr_value != 2 || a->m == 0 || a->d == 0)
+    if (!a->i16 + !a->f32 + !a->f64 + !a->csr_value != 3 || a->m == 0 || a->d == 0)
         abort();
     for (size_t i = 0; i < a->m; i++)
         if (a->label[i] != 1 && a->label[i] != -1)

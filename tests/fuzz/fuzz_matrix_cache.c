@@ -41,8 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         double sum = 0;
         for (size_t i = 0; i < a.m; i++)
             sum += a.label[i];
-        for (size_t i = 0; i < a.m * a.d && (a.f32 || a.f64); i++)
-            sum += a.f32 ? (double)a.f32[i] : a.f64[i];
+        for (size_t i = 0; i < a.m && !a.csr_start; i++)
+            for (size_t j = 0; j < a.d; j++)
+                sum += sg_matrix_dense_value(&a, i, j);
         for (size_t j = 0; a.csr_start && j < a.csr_start[a.m]; j++)
             sum += a.csr_column[j] < a.d ? a.csr_value[j] : (abort(), 0);
         volatile double sink = sum;
