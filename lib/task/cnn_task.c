@@ -141,7 +141,6 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
         cnn_close(t);
         return status;
     }
-    cnn_start(t, err);
     const struct sg_constant constant[] = {{"d", (double)t->net.d},
                                            {"n", (double)t->workers},
                                            {"images", (double)t->data.train.count},
