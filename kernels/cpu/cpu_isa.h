@@ -85,26 +85,17 @@ static inline void vec_store_part(double *out, vec v, size_t n) {
     _mm512_mask_storeu_pd(out, (__mmask8)((1U << n) - 1), v);
 }
 #else
-static inline vec vec_part_f64(const double *x, size_t n) {
-    vec v = {0};
-    for (size_t i = 0; i < n; i++)
-        v[i] = x[i];
-    return v;
-}
+#define DEFINE_PART(type, suffix)                                                                                      \
+    static inline vec vec_part_##suffix(const type *x, size_t n) {                                                     \
+        vec v = {0};                                                                                                   \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            v[i] = (double)x[i];                                                                                       \
+        return v;                                                                                                      \
+    }
 
-static inline vec vec_part_f32(const float *x, size_t n) {
-    vec v = {0};
-    for (size_t i = 0; i < n; i++)
-        v[i] = (double)x[i];
-    return v;
-}
-
-static inline vec vec_part_i16(const int16_t *x, size_t n) {
-    vec v = {0};
-    for (size_t i = 0; i < n; i++)
-        v[i] = (double)x[i];
-    return v;
-}
+DEFINE_PART(double, f64)
+DEFINE_PART(float, f32)
+DEFINE_PART(int16_t, i16)
 
 static inline void vec_store_part(double *out, vec v, size_t n) {
     for (size_t i = 0; i < n; i++)
