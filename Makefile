@@ -72,9 +72,11 @@ endif
 # Sources: the library proper (installed) and the engine (linked into the programs).
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
 core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)))
-engine_src  := $(sort $(filter-out lib/core/% lib/wire/% lib/task/cnn% lib/task/tasks_torch.c,$(wildcard lib/*/*.c)))
+torch_tasks := cnn lm ncf # lib/task/NAME*.c, their tests and recipes are only where libtorch is on
+torch_task  := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
+engine_src  := $(sort $(filter-out lib/core/% lib/wire/% $(torch_task),$(wildcard lib/*/*.c)))
 programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/*.c)))))
-torch_tests := $(sort $(wildcard tests/unit/test_cnn*.c tests/unit/test_tensor*.c)) # only where libtorch is on
+torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(filter 1,$(torch)),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 unit_tests  := $(test_src:tests/unit/%.c=$(B)/tests/%)
@@ -93,7 +95,7 @@ isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
 isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mbmi -mbmi2 -mprefer-vector-width=512
 
 # What needs libtorch: shared objects that the programs load when they are asked for it.
-torch_src   := $(sort $(wildcard lib/tensor/*.cpp) $(wildcard lib/task/cnn*.c) lib/task/tasks_torch.c)
+torch_src   := $(sort $(wildcard lib/tensor/*.cpp) $(torch_task))
 torch_obj   := $(patsubst %,$(B)/%.o,$(basename $(torch_src)))
 torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
                $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake 2>/dev/null) \
@@ -233,7 +235,7 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 # recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME.
 recipe_name  = $(patsubst recipes/%.yaml,%,$(1:recipes/mini/%=recipes/mini-%))
 figures     := $(sort $(foreach r,$(wildcard recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r))))
-torch_figures := $(foreach r,$(shell grep -l 'kind: cnn' recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r)))
+torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r)))
 JOBS        ?= $(shell nproc)
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox

@@ -6,6 +6,11 @@
 
 extern const struct sg_task_ops sg_cnn_ops;
 
+static const struct sg_task_ops *const task[] = {&sg_cnn_ops};
+
 const struct sg_task_ops *sg_task_plugin(const char *name, int abi) {
-    return abi == SG_TASK_PLUGIN_ABI && strcmp(name, sg_cnn_ops.name) == 0 ? &sg_cnn_ops : NULL;
+    for (size_t i = 0; i < sizeof task / sizeof *task; i++)
+        if (abi == SG_TASK_PLUGIN_ABI && strcmp(name, task[i]->name) == 0)
+            return task[i];
+    return NULL;
 }
