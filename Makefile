@@ -232,7 +232,7 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
-# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME.
+# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME. SMOKE=1: 16 steps of every method.
 recipe_name  = $(patsubst recipes/%.yaml,%,$(1:recipes/mini/%=recipes/mini-%))
 figures     := $(sort $(foreach r,$(wildcard recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r))))
 torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r)))

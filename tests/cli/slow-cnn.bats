@@ -39,3 +39,10 @@ two_steps() { # RECIPE METHOD ARGUMENTS...
     two_steps mini/no-error-feedback "Top-k without"
     two_steps mini/entire-model "Top-k entire"
 }
+
+@test "a smoke run of a laptop figure: every method, table and plot" {
+    ln -s "$ROOT/recipes" recipes
+    run -0 --separate-stderr env SMOKE=1 sh recipes/run mini-fig3 "$BIN" 2
+    [[ $output == *"Smoke run of mini-fig3, 16 steps"*"(generated"*"Hard-threshold "*"plot: results/local/mini-fig3-smoke.svg"* ]]
+    grep -q "<svg" results/local/mini-fig3-smoke.svg
+}
