@@ -4,95 +4,54 @@
 #include <string.h>
 
 #include "cifar.h"
-#include "data_text.h"
-#include "dataset_find.h"
-#include "descriptor.h"
+#include "dataset_parts.h"
 #include "images_private.h"
 #include "sg_file.h"
 #include "sg_json.h"
 
 static const char stand_in_name[] = "cifar-like";
 
-/* One file of a set, read and checked. */
-struct part {
-    char *path;
-    struct data_text text;
-    size_t count;
-    char sha256[65];
-    enum sg_verified verified;
-    sg_status status;
-    struct sg_error err;
-};
-
-static void free_parts(struct part part[CIFAR_FILES]) {
-    for (size_t i = 0; i < CIFAR_FILES; i++) {
-        free(part[i].path);
-        data_text_free(&part[i].text);
-    }
-}
-
 static size_t file_count(const struct cifar_format *format) {
     return format->train_files + 1;
 }
 
-/* Paths of all files, or of none where there is a stand-in and not one file is there. */
-static sg_status find_parts(struct part part[CIFAR_FILES], const struct cifar_format *format,
-                            const struct sg_dataset_request *request, struct sg_error *err) {
-    const char *absent = NULL;
-    size_t found = 0;
-    for (size_t i = 0; i < file_count(format); i++) {
-        const char *file = format->file[i].name;
-        sg_status status = dataset_find_file(&part[i].path, request, file, err);
-        if (status)
-            return status;
-        if (part[i].path)
-            found++;
-        else if (!absent)
-            absent = file;
-    }
-    if (!absent || (found == 0 && request->stand_in))
-        return SG_OK;
-    return dataset_fail_missing(request, absent, stand_in_name, err);
-}
-
-static sg_status read_part(struct part *p, const struct cifar_format *format, const struct cifar_file *file,
-                           const char *set, const struct descriptor *descriptor) {
+/* Opens and checks one file; *count receives its images. */
+static sg_status read_part(struct dataset_part *p, size_t *count, const struct cifar_format *format,
+                           const struct cifar_file *file, const char *set, const struct descriptor *descriptor,
+                           struct sg_error *err) {
     bool whole = strcmp(set, format->name) == 0;
-    sg_status status = data_text_open(&p->text, p->path, &p->err);
+    sg_status status = data_text_open(&p->text, p->path, err);
     if (status == SG_OK)
-        status =
-            cifar_check(&p->count, format, p->text.at, p->text.length, whole ? file->records : 0, p->path, &p->err);
-    if (status != SG_OK)
-        return status;
-    sg_sha256_of(p->text.at, p->text.length, p->sha256);
-    /* A copy that is not the publisher's may be used, and results say so; one that fetch brought must be as it was. */
-    return dataset_verify(&p->verified, p->path, set, descriptor, file->name, p->sha256, false, &p->err);
+        status = cifar_check(count, format, p->text.at, p->text.length, whole ? file->records : 0, p->path, err);
+    return status == SG_OK ? dataset_part_verify(p, set, descriptor, err) : status;
 }
 
-static sg_status read_parts(struct part part[CIFAR_FILES], const struct cifar_format *format, const char *set,
-                            const struct descriptor *descriptor, struct sg_error *err) {
+static sg_status read_parts(struct dataset_part *part, size_t *count, const struct cifar_format *format,
+                            const char *set, const struct descriptor *descriptor, struct sg_error *err) {
+    sg_status status[CIFAR_FILES];
+    struct sg_error trouble[CIFAR_FILES];
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t i = 0; i < file_count(format); i++)
-        part[i].status = read_part(&part[i], format, &format->file[i], set, descriptor);
+        status[i] = read_part(&part[i], &count[i], format, &format->file[i], set, descriptor, &trouble[i]);
     for (size_t i = 0; i < file_count(format); i++)
-        if (part[i].status != SG_OK) {
-            *err = part[i].err;
-            return part[i].status;
+        if (status[i] != SG_OK) {
+            *err = trouble[i];
+            return status[i];
         }
     return SG_OK;
 }
 
-static sg_status join(struct sg_images *out, const struct part *part, size_t parts, const struct cifar_format *format,
-                      size_t most, struct sg_error *err) {
+static sg_status join(struct sg_images *out, const struct dataset_part *part, const size_t *count, size_t parts,
+                      const struct cifar_format *format, size_t most, struct sg_error *err) {
     struct sg_images images;
-    size_t count = 0, at = 0;
+    size_t total = 0, at = 0;
     for (size_t p = 0; p < parts; p++)
-        count += part[p].count;
-    sg_status status = images_allocate(&images, count, format->classes, err);
+        total += count[p];
+    sg_status status = images_allocate(&images, total, format->classes, err);
     if (status)
         return status;
     for (size_t p = 0; p < parts; p++)
-        for (size_t i = 0; i < part[p].count; i++, at++)
+        for (size_t i = 0; i < count[p]; i++, at++)
             cifar_record(images.pixel + at * SG_IMAGE_VALUES, &images.label[at], format, part[p].text.at, i);
     if ((status = images_keep(&images, most, err)) == SG_OK)
         *out = images;
@@ -101,38 +60,19 @@ static sg_status join(struct sg_images *out, const struct part *part, size_t par
     return status;
 }
 
-/* The set's checksum is that of the lines which sha256sum prints for its files. */
-static sg_status describe_files(struct sg_provenance *from, const struct part *part, const struct cifar_format *format,
-                                struct sg_error *err) {
-    bool same = true, different = false;
-    sg_sha256 all;
-    sg_sha256_start(&all);
-    for (size_t i = 0; i < file_count(format); i++) {
-        char line[128];
-        int length = snprintf(line, sizeof line, "%s  %s\n", part[i].sha256, format->file[i].name);
-        sg_sha256_add(&all, line, (size_t)length);
-        same &= part[i].verified == SG_VERIFIED_SAME;
-        different |= part[i].verified == SG_VERIFIED_DIFFERENT;
-    }
-    sg_sha256_end(&all, from->sha256);
-    from->verified = different ? SG_VERIFIED_DIFFERENT : same ? SG_VERIFIED_SAME : SG_VERIFIED_NOT;
-    snprintf(from->source, sizeof from->source, "file");
-    from->path = strdup(part[0].path);
-    return from->path ? SG_OK : sg_fail_memory(err, part[0].path);
-}
-
-static sg_status load_files(struct sg_image_set *out, struct part part[CIFAR_FILES], const struct cifar_format *format,
+static sg_status load_files(struct sg_image_set *out, struct dataset_part *part, const struct cifar_format *format,
                             const struct sg_image_request *request, struct sg_error *err) {
     struct descriptor descriptor;
     const size_t tests = format->train_files;
+    size_t count[CIFAR_FILES];
     sg_status status = descriptor_find(&descriptor, request->set.name, err);
     if (status == SG_OK)
-        status = read_parts(part, format, request->set.name, &descriptor, err);
+        status = read_parts(part, count, format, request->set.name, &descriptor, err);
     if (status == SG_OK)
-        status = join(&out->train, part, tests, format, request->most_train, err);
+        status = join(&out->train, part, count, tests, format, request->most_train, err);
     if (status == SG_OK)
-        status = join(&out->test, part + tests, 1, format, request->most_test, err);
-    return status == SG_OK ? describe_files(&out->from, part, format, err) : status;
+        status = join(&out->test, part + tests, count + tests, 1, format, request->most_test, err);
+    return status == SG_OK ? dataset_parts_describe(&out->from, part, file_count(format), err) : status;
 }
 
 static void hash_images(sg_sha256 *s, const struct sg_images *images) {
@@ -169,7 +109,7 @@ static sg_status load_generated(struct sg_image_set *out, const struct cifar_for
 sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request, struct sg_error *err) {
     const char *name = request->set.name, *stand_in = request->set.stand_in;
     const struct cifar_format *format = cifar_format_find(name);
-    struct part part[CIFAR_FILES] = {0};
+    struct dataset_part part[CIFAR_FILES] = {0};
     if (!format)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "unknown image set '%s': there are cifar-10, cifar-100 and subsets of them, named as "
@@ -180,7 +120,9 @@ sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_requ
 
     struct sg_image_set set = {.scale = format->scale, .augmentation = format->augmentation};
     snprintf(set.from.name, sizeof set.from.name, "%s", name);
-    sg_status status = find_parts(part, format, &request->set, err);
+    for (size_t i = 0; i < file_count(format); i++)
+        part[i].file = format->file[i].name;
+    sg_status status = dataset_parts_find(part, file_count(format), &request->set, stand_in_name, err);
     if (status == SG_OK)
         status =
             part[0].path ? load_files(&set, part, format, request, err) : load_generated(&set, format, request, err);
@@ -188,7 +130,7 @@ sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_requ
         *out = set;
     else
         sg_image_set_free(&set);
-    free_parts(part);
+    dataset_parts_free(part, CIFAR_FILES);
     return status;
 }
 

@@ -116,18 +116,24 @@ sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const
     return SG_OK;
 }
 
-static bool is_generated(const cJSON *document) {
-    return strcmp(sg_json_string(document, "dataset.source", ""), "generated") == 0;
+/* What a title must not keep from its reader, into out [size]; "" = nothing: generated data, and training on a file that is
+ * not the set's for training. */
+static void data_warning(const cJSON *document, char *out, size_t size) {
+    const char *train = sg_json_string(document, "dataset.train_file", "train");
+    out[0] = '\0';
+    if (strcmp(sg_json_string(document, "dataset.source", ""), "generated") == 0)
+        snprintf(out, size, "generated data (%s)",
+                 sg_json_string(document, "dataset.generator", sg_json_string(document, "dataset.name", "")));
+    else if (strcmp(train, "train") != 0)
+        snprintf(out, size, "trained on its file '%s'", train);
 }
 
 char *sg_plot_title(const cJSON *document, const char *override) {
     const char *title =
         override ? override : sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
-    char *out = NULL;
-    if (!is_generated(document))
-        return strdup(title);
-    const char *generator = sg_json_string(document, "dataset.generator", sg_json_string(document, "dataset.name", ""));
-    if (asprintf(&out, "%s%sgenerated data (%s)", title, title[0] ? " — " : "", generator) < 0)
+    char warning[128], *out = NULL;
+    data_warning(document, warning, sizeof warning);
+    if (asprintf(&out, "%s%s%s", title, title[0] && warning[0] ? " — " : "", warning) < 0)
         return NULL;
     return out;
 }

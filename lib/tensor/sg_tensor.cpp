@@ -9,9 +9,11 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/lstm.h>
 #include <ATen/ops/max_pool2d.h>
 #include <c10/core/GradMode.h>
 #include <malloc.h>
@@ -228,6 +230,30 @@ sg_tensor *sg_reshape(sg_scope *s, sg_tensor *x, const int64_t *shape, size_t ra
 
 sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias) {
     return add(s, [&] { return at::linear(x->value, weight->value, maybe(bias)); });
+}
+
+sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, const int64_t *id, const int64_t *shape, size_t rank) {
+    return add(s, [&] {
+        at::Tensor index = at::from_blob(const_cast<int64_t *>(id), at::IntArrayRef(shape, rank), at::kLong);
+        return at::embedding(weight->value, index.to(s->device));
+    });
+}
+
+sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell, const struct sg_lstm_weights *w,
+                   sg_tensor **last_hidden, sg_tensor **last_cell) {
+    at::Tensor h, c;
+    sg_tensor *out = add(s, [&] {
+        auto all = at::lstm(x->value, {hidden->value, cell->value},
+                            {w->input->value, w->hidden->value, w->input_bias->value, w->hidden_bias->value},
+                            /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0, /*train=*/s->gradients,
+                            /*bidirectional=*/false, /*batch_first=*/false);
+        h = std::get<1>(all);
+        c = std::get<2>(all);
+        return std::get<0>(all);
+    });
+    *last_hidden = add(s, [&] { return h; });
+    *last_cell = add(s, [&] { return c; });
+    return out;
 }
 
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng) {

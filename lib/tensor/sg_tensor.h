@@ -62,6 +62,18 @@ sg_tensor *sg_avg_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride
 sg_tensor *sg_cat(sg_scope *s, sg_tensor *const *part, size_t count); /* along the channels */
 sg_tensor *sg_reshape(sg_scope *s, sg_tensor *x, const int64_t *shape, size_t rank);
 sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias); /* x weight^T + bias */
+/* Rows `id` of weight [rows, width]: [shape..., width]; id row-major, below rows, host memory that
+ * outlives sg_backward. */
+sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, const int64_t *id, const int64_t *shape, size_t rank);
+/* One LSTM layer over all steps of x [steps, batch, in], from hidden and cell state [1, batch, out]: the hidden states
+ * [steps, batch, out]; *last_hidden and *last_cell receive the state after the last step. The weights' rows are those of
+ * the input, forget, cell and output gate, in this order. */
+struct sg_lstm_weights {
+    sg_tensor *input, *hidden;           /* [4 out, in], [4 out, out] */
+    sg_tensor *input_bias, *hidden_bias; /* [4 out] */
+};
+sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell, const struct sg_lstm_weights *w,
+                   sg_tensor **last_hidden, sg_tensor **last_cell);
 /* Each element is 0 with probability `rate` (0 <= rate < 1), else x / (1 - rate); draws come from rng in row-major order. */
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng);
 /* Mean over the rows of logits [n, classes] of the softmax cross-entropy with label [n], host memory. */

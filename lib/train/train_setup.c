@@ -1,5 +1,7 @@
 /* train_setup.c: from a recipe's cell to a run that can step, and its end. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,19 +243,31 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     return status == SG_OK ? open_compressors(t, err) : status;
 }
 
+static void announce(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
+static void announce(const struct train *t, const char *format, ...) {
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (t->options->notice)
+        t->options->notice(text);
+}
+
 /* Never silently: data that are not what their name says are announced here, and results name them. */
 static void announce_data(const struct train *t) {
     cJSON *facts = t->task_ops->describe(t->task);
     const char *name = sg_json_string(facts, "dataset.name", "");
-    char text[256] = "";
+    const char *train = sg_json_string(facts, "dataset.train_file", "train");
     if (strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0)
-        snprintf(text, sizeof text, "data set '%s' was not found: using generated data (%s); results say so", name,
+        announce(t, "data set '%s' was not found: using generated data (%s); results say so", name,
                  sg_json_string(facts, "dataset.generator", ""));
     else if (!sg_json_bool(facts, "dataset.verified", true))
-        snprintf(text, sizeof text, "data set '%s' is not the publisher's copy (SHA-256 %.12s…); results say so", name,
+        announce(t, "data set '%s' is not the publisher's copy (SHA-256 %.12s…); results say so", name,
                  sg_json_string(facts, "dataset.sha256", ""));
-    if (t->options->notice && text[0])
-        t->options->notice(text);
+    if (strcmp(train, "train") != 0)
+        announce(t, "training on the file '%s' of data set '%s', evaluating on '%s'; results say so", train, name,
+                 sg_json_string(facts, "dataset.test_file", ""));
     cJSON_Delete(facts);
 }
 

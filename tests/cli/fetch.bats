@@ -28,6 +28,14 @@ describe() {
     [[ $output == *"expected $SUM"* ]]
 }
 
+@test "fetch shows what a set is and its terms before the first download, not later" {
+    printf 'origin: a friend\nlicence: for tests only\n' >>"$SPARSE_DATASETS/tiny.yaml"
+    run -0 --separate-stderr "$ROOT/datasets/fetch" tiny "$DEST"
+    [ "${stderr_lines[0]} ${stderr_lines[1]} ${stderr_lines[2]}" = "fetch: tiny rows fetch: from a friend fetch: terms: for tests only" ]
+    run -0 --separate-stderr "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $stderr != *terms* ]]
+}
+
 @test "fetch verifies a pinned checksum before the file gets its name" {
     describe "$SUM"
     run -0 "$ROOT/datasets/fetch" tiny "$DEST"

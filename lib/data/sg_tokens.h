@@ -1,0 +1,71 @@
+/* sg_tokens.h: text as a row of word numbers, for language models.
+ *
+ * A set has the files train.txt, valid.txt and test.txt, UTF-8: words between white space, and every line ends with the
+ * token <eos>. They are looked for as sg_dataset.h says. The vocabulary is that of the whole training file: number 0 is
+ * <unk>, which stands for every word that is not in it, 1 is <eos>, the others follow by falling frequency, those of the
+ * same frequency as they first appear. */
+#ifndef SG_TOKENS_H
+#define SG_TOKENS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "sg_dataset.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SG_TOKEN_UNKNOWN = 0, SG_TOKEN_END = 1 };
+
+struct sg_tokens {
+    uint32_t *id; /* [count], owned */
+    size_t count;
+};
+
+struct sg_token_set {
+    struct sg_tokens train, test;
+    size_t vocabulary;                  /* V: numbers are below it; 2 or more */
+    char train_file[32], test_file[32]; /* "train", "valid" */
+    struct sg_provenance from;          /* path: the training file; sha256: of the lines sha256sum prints for both */
+};
+
+struct sg_token_request {
+    struct sg_dataset_request set;
+    const char *train_file, *test_file; /* names without ".txt" */
+    bool lower_case;                    /* every letter, before the vocabulary is made */
+    size_t most_words;                  /* of the vocabulary, <unk> and <eos> counted; 0 = all */
+    size_t most_train, most_test;       /* keep so many tokens, from the start; 0 = all */
+};
+
+/* Load training and test text. A missing set with a stand-in is generated in the sizes of WikiText-2, with 28,869 words;
+ * without one it is SG_ERR_MISSING and the message names the fetch command. A set of which only one file is there is an
+ * error either way. Text that is not UTF-8, holds NUL or a word longer than SG_TOKEN_BYTES is SG_ERR_FORMAT with
+ * file:line; so is a file without a word. */
+enum { SG_TOKEN_BYTES = 4096 };
+SG_CHECKED sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_request *request,
+                                       struct sg_error *err);
+void sg_token_set_free(struct sg_token_set *set); /* zeroes it */
+
+/* The provenance, "train_file", "test_file", "train_tokens", "test_tokens" and "vocabulary", for a result's header; NULL =
+ * no memory. */
+cJSON *sg_token_set_json(const struct sg_token_set *set);
+
+/* ---- stand-in ------------------------------------------------------------------------------------------------------
+ * "text-like": a chain in which every word has a few followers of its own, drawn like all words from Zipf's law (a
+ * number's weight is 1 over itself, shifted); three times out of four the next word is one of them, else any. So there is
+ * something to learn from the last word and, of <eos>, a rhythm. Token i is a function of (seed, part, all before it), the
+ * same on every machine. `part` tells texts of the same chain apart (0 training, 1 test). vocabulary >= 2. */
+enum { SG_TOKEN_GENERATOR_REVISION = 1 };
+SG_CHECKED sg_status sg_tokens_generate(struct sg_tokens *out, size_t count, size_t vocabulary, uint64_t seed,
+                                        unsigned part, struct sg_error *err);
+void sg_tokens_free(struct sg_tokens *tokens); /* zeroes it */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

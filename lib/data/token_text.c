@@ -1,0 +1,130 @@
+/* Words between white space. Letters are turned to lower case by the C library's tables of Unicode, one to one. */
+#include "token_text.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wctype.h>
+
+static const char end_word[] = "<eos>";
+
+struct reader {
+    struct lexicon *lexicon;
+    bool grow;
+    locale_t locale; /* NULL-like 0 = letters stay as they are */
+    const char *name;
+    size_t line;
+    struct sg_tokens out;
+    size_t room;
+    struct sg_error *err;
+};
+
+/* The character at s [length > 0] and its bytes; 0 = not UTF-8: cut off, overlong, a surrogate or beyond U+10FFFF. */
+static size_t decode(uint32_t *out, const unsigned char *s, size_t length) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const size_t bytes = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+    if (bytes == 0 || bytes > length)
+        return 0;
+    uint32_t c = bytes == 1 ? s[0] : s[0] & (0x7f >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        if (s[i] >> 6 != 2)
+            return 0;
+        c = c << 6 | (s[i] & 0x3f);
+    }
+    *out = c;
+    return c < least[bytes] || c > 0x10ffff || c >> 11 == 0x1b ? 0 : bytes;
+}
+
+static size_t encode(char out[4], uint32_t c) {
+    const size_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = bytes - 1; i > 0; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)(bytes == 1 ? c : (0xf00u >> bytes & 0xf0) | c);
+    return bytes;
+}
+
+static bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static sg_status append(struct reader *r, const char *word, size_t length) {
+    uint32_t number;
+    if (r->grow) {
+        sg_status status = lexicon_add(r->lexicon, &number, word, length, r->err);
+        if (status != SG_OK)
+            return status;
+    } else {
+        number = lexicon_find(r->lexicon, word, length);
+    }
+    if (r->out.count == r->room) {
+        const size_t room = r->room ? 2 * r->room : 1 << 14;
+        uint32_t *id = realloc(r->out.id, room * sizeof *id);
+        if (!id)
+            return sg_fail_memory(r->err, r->name);
+        r->out.id = id;
+        r->room = room;
+    }
+    r->out.id[r->out.count++] = number;
+    return SG_OK;
+}
+
+/* One word, checked, in the wanted case. */
+static sg_status read_word(struct reader *r, const char *word, size_t length) {
+    char lower[4 * SG_TOKEN_BYTES];
+    size_t used = 0;
+    if (length > SG_TOKEN_BYTES)
+        return sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu: a word of %zu bytes (at most %d): not a text of words", r->name,
+                       r->line, length, SG_TOKEN_BYTES);
+    for (size_t i = 0, bytes; i < length; i += bytes) {
+        uint32_t c;
+        bytes = decode(&c, (const unsigned char *)word + i, length - i);
+        if (bytes == 0)
+            return sg_fail(r->err, SG_ERR_FORMAT,
+                           "%s:%zu: byte 0x%02x is not UTF-8; if the text is Latin-1: iconv -f latin1 -t utf-8",
+                           r->name, r->line, (unsigned char)word[i]);
+        if (c == 0)
+            return sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu: a zero byte: not a text", r->name, r->line);
+        used += encode(lower + used, r->locale ? (uint32_t)towlower_l(c, r->locale) : c);
+    }
+    return append(r, lower, used);
+}
+
+/* Every line's words and its end; a last line without a line feed has an end too. */
+static sg_status read_lines(struct reader *r, const char *text, size_t length) {
+    bool words = false;
+    size_t at = 0;
+    while (at < length) {
+        const size_t begin = at;
+        sg_status status = SG_OK;
+        while (at < length && !is_space(text[at]))
+            at++;
+        if (at > begin) {
+            words = true;
+            status = read_word(r, text + begin, at - begin);
+        }
+        if (status == SG_OK && (at == length || text[at] == '\n')) {
+            r->line++;
+            status = append(r, end_word, sizeof end_word - 1);
+        }
+        if (status != SG_OK)
+            return status;
+        at++;
+    }
+    return words ? SG_OK : sg_fail(r->err, SG_ERR_FORMAT, "%s: the text is empty: not one word", r->name);
+}
+
+sg_status token_text_read(struct sg_tokens *out, struct lexicon *l, bool grow, bool lower_case, const char *text,
+                          size_t length, const char *name, struct sg_error *err) {
+    struct reader r = {.lexicon = l, .grow = grow, .name = name, .line = 1, .err = err};
+    if (lower_case && (r.locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0)) == (locale_t)0)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "%s: lower case needs the locale C.UTF-8 (apt-get install libc-bin)",
+                       name);
+    sg_status status = read_lines(&r, text, length);
+    if (r.locale)
+        freelocale(r.locale);
+    if (status == SG_OK)
+        *out = r.out;
+    else
+        sg_tokens_free(&r.out);
+    return status;
+}

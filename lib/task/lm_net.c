@@ -1,0 +1,128 @@
+#include "lm_net.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GATES = 4, LAYER_PARTS = 4 };
+static const double EMBEDDING_RANGE = 0.1;
+
+/* Width of LSTM layer `layer`'s input, and of its output where layer + 1 is asked for. */
+static int64_t width(const struct lm_shape *s, size_t layer) {
+    return layer == 0 || layer == s->layers ? s->embedding : s->hidden;
+}
+
+static void put(struct lm_net *net, const char *label, size_t size) {
+    const size_t i = net->n_layers++;
+    snprintf(net->label[i], sizeof net->label[i], "%s", label);
+    net->name[i] = net->label[i];
+    net->offset[i + 1] = net->offset[i] + size;
+}
+
+static void put_lstm(struct lm_net *net, size_t layer) {
+    static const char *const part[LAYER_PARTS] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+    const size_t in = (size_t)width(&net->shape, layer), out = (size_t)width(&net->shape, layer + 1);
+    const size_t columns[LAYER_PARTS] = {in, out, 1, 1};
+    for (size_t i = 0; i < LAYER_PARTS; i++) {
+        char label[24];
+        snprintf(label, sizeof label, "rnn.%s_l%d", part[i], (int)(layer % LM_LAYERS));
+        put(net, label, GATES * out * columns[i]);
+    }
+    net->column_state += 2 * out;
+    net->token_flops += 2 * (double)(GATES * out * (in + out));
+}
+
+sg_status lm_net_open(struct lm_net *out, const struct lm_shape *shape, struct sg_error *err) {
+    struct lm_net net = {.shape = *shape};
+    const size_t most = LAYER_PARTS * shape->layers + 2;
+    if (shape->layers < 1 || shape->layers > LM_LAYERS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu layers: there are 1 to %d", shape->layers, LM_LAYERS);
+    net.offset = calloc(most + 1, sizeof *net.offset);
+    net.label = calloc(most, sizeof *net.label);
+    net.name = calloc(most, sizeof *net.name);
+    if (!net.offset || !net.label || !net.name) {
+        lm_net_free(&net);
+        return sg_fail_memory(err, "the layers of a network");
+    }
+    const size_t words = (size_t)shape->vocabulary, embedding = (size_t)shape->embedding;
+    put(&net, "encoder.weight", words * embedding);
+    for (size_t i = 0; i < shape->layers; i++)
+        put_lstm(&net, i);
+    put(&net, "decoder.bias", words);
+    net.token_flops += 2 * (double)(words * embedding);
+    net.d = net.offset[net.n_layers];
+    *out = net;
+    return SG_OK;
+}
+
+void lm_net_free(struct lm_net *net) {
+    free(net->offset);
+    free(net->label);
+    free(net->name);
+    *net = (struct lm_net){0};
+}
+
+static double range(const struct lm_net *net, size_t tensor) {
+    if (tensor == 0)
+        return EMBEDDING_RANGE;
+    if (tensor + 1 == net->n_layers)
+        return 0;
+    return 1 / sqrt((double)width(&net->shape, (tensor - 1) / LAYER_PARTS + 1));
+}
+
+void lm_net_start(const struct lm_net *net, uint64_t seed, float *x) {
+    for (size_t i = 0; i < net->n_layers; i++) {
+        sg_rng rng = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)i, 0);
+        const double bound = range(net, i);
+        for (size_t j = net->offset[i]; j < net->offset[i + 1]; j++)
+            x[j] = (float)(bound * (2 * sg_rng_uniform(&rng) - 1));
+    }
+}
+
+/* Parameter tensor i; columns 0: a vector. */
+static sg_tensor *parameter(struct lm_pass *p, size_t i, int64_t rows, int64_t columns) {
+    const size_t at = p->net->offset[i];
+    return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, (const int64_t[]){rows, columns},
+                               columns ? 2 : 1);
+}
+
+static sg_tensor *drop(struct lm_pass *p, sg_tensor *x) {
+    return p->dropout > 0 ? sg_dropout(p->scope, x, p->dropout, &p->rng) : x;
+}
+
+/* Layer `layer`; *state is where its part of the state begins, and moves past it. */
+static sg_tensor *lstm(struct lm_pass *p, size_t layer, sg_tensor *x, float **state) {
+    const int64_t in = width(&p->net->shape, layer), out = width(&p->net->shape, layer + 1);
+    const int64_t shape[] = {1, p->batch, out};
+    const size_t first = 1 + LAYER_PARTS * layer;
+    struct sg_lstm_weights w = {.input = parameter(p, first, GATES * out, in),
+                                .hidden = parameter(p, first + 1, GATES * out, out),
+                                .input_bias = parameter(p, first + 2, GATES * out, 0),
+                                .hidden_bias = parameter(p, first + 3, GATES * out, 0)};
+    sg_tensor *start[2];
+    for (size_t i = 0; i < 2; i++, *state += p->batch * out)
+        start[i] = sg_tensor_view(p->scope, *state, shape, 3);
+    return sg_lstm(p->scope, x, start[0], start[1], &w, &p->last[layer][0], &p->last[layer][1]);
+}
+
+sg_tensor *lm_net_forward(struct lm_pass *p) {
+    const struct lm_shape *s = &p->net->shape;
+    float *state = p->state;
+    sg_tensor *weight = parameter(p, 0, s->vocabulary, s->embedding);
+    sg_tensor *x = drop(p, sg_embedding(p->scope, weight, p->id, (const int64_t[]){p->steps, p->batch}, 2));
+    for (size_t i = 0; i < s->layers; i++)
+        x = drop(p, lstm(p, i, x, &state));
+    x = sg_reshape(p->scope, x, (const int64_t[]){p->steps * p->batch, s->embedding}, 2);
+    return sg_linear(p->scope, x, weight, parameter(p, p->net->n_layers - 1, s->vocabulary, 0));
+}
+
+sg_status lm_net_carry(struct lm_pass *p, float *out, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < p->net->shape.layers && status == SG_OK; i++) {
+        const size_t n = (size_t)(p->batch * width(&p->net->shape, i + 1));
+        for (size_t j = 0; j < 2 && status == SG_OK; j++, out += n)
+            status = sg_tensor_read(p->scope, p->last[i][j], out, n, err);
+    }
+    return status;
+}

@@ -1,0 +1,369 @@
+/* The task `lm` (FACTS section 3): a language model of LSTM layers, trained by truncated back-propagation through time.
+ *
+ * The text is cut into workers x batch columns of equal length that lie side by side; a worker reads `batch` of them, bptt
+ * tokens a step, and predicts each next token. It carries the hidden state of its columns from step to step, not its
+ * gradient; an epoch begins with zeros. The test text is read the same way. A gradient runs on one thread and workers run
+ * in parallel, as in cnn_task.c. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lm_net.h"
+#include "sg_json.h"
+#include "sg_kernels.h"
+#include "sg_task.h"
+#include "sg_tokens.h"
+
+/* What a worker contributes to an evaluation. */
+enum { SHARE_TOKENS, SHARE_LOSS, SHARE_BATCHES, SHARE_PERPLEXITY, SHARES };
+
+/* What a thread works with. */
+struct room {
+    sg_scope *scope;
+    int64_t *id, *label; /* [bptt][batch] */
+    float *state;        /* [batch column_state] */
+};
+
+struct sg_task {
+    struct sg_task_info info;
+    struct sg_constant constant[4];
+    struct lm_net net;
+    struct sg_token_set data;
+    const struct sg_kernels *kernels;
+    size_t workers, first, count, batch, bptt;
+    uint64_t seed;
+    int threads;
+    double dropout, clip;
+    size_t n_state;     /* numbers that a worker carries: batch column_state */
+    struct room *room;  /* [threads] */
+    float *state;       /* [count][n_state] */
+    double *batch_loss; /* [count] */
+    float *x;           /* [d] */
+};
+
+static void lm_close(struct sg_task *t) {
+    if (!t)
+        return;
+    for (int i = 0; t->room && i < t->threads; i++) {
+        sg_scope_close(t->room[i].scope);
+        free(t->room[i].id);
+        free(t->room[i].label);
+        free(t->room[i].state);
+    }
+    void *const owned[] = {t->room, t->state, t->batch_loss, t->x};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    sg_token_set_free(&t->data);
+    lm_net_free(&t->net);
+    free(t);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+/* Tokens of one column; the last one is only predicted. */
+static size_t column_length(const struct sg_task *t, const struct sg_tokens *text) {
+    return text->count / (t->workers * t->batch);
+}
+
+static sg_status load_text(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    const struct sg_node *task = config->task;
+    const struct sg_token_request request = {.set = {.name = sg_node_string(task, "dataset", ""),
+                                                     .stand_in = sg_node_string(task, "stand-in", NULL),
+                                                     .data_dir = config->data_dir},
+                                             .train_file = sg_node_string(task, "train-file", "train"),
+                                             .test_file = sg_node_string(task, "test-file", "valid"),
+                                             .lower_case = sg_node_bool(task, "lower-case", true),
+                                             .most_words = (size_t)sg_node_number(task, "vocabulary", 0),
+                                             .most_train = (size_t)sg_node_number(task, "train-tokens", 0),
+                                             .most_test = (size_t)sg_node_number(task, "test-tokens", 0)};
+    if (config->progress)
+        config->progress("loading", 0, 1);
+    sg_status status = sg_token_set_load(&t->data, &request, err);
+    if (status != SG_OK)
+        return status;
+    if (column_length(t, &t->data.train) < t->bptt + 1)
+        return sg_fail(
+            err, SG_ERR_ARGUMENT,
+            "%zu tokens for %zu workers of %zu columns: a column has %zu, and one step of bptt %zu takes %zu",
+            t->data.train.count, t->workers, t->batch, column_length(t, &t->data.train), t->bptt, t->bptt + 1);
+    if (column_length(t, &t->data.test) < 2)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu test tokens for %zu workers of %zu columns: every column needs 2",
+                       t->data.test.count, t->workers, t->batch);
+    return SG_OK;
+}
+
+static sg_status open_net(struct sg_task *t, const struct sg_node *task, struct sg_error *err) {
+    const double embedding = sg_node_number(task, "embedding", 0);
+    const struct lm_shape shape = {.vocabulary = (int64_t)t->data.vocabulary,
+                                   .embedding = (int64_t)embedding,
+                                   .hidden = (int64_t)sg_node_number(task, "hidden", embedding),
+                                   .layers = (size_t)sg_node_number(task, "layers", 0)};
+    sg_status status = lm_net_open(&t->net, &shape, err);
+    t->n_state = t->batch * t->net.column_state;
+    return status;
+}
+
+static sg_status open_room(struct sg_task *t, struct room *room, const char *device, struct sg_error *err) {
+    const size_t tokens = t->bptt * t->batch;
+    room->id = calloc(tokens, sizeof *room->id);
+    room->label = calloc(tokens, sizeof *room->label);
+    room->state = calloc(t->n_state, sizeof *room->state);
+    if (!room->id || !room->label || !room->state)
+        return sg_fail_memory(err, "a batch");
+    return sg_scope_open(&room->scope, device, err);
+}
+
+static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    t->room = calloc((size_t)t->threads, sizeof *t->room);
+    t->state = calloc(t->count * t->n_state, sizeof *t->state);
+    t->batch_loss = calloc(t->count, sizeof *t->batch_loss);
+    t->x = calloc(t->net.d, sizeof *t->x);
+    if (!t->room || !t->state || !t->batch_loss || !t->x)
+        return sg_fail_memory(err, "the network");
+    sg_status status = SG_OK;
+    for (int i = 0; i < t->threads && status == SG_OK; i++)
+        status = open_room(t, &t->room[i], config->device, err);
+    return status;
+}
+
+static void fill_info(struct sg_task *t) {
+    const struct sg_constant constant[] = {{"d", (double)t->net.d},
+                                           {"n", (double)t->workers},
+                                           {"V", (double)t->data.vocabulary},
+                                           {"tokens", (double)t->data.train.count}};
+    _Static_assert(sizeof constant == sizeof t->constant, "all constants have room");
+    memcpy(t->constant, constant, sizeof constant);
+    t->info = (struct sg_task_info){
+        .d = t->net.d,
+        .dtype = SG_FLOAT32,
+        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .steps_per_epoch = (column_length(t, &t->data.train) - 1) / t->bptt,
+        .parallel_workers = true,
+        .gradient_flops = 3 * t->net.token_flops * (double)(t->bptt * t->batch), /* backward: twice the forward work */
+        .evaluation = SG_EVALUATE_SHARED,
+        .n_shares = SHARES,
+        .constant = t->constant,
+        .n_constants = sizeof constant / sizeof *constant,
+    };
+}
+
+static sg_status lm_open(struct sg_task **out, const struct sg_task_config *config, struct sg_error *err) {
+    if (strcmp(config->device, "cpu") != 0)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task lm runs on the CPU; use --device cpu",
+                       config->device);
+    struct sg_task *t = calloc(1, sizeof *t);
+    if (!t)
+        return sg_fail_memory(err, "the network");
+    t->kernels = sg_kernels_cpu(NULL);
+    t->workers = config->workers;
+    t->first = config->first;
+    t->count = config->count;
+    t->batch = config->batch;
+    t->seed = config->seed;
+    t->threads = config->threads;
+    t->bptt = (size_t)sg_node_number(config->task, "bptt", 1);
+    t->dropout = sg_node_number(config->task, "dropout", 0);
+    t->clip = sg_node_number(config->task, "clip", 0);
+    sg_status status = t->kernels ? load_text(t, config, err)
+                                  : sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU names kernels that are not here");
+    if (status == SG_OK)
+        status = open_net(t, config->task, err);
+    if (status == SG_OK)
+        status = allocate(t, config, err);
+    if (status != SG_OK) {
+        lm_close(t);
+        return status;
+    }
+    fill_info(t);
+    *out = t;
+    return SG_OK;
+}
+
+static const struct sg_task_info *lm_info(const struct sg_task *t) {
+    return &t->info;
+}
+
+static cJSON *lm_describe(const struct sg_task *t) {
+    cJSON *facts = cJSON_CreateObject();
+    sg_json_set(facts, "dataset", sg_token_set_json(&t->data));
+    sg_json_set_string(facts, "model", "lstm");
+    sg_json_set_string(facts, "libtorch", sg_tensor_library());
+    return facts;
+}
+
+static sg_status lm_start(struct sg_task *t, struct sg_error *err) {
+    (void)err;
+    lm_net_start(&t->net, t->seed, t->x);
+    memset(t->state, 0, t->count * t->n_state * sizeof *t->state);
+    return SG_OK;
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+static struct room *room_of_thread(const struct sg_task *t) {
+    return &t->room[omp_get_thread_num()];
+}
+
+/* Tokens at..at+steps-1 of the worker's columns, and those that follow each. */
+static void read_columns(const struct sg_task *t, struct room *room, const struct sg_tokens *text, size_t worker,
+                         size_t at, size_t steps) {
+    const size_t length = column_length(t, text);
+    for (size_t c = 0; c < t->batch; c++) {
+        const uint32_t *id = text->id + (worker * t->batch + c) * length + at;
+        for (size_t s = 0; s < steps; s++) {
+            room->id[s * t->batch + c] = id[s];
+            room->label[s * t->batch + c] = id[s + 1];
+        }
+    }
+}
+
+static struct lm_pass pass_of(struct sg_task *t, struct room *room, size_t steps) {
+    return (struct lm_pass){.net = &t->net,
+                            .scope = room->scope,
+                            .x = t->x,
+                            .steps = (int64_t)steps,
+                            .batch = (int64_t)t->batch,
+                            .id = room->id,
+                            .state = room->state};
+}
+
+/* The loss of a prepared pass; the state after it goes to `carried`. */
+static sg_status run_pass(struct lm_pass *p, const struct room *room, float *carried, double *loss,
+                          struct sg_error *err) {
+    float mean;
+    sg_scope_begin(p->scope, 1, p->g != NULL);
+    sg_tensor *last = sg_cross_entropy(p->scope, lm_net_forward(p), room->label);
+    sg_status status = sg_tensor_read(p->scope, last, &mean, 1, err);
+    if (status == SG_OK)
+        status = lm_net_carry(p, carried, err);
+    if (status == SG_OK && p->g)
+        status = sg_backward(p->scope, last, err);
+    *loss = status == SG_OK ? (double)mean : NAN;
+    sg_scope_begin(p->scope, 1, false); /* frees what is left */
+    return status;
+}
+
+/* As PyTorch's clip_grad_norm_. A gradient that is not finite stays so. */
+static void clip_norm(const struct sg_task *t, float *g) {
+    const double norm = sqrt(t->kernels->sum_squares(&(struct sg_exec){.threads = 1}, g, t->net.d));
+    const float factor = (float)(t->clip / (norm + 1e-6));
+    if (t->clip > 0 && !(factor >= 1))
+        for (size_t j = 0; j < t->net.d; j++)
+            g[j] *= factor;
+}
+
+static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    const size_t local = worker - t->first, at = (size_t)(step % t->info.steps_per_epoch);
+    struct room *room = room_of_thread(t);
+    float *state = t->state + local * t->n_state;
+    if (at == 0)
+        memset(state, 0, t->n_state * sizeof *state);
+    memcpy(room->state, state, t->n_state * sizeof *state);
+    memset(g, 0, t->net.d * sizeof *g);
+    read_columns(t, room, &t->data.train, worker, at * t->bptt, t->bptt);
+    struct lm_pass pass = pass_of(t, room, t->bptt);
+    pass.g = g;
+    pass.dropout = t->dropout;
+    pass.rng = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step);
+    sg_status status = run_pass(&pass, room, state, &t->batch_loss[local], err);
+    if (status != SG_OK)
+        return sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
+    clip_norm(t, g);
+    return SG_OK;
+}
+
+static double lm_batch_loss(const struct sg_task *t, size_t worker) {
+    return t->batch_loss[worker - t->first];
+}
+
+static void lm_subtract(struct sg_task *t, const float *delta) {
+#pragma omp parallel for schedule(static) num_threads(t->threads)
+    for (size_t j = 0; j < t->net.d; j++)
+        t->x[j] -= delta[j];
+}
+
+static void *lm_parameters(struct sg_task *t) {
+    return t->x;
+}
+
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
+
+static sg_status worker_share(struct sg_task *t, size_t worker, double *share, struct sg_error *err) {
+    const size_t targets = column_length(t, &t->data.test) - 1;
+    struct room *room = room_of_thread(t);
+    sg_status status = SG_OK;
+    memset(share, 0, SHARES * sizeof *share);
+    memset(room->state, 0, t->n_state * sizeof *room->state);
+    for (size_t at = 0, steps; at < targets && status == SG_OK; at += steps) {
+        double loss;
+        steps = targets - at < t->bptt ? targets - at : t->bptt;
+        read_columns(t, room, &t->data.test, worker, at, steps);
+        struct lm_pass pass = pass_of(t, room, steps);
+        status = run_pass(&pass, room, room->state, &loss, err);
+        share[SHARE_TOKENS] += (double)(steps * t->batch);
+        share[SHARE_LOSS] += loss * (double)(steps * t->batch);
+        share[SHARE_BATCHES]++;
+        share[SHARE_PERPLEXITY] += exp(loss);
+    }
+    return status;
+}
+
+static sg_status lm_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
+    sg_status status = SG_OK;
+#pragma omp parallel for num_threads(t->threads) schedule(dynamic)
+    for (size_t w = 0; w < t->count; w++) {
+        struct sg_error trouble;
+        const sg_status mine = worker_share(t, t->first + w, share + w * SHARES, &trouble);
+#pragma omp critical(lm_evaluation)
+        if (mine != SG_OK && status == SG_OK) {
+            status = mine;
+            *err = trouble;
+        }
+    }
+    return status;
+}
+
+static void lm_conclude(const struct sg_task *t, const double *share, double *value) {
+    double sum[SHARES] = {0};
+    for (size_t w = 0; w < t->workers; w++)
+        for (size_t i = 0; i < SHARES; i++)
+            sum[i] += share[w * SHARES + i];
+    const double loss = sum[SHARE_LOSS] / sum[SHARE_TOKENS];
+    value[0] = sum[SHARE_PERPLEXITY] / sum[SHARE_BATCHES];
+    value[1] = loss;
+    value[2] = exp(loss);
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+static size_t lm_state_bytes(const struct sg_task *t) {
+    return t->n_state * sizeof *t->state;
+}
+
+static void lm_state_save(const struct sg_task *t, size_t worker, void *out) {
+    memcpy(out, t->state + (worker - t->first) * t->n_state, lm_state_bytes(t));
+}
+
+static void lm_state_load(struct sg_task *t, size_t worker, const void *in) {
+    memcpy(t->state + (worker - t->first) * t->n_state, in, lm_state_bytes(t));
+}
+
+extern const struct sg_task_ops sg_lm_ops;
+const struct sg_task_ops sg_lm_ops = {
+    .name = "lm",
+    .open = lm_open,
+    .info = lm_info,
+    .describe = lm_describe,
+    .start = lm_start,
+    .gradient = lm_gradient,
+    .batch_loss = lm_batch_loss,
+    .subtract = lm_subtract,
+    .parameters = lm_parameters,
+    .evaluate_shares = lm_evaluate_shares,
+    .conclude = lm_conclude,
+    .state_bytes = lm_state_bytes,
+    .state_save = lm_state_save,
+    .state_load = lm_state_load,
+    .close = lm_close,
+};
