@@ -108,3 +108,42 @@ void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n) {
                 out[have++] = out[i];
     }
 }
+
+struct sg_shuffle sg_shuffle_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step,
+                                  uint64_t n) {
+    struct sg_shuffle s = {.n = n};
+    sg_rng rng = sg_rng_open(seed, purpose, worker, step);
+    uint64_t rows = (uint64_t)sqrt((double)n);
+    rows += rows == 0 || rows * rows < n;
+    s.rows = (uint32_t)rows;
+    s.columns = (uint32_t)((n + rows - 1) / rows);
+    for (size_t i = 0; i < SG_SHUFFLE_ROUNDS; i++)
+        s.key[i] = sg_rng_u32(&rng);
+    return s;
+}
+
+/* A hash of x onto 0..bound-1 (the finalizer of MurmurHash3). */
+static uint32_t scatter(uint32_t x, uint32_t key, uint32_t bound) {
+    x ^= key;
+    x = (x ^ x >> 16) * 0x85ebca6b;
+    x = (x ^ x >> 13) * 0xc2b2ae35;
+    x ^= x >> 16;
+    return (uint32_t)((uint64_t)x * bound >> 32);
+}
+
+static uint32_t add_modulo(uint32_t a, uint32_t b, uint32_t modulus) {
+    const uint32_t sum = a + b; /* below 2^32: both are below modulus <= 2^31 */
+    return sum >= modulus ? sum - modulus : sum;
+}
+
+uint64_t sg_shuffle_at(const struct sg_shuffle *s, uint64_t i) {
+    do {
+        uint32_t row = (uint32_t)(i / s->columns), column = (uint32_t)(i % s->columns);
+        for (size_t k = 0; k < SG_SHUFFLE_ROUNDS; k += 2) {
+            row = add_modulo(row, scatter(column, s->key[k], s->rows), s->rows);
+            column = add_modulo(column, scatter(row, s->key[k + 1], s->columns), s->columns);
+        }
+        i = (uint64_t)row * s->columns + column;
+    } while (i >= s->n);
+    return i;
+}

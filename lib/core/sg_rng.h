@@ -22,7 +22,8 @@ enum sg_rng_purpose {
     SG_RNG_SOLVE = 6,    /* start vectors of solvers */
     SG_RNG_TEST = 7,     /* tests and benchmarks */
     SG_RNG_AUGMENT = 8,  /* data augmentation */
-    SG_RNG_DROPOUT = 9   /* dropout masks */
+    SG_RNG_DROPOUT = 9,  /* dropout masks */
+    SG_RNG_NEGATIVE = 10 /* items that stand for what a user did not choose */
 };
 
 typedef struct sg_rng {
@@ -52,6 +53,19 @@ void sg_rng_permutation(sg_rng *r, uint32_t *out, size_t n);
 
 /* k distinct values of {0..n-1}, ascending, each subset equally likely, into out [k]; O(k log k). k <= n < 2^32. */
 void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n);
+
+/* A permutation of 0..n-1 computed element by element, for n too large for a table in memory or for every step to draw
+ * one: a Feistel network over pairs (rows, columns), columns * rows >= n, walked until it is back below n (Black and
+ * Rogaway, CT-RSA 2002). Named like a stream; 1 <= n < 2^62. */
+enum { SG_SHUFFLE_ROUNDS = 8 };
+struct sg_shuffle {
+    uint64_t n;
+    uint32_t rows, columns;
+    uint32_t key[SG_SHUFFLE_ROUNDS];
+};
+struct sg_shuffle sg_shuffle_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step,
+                                  uint64_t n);
+uint64_t sg_shuffle_at(const struct sg_shuffle *s, uint64_t i); /* i < n */
 
 #ifdef __cplusplus
 }

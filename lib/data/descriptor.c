@@ -103,7 +103,7 @@ static sg_status read_set(const struct reader *r, struct descriptor *out) {
     enum { FORMAT = 3, FEATURES = 4, FILES = 7 };
     if (!value[FORMAT] || !value[FILES])
         return fail_node(r, root, "a set needs", value[FILES] ? "format" : "files");
-    if (!sg_is_choice("libsvm|cifar-10|cifar-100|tokens", text_of(value[FORMAT])))
+    if (!sg_is_choice("libsvm|cifar-10|cifar-100|tokens|movielens", text_of(value[FORMAT])))
         return fail_node(r, value[FORMAT], "unknown format", text_of(value[FORMAT]));
     snprintf(out->format, sizeof out->format, "%s", text_of(value[FORMAT]));
     int64_t features = 0;

@@ -9,7 +9,7 @@
 enum { DESCRIPTOR_FILES = 8 };
 
 struct descriptor {
-    char format[16]; /* "libsvm", "cifar-10", "cifar-100", "tokens"; "" = not said */
+    char format[16]; /* "libsvm", "cifar-10", "cifar-100", "tokens", "movielens"; "" = not said */
     size_t features; /* 0 = as in the file */
     size_t files;    /* at least 1; the first is the one to train on */
     struct descriptor_file {

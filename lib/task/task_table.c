@@ -161,6 +161,63 @@ static const struct sg_metric lm_metric[] = {
     {"test_perplexity_corpus", "", "exp(test_loss), the perplexity of the text as one"},
 };
 
+static const struct sg_key ncf_key[] = {
+    {.name = "dataset",
+     .type = SG_KEY_STRING,
+     .required = true,
+     .help = "ml-100k, ml-1m, ml-20m, ml-25m, or another in the format of one of these, named as ml-100k-NAME"},
+    {.name = "stand-in",
+     .type = SG_KEY_STRING,
+     .help = "generator to use where the data set is missing: ratings-like; results say so"},
+    {.name = "users",
+     .type = SG_KEY_INTEGER,
+     .min = 0,
+     .max = 1e9,
+     .preset = "0",
+     .unit = "users",
+     .help = "keep so many, chosen at random but always the same; 0 = all"},
+    {.name = "factors",
+     .type = SG_KEY_INTEGER,
+     .min = 1,
+     .max = 4096,
+     .preset = "64",
+     .help = "numbers that a user and an item have in the matrix factorisation"},
+    {.name = "mlp",
+     .type = SG_KEY_STRING,
+     .preset = "256-256-128-64",
+     .help = "sizes of the perceptron's input, half of which a user and an item have each, and of its layers"},
+    {.name = "dropout",
+     .type = SG_KEY_NUMBER,
+     .min = 0,
+     .max = 0.999,
+     .preset = "0.5",
+     .help = "rate after each of the perceptron's layers, in training"},
+    {.name = "negatives",
+     .type = SG_KEY_INTEGER,
+     .min = 1,
+     .max = 1000,
+     .preset = "4",
+     .help = "pairs labelled 0 that an epoch has for each rating: its user with an item drawn from all"},
+    {.name = "test-negatives",
+     .type = SG_KEY_INTEGER,
+     .min = 1,
+     .max = 100000,
+     .preset = "100",
+     .unit = "items",
+     .help = "items without a rating that a user's test item competes with"},
+    {.name = "sharding",
+     .type = SG_KEY_CHOICE,
+     .choices = "global|reference",
+     .preset = "global",
+     .help = "global: an epoch's examples are shuffled together; reference: as in the paper's code, each worker shuffles "
+             "its part of a list with the ratings first, so that most workers see none of them"},
+};
+
+static const struct sg_metric ncf_metric[] = {
+    {"hit_rate", "", "Hit-Rate@10: share of the users whose test item is among the 10 best of it and the test negatives"},
+    {"ndcg", "", "NDCG@10: mean over the users of 1 / log2(rank + 1) where the test item's rank is 10 or better, else 0"},
+};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct sg_task_kind task_kind[] = {
@@ -183,6 +240,12 @@ static const struct sg_task_kind task_kind[] = {
      .n_keys = COUNT(lm_key),
      .metric = lm_metric,
      .n_metrics = COUNT(lm_metric)},
+    {.name = "ncf",
+     .summary = "recommendation by neural collaborative filtering, NeuMF (needs libtorch)",
+     .key = ncf_key,
+     .n_keys = COUNT(ncf_key),
+     .metric = ncf_metric,
+     .n_metrics = COUNT(ncf_metric)},
 };
 
 const struct sg_task_kind *sg_task_kind_at(size_t i) {

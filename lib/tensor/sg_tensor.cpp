@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/cross_entropy_loss.h>
@@ -270,6 +271,15 @@ sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label
     return add(s, [&] {
         at::Tensor wanted = at::from_blob(const_cast<int64_t *>(label), {logits->value.size(0)}, at::kLong);
         return at::cross_entropy_loss(logits->value, wanted.to(s->device));
+    });
+}
+
+sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *label, double divisor) {
+    return add(s, [&] {
+        at::Tensor wanted = at::from_blob(const_cast<float *>(label), logits->value.sizes(), at::kFloat);
+        at::Tensor sum = at::binary_cross_entropy_with_logits(logits->value, wanted.to(s->device), {}, {},
+                                                              at::Reduction::Sum);
+        return sum.div(divisor);
     });
 }
 

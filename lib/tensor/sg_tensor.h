@@ -78,6 +78,9 @@ sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng);
 /* Mean over the rows of logits [n, classes] of the softmax cross-entropy with label [n], host memory. */
 sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label);
+/* The sum over the logits' elements of log(1 + exp(-z)) for a label of 1 and log(1 + exp(z)) for 0, over `divisor`; label,
+ * host memory, has as many. */
+sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *label, double divisor);
 
 /* Copy all elements (row-major, as the shape says) to the host: out [count], count as the shape has. */
 SG_CHECKED sg_status sg_tensor_read(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err);

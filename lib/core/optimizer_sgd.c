@@ -1,10 +1,7 @@
-/* optimizer.c: the table of optimizers and plain SGD. */
-#include "sg_optimizer.h"
+/* optimizer_sgd.c: weight decay, momentum, learning rate, in that order (FACTS section 3). */
+#include "optimizer_private.h"
 
 #include <math.h>
-#include <string.h>
-
-/* ---- sgd: weight decay, momentum, learning rate, in that order (FACTS section 3) ------------------------------- */
 
 enum { MOMENTUM, NESTEROV, WEIGHT_DECAY, SGD_PARAMS };
 
@@ -18,8 +15,7 @@ static size_t sgd_state_floats(const double *param, size_t d) {
     return param[MOMENTUM] > 0 ? d : 0;
 }
 
-/* g[i] <- (float)(g[i] + decay x[i]). */
-static void add_weight_decay(float *restrict g, double decay, const void *x, enum sg_dtype dtype, size_t d) {
+void sg_add_weight_decay(float *restrict g, double decay, const void *x, enum sg_dtype dtype, size_t d) {
     if (dtype == SG_FLOAT32) {
         const float *restrict narrow = x;
         for (size_t i = 0; i < d; i++)
@@ -38,7 +34,7 @@ static void sgd_step(const struct sg_optimizer_step *s, size_t begin, size_t end
     const size_t n = end - begin, width = s->dtype == SG_FLOAT32 ? sizeof(float) : sizeof(double);
     float *restrict delta = s->delta + begin;
     if (decays && s->param[WEIGHT_DECAY] > 0)
-        add_weight_decay(delta, s->param[WEIGHT_DECAY], (const char *)s->x + begin * width, s->dtype, n);
+        sg_add_weight_decay(delta, s->param[WEIGHT_DECAY], (const char *)s->x + begin * width, s->dtype, n);
     if (!(mu > 0)) {
         for (size_t i = 0; i < n; i++)
             delta[i] = (float)(rate * (double)delta[i]);
@@ -67,21 +63,13 @@ static const char *sgd_refuses(const double *param) {
     return NULL;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------ */
-
-static const struct sg_optimizer_ops optimizers[] = {
-    {"sgd", "stochastic gradient descent with weight decay and (Nesterov) momentum", sgd_params, SGD_PARAMS,
-     sgd_state_floats, sgd_step, sgd_refuses_update_form, sgd_refuses},
+const struct sg_optimizer_ops sg_optimizer_sgd = {
+    .name = "sgd",
+    .summary = "stochastic gradient descent with weight decay and (Nesterov) momentum",
+    .params = sgd_params,
+    .n_params = SGD_PARAMS,
+    .state_floats = sgd_state_floats,
+    .step = sgd_step,
+    .refuses_update_form = sgd_refuses_update_form,
+    .refuses = sgd_refuses,
 };
-
-const struct sg_optimizer_ops *sg_optimizer_at(size_t i) {
-    return i < sizeof optimizers / sizeof optimizers[0] ? &optimizers[i] : NULL;
-}
-
-const struct sg_optimizer_ops *sg_optimizer_find(const char *name) {
-    const struct sg_optimizer_ops *ops;
-    for (size_t i = 0; (ops = sg_optimizer_at(i)) != NULL; i++)
-        if (strcmp(ops->name, name) == 0)
-            return ops;
-    return NULL;
-}

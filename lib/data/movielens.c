@@ -1,0 +1,203 @@
+/* movielens.c: the text of the MovieLens sets. */
+#include "movielens.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_ratings.h"
+
+static const struct movielens_format formats[] = {
+    {"ml-100k", "u.data", "\t", false, 943, 1682, 100000},
+    {"ml-1m", "ratings.dat", "::", false, 6040, 3706, 1000209},
+    {"ml-20m", "ratings.csv", ",", true, 138493, 26744, 20000263},
+    {"ml-25m", "ratings.csv", ",", true, 162541, 59047, 25000095},
+};
+
+const struct movielens_format *movielens_find(const char *set) {
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const size_t length = strlen(formats[i].name);
+        if (strncmp(set, formats[i].name, length) == 0 && (set[length] == '\0' || set[length] == '-'))
+            return &formats[i];
+    }
+    return NULL;
+}
+
+enum column { USER, ITEM, RATING, TIME, COLUMNS };
+enum { MOST_COLUMNS = 16, NOT_USED = COLUMNS };
+static const char *const column_name[COLUMNS] = {"userId", "movieId", "rating", "timestamp"};
+
+struct reader {
+    const char *name, *separator;
+    size_t separator_length;
+    enum column column[MOST_COLUMNS]; /* what each is; those after the last one used are not counted */
+    size_t columns, line;
+    struct sg_error *err;
+};
+
+/* A part of a line as a message shows it. */
+struct shown {
+    char text[28];
+};
+
+static struct shown show(const char *at, const char *end) {
+    struct shown s = {""};
+    size_t n = 0;
+    for (; at < end && n < sizeof s.text - 4; at++)
+        s.text[n++] = *at;
+    for (size_t i = 0; i < n; i++)
+        if (!isprint((unsigned char)s.text[i]))
+            s.text[i] = '?';
+    memcpy(s.text + n, at < end ? "..." : "", at < end ? 4 : 1);
+    return s;
+}
+
+/* A whole number of at most 18 digits that fills at..end-1; -1: it is none. */
+static int64_t whole(const char *at, const char *end) {
+    int64_t value = 0;
+    if (at == end || end - at > 18)
+        return -1;
+    for (; at < end; at++) {
+        const unsigned digit = (unsigned)*at - '0';
+        if (digit > 9)
+            return -1;
+        value = 10 * value + digit;
+    }
+    return value;
+}
+
+/* Is it a decimal number from 0.5 to 5? */
+static bool is_rating(const char *at, const char *end) {
+    const char *point = memchr(at, '.', (size_t)(end - at));
+    const int64_t above = whole(at, point ? point : end), below = point ? whole(point + 1, end) : 0;
+    if (above < 0 || below < 0)
+        return false;
+    return above == 0 ? point && point[1] >= '5' : above < 5 || (above == 5 && below == 0);
+}
+
+static sg_status fail_field(const struct reader *r, enum column column, const char *at, const char *end) {
+    static const char *const wanted[COLUMNS] = {
+        [USER] = "a whole number from 1 to 16777215",
+        [ITEM] = "a whole number from 1 to 16777215",
+        [RATING] = "a number from 0.5 to 5",
+        [TIME] = "a whole number of seconds",
+    };
+    return sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu: %s '%s' is not %s", r->name, r->line, column_name[column],
+                   show(at, end).text, wanted[column]);
+}
+
+static sg_status read_field(const struct reader *r, struct sg_rating *out, enum column column, const char *at,
+                            const char *end) {
+    int64_t value;
+    switch (column) {
+    case RATING:
+        return is_rating(at, end) ? SG_OK : fail_field(r, column, at, end);
+    case TIME:
+        out->time = value = whole(at, end);
+        return value >= 0 ? SG_OK : fail_field(r, column, at, end);
+    case USER:
+    case ITEM:
+        value = whole(at, end);
+        if (value < 1 || value > SG_RATINGS_MOST_ID)
+            return fail_field(r, column, at, end);
+        *(column == USER ? &out->user : &out->item) = (uint32_t)value;
+        return SG_OK;
+    default:
+        return SG_OK;
+    }
+}
+
+/* Where the column that begins at `at` ends. */
+static const char *column_end(const struct reader *r, const char *at, const char *end) {
+    for (; at < end; at++)
+        if (*at == r->separator[0] && (r->separator_length == 1 || (at + 1 < end && at[1] == r->separator[1])))
+            return at;
+    return end;
+}
+
+static sg_status read_line(const struct reader *r, struct sg_rating *out, const char *at, const char *end) {
+    for (size_t c = 0; c < r->columns; c++) {
+        if (c > 0 && at == end)
+            return sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu: %zu columns, but there must be %zu", r->name, r->line, c,
+                           r->columns);
+        at += c > 0 ? r->separator_length : 0;
+        const char *stop = column_end(r, at, end);
+        sg_status status = read_field(r, out, r->column[c], at, stop);
+        if (status)
+            return status;
+        at = stop;
+    }
+    return SG_OK;
+}
+
+static sg_status read_header(struct reader *r, const char *at, const char *end) {
+    bool found[COLUMNS + 1] = {false};
+    for (size_t c = 0; c < MOST_COLUMNS; c++) {
+        const char *stop = column_end(r, at, end);
+        enum column column = 0;
+        while (column < COLUMNS && (strlen(column_name[column]) != (size_t)(stop - at) ||
+                                    memcmp(column_name[column], at, (size_t)(stop - at)) != 0))
+            column++;
+        r->column[c] = column;
+        if (column < COLUMNS && found[column])
+            return sg_fail(r->err, SG_ERR_FORMAT, "%s:1: column '%s' comes twice", r->name, column_name[column]);
+        found[column] = true;
+        if (column < COLUMNS)
+            r->columns = c + 1;
+        if (stop == end)
+            break;
+        at = stop + r->separator_length;
+    }
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (!found[i])
+            return sg_fail(r->err, SG_ERR_FORMAT, "%s:1: no column '%s' among those that the first line names", r->name,
+                           column_name[i]);
+    return SG_OK;
+}
+
+static size_t count_lines(const char *text, size_t length) {
+    size_t lines = 0;
+    for (const char *at = text, *end = text + length; (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
+        lines++;
+    return lines;
+}
+
+static sg_status read_lines(struct reader *r, struct sg_rating *out, const char *text, const char *end, bool header) {
+    sg_status status = SG_OK;
+    for (const char *at = text, *next; at < end && status == SG_OK; at = next + 1) {
+        next = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = next > at && next[-1] == '\r' ? next - 1 : next;
+        r->line++;
+        status = header && r->line == 1 ? read_header(r, at, stop) : read_line(r, out++, at, stop);
+    }
+    return status;
+}
+
+sg_status sg_ratings_parse(struct sg_rating **out, size_t *count, const char *text, size_t length, const char *format,
+                           const char *name, struct sg_error *err) {
+    const struct movielens_format *f = movielens_find(format);
+    if (!f)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown format '%s' of ratings", format);
+    const size_t lines = length > 0 ? count_lines(text, length) : 0;
+    if (lines <= f->header)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: there are no ratings in it", name);
+    if (text[length - 1] != '\n')
+        return sg_fail(err, SG_ERR_FORMAT, "%s:%zu: the last line has no end: the file is truncated", name, lines + 1);
+    struct sg_rating *rating = malloc((lines - f->header) * sizeof *rating);
+    if (!rating)
+        return sg_fail_memory(err, name);
+    struct reader r = {.name = name,
+                       .separator = f->separator,
+                       .separator_length = strlen(f->separator),
+                       .column = {USER, ITEM, RATING, TIME},
+                       .columns = COLUMNS,
+                       .err = err};
+    sg_status status = read_lines(&r, rating, text, text + length, f->header);
+    if (status == SG_OK) {
+        *out = rating;
+        *count = lines - f->header;
+    } else {
+        free(rating);
+    }
+    return status;
+}

@@ -1,0 +1,90 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data_text.h"
+#include "dataset_find.h"
+#include "descriptor.h"
+#include "movielens.h"
+#include "sg_file.h"
+#include "sg_json.h"
+#include "sg_ratings.h"
+
+static const char stand_in_name[] = "ratings-like";
+
+static sg_status read_file(struct sg_rating **rating, size_t *count, struct sg_provenance *from,
+                           const struct movielens_format *format, const char *set, struct sg_error *err) {
+    struct descriptor descriptor;
+    struct data_text text = {0};
+    sg_status status = descriptor_find(&descriptor, set, err);
+    if (status == SG_OK)
+        status = data_text_open(&text, from->path, err);
+    if (status == SG_OK)
+        status = sg_ratings_parse(rating, count, text.at, text.length, format->name, from->path, err);
+    if (status == SG_OK && strcmp(set, format->name) == 0 && *count != format->ratings)
+        status = sg_fail(err, SG_ERR_FORMAT, "%s: %zu ratings, but %s has %zu: %s", from->path, *count, set,
+                         format->ratings, *count < format->ratings ? "it is truncated" : "it is another file");
+    if (status == SG_OK) {
+        snprintf(from->source, sizeof from->source, "file");
+        sg_sha256_of(text.at, text.length, from->sha256);
+        status = dataset_verify(&from->verified, from->path, set, &descriptor, format->file, from->sha256, false, err);
+    }
+    data_text_free(&text);
+    return status;
+}
+
+static sg_status generate(struct sg_rating **rating, size_t *count, struct sg_provenance *from,
+                          const struct movielens_format *format, const struct sg_ratings_request *request,
+                          struct sg_error *err) {
+    const size_t most = request->most_users, users = most && most < format->users ? most : format->users;
+    sg_status status =
+        sg_ratings_generate(rating, count, users, format->items,
+                            (size_t)((double)format->ratings * (double)users / (double)format->users),
+                            request->set.seed, err);
+    if (status)
+        return status;
+    snprintf(from->source, sizeof from->source, "generated");
+    snprintf(from->generator, sizeof from->generator, "%s", stand_in_name);
+    sg_sha256_of(*rating, *count * sizeof **rating, from->sha256);
+    return SG_OK;
+}
+
+sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenance *from, const struct sg_ratings_request *request,
+                          struct sg_error *err) {
+    const char *name = request->set.name, *stand_in = request->set.stand_in;
+    const struct movielens_format *format = movielens_find(name);
+    if (!format)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "unknown set of ratings '%s': there are ml-100k, ml-1m, ml-20m and ml-25m, and others in the "
+                       "format of one of these, named as ml-100k-SOMETHING",
+                       name);
+    if (stand_in && strcmp(stand_in, stand_in_name) != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown stand-in '%s' for ratings: there is %s", stand_in, stand_in_name);
+    struct sg_provenance found = {0};
+    struct sg_rating *rating = NULL;
+    size_t count = 0;
+    snprintf(found.name, sizeof found.name, "%s", name);
+    sg_status status = dataset_find_file(&found.path, &request->set, format->file, err);
+    if (status == SG_OK && found.path)
+        status = read_file(&rating, &count, &found, format, name, err);
+    else if (status == SG_OK && stand_in)
+        status = generate(&rating, &count, &found, format, request, err);
+    else if (status == SG_OK)
+        status = dataset_fail_missing(&request->set, format->file, stand_in_name, err);
+    if (status == SG_OK && (status = sg_ratings_split(out, rating, count, request->most_users, err)) != SG_OK)
+        sg_prefix(err, "%s: ", found.path ? found.path : name);
+    if (status == SG_OK)
+        *from = found;
+    else
+        sg_provenance_free(&found);
+    free(rating);
+    return status;
+}
+
+cJSON *sg_ratings_json(const struct sg_ratings *r, const struct sg_provenance *from) {
+    cJSON *object = sg_provenance_json(from);
+    sg_json_set_number(object, "users", (double)r->users);
+    sg_json_set_number(object, "items", (double)r->items);
+    sg_json_set_number(object, "train_ratings", (double)r->count);
+    return object;
+}
