@@ -30,8 +30,10 @@ static const char *const column_name[COLUMNS] = {"userId", "movieId", "rating", 
 struct reader {
     const char *name, *separator;
     size_t separator_length;
-    enum column column[MOST_COLUMNS]; /* what each is; those after the last one used are not counted */
-    size_t columns, line;
+    enum column column[MOST_COLUMNS]; /* what each is */
+    size_t columns;                   /* up to the last one used */
+    bool more;                        /* there may be others after these */
+    size_t line;
     struct sg_error *err;
 };
 
@@ -127,7 +129,9 @@ static sg_status read_line(const struct reader *r, struct sg_rating *out, const 
             return status;
         at = stop;
     }
-    return SG_OK;
+    return at == end || r->more
+               ? SG_OK
+               : sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu: more than %zu columns", r->name, r->line, r->columns);
 }
 
 static sg_status read_header(struct reader *r, const char *at, const char *end) {
@@ -191,6 +195,7 @@ sg_status sg_ratings_parse(struct sg_rating **out, size_t *count, const char *te
                        .separator_length = strlen(f->separator),
                        .column = {USER, ITEM, RATING, TIME},
                        .columns = COLUMNS,
+                       .more = f->header,
                        .err = err};
     sg_status status = read_lines(&r, rating, text, text + length, f->header);
     if (status == SG_OK) {

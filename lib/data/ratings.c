@@ -8,8 +8,8 @@
 struct sorting {
     struct sg_rating *rating; /* [count] by user; in it `user` becomes the place among the user's */
     size_t *start;            /* [ids + 1] of every user id, with the rating for testing */
-    size_t *kept, *latest;    /* [ids] ratings left of a user's, 0 = the user is left out; place of the one for testing */
-    uint32_t *item;           /* [SG_RATINGS_MOST_ID + 1] number of an item id + 1; 0 = there is none */
+    size_t *kept, *latest; /* [ids] ratings left of a user's, 0 = the user is left out; place of the one for testing */
+    uint32_t *item;        /* [SG_RATINGS_MOST_ID + 1] number of an item id + 1; 0 = there is none */
     size_t ids;
 };
 
@@ -126,8 +126,8 @@ sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *ratin
         goto out;
     r.users = settle_all(&s);
     if (r.users == 0) {
-        status = sg_fail(err, SG_ERR_FORMAT, "no user rated %d items or more, as those must who are kept",
-                         SG_RATINGS_LEAST);
+        status =
+            sg_fail(err, SG_ERR_FORMAT, "no user rated %d items or more, as those must who are kept", SG_RATINGS_LEAST);
         goto out;
     }
     if (most_users > 0 && most_users < r.users) {
@@ -197,7 +197,8 @@ static void example(const struct sg_examples *e, uint64_t epoch, uint64_t i, uin
 void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, uint32_t *user, uint32_t *item,
                      float *label) {
     const uint64_t steps = sg_examples_steps(e), epoch = step / steps, now = step % steps, all = examples(e);
-    const uint64_t part = all / e->workers; /* where the list is cut first: a worker's examples, of which some are left */
+    const uint64_t part =
+        all / e->workers; /* where the list is cut first: a worker's examples, of which some are left */
     const struct sg_shuffle shuffle = e->cut_first
                                           ? sg_shuffle_open(e->seed, SG_RNG_SHARD, (uint32_t)worker, epoch, part)
                                           : sg_shuffle_open(e->seed, SG_RNG_SHARD, 0, epoch, all);
@@ -210,7 +211,8 @@ void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, 
 
 /* The n-th item, from 0, that is not among rated [count], which ascends. */
 static uint32_t unrated(const uint32_t *rated, size_t count, uint32_t n) {
-    size_t low = 0, high = count; /* how many of the rated come before it: rated[i] has rated[i] - i unrated before it */
+    size_t low = 0,
+           high = count; /* how many of the rated come before it: rated[i] has rated[i] - i unrated before it */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (rated[middle] - middle <= n)

@@ -31,10 +31,10 @@ static void choose(struct sg_rating *out, size_t count, size_t user, const float
     draw_tastes(taste, &rng);
     for (size_t n = 0; n < count;) {
         const double u = sg_rng_uniform(&rng);
-        const size_t item = (size_t)((double)items * u * u * u);
+        const size_t item = (size_t)((double)items * u * u * u * u * u);
         double liking = -2;
         for (size_t k = 0; k < TASTES; k++)
-            liking += 2 * (double)taste[k] * (double)item_taste[item][k];
+            liking += (double)taste[k] * (double)item_taste[item][k];
         if (taken[item] || sg_rng_uniform(&rng) * (1 + exp(-liking)) >= 1)
             continue;
         taken[item] = true;
@@ -48,8 +48,9 @@ static void choose(struct sg_rating *out, size_t count, size_t user, const float
 sg_status sg_ratings_generate(struct sg_rating **out, size_t *count, size_t users, size_t items, size_t ratings,
                               uint64_t seed, struct sg_error *err) {
     if (users == 0 || users > SG_RATINGS_MOST_ID || items < 3 * SG_RATINGS_LEAST || items > SG_RATINGS_MOST_ID)
-        return sg_fail(err, SG_ERR_ARGUMENT, "ratings-like: %zu users of %zu items are not between 1 and %d of %d to %d",
-                       users, items, SG_RATINGS_MOST_ID, 3 * SG_RATINGS_LEAST, SG_RATINGS_MOST_ID);
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "ratings-like: %zu users of %zu items are not between 1 and %d of %d to %d", users, items,
+                       SG_RATINGS_MOST_ID, 3 * SG_RATINGS_LEAST, SG_RATINGS_MOST_ID);
     sg_status status = SG_OK;
     float(*taste)[TASTES] = malloc(items * sizeof *taste);
     size_t *start = malloc((users + 1) * sizeof *start);

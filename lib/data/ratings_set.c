@@ -37,10 +37,9 @@ static sg_status generate(struct sg_rating **rating, size_t *count, struct sg_pr
                           const struct movielens_format *format, const struct sg_ratings_request *request,
                           struct sg_error *err) {
     const size_t most = request->most_users, users = most && most < format->users ? most : format->users;
-    sg_status status =
-        sg_ratings_generate(rating, count, users, format->items,
-                            (size_t)((double)format->ratings * (double)users / (double)format->users),
-                            request->set.seed, err);
+    sg_status status = sg_ratings_generate(rating, count, users, format->items,
+                                           (size_t)((double)format->ratings * (double)users / (double)format->users),
+                                           request->set.seed, err);
     if (status)
         return status;
     snprintf(from->source, sizeof from->source, "generated");

@@ -92,7 +92,7 @@ void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, 
 void sg_ratings_rivals(const struct sg_ratings *r, uint64_t seed, uint32_t user, uint32_t *item, size_t count);
 
 /* ---- stand-in ------------------------------------------------------------------------------------------------------
- * "ratings-like": item j is tried with a probability that falls as its rank to the power -2/3, and chosen with one that
+ * "ratings-like": item j is tried with a probability that falls as its rank to the power -4/5, and chosen with one that
  * grows with the product of 4 numbers of the user and 4 of the item; users have 20 ratings and then few or many. What
  * user u does is a function of (seed, u, items), the same on every machine. *count comes close to `ratings`. */
 enum { SG_RATINGS_GENERATOR_REVISION = 1 };

@@ -90,8 +90,9 @@ static sg_status open_net(struct sg_task *t, const struct sg_task_config *config
         .cut_first = strcmp(sg_node_string(config->task, "sharding", "global"), "reference") == 0,
     };
     if (status == SG_OK && sg_examples_steps(&t->examples) == 0)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%zu ratings with %zu negatives each are too few for %zu workers with %zu",
-                         t->ratings.count, t->examples.negatives, config->workers, config->batch);
+        status =
+            sg_fail(err, SG_ERR_ARGUMENT, "%zu ratings with %zu negatives each are too few for %zu workers with %zu",
+                    t->ratings.count, t->examples.negatives, config->workers, config->batch);
     return status;
 }
 

@@ -209,13 +209,16 @@ static const struct sg_key ncf_key[] = {
      .type = SG_KEY_CHOICE,
      .choices = "global|reference",
      .preset = "global",
-     .help = "global: an epoch's examples are shuffled together; reference: as in the paper's code, each worker shuffles "
-             "its part of a list with the ratings first, so that most workers see none of them"},
+     .help =
+         "global: an epoch's examples are shuffled together; reference: as in the paper's code, each worker shuffles "
+         "its part of a list with the ratings first, so that most workers see none of them"},
 };
 
 static const struct sg_metric ncf_metric[] = {
-    {"hit_rate", "", "Hit-Rate@10: share of the users whose test item is among the 10 best of it and the test negatives"},
-    {"ndcg", "", "NDCG@10: mean over the users of 1 / log2(rank + 1) where the test item's rank is 10 or better, else 0"},
+    {"hit_rate", "",
+     "Hit-Rate@10: share of the users whose test item is among the 10 best of it and the test negatives"},
+    {"ndcg", "",
+     "NDCG@10: mean over the users of 1 / log2(rank + 1) where the test item's rank is 10 or better, else 0"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

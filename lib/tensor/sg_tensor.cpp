@@ -277,8 +277,8 @@ sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label
 sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *label, double divisor) {
     return add(s, [&] {
         at::Tensor wanted = at::from_blob(const_cast<float *>(label), logits->value.sizes(), at::kFloat);
-        at::Tensor sum = at::binary_cross_entropy_with_logits(logits->value, wanted.to(s->device), {}, {},
-                                                              at::Reduction::Sum);
+        at::Tensor sum =
+            at::binary_cross_entropy_with_logits(logits->value, wanted.to(s->device), {}, {}, at::Reduction::Sum);
         return sum.div(divisor);
     });
 }

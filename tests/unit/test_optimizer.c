@@ -1,10 +1,12 @@
-/* Optimizers against sequences computed by hand, in numbers that are exact in binary. */
+/* Optimizers against sequences computed by hand, in numbers that are exact in binary, and Adam against PyTorch's
+ * (tests/golden/adam_golden.py). */
 #include "tap.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "../golden/adam_golden.h"
 #include "sg_optimizer.h"
 
 /* Parameters by name, the rest at their presets. */
@@ -99,6 +101,43 @@ static void test_momentum(const struct sg_optimizer_ops *sgd) {
     ok(near(delta, 0.1 * (double)0.1F), "one rounding at the end");
 }
 
+/* x after each step is PyTorch's: the state is float and each of its roundings is worth 2^-24 of a step of at most the
+ * learning rate and a half; x is double. */
+static void test_adam(const struct sg_optimizer_ops *adam) {
+    double param[8];
+    presets(param, adam);
+    ok(adam->refuses(param) == NULL && adam->refuses_update_form(param) != NULL, "adam refuses the update form only");
+    ok(adam->state_floats(param, 100) == 200, "adam keeps two floats a parameter");
+    for (size_t c = 0; c < sizeof golden_adam / sizeof *golden_adam; c++) {
+        const struct golden_adam *golden = &golden_adam[c];
+        float state[2 * GOLDEN_SIZE] = {0}, delta[GOLDEN_SIZE];
+        double x[GOLDEN_SIZE], worst = 0;
+        set(param, adam, "beta1", golden->beta1);
+        set(param, adam, "beta2", golden->beta2);
+        set(param, adam, "epsilon", golden->epsilon);
+        set(param, adam, "weight-decay", golden->decay);
+        for (int i = 0; i < GOLDEN_SIZE; i++)
+            x[i] = i / 4.0 - 0.5;
+        for (int t = 0; t < GOLDEN_STEPS; t++) {
+            for (int i = 0; i < GOLDEN_SIZE; i++)
+                delta[i] = (float)((3 * i * i + 5 * t + i * t) % 7 - 3) / 64;
+            step(adam, state, param, GOLDEN_RATE, (uint64_t)t, delta, x, SG_FLOAT64, GOLDEN_SIZE);
+            for (int i = 0; i < GOLDEN_SIZE; i++) {
+                x[i] -= (double)delta[i];
+                const double off = fabs(x[i] - golden->x[t * GOLDEN_SIZE + i]);
+                worst = !(off <= worst) ? off : worst;
+            }
+        }
+        ok(worst <= 1e-7 * GOLDEN_RATE * GOLDEN_STEPS, "adam, beta %g and %g, decay %g: PyTorch's, off by %.1e",
+           golden->beta1, golden->beta2, golden->decay, worst);
+    }
+    set(param, adam, "beta2", 1);
+    ok(adam->refuses(param) != NULL, "beta2 of 1 is refused");
+    set(param, adam, "beta2", 0.5);
+    set(param, adam, "epsilon", 0);
+    ok(adam->refuses(param) != NULL, "epsilon of 0 is refused");
+}
+
 int main(void) {
     test_table();
     const struct sg_optimizer_ops *sgd = sg_optimizer_find("sgd");
@@ -106,5 +145,8 @@ int main(void) {
         return tap_done();
     test_plain(sgd);
     test_momentum(sgd);
+    const struct sg_optimizer_ops *adam = sg_optimizer_find("adam");
+    if (ok(adam != NULL, "adam is there"))
+        test_adam(adam);
     return tap_done();
 }

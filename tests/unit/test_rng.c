@@ -176,6 +176,44 @@ static void test_subset(void) {
     }
 }
 
+/* A permutation without a table: all of 0..n-1, another one for another name; of small n each place is as likely as any. */
+static void test_shuffle(void) {
+    static const uint64_t sizes[] = {1, 2, 3, 5, 16, 17, 1000, 65536, 65537};
+    static bool seen[65537];
+    for (size_t v = 0; v < sizeof sizes / sizeof sizes[0]; v++) {
+        const uint64_t n = sizes[v];
+        const struct sg_shuffle one = sg_shuffle_open(1, SG_RNG_TEST, 0, 0, n),
+                                other = sg_shuffle_open(1, SG_RNG_TEST, 0, 1, n);
+        size_t bad = 0, same = 0;
+        memset(seen, 0, sizeof seen);
+        for (uint64_t i = 0; i < n; i++) {
+            const uint64_t at = sg_shuffle_at(&one, i);
+            bad += at >= n || seen[at];
+            if (at < n)
+                seen[at] = true;
+            same += at == sg_shuffle_at(&other, i);
+        }
+        ok(bad == 0, "a shuffle of %llu", (unsigned long long)n);
+        ok(n < 1000 || same <= 8, "another step's has %zu places in common", same); /* 1 is expected */
+    }
+    const struct sg_shuffle large = sg_shuffle_open(1, SG_RNG_TEST, 0, 0, (UINT64_C(1) << 62) - 1);
+    ok(sg_shuffle_at(&large, 0) != sg_shuffle_at(&large, 1) && sg_shuffle_at(&large, large.n - 1) < large.n,
+       "a shuffle of 2^62 - 1");
+
+    enum { N = 10, DRAWS = 20000 };
+    size_t count[N][N] = {{0}};
+    double chi2 = 0, freedom = (N - 1) * (N - 1), expected = (double)DRAWS / N;
+    for (uint64_t step = 0; step < DRAWS; step++) {
+        const struct sg_shuffle s = sg_shuffle_open(2, SG_RNG_TEST, 0, step, N);
+        for (uint64_t i = 0; i < N; i++)
+            count[i][sg_shuffle_at(&s, i)]++;
+    }
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++)
+            chi2 += pow((double)count[i][j] - expected, 2) / expected;
+    ok((chi2 - freedom) / sqrt(2 * freedom) <= 5, "shuffles of %d: chi-squared %.1f of %.0f", N, chi2, freedom);
+}
+
 int main(void) {
     test_known_answers();
     test_names();
@@ -183,5 +221,6 @@ int main(void) {
     test_reals();
     test_permutation();
     test_subset();
+    test_shuffle();
     return tap_done();
 }

@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# The task ncf through the programs, on a few generated ratings: same bytes everywhere, clear errors.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$BATS_TEST_TMPDIR/data
+    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
+    cat >ncf.yaml <<'YAML'
+schema: 1
+name: ncf
+task: {kind: ncf, dataset: ml-100k, stand-in: ratings-like, users: 30, factors: 4, mlp: 8-6-4, dropout: 0.3}
+workers: 3
+batch: 100
+epochs: 2
+optimizer: {kind: adam, learning-rate: 0.0045, beta1: 0.25, beta2: 0.5, weight-decay: 1e-5}
+error-feedback: gradient
+record: {every: 10, evaluate: 1, series: [train-loss, hit-rate, ndcg, error-norm, density, bits]}
+methods:
+  - {name: Adam, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, density: 0.01}
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: 3e-4}
+  - {name: Accordion, compressor: accordion, density-min: 0.01, density-max: 0.1, interval: 1}
+  - {name: Whole, compressor: topk, density: 0.01, scope: model}
+  - {name: Forgetful, compressor: hard-threshold, lambda: 3e-4, error-feedback: none}
+YAML
+}
+
+need_torch() {
+    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
+}
+
+ncf() { # METHOD ARGUMENTS...
+    local method=$1
+    shift
+    sparsetrain -q ncf.yaml --method "$method" "$@"
+}
+
+# Values of a column that are not null.
+column() { # NAME FILE
+    sed -n "s/.*\"record\":\"step\".*\"$1\":\([-0-9.e]*\)[,}].*/\1/p" "$2"
+}
+
+@test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes, each method in its way" {
+    need_torch
+    local ranks=""
+    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null && ranks="2 3"
+    for method in Adam Top-k Hard-threshold Accordion Whole Forgetful; do
+        args=(--set 'record.layers=true')
+        ncf $method "${args[@]}" --threads 1 -o "$method.one"
+        ncf $method "${args[@]}" --threads 2 -o many --force
+        same_series "$method.one" many || { echo "$method differs for 2 threads"; false; }
+        for n in $ranks; do
+            $MPI -n "$n" "$BIN/sparsetrain" -q ncf.yaml --method $method "${args[@]}" -o many --force 3>&-
+            same_series "$method.one" many || { echo "$method differs for $n ranks"; false; }
+        done
+        tail -n 1 "$method.one" | grep -q '"status":"ok"'
+        run -0 column hit_rate "$method.one" # after each epoch
+        [ "${#lines[@]}" = 2 ]
+    done
+    [ "$(column density Adam.one | sort -u)" = 1 ]
+    [ "$(column error_norm Adam.one | sort -u)" = 0 ]
+    [ "$(column error_norm Forgetful.one | sort -u)" = 0 ]
+    [ -n "$ranks" ] || skip "threads only: built without MPI, or mpirun is not installed"
+}
+
+@test "killed and resumed: the same bytes, with residuals and Adam's state" {
+    need_torch
+    for method in Hard-threshold Accordion; do
+        ncf $method --set epochs=12 -o whole --force
+        rm -f cut*
+        sparsetrain -q ncf.yaml --method $method --set epochs=12 -o cut --checkpoint-every 5 3>&- &
+        pid=$!
+        for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
+        kill -KILL $pid
+        wait $pid || true
+        ncf $method --set epochs=12 -o cut --resume --checkpoint-every 1000 --force
+        same_series whole cut || { echo "$method differs"; false; }
+        [ ! -e cut.ckpt ]
+    done
+}
+
+@test "it learns more than what is popular by chance" {
+    need_torch
+    ncf Adam --set 'task.users=150' --set epochs=10 --set batch=200 --set task.dropout=0 -o run
+    awk -v first="$(column train_loss run | head -n 1)" -v last="$(column train_loss run | tail -n 1)" \
+        'BEGIN { exit !(first > 0.6 && last < first - 0.15) }' || { column train_loss run; false; }
+    awk -v hits="$(column hit_rate run | tail -n 1)" -v gain="$(column ndcg run | tail -n 1)" \
+        'BEGIN { exit !(hits > 0.25 && gain > 0.1 && gain < hits) }' || { column hit_rate run; false; } # by chance: 0.1
+    grep -q '"generator":"ratings-like"' run
+    grep -q '"users":150,' run
+}
+
+@test "a model without an opinion hits nothing" {
+    need_torch
+    ncf Adam --set optimizer.learning-rate=1e-30 --set steps=1 --set record.every=1 -o run
+    awk -v hits="$(column hit_rate run | tail -n 1)" 'BEGIN { exit !(hits < 0.5) }'
+}
+
+@test "the reference's sharding gives other batches" {
+    need_torch
+    ncf Adam -o global
+    ncf Adam --set task.sharding=reference -o reference
+    [ "$(column train_loss global | md5sum)" != "$(column train_loss reference | md5sum)" ]
+}
+
+@test "through sparsebench: cells, means, the stand-in is named" {
+    need_torch
+    sparsebench -q ncf.yaml --set 'methods.Top-k.density=[0.01, 0.05]' --set epochs=1 --folder cells -o all.json
+    [ "$(jq '.results | length' all.json)" = 7 ]
+    [ "$(jq -r '[.results[].cells[].status] | unique[]' all.json)" = ok ]
+    grep -q ratings-like all.json
+}
+
+@test "a missing data set names the fetch command" {
+    need_torch
+    sed -i 's/ stand-in: ratings-like,//' ncf.yaml
+    run -1 --separate-stderr ncf Adam -o out
+    [[ $stderr == "sparsetrain: "*"datasets/fetch ml-100k"* ]] || { echo "$stderr"; false; }
+    [ ! -e out ]
+}
+
+@test "ratings that are cut off, out of range or without a column: file and line" {
+    need_torch
+    mkdir -p data/ml-100k-mine data/ml-20m-mine
+    printf '1\t2\t3\t4\n1\t0\t3\t4\n' >data/ml-100k-mine/u.data
+    run -1 --separate-stderr ncf Adam --set task.dataset=ml-100k-mine -o out
+    [[ $stderr == *"data/ml-100k-mine/u.data:2: movieId '0'"* ]] || { echo "$stderr"; false; }
+    printf 'userId,movieId,rating\n1,2,3\n' >data/ml-20m-mine/ratings.csv
+    run -1 --separate-stderr ncf Adam --set task.dataset=ml-20m-mine -o out
+    [[ $stderr == *"ml-20m-mine/ratings.csv:1: no column 'timestamp'"* ]] || { echo "$stderr"; false; }
+    printf '1\t2\t3\t4' >data/ml-100k-mine/u.data
+    run -1 --separate-stderr ncf Adam --set task.dataset=ml-100k-mine -o out
+    [[ $stderr == *"u.data"* ]] || { echo "$stderr"; false; }
+    [ ! -e out ]
+}
+
+@test "values that only the data can refute, and sizes that are none" {
+    need_torch
+    run -2 --separate-stderr ncf Adam --set workers=31
+    [[ $stderr == *"31 workers for 30 users"* ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr ncf Adam --set batch=100000
+    [[ $stderr == *100000* ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr ncf Adam --set task.mlp=8-x
+    [[ $stderr == *"task.mlp: '8-x'"* ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr ncf Adam --set task.dataset=netflix
+    [[ $stderr == *"netflix"*"ml-25m"* ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr ncf Adam --set optimizer.beta2=1
+    [[ $stderr == *"beta1 and beta2 must be below 1"* ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr ncf Adam --set error-feedback=update
+    [[ $stderr == *"Adam needs error-feedback: gradient"* ]] || { echo "$stderr"; false; }
+    run -1 --separate-stderr ncf Adam --device cuda
+    [[ $stderr == *"--device cuda"* ]] || { echo "$stderr"; false; }
+}

@@ -1,0 +1,195 @@
+/* NeuMF: its sizes, and PyTorch's loss, gradient and outputs (tests/golden/ncf_golden.py). */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../golden/ncf_golden.h"
+#include "ncf_net.h"
+#include "tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct sg_error err;
+
+static void sizes(void) {
+    struct ncf_net net = {.users = 138493, .items = 26744, .factors = 64};
+    if (!ok(ncf_net_open(&net, "256-256-128-64", &err) == SG_OK, "the paper's network opens"))
+        return;
+    ok(net.d == 31832577 && net.n_layers == 12, "MovieLens-20M: %zu parameters in %zu layers", net.d, net.n_layers);
+    static const struct {
+        const char *name;
+        size_t size;
+    } layer[] = {
+        {"mf_user.weight", 138493 * 64},
+        {"mf_item.weight", 26744 * 64},
+        {"mlp_user.weight", 138493 * 128},
+        {"mlp_item.weight", 26744 * 128},
+        {"mlp.0.weight", 256 * 256},
+        {"mlp.0.bias", 256},
+        {"mlp.1.weight", 256 * 128},
+        {"mlp.1.bias", 128},
+        {"mlp.2.weight", 128 * 64},
+        {"mlp.2.bias", 64},
+        {"final.weight", 128},
+        {"final.bias", 1},
+    };
+    for (size_t i = 0; i < COUNT(layer); i++)
+        ok(strcmp(net.name[i], layer[i].name) == 0 && net.offset[i + 1] - net.offset[i] == layer[i].size, "%s of %zu",
+           layer[i].name, layer[i].size);
+
+    static const char *const refused[] = {"", "256", "256-", "-256", "7-4", "8-x", "8-0", "2-2-2-2-2-2-2-2-2"};
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        net = (struct ncf_net){.users = 1, .items = 1, .factors = 1};
+        ok(ncf_net_open(&net, refused[i], &err) == SG_ERR_ARGUMENT && strstr(err.msg, "task.mlp"), "mlp '%s': %s",
+           refused[i], err.msg);
+    }
+}
+
+/* What draws a start: deviations of the tables, bounds of the rest. */
+static void starts(void) {
+    struct ncf_net net = {.users = 200, .items = 300, .factors = 32};
+    if (ncf_net_open(&net, "64-48-16", &err) != SG_OK)
+        return;
+    float *x = malloc(net.d * sizeof *x);
+    if (!x)
+        return;
+    ncf_net_start(&net, 3, x);
+    const double bound[] = {sqrt(6.0 / (64 + 48)), 1 / 8.0,          sqrt(6.0 / (48 + 16)), 1 / sqrt(48),
+                            sqrt(3.0 / (16 + 32)), 1 / sqrt(16 + 32)};
+    for (size_t l = 0; l < net.n_layers; l++) {
+        double squares = 0, largest = 0;
+        const double n = (double)(net.offset[l + 1] - net.offset[l]);
+        for (size_t j = net.offset[l]; j < net.offset[l + 1]; j++) {
+            squares += pow((double)x[j], 2);
+            largest = fmax(largest, fabs((double)x[j]));
+        }
+        const double deviation = sqrt(squares / n);
+        if (l < NCF_TABLES) /* the relative error of a deviation is 1/sqrt(2n) */
+            ok(fabs(deviation / 0.01 - 1) <= 5 / sqrt(2 * n), "%s: deviation %.5f", net.name[l], deviation);
+        else
+            ok(largest <= bound[l - NCF_TABLES] && (n < 10 || largest >= 0.7 * bound[l - NCF_TABLES]),
+               "%s: up to %.4f of %.4f", net.name[l], largest, bound[l - NCF_TABLES]);
+    }
+    free(x);
+}
+
+/* ---- against PyTorch --------------------------------------------------------------------------------------------- */
+
+struct run {
+    struct ncf_net net;
+    struct ncf_room room;
+    sg_scope *scope;
+    float *x, *g;
+};
+
+static bool open_run(struct run *r) {
+    *r = (struct run){
+        .net = {.users = GOLDEN_USERS, .items = GOLDEN_ITEMS, .factors = GOLDEN_FACTORS, .dropout = GOLDEN_DROPOUT}};
+    if (ncf_net_open(&r->net, GOLDEN_MLP, &err) != SG_OK || ncf_room_open(&r->room, &r->net, &err) != SG_OK ||
+        sg_scope_open(&r->scope, "cpu", &err) != SG_OK)
+        return false;
+    r->x = malloc(r->net.d * sizeof *r->x);
+    r->g = calloc(r->net.d, sizeof *r->g);
+    if (!r->x || !r->g)
+        return false;
+    ncf_net_start(&r->net, GOLDEN_SEED, r->x);
+    for (size_t j = 0; j < r->net.offset[NCF_TABLES]; j++)
+        r->x[j] *= 100;
+    return true;
+}
+
+static void close_run(struct run *r) {
+    ncf_room_close(&r->room);
+    sg_scope_close(r->scope);
+    free(r->x);
+    free(r->g);
+}
+
+/* Example i of the golden batch, over and over. */
+static void batch(uint32_t *user, uint32_t *item, float *label, size_t count) {
+    for (size_t j = 0; j < count; j++) {
+        const size_t i = j % GOLDEN_COUNT;
+        user[j] = (uint32_t)(i * 2 % GOLDEN_USERS % 4);
+        item[j] = (uint32_t)(i * i % GOLDEN_ITEMS);
+        label[j] = i % 3 == 0;
+    }
+}
+
+/* |a - b| / |b|. */
+static double distance(const float *a, const double *b, size_t n) {
+    double difference = 0, length = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference += pow((double)a[i] - b[i], 2);
+        length += pow(b[i], 2);
+    }
+    return length > 0 ? sqrt(difference / length) : difference;
+}
+
+static void against_pytorch(struct run *r) {
+    uint32_t user[GOLDEN_COUNT], item[GOLDEN_COUNT];
+    float label[GOLDEN_COUNT], logit[GOLDEN_COUNT];
+    double loss, worst = 0;
+    sg_rng rng = sg_rng_open(GOLDEN_SEED, SG_RNG_DROPOUT, 0, 0);
+    struct ncf_pass pass = {&r->net, &r->room, r->scope, r->x, &rng};
+    batch(user, item, label, GOLDEN_COUNT);
+    if (!ok(r->net.d == COUNT(golden_gradient), "%zu parameters", r->net.d) ||
+        !ok(ncf_net_gradient(&pass, user, item, label, GOLDEN_COUNT, r->g, &loss, &err) == SG_OK, "a gradient"))
+        return;
+    ok(fabs(loss / golden_loss - 1) <= 1e-5, "the loss is PyTorch's, off by %.1e", fabs(loss / golden_loss - 1));
+    for (size_t l = 0; l < r->net.n_layers; l++) {
+        const size_t at = r->net.offset[l];
+        const double off = distance(r->g + at, golden_gradient + at, r->net.offset[l + 1] - at);
+        worst = !(off <= worst) ? off : worst;
+    }
+    ok(worst <= 1e-5, "so is every layer's gradient, off by %.1e at most", worst);
+    pass.dropout = NULL;
+    ok(ncf_net_score(&pass, user, item, GOLDEN_COUNT, logit, &err) == SG_OK, "an evaluation");
+    const double off = distance(logit, golden_tested, GOLDEN_COUNT);
+    ok(off <= 1e-5, "so are the logits in evaluation, off by %.1e", off);
+}
+
+/* A batch of the same examples many times has the gradient of one, however it is cut into chunks; one of several chunks
+ * is added to what is there. */
+static void in_chunks(struct run *r) {
+    enum { MANY = 2 * NCF_CHUNK / GOLDEN_COUNT * GOLDEN_COUNT + GOLDEN_COUNT };
+    static uint32_t user[MANY], item[MANY];
+    static float label[MANY], logit[MANY];
+    const struct ncf_pass pass = {&r->net, &r->room, r->scope, r->x, NULL};
+    const size_t d = r->net.d;
+    float *many = malloc(d * sizeof *many);
+    double *one = malloc(d * sizeof *one), few, all;
+    batch(user, item, label, MANY);
+    if (many && one) {
+        memset(r->g, 0, d * sizeof *r->g);
+        sg_status status = ncf_net_gradient(&pass, user, item, label, GOLDEN_COUNT, r->g, &few, &err);
+        for (size_t j = 0; j < d; j++) {
+            many[j] = 1;
+            one[j] = 1 + (double)r->g[j];
+        }
+        if (status == SG_OK)
+            status = ncf_net_gradient(&pass, user, item, label, MANY, many, &all, &err);
+        /* A thousand additions to 1 round by up to 2^-25 each. */
+        ok(status == SG_OK && fabs(all / few - 1) <= 1e-5 && distance(many, one, d) <= 3e-5,
+           "%d examples in chunks: off by %.1e", MANY, distance(many, one, d));
+        status = ncf_net_score(&pass, user, item, MANY, logit, &err);
+        bool same = status == SG_OK;
+        for (size_t i = GOLDEN_COUNT; i < MANY; i++) /* matrix products of other sizes may round in another way */
+            same &= fabs((double)logit[i] - (double)logit[i - GOLDEN_COUNT]) <= 1e-6;
+        ok(same, "their scores repeat");
+    }
+    free(many);
+    free(one);
+}
+
+int main(void) {
+    sizes();
+    starts();
+    struct run r;
+    if (ok(open_run(&r), "the golden network opens")) {
+        against_pytorch(&r);
+        in_chunks(&r);
+    }
+    close_run(&r);
+    return tap_done();
+}
