@@ -1,8 +1,8 @@
 /* sg_kernels.h: selection and accumulation kernels behind one C table.
  *
  * Every CPU backend (plain C, AVX2, AVX-512) fills the same table and gives the same bits; the plain C version in
- * kernels/cpu is the specification. CUDA gives these bits too, but has an interface of its own, sg_cuda.h: a table whose
- * status and counts are on the host would have to wait for the device in every call.
+ * kernels/cpu is the specification. CUDA gives these bits too: its kernels have an interface of their own, sg_cuda.h,
+ * which never waits for the device, and on top of it a table like these, whose vectors lie in the device's memory.
  *
  * Letters follow Algorithm 1 of the paper: g gradient, e residual (error memory), p = e + gamma g the
  * error-corrected update, lambda the hard threshold.
@@ -18,6 +18,7 @@
 #ifndef SG_KERNELS_H
 #define SG_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +30,8 @@ enum { SG_KERNEL_BLOCK = 4096, SG_KERNEL_LANES = 16 };
 
 /* Where and how wide a kernel runs. */
 struct sg_exec {
-    int threads; /* threads a kernel may use, >= 1; results do not depend on it */
+    int threads;  /* threads a kernel may use, >= 1; results do not depend on it; no matter to a GPU */
+    void *device; /* the GPU of the CUDA table (sg_cuda_device of sg_cuda.h); NULL for the CPU's tables */
 };
 
 /* One selection pass over all layers of one worker.
@@ -60,6 +62,12 @@ struct sg_entries {
     size_t count;
 };
 
+/* A range of the parameters, all with weight decay or all without. */
+struct sg_piece {
+    size_t begin, end;
+    bool decays;
+};
+
 /* Result of a selection kernel. */
 enum sg_kernel_status {
     SG_KERNEL_OK = 0,
@@ -70,7 +78,20 @@ enum sg_kernel_status {
 };
 
 struct sg_kernels {
-    const char *name; /* "c", "avx2", "avx512" */
+    const char *name; /* "c", "avx2", "avx512", "cuda" */
+
+    /* ---- memory: where g, e, index, value, dense, x and mean lie; everything else is the host's ---- */
+
+    /* Zeros, aligned for any type; NULL = no memory. 0 bytes are fine. */
+    void *(*allocate)(const struct sg_exec *exec, size_t bytes);
+    void (*release)(const struct sg_exec *exec, void *memory); /* NULL-safe */
+    void (*zero)(const struct sg_exec *exec, void *to, size_t bytes);
+    /* From and to host memory, which may be reused on return. get waits for all that was begun before, and is
+     * SG_KERNEL_DEVICE if any of it failed. */
+    void (*put)(const struct sg_exec *exec, void *to, const void *host, size_t bytes);
+    int (*get)(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
+
+    /* ---- selection ---- */
 
     /* Hard threshold (eq. 5; the comparison is >=): send where |p[i]| >= tau[layer].
      * tau [n_layers] >= 0 in units of p, that is fl(lambda * scale). tau = 0 sends every element, zeros too. */
@@ -89,6 +110,8 @@ struct sg_kernels {
     /* No compression: value[i] = p[i] for all i (index is not written), residual becomes +0. */
     int (*select_all)(const struct sg_select *s);
 
+    /* ---- sums and vectors ---- */
+
     /* dense[index[j]] += value[j], j ascending; index NULL means 0..count-1. Called message by message in
      * worker order, this defines the sum over workers. */
     void (*scatter_add)(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
@@ -101,6 +124,15 @@ struct sg_kernels {
      * of indices. */
     void (*scatter_add_messages)(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
                                  size_t n_messages);
+
+    /* Largest |x[i]| of finite numbers; 0 for n = 0. */
+    float (*largest)(const struct sg_exec *exec, const float *x, size_t n);
+
+    /* Sum of value[j] (value[j] + weight x[index[j]]) in double, j ascending; index NULL means 0..count-1. */
+    double (*cross)(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
+
+    /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, in double, rounded once. */
+    void (*average)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 };
 
 /* The CPU table: `name` "c", "avx2", "avx512", or NULL for the best one this machine runs (the environment

@@ -13,6 +13,16 @@
 extern const struct sg_kernels sg_kernels_table_c, sg_kernels_table_avx2, sg_kernels_table_avx512;
 extern const struct sg_dense sg_dense_table_c, sg_dense_table_avx2, sg_dense_table_avx512;
 
+/* What all tables have in common: cpu_vectors.c. */
+void *cpu_allocate(const struct sg_exec *exec, size_t bytes);
+void cpu_release(const struct sg_exec *exec, void *memory);
+void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes);
+void cpu_put(const struct sg_exec *exec, void *to, const void *host, size_t bytes);
+int cpu_get(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
+float cpu_largest(const struct sg_exec *exec, const float *x, size_t n);
+double cpu_cross(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
+void cpu_average(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
+
 #ifdef SG_ISA
 
 #define ISA_PASTE_(a, b) a##b

@@ -174,6 +174,11 @@ static int select_all(const struct sg_select *s) {
 
 const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .name = ISA_STRING,
+    .allocate = cpu_allocate,
+    .release = cpu_release,
+    .zero = cpu_zero,
+    .put = cpu_put,
+    .get = cpu_get,
     .select_threshold = select_threshold,
     .select_topk = ISA_NAME(select_topk_),
     .select_positions = select_positions,
@@ -181,4 +186,7 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .scatter_add = ISA_NAME(scatter_add_),
     .sum_squares = ISA_NAME(sum_squares_),
     .scatter_add_messages = ISA_NAME(scatter_add_messages_),
+    .largest = cpu_largest,
+    .cross = cpu_cross,
+    .average = cpu_average,
 };

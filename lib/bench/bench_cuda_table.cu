@@ -209,8 +209,16 @@ static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) 
     return failed ? NAN : sum;
 }
 
+/* Comparisons need no more of it. */
 const struct sg_kernels *cuda_table(char *why, size_t room) {
-    static const struct sg_kernels table = {"cuda",     select_threshold, select_topk, select_positions,
-                                            select_all, scatter_add,      sum_squares, scatter_add_messages};
+    static struct sg_kernels table;
+    table.name = "cuda";
+    table.select_threshold = select_threshold;
+    table.select_topk = select_topk;
+    table.select_positions = select_positions;
+    table.select_all = select_all;
+    table.scatter_add = scatter_add;
+    table.sum_squares = sum_squares;
+    table.scatter_add_messages = scatter_add_messages;
     return sg_cuda_available(why, room) ? &table : NULL;
 }

@@ -24,10 +24,12 @@ struct sg_task {
     struct sg_image_set data;
     size_t workers, first, count, batch;
     uint64_t seed;
-    int threads;
+    int threads; /* that gradients and evaluations run on; 1 on a GPU */
+    const struct sg_kernels *kernels;
+    struct sg_exec exec;
     sg_scope **scope;          /* [threads] */
     sg_batches **batches;      /* [count] */
-    double *batch_loss;        /* [count] */
+    float *batch_loss;         /* [count] in the kernels' memory, as all that follows: */
     float *x;                  /* [d] */
     float *statistics;         /* [count][n_statistics] of batch-norm */
     bool averages;             /* the running-average model is kept: */
@@ -43,9 +45,11 @@ static void cnn_close(struct sg_task *t) {
         sg_batches_close(t->batches[w]);
     for (int i = 0; t->scope && i < t->threads; i++)
         sg_scope_close(t->scope[i]);
-    void *const owned[] = {t->scope, t->batches, t->batch_loss, t->x, t->statistics, t->average, t->average_statistics};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
-        free(owned[i]);
+    float *const vector[] = {t->batch_loss, t->x, t->statistics, t->average, t->average_statistics};
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+        t->kernels->release(&t->exec, vector[i]);
+    free(t->scope);
+    free(t->batches);
     sg_image_set_free(&t->data);
     cnn_net_free(&t->net);
     free(t);
@@ -88,16 +92,19 @@ static sg_status open_batches(struct sg_task *t, const struct sg_task_config *co
     return status;
 }
 
+static float *vector(const struct sg_task *t, size_t n) {
+    return t->kernels->allocate(&t->exec, n * sizeof(float));
+}
+
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    const size_t statistics = t->count * t->net.n_statistics;
     t->scope = calloc((size_t)t->threads, sizeof *t->scope);
     t->batches = calloc(t->count, sizeof *t->batches);
-    t->batch_loss = calloc(t->count, sizeof *t->batch_loss);
-    t->x = calloc(t->net.d, sizeof *t->x);
-    t->statistics = calloc(statistics, sizeof *t->statistics);
+    t->batch_loss = vector(t, t->count);
+    t->x = vector(t, t->net.d);
+    t->statistics = vector(t, t->count * t->net.n_statistics);
     if (t->averages) {
-        t->average = calloc(t->net.d, sizeof *t->average);
-        t->average_statistics = calloc(statistics, sizeof *t->average_statistics);
+        t->average = vector(t, t->net.d);
+        t->average_statistics = vector(t, t->count * t->net.n_statistics);
     }
     if (!t->scope || !t->batches || !t->batch_loss || !t->x || !t->statistics ||
         (t->averages && (!t->average || !t->average_statistics)))
@@ -108,18 +115,23 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
     return status;
 }
 
+/* Drawn here, wherever it then lies. */
 static sg_status cnn_start(struct sg_task *t, struct sg_error *err) {
-    (void)err;
-    cnn_net_start(&t->net, t->seed, t->x);
+    const size_t n = t->net.n_statistics;
+    float *x = malloc((t->net.d > n ? t->net.d : n) * sizeof *x);
+    if (!x)
+        return sg_fail_memory(err, "the first weights");
+    cnn_net_start(&t->net, t->seed, x);
+    t->kernels->put(&t->exec, t->x, x, t->net.d * sizeof *x);
+    cnn_net_start_statistics(&t->net, x);
     for (size_t w = 0; w < t->count; w++)
-        cnn_net_start_statistics(&t->net, t->statistics + w * t->net.n_statistics);
+        t->kernels->put(&t->exec, t->statistics + w * n, x, n * sizeof *x);
+    free(x);
     return SG_OK;
 }
 
 static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *config, struct sg_error *err) {
-    if (strcmp(config->device, "cpu") != 0)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task cnn runs on the CPU; use --device cpu",
-                       config->device);
+    const bool on_gpu = config->exec.device != NULL;
     struct sg_task *t = calloc(1, sizeof *t);
     if (!t)
         return sg_fail_memory(err, "the network");
@@ -128,7 +140,9 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     t->count = config->count;
     t->batch = config->batch;
     t->seed = config->seed;
-    t->threads = config->threads;
+    t->threads = on_gpu ? 1 : config->threads;
+    t->kernels = config->kernels;
+    t->exec = config->exec;
     t->averages = sg_node_bool(config->task, "average-model", true);
     sg_status status = load_images(t, config, err);
     if (status == SG_OK)
@@ -151,7 +165,7 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
         .dtype = SG_FLOAT32,
         .layout = {t->net.n_layers, t->net.offset, t->net.name},
         .steps_per_epoch = sg_batches_steps(t->data.train.count, t->workers, t->batch),
-        .parallel_workers = true,
+        .parallel_workers = !on_gpu,
         .gradient_flops = 3 * t->net.image_flops * (double)t->batch, /* backward is twice the work of forward */
         .evaluation = SG_EVALUATE_SHARED,
         .n_shares = SHARES,
@@ -190,7 +204,7 @@ static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     const float *pixels;
     const int64_t *label;
     sg_batches_get(t->batches[local], worker, step, &pixels, &label);
-    memset(g, 0, t->net.d * sizeof *g);
+    t->kernels->zero(&t->exec, g, t->net.d * sizeof *g);
     struct cnn_pass pass = {.net = &t->net,
                             .scope = scope_of_thread(t),
                             .x = t->x,
@@ -201,22 +215,17 @@ static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, f
                             .dropout = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step)};
     sg_scope_begin(pass.scope, 1, true);
     sg_tensor *loss = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, pixels), label);
-    float mean;
-    sg_status status = sg_tensor_read(pass.scope, loss, &mean, 1, err);
+    sg_status status = sg_backward(pass.scope, loss, err);
     if (status == SG_OK)
-        status = sg_backward(pass.scope, loss, err);
-    t->batch_loss[local] = status == SG_OK ? (double)mean : NAN;
+        status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
     sg_scope_begin(pass.scope, 1, false); /* frees what is left */
     return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
 }
 
 static double cnn_batch_loss(const struct sg_task *t, size_t worker) {
-    return t->batch_loss[worker - t->first];
-}
-
-static void cnn_subtract(struct sg_task *t, const float *delta) {
-    for (size_t j = 0; j < t->net.d; j++)
-        t->x[j] -= delta[j];
+    float loss;
+    const float *from = t->batch_loss + (worker - t->first);
+    return t->kernels->get(&t->exec, &loss, from, sizeof loss) == SG_KERNEL_OK ? (double)loss : (double)NAN;
 }
 
 static void *cnn_parameters(struct sg_task *t) {
@@ -262,11 +271,6 @@ static sg_status test_images(struct sg_task *t, float *x, float *statistics, siz
     return status;
 }
 
-static void average_in(float *restrict mean, const float *restrict x, size_t n, double weight) {
-    for (size_t i = 0; i < n; i++)
-        mean[i] = (float)((double)mean[i] + ((double)x[i] - (double)mean[i]) * weight);
-}
-
 static sg_status worker_share(struct sg_task *t, size_t local, double *share, struct sg_error *err) {
     const size_t n = t->net.n_statistics, worker = t->first + local;
     const size_t from = sg_images_cut(t->data.test.count, worker, t->workers);
@@ -277,7 +281,9 @@ static sg_status worker_share(struct sg_task *t, size_t local, double *share, st
         test_images(t, t->x, t->statistics + local * n, from, to, &share[SHARE_LOSS], &share[SHARE_CORRECT], err);
     if (status != SG_OK || !t->averages)
         return status;
-    average_in(t->average_statistics + local * n, t->statistics + local * n, n, 1 / (double)t->evaluations);
+    const struct sg_exec exec = {.threads = 1, .device = t->exec.device};
+    t->kernels->average(&exec, t->average_statistics + local * n, t->statistics + local * n, n,
+                        1 / (double)t->evaluations);
     return test_images(t, t->average, t->average_statistics + local * n, from, to, &share[SHARE_AVERAGE_LOSS],
                        &share[SHARE_AVERAGE_CORRECT], err);
 }
@@ -286,7 +292,7 @@ static sg_status cnn_evaluate_shares(struct sg_task *t, double *share, struct sg
     sg_status status = SG_OK;
     t->evaluations++;
     if (t->averages)
-        average_in(t->average, t->x, t->net.d, 1 / (double)t->evaluations);
+        t->kernels->average(&t->exec, t->average, t->x, t->net.d, 1 / (double)t->evaluations);
 #pragma omp parallel for num_threads(t->threads) schedule(dynamic)
     for (size_t w = 0; w < t->count; w++) {
         struct sg_error trouble;
@@ -315,16 +321,25 @@ static size_t cnn_common_bytes(const struct sg_task *t) {
     return sizeof t->evaluations + (t->averages ? t->net.d * sizeof *t->average : 0);
 }
 
+/* A device that fails here is found out by the trainer, which reads its own vectors too. */
+static void get(const struct sg_task *t, void *host, const float *from, size_t n) {
+    (void)t->kernels->get(&t->exec, host, from, n * sizeof *from);
+}
+
+static void put(const struct sg_task *t, float *to, const void *host, size_t n) {
+    t->kernels->put(&t->exec, to, host, n * sizeof *to);
+}
+
 static void cnn_common_save(const struct sg_task *t, void *out) {
     memcpy(out, &t->evaluations, sizeof t->evaluations);
     if (t->averages)
-        memcpy((char *)out + sizeof t->evaluations, t->average, t->net.d * sizeof *t->average);
+        get(t, (char *)out + sizeof t->evaluations, t->average, t->net.d);
 }
 
 static void cnn_common_load(struct sg_task *t, const void *in) {
     memcpy(&t->evaluations, in, sizeof t->evaluations);
     if (t->averages)
-        memcpy(t->average, (const char *)in + sizeof t->evaluations, t->net.d * sizeof *t->average);
+        put(t, t->average, (const char *)in + sizeof t->evaluations, t->net.d);
 }
 
 static size_t cnn_state_bytes(const struct sg_task *t) {
@@ -333,16 +348,16 @@ static size_t cnn_state_bytes(const struct sg_task *t) {
 
 static void cnn_state_save(const struct sg_task *t, size_t worker, void *out) {
     const size_t n = t->net.n_statistics, at = (worker - t->first) * n;
-    memcpy(out, t->statistics + at, n * sizeof *t->statistics);
+    get(t, out, t->statistics + at, n);
     if (t->averages)
-        memcpy((float *)out + n, t->average_statistics + at, n * sizeof *t->statistics);
+        get(t, (float *)out + n, t->average_statistics + at, n);
 }
 
 static void cnn_state_load(struct sg_task *t, size_t worker, const void *in) {
     const size_t n = t->net.n_statistics, at = (worker - t->first) * n;
-    memcpy(t->statistics + at, in, n * sizeof *t->statistics);
+    put(t, t->statistics + at, in, n);
     if (t->averages)
-        memcpy(t->average_statistics + at, (const float *)in + n, n * sizeof *t->statistics);
+        put(t, t->average_statistics + at, (const float *)in + n, n);
 }
 
 extern const struct sg_task_ops sg_cnn_ops;
@@ -354,7 +369,6 @@ const struct sg_task_ops sg_cnn_ops = {
     .start = cnn_start,
     .gradient = cnn_gradient,
     .batch_loss = cnn_batch_loss,
-    .subtract = cnn_subtract,
     .parameters = cnn_parameters,
     .evaluate_shares = cnn_evaluate_shares,
     .conclude = cnn_conclude,

@@ -51,7 +51,9 @@ struct sg_task_config {
     uint64_t seed;
     int threads;
     const char *data_dir;
-    const char *device;                                            /* "cpu", "cuda", "cuda:1" */
+    const char *device;               /* "cpu", or "cuda:1": for sg_scope_open and messages */
+    const struct sg_kernels *kernels; /* x, g and what else is used at every step lie in their memory */
+    struct sg_exec exec;              /* for calls of the kernels: all threads; exec.device is NULL on the CPU */
     bool lead;                                                     /* rank 0: evaluates and writes caches */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
 };
@@ -67,7 +69,7 @@ struct sg_task_info {
     enum sg_dtype dtype;                /* of x */
     struct sg_layout layout;            /* layers, borrowed */
     uint64_t steps_per_epoch;           /* of `batch` rows a worker */
-    bool parallel_workers;              /* gradient may be called for different workers at once */
+    bool parallel_workers;              /* gradient may be called for different workers at once; never on a GPU */
     double gradient_flops;              /* of one gradient call, for choosing how many threads pay off; 0 = unknown */
     enum sg_evaluation evaluation;      /* who evaluates */
     size_t n_shares;                    /* SHARED: numbers (sums, counts) that one worker contributes */
@@ -85,13 +87,14 @@ struct sg_task_ops {
     /* x <- x0 (and worker state to its start). Called once after open, unless a checkpoint is restored. */
     sg_status (*start)(sg_task *t, struct sg_error *err);
     /* g [d] <- stochastic gradient of local worker `worker` (first..first+count-1) at the current x, step counts from
-     * 0. */
+     * 0. On a GPU it need not wait for its end. */
     sg_status (*gradient)(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
-    /* Mean training loss of the batch behind local worker `worker`'s last gradient; NULL = not known. */
+    /* Mean training loss of the batch behind local worker `worker`'s last gradient; NULL = not known. Called after its
+     * message was made, for which a GPU has to be waited for anyway. */
     double (*batch_loss)(const sg_task *t, size_t worker);
-    /* x <- x - delta. */
+    /* x <- x - delta. NULL (SG_FLOAT32 only, and always on a GPU): the trainer does it as part of its last pass. */
     void (*subtract)(sg_task *t, const float *delta);
-    /* The parameters, [d] of info->dtype, valid while the task is open. */
+    /* The parameters, [d] of info->dtype in the kernels' memory, the same place while the task is open. */
     void *(*parameters)(sg_task *t);
     /* QUEUED: remember the current x for evaluation. At most `queue_capacity` may wait. */
     size_t queue_capacity;

@@ -292,10 +292,20 @@ sg_status sg_tensor_read(sg_scope *s, sg_tensor *x, float *out, size_t count, st
     });
 }
 
+sg_status sg_tensor_store(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err) {
+    return attempt(s, err, [&] {
+        TORCH_CHECK(static_cast<size_t>(x->value.numel()) == count, "a tensor of ", x->value.numel(),
+                    " elements stored as ", count);
+        wrap(s, out, x->value.sizes().data(), x->value.sizes().size()).copy_(x->value.detach());
+    });
+}
+
 sg_status sg_backward(sg_scope *s, sg_tensor *loss, struct sg_error *err) {
     return attempt(s, err, [&] {
         at::Tensor last = loss->value;
-        s->tensors.clear();
+        for (sg_tensor &x : s->tensors)
+            x.value.reset();
+        loss->value = last.detach();
         last.backward();
     });
 }

@@ -82,11 +82,14 @@ sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label
  * host memory, has as many. */
 sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *label, double divisor);
 
-/* Copy all elements (row-major, as the shape says) to the host: out [count], count as the shape has. */
+/* Copy all elements (row-major, as the shape says) to the host: out [count], count as the shape has. On a GPU this waits
+ * for all that was begun before. */
 SG_CHECKED sg_status sg_tensor_read(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err);
+/* The same into memory of the scope's device, without waiting. */
+SG_CHECKED sg_status sg_tensor_store(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err);
 
 /* Add d loss / d parameter to every parameter's gradient; loss has one element. All other tensors of the scope are freed
- * first, so that activations go as soon as they are used. */
+ * first, so that activations go as soon as they are used; the value of loss stays. */
 SG_CHECKED sg_status sg_backward(sg_scope *s, sg_tensor *loss, struct sg_error *err);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
     if (t->info->evaluation == SG_EVALUATE_SHARED && train_evaluates(t, t->step))
         status = train_evaluate_shares(t, err);
     if (status == SG_OK && t->wants_layers)
-        status = train_measure_layers(t, err);
+        status = train_collect_layers(t, err);
     if (status == SG_OK)
         *recorded = train_record(t, value, t->lead && t->wants_layers ? train_layers_json(t) : NULL, err);
     return status;
@@ -66,9 +66,11 @@ static sg_status loop(struct train *t, struct sg_error *err) {
 /* All ranks must hold the same x; anything else is a bug or broken memory, and the numbers cannot be trusted. */
 static sg_status verify_same_parameters(struct train *t, struct sg_error *err) {
     char mine[65], lead[65];
-    sg_sha256_of(t->task_ops->parameters(t->task), train_x_bytes(t), mine);
+    sg_status status = sg_comm_agree(t->comm, train_x_hash(t, mine, err), err);
+    if (status != SG_OK)
+        return status;
     memcpy(lead, mine, sizeof lead);
-    sg_status status = sg_comm_broadcast(t->comm, lead, sizeof lead, err);
+    status = sg_comm_broadcast(t->comm, lead, sizeof lead, err);
     if (status == SG_OK && memcmp(mine, lead, sizeof mine) != 0)
         status = sg_fail(err, SG_ERR_COMM, "the parameters differ from rank 0's after step %llu",
                          (unsigned long long)t->step);

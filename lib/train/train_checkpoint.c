@@ -83,15 +83,25 @@ static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *
         const size_t local = w - t->first;
         if (hosts(t, w)) {
             if (n.residual)
-                memcpy(mine, t->residual[local], n.residual);
+                status = train_get(t, mine, t->residual[local], n.residual, err);
             if (n.task)
                 t->task_ops->state_save(t->task, w, mine + n.residual);
             sg_compressor_state_save(t->compressor[local], mine + n.residual + n.task);
         }
-        status = sg_comm_collect(t->comm, w, mine, incoming, total(n), err);
+        status = sg_comm_agree(t->comm, status, err);
+        if (status == SG_OK)
+            status = sg_comm_collect(t->comm, w, mine, incoming, total(n), err);
         if (status == SG_OK)
             put(s, incoming, total(n));
     }
+    return status;
+}
+
+/* A vector of the kernels' memory, once, from rank 0; scratch holds it. */
+static sg_status put_vector(const struct train *t, struct sink *s, const void *from, size_t bytes, void *scratch,
+                            struct sg_error *err) {
+    sg_status status = bytes && t->lead ? train_get(t, scratch, from, bytes, err) : SG_OK;
+    put(s, scratch, bytes);
     return status;
 }
 
@@ -109,7 +119,10 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     struct sg_file_writer w = {0};
     struct sink s = {0};
     struct preamble p = describe(t);
+    const size_t optimizer_bytes = t->optimizer_floats * sizeof *t->optimizer_state;
     size_t largest = (size_t)p.common_bytes;
+    largest = p.x_bytes > largest ? (size_t)p.x_bytes : largest;
+    largest = optimizer_bytes > largest ? optimizer_bytes : largest;
     for (size_t i = 0; i < t->workers; i++)
         largest = total(sizes_of(t, i)) > largest ? total(sizes_of(t, i)) : largest;
     char *mine = malloc(largest + 1), *incoming = malloc(largest + 1);
@@ -127,8 +140,12 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         s.out = w.stream;
         sg_sha256_start(&s.hash);
         put(&s, &p, sizeof p);
-        put(&s, t->task_ops->parameters(t->task), p.x_bytes);
-        put(&s, t->optimizer_state, t->optimizer_floats * sizeof(float));
+        status = put_vector(t, &s, t->task_ops->parameters(t->task), (size_t)p.x_bytes, mine, err);
+        if (status == SG_OK)
+            status = put_vector(t, &s, t->optimizer_state, optimizer_bytes, mine, err);
+        status = sg_comm_agree(t->comm, status, err);
+    }
+    if (status == SG_OK) {
         put_common(t, &s, mine);
         status = put_workers(t, &s, mine, incoming, err);
     }
@@ -185,10 +202,9 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     const char *at = data + sizeof p;
     t->step = p.step;
     t->totals = p.totals;
-    memcpy(t->task_ops->parameters(t->task), at, (size_t)p.x_bytes);
+    t->kernels->put(&t->exec, t->task_ops->parameters(t->task), at, (size_t)p.x_bytes);
     at += p.x_bytes;
-    if (t->optimizer_floats)
-        memcpy(t->optimizer_state, at, t->optimizer_floats * sizeof(float));
+    t->kernels->put(&t->exec, t->optimizer_state, at, t->optimizer_floats * sizeof(float));
     at += t->optimizer_floats * sizeof(float);
     if (p.common_bytes)
         t->task_ops->common_load(t->task, at);
@@ -197,7 +213,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
         const struct sizes n = sizes_of(t, w);
         if (hosts(t, w)) {
             if (n.residual)
-                memcpy(t->residual[w - t->first], at, n.residual);
+                t->kernels->put(&t->exec, t->residual[w - t->first], at, n.residual);
             if (n.task)
                 t->task_ops->state_load(t->task, w, at + n.residual);
             sg_compressor_state_load(t->compressor[w - t->first], at + n.residual + n.task);

@@ -7,53 +7,71 @@
 
 /* ---- one worker's, sent along with its message ----------------------------------------------------------------- */
 
-/* Largest |x[i]| of finite numbers: their bits are ordered like whole numbers, and the compiler has vectors for those. */
-static float largest(const struct sg_exec *exec, const float *x, size_t n) {
-    uint32_t most = 0;
-#pragma omp parallel for schedule(static) reduction(max : most) num_threads(exec->threads) if (exec->threads > 1)
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t bits = sg_float_bits(x[i]) & 0x7fffffff;
-        most = bits > most ? bits : most;
-    }
-    return sg_float_of_bits(most);
-}
-
-/* Sum over the entries v of a message of v (v + weight x), x the element of `vector` that v stands for. */
-static double cross(const struct sg_message *m, const float *vector, double weight) {
-    double sum = 0;
-    for (size_t j = 0; j < m->count; j++) {
-        const double v = (double)m->value[j];
-        sum += v * (v + weight * (double)vector[m->index ? m->index[j] : j]);
-    }
-    return sum;
-}
-
 /* |p - C(p)|^2 / |p|^2; 0 for p = 0. With feedback e = p - C(p), so that p is e and what was sent; without, p = g. */
-static double compression_error(const struct train *t, const struct sg_exec *exec, size_t w, const float *g,
-                                double error_norm) {
-    const struct sg_message *m = &t->message[w];
+static double compression_error(const struct train *t, size_t w, const float *g, double error_norm) {
+    const struct sg_exec *exec = &t->worker_exec;
+    const struct sg_entries sent = {t->message[w].index, t->message[w].value, t->message[w].count};
     const float *e = t->residual[w];
     double lost = error_norm, all;
     if (t->exact)
         return 0;
     if (e) {
-        all = error_norm + cross(m, e, 2);
+        all = error_norm + t->kernels->cross(exec, &sent, e, 2);
     } else {
         all = t->kernels->sum_squares(exec, g, t->d);
-        lost = fmax(0, all + cross(m, g, -2)); /* rounding may take what is nothing below it */
+        lost = fmax(0, all + t->kernels->cross(exec, &sent, g, -2)); /* rounding may take what is nothing below it */
     }
     return all > 0 ? lost / all : 0;
 }
 
-void train_measure(struct train *t, size_t w, const float *g, const struct sg_exec *exec) {
+/* entries [n_layers of the task]: how many of the message lie in each layer. */
+static sg_status count_entries(const struct train *t, const struct sg_message *m, double *entries,
+                               struct sg_error *err) {
+    const struct sg_layout *layout = &t->info->layout;
+    const bool whole = t->layout.offset == t->whole;
+    uint32_t *index = whole && m->index ? malloc(m->count * sizeof *index + 1) : NULL;
+    sg_status status = !whole || !m->index ? SG_OK
+                       : index             ? train_get(t, index, m->index, m->count * sizeof *index, err)
+                                           : sg_fail_memory(err, "counting the entries of layers");
+    for (size_t l = 0, j = 0; status == SG_OK && l < layout->n_layers; l++) { /* indices ascend, so one walk counts them */
+        const size_t before = j;
+        while (index && j < m->count && index[j] < layout->offset[l + 1])
+            j++;
+        entries[l] = (double)(index    ? j - before
+                              : !whole ? m->layer_count[l]
+                                       : layout->offset[l + 1] - layout->offset[l]);
+    }
+    free(index);
+    return status;
+}
+
+/* Of local worker w: value [LAYER_COLUMNS][n_layers of the task]. */
+static sg_status measure_layers(const struct train *t, size_t w, double *value, struct sg_error *err) {
+    const struct sg_layout *layout = &t->info->layout;
     const float *e = t->residual[w];
-    const bool *wants = t->wants;
-    const bool squares = wants[COLUMN_ERROR_NORM] || wants[COLUMN_TOTAL_ERROR] || wants[COLUMN_COMPRESSION_ERROR];
+    const size_t n = layout->n_layers;
+    for (size_t l = 0; l < n; l++) {
+        const size_t begin = layout->offset[l], size = layout->offset[l + 1] - begin;
+        value[LAYER_ERROR_NORM * n + l] = e ? t->kernels->sum_squares(&t->worker_exec, e + begin, size) : 0;
+        value[LAYER_ERROR_MAX * n + l] = e ? (double)t->kernels->largest(&t->worker_exec, e + begin, size) : 0;
+    }
+    return count_entries(t, &t->message[w], value + LAYER_ENTRIES * n, err);
+}
+
+sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_error *err) {
+    const float *e = t->residual[w];
+    const bool *wants = t->wants, recorded = train_records(t, t->step + 1);
+    const bool squares =
+        wants[COLUMN_TOTAL_ERROR] || (recorded && (wants[COLUMN_ERROR_NORM] || wants[COLUMN_COMPRESSION_ERROR]));
     double *note = t->note[w];
-    note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(exec, e, t->d) : 0;
-    note[NOTE_ERROR_MAX] = wants[COLUMN_ERROR_MAX] && e ? (double)largest(exec, e, t->d) : 0;
+    note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(&t->worker_exec, e, t->d) : 0;
+    note[NOTE_ERROR_MAX] =
+        recorded && wants[COLUMN_ERROR_MAX] && e ? (double)t->kernels->largest(&t->worker_exec, e, t->d) : 0;
     note[NOTE_COMPRESSION_ERROR] =
-        wants[COLUMN_COMPRESSION_ERROR] ? compression_error(t, exec, w, g, note[NOTE_ERROR_NORM]) : 0;
+        recorded && wants[COLUMN_COMPRESSION_ERROR] ? compression_error(t, w, g, note[NOTE_ERROR_NORM]) : 0;
+    if (!recorded || !t->wants_layers)
+        return SG_OK;
+    return measure_layers(t, w, t->layers_mine + w * LAYER_COLUMNS * t->info->layout.n_layers, err);
 }
 
 /* ---- the step's ------------------------------------------------------------------------------------------------- */
@@ -91,37 +109,19 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
 
 static const char *const layer_name[LAYER_COLUMNS] = {"entries", "error_norm", "error_max"};
 
-/* Of local worker w: value [LAYER_COLUMNS][n_layers of the task]. Indices ascend, so one walk counts them. */
-static void measure_layers(const struct train *t, size_t w, double *value) {
-    const struct sg_layout *layout = &t->info->layout;
-    const struct sg_message *m = &t->message[w];
-    const float *e = t->residual[w];
-    const size_t n = layout->n_layers;
-    const struct sg_exec exec = {.threads = t->threads};
-    for (size_t l = 0, j = 0; l < n; l++) {
-        const size_t begin = layout->offset[l], size = layout->offset[l + 1] - begin, before = j;
-        while (m->index && j < m->count && m->index[j] < begin + size)
-            j++;
-        value[LAYER_ENTRIES * n + l] = (double)(m->index ? j - before : m->kind == SG_MESSAGE_DENSE ? size : 0);
-        value[LAYER_ERROR_NORM * n + l] = e ? t->kernels->sum_squares(&exec, e + begin, size) : 0;
-        value[LAYER_ERROR_MAX * n + l] = e ? (double)largest(&exec, e + begin, size) : 0;
-    }
-}
-
-sg_status train_measure_layers(struct train *t, struct sg_error *err) {
+sg_status train_collect_layers(struct train *t, struct sg_error *err) {
     const size_t n = LAYER_COLUMNS * t->info->layout.n_layers;
-    double *mine = malloc(n * sizeof *mine), *theirs = malloc(n * sizeof *theirs);
-    sg_status status = sg_comm_agree(t->comm, mine && theirs ? SG_OK : sg_fail_memory(err, "layers"), err);
+    double *theirs = malloc(n * sizeof *theirs);
+    sg_status status = sg_comm_agree(t->comm, theirs ? SG_OK : sg_fail_memory(err, "layers"), err);
     for (size_t i = 0; i < n; i++)
         t->layers_now[i] = 0;
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
-        if (w >= t->first && w < t->first + t->count)
-            measure_layers(t, w - t->first, mine);
-        status = sg_comm_collect(t->comm, w, mine, theirs, n * sizeof *mine, err);
+        const bool here = w >= t->first && w < t->first + t->count;
+        status = sg_comm_collect(t->comm, w, here ? t->layers_mine + (w - t->first) * n : NULL, theirs,
+                                 n * sizeof *theirs, err);
         for (size_t i = 0; status == SG_OK && t->lead && i < n; i++)
             t->layers_now[i] += theirs[i] / (double)t->workers;
     }
-    free(mine);
     free(theirs);
     return sg_comm_agree(t->comm, status, err);
 }

@@ -137,7 +137,8 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     if (!out)
         return SG_OK;
     char hash[65];
-    sg_sha256_of(t->task_ops->parameters(t->task), train_x_bytes(t), hash);
+    struct sg_error unread; /* after a failure of the device there is no hash */
+    const bool hashed = train_x_hash(t, hash, &unread) == SG_OK;
     cJSON *run = record("run"), *recipe = cJSON_CreateObject(), *libraries = cJSON_CreateObject();
     sg_json_set_string(run, "started_at", started_at);
     sg_json_set_number(run, "elapsed_s", report->elapsed_s);
@@ -161,7 +162,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set_string(end, "status", report->status);
     sg_json_set_string(end, "message", message);
     sg_json_set_number(end, "steps", (double)report->steps);
-    sg_json_set_string(end, "parameters_sha256", hash);
+    sg_json_set_string(end, "parameters_sha256", hashed ? hash : NULL);
     sg_status status = write_line(out, run, err);
     if (status == SG_OK)
         status = write_line(out, end, err);

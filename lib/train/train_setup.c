@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_file.h"
 #include "sg_json.h"
 #include "sg_terminal.h"
 #include "train_state.h"
@@ -47,6 +48,8 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
                                     .threads = t->threads,
                                     .data_dir = t->options->data_dir,
                                     .device = t->options->device,
+                                    .kernels = t->kernels,
+                                    .exec = t->exec,
                                     .lead = t->lead,
                                     .progress = t->options->progress};
     /* Rank 0 goes first, so that caches are made once and then shared. */
@@ -67,6 +70,7 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
 
 /* Hosts may differ in what they run. */
 static sg_status choose_kernels(struct train *t, struct sg_error *err) {
+    t->exec = (struct sg_exec){.threads = t->threads};
     t->kernels = sg_kernels_cpu(NULL);
     return t->kernels ? SG_OK
                       : sg_fail(err, SG_ERR_UNSUPPORTED,
@@ -170,7 +174,7 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
                    : SG_OK;
     }
     t->optimizer_floats = t->optimizer_ops->state_floats(t->optimizer_param, t->d);
-    t->optimizer_state = calloc(t->optimizer_floats ? t->optimizer_floats : 1, sizeof(float));
+    t->optimizer_state = t->kernels->allocate(&t->exec, t->optimizer_floats * sizeof(float));
     return t->optimizer_state ? SG_OK : sg_fail_memory(err, "optimizer state");
 }
 
@@ -185,7 +189,7 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
         return sg_fail_memory(err, "the update");
     for (size_t l = 0; l < n_layers; l++)
         for (size_t begin = offset[l], end = offset[l + 1]; begin < end; begin += PIECE_ELEMENTS)
-            t->piece[t->n_pieces++] = (struct piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
+            t->piece[t->n_pieces++] = (struct sg_piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
                                                      !no_decay || !no_decay[l]};
     return SG_OK;
 }
@@ -217,17 +221,19 @@ static bool allocate_buffers(struct train *t) {
     t->note = calloc(t->count, sizeof *t->note);
     t->worker_error = calloc(t->count, sizeof *t->worker_error);
     t->gradient = calloc(t->n_gradients, sizeof *t->gradient);
-    t->sum = calloc(t->d, sizeof *t->sum);
+    t->sum = t->kernels->allocate(&t->exec, t->d * sizeof *t->sum);
     t->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
     t->row = calloc(t->capacity, sizeof *t->row);
     t->evaluated = calloc(t->capacity * t->task_kind->n_metrics + 1, sizeof *t->evaluated);
     t->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_now);
+    t->layers_mine =
+        t->wants_layers ? calloc(t->count * LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_mine) : NULL;
     bool whole = t->compressor && t->residual && t->message && t->note && t->worker_error && t->gradient && t->sum &&
-                 t->row && t->evaluated && t->layers_now;
+                 t->row && t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
-        whole = (t->gradient[i] = malloc(t->d * sizeof(float))) != NULL;
+        whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count && t->feedback.form != SG_FEEDBACK_NONE && !t->exact; w++)
-        whole = (t->residual[w] = calloc(t->d, sizeof(float))) != NULL;
+        whole = (t->residual[w] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     return whole;
 }
 
@@ -235,7 +241,8 @@ static bool allocate_buffers(struct train *t) {
 static sg_status allocate(struct train *t, struct sg_error *err) {
     t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->precision == SG_FP32;
     t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
-    t->worker_exec = (struct sg_exec){.threads = t->info->parallel_workers ? 1 : t->threads};
+    t->worker_exec = t->exec;
+    t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
     if (!allocate_buffers(t))
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks", t->count,
                        t->d);
@@ -301,12 +308,16 @@ void train_teardown(struct train *t) {
         if (t->compressor)
             sg_compressor_close(t->compressor[w]);
         if (t->residual)
-            free(t->residual[w]);
+            t->kernels->release(&t->exec, t->residual[w]);
     }
     for (size_t i = 0; t->gradient && i < t->n_gradients; i++)
-        free(t->gradient[i]);
+        t->kernels->release(&t->exec, t->gradient[i]);
     for (size_t i = 0; i < t->n_rows; i++)
         cJSON_Delete(t->row[i].layers);
+    if (t->kernels) {
+        t->kernels->release(&t->exec, t->sum);
+        t->kernels->release(&t->exec, t->optimizer_state);
+    }
     if (t->task)
         t->task_ops->close(t->task);
     void *const owned[] = {t->compressor,
@@ -315,13 +326,12 @@ void train_teardown(struct train *t) {
                            t->note,
                            t->worker_error,
                            t->gradient,
-                           t->sum,
                            t->row,
                            t->evaluated,
                            t->layers_now,
+                           t->layers_mine,
                            t->piece,
                            t->schedule.decay_at,
-                           t->optimizer_state,
                            t->optimizer_param,
                            t->compressor_param,
                            t->column,
@@ -332,4 +342,30 @@ void train_teardown(struct train *t) {
 
 size_t train_x_bytes(const struct train *t) {
     return t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float));
+}
+
+sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err) {
+    enum { CHUNK_BYTES = 1 << 20 };
+    const size_t bytes = train_x_bytes(t);
+    const char *x = t->task_ops->parameters(t->task);
+    char *chunk = malloc(CHUNK_BYTES);
+    sg_status status = chunk ? SG_OK : sg_fail_memory(err, "the parameters");
+    sg_sha256 hash;
+    sg_sha256_start(&hash);
+    for (size_t at = 0; status == SG_OK && at < bytes; at += CHUNK_BYTES) {
+        const size_t now = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
+        status = train_get(t, chunk, x + at, now, err);
+        sg_sha256_add(&hash, chunk, now);
+    }
+    if (status == SG_OK)
+        sg_sha256_end(&hash, hex);
+    free(chunk);
+    return status;
+}
+
+sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err) {
+    return t->kernels->get(&t->exec, host, from, bytes) == SG_KERNEL_OK
+               ? SG_OK
+               : sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed after step %llu", t->options->device,
+                         (unsigned long long)t->step);
 }

@@ -49,11 +49,7 @@ struct train_schedule {
     size_t n_decays;
 };
 
-/* Elements that the update works on at a time, all with weight decay or all without. */
-struct piece {
-    size_t begin, end;
-    bool decays;
-};
+/* Elements that the update works on at a time. */
 enum { PIECE_ELEMENTS = 1 << 14, PARALLEL_PIECES = 16 }; /* below that a second thread costs more than it gives */
 
 struct train {
@@ -73,8 +69,9 @@ struct train {
     sg_compressor **compressor; /* [count] of this rank */
     bool exact;                 /* the compressor loses nothing, so that there are no residuals */
     const struct sg_kernels *kernels;
+    struct sg_exec exec;        /* of all threads */
     struct sg_exec worker_exec; /* of one worker's compression */
-    float **residual;           /* [count], NULL entries without feedback */
+    float **residual;           /* [count] in the kernels' memory, as all vectors; NULL entries without feedback */
     struct sg_message *message; /* [count] */
     double (*note)[SG_COMM_NOTES];
     struct sg_error *worker_error; /* [count] */
@@ -86,7 +83,7 @@ struct train {
     double *optimizer_param;
     size_t optimizer_floats;
     float *optimizer_state;
-    struct piece *piece; /* [n_pieces] of the d parameters */
+    struct sg_piece *piece; /* [n_pieces] of the d parameters */
     size_t n_pieces;
 
     size_t workers, first, count, d;
@@ -103,7 +100,8 @@ struct train {
     struct recorded *column;
     size_t n_columns;
     bool wants_evaluation, wants[N_COLUMNS], wants_layers;
-    double *layers_now; /* [LAYER_COLUMNS][n_layers of the task] of this step; rank 0 */
+    double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this step, where it is recorded */
+    double *layers_now;  /* [LAYER_COLUMNS][n_layers of the task], the mean over all workers; rank 0 */
 
     /* Rows waiting to be written, oldest first. */
     struct row *row; /* [capacity] */
@@ -128,6 +126,9 @@ struct row {
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
 size_t train_x_bytes(const struct train *t); /* of the parameters */
+/* Out of the kernels' memory. */
+sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
+sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
 
 /* Learning rate at an epoch, a fractional one; its largest value. The schedule owns decay_at. */
 sg_status train_schedule_read(struct train_schedule *out, const struct sg_node *optimizer, double base,
@@ -138,11 +139,12 @@ double train_schedule_largest(const struct train_schedule *s);
 /* One step, collective. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err);
 
-/* Local worker w's notes after its message went out for gradient g; then all workers' as the trainer's columns. */
-void train_measure(struct train *t, size_t w, const float *g, const struct sg_exec *exec);
+/* Local worker w's notes after its message was made of gradient g, and its layers where they are recorded; then all
+ * workers' as the trainer's columns. */
+sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_error *err);
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[N_COLUMNS]);
-/* Collective, before the next step: layers_now of rank 0, and these and the layers' modes as JSON. */
-sg_status train_measure_layers(struct train *t, struct sg_error *err);
+/* Collective: layers_now of rank 0, and these and the layers' modes as JSON. */
+sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
 /* After how many steps there is a record, and one with the task's columns: the same answer on every rank. */

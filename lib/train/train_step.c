@@ -9,24 +9,26 @@ static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second t
 
 static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     struct sg_error *err = &t->worker_error[w];
-    const size_t worker = t->first + w;
-    sg_status status = t->task_ops->gradient(t->task, worker, t->step, g, err);
-    if (status == SG_OK && t->task_ops->batch_loss) {
-        const double loss = t->task_ops->batch_loss(t->task, worker);
-        t->note[w][NOTE_TRAIN_LOSS] = loss;
-        if (!isfinite(loss))
-            status = sg_fail(err, SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g", worker,
-                             (unsigned long long)t->step, loss);
-    }
-    return err->status = status;
+    return err->status = t->task_ops->gradient(t->task, t->first + w, t->step, g, err);
+}
+
+/* A loss that is not finite says more than the gradient behind it: its error takes the place of the message's. */
+static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
+    if (!t->task_ops->batch_loss)
+        return message;
+    const double loss = t->note[w][NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
+    if (isfinite(loss) || (message != SG_OK && message != SG_ERR_NONFINITE))
+        return message;
+    return sg_fail(&t->worker_error[w], SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g",
+                   t->first + w, (unsigned long long)t->step, loss);
 }
 
 static sg_status worker_message(struct train *t, size_t w, const float *g) {
     struct sg_error *err = &t->worker_error[w];
     sg_status status = sg_compressor_run(t->compressor[w], t->gamma, t->step, g, t->residual[w], &t->message[w], err);
     if (status == SG_OK)
-        train_measure(t, w, g, &t->worker_exec);
-    return err->status = status;
+        status = train_measure(t, w, g, err);
+    return err->status = worker_loss(t, w, status);
 }
 
 static void worker_step(struct train *t, size_t w, float *g) {
@@ -96,9 +98,10 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
     return SG_OK;
 }
 
-/* x <- x - step, from the sum of all messages. A piece stays in cache from the mean to the step. */
+/* x <- x - step, from the sum of all messages. A piece stays in cache from the mean to x. */
 static void update(struct train *t) {
     const float n = (float)t->workers;
+    float *x = t->task_ops->subtract ? NULL : t->task_ops->parameters(t->task);
     const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
     const struct sg_optimizer_step s = {.param = t->optimizer_param,
                                         .learning_rate = t->gamma,
@@ -111,13 +114,16 @@ static void update(struct train *t) {
     float *sum = t->sum;
 #pragma omp parallel for schedule(static) num_threads(t->threads) if (t->n_pieces >= PARALLEL_PIECES)
     for (size_t i = 0; i < t->n_pieces; i++) {
-        const struct piece *p = &t->piece[i];
+        const struct sg_piece *p = &t->piece[i];
         for (size_t j = p->begin; j < p->end; j++)
             sum[j] /= n;
         if (optimizes)
             t->optimizer_ops->step(&s, p->begin, p->end, p->decays);
+        for (size_t j = p->begin; x && j < p->end; j++)
+            x[j] -= sum[j];
     }
-    t->task_ops->subtract(t->task, sum);
+    if (!x)
+        t->task_ops->subtract(t->task, sum);
 }
 
 /* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
@@ -128,8 +134,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     mine.status = local_steps(t, earlier, err);
     mine.stop = t->options->stop ? t->options->stop() : 0;
     struct sg_error trouble;
-    const struct sg_exec exec = {.threads = t->threads};
-    sg_status status = sg_comm_exchange(t->comm, &mine, t->sum, t->d, t->kernels, &exec, outcome, &trouble);
+    sg_status status = sg_comm_exchange(t->comm, &mine, t->sum, t->d, t->kernels, &t->exec, outcome, &trouble);
     if (status != SG_OK) {
         *err = trouble;
         sg_comm_abort(t->comm, 1);

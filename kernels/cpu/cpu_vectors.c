@@ -1,0 +1,66 @@
+/* cpu_vectors.c: memory and plain loops over vectors, the same in every table. */
+#include "cpu_isa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORTH_ELEMENTS = 1 << 17 }; /* from here on a second thread saves more than it costs */
+
+void *cpu_allocate(const struct sg_exec *exec, size_t bytes) {
+    (void)exec;
+    return calloc(1, bytes > 0 ? bytes : 1);
+}
+
+void cpu_release(const struct sg_exec *exec, void *memory) {
+    (void)exec;
+    free(memory);
+}
+
+void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes) {
+    (void)exec;
+    memset(to, 0, bytes);
+}
+
+void cpu_put(const struct sg_exec *exec, void *to, const void *host, size_t bytes) {
+    (void)exec;
+    if (bytes > 0) /* no bytes may also be no pointer */
+        memcpy(to, host, bytes);
+}
+
+int cpu_get(const struct sg_exec *exec, void *host, const void *from, size_t bytes) {
+    (void)exec;
+    if (bytes > 0)
+        memcpy(host, from, bytes);
+    return SG_KERNEL_OK;
+}
+
+/* The bits of magnitudes are ordered like whole numbers, and the compiler has vectors for those. */
+float cpu_largest(const struct sg_exec *exec, const float *x, size_t n) {
+    uint32_t most = 0;
+#pragma omp parallel for schedule(static) reduction(max : most) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        bits &= 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    float largest;
+    memcpy(&largest, &most, sizeof largest);
+    return largest;
+}
+
+double cpu_cross(const struct sg_exec *exec, const struct sg_entries *m, const float *x, double weight) {
+    double sum = 0;
+    (void)exec;
+    for (size_t j = 0; j < m->count; j++) {
+        const double v = (double)m->value[j];
+        sum += v * (v + weight * (double)x[m->index != NULL ? m->index[j] : j]);
+    }
+    return sum;
+}
+
+void cpu_average(const struct sg_exec *exec, float *restrict mean, const float *restrict x, size_t n, double weight) {
+#pragma omp parallel for schedule(static) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
+    for (size_t i = 0; i < n; i++)
+        mean[i] = (float)((double)mean[i] + ((double)x[i] - (double)mean[i]) * weight);
+}
