@@ -118,7 +118,7 @@ static void test_values(void) {
             "record: {series: [error_norm]}\n" STEPS METHODS,
             "r.yaml:2:7: name must be lower-case words and digits joined by '-', got 'Small One'\n"
             "r.yaml:3:14: unknown kind 'logre' (did you mean 'logreg'?)\n"
-            "r.yaml:4:19: kind must be one of sgd, got 'adamw'\n"
+            "r.yaml:4:19: unknown kind 'adamw' (did you mean 'adam'?)\n"
             "r.yaml:4:41: learning-rate must be greater than 0, got -1\n"
             "r.yaml:5:19: each of series must be a series name, words joined by '-', got 'error_norm'");
     refused(
