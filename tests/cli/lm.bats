@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# The task lm through the programs, on a little generated text: same bytes everywhere, clear errors.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$BATS_TEST_TMPDIR/data
+    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
+    cat >lm.yaml <<'YAML'
+schema: 1
+name: lm
+task: {kind: lm, dataset: wikitext-2, stand-in: text-like, train-tokens: 600, test-tokens: 300, vocabulary: 60, embedding: 8, hidden: 12, layers: 2, bptt: 5, dropout: 0.3, clip: 0.5}
+workers: 3
+batch: 4
+epochs: 2
+optimizer: {kind: sgd, learning-rate: 1, scale: 2, warm-up-epochs: 1, decay-at: [1.5]}
+error-feedback: gradient
+record: {every: 3, evaluate: 1, series: [train-loss, test-perplexity, test-loss, test-perplexity-corpus, error-norm, density, bits]}
+methods:
+  - {name: SGD, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, density: 0.01}
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.02}
+plots:
+  - {x: epoch, y: test-perplexity}
+YAML
+}
+
+need_torch() {
+    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
+}
+
+lm() { # METHOD ARGUMENTS...
+    local method=$1
+    shift
+    sparsetrain -q lm.yaml --method "$method" "$@"
+}
+
+# Values of a column that are not null.
+column() { # NAME FILE
+    sed -n "s/.*\"record\":\"step\".*\"$1\":\([-0-9.e]*\)[,}].*/\1/p" "$2"
+}
+
+@test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes" {
+    need_torch
+    local ranks=""
+    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null && ranks="2 3"
+    for method in SGD Top-k Hard-threshold; do
+        lm $method --threads 1 -o "$method.one"
+        lm $method --threads 2 -o many --force
+        same_series "$method.one" many || { echo "$method differs for 2 threads"; false; }
+        for n in $ranks; do
+            $MPI -n "$n" "$BIN/sparsetrain" -q lm.yaml --method $method -o many --force 3>&-
+            same_series "$method.one" many || { echo "$method differs for $n ranks"; false; }
+        done
+        tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":18' # floor((600 / 12 - 1) / 5) an epoch
+        run -0 column test_perplexity "$method.one"                   # after each epoch
+        [ "${#lines[@]}" = 2 ]
+    done
+    [ "$(column density SGD.one | sort -u)" = 1 ]
+    [ -n "$ranks" ] || skip "threads only: built without MPI, or mpirun is not installed"
+}
+
+@test "killed and resumed: the same bytes, with residuals and the hidden state" {
+    need_torch
+    lm Hard-threshold --set epochs=40 -o whole
+    sparsetrain -q lm.yaml --method Hard-threshold --set epochs=40 -o cut --checkpoint-every 7 3>&- &
+    pid=$!
+    for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
+    kill -KILL $pid
+    wait $pid || true
+    lm Hard-threshold --set epochs=40 -o cut --resume --checkpoint-every 1000 --force
+    same_series whole cut
+    [ ! -e cut.ckpt ]
+}
+
+@test "it learns the chain behind the text, and perplexities fit the loss" {
+    need_torch
+    lm SGD --set task.train-tokens=6000 --set task.layers=1 --set task.dropout=0 --set task.clip=2 --set epochs=4 --set optimizer.learning-rate=8 --set 'optimizer.decay-at=[3]' -o run
+    awk -v loss="$(column test_loss run | tail -n 1)" -v corpus="$(column test_perplexity_corpus run | tail -n 1)" \
+        -v mean="$(column test_perplexity run | tail -n 1)" -v first="$(column train_loss run | head -n 1)" \
+        'BEGIN { exit !(first > 4 && loss < first - 0.5 && (corpus / exp(loss) - 1) ^ 2 < 1e-20 && mean >= corpus && mean < 1.3 * corpus) }' ||
+        { tail -n 4 run; false; }
+    grep -q '"generator":"text-like"' run
+    grep -q '"vocabulary":60' run
+}
+
+@test "a gradient is clipped to its norm before error feedback" {
+    need_torch
+    # One step from the start: what is kept and sent together has the gradient's norm, so that kept alone is below it.
+    lm Top-k --set steps=1 --set record.every=1 --set task.clip=0.001 --set methods.Top-k.k=1 --set methods.Top-k.density=null -o run
+    column error_norm run | tail -n 1 | awk '{ exit !($1 > 0 && $1 <= 1.0001e-6) }' || { tail -n 3 run; false; } # squared
+    lm Top-k --set steps=1 --set record.every=1 --set task.clip=0 --set methods.Top-k.k=1 --set methods.Top-k.density=null -o free
+    column error_norm free | tail -n 1 | awk '{ exit !($1 > 1e-4) }' || { tail -n 3 free; false; }
+}
+
+# words FILE TEXT...: TEXT, a hundred times
+words() {
+    mkdir -p data/wikitext-2
+    for _ in $(seq 100); do printf '%s\n' "${@:2}"; done >"data/wikitext-2/$1.txt"
+}
+
+@test "training on another file than train.txt is announced, and stands in results and titles" {
+    need_torch
+    words valid 'the cat sat' 'the dog ran'
+    words test 'the cat ran'
+    run -0 --separate-stderr sparsetrain lm.yaml --method SGD --set task.train-file=valid --set task.test-file=test -o run
+    [[ $stderr == *"training on the file 'valid' of data set 'wikitext-2', evaluating on 'test'; results say so"* ]] || { echo "$stderr"; false; }
+    head -n 1 run | grep -q '"source":"file".*"train_file":"valid","test_file":"test"'
+    sparsebench -q lm.yaml --set task.train-file=valid --set task.test-file=test --set epochs=1 --set 'title=Words' --folder cells -o all.json
+    sparseplot-export all.json --format gnuplot | grep -q "Words — trained on its file 'valid'"
+    run -1 --separate-stderr sparsetrain lm.yaml --method SGD # half a set is no reason for a stand-in
+    [[ $stderr == *"no file train.txt"*"datasets/fetch wikitext-2"* ]] || { echo "$stderr"; false; }
+}
+
+@test "a missing data set names the fetch command, bad text its place" {
+    need_torch
+    sed -i 's/ stand-in: text-like,//' lm.yaml
+    run -1 --separate-stderr lm SGD -o out
+    [[ $stderr == "sparsetrain: "*"datasets/fetch wikitext-2"* ]] || { echo "$stderr"; false; }
+    words train 'the cat sat'
+    words valid 'the cat sat'
+    printf 'caf\351 au lait\n' >>data/wikitext-2/valid.txt
+    run -1 --separate-stderr lm SGD -o out
+    [[ $stderr == *"wikitext-2/valid.txt:101: byte 0xe9 is not UTF-8"*iconv* ]] || { echo "$stderr"; false; }
+    : >data/wikitext-2/valid.txt
+    run -1 --separate-stderr lm SGD -o out
+    [[ $stderr == *"valid.txt: the text is empty"* ]] || { echo "$stderr"; false; }
+    [ ! -e out ]
+}
+
+@test "values that only the data can refute" {
+    need_torch
+    run -2 --separate-stderr lm SGD --set batch=40
+    [[ $stderr == *"600 tokens for 3 workers of 40 columns: a column has 5, and one step of bptt 5 takes 6"* ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr lm SGD --set batch=30 --set task.test-tokens=100
+    [[ $stderr == *"100 test tokens for 3 workers of 30 columns"* ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr lm SGD --set task.vocabulary=1
+    [[ $stderr == *"a vocabulary of 1 word"* ]] || { echo "$stderr"; false; }
+    run -1 --separate-stderr lm SGD --device cuda
+    [[ $stderr == *"--device cuda"* ]] || { echo "$stderr"; false; }
+}
+
+@test "a diverging run says where and exits 1" {
+    need_torch
+    run -1 --separate-stderr lm SGD --set optimizer.learning-rate=1e38 --set task.clip=0 -o out
+    [[ $stderr == *"worker 0, step"* ]] || { echo "$stderr"; false; }
+    tail -n 1 out | grep -q '"status":"diverged"'
+}
