@@ -240,7 +240,7 @@ JOBS        ?= $(shell nproc)
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
-packages_fetch := curl ca-certificates bzip2
+packages_fetch := curl ca-certificates bzip2 unzip
 packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
@@ -256,12 +256,14 @@ kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB
 smoke: ## the smallest run of everything, seconds
 fig2a: ## Figure 2a: ResNet-18 on CIFAR-10, accuracy against density (days of a CPU; see mini-fig2a)
+fig2c: ## Figure 2c: NeuMF on MovieLens-20M, Hit-Rate@10 against density (days of a CPU; see mini-fig2c)
 fig3: ## Figure 3: ResNet-18, Top-k's error builds up
 entire-model: ## layer-wise against entire-model compression
 no-error-feedback: ## what error feedback is worth
 table1: table1-resnet18 table1-senet18 table1-googlenet ## ACCORDION against hard-threshold, three networks, CIFAR-10
 table1-cifar100: table1-cifar100-resnet18 table1-cifar100-senet18 table1-cifar100-googlenet ## the same on CIFAR-100
 mini-fig2a: ## Figure 2a at laptop scale: ResNet-8 on 16,000 images, half an hour on two cores
+mini-fig2c: ## Figure 2c at laptop scale: NeuMF on MovieLens-100K, MINUTES on two cores
 mini-fig3: ## Figure 3 at laptop scale, a quarter of an hour
 mini-table1: ## Table 1 at laptop scale, a quarter of an hour
 mini-entire-model: ## the same for entire-model

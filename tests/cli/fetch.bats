@@ -81,6 +81,25 @@ archive() {
     [[ $output == *"two.bin: SHA-256 of the text is"* ]]
 }
 
+@test "fetch takes a file out of a zip archive" {
+    command -v unzip >/dev/null || skip "unzip is not installed"
+    # What zip made of folder/rows that holds "a rating" (stored, not packed).
+    base64 -d >"$BATS_TEST_TMPDIR/rows.zip" <<'ZIP'
+UEsDBBQAAAAAAAAAIQAw8mQuCQAAAAkAAAALAAAAZm9sZGVyL3Jvd3NhIHJhdGluZwpQSwECFAMUAAAAAAAAACEAMPJkLgkAAAAJAAAACwAAAAAAAAAAAAAA
+gAEAAAAAZm9sZGVyL3Jvd3NQSwUGAAAAAAEAAQA5AAAAMgAAAAAA
+ZIP
+    {
+        printf 'name: zipped\ntitle: a zip\nformat: movielens\nfiles:\n'
+        printf '  - name: rows\n    url: file://%s/rows.zip\n    sha256: trust-on-first-use\n' "$BATS_TEST_TMPDIR"
+    } >"$SPARSE_DATASETS/zipped.yaml"
+    run -0 "$ROOT/datasets/fetch" zipped "$DEST"
+    [ "$(cat "$DEST/zipped/rows")" = "a rating" ]
+    [ ! -e "$DEST/zipped/rows.zip" ]
+    rm -r "$DEST" && head -c 60 "$BATS_TEST_TMPDIR/rows.zip" >"$BATS_TEST_TMPDIR/cut" && mv "$BATS_TEST_TMPDIR/cut" "$BATS_TEST_TMPDIR/rows.zip"
+    run -1 "$ROOT/datasets/fetch" zipped "$DEST"
+    [[ $output == *"rows.zip: rows cannot be unpacked"* ]]
+}
+
 @test "fetch refuses an archive that is damaged or holds something else" {
     archive one
     run -1 "$ROOT/datasets/fetch" pair "$DEST"
@@ -100,9 +119,9 @@ archive() {
 
 @test "fetch lists the sets, and suggests them for an unknown name" {
     run -0 "$ROOT/datasets/fetch" --list
-    [[ $output == *"tiny rows"* && $output == *cifar-10* && $output == *gisette* && $output == *madelon* ]]
+    [[ $output == *"tiny rows"* && $output == *cifar-10* && $output == *gisette* && $output == *madelon* && $output == *ml-20m* ]]
     run -2 "$ROOT/datasets/fetch" gisete
-    [[ $output == *"no data set 'gisete'; there are: tiny cifar-10 cifar-100 gisette madelon"* ]]
+    [[ $output == *"no data set 'gisete'; there are: tiny cifar-10 cifar-100 gisette madelon ml-100k"* ]]
     run -2 "$ROOT/datasets/fetch"
     [[ $output == *usage* ]]
 }

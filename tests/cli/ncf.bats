@@ -91,10 +91,10 @@ column() { # NAME FILE
     grep -q '"users":150,' run
 }
 
-@test "a model without an opinion hits nothing" {
+@test "an untrained model hits by chance" {
     need_torch
-    ncf Adam --set optimizer.learning-rate=1e-30 --set steps=1 --set record.every=1 -o run
-    awk -v hits="$(column hit_rate run | tail -n 1)" 'BEGIN { exit !(hits < 0.5) }'
+    ncf Adam --set task.users=300 --set steps=1 --set record.every=1 --set optimizer.learning-rate=1e-30 -o run
+    awk -v hits="$(column hit_rate run)" 'BEGIN { exit !(hits > 0.02 && hits < 0.25) }' || { column hit_rate run; false; } # 10 of 101
 }
 
 @test "the reference's sharding gives other batches" {
