@@ -1,16 +1,15 @@
 /* sparsebench: the grid methods x parameters x seeds of a recipe; each cell is a sparsetrain process. */
 #include <inttypes.h>
-#include <libgen.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "sg_bench.h"
 #include "sg_file.h"
 #include "sg_grid.h"
+#include "sg_grid_view.h"
 #include "sg_options.h"
 #include "sg_plot.h"
 #include "sg_recipe.h"
@@ -84,76 +83,6 @@ static const struct sg_program program = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
 };
-
-/* ---- the grid on stderr while it runs ---- */
-
-struct view {
-    bool live; /* redraw on a terminal, else a line per finished cell */
-    bool started;
-    double start_s, last_s;
-    int lines; /* standing on the terminal now */
-    size_t finished;
-    bool *told; /* [count] cells that were reported */
-};
-
-static void erase(struct view *v) {
-    if (v->lines > 0)
-        fprintf(stderr, "\033[%dA\r\033[J", v->lines);
-    v->lines = 0;
-    fflush(stderr);
-}
-
-static void redraw(struct view *v, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
-    enum { LEAST_WIDTH = 20, LEAST_ROWS = 4 };
-    double now = sg_clock_s();
-    if (now - v->last_s < 1.0 / 6)
-        return;
-    v->last_s = now;
-    struct winsize size = {0};
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
-        size = (struct winsize){.ws_col = 80, .ws_row = 24};
-    int width = size.ws_col > LEAST_WIDTH ? size.ws_col - 1 : LEAST_WIDTH;
-    int rows = size.ws_row > LEAST_ROWS ? size.ws_row - 2 : 1;
-    char *text = sg_grid_overview(cells, outcomes, count, now - v->start_s, width, rows);
-    erase(v);
-    fputs(text ? text : "", stderr);
-    for (const char *c = text; c && *c; c++)
-        v->lines += *c == '\n';
-    fflush(stderr);
-    free(text);
-}
-
-static void tell_finished(struct view *v, const struct sg_cell *cell, const struct sg_cell_outcome *o, size_t count) {
-    static const char *const word[] = {
-        [SG_CELL_DONE] = "done", [SG_CELL_DIVERGED] = "diverged", [SG_CELL_FAILED] = "failed"};
-    v->finished++;
-    if (!v->live)
-        sg_log_note("%s, seed %" PRIu64 ": %s after %.1f s (%zu of %zu)", cell->label, cell->seed, word[o->state],
-                    o->elapsed_s, v->finished, count);
-    if (o->state == SG_CELL_DONE && o->message && sg_app_verbosity() == SG_VERBOSE) {
-        erase(v);
-        sg_log_detail("%s, seed %" PRIu64 " said:\n%s", cell->label, cell->seed, o->message);
-    }
-}
-
-static void on_change(void *arg, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
-    struct view *v = arg;
-    for (size_t i = 0; i < count; i++) {
-        bool open = outcomes[i].state == SG_CELL_WAITING || outcomes[i].state == SG_CELL_RUNNING;
-        if (v->told[i] || open)
-            continue;
-        v->told[i] = true;
-        if (outcomes[i].state == SG_CELL_REUSED)
-            v->finished++;
-        else
-            tell_finished(v, &cells[i], &outcomes[i], count);
-    }
-    if (!v->started && v->finished > 0)
-        sg_log_note("%zu of %zu cells were finished before (--fresh runs them again)", v->finished, count);
-    v->started = true;
-    if (v->live)
-        redraw(v, cells, outcomes, count);
-}
 
 /* ---- the result ---- */
 
@@ -257,31 +186,6 @@ static int exit_code(const char *status, bool claim_fails) {
 
 /* ---- the run ---- */
 
-/* Path of sparsetrain beside this program. */
-static sg_status find_program(char out[PATH_MAX], struct sg_error *err) {
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (opt.program) {
-        snprintf(out, PATH_MAX, "%s", opt.program);
-    } else if (length > 0) {
-        self[length] = '\0';
-        if ((size_t)snprintf(out, PATH_MAX, "%s/sparsetrain", dirname(self)) >= PATH_MAX)
-            return sg_fail(err, SG_ERR_MISSING, "the path of this program is too long");
-    } else {
-        return sg_fail_errno(err, SG_ERR_MISSING, "cannot find the folder of this program");
-    }
-    return access(out, X_OK) == 0 ? SG_OK : sg_fail_errno(err, SG_ERR_MISSING, "cannot run %s", out);
-}
-
-/* sparsetrain cannot read our stdin again: give it a copy, named by content. */
-static sg_status save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder,
-                             struct sg_error *err) {
-    if ((size_t)snprintf(path, PATH_MAX, "%s/recipe-%.12s.yaml", folder, recipe->sha256) >= PATH_MAX)
-        return sg_fail(err, SG_ERR_ARGUMENT, "--folder: the path is too long");
-    sg_status status = sg_folder_make(folder, err);
-    return status == SG_OK ? sg_file_replace(path, recipe->text, strlen(recipe->text), err) : status;
-}
-
 static int list_cells(const struct sg_recipe *recipe, const struct sg_cell *cells,
                       const struct sg_cell_outcome *outcomes, size_t count) {
     if (opt.json) {
@@ -304,7 +208,7 @@ struct bench {
     struct sg_cell *cells;
     size_t all, count; /* in the recipe; chosen, these come first */
     struct sg_cell_outcome *outcomes;
-    struct view view;
+    struct sg_grid_view view;
     struct sg_grid_options grid;
     char program[PATH_MAX], recipe_path[PATH_MAX], folder[PATH_MAX];
 };
@@ -320,8 +224,7 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
         if (sg_train_check(&b->cells[i], err) != SG_OK)
             return sg_prefix(err, "%s:", path);
     b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
-    b->view.told = calloc(b->count + 1, sizeof *b->view.told);
-    if (!b->outcomes || !b->view.told)
+    if (!b->outcomes || !sg_grid_view_open(&b->view, b->count))
         return sg_fail_memory(err, "the cells");
     snprintf(b->folder, sizeof b->folder, "results/local/%s/cells", sg_node_string(&b->recipe.root, "name", "recipe"));
     b->grid = (struct sg_grid_options){.recipe_path = path,
@@ -337,7 +240,7 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
                                        .threads = (int)opt.threads,
                                        .fresh = opt.fresh,
                                        .stop = sg_signal_pending,
-                                       .changed = on_change,
+                                       .changed = sg_grid_view_changed,
                                        .arg = &b->view};
     return SG_OK;
 }
@@ -346,19 +249,16 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
 static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv, struct sg_error *err) {
     char started_at[21];
     double start_s = sg_clock_s();
-    const char *term = getenv("TERM");
     sg_clock_utc(started_at);
-    sg_status status = find_program(b->program, err);
+    sg_status status = sg_grid_program(b->program, opt.program, err);
     if (status == SG_OK && strcmp(b->grid.recipe_path, "-") == 0) {
-        status = save_recipe(b->recipe_path, &b->recipe, b->grid.folder, err);
+        status = sg_grid_save_recipe(b->recipe_path, &b->recipe, b->grid.folder, err);
         b->grid.recipe_path = b->recipe_path;
     }
     if (status != SG_OK)
         return status;
-    b->view.live = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && sg_app_verbosity() >= SG_NORMAL;
-    b->view.start_s = start_s;
     status = sg_grid_run(b->outcomes, b->cells, b->count, &b->grid, err);
-    erase(&b->view);
+    sg_grid_view_close(&b->view);
     if (status == SG_ERR_INTERRUPTED)
         sg_log_error("%s: give the same command again to resume", err->msg);
     else if (status != SG_OK)
@@ -458,7 +358,7 @@ static int bench(struct bench *b, const char *path, int argc, char **argv) {
     sg_file_abandon(&file);
     sg_grid_outcomes_free(b->outcomes, b->outcomes ? b->count : 0);
     free(b->outcomes);
-    free(b->view.told);
+    sg_grid_view_close(&b->view);
     sg_recipe_cells_free(b->cells, b->all);
     return code;
 }

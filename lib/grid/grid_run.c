@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -56,25 +57,56 @@ static char *cell_path(const struct sg_cell *cell, const char *folder) {
     return path;
 }
 
-static sg_status read_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, const char *identity,
-                               struct sg_error *err) {
-    return sg_run_read_finished(&outcome->run, outcome->path, cell->key, identity, err);
+/* Reused, if this is its finished series. Takes the path if so. */
+static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, char *take_path,
+                          const char *identity) {
+    struct sg_error unfit;
+    if (sg_run_read_finished(&outcome->run, take_path, cell->key, identity, &unfit) != SG_OK)
+        return false;
+    if (take_path != outcome->path)
+        free(outcome->path);
+    outcome->path = take_path;
+    outcome->state = SG_CELL_REUSED;
+    outcome->done = 1;
+    return true;
+}
+
+/* The same run may lie there under another label. */
+static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                             const struct sg_grid_options *o, struct sg_error *err) {
+    DIR *folder = opendir(o->folder);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        for (size_t i = 0; i < count; i++) {
+            char ending[64], *path;
+            const size_t length = strlen(entry->d_name);
+            const size_t tail = (size_t)snprintf(ending, sizeof ending, "-seed%llu-%.*s.ndjson",
+                                                 (unsigned long long)cells[i].seed, KEY_PREFIX, cells[i].key);
+            if (outcomes[i].state != SG_CELL_WAITING || length < tail ||
+                strcmp(entry->d_name + length - tail, ending) != 0)
+                continue;
+            if (asprintf(&path, "%s/%s", o->folder, entry->d_name) < 0) {
+                closedir(folder);
+                return sg_fail_memory(err, "a path");
+            }
+            if (!take_finished(&outcomes[i], &cells[i], path, o->identity))
+                free(path);
+        }
+    if (folder)
+        closedir(folder);
+    return SG_OK;
 }
 
 sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                        const struct sg_grid_options *o, struct sg_error *err) {
+    size_t missing = 0;
     for (size_t i = 0; i < count; i++) {
-        struct sg_error unfit;
         outcomes[i].path = cell_path(&cells[i], o->folder);
         if (!outcomes[i].path)
             return sg_fail_memory(err, "cells");
-        if (!o->fresh && access(outcomes[i].path, F_OK) == 0 &&
-            read_finished(&outcomes[i], &cells[i], o->identity, &unfit) == SG_OK) {
-            outcomes[i].state = SG_CELL_REUSED;
-            outcomes[i].done = 1;
-        }
+        const bool there = !o->fresh && access(outcomes[i].path, F_OK) == 0;
+        missing += !there || !take_finished(&outcomes[i], &cells[i], outcomes[i].path, o->identity);
     }
-    return SG_OK;
+    return missing > 0 && !o->fresh ? find_by_key(outcomes, cells, count, o, err) : SG_OK;
 }
 
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count) {
@@ -225,7 +257,7 @@ static void conclude(struct pool *p, struct slot *s) {
     o->elapsed_s = sg_clock_s() - s->started_s;
     o->state = SG_CELL_FAILED;
     if ((code == 0 || code == 1) && now != 0 && now != s->before &&
-        read_finished(o, &p->cells[s->cell], p->options->identity, &err) == SG_OK) {
+        sg_run_read_finished(&o->run, o->path, p->cells[s->cell].key, p->options->identity, &err) == SG_OK) {
         bool diverged = strcmp(sg_json_string(o->run.end, "status", ""), "diverged") == 0;
         o->state = diverged ? SG_CELL_DIVERGED : SG_CELL_DONE;
         o->done = 1;

@@ -1,11 +1,12 @@
 /* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.
  *
- * A finished cell lives in FOLDER/<label>-seed<S>-<key prefix>.ndjson and is reused when its header's cell key and
- * program identity match. Nothing finished is ever lost: cells are written by sparsetrain whole or not at all. Nothing
+ * A finished cell lives in FOLDER/<label>-seed<S>-<key prefix>.ndjson and is reused, whatever the label it was run
+ * under, when its header's cell key and program identity match. Nothing finished is ever lost: cells are written by sparsetrain whole or not at all. Nothing
  * here prints. */
 #ifndef SG_GRID_H
 #define SG_GRID_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -53,6 +54,13 @@ struct sg_grid_options {
     void (*changed)(void *arg, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
     void *arg;
 };
+
+/* Path of sparsetrain beside the running program, or `instead` where it is not NULL; SG_ERR_MISSING if it cannot be run. */
+SG_CHECKED sg_status sg_grid_program(char out[PATH_MAX], const char *instead, struct sg_error *err);
+
+/* sparsetrain cannot read a standard input that was read before: a copy in `folder` for it, named by content. */
+SG_CHECKED sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder,
+                                         struct sg_error *err);
 
 /* Move the cells of these labels and seeds to the front, in their order; none named = all. SG_ERR_ARGUMENT, with a
  * suggestion, for a label or seed that no cell has. */

@@ -99,6 +99,18 @@ char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t
 SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label,
                                          struct sg_error *err);
 
+/* One change to a recipe's text: `value` in the place of the single value that a node has at line:column, or a line
+ * with `comment` before that line. */
+struct sg_recipe_edit {
+    int line, column;
+    const char *value, *comment; /* YAML text; the other one is NULL */
+};
+
+/* The text of a recipe with these changes, everything else the same byte for byte; malloc'ed. Of edits of one place the
+ * first counts. SG_ERR_ARGUMENT where no single value stands. */
+SG_CHECKED sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe, const struct sg_recipe_edit *edits,
+                                      size_t n, struct sg_error *err);
+
 /* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
  * SG_ERR_ARGUMENT names the offending piece and the names that exist. */
 struct sg_constant {

@@ -8,7 +8,8 @@ level() {
     core) echo 1 ;;
     wire | tensor) echo 2 ;;
     result | comm | net | data | recipe | task) echo 3 ;;
-    app | train | tune | grid | plot | bench) echo 4 ;;
+    app | train | grid | plot | bench) echo 4 ;;
+    tune) echo 5 ;;
     *) echo 99 ;;
     esac
 }
@@ -68,7 +69,7 @@ owner() { # of a header: its module
 }
 
 @test "the programs do not link libtorch" {
-    for program in sparsetrain sparsebench sparseplot-export; do
+    for program in sparsetrain sparsebench sparsetune sparseplot-export; do
         run -0 ldd "$BIN/$program"
         [[ $output != *torch* ]]
     done
@@ -135,7 +136,7 @@ C
 }
 
 @test "man pages list exactly the options of --help" {
-    for program in sparsetrain sparsebench sparseplot-export; do
+    for program in sparsetrain sparsebench sparsetune sparseplot-export; do
         options=$("$BIN/$program" --help | sed -nE 's/^ +(-[a-z], )?(--[a-z-]+).*/\2/p' | sort -u)
         for option in $options; do
             # roff may write a dash as \-

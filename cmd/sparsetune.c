@@ -1,0 +1,251 @@
+/* sparsetune: chooses the threshold of a recipe, with evidence; runs cells as sparsebench does. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_file.h"
+#include "sg_grid.h"
+#include "sg_grid_view.h"
+#include "sg_options.h"
+#include "sg_recipe.h"
+#include "sg_result.h"
+#include "sg_terminal.h"
+#include "sg_train.h"
+#include "sg_tune.h"
+#include "sg_version.h"
+
+static struct {
+    const char *output, *launcher, *folder, *data, *device, *program;
+    bool match_density, force, json, fresh, dry_run, help_recipe, quiet, verbose, fake_clock;
+    int64_t jobs, threads;
+    double tolerance;
+    struct sg_option_list set;
+} opt = {.tolerance = NAN};
+
+/* One of these per row of tune_actions.c. */
+static const struct {
+    const bool *wanted;
+    const char *name;
+} actions[] = {
+    {&opt.match_density, "match-density"},
+};
+
+static const struct sg_option options[] = {
+    {SG_OPTION_GROUP, .name = "What to find, one of"},
+    {SG_OPTION_FLAG, "match-density", 0, &opt.match_density,
+     .help = "for each Top-k density of the recipe, the lambda of each hard-threshold method with the same average "
+             "density over the whole run"},
+    {SG_OPTION_GROUP, .name = "How to find it"},
+    {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
+     .help = "how near is near enough: --match-density, relative density (default 0.05)"},
+    {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
+     .help = "change a recipe key (workers=4); may be repeated; not part of the recipe that comes out"},
+    {SG_OPTION_STRING, "data", 0, &opt.data, .value = "DIR",
+     .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
+    {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
+    {SG_OPTION_FLAG, "fresh", 0, &opt.fresh, .help = "run every cell again, finished or not"},
+    {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, say which methods are tuned, and stop"},
+    {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
+    {SG_OPTION_INT, "jobs", 'j', &opt.jobs, .value = "N", .min = 0, .max = 4096,
+     .help = "cells at once, 0 = cores / threads, or 1 under a launcher"},
+    {SG_OPTION_INT, "threads", 0, &opt.threads, .value = "N", .min = 0, .max = 1024,
+     .help = "threads of each cell, 0 = cores / jobs; results do not depend on it"},
+    {SG_OPTION_STRING, "launcher", 0, &opt.launcher, .value = "COMMAND",
+     .help = "put before each cell's command: \"mpirun -n 4\""},
+    {SG_OPTION_STRING, "folder", 0, &opt.folder, .value = "DIR",
+     .help = "where cells are kept, default results/local/NAME/cells, as sparsebench's"},
+    {SG_OPTION_STRING, "program", 0, &opt.program, .value = "FILE", .help = "sparsetrain to run", .hidden = true},
+    {SG_OPTION_GROUP, .name = "Output"},
+    {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
+     .help = "write the evidence there as JSON, whole or not at all; default results/local/NAME/ACTION.json, renewed"},
+    {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "the evidence on stdout instead of the recipe"},
+    {SG_OPTION_FLAG, "force", 'f', &opt.force, .help = "replace FILE if it exists"},
+    {SG_OPTION_GROUP, .name = "Messages"},
+    {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
+    {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "also what finished cells said"},
+    {SG_OPTION_FLAG, "fake-clock", 0, &opt.fake_clock, .help = "all times are zero", .hidden = true},
+};
+
+static const struct sg_program program = {
+    .name = "sparsetune",
+    .usage = "ACTION [options] RECIPE",
+    .summary = "Choose the threshold of a recipe's hard-threshold methods, with evidence.",
+    .details =
+        "RECIPE may be - for stdin. The recipe comes out on stdout with lambda filled in, everything else as it\n"
+        "was, and is read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside.\n"
+        "Trials are cells as sparsebench's, in its folder: what is finished is not run again, by neither of them.\n\n"
+        "Examples:\n"
+        "  sparsetune recipes/fig1.yaml --match-density | sparsebench - | sparseplot-export --format svg > fig1.svg\n"
+        "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json > matched.yaml\n\n"
+        "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
+        "128+n stopped by signal n.\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+};
+
+static struct sg_grid_view view;
+
+static bool begin_batch(void *arg, size_t count) {
+    return sg_grid_view_open(arg, count);
+}
+
+static void end_batch(void *arg) {
+    sg_grid_view_close(arg);
+}
+
+static void say(const char *text) {
+    sg_log_note("%s", text);
+}
+
+static cJSON *run_json(int argc, char **argv, const char *started_at, double start_s) {
+    cJSON *out = cJSON_CreateObject(), *words = cJSON_CreateArray();
+    for (int i = 0; i < argc; i++)
+        sg_json_push_string(words, argv[i]);
+    sg_json_set(out, "argv", words);
+    sg_json_set_string(out, "started_at", started_at);
+    sg_json_set_number(out, "elapsed_s", sg_clock_s() - start_s);
+    return out;
+}
+
+/* The evidence into its file, or onto stdout; then the recipe. */
+static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, struct sg_error *err) {
+    char *text = sg_json_text(t->evidence, true);
+    if (!text)
+        return sg_fail_memory(err, "the evidence");
+    sg_status status = SG_OK;
+    if (file->stream) {
+        fputs(text, file->stream);
+        status = sg_file_commit(file, err);
+    }
+    if (status == SG_OK && (opt.json || t->text))
+        fputs(opt.json ? text : t->text, stdout);
+    free(text);
+    return status;
+}
+
+/* Where the evidence goes: -o, or beside the cells; nowhere but stdout with --json alone. */
+static sg_status open_output(struct sg_file_writer *file, const struct sg_recipe *recipe, const char *action,
+                             struct sg_error *err) {
+    char path[PATH_MAX];
+    if (opt.output)
+        return sg_file_begin(file, opt.output, opt.force, err);
+    if (opt.json)
+        return SG_OK;
+    snprintf(path, sizeof path, "results/local/%s", sg_node_string(&recipe->root, "name", "recipe"));
+    sg_status status = sg_folder_make(path, err);
+    snprintf(path + strlen(path), sizeof path - strlen(path), "/%s.json", action);
+    return status == SG_OK ? sg_file_begin(file, path, true, err) : status;
+}
+
+static sg_status check_recipe(const struct sg_recipe *recipe, struct sg_error *err) {
+    struct sg_cell *cells;
+    size_t count;
+    sg_status status = sg_recipe_cells(recipe, &cells, &count, err);
+    if (status != SG_OK)
+        return status;
+    for (size_t i = 0; i < count && status == SG_OK; i++)
+        status = sg_train_check(&cells[i], err);
+    sg_recipe_cells_free(cells, count);
+    return status == SG_OK ? SG_OK : sg_prefix(err, "%s:", recipe->path);
+}
+
+static sg_status tune(const char *path, const struct sg_recipe *recipe, const char *action, int argc, char **argv,
+                      struct sg_error *err) {
+    char sparsetrain[PATH_MAX], saved[PATH_MAX], folder[PATH_MAX], started_at[21];
+    const double start_s = sg_clock_s();
+    sg_clock_utc(started_at);
+    snprintf(folder, sizeof folder, "results/local/%s/cells", sg_node_string(&recipe->root, "name", "recipe"));
+    struct sg_file_writer file = {0};
+    struct sg_tune t = {.recipe = recipe,
+                        .grid = {.recipe_path = path,
+                                 .set = opt.set.item,
+                                 .n_set = opt.set.count,
+                                 .program = sparsetrain,
+                                 .launcher = opt.launcher,
+                                 .folder = opt.folder ? opt.folder : folder,
+                                 .data_dir = opt.data,
+                                 .device = opt.device,
+                                 .identity = sg_version_identity(),
+                                 .jobs = (int)opt.jobs,
+                                 .threads = (int)opt.threads,
+                                 .fresh = opt.fresh,
+                                 .stop = sg_signal_pending,
+                                 .changed = sg_grid_view_changed,
+                                 .arg = &view},
+                        .tolerance = opt.tolerance,
+                        .dry_run = opt.dry_run,
+                        .say = say,
+                        .begin = begin_batch,
+                        .end = end_batch};
+    sg_status status = check_recipe(recipe, err);
+    if (status == SG_OK && !opt.dry_run)
+        status = open_output(&file, recipe, action, err);
+    if (status == SG_OK)
+        status = sg_grid_program(sparsetrain, opt.program, err);
+    if (status == SG_OK && strcmp(path, "-") == 0 && !opt.dry_run) {
+        status = sg_grid_save_recipe(saved, recipe, t.grid.folder, err);
+        t.grid.recipe_path = saved;
+    }
+    if (status == SG_OK)
+        status = sg_tune_find(action)->run(&t, err);
+    if (status == SG_OK && !opt.dry_run) {
+        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", sg_version_json(program.name));
+        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run", run_json(argc, argv, started_at, start_s));
+        status = deliver(&t, &file, err);
+    }
+    sg_file_abandon(&file);
+    sg_tune_free(&t);
+    return status;
+}
+
+/* The one action that was asked for; NULL after a message. */
+static const char *choose_action(void) {
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (!*actions[i].wanted)
+            continue;
+        if (found) {
+            sg_log_error("--%s and --%s: one at a time", found, actions[i].name);
+            return NULL;
+        }
+        found = actions[i].name;
+    }
+    if (!found)
+        sg_log_error("nothing to find: give an action, as --match-density (--help lists them)");
+    return found;
+}
+
+int main(int argc, char **argv) {
+    const char *path = NULL;
+    size_t n_operands = 0;
+    sg_app_start(program.name);
+    enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    if (parse != SG_PARSE_RUN)
+        return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
+    sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
+    sg_app_set_fake_clock(opt.fake_clock);
+    if (opt.help_recipe) {
+        sg_recipe_reference(stdout, false);
+        return sg_app_finish(SG_EXIT_OK);
+    }
+    const char *action = choose_action();
+    if (!action)
+        return sg_app_finish(SG_EXIT_USAGE);
+    if (n_operands == 0) {
+        sg_log_error("no recipe given: name a YAML file, or - for stdin");
+        return sg_app_finish(SG_EXIT_USAGE);
+    }
+    struct sg_recipe recipe = {0};
+    struct sg_error err;
+    sg_status status = sg_recipe_read(&recipe, path, opt.set.item, opt.set.count, &err);
+    if (status == SG_OK) {
+        sg_signals_catch();
+        status = tune(path, &recipe, action, argc, argv, &err);
+    }
+    if (status == SG_ERR_INTERRUPTED)
+        sg_log_error("%s: give the same command again to resume", err.msg);
+    else if (status != SG_OK)
+        sg_log_error("%s", err.msg);
+    sg_recipe_free(&recipe);
+    return sg_app_finish(status == SG_OK ? SG_EXIT_OK : sg_exit_code(status));
+}

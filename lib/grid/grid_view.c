@@ -1,0 +1,84 @@
+#include "sg_grid_view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sg_terminal.h"
+
+static void erase(struct sg_grid_view *v) {
+    if (v->lines > 0)
+        fprintf(stderr, "\033[%dA\r\033[J", v->lines);
+    v->lines = 0;
+    fflush(stderr);
+}
+
+static void redraw(struct sg_grid_view *v, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
+                   size_t count) {
+    enum { LEAST_WIDTH = 20, LEAST_ROWS = 4 };
+    double now = sg_clock_s();
+    if (now - v->last_s < 1.0 / 6)
+        return;
+    v->last_s = now;
+    struct winsize size = {0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+        size = (struct winsize){.ws_col = 80, .ws_row = 24};
+    int width = size.ws_col > LEAST_WIDTH ? size.ws_col - 1 : LEAST_WIDTH;
+    int rows = size.ws_row > LEAST_ROWS ? size.ws_row - 2 : 1;
+    char *text = sg_grid_overview(cells, outcomes, count, now - v->start_s, width, rows);
+    erase(v);
+    fputs(text ? text : "", stderr);
+    for (const char *c = text; c && *c; c++)
+        v->lines += *c == '\n';
+    fflush(stderr);
+    free(text);
+}
+
+static void tell_finished(struct sg_grid_view *v, const struct sg_cell *cell, const struct sg_cell_outcome *o,
+                          size_t count) {
+    static const char *const word[] = {
+        [SG_CELL_DONE] = "done", [SG_CELL_DIVERGED] = "diverged", [SG_CELL_FAILED] = "failed"};
+    v->finished++;
+    if (!v->live)
+        sg_log_note("%s, seed %" PRIu64 ": %s after %.1f s (%zu of %zu)", cell->label, cell->seed, word[o->state],
+                    o->elapsed_s, v->finished, count);
+    if (o->state == SG_CELL_DONE && o->message && sg_app_verbosity() == SG_VERBOSE) {
+        erase(v);
+        sg_log_detail("%s, seed %" PRIu64 " said:\n%s", cell->label, cell->seed, o->message);
+    }
+}
+
+void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
+                          size_t count) {
+    struct sg_grid_view *v = view;
+    for (size_t i = 0; i < count; i++) {
+        bool open = outcomes[i].state == SG_CELL_WAITING || outcomes[i].state == SG_CELL_RUNNING;
+        if (v->told[i] || open)
+            continue;
+        v->told[i] = true;
+        if (outcomes[i].state == SG_CELL_REUSED)
+            v->finished++;
+        else
+            tell_finished(v, &cells[i], &outcomes[i], count);
+    }
+    if (!v->started && v->finished > 0)
+        sg_log_note("%zu of %zu cells were finished before (--fresh runs them again)", v->finished, count);
+    v->started = true;
+    if (v->live)
+        redraw(v, cells, outcomes, count);
+}
+
+bool sg_grid_view_open(struct sg_grid_view *v, size_t count) {
+    const char *term = getenv("TERM");
+    *v = (struct sg_grid_view){.told = calloc(count + 1, sizeof *v->told), .start_s = sg_clock_s()};
+    v->live = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && sg_app_verbosity() >= SG_NORMAL;
+    return v->told != NULL;
+}
+
+void sg_grid_view_close(struct sg_grid_view *v) {
+    erase(v);
+    free(v->told);
+    v->told = NULL;
+}

@@ -1,0 +1,48 @@
+/* sg_tune.h: the actions of sparsetune: choose the threshold of a recipe, with evidence.
+ *
+ * An action runs cells of the recipe through lib/grid, in the folder that sparsebench uses, so that whatever was run
+ * before is there again: after an interruption, and in the sparsebench that follows. Nothing here prints. Adding an
+ * action: one file, one row in tune_actions.c and its option in the program. */
+#ifndef SG_TUNE_H
+#define SG_TUNE_H
+
+#include <stdbool.h>
+
+#include "sg_grid.h"
+#include "sg_recipe.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sg_tune {
+    /* The caller's. */
+    const struct sg_recipe *recipe;
+    struct sg_grid_options grid; /* recipe_path is a file; `set` are the user's --set; `changed` is called per batch */
+    const char *metric;          /* --metric, or NULL: the first series of the recipe that its task measures */
+    double tolerance;            /* --tolerance; NaN = the action's own */
+    bool dry_run;                /* check and `say` what would be tuned; nothing is run and nothing comes out */
+    void (*say)(const char *text);               /* what is going on, one line; may be NULL */
+    bool (*begin)(void *grid_arg, size_t count); /* before a batch of cells, false = no memory; may be NULL */
+    void (*end)(void *grid_arg);                 /* after it; may be NULL */
+
+    /* The action's; sg_tune_free. */
+    char *text;      /* the recipe with what was found filled in; NULL: the action has no recipe to give */
+    cJSON *evidence; /* schema sparsebench/1 where cells are part of it; "tune": {"action", …} says what was done */
+};
+
+struct sg_tune_action {
+    const char *name; /* as the option: "match-density" */
+    sg_status (*run)(struct sg_tune *t, struct sg_error *err);
+};
+
+/* By name; NULL if unknown. */
+const struct sg_tune_action *sg_tune_find(const char *name);
+
+void sg_tune_free(struct sg_tune *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

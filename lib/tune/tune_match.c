@@ -1,0 +1,473 @@
+/* --match-density: for each Top-k density of the recipe the lambda that sends as much over the whole run.
+ *
+ * Top-k sends the same at every step, so one step of it says how much. A hard-threshold run does not: pilots of 1, 2 and
+ * 5 % of the run, each closer to the target than the one before, are extrapolated along the learning-rate schedule; then
+ * whole runs, which are cells that sparsebench finds again, say what a lambda really sends, and correct it where that is
+ * further from the target than the tolerance. Of several targets the middle one is verified first: what it shows of the
+ * extrapolation holds for the others. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune_private.h"
+
+enum { TARGETS = 64, POINTS = 512, VERIFICATIONS = 12 };
+
+static const double TOLERANCE = 0.05, SPREAD = 1.5, LEAST_PILOT = 5;
+
+struct target {
+    char label[128]; /* of the Top-k cell */
+    double entries;  /* a step and worker */
+    double lambda;
+    double reached; /* mean over the seeds; 0 = not verified yet */
+};
+
+struct match {
+    struct sg_tune *t;
+    double tolerance, d, steps_per_epoch, start_scale;
+    struct target target[TARGETS];
+    size_t n_targets;
+    /* of the method at work */
+    const char *name;
+    struct tune_length length;
+    size_t seeds;
+    struct tune_point whole[POINTS]; /* whole runs so far */
+    size_t n_whole;
+    double pilot_steps;
+    size_t cells; /* whole runs, each seed for itself */
+    cJSON *trials;
+};
+
+static void say(const struct match *m, const char *what, size_t n, double steps) {
+    char text[256];
+    snprintf(text, sizeof text, "%s: %s at %zu lambda%s, %.0f of %.0f steps", m->name, what, n, n == 1 ? "" : "s",
+             steps, m->length.steps);
+    if (m->t->say)
+        m->t->say(text);
+}
+
+static void note_trial(struct match *m, const struct tune_point *p, double steps, size_t seeds) {
+    cJSON *trial = cJSON_CreateObject();
+    sg_json_set_number(trial, "lambda", p->lambda);
+    sg_json_set_number(trial, "steps", steps);
+    sg_json_set_bool(trial, "whole", steps >= m->length.steps);
+    sg_json_set_number(trial, "seeds", (double)seeds);
+    sg_json_set_number(trial, "density", p->entries / m->d);
+    sg_json_push(m->trials, trial);
+}
+
+/* "methods.NAME.lambda=[…]": each lambda once. Returns how many, 0 = no memory. */
+static size_t set_lambdas(struct tune_sets *sets, const char *name, const struct tune_point *p, size_t n) {
+    char list[TARGETS * 2 * TUNE_LAMBDA_CHARS], text[TUNE_LAMBDA_CHARS];
+    size_t used = 0, different = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < i; j++)
+            seen = seen || p[j].lambda == p[i].lambda;
+        if (seen)
+            continue;
+        tune_round(p[i].lambda, text);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", different++ ? ", " : "", text);
+    }
+    return tune_set(sets, "methods.%s.lambda=[%s]", name, list) ? different : 0;
+}
+
+/* Entries of each point's lambda [n], rounded before: of whole runs the mean over the first `seeds` seeds, of shorter ones
+ * the extrapolation at the first. Never 0: a run that sent nothing counts as half an entry. */
+static sg_status measure(struct match *m, struct tune_point *p, size_t n, double steps, size_t seeds,
+                         struct sg_error *err) {
+    struct tune_sets sets;
+    struct tune_batch b = {.count = 0};
+    const bool whole = steps >= m->length.steps;
+    tune_sets_start(&sets, m->t);
+    const size_t different = set_lambdas(&sets, m->name, p, n);
+    sg_status status = different > 0 && (whole || tune_set_pilot(&sets, &m->length, steps))
+                           ? SG_OK
+                           : sg_fail_memory(err, "the pilots");
+    if (status == SG_OK)
+        status = tune_batch_open(&b, m->t, &sets, m->name, NULL, seeds, err);
+    if (status == SG_OK) {
+        say(m, whole ? "whole run" : "pilot", different, steps);
+        status = tune_batch_run(&b, m->t, &sets, true, err);
+    }
+    for (size_t i = 0; status == SG_OK && i < n; i++) {
+        double sum = 0;
+        for (size_t c = 0; c < b.count; c++)
+            if (sg_node_number(b.cells[c].method, "lambda", NAN) == p[i].lambda)
+                sum +=
+                    whole ? tune_entries(&b.outcomes[c].run, m->d) : tune_extrapolate(&b.outcomes[c].run, &m->length);
+        if (isnan(sum))
+            status = sg_fail(err, SG_ERR_ARGUMENT,
+                             "%s: record.series has none of bits, bits-values, average-density, by one of which the "
+                             "volume of a whole run is known (add one)",
+                             m->t->recipe->path);
+        p[i].entries = fmax(sum / (double)seeds, 0.5 / m->length.steps);
+    }
+    for (size_t i = 0; status == SG_OK && i < n; i++)
+        note_trial(m, &p[i], steps, seeds);
+    if (status == SG_OK && whole)
+        m->cells += different * seeds;
+    else if (status == SG_OK)
+        m->pilot_steps += (double)different * steps;
+    tune_batch_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}
+
+/* ---- what Top-k sends ---- */
+
+/* Targets from one step of every Top-k method, in recipe order, each density once; and lambda to start with: entries of a
+ * random walk leave at lambda after (lambda / rms)^2 steps, so that rms^2 / lambda^2 of them do at a step. */
+static sg_status find_targets(struct match *m, struct sg_error *err) {
+    struct tune_sets sets;
+    struct tune_batch b = {.count = 0};
+    tune_sets_start(&sets, m->t);
+    sg_status status = tune_set_pilot(&sets, NULL, 1) ? SG_OK : sg_fail_memory(err, "the pilots");
+    if (status == SG_OK)
+        status = tune_batch_open(&b, m->t, &sets, NULL, "topk", 1, err);
+    if (status == SG_OK && b.count == 0)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: topk, whose density could be matched",
+                         m->t->recipe->path);
+    if (status == SG_OK && b.count > TARGETS)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", m->t->recipe->path, TARGETS);
+    if (status == SG_OK && m->t->say)
+        m->t->say("one step of every Top-k method, for its density");
+    if (status == SG_OK)
+        status = tune_batch_run(&b, m->t, &sets, true, err);
+    for (size_t i = 0; status == SG_OK && i < b.count; i++) {
+        const struct sg_run *run = &b.outcomes[i].run;
+        const size_t end = run->n_points - 1;
+        const bool update = strcmp(sg_node_string(&b.cells[i].resolved, "error-feedback.form", ""), "update") == 0;
+        struct target target = {.entries = tune_entries(run, 0)};
+        const double error = sg_run_series(run, "error_norm")[end];
+        const double scale = update ? sg_run_series(run, "learning_rate")[end] : 1;
+        target.lambda = error > 0 ? sqrt(error / target.entries) / scale : 0.5 / sqrt(target.entries);
+        m->d = target.entries / sg_run_series(run, "average_density")[end];
+        m->steps_per_epoch = 1 / sg_run_series(run, "epoch")[end];
+        snprintf(target.label, sizeof target.label, "%s", b.cells[i].label);
+        bool seen = false;
+        for (size_t j = 0; j < m->n_targets; j++)
+            seen = seen || m->target[j].entries == target.entries;
+        if (!seen)
+            m->target[m->n_targets++] = target;
+    }
+    tune_batch_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}
+
+/* ---- one method ---- */
+
+static double pilot_steps(const struct match *m, double share) {
+    return fmin(m->length.steps, fmax(LEAST_PILOT, floor(share * m->length.steps)));
+}
+
+/* lambda of every target, closer with each of three lengths. */
+static sg_status run_pilots(struct match *m, double *slope, struct sg_error *err) {
+    char text[TUNE_LAMBDA_CHARS];
+    struct tune_point p[2 * TARGETS];
+    const size_t n = m->n_targets;
+    for (size_t j = 0; j < n; j++)
+        p[j].lambda = tune_round(m->target[j].lambda, text);
+    sg_status status = measure(m, p, n, pilot_steps(m, 0.01), 1, err);
+    for (size_t j = 0; status == SG_OK && j < n; j++)
+        m->target[j].lambda = tune_solve(p, n, m->target[j].entries, tune_slope(p, n));
+    for (size_t j = 0; j < n; j++) {
+        p[2 * j].lambda = tune_round(m->target[j].lambda / sqrt(SPREAD), text);
+        p[2 * j + 1].lambda = tune_round(m->target[j].lambda * sqrt(SPREAD), text);
+    }
+    if (status == SG_OK)
+        status = measure(m, p, 2 * n, pilot_steps(m, 0.02), 1, err);
+    *slope = tune_slope(p, 2 * n);
+    for (size_t j = 0; status == SG_OK && j < n; j++)
+        m->target[j].lambda = tune_solve(p, 2 * n, m->target[j].entries, *slope);
+    for (size_t j = 0; j < n; j++)
+        p[j].lambda = tune_round(m->target[j].lambda, text);
+    if (status == SG_OK)
+        status = measure(m, p, n, pilot_steps(m, 0.05), 1, err);
+    for (size_t j = 0; status == SG_OK && j < n; j++)
+        m->target[j].lambda = tune_solve(p, n, m->target[j].entries, *slope);
+    return status;
+}
+
+static bool hits(const struct match *m, const struct target *target, double entries) {
+    return fabs(entries / target->entries - 1) <= m->tolerance;
+}
+
+/* Nothing between the two nearest lambdas: the density jumps. */
+static sg_status unreachable(const struct match *m, const struct target *target, struct sg_error *err) {
+    const struct tune_point *above = NULL, *below = NULL;
+    char text[2][96] = {"", ""};
+    for (size_t i = 0; i < m->n_whole; i++) {
+        const struct tune_point *p = &m->whole[i];
+        if (p->entries > target->entries && (!above || p->lambda > above->lambda))
+            above = p;
+        if (p->entries < target->entries && (!below || p->lambda < below->lambda))
+            below = p;
+    }
+    const struct tune_point *side[] = {below, above};
+    for (int i = 0; i < 2; i++)
+        if (side[i])
+            snprintf(text[i], sizeof text[i], "%slambda %.4g sends %.4g %%", i && side[0] ? ", " : "", side[i]->lambda,
+                     100 * side[i]->entries / m->d);
+    return sg_fail(err, SG_ERR_ARGUMENT,
+                   "%s: no lambda sends %s's %.4g %% within %g %%: %s%s (allow more with --tolerance)", m->name,
+                   target->label, 100 * target->entries / m->d, 100 * m->tolerance, text[0], text[1]);
+}
+
+/* Whole runs of these targets at their lambda; those that hit at the first seed are run at the others too. */
+static sg_status verify(struct match *m, struct target *const *open, size_t n, struct sg_error *err) {
+    struct tune_point p[TARGETS];
+    for (size_t j = 0; j < n; j++)
+        p[j].lambda = open[j]->lambda;
+    sg_status status = measure(m, p, n, m->length.steps, 1, err);
+    if (status != SG_OK)
+        return status;
+    struct tune_point again[TARGETS];
+    size_t which[TARGETS], n_again = 0;
+    for (size_t j = 0; j < n; j++)
+        if (hits(m, open[j], p[j].entries)) {
+            which[n_again] = j;
+            again[n_again++] = p[j];
+        }
+    if (n_again > 0 && m->seeds > 1) {
+        m->cells -= n_again; /* the first seeds' are counted already */
+        status = measure(m, again, n_again, m->length.steps, m->seeds, err);
+    }
+    for (size_t i = 0; status == SG_OK && i < n_again; i++) {
+        p[which[i]] = again[i];
+        if (hits(m, open[which[i]], again[i].entries))
+            open[which[i]]->reached = again[i].entries;
+    }
+    for (size_t j = 0; j < n && m->n_whole < POINTS; j++)
+        m->whole[m->n_whole++] = p[j];
+    return status;
+}
+
+static sg_status verify_all(struct match *m, double slope, struct sg_error *err) {
+    char text[TUNE_LAMBDA_CHARS];
+    for (int turn = 0;; turn++) {
+        struct target *open[TARGETS];
+        size_t n = 0;
+        for (size_t j = 0; j < m->n_targets; j++)
+            if (m->target[j].reached == 0 && (turn > 0 || j == m->n_targets / 2))
+                open[n++] = &m->target[j];
+        if (n == 0 && turn > 0)
+            return SG_OK;
+        for (size_t j = 0; j < n; j++) {
+            if (m->n_whole > 0)
+                open[j]->lambda =
+                    tune_solve(m->whole, m->n_whole, open[j]->entries,
+                               m->n_whole > 1 ? tune_secant(m->whole, m->n_whole, open[j]->entries) : slope);
+            open[j]->lambda = tune_round(open[j]->lambda, text);
+            for (size_t i = 0; i < m->n_whole; i++)
+                if (turn == VERIFICATIONS ||
+                    (m->whole[i].lambda == open[j]->lambda && !hits(m, open[j], m->whole[i].entries)))
+                    return unreachable(m, open[j], err);
+        }
+        sg_status status = verify(m, open, n, err);
+        if (status != SG_OK)
+            return status;
+    }
+}
+
+static cJSON *method_json(const struct match *m) {
+    cJSON *out = cJSON_CreateObject(), *targets = cJSON_CreateArray();
+    for (size_t j = 0; j < m->n_targets; j++) {
+        const struct target *target = &m->target[j];
+        cJSON *entry = cJSON_CreateObject();
+        sg_json_set_string(entry, "label", target->label);
+        sg_json_set_number(entry, "target_density", target->entries / m->d);
+        sg_json_set_number(entry, "lambda", target->lambda);
+        sg_json_set_number(entry, "density", target->reached / m->d);
+        sg_json_set_number(entry, "difference", target->reached / target->entries - 1);
+        sg_json_push(targets, entry);
+    }
+    sg_json_set_string(out, "method", m->name);
+    sg_json_set(out, "targets", targets);
+    sg_json_set_number(out, "run_steps", m->length.steps);
+    sg_json_set_number(out, "pilot_steps", m->pilot_steps);
+    sg_json_set_number(out, "pilot_share", m->pilot_steps / m->length.steps / (double)m->n_targets);
+    sg_json_set_number(out, "whole_runs", (double)m->cells);
+    sg_json_set_number(out, "corrections", (double)m->cells - (double)(m->seeds * m->n_targets));
+    sg_json_set(out, "trials", m->trials);
+    return out;
+}
+
+/* lambda for every target of the method that `cell` is one of. */
+static sg_status match_method(struct match *m, const struct sg_cell *cell, struct sg_error *err) {
+    const struct sg_node *resolved = &cell->resolved;
+    double slope;
+    m->name = cell->name;
+    m->length = (struct tune_length){
+        .resolved = resolved, .steps_per_epoch = m->steps_per_epoch, .steps = sg_node_number(resolved, "steps", NAN)};
+    if (isnan(m->length.steps))
+        m->length.steps = floor(sg_node_number(resolved, "epochs", 0) * m->steps_per_epoch + 0.5);
+    m->n_whole = m->cells = 0;
+    m->pilot_steps = 0;
+    m->trials = cJSON_CreateArray();
+    for (size_t j = 0; j < m->n_targets; j++)
+        m->target[j].reached = 0;
+    sg_status status = run_pilots(m, &slope, err);
+    return status == SG_OK ? verify_all(m, slope, err) : status;
+}
+
+/* Does a claim or a plot name this cell? */
+static bool is_named(const struct sg_node *node, const char *label) {
+    for (size_t i = 0; node && i < node->count; i++) {
+        const struct sg_node *child = &node->child[i];
+        if ((child->kind == SG_NODE_STRING && strcmp(child->string, label) == 0) || is_named(child, label))
+            return true;
+    }
+    return false;
+}
+
+/* A list of lambda has one for each density, or there is one value that becomes as many. */
+static sg_status check_lambda(const struct match *m, const struct sg_node *method, struct sg_error *err) {
+    const struct sg_node *lambda = sg_node_get(method, "lambda");
+    if (lambda->line == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "method '%s': its lambda is from --set; write it into the recipe to tune it",
+                       sg_node_string(method, "name", ""));
+    if (lambda->kind == SG_NODE_LIST && lambda->count != m->n_targets)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s:%d:%d: %zu lambdas for %zu Top-k densities: give as many, or a single one, as lambda: match",
+                       m->t->recipe->path, lambda->line, lambda->column, lambda->count, m->n_targets);
+    const struct sg_node *root = &m->t->recipe->root;
+    const char *name = sg_node_string(method, "name", "");
+    if (lambda->kind != SG_NODE_LIST && m->n_targets > 1 &&
+        (is_named(sg_node_get(root, "claims"), name) || is_named(sg_node_get(root, "plots"), name)))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s:%d:%d: claims or plots name '%s', of which %zu Top-k densities would make several: give a "
+                       "list of %zu lambdas",
+                       m->t->recipe->path, lambda->line, lambda->column, name, m->n_targets, m->n_targets);
+    return SG_OK;
+}
+
+static bool is_tuned(const struct sg_node *method) {
+    const struct sg_node *lambda = sg_node_get(method, "lambda");
+    return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&
+           lambda->kind != SG_NODE_NULL;
+}
+
+static sg_status keep(struct tune_found *f, const struct match *m, struct sg_error *err) {
+    f->n = m->n_targets;
+    f->name = m->name;
+    f->lambda = calloc(f->n, sizeof *f->lambda);
+    f->how = calloc(f->n, sizeof *f->how);
+    if (!f->lambda || !f->how)
+        return sg_fail_memory(err, "the result");
+    for (size_t j = 0; j < f->n; j++) {
+        const struct target *target = &m->target[j];
+        f->lambda[j] = target->lambda;
+        snprintf(f->how[j], sizeof f->how[j],
+                 "sparsetune --match-density: lambda %.4g sends %.4g %%, %s %.4g %% (%zu seed%s)", target->lambda,
+                 100 * target->reached / m->d, target->label, 100 * target->entries / m->d, m->seeds,
+                 m->seeds == 1 ? "" : "s");
+    }
+    return SG_OK;
+}
+
+/* The cells that were found, as sparsebench would show them. */
+static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, struct sg_error *err) {
+    struct tune_sets sets;
+    struct tune_batch b = {.count = 0};
+    struct sg_tune with = *t;
+    const struct sg_recipe found = {.path = t->recipe->path, .text = (char *)(uintptr_t)text};
+    with.recipe = &found;
+    tune_sets_start(&sets, t);
+    sg_status status = tune_set(&sets, "claims=[]") ? SG_OK : sg_fail_memory(err, "the evidence");
+    if (status == SG_OK)
+        status = tune_batch_open(&b, &with, &sets, NULL, "hard-threshold", SIZE_MAX, err);
+    if (status == SG_OK)
+        status = sg_grid_look(b.outcomes, b.cells, b.count, &t->grid, err);
+    if (status == SG_OK) {
+        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
+        sg_json_set(t->evidence, "tune", tune);
+        status = t->evidence ? SG_OK : sg_fail_memory(err, "the evidence");
+    }
+    if (status != SG_OK)
+        cJSON_Delete(tune);
+    tune_batch_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}
+
+/* One cell of every method that is tuned, in recipe order; how many. */
+static size_t tuned_cells(const struct sg_cell **out, const struct sg_cell *cells, size_t n) {
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        if ((i == 0 || strcmp(cells[i].name, cells[i - 1].name) != 0) && is_tuned(cells[i].method))
+            out[found++] = &cells[i];
+    return found;
+}
+
+/* What would be done. */
+static sg_status plan(struct sg_tune *t, const struct sg_cell *const *cell, size_t n) {
+    char text[256];
+    for (size_t i = 0; t->say && i < n; i++) {
+        snprintf(text, sizeof text, "%s: one lambda for each Top-k density", cell[i]->name);
+        t->say(text);
+    }
+    return SG_OK;
+}
+
+static sg_status match_all(struct match *m, const struct sg_cell *const *cell, size_t n, struct tune_found *found,
+                           cJSON *list, struct sg_error *err) {
+    const struct sg_node *methods = sg_node_get(&m->t->recipe->root, "methods");
+    sg_status status = find_targets(m, err);
+    for (size_t i = 0; status == SG_OK && i < methods->count; i++)
+        if (is_tuned(&methods->child[i]))
+            status = check_lambda(m, &methods->child[i], err);
+    for (size_t i = 0; status == SG_OK && i < n; i++) {
+        status = match_method(m, cell[i], err);
+        if (status == SG_OK)
+            status = keep(&found[i], m, err);
+        sg_json_push(list, method_json(m));
+    }
+    return status == SG_OK ? tune_write(&m->t->text, m->t, found, n, err) : status;
+}
+
+sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
+    struct match *m = calloc(1, sizeof *m);
+    struct sg_cell *cells = NULL;
+    size_t n_cells = 0, n = 0;
+    sg_status status = m ? sg_recipe_cells(t->recipe, &cells, &n_cells, err) : sg_fail_memory(err, "the search");
+    const struct sg_cell **cell = calloc(n_cells + 1, sizeof *cell);
+    struct tune_found *found = calloc(n_cells + 1, sizeof *found);
+    cJSON *tune = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    sg_json_set_string(tune, "action", "match-density");
+    sg_json_set(tune, "methods", list);
+    if (status == SG_OK && (!cell || !found || !tune))
+        status = sg_fail_memory(err, "the search");
+    if (status != SG_OK)
+        goto out;
+    n = tuned_cells(cell, cells, n_cells);
+    if (n == 0)
+        status = sg_fail(err, SG_ERR_ARGUMENT,
+                         "%s: no method with compressor: hard-threshold and a lambda to find "
+                         "(lambda: match will do)",
+                         t->recipe->path);
+    m->t = t;
+    m->tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance;
+    m->seeds = sg_node_get(&t->recipe->root, "seeds")->count;
+    sg_json_set_number(tune, "tolerance", m->tolerance);
+    if (status == SG_OK)
+        status = t->dry_run ? plan(t, cell, n) : match_all(m, cell, n, found, list, err);
+    if (status == SG_OK && !t->dry_run) {
+        status = document(t, t->text, tune, err);
+        tune = NULL;
+    }
+out:
+    for (size_t i = 0; i < n; i++) {
+        free(found[i].lambda);
+        free(found[i].how);
+    }
+    free(found);
+    free(cell);
+    sg_recipe_cells_free(cells, n_cells);
+    cJSON_Delete(tune);
+    free(m);
+    return status;
+}

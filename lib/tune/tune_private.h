@@ -1,0 +1,98 @@
+/* tune_private.h: what the files of lib/tune share. */
+#ifndef TUNE_PRIVATE_H
+#define TUNE_PRIVATE_H
+
+#include "sg_tune.h"
+
+/* ---- batches: cells of the recipe with some keys changed ---- */
+
+enum { TUNE_SETS = 16, TUNE_LAMBDA_CHARS = 24 };
+
+/* --set values of a batch, after the user's. */
+struct tune_sets {
+    const char *item[64 + TUNE_SETS];
+    char *own[TUNE_SETS]; /* of these, ours */
+    size_t count, n_own;
+};
+void tune_sets_start(struct tune_sets *s, const struct sg_tune *t);
+/* false = no memory (a batch then says so). */
+bool tune_set(struct tune_sets *s, const char *format, ...) SG_PRINTF(2, 3);
+void tune_sets_free(struct tune_sets *s);
+
+struct tune_batch {
+    struct sg_recipe recipe;
+    struct sg_cell *cells; /* the chosen ones first */
+    size_t all, count;
+    struct sg_cell_outcome *outcomes; /* [count] */
+};
+
+/* The recipe with `sets`: its cells of method `name` (NULL: of the compressor `compressor`) at the first `seeds` seeds, in
+ * recipe order. */
+SG_CHECKED sg_status tune_batch_open(struct tune_batch *out, const struct sg_tune *t, const struct tune_sets *sets,
+                                     const char *name, const char *compressor, size_t seeds, struct sg_error *err);
+/* Run what is not there yet; a cell that fails is an error, one that diverges only where `converges`. */
+SG_CHECKED sg_status tune_batch_run(struct tune_batch *b, struct sg_tune *t, const struct tune_sets *sets,
+                                    bool converges, struct sg_error *err);
+void tune_batch_close(struct tune_batch *b);
+
+/* Entries that a worker sent a step, on average over the run: from bits, bits-values or average-density times d (0 =
+ * not known); NaN when none was recorded. Sparse messages. */
+double tune_entries(const struct sg_run *run, double d);
+
+/* ---- pilots: a share of a run ---- */
+
+/* What a pilot needs to know of a method's runs. */
+struct tune_length {
+    double d;               /* parameters */
+    double steps_per_epoch; /* 0 = not known yet */
+    double steps;           /* of a whole run */
+    double constant_gamma;  /* learning rate of the first step */
+    bool update_form;
+    const struct sg_node *resolved; /* of a cell of the method */
+};
+
+/* Keys for a pilot of `steps` steps: its own length, its learning-rate schedule at the same scale, and a record of every
+ * step. */
+bool tune_set_pilot(struct tune_sets *s, const struct tune_length *length, double steps);
+
+/* Entries a step over a whole run, from a pilot of it: in each stretch of the learning-rate schedule, what the pilot sent
+ * there, and for the rest of the stretch the rate of its second half. */
+double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length);
+
+/* ---- search ---- */
+
+struct tune_point {
+    double lambda, entries;
+};
+
+/* The lambda at which `target` entries a step are sent, from points (lambda, entries): between the two that enclose it,
+ * else from the nearest, along entries ~ lambda^-slope. */
+double tune_solve(const struct tune_point *points, size_t n, double target, double slope);
+/* The slope of ln entries on -ln lambda: least squares over points, kept within [0.5, 4]; 2, that of a random walk that
+ * leaves at lambda, where they do not say. */
+double tune_slope(const struct tune_point *points, size_t n);
+/* The same through the two points nearest to the target; n >= 1. */
+double tune_secant(const struct tune_point *points, size_t n, double target);
+/* lambda as recipes spell it: four digits. */
+double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
+
+/* ---- the emitted recipe ---- */
+
+/* What was found for one method. */
+struct tune_found {
+    const char *name;
+    size_t n;
+    double *lambda;   /* [n] rounded by tune_round */
+    char (*how)[160]; /* [n] a comment for each */
+};
+
+/* The recipe with each method's lambda replaced, comments before the method; cells that claims and plots name by a lambda
+ * that was replaced follow. The result is a valid recipe, or this fails. */
+SG_CHECKED sg_status tune_write(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
+                                struct sg_error *err);
+
+/* ---- actions ---- */
+
+sg_status tune_match_density(struct sg_tune *t, struct sg_error *err);
+
+#endif

@@ -1,0 +1,160 @@
+/* The recipe with what was found: its own text, edited in place. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune_private.h"
+
+enum { LABEL_CHARS = 256 };
+
+struct edits {
+    struct sg_recipe_edit *edit;
+    size_t n, capacity;
+    char *text; /* pieces of text that edits borrow, one after the other */
+    size_t used, size;
+};
+
+/* Room was counted before. */
+static const char *keep(struct edits *e, const char *text) {
+    char *at = e->text + e->used;
+    const size_t length = strlen(text) + 1;
+    if (e->used + length > e->size)
+        return NULL;
+    memcpy(at, text, length);
+    e->used += length;
+    return at;
+}
+
+static bool push(struct edits *e, int line, int column, const char *value, const char *comment) {
+    if (e->n == e->capacity)
+        return false;
+    struct sg_recipe_edit *edit = &e->edit[e->n++];
+    *edit = (struct sg_recipe_edit){.line = line, .column = column};
+    edit->value = value ? keep(e, value) : NULL;
+    edit->comment = comment ? keep(e, comment) : NULL;
+    return edit->value || edit->comment;
+}
+
+/* A label as a YAML value, in quotes unless it is words and numbers. */
+static void quote(char out[2 * LABEL_CHARS], const char *label) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+./=_% ";
+    size_t n = 0;
+    if (strspn(label, plain) == strlen(label) && strchr("-+./=_% 0123456789", *label) == NULL) {
+        snprintf(out, 2 * LABEL_CHARS, "%s", label);
+        return;
+    }
+    out[n++] = '\'';
+    for (const char *c = label; *c; c++) {
+        out[n++] = *c;
+        if (*c == '\'')
+            out[n++] = '\'';
+    }
+    snprintf(out + n, 2, "'");
+}
+
+/* Where claims and plots name a cell `from`, they name `to`. */
+static bool rename_cells(struct edits *e, const struct sg_node *node, const char *from, const char *to) {
+    for (size_t i = 0; i < node->count; i++) {
+        const struct sg_node *child = &node->child[i];
+        const bool names =
+            (child->key && strcmp(child->key, "of") == 0) || (node->key && strcmp(node->key, "methods") == 0);
+        char quoted[2 * LABEL_CHARS];
+        if (!rename_cells(e, child, from, to))
+            return false;
+        if (!names || child->kind != SG_NODE_STRING || child->line == 0 || strcmp(child->string, from) != 0)
+            continue;
+        quote(quoted, to);
+        if (!push(e, child->line, child->column, quoted, NULL))
+            return false;
+    }
+    return true;
+}
+
+static const struct sg_node *method_of(const struct sg_recipe *recipe, const char *name) {
+    const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
+    for (size_t i = 0; i < methods->count; i++)
+        if (strcmp(sg_node_string(&methods->child[i], "name", ""), name) == 0)
+            return &methods->child[i];
+    return NULL;
+}
+
+/* A list is replaced one by one; a single value by a single value or a list. */
+static bool replace_lambda(struct edits *e, const struct sg_recipe *recipe, const struct tune_found *f,
+                           const struct sg_node *lambda) {
+    char text[TUNE_LAMBDA_CHARS], list[4096] = "[", label[2][LABEL_CHARS];
+    size_t used = 1;
+    bool fine = true;
+    for (size_t i = 0; fine && i < f->n; i++) {
+        tune_round(f->lambda[i], text);
+        if (lambda->kind != SG_NODE_LIST) {
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", text);
+            fine = used + 2 < sizeof list;
+            continue;
+        }
+        const struct sg_node *old = &lambda->child[i];
+        snprintf(label[0], LABEL_CHARS, "%s lambda=%s", f->name, old->string);
+        snprintf(label[1], LABEL_CHARS, "%s lambda=%s", f->name, text);
+        fine = push(e, old->line, old->column, text, NULL);
+        for (int part = 0; fine && part < 2; part++)
+            fine = rename_cells(e, sg_node_get(&recipe->root, part ? "plots" : "claims"), label[0], label[1]);
+    }
+    if (fine && lambda->kind != SG_NODE_LIST) {
+        snprintf(list + used, sizeof list - used, "]");
+        fine = push(e, lambda->line, lambda->column, f->n == 1 ? text : list, NULL);
+    }
+    return fine;
+}
+
+static size_t count_nodes(const struct sg_node *node) {
+    size_t n = 1;
+    for (size_t i = 0; i < node->count; i++)
+        n += count_nodes(&node->child[i]);
+    return n;
+}
+
+static bool make_edits(struct edits *e, const struct sg_tune *t, const struct tune_found *found, size_t n_methods) {
+    e->capacity = count_nodes(&t->recipe->root) + 2 * t->grid.n_set + 64;
+    for (size_t m = 0; m < n_methods; m++)
+        e->capacity += 2 * found[m].n;
+    e->size = e->capacity * 2 * LABEL_CHARS;
+    e->edit = calloc(e->capacity, sizeof *e->edit);
+    e->text = malloc(e->size);
+    bool fine = e->edit && e->text;
+    for (size_t m = 0; fine && m < n_methods; m++) {
+        const struct sg_node *method = method_of(t->recipe, found[m].name);
+        for (size_t s = 0; fine && m == 0 && s < t->grid.n_set; s++) {
+            char text[LABEL_CHARS];
+            snprintf(text, sizeof text, "found with --set '%s', which is not in this file: give it again",
+                     t->grid.set[s]);
+            fine = push(e, method->line, 0, NULL, text);
+        }
+        for (size_t i = 0; fine && i < found[m].n; i++)
+            fine = push(e, method->line, 0, NULL, found[m].how[i]);
+        fine = fine && replace_lambda(e, t->recipe, &found[m], sg_node_get(method, "lambda"));
+    }
+    return fine;
+}
+
+sg_status tune_write(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
+                     struct sg_error *err) {
+    struct edits e = {.n = 0};
+    struct sg_recipe check = {0};
+    char *text = NULL;
+    sg_status status = make_edits(&e, t, found, n_methods) ? SG_OK : sg_fail_memory(err, "the tuned recipe");
+    if (status == SG_OK)
+        status = sg_recipe_edited(&text, t->recipe, e.edit, e.n, err);
+    if (status == SG_OK) {
+        status = sg_recipe_parse(&check, text, strlen(text), t->recipe->path, NULL, 0, err);
+        if (status != SG_OK)
+            sg_prefix(err, "the lambda that was found does not fit into the recipe's text: ");
+    }
+    if (status == SG_OK) {
+        *out = text;
+        text = NULL;
+    }
+    sg_recipe_free(&check);
+    free(text);
+    free(e.edit);
+    free(e.text);
+    return status;
+}
