@@ -237,11 +237,12 @@ int main(int argc, char **argv) {
     }
     struct sg_recipe recipe = {0};
     struct sg_error err;
-    sg_status status = sg_recipe_read(&recipe, path, opt.set.item, opt.set.count, &err);
-    if (status == SG_OK) {
-        sg_signals_catch();
-        status = tune(path, &recipe, action, argc, argv, &err);
+    if (sg_recipe_read(&recipe, path, opt.set.item, opt.set.count, &err) != SG_OK) {
+        sg_log_error("%s", err.msg);
+        return sg_app_finish(err.status == SG_ERR_MEMORY ? SG_EXIT_FAILED : SG_EXIT_USAGE);
     }
+    sg_signals_catch();
+    sg_status status = tune(path, &recipe, action, argc, argv, &err);
     if (status == SG_ERR_INTERRUPTED)
         sg_log_error("%s: give the same command again to resume", err.msg);
     else if (status != SG_OK)

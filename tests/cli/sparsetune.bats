@@ -1,0 +1,176 @@
+#!/usr/bin/env bats
+# sparsetune: matched densities, what comes out, resumption, bad input.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    cat >r.yaml <<'YAML'
+schema: 1
+name: tuned
+title: "Three densities"
+task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: L/100, start: {offset-from-optimum: 0.1}}
+workers: 4
+epochs: 20
+optimizer: {kind: sgd, learning-rate: 1/(L+l2), decay-at: [10, 15]}
+error-feedback: gradient
+seeds: [1, 2]
+record: {every: 10, series: [suboptimality, bits, average-density]}
+methods:
+  - {name: SGD, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, k: [1, 2, 4]} # in order
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: match}
+plots:
+  - {x: bits, y: suboptimality, log: y}
+YAML
+    export SPARSE_DATA=$CACHE
+}
+
+tune() {
+    sparsetune r.yaml --match-density --folder cells -o evidence.json --force "$@"
+}
+
+trials() { # run by the last command
+    ls cells/*.ndjson | wc -l
+}
+
+@test "every Top-k density is matched within 5 %, pilots take a tenth of the steps" {
+    run -0 --separate-stderr tune
+    echo "$output" >matched.yaml
+    run -0 --separate-stderr sparsebench matched.yaml --folder cells --json
+    echo "$output" >result.json
+    for i in 0 1 2; do
+        run -0 jq -e --argjson i $i '([.results[] | select(.method == "Top-k")][$i].final.average_density.mean) as $k
+            | ([.results[] | select(.method == "Hard-threshold")][$i].final.average_density.mean) as $h
+            | ($h / $k - 1) | fabs <= 0.05' result.json
+    done
+    run -0 jq -e '.tune.methods[0] | .pilot_share <= 0.1001 and (.targets | length) == 3
+        and all(.targets[]; (.difference | fabs) <= 0.05) and (.trials | length) > 10' evidence.json
+    # What was verified is not run again.
+    run -0 jq -e 'all(.results[] | select(.method == "Hard-threshold") | .cells[]; .reused)' result.json
+}
+
+@test "the recipe that comes out is the one that went in but for lambda and comments" {
+    run -0 --separate-stderr tune
+    diff <(grep -v '^  # sparsetune --match-density: lambda ' <<<"$output" | sed 's/lambda: \[.*\]/lambda: match/') r.yaml
+    [ "$(grep -c '^  # sparsetune --match-density: lambda .* Top-k k=.* (2 seeds)$' <<<"$output")" = 3 ]
+}
+
+@test "in a pipe: recipe, result, plot" {
+    tune 2>/dev/null | sparsebench - --folder cells 2>/dev/null | sparseplot-export --format csv >out.csv
+    grep -q 'Hard-threshold lambda=' out.csv
+    run -0 bash -c "sparsetune - --match-density --folder cells -o evidence.json --force <r.yaml | grep -c 'lambda: \[[0-9., ]*\]'"
+    sparseplot-export evidence.json --format csv >evidence.csv
+    grep -q 'Hard-threshold lambda=' evidence.csv
+}
+
+@test "a list of lambdas is replaced one by one, and the labels that claims and plots name" {
+    sed -i 's/lambda: match/lambda: [3, 2e-1, 0.1]/' r.yaml
+    cat >>r.yaml <<'YAML'
+  - {x: epoch, y: suboptimality, methods: [Top-k k=1, Hard-threshold lambda=3]}
+claims:
+  - {text: "less", metric: bits, of: Hard-threshold lambda=2e-1, at-most: {times: 2, of: Top-k k=2}}
+YAML
+    run -0 --separate-stderr tune
+    echo "$output" >out.yaml
+    lambda=$(sed -n 's/.*lambda: \[\([^,]*\), \([^,]*\), .*/\1 \2/p' out.yaml)
+    grep -q "methods: \[Top-k k=1, Hard-threshold lambda=${lambda% *}\]" out.yaml
+    grep -q "of: Hard-threshold lambda=${lambda#* }, at-most: {times: 2, of: Top-k k=2}" out.yaml
+    sparsebench out.yaml --folder cells --json 2>/dev/null | jq -e '.claims[0].verdict == "holds"'
+}
+
+@test "killed at any moment, the same command goes on and ends with the same bytes" {
+    tune --quiet >whole.yaml
+    all=$(trials)
+    cp evidence.json whole.json
+    rm -r cells
+    for pause in 0.05 0.15 0.3; do
+        sparsetune r.yaml --match-density --folder cells -o evidence.json --force --quiet >killed.yaml &
+        sleep $pause
+        kill -9 $! 2>/dev/null || true
+        wait $! 2>/dev/null || true
+        sleep 0.3 # a cell that outlives it holds the folder for a moment
+    done
+    tune --quiet >again.yaml
+    cmp whole.yaml again.yaml
+    [ "$(trials)" = "$all" ]
+    [ "$(jq -S .tune evidence.json)" = "$(jq -S .tune whole.json)" ]
+    before=$(stat -c %Y.%i cells/*.ndjson)
+    tune --quiet >again.yaml
+    [ "$(stat -c %Y.%i cells/*.ndjson)" = "$before" ]
+}
+
+@test "jobs change nothing but the time" {
+    tune --quiet --jobs 1 >one.yaml
+    rm -r cells
+    tune --quiet --jobs 3 >three.yaml
+    cmp one.yaml three.yaml
+}
+
+@test "a stopped search says how to go on" {
+    FAKE_LOG=$BATS_TEST_TMPDIR/log
+    export FAKE_LOG FAKE_HANG="Top-k k=1:1"
+    sparsetune r.yaml --match-density --folder cells -o evidence.json --program "$ROOT/tests/cli/fake_sparsetrain" 2>err &
+    pid=$!
+    for _ in $(seq 100); do grep -q '^start' "$FAKE_LOG" 2>/dev/null && break; sleep 0.05; done
+    sleep 0.3
+    kill -TERM $pid
+    code=0
+    wait $pid || code=$?
+    [ $code = 143 ]
+    grep -q 'give the same command again to resume' err
+    [ ! -e evidence.json ]
+}
+
+@test "a cell that fails ends the search with its words" {
+    export FAKE_FAIL="Top-k k=1:1"
+    run -1 --separate-stderr tune --program "$ROOT/tests/cli/fake_sparsetrain"
+    [[ $stderr == *"Top-k k=1, seed 1 failed: exit status 1"*"no such data set"* ]]
+    [ -z "$output" ]
+}
+
+@test "bad input is refused with its place" {
+    run -2 sparsetune r.yaml
+    [[ $output == *"give an action, as --match-density"* ]]
+    run -2 sparsetune --match-density
+    [[ $output == *"no recipe given"* ]]
+    run -2 sparsetune no.yaml --match-density
+    sed 's/topk, k: \[1, 2, 4\]/accordion, k-min: 1, k-max: 2/' r.yaml >no-topk.yaml
+    run -2 sparsetune no-topk.yaml --match-density --folder cells -o e.json
+    [[ $output == *"no-topk.yaml: no method with compressor: topk, whose density could be matched"* ]]
+    sed '/Hard-threshold/d' r.yaml >no-threshold.yaml
+    run -2 sparsetune no-threshold.yaml --match-density --folder cells -o e.json
+    [[ $output == *"no method with compressor: hard-threshold and a lambda to find"* ]]
+    sed 's/lambda: match/lambda: [1, 2]/' r.yaml >two.yaml
+    run -2 sparsetune two.yaml --match-density --folder cells -o e.json
+    [[ $output == *"two.yaml:14:"*"2 lambdas for 3 Top-k densities"* ]]
+    run -2 sparsetune r.yaml --match-density --set methods.Hard-threshold.lambda=1 --folder cells -o e.json
+    [[ $output == *"its lambda is from --set"* ]]
+    sed 's/, bits, average-density//; s/x: bits/x: epoch/' r.yaml >no-volume.yaml
+    run -2 sparsetune no-volume.yaml --match-density --folder cells -o e.json
+    [[ $output == *"record.series has none of bits, bits-values, average-density"* ]]
+    printf '  - {x: epoch, y: suboptimality, methods: [Hard-threshold]}\n' | cat r.yaml - >named.yaml
+    run -2 sparsetune named.yaml --match-density --folder cells -o e.json
+    [[ $output == *"name 'Hard-threshold'"*"give a list of 3 lambdas"* ]]
+    [ ! -e e.json ]
+}
+
+@test "a density that no lambda sends: what is reachable is said" {
+    run -2 --separate-stderr tune --tolerance 1e-9
+    [[ $stderr == *"no lambda sends Top-k k="*"within 1e-07 %: lambda "*" sends "*" %, lambda "*" sends "*" % (allow more with --tolerance)"* ]]
+    [ -z "$output" ]
+}
+
+@test "--dry-run runs nothing; --json is the evidence; --set is named in the recipe" {
+    run -0 --separate-stderr sparsetune r.yaml --match-density --dry-run
+    [[ $stderr == *"Hard-threshold: one lambda for each Top-k density"* ]]
+    [ ! -e results ] && [ ! -e cells ]
+    run -0 --separate-stderr sparsetune r.yaml --match-density --folder cells --json --quiet
+    [ "$(jq -r '.schema, .tune.action, .program.name' <<<"$output" | tr '\n' ' ')" = "sparsebench/1 match-density sparsetune " ]
+    run -0 --separate-stderr tune --set workers=2 --quiet
+    [[ $output == *"# found with --set 'workers=2', which is not in this file"* ]]
+}
+
+@test "without -o the evidence lies beside the cells" {
+    sparsetune r.yaml --match-density --quiet >/dev/null
+    jq -e '.tune.methods[0].method == "Hard-threshold"' results/local/tuned/match-density.json
+}
