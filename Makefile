@@ -71,7 +71,8 @@ endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
-core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)))
+core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
+               $(if $(filter 1,$(cuda)),,kernels/cuda/no_cuda.c))
 torch_tasks := cnn lm ncf # lib/task/NAME*.c, their tests and recipes are only where libtorch is on
 torch_task  := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
 engine_src  := $(sort $(filter-out lib/core/% lib/wire/% $(torch_task),$(wildcard lib/*/*.c)))
@@ -87,8 +88,9 @@ core_obj    := $(core_src:%.c=$(B)/%.o) $(isa_obj) $(cuda_obj)
 engine_obj  := $(patsubst %,$(B)/%.o,$(basename $(if $(filter 1,$(cuda)),$(filter-out %_no_cuda.c,$(engine_src)) $(wildcard lib/*/*.cu),$(engine_src))))
 libs        := -lcjson -lyaml -lm -ldl $(cuda_libs)
 # The CUDA kernels' tests: on a device where there is a compiler for it, and emulated where there is one for C++.
-gpu_tests   := $(if $(filter 1,$(cuda)),$(B)/gpu/test_kernels)
-unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(B)/tests/test_kernels_emulated)
+gpu_names   := test_kernels $(basename $(notdir $(wildcard tests/gpu/test_*.c)))
+gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%))
+unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(gpu_names:%=$(B)/tests/%_emulated))
 
 isa_flags_c      := -O3 -DSG_ISA=c
 isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
@@ -198,14 +200,16 @@ $(B)/emulation/%.o: kernels/cuda/%.cu $(B)/flags
 $(B)/emulation/%.o: lib/bench/%.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CXX)$(CXX) -x c++ $(emulate) -MMD -MP -c -o $@ $<
-$(B)/gpu/kernel_bodies.o: tests/unit/test_kernels.c $(B)/flags
+# The same bodies for both; the emulated kernels come first and so take the place of the library's.
+vpath test_%.c tests/gpu tests/unit
+$(gpu_names:%=$(B)/gpu/%.o): $(B)/gpu/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -DSG_TEST_CUDA -Itests/unit -MMD -MP -c -o $@ $<
-$(B)/tests/test_kernels_emulated: $(B)/gpu/kernel_bodies.o $(emulated) $(B)/libsparsegrad.a
+$(gpu_names:%=$(B)/tests/%_emulated): $(B)/tests/%_emulated: $(B)/gpu/%.o $(emulated) $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(ldflags) -o $@ $^ -lstdc++ -lm $(cuda_libs)
-$(B)/gpu/test_kernels: $(B)/gpu/kernel_bodies.o $(B)/libengine.a $(B)/libsparsegrad.a
-	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs)
+	$(call run,LD)$(CC) $(ldflags) -o $@ $^ -lstdc++ $(libs) $(mpi_libs)
+$(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libsparsegrad.a
+	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
 
 # ---- the library, installed -----------------------------------------------------------------------------------------
 soname      := libsparsegrad.so.0

@@ -81,6 +81,40 @@ int sg_cuda_scatter_add_messages(void *stream, float *dense, size_t n, const str
 /* *sum <- sum of squares of x [n], n at most that of the layout. */
 int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, size_t n, double *sum);
 
+/* *most <- largest |x[i]| of finite numbers as its bits, 0 for n = 0. */
+int sg_cuda_largest(void *stream, const float *x, size_t n, uint32_t *most);
+
+/* *sum <- `cross` of sg_kernels.h of the first `count` entries, one after another. */
+int sg_cuda_cross(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum);
+
+/* `average`, `round_half`, `has_optimizer` and `update` of sg_kernels.h. */
+int sg_cuda_average(void *stream, float *mean, const float *x, size_t n, double weight);
+int sg_cuda_round_half(void *stream, float *value, const uint32_t *index, size_t count, float *e);
+bool sg_cuda_has_optimizer(const char *name);
+int sg_cuda_update(void *stream, const struct sg_update *u);
+
+/* ---- a GPU behind the table of sg_kernels.h ----
+ *
+ * sg_exec.device is an sg_cuda_device; one thread at a time may use it. Everything runs on the legacy default stream, so
+ * in order with what libtorch does there. Selections, sums, largest, cross and get wait for their result, a few bytes;
+ * nothing else waits. A failure of the device sticks: later calls do nothing and say SG_KERNEL_DEVICE where they say
+ * anything. Memory beside the caller's: one workspace for the latest layout. */
+typedef struct sg_cuda_device sg_cuda_device;
+
+struct sg_cuda_facts {
+    int number;
+    char name[256];      /* "NVIDIA H200" */
+    int driver, runtime; /* 12040 = CUDA 12.4 */
+};
+
+/* number: which GPU; below 0 = the one whose turn it is for process `local_rank` of this host. On failure *out is NULL and
+ * `why` [room] says what is missing and what to do. */
+int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *why, size_t room);
+void sg_cuda_device_facts(const sg_cuda_device *device, struct sg_cuda_facts *out);
+const char *sg_cuda_device_error(const sg_cuda_device *device); /* the failure in CUDA's words; NULL = none */
+void sg_cuda_device_close(sg_cuda_device *device);              /* NULL-safe; its memory is released before */
+const struct sg_kernels *sg_cuda_kernels(void);
+
 #ifdef __cplusplus
 }
 #endif

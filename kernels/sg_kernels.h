@@ -68,6 +68,20 @@ struct sg_piece {
     bool decays;
 };
 
+/* x <- x - step. step = sum / workers without an optimizer; else what sg_optimizer_ops.step of the optimizer of that name
+ * makes of it. Pieces cover the parameters without overlap. */
+struct sg_update {
+    const char *optimizer; /* "sgd"; NULL = none */
+    const double *param;   /* of the optimizer, as it declares them */
+    double learning_rate;
+    uint64_t step; /* counts from 0 */
+    float workers;
+    float *sum; /* [d] in; undefined afterwards */
+    float *state, *x;
+    const struct sg_piece *piece; /* [n_pieces] */
+    size_t n_pieces, d;
+};
+
 /* Result of a selection kernel. */
 enum sg_kernel_status {
     SG_KERNEL_OK = 0,
@@ -80,7 +94,7 @@ enum sg_kernel_status {
 struct sg_kernels {
     const char *name; /* "c", "avx2", "avx512", "cuda" */
 
-    /* ---- memory: where g, e, index, value, dense, x and mean lie; everything else is the host's ---- */
+    /* ---- memory: where g, e, index, value, dense, x, mean, sum, state and piece lie; all else is the host's ---- */
 
     /* Zeros, aligned for any type; NULL = no memory. 0 bytes are fine. */
     void *(*allocate)(const struct sg_exec *exec, size_t bytes);
@@ -103,8 +117,8 @@ struct sg_kernels {
      * that never changes the result, whatever it holds; receives this step's k-th magnitude (-1 where k = 0). */
     int (*select_topk)(const struct sg_select *s, const size_t *k, float *guess);
 
-    /* Send the elements at given positions (random-k): position [count] ascending flat indices, of which
-     * s->count[layer] (an input here) belong to each layer in turn. position may be s->index itself. */
+    /* Send the elements at given positions (random-k): position [count] ascending flat indices, host memory, of which
+     * s->count[layer] (an input here) belong to each layer in turn. It may be s->index itself on a CPU. */
     int (*select_positions)(const struct sg_select *s, const uint32_t *position);
 
     /* No compression: value[i] = p[i] for all i (index is not written), residual becomes +0. */
@@ -125,6 +139,10 @@ struct sg_kernels {
     void (*scatter_add_messages)(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
                                  size_t n_messages);
 
+    /* The same of messages in host memory, wherever dense lies; theirs may be reused on return. */
+    void (*add_messages)(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
+                         size_t n_messages);
+
     /* Largest |x[i]| of finite numbers; 0 for n = 0. */
     float (*largest)(const struct sg_exec *exec, const float *x, size_t n);
 
@@ -133,6 +151,15 @@ struct sg_kernels {
 
     /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, in double, rounded once. */
     void (*average)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
+
+    /* ---- what lib/core does on a CPU: NULL there ---- */
+
+    /* sg_half_round of sg_half.h. */
+    void (*round_half)(const struct sg_exec *exec, float *value, const uint32_t *index, size_t count, float *e);
+    /* Is there an `update` for the optimizer of that name? */
+    bool (*has_optimizer)(const char *name);
+    /* All of a step behind the sum over workers, with the bits of lib/core's optimizers. */
+    void (*update)(const struct sg_exec *exec, const struct sg_update *u);
 };
 
 /* The CPU table: `name` "c", "avx2", "avx512", or NULL for the best one this machine runs (the environment

@@ -186,6 +186,7 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .scatter_add = ISA_NAME(scatter_add_),
     .sum_squares = ISA_NAME(sum_squares_),
     .scatter_add_messages = ISA_NAME(scatter_add_messages_),
+    .add_messages = ISA_NAME(scatter_add_messages_),
     .largest = cpu_largest,
     .cross = cpu_cross,
     .average = cpu_average,

@@ -88,6 +88,14 @@ int sg_comm_local_ranks(const sg_comm *c) {
     return c->world.local_ranks;
 }
 
+int sg_comm_local_rank(const sg_comm *c) {
+    return c->world.local_rank;
+}
+
+bool sg_comm_reads_messages(const sg_comm *c) {
+    return c->world.size > 1 || c->encoded;
+}
+
 const char *sg_comm_library(const sg_comm *c) {
     return c->mpi ? c->world.library : NULL;
 }

@@ -144,13 +144,12 @@ sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float
             return sg_fail(err, SG_ERR_ARGUMENT, "sparse and dense messages in one exchange");
         outcome.volume = volume_of(c);
         outcome.note = (const double(*)[SG_COMM_NOTES])c->number;
-        memset(sum, 0, d * sizeof *sum);
-        if (c->world.size == 1)
+        if (sum)
+            kernels->zero(exec, sum, d * sizeof *sum);
+        if (c->world.size > 1)
+            status = (dense ? comm_sum_dense : comm_sum_sparse)(c, mine->message, sum, d, kernels, exec, err);
+        else if (sum)
             comm_sum_local(c, mine->message, sum, d, kernels, exec);
-        else if (dense)
-            status = comm_sum_dense(c, mine->message, sum, d, kernels, exec, err);
-        else
-            status = comm_sum_sparse(c, mine->message, sum, d, kernels, exec, err);
     }
     if (status == SG_OK)
         *out = outcome;

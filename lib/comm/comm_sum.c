@@ -108,7 +108,7 @@ sg_status comm_sum_sparse(sg_comm *c, const struct sg_message *message, float *s
     if (status == SG_OK)
         status = get_messages(c, d, exec->threads, err);
     if (status == SG_OK)
-        kernels->scatter_add_messages(exec, sum, d, c->entries, c->n);
+        kernels->add_messages(exec, sum, d, c->entries, c->n);
     return status;
 }
 
@@ -152,7 +152,8 @@ sg_status comm_sum_dense(sg_comm *c, const struct sg_message *message, float *su
             const uint8_t *from = (const uint8_t *)c->all + w * length * width;
             if (half)
                 get_halves(c->decoded, from, length);
-            kernels->scatter_add(exec, sum + start, NULL, half ? c->decoded : (const void *)from, length);
+            const struct sg_entries part = {NULL, half ? c->decoded : (const void *)from, length};
+            kernels->add_messages(exec, sum + start, length, &part, 1);
         }
     }
     return status;
@@ -163,5 +164,5 @@ void comm_sum_local(sg_comm *c, const struct sg_message *message, float *sum, si
                     const struct sg_kernels *kernels, const struct sg_exec *exec) {
     for (size_t w = 0; w < c->n; w++)
         c->entries[w] = (struct sg_entries){message[w].index, message[w].value, message[w].count};
-    kernels->scatter_add_messages(exec, sum, d, c->entries, c->n);
+    kernels->add_messages(exec, sum, d, c->entries, c->n);
 }

@@ -40,6 +40,7 @@ void sg_comm_set_format(sg_comm *c, const struct sg_wire_format *format);
 int sg_comm_rank(const sg_comm *c);
 int sg_comm_size(const sg_comm *c);
 int sg_comm_local_ranks(const sg_comm *c);     /* ranks on this host, >= 1 */
+int sg_comm_local_rank(const sg_comm *c);      /* this one's number among them */
 const char *sg_comm_library(const sg_comm *c); /* "Open MPI 4.1.4", or NULL in process */
 size_t sg_comm_first(const sg_comm *c);        /* first worker of this rank */
 size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
@@ -75,7 +76,11 @@ struct sg_outcome {
     int save;                            /* largest save of all ranks */
 };
 
-/* All-gather and sum. An error of this call itself (memory, transport) is not known to the other ranks: abort.
+/* Does an exchange read the messages' indices and values? Over ranks, and where encoded sizes depend on them. They must
+ * be in host memory then. */
+bool sg_comm_reads_messages(const sg_comm *c);
+
+/* All-gather and sum. sum lies in the kernels' memory; NULL in one process, whose caller adds its messages up itself. An error of this call itself (memory, transport) is not known to the other ranks: abort.
  * sum [d] <- sum over workers in order 0..n-1 of their messages, from +0. Collective.
  * Empty messages are normal. Sparse and dense messages may not be mixed in one call.
  * The sum is over workers, not the mean: dividing by n is the caller's. */

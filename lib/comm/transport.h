@@ -8,7 +8,7 @@
 
 /* Environment of the world once open. */
 struct sg_world {
-    int rank, size, local_ranks;
+    int rank, size, local_rank, local_ranks;
     char library[64];
 };
 

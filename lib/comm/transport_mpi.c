@@ -36,6 +36,7 @@ sg_status sg_transport_open(struct sg_world *world, struct sg_error *err) {
     MPI_Comm node;
     if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) == MPI_SUCCESS) {
         MPI_Comm_size(node, &world->local_ranks);
+        MPI_Comm_rank(node, &world->local_rank);
         MPI_Comm_free(&node);
     }
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";

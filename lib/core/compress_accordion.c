@@ -18,7 +18,7 @@ enum { DECIDER = 0 }; /* the worker whose gradients count */
 struct accordion {
     double *norm; /* [n_layers] at the last decision; DECIDER only, as the next two */
     double gamma; /* then */
-    float *sum;   /* [d] of this epoch's gradients, with ACCUMULATE */
+    float *sum;   /* [d] of this epoch's gradients, with ACCUMULATE; in the kernels' memory */
     size_t *k;    /* [n_layers] of this step */
     float *guess; /* [n_layers] hints for the kernel, no part of a checkpoint */
 };
@@ -28,7 +28,7 @@ static void close_accordion(sg_compressor *c) {
     if (a == NULL)
         return;
     free(a->norm);
-    free(a->sum);
+    c->kernels->release(&c->exec, a->sum);
     free(a->k);
     free(a->guess);
 }
@@ -45,7 +45,7 @@ static sg_status open_accordion(sg_compressor *c, struct sg_error *err) {
     a->norm = calloc(n, sizeof *a->norm);
     a->k = calloc(n, sizeof *a->k);
     a->guess = malloc(n * sizeof *a->guess);
-    a->sum = keeps_sum(c, c->worker) ? calloc(d + 1, sizeof *a->sum) : NULL;
+    a->sum = keeps_sum(c, c->worker) ? c->kernels->allocate(&c->exec, d * sizeof *a->sum) : NULL;
     if (a->norm == NULL || a->k == NULL || a->guess == NULL || (a->sum == NULL && keeps_sum(c, c->worker)))
         return sg_fail_memory(err, "accordion");
     for (size_t l = 0; l < n; l++)
@@ -84,7 +84,7 @@ static void decide(sg_compressor *c, double gamma, uint64_t step, const float *g
     else if (fell)
         memset(c->mode, 1, c->layout.n_layers);
     if (accumulate && in_interval_epoch(c, step))
-        memset(a->sum, 0, c->layout.offset[c->layout.n_layers] * sizeof *a->sum);
+        c->kernels->zero(&c->exec, a->sum, c->layout.offset[c->layout.n_layers] * sizeof *a->sum);
     a->gamma = gamma;
 }
 
@@ -132,8 +132,8 @@ static void state_save(const sg_compressor *c, void *out) {
     char *to = out;
     memcpy(to, a->norm, n * sizeof *a->norm);
     memcpy(to += n * sizeof *a->norm, &a->gamma, sizeof a->gamma);
-    if (a->sum != NULL)
-        memcpy(to + sizeof a->gamma, a->sum, c->layout.offset[n] * sizeof *a->sum);
+    if (a->sum != NULL) /* a device that fails here fails the caller's own copies too */
+        (void)c->kernels->get(&c->exec, to + sizeof a->gamma, a->sum, c->layout.offset[n] * sizeof *a->sum);
 }
 
 static void state_load(sg_compressor *c, const void *in) {
@@ -143,7 +143,7 @@ static void state_load(sg_compressor *c, const void *in) {
     memcpy(a->norm, from, n * sizeof *a->norm);
     memcpy(&a->gamma, from += n * sizeof *a->norm, sizeof a->gamma);
     if (a->sum != NULL)
-        memcpy(a->sum, from + sizeof a->gamma, c->layout.offset[n] * sizeof *a->sum);
+        c->kernels->put(&c->exec, a->sum, from + sizeof a->gamma, c->layout.offset[n] * sizeof *a->sum);
 }
 
 static const struct sg_parameter params[N_PARAMS] = {
@@ -164,7 +164,7 @@ const struct sg_compressor_ops sg_compress_accordion = {
     .name = "accordion",
     .summary = "Top-k with a larger k in the layers whose gradients change fast",
     .source = "section 5; Agarwal et al., MLSys 2021",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,
     .n_params = N_PARAMS,
     .check = check,

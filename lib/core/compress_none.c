@@ -17,7 +17,7 @@ const struct sg_compressor_ops sg_compress_none = {
     .name = "none",
     .summary = "no compression: every element is sent",
     .source = "baseline",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_EXACT,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_EXACT | SG_TRAIT_GPU,
     .compress = compress,
     .bound = bound,
 };

@@ -6,6 +6,7 @@
 #include "compressor_private.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "sg_rng.h"
 
@@ -14,7 +15,13 @@ enum { UNBIASED = SG_SHARE_PARAMS, PARAMS };
 static sg_status open_randomk(sg_compressor *c, struct sg_error *err) {
     if (c->param[UNBIASED] > 0 && c->feedback.form != SG_FEEDBACK_NONE)
         return sg_fail(err, SG_ERR_ARGUMENT, "randomk: 'unbiased' needs error-feedback: none");
-    return SG_OK;
+    if (c->param[UNBIASED] > 0 && c->exec.device != NULL)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "randomk: 'unbiased' does not run on a GPU: use --device cpu");
+    size_t sent = 0;
+    for (size_t l = 0; l < c->layout.n_layers; l++)
+        sent += sg_share_of(c->param, c->layout.offset[l + 1] - c->layout.offset[l]);
+    c->state = malloc((sent + 1) * sizeof(uint32_t)); /* positions, drawn here wherever the vectors are */
+    return c->state != NULL ? SG_OK : sg_fail_memory(err, "randomk");
 }
 
 /* Finite values may overflow when scaled. */
@@ -38,16 +45,17 @@ static int scale_up(const struct sg_select *s) {
 static int compress(sg_compressor *c, struct sg_select *s, double gamma, uint64_t step) {
     (void)gamma;
     sg_rng rng = sg_rng_open(c->seed, SG_RNG_COMPRESS, c->worker, step);
+    uint32_t *position = c->state;
     size_t sent = 0;
     for (size_t l = 0; l < s->n_layers; l++) {
         const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
         s->count[l] = sg_share_of(c->param, n);
-        sg_rng_subset(&rng, s->index + sent, s->count[l], n);
+        sg_rng_subset(&rng, position + sent, s->count[l], n);
         for (size_t j = 0; j < s->count[l]; j++)
-            s->index[sent + j] += (uint32_t)begin;
+            position[sent + j] += (uint32_t)begin;
         sent += s->count[l];
     }
-    const int status = c->kernels->select_positions(s, s->index);
+    const int status = c->kernels->select_positions(s, position);
     return status == SG_KERNEL_OK && c->param[UNBIASED] > 0 ? scale_up(s) : status;
 }
 
@@ -67,7 +75,7 @@ const struct sg_compressor_ops sg_compress_randomk = {
     .name = "randomk",
     .summary = "a random subset of every layer",
     .source = "section 3; Stich et al., NeurIPS 2018",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .params = params,
     .n_params = PARAMS,
     .check = sg_share_check,

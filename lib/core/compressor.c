@@ -113,10 +113,17 @@ sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_con
                          getenv("SG_CPU"));
         goto out;
     }
-    /* One element more than needed: never of size 0. */
+    if (c->exec.device != NULL && !(config->ops->traits & SG_TRAIT_GPU)) {
+        status = sg_fail(err, SG_ERR_UNSUPPORTED, "compressor '%s' does not run on a GPU: use --device cpu",
+                         config->ops->name);
+        goto out;
+    }
     const bool dense = config->ops->traits & SG_TRAIT_DENSE;
-    c->index = dense ? NULL : malloc((d + 1) * sizeof *c->index);
-    c->value = malloc((d + 1) * sizeof *c->value);
+    c->borrows = config->value != NULL;
+    c->index = dense        ? NULL
+               : c->borrows ? config->index
+                            : c->kernels->allocate(&c->exec, d * sizeof *c->index);
+    c->value = c->borrows ? config->value : c->kernels->allocate(&c->exec, d * sizeof *c->value);
     c->count = calloc(n_layers, sizeof *c->count);
     c->mode = config->ops->due != NULL ? calloc(n_layers, sizeof *c->mode) : NULL;
     if ((c->index == NULL && !dense) || c->value == NULL || c->count == NULL ||
@@ -141,8 +148,10 @@ void sg_compressor_close(sg_compressor *c) {
     if (c->ops != NULL && c->ops->close != NULL)
         c->ops->close(c);
     free(c->state);
-    free(c->index);
-    free(c->value);
+    if (c->kernels != NULL && !c->borrows) {
+        c->kernels->release(&c->exec, c->index);
+        c->kernels->release(&c->exec, c->value);
+    }
     free(c->count);
     free(c->mode);
     free((void *)c->layout.name);
@@ -195,7 +204,9 @@ sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const
     size_t count = 0;
     for (size_t l = 0; l < s.n_layers; l++)
         count += c->count[l];
-    if (c->precision == SG_FP16)
+    if (c->precision == SG_FP16 && c->kernels->round_half != NULL)
+        c->kernels->round_half(&c->exec, c->value, c->index, count, e);
+    else if (c->precision == SG_FP16)
         sg_half_round(c->value, c->index, count, e);
     *out = (struct sg_message){
         .kind = c->ops->traits & SG_TRAIT_DENSE ? SG_MESSAGE_DENSE : SG_MESSAGE_SPARSE,

@@ -21,8 +21,9 @@ struct sg_compressor {
     uint64_t steps_per_epoch; /* >= 1 */
     const struct sg_kernels *kernels;
     struct sg_exec exec;
-    uint32_t *index; /* [d] message under construction; NULL for dense messages */
+    uint32_t *index; /* [d] message under construction, in the kernels' memory; NULL for dense messages */
     float *value;    /* [d] */
+    bool borrows;    /* index and value are the caller's */
     size_t *count;   /* [n_layers] */
     uint8_t *mode;   /* [n_layers], zeros; NULL without ops->due */
     void *state;     /* belongs to ops; freed with free() unless ops->close says otherwise */

@@ -68,7 +68,8 @@ enum sg_trait {
     SG_TRAIT_WANTS_FEEDBACK = 1 << 3, /* diverges or stalls without error feedback */
     SG_TRAIT_DENSE = 1 << 4,          /* sends dense messages */
     SG_TRAIT_RANDOM = 1 << 5,         /* uses random draws */
-    SG_TRAIT_EXACT = 1 << 6           /* sends everything: the residual is always zero and need not exist */
+    SG_TRAIT_EXACT = 1 << 6,          /* sends everything: the residual is always zero and need not exist */
+    SG_TRAIT_GPU = 1 << 7             /* leaves vectors to the kernels, so it runs wherever their memory is */
 };
 
 typedef struct sg_compressor sg_compressor;
@@ -116,16 +117,20 @@ struct sg_compressor_config {
     uint64_t seed;
     uint32_t worker;
     uint64_t steps_per_epoch;         /* for compressors that count in epochs; 0 = one epoch without end */
-    const struct sg_kernels *kernels; /* NULL = best CPU table */
+    const struct sg_kernels *kernels; /* NULL = best CPU table. g, e and messages lie in their memory */
     struct sg_exec exec;
+    /* [d] each, in the kernels' memory: messages are made there, for compressors that take turns (a message then lasts until
+     * the next of them runs); NULL = memory of its own. No index is needed for dense messages. */
+    uint32_t *index;
+    float *value;
 };
 
 /* Check parameters only (recipes use it): ranges, combinations, k against d (d = 0: unknown yet). */
 SG_CHECKED sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
                                          struct sg_error *err);
 
-/* Open for one worker. The layout is copied. Reserves 8 bytes per element for the message; pages that are
- * never written cost no memory. *out is NULL on failure. */
+/* Open for one worker. The layout is copied. Reserves 8 bytes per element for the message; pages of a host that are never
+ * written cost no memory. SG_ERR_UNSUPPORTED: a compressor without SG_TRAIT_GPU on one. *out is NULL on failure. */
 SG_CHECKED sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_config *config,
                                         struct sg_error *err);
 

@@ -233,9 +233,19 @@ static void cpu_model(char *out, size_t size) {
         fclose(in);
 }
 
+/* Of NVIDIA's kernel module, "" where there is none. */
+static void gpu_driver(char *out, size_t size) {
+    FILE *in = fopen("/sys/module/nvidia/version", "r");
+    if (!in || !fgets(out, (int)size, in))
+        out[0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    if (in)
+        fclose(in);
+}
+
 cJSON *sg_result_host(void) {
     cJSON *host = cJSON_CreateObject();
-    char name[256] = "unknown", cpu[256];
+    char name[256] = "unknown", cpu[256], driver[64];
     gethostname(name, sizeof name - 1);
     cpu_model(cpu, sizeof cpu);
     sg_json_set_string(host, "name", name);
@@ -243,7 +253,8 @@ cJSON *sg_result_host(void) {
     sg_json_set_number(host, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
     struct sysinfo info;
     sg_json_set_number(host, "memory_bytes", sysinfo(&info) == 0 ? (double)info.totalram * info.mem_unit : NAN);
-    sg_json_set(host, "gpu", NULL);
-    sg_json_set(host, "driver", NULL);
+    gpu_driver(driver, sizeof driver);
+    sg_json_set(host, "gpu", NULL); /* the one in use, if the caller has one */
+    sg_json_set_string(host, "driver", driver[0] ? driver : NULL);
     return host;
 }

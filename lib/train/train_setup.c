@@ -47,7 +47,7 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
                                     .seed = t->options->cell->seed,
                                     .threads = t->threads,
                                     .data_dir = t->options->data_dir,
-                                    .device = t->options->device,
+                                    .device = t->device,
                                     .kernels = t->kernels,
                                     .exec = t->exec,
                                     .lead = t->lead,
@@ -63,6 +63,8 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
         return status;
     t->info = t->task_ops->info(t->task);
     t->d = t->info->d;
+    if (t->gpu && train_gpu_check_task(t, err) != SG_OK)
+        return err->status;
     for (size_t i = 0; i < t->info->n_constants && status == SG_OK; i++)
         status = add_constant(t, t->info->constant[i].name, t->info->constant[i].value, err);
     return status;
@@ -71,6 +73,9 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
 /* Hosts may differ in what they run. */
 static sg_status choose_kernels(struct train *t, struct sg_error *err) {
     t->exec = (struct sg_exec){.threads = t->threads};
+    if (strcmp(t->options->device, "cpu") != 0)
+        return train_gpu_open(t, err);
+    snprintf(t->device, sizeof t->device, "cpu");
     t->kernels = sg_kernels_cpu(NULL);
     return t->kernels ? SG_OK
                       : sg_fail(err, SG_ERR_UNSUPPORTED,
@@ -173,6 +178,8 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
         return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
                    : SG_OK;
     }
+    if (t->gpu && !t->kernels->has_optimizer(name))
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "optimizer '%s' does not run on a GPU: use --device cpu", name);
     t->optimizer_floats = t->optimizer_ops->state_floats(t->optimizer_param, t->d);
     t->optimizer_state = t->kernels->allocate(&t->exec, t->optimizer_floats * sizeof(float));
     return t->optimizer_state ? SG_OK : sg_fail_memory(err, "optimizer state");
@@ -184,13 +191,19 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     const bool *no_decay = t->info->no_decay;
     const size_t n_layers = no_decay ? t->info->layout.n_layers : 1;
     const size_t *offset = no_decay ? t->info->layout.offset : whole;
-    t->piece = malloc((t->d / PIECE_ELEMENTS + n_layers) * sizeof *t->piece);
-    if (!t->piece)
+    const size_t bytes = (t->d / PIECE_ELEMENTS + n_layers) * sizeof(struct sg_piece);
+    struct sg_piece *piece = malloc(bytes);
+    t->piece = t->kernels->allocate(&t->exec, bytes);
+    if (!piece || !t->piece) {
+        free(piece);
         return sg_fail_memory(err, "the update");
+    }
     for (size_t l = 0; l < n_layers; l++)
         for (size_t begin = offset[l], end = offset[l + 1]; begin < end; begin += PIECE_ELEMENTS)
-            t->piece[t->n_pieces++] = (struct sg_piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
-                                                     !no_decay || !no_decay[l]};
+            piece[t->n_pieces++] = (struct sg_piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
+                                                  !no_decay || !no_decay[l]};
+    t->kernels->put(&t->exec, t->piece, piece, t->n_pieces * sizeof *piece);
+    free(piece);
     return SG_OK;
 }
 
@@ -206,7 +219,9 @@ static sg_status open_compressors(struct train *t, struct sg_error *err) {
                                               .worker = (uint32_t)(t->first + w),
                                               .steps_per_epoch = t->info->steps_per_epoch,
                                               .kernels = t->kernels,
-                                              .exec = t->worker_exec};
+                                              .exec = t->worker_exec,
+                                              .index = t->index,
+                                              .value = t->value};
         status = sg_compressor_open(&t->compressor[w], &config, err);
     }
     return status;
@@ -247,6 +262,8 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks", t->count,
                        t->d);
     sg_status status = cut_pieces(t, err);
+    if (status == SG_OK && t->gpu)
+        status = train_gpu_allocate(t, err);
     return status == SG_OK ? open_compressors(t, err) : status;
 }
 
@@ -317,9 +334,12 @@ void train_teardown(struct train *t) {
     if (t->kernels) {
         t->kernels->release(&t->exec, t->sum);
         t->kernels->release(&t->exec, t->optimizer_state);
+        t->kernels->release(&t->exec, t->piece);
     }
     if (t->task)
         t->task_ops->close(t->task);
+    if (t->gpu)
+        train_gpu_close(t);
     void *const owned[] = {t->compressor,
                            t->residual,
                            t->message,
@@ -330,7 +350,6 @@ void train_teardown(struct train *t) {
                            t->evaluated,
                            t->layers_now,
                            t->layers_mine,
-                           t->piece,
                            t->schedule.decay_at,
                            t->optimizer_param,
                            t->compressor_param,
@@ -361,11 +380,4 @@ sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err
         sg_sha256_end(&hash, hex);
     free(chunk);
     return status;
-}
-
-sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err) {
-    return t->kernels->get(&t->exec, host, from, bytes) == SG_KERNEL_OK
-               ? SG_OK
-               : sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed after step %llu", t->options->device,
-                         (unsigned long long)t->step);
 }

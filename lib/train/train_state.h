@@ -2,6 +2,7 @@
 #ifndef SG_TRAIN_STATE_H
 #define SG_TRAIN_STATE_H
 
+#include "sg_cuda.h"
 #include "sg_optimizer.h"
 #include "sg_stats.h"
 #include "sg_train.h"
@@ -68,6 +69,8 @@ struct train {
     double *compressor_param;
     sg_compressor **compressor; /* [count] of this rank */
     bool exact;                 /* the compressor loses nothing, so that there are no residuals */
+    char device[24]; /* "cpu", "cuda:1" */
+    sg_cuda_device *gpu; /* behind the kernels, unless they are a CPU's */
     const struct sg_kernels *kernels;
     struct sg_exec exec;        /* of all threads */
     struct sg_exec worker_exec; /* of one worker's compression */
@@ -78,12 +81,18 @@ struct train {
     float **gradient;              /* [n_gradients]: one a thread if workers run in parallel */
     size_t n_gradients;
     float *sum; /* [d] */
+    /* On a GPU all workers' messages are made here, one after another, and added up at once; what the exchange reads of
+     * them, and all of it over ranks, where their sum comes from, is copied to the host. */
+    uint32_t *index;           /* [d] */
+    float *value;              /* [d] */
+    struct sg_entries *copied; /* [count] owns index and value of each worker's message */
+    size_t *copied_room;       /* [count] entries */
 
     const struct sg_optimizer_ops *optimizer_ops;
     double *optimizer_param;
     size_t optimizer_floats;
     float *optimizer_state;
-    struct sg_piece *piece; /* [n_pieces] of the d parameters */
+    struct sg_piece *piece; /* [n_pieces] of the d parameters, in the kernels' memory */
     size_t n_pieces;
 
     size_t workers, first, count, d;
@@ -126,9 +135,20 @@ struct row {
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
 size_t train_x_bytes(const struct train *t); /* of the parameters */
-/* Out of the kernels' memory. */
+/* Out of the kernels' memory; the error of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
+
+/* train_gpu.c, where the run is on one. Open chooses the kernels. Check: can the task? Pass on: local worker w's message
+ * into the sum and to where the exchange reads it. The rest as their names say. */
+sg_status train_gpu_open(struct train *t, struct sg_error *err);
+sg_status train_gpu_check_task(const struct train *t, struct sg_error *err);
+sg_status train_gpu_allocate(struct train *t, struct sg_error *err);
+sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err);
+void train_gpu_update(struct train *t);
+sg_status train_gpu_fail(const struct train *t, struct sg_error *err);
+void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries);
+void train_gpu_close(struct train *t);
 
 /* Learning rate at an epoch, a fractional one; its largest value. The schedule owns decay_at. */
 sg_status train_schedule_read(struct train_schedule *out, const struct sg_node *optimizer, double base,

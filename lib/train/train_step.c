@@ -26,8 +26,12 @@ static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
 static sg_status worker_message(struct train *t, size_t w, const float *g) {
     struct sg_error *err = &t->worker_error[w];
     sg_status status = sg_compressor_run(t->compressor[w], t->gamma, t->step, g, t->residual[w], &t->message[w], err);
+    if (status == SG_ERR_UNSUPPORTED && t->gpu)
+        status = train_gpu_fail(t, err);
     if (status == SG_OK)
         status = train_measure(t, w, g, err);
+    if (status == SG_OK && t->gpu)
+        status = train_gpu_pass_on(t, w, err);
     return err->status = worker_loss(t, w, status);
 }
 
@@ -70,6 +74,8 @@ static void back_and_forth(struct train *t, size_t from, size_t to, float *g) {
 static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error *err) {
     size_t begin = 0;
     sg_status status = earlier;
+    if (t->gpu)
+        t->kernels->zero(&t->exec, t->sum, t->d * sizeof *t->sum);
     if (sg_compressor_due(t->compressor[0], t->step)) {
         status = decide(t, earlier, err);
         begin = t->first == 0;
@@ -134,7 +140,8 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     mine.status = local_steps(t, earlier, err);
     mine.stop = t->options->stop ? t->options->stop() : 0;
     struct sg_error trouble;
-    sg_status status = sg_comm_exchange(t->comm, &mine, t->sum, t->d, t->kernels, &t->exec, outcome, &trouble);
+    float *sum = t->gpu && sg_comm_size(t->comm) == 1 ? NULL : t->sum; /* else added up already */
+    sg_status status = sg_comm_exchange(t->comm, &mine, sum, t->d, t->kernels, &t->exec, outcome, &trouble);
     if (status != SG_OK) {
         *err = trouble;
         sg_comm_abort(t->comm, 1);
@@ -142,7 +149,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     }
     if (outcome->status != SG_OK)
         return sg_comm_agree(t->comm, mine.status, err);
-    update(t);
+    (t->gpu ? train_gpu_update : update)(t);
     t->step++;
     return SG_OK;
 }

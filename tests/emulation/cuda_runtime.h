@@ -314,6 +314,12 @@ template <typename T> inline T atomicMin(T *to, T x) {
     return old;
 }
 
+template <typename T> inline T atomicMax(T *to, T x) {
+    const T old = *to;
+    *to = old < x ? x : old;
+    return old;
+}
+
 template <typename T> inline T __ldcg(const T *x) {
     return *x;
 }
@@ -344,6 +350,14 @@ inline float __fadd_rn(float a, float b) {
     return a + b;
 }
 
+inline float __fdiv_rn(float a, float b) {
+    return a / b;
+}
+
+inline float __double2float_rn(double x) {
+    return (float)x;
+}
+
 inline double __dmul_rn(double a, double b) {
     return a * b;
 }
@@ -354,7 +368,7 @@ inline double __dadd_rn(double a, double b) {
 
 /* ---- host functions ---- */
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
+enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor, cudaDevAttrCooperativeLaunch, cudaDevAttrMultiProcessorCount };
 enum cudaLaunchAttributeID { cudaLaunchAttributeCooperative };
@@ -387,6 +401,29 @@ template <typename K> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
 
 inline cudaError_t cudaGetDeviceCount(int *count) {
     *count = 1;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaSetDevice(int device) {
+    return device == 0 ? cudaSuccess : cudaErrorUnknown;
+}
+
+struct cudaDeviceProp {
+    char name[256];
+};
+
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *about, int) {
+    snprintf(about->name, sizeof about->name, "emulation");
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaDriverGetVersion(int *version) {
+    *version = 12000;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaRuntimeGetVersion(int *version) {
+    *version = 12000;
     return cudaSuccess;
 }
 
@@ -423,6 +460,23 @@ inline cudaError_t cudaFree(void *memory) {
 inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
     if (bytes > 0)
         memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+    return cudaMemcpy(to, from, bytes, kind);
+}
+
+inline cudaError_t cudaMallocHost(void **out, size_t bytes) {
+    return cudaMalloc(out, bytes);
+}
+
+inline cudaError_t cudaFreeHost(void *memory) {
+    return cudaFree(memory);
+}
+
+inline cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t) {
+    memset(to, byte, bytes);
     return cudaSuccess;
 }
 

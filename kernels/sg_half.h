@@ -13,23 +13,29 @@
 extern "C" {
 #endif
 
+#ifdef __CUDACC__
+#define SG_HALF_INLINE static __host__ __device__ inline
+#else
+#define SG_HALF_INLINE static inline
+#endif
+
 /* How values are represented on the wire. The numbers are part of the wire format. */
 enum sg_precision { SG_FP32 = 0, SG_FP16 = 1 };
 
-static inline uint32_t sg_float_bits(float x) {
+SG_HALF_INLINE uint32_t sg_float_bits(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static inline float sg_float_of_bits(uint32_t bits) {
+SG_HALF_INLINE float sg_float_of_bits(uint32_t bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
 /* The half nearest to x, which is finite. Selects instead of branches, so that loops become vector code. */
-static inline uint16_t sg_half_of(float x) {
+SG_HALF_INLINE uint16_t sg_half_of(float x) {
     const uint32_t bits = sg_float_bits(x), magnitude = bits & 0x7fffffff;
     /* Normal halves: exponent rebiased by 127 - 15, 13 bits rounded away, the odd bit breaking ties to even. */
     const uint32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
@@ -40,7 +46,7 @@ static inline uint16_t sg_half_of(float x) {
 }
 
 /* The value of a half; Inf and NaN come out as numbers from 65536 up, so refuse them first where they can occur. */
-static inline float sg_half_value(uint16_t half) {
+SG_HALF_INLINE float sg_half_value(uint16_t half) {
     const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13, sign = (uint32_t)(half & 0x8000) << 16;
     const uint32_t normal = magnitude + 0x38000000;
     /* Subnormal: m 2^-24 = (2^-14 + m 2^-24) - 2^-14, exactly. */

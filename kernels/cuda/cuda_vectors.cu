@@ -1,0 +1,138 @@
+/* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and lib/core/optimizer.c: each
+ * operation rounded, nothing contracted. */
+#include "cuda_device.cuh"
+
+#include <string.h>
+
+#include "sg_half.h"
+
+/* Blocks of a pass in which every thread may take several of n elements. */
+static uint32_t pass_blocks(size_t n) {
+    constexpr size_t MOST = 2048;
+    const size_t wanted = n / (THREADS * 4) + 1;
+    return (uint32_t)(wanted < MOST ? wanted : MOST);
+}
+
+__device__ static uint64_t first_place() {
+    return (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+}
+
+__device__ static uint64_t stride() {
+    return (uint64_t)gridDim.x * THREADS;
+}
+
+/* ---- measures ------------------------------------------------------------------------------------------------- */
+
+__global__ void largest_kernel(const float *x, uint64_t n, uint32_t *most) {
+    uint32_t mine = 0;
+    for (uint64_t i = first_place(); i < n; i += stride())
+        mine = magnitude(x[i]) > mine ? magnitude(x[i]) : mine;
+    for (uint32_t half = WARP / 2; half > 0; half /= 2) {
+        const uint32_t theirs = __shfl_xor_sync(ALL_LANES, mine, half);
+        mine = theirs > mine ? theirs : mine;
+    }
+    if (lane() == 0)
+        atomicMax(most, mine);
+}
+
+int sg_cuda_largest(void *stream, const float *x, size_t n, uint32_t *most) {
+    const int status = device_status(cudaMemsetAsync(most, 0, sizeof *most, (cudaStream_t)stream));
+    return status == SG_KERNEL_OK ? launch(pass_blocks(n), false, stream, largest_kernel, x, (uint64_t)n, most)
+                                  : status;
+}
+
+/* One warp: it computes 32 terms at once and adds them one after another. */
+__global__ void cross_kernel(struct sg_entries m, const float *x, double weight, double *out) {
+    double sum = 0;
+    if (warp() != 0)
+        return;
+    for (uint64_t j = 0; j < m.count; j += WARP) {
+        const uint64_t at = j + lane();
+        double mine = 0;
+        if (at < m.count) {
+            const double v = m.value[at];
+            mine = __dmul_rn(v, __dadd_rn(v, __dmul_rn(weight, x[m.index ? m.index[at] : at])));
+        }
+        for (uint32_t l = 0; l < WARP; l++) /* + 0 behind the end changes nothing: the sum is never -0 */
+            sum = __dadd_rn(sum, __shfl_sync(ALL_LANES, mine, l));
+    }
+    if (lane() == 0)
+        *out = sum;
+}
+
+int sg_cuda_cross(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum) {
+    return launch(1, false, stream, cross_kernel, *message, x, weight, sum);
+}
+
+/* ---- element by element --------------------------------------------------------------------------------------- */
+
+__global__ void average_kernel(float *mean, const float *x, uint64_t n, double weight) {
+    for (uint64_t i = first_place(); i < n; i += stride()) {
+        const double old = mean[i];
+        mean[i] = __double2float_rn(__dadd_rn(old, __dmul_rn(__dadd_rn(x[i], -old), weight)));
+    }
+}
+
+int sg_cuda_average(void *stream, float *mean, const float *x, size_t n, double weight) {
+    return launch(pass_blocks(n), false, stream, average_kernel, mean, x, (uint64_t)n, weight);
+}
+
+/* Indices differ, so no two threads meet in e. */
+__global__ void half_kernel(float *value, const uint32_t *index, uint64_t count, float *e) {
+    for (uint64_t j = first_place(); j < count; j += stride()) {
+        const float p = value[j], h = sg_half_value(sg_half_of(p));
+        value[j] = h;
+        if (e != NULL) {
+            float *kept = &e[index != NULL ? index[j] : j];
+            *kept = __fadd_rn(*kept, __fadd_rn(p, -h));
+        }
+    }
+}
+
+int sg_cuda_round_half(void *stream, float *value, const uint32_t *index, size_t count, float *e) {
+    return launch(pass_blocks(count), false, stream, half_kernel, value, index, (uint64_t)count, e);
+}
+
+/* ---- the end of a step: one block a piece --------------------------------------------------------------------- */
+
+/* param: momentum, nesterov, weight-decay. */
+struct sgd {
+    double rate, mu, lookahead, decay;
+    float *m;
+
+    __device__ float step(uint64_t i, float g, float x, bool decays) const {
+        if (decays && decay > 0)
+            g = __double2float_rn(__dadd_rn(g, __dmul_rn(decay, x)));
+        if (!(mu > 0))
+            return __double2float_rn(__dmul_rn(rate, g));
+        m[i] = __double2float_rn(__dadd_rn(__dmul_rn(mu, m[i]), g));
+        return __double2float_rn(__dmul_rn(rate, __dadd_rn(__dmul_rn(lookahead, g), m[i])));
+    }
+};
+
+struct no_optimizer {
+    __device__ float step(uint64_t, float g, float, bool) const {
+        return g;
+    }
+};
+
+template <typename Optimizer> __global__ void update_kernel(struct sg_update u, Optimizer optimizer) {
+    const struct sg_piece p = u.piece[blockIdx.x];
+    for (uint64_t i = p.begin + threadIdx.x; i < p.end; i += THREADS) {
+        const float x = u.x[i], mean = __fdiv_rn(u.sum[i], u.workers);
+        u.x[i] = __fadd_rn(x, -optimizer.step(i, mean, x, p.decays));
+    }
+}
+
+bool sg_cuda_has_optimizer(const char *name) {
+    return strcmp(name, "sgd") == 0;
+}
+
+int sg_cuda_update(void *stream, const struct sg_update *u) {
+    if (u->optimizer == NULL)
+        return launch((uint32_t)u->n_pieces, false, stream, update_kernel<no_optimizer>, *u, no_optimizer());
+    if (!sg_cuda_has_optimizer(u->optimizer))
+        return SG_KERNEL_DEVICE;
+    const struct sgd sgd = {u->learning_rate, u->param[0], u->param[1], u->param[2], u->state};
+    return launch((uint32_t)u->n_pieces, false, stream, update_kernel<struct sgd>, *u, sgd);
+}

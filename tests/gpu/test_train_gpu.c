@@ -1,0 +1,392 @@
+/* Training through the CUDA table, on a GPU or emulated, against the CPU's: the same bytes. The task is a small network's
+ * shape without the network: float vectors in the kernels' memory, uneven layers, a gradient that depends on x. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_cuda.h"
+#include "sg_json.h"
+#include "sg_rng.h"
+#include "sg_train.h"
+#include "tap.h"
+#include "temporary.h"
+
+enum { WORKERS = 4, D = 5003, EPOCH = 4 };
+static const size_t offset[] = {0, 37, 37 + 64, 1101, 1102, 4801, D};
+enum { LAYERS = sizeof offset / sizeof *offset - 1 };
+static const bool no_decay[LAYERS] = {false, true, false, true, false, false};
+static struct sg_error err;
+
+static struct {
+    uint64_t step, stop_step, nan_step, inf_loss_step; /* UINT64_MAX = never */
+    bool parallel;
+} spy;
+
+/* ---- the task ---------------------------------------------------------------------------------------------------- */
+
+struct sg_task {
+    struct sg_task_info info;
+    const struct sg_kernels *kernels;
+    struct sg_exec exec;
+    float *x, *mean, host[D];
+    uint64_t evaluations;
+    double waiting[4];
+    size_t n_waiting;
+    bool infinite;
+};
+
+static sg_status spy_open(sg_task **out, const struct sg_task_config *config, struct sg_error *e) {
+    sg_task *t = calloc(1, sizeof *t);
+    if (!t)
+        return sg_fail_memory(e, "the spy");
+    t->info = (struct sg_task_info){.d = D,
+                                    .dtype = SG_FLOAT32,
+                                    .layout = {LAYERS, offset, NULL},
+                                    .steps_per_epoch = EPOCH,
+                                    .parallel_workers = spy.parallel,
+                                    .no_decay = no_decay};
+    t->kernels = config->kernels;
+    t->exec = config->exec;
+    t->x = t->kernels->allocate(&t->exec, sizeof t->host);
+    t->mean = t->kernels->allocate(&t->exec, sizeof t->host);
+    *out = t;
+    return SG_OK;
+}
+
+static const struct sg_task_info *spy_info(const sg_task *t) {
+    return &t->info;
+}
+
+static cJSON *spy_describe(const sg_task *t) {
+    (void)t;
+    return cJSON_Parse("{\"dataset\":{\"name\":\"spy\",\"source\":\"file\"}}");
+}
+
+static sg_status spy_start(sg_task *t, struct sg_error *e) {
+    (void)e;
+    for (int j = 0; j < D; j++)
+        t->host[j] = (float)(j % 17 - 8) / 3;
+    t->kernels->put(&t->exec, t->x, t->host, sizeof t->host);
+    return SG_OK;
+}
+
+/* Of (a_j/2) (x_j - c_wj)^2, with noise; ties and zeros happen. */
+static sg_status spy_gradient(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *e) {
+    (void)e;
+    sg_rng rng = sg_rng_open(5, SG_RNG_TEST, (uint32_t)worker, step);
+    spy.step = step;
+    if (t->kernels->get(&t->exec, t->host, t->x, sizeof t->host) != SG_KERNEL_OK)
+        return SG_ERR_UNSUPPORTED;
+    for (int j = 0; j < D; j++) {
+        const float noise = (float)((int)sg_rng_below(&rng, 17) - 8) / 8;
+        t->host[j] = j % 11 == 0 ? 0 : (float)(1 + j % 3) / 3 * (t->host[j] - (float)worker / 2) + noise;
+    }
+    if (step == spy.nan_step && worker == 2)
+        t->host[1101] = NAN;
+    t->infinite = step == spy.inf_loss_step && worker == 1;
+    t->kernels->put(&t->exec, g, t->host, sizeof t->host);
+    return SG_OK;
+}
+
+static double spy_batch_loss(const sg_task *t, size_t worker) {
+    return t->infinite ? (double)INFINITY : (double)worker + (double)spy.step / 8;
+}
+
+static void *spy_parameters(sg_task *t) {
+    return t->x;
+}
+
+static sg_status spy_queue(sg_task *t, struct sg_error *e) {
+    (void)e;
+    t->kernels->average(&t->exec, t->mean, t->x, D, 1 / (double)++t->evaluations);
+    t->waiting[t->n_waiting++] = t->kernels->sum_squares(&t->exec, t->mean, D);
+    return SG_OK;
+}
+
+static sg_status spy_evaluate(sg_task *t, double *value, struct sg_error *e) {
+    (void)e;
+    for (size_t i = 0; i < t->n_waiting; i++)
+        memcpy(value + 4 * i, (double[4]){t->waiting[i]}, 4 * sizeof *value);
+    t->n_waiting = 0;
+    return SG_OK;
+}
+
+static size_t spy_common_bytes(const sg_task *t) {
+    return sizeof t->evaluations + sizeof t->host;
+}
+
+static void spy_common_save(const sg_task *t, void *out) {
+    memcpy(out, &t->evaluations, sizeof t->evaluations);
+    (void)t->kernels->get(&t->exec, (char *)out + sizeof t->evaluations, t->mean, sizeof t->host);
+}
+
+static void spy_common_load(sg_task *t, const void *in) {
+    memcpy(&t->evaluations, in, sizeof t->evaluations);
+    t->kernels->put(&t->exec, t->mean, (const char *)in + sizeof t->evaluations, sizeof t->host);
+}
+
+static void spy_close(sg_task *t) {
+    t->kernels->release(&t->exec, t->x);
+    t->kernels->release(&t->exec, t->mean);
+    free(t);
+}
+
+extern const struct sg_task_ops sg_logreg_ops; /* the linker takes it instead of the real one */
+const struct sg_task_ops sg_logreg_ops = {
+    .name = "logreg",
+    .open = spy_open,
+    .info = spy_info,
+    .describe = spy_describe,
+    .start = spy_start,
+    .gradient = spy_gradient,
+    .batch_loss = spy_batch_loss,
+    .parameters = spy_parameters,
+    .queue_capacity = 4,
+    .queue = spy_queue,
+    .evaluate = spy_evaluate,
+    .common_bytes = spy_common_bytes,
+    .common_save = spy_common_save,
+    .common_load = spy_common_load,
+    .close = spy_close,
+};
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static const char text[] = "schema: 1\n"
+                           "name: spy\n"
+                           "task: {kind: logreg, dataset: spy}\n"
+                           "workers: 4\n"
+                           "steps: 12\n"
+                           "optimizer: {learning-rate: 0.0625}\n"
+                           "record: {every: 3, layers: true, series: [error-norm, total-error, error-max, bits, density,\n"
+                           "         compression-error, bytes-sent, train-loss, loss]}\n"
+                           "methods:\n"
+                           "  - {name: SGD, compressor: none}\n"
+                           "  - {name: Top-k, compressor: topk, k: 3}\n"
+                           "  - {name: Share, compressor: topk, density: 0.03}\n"
+                           "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 2.5}\n"
+                           "  - {name: Nothing, compressor: hard-threshold, lambda: 1e9}\n"
+                           "  - {name: Random-k, compressor: randomk, density: 0.02}\n"
+                           "  - {name: Unbiased, compressor: randomk, density: 0.02, unbiased: 1}\n"
+                           "  - {name: Accordion, compressor: accordion, k-min: 1, k-max: 9, interval: 2}\n"
+                           "  - {name: Sums, compressor: accordion, density-min: 0.01, density-max: 0.05, interval: 1,\n"
+                           "     accumulate: 1}\n";
+
+static void watch(void) {
+    memset(&spy, 0, sizeof spy);
+    spy.stop_step = spy.nan_step = spy.inf_loss_step = UINT64_MAX;
+}
+
+static int stop_when_asked(void) {
+    return spy.step == spy.stop_step ? 15 : 0;
+}
+
+/* `set`: changes of the recipe, ended by NULL. */
+static sg_status train(const char *device, const char *method, const char *const *set, FILE *series, bool resume) {
+    struct sg_recipe recipe;
+    struct sg_cell *cells;
+    sg_comm *comm = NULL;
+    struct sg_train_report report;
+    size_t n_set = 0, n = 0, chosen = 0;
+    while (set && set[n_set])
+        n_set++;
+    if (sg_recipe_parse(&recipe, text, strlen(text), "spy.yaml", set, n_set, &err) != SG_OK ||
+        sg_recipe_cells(&recipe, &cells, &n, &err) != SG_OK || sg_comm_open(&comm, &err) != SG_OK) {
+        printf("# %s\n", err.msg);
+        exit(1);
+    }
+    while (chosen + 1 < n && strcmp(cells[chosen].label, method) != 0)
+        chosen++;
+    const struct sg_train_options options = {.recipe = &recipe,
+                                             .cell = &cells[chosen],
+                                             .device = device,
+                                             .threads = 1,
+                                             .series = sg_comm_rank(comm) == 0 ? series : NULL,
+                                             .checkpoint = temporary_path("ckpt"),
+                                             .resume = resume,
+                                             .stop = stop_when_asked};
+    sg_status status = sg_train_run(&report, comm, &options, &err);
+    sg_comm_close(comm);
+    sg_recipe_cells_free(cells, n);
+    sg_recipe_free(&recipe);
+    return status;
+}
+
+/* What a run wrote, less the record of where and when it ran; the caller frees it. */
+static char *content(FILE *series) {
+    char *line = NULL, *all = NULL;
+    size_t room = 0, length = 0;
+    FILE *out = open_memstream(&all, &length);
+    rewind(series);
+    while (getline(&line, &room, series) > 0)
+        if (strncmp(line, "{\"record\":\"run\"", 15) != 0)
+            fputs(line, out);
+    fclose(out);
+    free(line);
+    return all;
+}
+
+static char *whole(const char *device, const char *method, const char *const *set) {
+    FILE *series = tmpfile();
+    watch();
+    if (train(device, method, set, series, false) != SG_OK) {
+        printf("# %s on %s: %s\n", method, device, err.msg);
+        exit(1);
+    }
+    char *all = content(series);
+    fclose(series);
+    return all;
+}
+
+#define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Stopped after a step on one device, resumed on another. */
+static bool resumes(const char *method, const char *const *set, const char *from, const char *to, const char *wanted) {
+    FILE *series = tmpfile();
+    watch();
+    spy.stop_step = 4;
+    bool right = train(from, method, set, series, false) == SG_ERR_INTERRUPTED;
+    spy.stop_step = UINT64_MAX;
+    right = right && train(to, method, set, series, true) == SG_OK;
+    char *all = content(series);
+    right = right && strcmp(all, wanted) == 0;
+    free(all);
+    fclose(series);
+    unlink(temporary_path("ckpt"));
+    return right;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static const char *const momentum[] = {"error-feedback=gradient",
+                                       "optimizer={learning-rate: 0.0625, momentum: 0.75, nesterov: 1, weight-decay: "
+                                       "0.125}",
+                                       NULL};
+
+static void test_same(const char *method, const char *const *set) {
+    char *here = whole("cpu", method, set), *there = whole("cuda", method, set);
+    const bool same = strcmp(here, there) == 0;
+    ok(same && strstr(here, "\"parameters_sha256\":\"") && strstr(here, "\"step\":12"),
+       "%s, %s%s%s: the same bytes on both", method, set ? set[0] : "as it is", set && set[1] ? ", " : "",
+       set && set[1] ? set[1] : "");
+    if (!same)
+        printf("# cpu:\n%s# cuda:\n%s", here, there);
+    free(here);
+    free(there);
+}
+
+static void test_forms(void) {
+    static const char *const method[] = {"SGD", "Top-k", "Share", "Hard-threshold", "Random-k", "Accordion", "Sums"};
+    for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
+        test_same(method[i], NULL);
+        test_same(method[i], momentum);
+        test_same(method[i], SET("error-feedback=none", "scope=model"));
+    }
+    test_same("Share", SET("error-feedback={form: update, decay: 0.5}", "scope=model"));
+    test_same("Share", SET("error-feedback={form: gradient, decay: 0}", "optimizer.momentum=0.5"));
+    test_same("Hard-threshold", SET("message.values=fp16"));
+    test_same("SGD", SET("message.values=fp16", "error-feedback=gradient"));
+    test_same("Share", SET("message.encoding=auto"));
+    test_same("Nothing", NULL);
+    test_same("Share", SET("workers=1"));
+    test_same("Share", SET("workers=40", "steps=12"));
+}
+
+static void test_resume(const char *method) {
+    char *straight = whole("cpu", method, momentum);
+    ok(resumes(method, momentum, "cuda", "cuda", straight), "%s: stopped and resumed there", method);
+    ok(resumes(method, momentum, "cpu", "cuda", straight) && resumes(method, momentum, "cuda", "cpu", straight),
+       "%s: stopped on one, resumed on the other", method);
+    free(straight);
+}
+
+static sg_status failure(const char *device, const char *method) {
+    FILE *series = tmpfile();
+    const sg_status status = train(device, method, SET("error-feedback=none"), series, false);
+    fclose(series);
+    return status;
+}
+
+static void test_failures(void) {
+    watch();
+    spy.nan_step = 3;
+    ok(failure("cuda", "Top-k") == SG_ERR_NONFINITE && strncmp(err.msg, "worker 2, step 3, layer 3:", 26) == 0,
+       "a gradient that is not a number: %s", err.msg);
+    watch();
+    spy.nan_step = 3;
+    ok(failure("cuda", "SGD") == SG_ERR_NONFINITE && strncmp(err.msg, "worker 2, step 3, layer 3:", 26) == 0,
+       "uncompressed: %s", err.msg);
+    watch();
+    spy.inf_loss_step = 2;
+    ok(failure("cuda", "Top-k") == SG_ERR_NONFINITE &&
+           strcmp(err.msg, "worker 1, step 2: the training loss is inf") == 0,
+       "%s", err.msg);
+    watch();
+    ok(failure("cuda", "Unbiased") == SG_ERR_UNSUPPORTED && strstr(err.msg, "does not run on a GPU: use --device cpu"),
+       "%s", err.msg);
+    spy.parallel = true;
+    ok(failure("cuda", "Top-k") == SG_ERR_UNSUPPORTED && strstr(err.msg, "task 'logreg' does not run on a GPU"), "%s",
+       err.msg);
+    watch();
+    ok(failure("cuda:1023", "Top-k") == SG_ERR_UNSUPPORTED && strstr(err.msg, "--device cuda:1023: there "), "%s",
+       err.msg);
+    static const char *const wrong[] = {"gpu", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "cuda1", ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ok(failure(wrong[i], "Top-k") == SG_ERR_ARGUMENT && strstr(err.msg, "must be cpu, cuda, or cuda:N"), "%s",
+           err.msg);
+}
+
+static void test_compressor_without(void) {
+    struct sg_compressor_ops ops = *sg_compressor_find("topk");
+    char why[256];
+    sg_cuda_device *device;
+    sg_compressor *c;
+    const double param[] = {3, (double)NAN};
+    ops.traits &= ~(unsigned)SG_TRAIT_GPU;
+    if (sg_cuda_device_open(&device, 0, 0, why, sizeof why) != SG_KERNEL_OK)
+        return;
+    const struct sg_compressor_config config = {.ops = &ops,
+                                                .param = param,
+                                                .layout = {LAYERS, offset, NULL},
+                                                .kernels = sg_cuda_kernels(),
+                                                .exec = {1, device}};
+    ok(sg_compressor_open(&c, &config, &err) == SG_ERR_UNSUPPORTED && c == NULL &&
+           strcmp(err.msg, "compressor 'topk' does not run on a GPU: use --device cpu") == 0,
+       "one that needs the host: %s", err.msg);
+    sg_cuda_device_close(device);
+}
+
+/* One run, its series on stdout: for runs over ranks. */
+static int run_once(const char *device, const char *method, const char *const *set) {
+    FILE *series = tmpfile();
+    watch();
+    const sg_status status = train(device, method, set, series, false);
+    char *all = content(series);
+    fputs(all, stdout);
+    if (status != SG_OK)
+        fprintf(stderr, "%s\n", err.msg);
+    free(all);
+    fclose(series);
+    return status != SG_OK;
+}
+
+int main(int argc, char **argv) {
+    char why[256];
+    sg_cuda_device *device;
+    temporary_make();
+    if (argc >= 3) /* DEVICE METHOD [KEY=VALUE]... */
+        return run_once(argv[1], argv[2], (const char *const *)argv + 3);
+    if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) != SG_KERNEL_OK) {
+        skip("%s", why);
+        return tap_done();
+    }
+    sg_cuda_device_close(device);
+    test_forms();
+    test_resume("Share");
+    test_resume("Sums");
+    test_failures();
+    test_compressor_without();
+    return tap_done();
+}
