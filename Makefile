@@ -102,7 +102,11 @@ torch_obj   := $(patsubst %,$(B)/%.o,$(basename $(torch_src)))
 torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
                $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake 2>/dev/null) \
                $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
-torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10
+# libtorch for CUDA registers itself when it is loaded: nothing refers to it, so the linker is told to keep it. What it needs
+# itself is found by its own paths.
+torch_cuda  := $(if $(wildcard $(TORCH_DIR)/lib/libtorch_cuda.so),-Wl$(comma)--no-as-needed -ltorch_cuda -lc10_cuda -Wl$(comma)--as-needed)
+torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10 \
+               $(if $(torch_cuda),$(torch_cuda) -Wl$(comma)--allow-shlib-undefined)
 
 bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
 plugins     := $(if $(filter 1,$(torch)),$(addprefix $(bin:%/bin=%)/lib/sparsegrad/,tasks-torch.so rivals.so))

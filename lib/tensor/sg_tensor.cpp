@@ -22,6 +22,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <new>
@@ -102,6 +103,19 @@ at::Tensor wrap(const sg_scope *s, float *data, const int64_t *shape, size_t ran
     return at::from_blob(data, at::IntArrayRef(shape, rank), at::TensorOptions().dtype(at::kFloat).device(s->device));
 }
 
+/* A tensor of the host's ordinary memory, of which CUDA has taken a copy when this returns. */
+at::Tensor there(const sg_scope *s, const at::Tensor &host) {
+    return host.to(s->device, /*non_blocking=*/true);
+}
+
+/* Once a process would do; the same bits from run to run, float32 everywhere. */
+void prepare_cuda() {
+    setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
+    at::globalContext().setDeterministicCuDNN(true);
+    at::globalContext().setAllowTF32CuDNN(false);
+    at::globalContext().setAllowTF32CuBLAS(false);
+}
+
 } // namespace
 
 extern "C" {
@@ -115,11 +129,13 @@ sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err
         at::Device where{std::string(device)};
         if (where.is_cuda() && !at::globalContext().hasCUDA()) {
             snprintf(err->msg, sizeof err->msg,
-                     "device %s: this libtorch (%s) finds no CUDA device; use --device cpu, or rebuild with "
-                     "TORCH_DIR=<libtorch for CUDA>",
-                     device, TORCH_VERSION);
+                     "--device %s: this libtorch (%s) %s; build with TORCH_DIR=<libtorch for CUDA>, or use --device cpu",
+                     device, TORCH_VERSION,
+                     at::globalContext().hasCUDART() ? "cannot use it: its CUDA may need a newer driver" : "has no CUDA");
             return err->status = SG_ERR_UNSUPPORTED;
         }
+        if (where.is_cuda())
+            prepare_cuda();
         /* Every pass allocates the same tensors again. Memory that went back to the system in between would be cleared
          * page by page: a quarter of ResNet-8's time. 32 MiB is the most that malloc accepts. */
         mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -176,7 +192,8 @@ sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const 
 sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[4]) {
     return add(s, [&] {
         const int64_t memory[4] = {shape[0], shape[2], shape[3], shape[1]};
-        return wrap(s, const_cast<float *>(data), memory, 4).permute({0, 3, 1, 2}); /* nothing writes to it */
+        at::Tensor x = at::from_blob(const_cast<float *>(data), memory).permute({0, 3, 1, 2}); /* nothing writes to it */
+        return s->device.is_cuda() ? there(s, x).contiguous() : x;
     });
 }
 
@@ -263,14 +280,14 @@ sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng) {
         float *out = mask.data_ptr<float>(), kept = static_cast<float>(1 / (1 - rate));
         for (int64_t i = 0; i < mask.numel(); i++)
             out[i] = sg_rng_u32(rng) < rate * 0x1p32 ? 0 : kept;
-        return x->value.mul(mask.to(s->device));
+        return x->value.mul(there(s, mask));
     });
 }
 
 sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label) {
     return add(s, [&] {
         at::Tensor wanted = at::from_blob(const_cast<int64_t *>(label), {logits->value.size(0)}, at::kLong);
-        return at::cross_entropy_loss(logits->value, wanted.to(s->device));
+        return at::cross_entropy_loss(logits->value, there(s, wanted));
     });
 }
 
