@@ -88,7 +88,8 @@ core_obj    := $(core_src:%.c=$(B)/%.o) $(isa_obj) $(cuda_obj)
 engine_obj  := $(patsubst %,$(B)/%.o,$(basename $(if $(filter 1,$(cuda)),$(filter-out %_no_cuda.c,$(engine_src)) $(wildcard lib/*/*.cu),$(engine_src))))
 libs        := -lcjson -lyaml -lm -ldl $(cuda_libs)
 # The CUDA kernels' tests: on a device where there is a compiler for it, and emulated where there is one for C++.
-gpu_names   := test_kernels $(basename $(notdir $(wildcard tests/gpu/test_*.c)))
+gpu_torch   := $(basename $(notdir $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c))))
+gpu_names   := test_kernels $(filter-out $(if $(filter 1,$(torch)),,$(gpu_torch)),$(basename $(notdir $(wildcard tests/gpu/test_*.c))))
 gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%))
 unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(gpu_names:%=$(B)/tests/%_emulated))
 
@@ -209,11 +210,15 @@ vpath test_%.c tests/gpu tests/unit
 $(gpu_names:%=$(B)/gpu/%.o): $(B)/gpu/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -DSG_TEST_CUDA -Itests/unit -MMD -MP -c -o $@ $<
+# Tests of libtorch's tasks have them linked in; --wrap lets them say so, and put tensors beside an emulated GPU's vectors.
+$(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): libs += $(torch_libs) -lstdc++
+$(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): ldflags += -Wl,--wrap=sg_task_load,--wrap=sg_scope_open
+$(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): $(torch_obj)
 $(gpu_names:%=$(B)/tests/%_emulated): $(B)/tests/%_emulated: $(B)/gpu/%.o $(emulated) $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(ldflags) -o $@ $^ -lstdc++ $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a -lstdc++ $(libs) $(mpi_libs)
 $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libsparsegrad.a
-	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # ---- the library, installed -----------------------------------------------------------------------------------------
 soname      := libsparsegrad.so.0

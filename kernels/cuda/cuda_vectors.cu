@@ -1,7 +1,8 @@
-/* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and lib/core/optimizer.c: each
+/* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and lib/core/optimizer_*.c: each
  * operation rounded, nothing contracted. */
 #include "cuda_device.cuh"
 
+#include <math.h>
 #include <string.h>
 
 #include "sg_half.h"
@@ -110,6 +111,34 @@ struct sgd {
     }
 };
 
+/* param: beta1, beta2, epsilon, weight-decay. rate and correction: with the bias of this step. */
+struct adam {
+    double rate, correction, beta1, beta2, epsilon, decay;
+    float *m, *v;
+
+    __device__ float step(uint64_t i, float mean, float x, bool decays) const {
+        if (decays && decay > 0)
+            mean = __double2float_rn(__dadd_rn(mean, __dmul_rn(decay, x)));
+        const double g = mean;
+        m[i] = __double2float_rn(__dadd_rn(__dmul_rn(beta1, m[i]), __dmul_rn(1 - beta1, g)));
+        v[i] = __double2float_rn(__dadd_rn(__dmul_rn(beta2, v[i]), __dmul_rn(__dmul_rn(1 - beta2, g), g)));
+        const double below = __dadd_rn(__dmul_rn(__dsqrt_rn(v[i]), correction), epsilon);
+        return __double2float_rn(__ddiv_rn(__dmul_rn(rate, m[i]), below));
+    }
+};
+
+static struct adam adam_of(const struct sg_update *u) {
+    const double beta1 = u->param[0], beta2 = u->param[1], t = (double)u->step + 1;
+    return {u->learning_rate / (1 - pow(beta1, t)),
+            1 / sqrt(1 - pow(beta2, t)),
+            beta1,
+            beta2,
+            u->param[2],
+            u->param[3],
+            u->state,
+            u->state + u->d};
+}
+
 struct no_optimizer {
     __device__ float step(uint64_t, float g, float, bool) const {
         return g;
@@ -125,7 +154,7 @@ template <typename Optimizer> __global__ void update_kernel(struct sg_update u, 
 }
 
 bool sg_cuda_has_optimizer(const char *name) {
-    return strcmp(name, "sgd") == 0;
+    return strcmp(name, "sgd") == 0 || strcmp(name, "adam") == 0;
 }
 
 int sg_cuda_update(void *stream, const struct sg_update *u) {
@@ -133,6 +162,8 @@ int sg_cuda_update(void *stream, const struct sg_update *u) {
         return launch((uint32_t)u->n_pieces, false, stream, update_kernel<no_optimizer>, *u, no_optimizer());
     if (!sg_cuda_has_optimizer(u->optimizer))
         return SG_KERNEL_DEVICE;
+    if (strcmp(u->optimizer, "adam") == 0)
+        return launch((uint32_t)u->n_pieces, false, stream, update_kernel<struct adam>, *u, adam_of(u));
     const struct sgd sgd = {u->learning_rate, u->param[0], u->param[1], u->param[2], u->state};
     return launch((uint32_t)u->n_pieces, false, stream, update_kernel<struct sgd>, *u, sgd);
 }

@@ -366,6 +366,14 @@ inline double __dadd_rn(double a, double b) {
     return a + b;
 }
 
+inline double __ddiv_rn(double a, double b) {
+    return a / b;
+}
+
+inline double __dsqrt_rn(double x) {
+    return sqrt(x);
+}
+
 /* ---- host functions ---- */
 
 enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };

@@ -290,6 +290,8 @@ static void test_forms(void) {
     test_same("SGD", SET("message.values=fp16", "error-feedback=gradient"));
     test_same("Share", SET("message.encoding=auto"));
     test_same("Nothing", NULL);
+    test_same("Share", SET("error-feedback=gradient", "optimizer={kind: adam, learning-rate: 0.0625}"));
+    test_same("SGD", SET("error-feedback=none", "optimizer={kind: adam, learning-rate: 0.1, weight-decay: 0.5}"));
     test_same("Share", SET("workers=1"));
     test_same("Share", SET("workers=40", "steps=12"));
 }

@@ -1,0 +1,184 @@
+/* A small network trained on a GPU: twice the same bytes, and close to the CPU. Where the GPU is emulated, libtorch computes
+ * on the CPU next to vectors that go through the CUDA table: the CPU's bytes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_cuda.h"
+#include "sg_result.h"
+#include "sg_tensor.h"
+#include "sg_train.h"
+#include "tap.h"
+#include "temporary.h"
+
+static struct sg_error err;
+static bool emulated;
+static uint64_t stop_step = UINT64_MAX, steps_seen;
+
+extern const struct sg_task_ops sg_cnn_ops;
+sg_status __wrap_sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *e);
+sg_status __wrap_sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *e) {
+    (void)name, (void)e;
+    *out = &sg_cnn_ops;
+    return SG_OK;
+}
+
+sg_status __real_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e);
+sg_status __wrap_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e);
+sg_status __wrap_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e) {
+    return __real_sg_scope_open(out, emulated ? "cpu" : device, e);
+}
+
+static const char text[] =
+    "schema: 1\n"
+    "name: cnn\n"
+    "task: {kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like, train-images: 24, test-images: 12}\n"
+    "workers: 2\n"
+    "batch: 4\n"
+    "steps: 4\n"
+    "optimizer: {learning-rate: 0.05, momentum: 0.9, nesterov: 1, weight-decay: 1e-4}\n"
+    "error-feedback: gradient\n"
+    "record: {every: 1, evaluate: 1, series: [train-loss, test-loss, test-loss-averaged, error-norm, density]}\n"
+    "methods:\n"
+    "  - {name: SGD, compressor: none}\n"
+    "  - {name: Top-k, compressor: topk, density: 0.01}\n"
+    "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.02}\n";
+
+static int stop_when_asked(void) {
+    return steps_seen++ == stop_step ? 15 : 0;
+}
+
+static sg_status train(const char *device, const char *method, FILE *series, bool resume) {
+    struct sg_recipe recipe;
+    struct sg_cell *cells;
+    sg_comm *comm = NULL;
+    struct sg_train_report report;
+    size_t n = 0, chosen = 0;
+    if (sg_recipe_parse(&recipe, text, strlen(text), "cnn.yaml", NULL, 0, &err) != SG_OK ||
+        sg_recipe_cells(&recipe, &cells, &n, &err) != SG_OK || sg_comm_open(&comm, &err) != SG_OK) {
+        printf("# %s\n", err.msg);
+        exit(1);
+    }
+    while (chosen + 1 < n && strcmp(cells[chosen].label, method) != 0)
+        chosen++;
+    const struct sg_train_options options = {.recipe = &recipe,
+                                             .cell = &cells[chosen],
+                                             .device = device,
+                                             .threads = 1,
+                                             .series = series,
+                                             .checkpoint = temporary_path("ckpt"),
+                                             .resume = resume,
+                                             .stop = stop_when_asked};
+    steps_seen = 0;
+    const sg_status status = sg_train_run(&report, comm, &options, &err);
+    sg_comm_close(comm);
+    sg_recipe_cells_free(cells, n);
+    sg_recipe_free(&recipe);
+    return status;
+}
+
+/* What a run wrote, less the record of where and when it ran; the caller frees it. */
+static char *content(FILE *series) {
+    char *line = NULL, *all = NULL;
+    size_t room = 0, length = 0;
+    FILE *out = open_memstream(&all, &length);
+    rewind(series);
+    while (getline(&line, &room, series) > 0)
+        if (strncmp(line, "{\"record\":\"run\"", 15) != 0)
+            fputs(line, out);
+    fclose(out);
+    free(line);
+    return all;
+}
+
+/* The series of a run, and its columns in *run. */
+static char *whole(const char *device, const char *method, struct sg_run *run) {
+    char path[64];
+    FILE *series = tmpfile();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(series));
+    if (train(device, method, series, false) != SG_OK || fflush(series) != 0 || sg_run_read(run, path, &err) != SG_OK) {
+        printf("# %s on %s: %s\n", method, device, err.msg);
+        exit(1);
+    }
+    char *all = content(series);
+    fclose(series);
+    return all;
+}
+
+/* Largest difference of a column between two runs, relative to its largest value. */
+static double apart(const struct sg_run *a, const struct sg_run *b, const char *name) {
+    const double *x = sg_run_series(a, name), *y = sg_run_series(b, name);
+    double gap = 0, most = 0;
+    for (size_t i = 0; i < a->n_points; i++) {
+        if (isnan(x[i]) && isnan(y[i]))
+            continue;
+        most = fabs(x[i]) > most ? fabs(x[i]) : most;
+        gap = fabs(x[i] - y[i]) <= gap ? gap : fabs(x[i] - y[i]);
+    }
+    return gap / most;
+}
+
+static void test_method(const char *method) {
+    struct sg_run first, second, host;
+    char *once = whole("cuda", method, &first), *again = whole("cuda", method, &second);
+    char *here = whole("cpu", method, &host);
+    ok(strcmp(once, again) == 0 && first.n_points == 5, "%s: a run repeated gives the same bytes", method);
+    if (emulated) {
+        ok(strcmp(once, here) == 0, "%s: the CPU's bytes", method);
+    } else {
+        /* Sums in another order: a few 1e-6 a layer and step. Of a threshold a handful of entries may fall on the other
+         * side, and momentum carries on what they make of it. */
+        const double bound = strcmp(method, "SGD") == 0 ? 1e-3 : 1e-2;
+        const double gap = apart(&first, &host, "train_loss"), test = apart(&first, &host, "test_loss");
+        ok(gap <= bound && test <= bound, "%s: close to the CPU: train loss %g, test loss %g apart", method, gap, test);
+    }
+    sg_run_free(&first);
+    sg_run_free(&second);
+    sg_run_free(&host);
+    free(once);
+    free(again);
+    free(here);
+}
+
+static void test_resume(const char *method) {
+    struct sg_run run;
+    FILE *series = tmpfile();
+    char *straight = whole("cuda", method, &run);
+    stop_step = 1;
+    bool right = train("cuda", method, series, false) == SG_ERR_INTERRUPTED;
+    stop_step = UINT64_MAX;
+    right = right && train("cuda", method, series, true) == SG_OK;
+    char *resumed = content(series);
+    ok(right && strcmp(straight, resumed) == 0, "%s: stopped and resumed, the same bytes", method);
+    free(straight);
+    free(resumed);
+    fclose(series);
+    sg_run_free(&run);
+}
+
+int main(void) {
+    char why[256];
+    sg_cuda_device *device;
+    struct sg_cuda_facts facts;
+    temporary_make();
+    setenv("SPARSE_DATA", temporary, 1);
+    if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) != SG_KERNEL_OK) {
+        skip("%s", why);
+        return tap_done();
+    }
+    sg_cuda_device_facts(device, &facts);
+    sg_cuda_device_close(device);
+    emulated = strcmp(facts.name, "emulation") == 0;
+    sg_scope *scope;
+    if (sg_scope_open(&scope, "cuda:0", &err) != SG_OK) {
+        skip("%s", err.msg);
+        return tap_done();
+    }
+    sg_scope_close(scope);
+    test_method("SGD");
+    test_method("Top-k");
+    test_method("Hard-threshold");
+    test_resume("Top-k");
+    return tap_done();
+}
