@@ -199,6 +199,7 @@ sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const
         .count = c->count,
     };
     const int kernel_status = c->ops->compress(c, &s, gamma, step);
+    c->touched = NULL;
     if (kernel_status != SG_KERNEL_OK)
         return fail_kernel(c, kernel_status, step, err);
     size_t count = 0;
@@ -217,6 +218,10 @@ sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const
         .layer_count = c->count,
     };
     return SG_OK;
+}
+
+void sg_compressor_touched(sg_compressor *c, const struct sg_ranges *touched) {
+    c->touched = touched;
 }
 
 bool sg_compressor_due(const sg_compressor *c, uint64_t step) {

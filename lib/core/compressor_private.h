@@ -21,6 +21,7 @@ struct sg_compressor {
     uint64_t steps_per_epoch; /* >= 1 */
     const struct sg_kernels *kernels;
     struct sg_exec exec;
+    const struct sg_ranges *touched; /* of the run in progress; NULL = not known */
     uint32_t *index; /* [d] message under construction, in the kernels' memory; NULL for dense messages */
     float *value;    /* [d] */
     bool borrows;    /* index and value are the caller's */

@@ -25,6 +25,15 @@ struct sg_layout {
     const char *const *name; /* [n_layers] or NULL */
 };
 
+/* Parts of a vector: elements begin..end-1 of each, ascending and not overlapping. */
+struct sg_range {
+    size_t begin, end;
+};
+struct sg_ranges {
+    const struct sg_range *range; /* [count] */
+    size_t count;
+};
+
 /* Error feedback (paper, Algorithm 1 and Remark 1; FACTS: two forms).
  *   update    p = decay e + gamma g, message in units of the parameters; a threshold applies to p / gamma
  *   gradient  p = decay e + g, message in units of the gradient; gamma is applied after aggregation
@@ -144,6 +153,12 @@ SG_CHECKED sg_status sg_compressor_open(sg_compressor **out, const struct sg_com
  * Same bits for every kernel table and thread count. */
 SG_CHECKED sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const float *g, float *e,
                                        struct sg_message *out, struct sg_error *err);
+
+/* What is known of the next run's g: outside these ranges it is +0, as where only a few rows of a table were looked up.
+ * NULL = nothing. It changes no result, if e holds what c's own earlier runs left, or zeros. A constant hard threshold in
+ * the `gradient` form without decay, or without feedback, then looks at nothing else: what it left below lambda is there
+ * still. */
+void sg_compressor_touched(sg_compressor *c, const struct sg_ranges *touched);
 
 /* Before a step where `due` says so, all workers' compressors must be given the same modes: the caller takes those that
  * worker 0's comes to from its gradient g [d] of that step. Never due for most compressors; their mode is NULL. */

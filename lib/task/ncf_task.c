@@ -16,10 +16,11 @@
 enum { SHARE_USERS, SHARE_HITS, SHARE_NDCG, SHARES };
 enum { CUTOFF = 10 };
 
-/* Where a worker's batch lies. */
+/* A thread's batch. */
 struct batch {
     uint32_t *user, *item; /* [batch] */
     float *label;
+    bool *seen; /* [users + items] in the batch; all false between gradients */
 };
 
 struct sg_task {
@@ -32,11 +33,13 @@ struct sg_task {
     size_t first, count, rivals; /* rivals: test negatives of a user */
     uint64_t seed;
     int threads;
-    sg_scope **scope;      /* [threads] */
-    struct ncf_room *room; /* [threads] */
-    struct batch *batch;   /* [threads] */
-    double *batch_loss;    /* [count] */
-    float *x;              /* [d] */
+    sg_scope **scope;          /* [threads] */
+    struct ncf_room *room;     /* [threads] */
+    struct batch *batch;       /* [threads] */
+    double *batch_loss;        /* [count] */
+    struct sg_range **range;   /* [count][most_ranges] of their last gradients */
+    struct sg_ranges *touched; /* [count] */
+    float *x;                  /* [d] */
 };
 
 static void ncf_close(struct sg_task *t) {
@@ -51,9 +54,12 @@ static void ncf_close(struct sg_task *t) {
             free(t->batch[i].user);
             free(t->batch[i].item);
             free(t->batch[i].label);
+            free(t->batch[i].seen);
         }
     }
-    void *const owned[] = {t->scope, t->room, t->batch, t->batch_loss, t->x};
+    for (size_t w = 0; t->range && w < t->count; w++)
+        free(t->range[w]);
+    void *const owned[] = {t->scope, t->room, t->batch, t->batch_loss, t->range, t->touched, t->x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     sg_ratings_free(&t->ratings);
@@ -96,19 +102,31 @@ static sg_status open_net(struct sg_task *t, const struct sg_task_config *config
     return status;
 }
 
+/* Of the rows of four tables, of which neighbours share a range, and of the rest: limited by rows and by examples. */
+static size_t most_ranges(const struct sg_task *t, size_t batch) {
+    const size_t rows = t->net.users + t->net.items + NCF_TABLES;
+    return 1 + (rows < NCF_TABLES * batch ? rows : NCF_TABLES * batch);
+}
+
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     t->scope = calloc((size_t)t->threads, sizeof *t->scope);
     t->room = calloc((size_t)t->threads, sizeof *t->room);
     t->batch = calloc((size_t)t->threads, sizeof *t->batch);
     t->batch_loss = calloc(t->count, sizeof *t->batch_loss);
+    t->range = calloc(t->count, sizeof *t->range);
+    t->touched = calloc(t->count, sizeof *t->touched);
     t->x = malloc(t->net.d * sizeof *t->x);
-    if (!t->scope || !t->room || !t->batch || !t->batch_loss || !t->x)
+    if (!t->scope || !t->room || !t->batch || !t->batch_loss || !t->range || !t->touched || !t->x)
         return sg_fail_memory(err, "the network");
+    for (size_t w = 0; w < t->count; w++)
+        if (!(t->range[w] = malloc(most_ranges(t, config->batch) * sizeof **t->range)))
+            return sg_fail_memory(err, "a gradient's rows");
     for (int i = 0; i < t->threads; i++) {
         struct batch *b = &t->batch[i];
         *b = (struct batch){malloc(config->batch * sizeof *b->user), malloc(config->batch * sizeof *b->item),
-                            malloc(config->batch * sizeof *b->label)};
-        if (!b->user || !b->item || !b->label)
+                            malloc(config->batch * sizeof *b->label),
+                            calloc(t->net.users + t->net.items, sizeof *b->seen)};
+        if (!b->user || !b->item || !b->label || !b->seen)
             return sg_fail_memory(err, "a batch");
         sg_status status = ncf_room_open(&t->room[i], &t->net, err);
         if (status == SG_OK)
@@ -182,6 +200,35 @@ static cJSON *ncf_describe(const struct sg_task *t) {
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
+/* Rows of the batch's users and items in the tables, and all that is no table. */
+static void note_touched(struct sg_task *t, size_t local, const struct batch *b) {
+    const struct ncf_net *net = &t->net;
+    struct sg_range *range = t->range[local];
+    size_t n = 0;
+    for (size_t i = 0; i < t->examples.batch; i++)
+        b->seen[b->user[i]] = b->seen[net->users + b->item[i]] = true;
+    for (size_t l = 0; l < NCF_TABLES; l++) {
+        const bool users = l % 2 == 0, *seen = users ? b->seen : b->seen + net->users;
+        const size_t rows = users ? net->users : net->items, width = (net->offset[l + 1] - net->offset[l]) / rows;
+        for (size_t r = 0; r < rows; r++) {
+            if (!seen[r])
+                continue;
+            const size_t begin = net->offset[l] + r * width;
+            if (r == 0 || !seen[r - 1])
+                range[n++].begin = begin;
+            range[n - 1].end = begin + width;
+        }
+    }
+    range[n++] = (struct sg_range){net->offset[NCF_TABLES], net->d};
+    t->touched[local] = (struct sg_ranges){range, n};
+    for (size_t i = 0; i < t->examples.batch; i++)
+        b->seen[b->user[i]] = b->seen[net->users + b->item[i]] = false;
+}
+
+static const struct sg_ranges *ncf_touched(const struct sg_task *t, size_t worker) {
+    return &t->touched[worker - t->first];
+}
+
 static sg_status ncf_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
     const int thread = omp_get_thread_num();
     const struct batch *b = &t->batch[thread];
@@ -189,18 +236,13 @@ static sg_status ncf_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     const struct ncf_pass pass = {&t->net, &t->room[thread], t->scope[thread], t->x, &dropout};
     double *loss = &t->batch_loss[worker - t->first];
     sg_examples_get(&t->examples, worker, step, b->user, b->item, b->label);
-    memset(g, 0, t->net.d * sizeof *g);
+    note_touched(t, worker - t->first, b);
     sg_status status = ncf_net_gradient(&pass, b->user, b->item, b->label, t->examples.batch, g, loss, err);
     return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
 }
 
 static double ncf_batch_loss(const struct sg_task *t, size_t worker) {
     return t->batch_loss[worker - t->first];
-}
-
-static void ncf_subtract(struct sg_task *t, const float *delta) {
-    for (size_t j = 0; j < t->net.d; j++)
-        t->x[j] -= delta[j];
 }
 
 static void *ncf_parameters(struct sg_task *t) {
@@ -304,8 +346,8 @@ const struct sg_task_ops sg_ncf_ops = {
     .describe = ncf_describe,
     .start = ncf_start,
     .gradient = ncf_gradient,
+    .touched = ncf_touched,
     .batch_loss = ncf_batch_loss,
-    .subtract = ncf_subtract,
     .parameters = ncf_parameters,
     .evaluate_shares = ncf_evaluate_shares,
     .conclude = ncf_conclude,

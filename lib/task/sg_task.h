@@ -89,6 +89,9 @@ struct sg_task_ops {
     /* g [d] <- stochastic gradient of local worker `worker` (first..first+count-1) at the current x, step counts from
      * 0. On a GPU it need not wait for its end. */
     sg_status (*gradient)(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
+    /* NULL, or where local worker `worker`'s last gradient may differ from 0, until its next. Then `gradient` is given
+     * zeros, and need only write there; the trainer puts zeros back when it is done with g. */
+    const struct sg_ranges *(*touched)(const sg_task *t, size_t worker);
     /* Mean training loss of the batch behind local worker `worker`'s last gradient; NULL = not known. Called after its
      * message was made, for which a GPU has to be waited for anyway. */
     double (*batch_loss)(const sg_task *t, size_t worker);

@@ -23,13 +23,19 @@ static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
                    t->first + w, (unsigned long long)t->step, loss);
 }
 
-static sg_status worker_message(struct train *t, size_t w, const float *g) {
+/* g's end: where the task touches parts of it only, these are 0 again. */
+static sg_status worker_message(struct train *t, size_t w, float *g) {
     struct sg_error *err = &t->worker_error[w];
+    const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
+    sg_compressor_touched(t->compressor[w], touched);
     sg_status status = sg_compressor_run(t->compressor[w], t->gamma, t->step, g, t->residual[w], &t->message[w], err);
     if (status == SG_ERR_UNSUPPORTED && t->gpu)
         status = train_gpu_fail(t, err);
     if (status == SG_OK)
         status = train_measure(t, w, g, err);
+    for (size_t i = 0; touched && i < touched->count; i++)
+        t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
+                         (touched->range[i].end - touched->range[i].begin) * sizeof *g);
     if (status == SG_OK && t->gpu)
         status = train_gpu_pass_on(t, w, err);
     return err->status = worker_loss(t, w, status);

@@ -240,6 +240,72 @@ static void test_conservation(void) {
     sg_compressor_close(c);
 }
 
+static bool same_message(const struct sg_message *a, const struct sg_message *b, size_t n_layers) {
+    return a->count == b->count && memcmp(a->index, b->index, a->count * sizeof *a->index) == 0 &&
+           memcmp(a->value, b->value, a->count * sizeof *a->value) == 0 &&
+           memcmp(a->layer_count, b->layer_count, n_layers * sizeof *a->layer_count) == 0;
+}
+
+/* A gradient of a few rows of 10, and of the last 100 elements: told or not told, the same messages and residuals in 300
+ * steps, of a compressor that makes use of it, and of others in every form. */
+static void test_touched(void) {
+    static const struct {
+        const char *compressor;
+        struct setting parameter;
+        enum sg_feedback_form form;
+    } cases[] = {
+        {"hard-threshold", {"lambda", 0.7}, SG_FEEDBACK_GRADIENT},
+        {"hard-threshold", {"lambda", 0.2}, SG_FEEDBACK_NONE},
+        {"hard-threshold", {"lambda", 0.7}, SG_FEEDBACK_UPDATE},
+        {"hard-threshold", {"lambda", 0}, SG_FEEDBACK_GRADIENT},
+        {"topk", {"k", 7}, SG_FEEDBACK_GRADIENT},
+    };
+    enum { ROW = 10, ROWS = (N - 100) / ROW };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const enum sg_feedback_form form = cases[i].form;
+        sg_compressor *told = open_with(cases[i].compressor, four_layers, form, cases[i].parameter, nothing);
+        sg_compressor *dense = open_with(cases[i].compressor, four_layers, form, cases[i].parameter, nothing);
+        static float mine[N], theirs[N];
+        bool same = told != NULL && dense != NULL;
+        size_t sent = 0;
+        memset(mine, 0, sizeof mine);
+        memset(theirs, 0, sizeof theirs);
+        for (uint64_t step = 0; same && step < 300; step++) {
+            struct sg_range range[ROWS + 1];
+            struct sg_ranges touched = {range, 0};
+            sg_rng r = sg_rng_open(11, SG_RNG_TEST, 0, step);
+            memset(g, 0, sizeof g);
+            for (size_t row = 0; row <= ROWS; row++) {
+                if (row < ROWS && sg_rng_below(&r, 4) > 0)
+                    continue;
+                range[touched.count] = (struct sg_range){row * ROW, row < ROWS ? (row + 1) * ROW : N};
+                for (size_t j = range[touched.count].begin; j < range[touched.count].end; j++)
+                    g[j] = (float)sg_rng_normal(&r) / 8;
+                touched.count++;
+            }
+            struct sg_message a, b;
+            float *e_told = form == SG_FEEDBACK_NONE ? NULL : mine, *e_dense = form == SG_FEEDBACK_NONE ? NULL : theirs;
+            sg_compressor_touched(told, &touched);
+            same = sg_compressor_run(told, 0.5, step, g, e_told, &a, &err) == SG_OK &&
+                   sg_compressor_run(dense, 0.5, step, g, e_dense, &b, &err) == SG_OK && same_message(&a, &b, 4) &&
+                   memcmp(mine, theirs, sizeof mine) == 0;
+            sent += a.count;
+        }
+        ok(same && sent > 0, "%s, form %d: touched rows give the same bits (%zu entries)", cases[i].compressor, form,
+           sent);
+        if (i == 0) { /* what is not finite is found, in its layer */
+            struct sg_range all = {0, N};
+            struct sg_message m;
+            g[600] = INFINITY;
+            sg_compressor_touched(told, &(struct sg_ranges){&all, 1});
+            ok(sg_compressor_run(told, 1, 300, g, mine, &m, &err) == SG_ERR_NONFINITE && strstr(err.msg, "layer 3"),
+               "touched rows that are not finite: %s", err.msg);
+        }
+        sg_compressor_close(told);
+        sg_compressor_close(dense);
+    }
+}
+
 int main(void) {
     test_refusals();
     test_run_arguments();
@@ -248,5 +314,6 @@ int main(void) {
     test_random();
     test_random_names();
     test_conservation();
+    test_touched();
     return tap_done();
 }

@@ -1,4 +1,5 @@
-/* NeuMF: its sizes, and PyTorch's loss, gradient and outputs (tests/golden/ncf_golden.py). */
+/* NeuMF: its sizes, PyTorch's loss, gradient and outputs (tests/golden/ncf_golden.py), and the rows that a gradient of
+ * the task touches. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 #include "../golden/ncf_golden.h"
 #include "ncf_net.h"
+#include "sg_task.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -182,6 +184,61 @@ static void in_chunks(struct run *r) {
     free(one);
 }
 
+/* ---- the task ---------------------------------------------------------------------------------------------------- */
+
+extern const struct sg_task_ops sg_ncf_ops;
+
+/* One g that only goes back to 0 where the task touched it, one that is all cleared before: the same bits; and the rows of
+ * no more users and items than the batch has. */
+static void touched_rows(void) {
+    enum { WORKERS = 2, BATCH = 40, WIDTH = 4 };
+    struct sg_node key[] = {{.kind = SG_NODE_STRING, .key = "dataset", .string = "ml-100k-none"},
+                            {.kind = SG_NODE_STRING, .key = "stand-in", .string = "ratings-like"},
+                            {.kind = SG_NODE_NUMBER, .key = "users", .number = 60},
+                            {.kind = SG_NODE_NUMBER, .key = "factors", .number = WIDTH},
+                            {.kind = SG_NODE_STRING, .key = "mlp", .string = "8-4"}};
+    const struct sg_node root = {.kind = SG_NODE_MAP, .child = key, .count = COUNT(key)};
+    const struct sg_task_config config = {.task = &root,
+                                          .workers = WORKERS,
+                                          .count = WORKERS,
+                                          .batch = BATCH,
+                                          .seed = 1,
+                                          .threads = 1,
+                                          .device = "cpu",
+                                          .kernels = sg_kernels_cpu(NULL),
+                                          .exec = {.threads = 1},
+                                          .lead = true};
+    sg_task *t;
+    if (!ok(sg_ncf_ops.open(&t, &config, &err) == SG_OK && sg_ncf_ops.start(t, &err) == SG_OK, "the task opens"))
+        return;
+    const size_t d = sg_ncf_ops.info(t)->d, tables = sg_ncf_ops.info(t)->layout.offset[NCF_TABLES];
+    float *kept = calloc(d, sizeof *kept), *fresh = calloc(d, sizeof *fresh);
+    bool same = kept && fresh, ordered = true, few = true, some = false;
+    for (uint64_t step = 0; same && step < 20; step++)
+        for (size_t w = 0; same && w < WORKERS; w++) {
+            memset(fresh, 0, d * sizeof *fresh);
+            same = sg_ncf_ops.gradient(t, w, step, kept, &err) == SG_OK &&
+                   sg_ncf_ops.gradient(t, w, step, fresh, &err) == SG_OK && memcmp(kept, fresh, d * sizeof *kept) == 0;
+            const struct sg_ranges *touched = sg_ncf_ops.touched(t, w);
+            size_t rows = 0, end = 0;
+            for (size_t i = 0; i < touched->count; i++) {
+                const struct sg_range range = touched->range[i];
+                ordered &= range.begin >= end && range.end > range.begin && range.end <= d;
+                rows += range.end <= tables ? (range.end - range.begin) / WIDTH : 0;
+                end = range.end;
+                memset(kept + range.begin, 0, (range.end - range.begin) * sizeof *kept);
+            }
+            few &= rows <= 4 * BATCH;
+            for (size_t j = 0; j < tables; j++)
+                some |= fresh[j] != 0;
+        }
+    ok(same, "a gradient in the zeros that the last one left is that in zeros everywhere");
+    ok(ordered && few && some, "it touches the rows of its batch, in order");
+    free(kept);
+    free(fresh);
+    sg_ncf_ops.close(t);
+}
+
 int main(void) {
     sizes();
     starts();
@@ -191,5 +248,6 @@ int main(void) {
         in_chunks(&r);
     }
     close_run(&r);
+    touched_rows();
     return tap_done();
 }
