@@ -122,7 +122,7 @@ sg_status lm_net_carry(struct lm_pass *p, float *out, struct sg_error *err) {
     for (size_t i = 0; i < p->net->shape.layers && status == SG_OK; i++) {
         const size_t n = (size_t)(p->batch * width(&p->net->shape, i + 1));
         for (size_t j = 0; j < 2 && status == SG_OK; j++, out += n)
-            status = sg_tensor_read(p->scope, p->last[i][j], out, n, err);
+            status = sg_tensor_store(p->scope, p->last[i][j], out, n, err);
     }
     return status;
 }

@@ -53,7 +53,8 @@ struct lm_pass {
 
 /* Logits [steps batch, vocabulary] in p->scope. */
 sg_tensor *lm_net_forward(struct lm_pass *p);
-/* The state after the last step into out [batch column_state]; before sg_backward, which frees it. */
+/* The state after the last step into out [batch column_state], the scope's memory; before sg_backward, which frees it.
+ * out may be p->state where no gradients are wanted. */
 SG_CHECKED sg_status lm_net_carry(struct lm_pass *p, float *out, struct sg_error *err);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "lm_net.h"
 #include "sg_json.h"
-#include "sg_kernels.h"
 #include "sg_task.h"
 #include "sg_tokens.h"
 
@@ -22,7 +21,7 @@ enum { SHARE_TOKENS, SHARE_LOSS, SHARE_BATCHES, SHARE_PERPLEXITY, SHARES };
 struct room {
     sg_scope *scope;
     int64_t *id, *label; /* [bptt][batch] */
-    float *state;        /* [batch column_state] */
+    float *spare;        /* [n_state] in the kernels' memory */
 };
 
 struct sg_task {
@@ -30,16 +29,17 @@ struct sg_task {
     struct sg_constant constant[4];
     struct lm_net net;
     struct sg_token_set data;
-    const struct sg_kernels *kernels;
     size_t workers, first, count, batch, bptt;
     uint64_t seed;
-    int threads;
+    int threads; /* that gradients and evaluations run on; 1 on a GPU */
     double dropout, clip;
-    size_t n_state;     /* numbers that a worker carries: batch column_state */
-    struct room *room;  /* [threads] */
-    float *state;       /* [count][n_state] */
-    double *batch_loss; /* [count] */
-    float *x;           /* [d] */
+    const struct sg_kernels *kernels;
+    struct sg_exec exec;
+    size_t n_state;    /* numbers that a worker carries: batch column_state */
+    struct room *room; /* [threads] */
+    float **state;     /* [count] of [n_state], in the kernels' memory as all that follows */
+    float *batch_loss; /* [count] */
+    float *x;          /* [d] */
 };
 
 static void lm_close(struct sg_task *t) {
@@ -49,11 +49,14 @@ static void lm_close(struct sg_task *t) {
         sg_scope_close(t->room[i].scope);
         free(t->room[i].id);
         free(t->room[i].label);
-        free(t->room[i].state);
+        t->kernels->release(&t->exec, t->room[i].spare);
     }
-    void *const owned[] = {t->room, t->state, t->batch_loss, t->x};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
-        free(owned[i]);
+    for (size_t w = 0; t->state && w < t->count; w++)
+        t->kernels->release(&t->exec, t->state[w]);
+    t->kernels->release(&t->exec, t->batch_loss);
+    t->kernels->release(&t->exec, t->x);
+    free(t->room);
+    free(t->state);
     sg_token_set_free(&t->data);
     lm_net_free(&t->net);
     free(t);
@@ -104,24 +107,29 @@ static sg_status open_net(struct sg_task *t, const struct sg_node *task, struct 
     return status;
 }
 
+static float *vector(const struct sg_task *t, size_t n) {
+    return t->kernels->allocate(&t->exec, n * sizeof(float));
+}
+
 static sg_status open_room(struct sg_task *t, struct room *room, const char *device, struct sg_error *err) {
     const size_t tokens = t->bptt * t->batch;
     room->id = calloc(tokens, sizeof *room->id);
     room->label = calloc(tokens, sizeof *room->label);
-    room->state = calloc(t->n_state, sizeof *room->state);
-    if (!room->id || !room->label || !room->state)
+    room->spare = vector(t, t->n_state);
+    if (!room->id || !room->label || !room->spare)
         return sg_fail_memory(err, "a batch");
     return sg_scope_open(&room->scope, device, err);
 }
 
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     t->room = calloc((size_t)t->threads, sizeof *t->room);
-    t->state = calloc(t->count * t->n_state, sizeof *t->state);
-    t->batch_loss = calloc(t->count, sizeof *t->batch_loss);
-    t->x = calloc(t->net.d, sizeof *t->x);
-    if (!t->room || !t->state || !t->batch_loss || !t->x)
-        return sg_fail_memory(err, "the network");
-    sg_status status = SG_OK;
+    t->state = calloc(t->count, sizeof *t->state);
+    t->batch_loss = vector(t, t->count);
+    t->x = vector(t, t->net.d);
+    bool whole = t->room && t->state && t->batch_loss && t->x;
+    for (size_t w = 0; w < t->count && whole; w++)
+        whole = (t->state[w] = vector(t, t->n_state)) != NULL;
+    sg_status status = whole ? SG_OK : sg_fail_memory(err, "the network");
     for (int i = 0; i < t->threads && status == SG_OK; i++)
         status = open_room(t, &t->room[i], config->device, err);
     return status;
@@ -139,7 +147,7 @@ static void fill_info(struct sg_task *t) {
         .dtype = SG_FLOAT32,
         .layout = {t->net.n_layers, t->net.offset, t->net.name},
         .steps_per_epoch = (column_length(t, &t->data.train) - 1) / t->bptt,
-        .parallel_workers = true,
+        .parallel_workers = t->exec.device == NULL,
         .gradient_flops = 3 * t->net.token_flops * (double)(t->bptt * t->batch), /* backward: twice the forward work */
         .evaluation = SG_EVALUATE_SHARED,
         .n_shares = SHARES,
@@ -149,24 +157,21 @@ static void fill_info(struct sg_task *t) {
 }
 
 static sg_status lm_open(struct sg_task **out, const struct sg_task_config *config, struct sg_error *err) {
-    if (strcmp(config->device, "cpu") != 0)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task lm runs on the CPU; use --device cpu",
-                       config->device);
     struct sg_task *t = calloc(1, sizeof *t);
     if (!t)
         return sg_fail_memory(err, "the network");
-    t->kernels = sg_kernels_cpu(NULL);
+    t->kernels = config->kernels;
+    t->exec = config->exec;
     t->workers = config->workers;
     t->first = config->first;
     t->count = config->count;
     t->batch = config->batch;
     t->seed = config->seed;
-    t->threads = config->threads;
+    t->threads = config->exec.device ? 1 : config->threads;
     t->bptt = (size_t)sg_node_number(config->task, "bptt", 1);
     t->dropout = sg_node_number(config->task, "dropout", 0);
     t->clip = sg_node_number(config->task, "clip", 0);
-    sg_status status = t->kernels ? load_text(t, config, err)
-                                  : sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU names kernels that are not here");
+    sg_status status = load_text(t, config, err);
     if (status == SG_OK)
         status = open_net(t, config->task, err);
     if (status == SG_OK)
@@ -192,10 +197,14 @@ static cJSON *lm_describe(const struct sg_task *t) {
     return facts;
 }
 
+/* Drawn here, wherever it then lies. */
 static sg_status lm_start(struct sg_task *t, struct sg_error *err) {
-    (void)err;
-    lm_net_start(&t->net, t->seed, t->x);
-    memset(t->state, 0, t->count * t->n_state * sizeof *t->state);
+    float *x = malloc(t->net.d * sizeof *x);
+    if (!x)
+        return sg_fail_memory(err, "the first weights");
+    lm_net_start(&t->net, t->seed, x);
+    t->kernels->put(&t->exec, t->x, x, t->net.d * sizeof *x);
+    free(x);
     return SG_OK;
 }
 
@@ -218,69 +227,60 @@ static void read_columns(const struct sg_task *t, struct room *room, const struc
     }
 }
 
-static struct lm_pass pass_of(struct sg_task *t, struct room *room, size_t steps) {
+static struct lm_pass pass_of(struct sg_task *t, struct room *room, size_t steps, float *state) {
     return (struct lm_pass){.net = &t->net,
                             .scope = room->scope,
                             .x = t->x,
                             .steps = (int64_t)steps,
                             .batch = (int64_t)t->batch,
                             .id = room->id,
-                            .state = room->state};
-}
-
-/* The loss of a prepared pass; the state after it goes to `carried`. */
-static sg_status run_pass(struct lm_pass *p, const struct room *room, float *carried, double *loss,
-                          struct sg_error *err) {
-    float mean;
-    sg_scope_begin(p->scope, 1, p->g != NULL);
-    sg_tensor *last = sg_cross_entropy(p->scope, lm_net_forward(p), room->label);
-    sg_status status = sg_tensor_read(p->scope, last, &mean, 1, err);
-    if (status == SG_OK)
-        status = lm_net_carry(p, carried, err);
-    if (status == SG_OK && p->g)
-        status = sg_backward(p->scope, last, err);
-    *loss = status == SG_OK ? (double)mean : NAN;
-    sg_scope_begin(p->scope, 1, false); /* frees what is left */
-    return status;
+                            .state = state};
 }
 
 /* As PyTorch's clip_grad_norm_. A gradient that is not finite stays so. */
-static void clip_norm(const struct sg_task *t, float *g) {
-    const double norm = sqrt(t->kernels->sum_squares(&(struct sg_exec){.threads = 1}, g, t->net.d));
-    const float factor = (float)(t->clip / (norm + 1e-6));
-    if (t->clip > 0 && !(factor >= 1))
-        for (size_t j = 0; j < t->net.d; j++)
-            g[j] *= factor;
+static sg_status clip_norm(const struct sg_task *t, sg_scope *scope, float *g, struct sg_error *err) {
+    const struct sg_exec exec = {.threads = 1, .device = t->exec.device};
+    const double factor = t->clip / (sqrt(t->kernels->sum_squares(&exec, g, t->net.d)) + 1e-6);
+    if (factor >= 1)
+        return SG_OK;
+    sg_scope_begin(scope, 1, false);
+    sg_scale(scope, sg_tensor_view(scope, g, (const int64_t[]){(int64_t)t->net.d}, 1), factor);
+    return sg_scope_status(scope, err);
 }
 
 static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
     const size_t local = worker - t->first, at = (size_t)(step % t->info.steps_per_epoch);
     struct room *room = room_of_thread(t);
-    float *state = t->state + local * t->n_state;
     if (at == 0)
-        memset(state, 0, t->n_state * sizeof *state);
-    memcpy(room->state, state, t->n_state * sizeof *state);
-    memset(g, 0, t->net.d * sizeof *g);
+        t->kernels->zero(&t->exec, t->state[local], t->n_state * sizeof(float));
+    t->kernels->zero(&t->exec, g, t->net.d * sizeof *g);
     read_columns(t, room, &t->data.train, worker, at * t->bptt, t->bptt);
-    struct lm_pass pass = pass_of(t, room, t->bptt);
+    struct lm_pass pass = pass_of(t, room, t->bptt, t->state[local]);
     pass.g = g;
     pass.dropout = t->dropout;
     pass.rng = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step);
-    sg_status status = run_pass(&pass, room, state, &t->batch_loss[local], err);
+    sg_scope_begin(pass.scope, 1, true);
+    sg_tensor *loss = sg_cross_entropy(pass.scope, lm_net_forward(&pass), room->label);
+    sg_status status = lm_net_carry(&pass, room->spare, err); /* backward still looks at the state before */
+    if (status == SG_OK)
+        status = sg_backward(pass.scope, loss, err);
+    if (status == SG_OK)
+        status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
+    if (status == SG_OK && t->clip > 0)
+        status = clip_norm(t, pass.scope, g, err);
+    sg_scope_begin(pass.scope, 1, false); /* frees what is left */
     if (status != SG_OK)
         return sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
-    clip_norm(t, g);
+    float *before = t->state[local];
+    t->state[local] = room->spare;
+    room->spare = before;
     return SG_OK;
 }
 
 static double lm_batch_loss(const struct sg_task *t, size_t worker) {
-    return t->batch_loss[worker - t->first];
-}
-
-static void lm_subtract(struct sg_task *t, const float *delta) {
-#pragma omp parallel for schedule(static) num_threads(t->threads)
-    for (size_t j = 0; j < t->net.d; j++)
-        t->x[j] -= delta[j];
+    float loss;
+    const float *from = t->batch_loss + (worker - t->first);
+    return t->kernels->get(&t->exec, &loss, from, sizeof loss) == SG_KERNEL_OK ? (double)loss : (double)NAN;
 }
 
 static void *lm_parameters(struct sg_task *t) {
@@ -289,23 +289,32 @@ static void *lm_parameters(struct sg_task *t) {
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
+/* The loss of one batch of the test text; what its columns carry goes on in room->spare. */
+static sg_status test_batch(struct sg_task *t, struct room *room, size_t steps, float *loss, struct sg_error *err) {
+    struct lm_pass pass = pass_of(t, room, steps, room->spare);
+    sg_scope_begin(pass.scope, 1, false);
+    sg_tensor *mean = sg_cross_entropy(pass.scope, lm_net_forward(&pass), room->label);
+    sg_status status = lm_net_carry(&pass, room->spare, err);
+    return status == SG_OK ? sg_tensor_read(pass.scope, mean, loss, 1, err) : status;
+}
+
 static sg_status worker_share(struct sg_task *t, size_t worker, double *share, struct sg_error *err) {
     const size_t targets = column_length(t, &t->data.test) - 1;
     struct room *room = room_of_thread(t);
     sg_status status = SG_OK;
+    float loss = NAN;
     memset(share, 0, SHARES * sizeof *share);
-    memset(room->state, 0, t->n_state * sizeof *room->state);
+    t->kernels->zero(&t->exec, room->spare, t->n_state * sizeof *room->spare);
     for (size_t at = 0, steps; at < targets && status == SG_OK; at += steps) {
-        double loss;
         steps = targets - at < t->bptt ? targets - at : t->bptt;
         read_columns(t, room, &t->data.test, worker, at, steps);
-        struct lm_pass pass = pass_of(t, room, steps);
-        status = run_pass(&pass, room, room->state, &loss, err);
+        status = test_batch(t, room, steps, &loss, err);
         share[SHARE_TOKENS] += (double)(steps * t->batch);
-        share[SHARE_LOSS] += loss * (double)(steps * t->batch);
+        share[SHARE_LOSS] += (double)loss * (double)(steps * t->batch);
         share[SHARE_BATCHES]++;
-        share[SHARE_PERPLEXITY] += exp(loss);
+        share[SHARE_PERPLEXITY] += exp((double)loss);
     }
+    sg_scope_begin(room->scope, 1, false);
     return status;
 }
 
@@ -338,15 +347,16 @@ static void lm_conclude(const struct sg_task *t, const double *share, double *va
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 static size_t lm_state_bytes(const struct sg_task *t) {
-    return t->n_state * sizeof *t->state;
+    return t->n_state * sizeof(float);
 }
 
+/* A device that fails here is found out by the trainer, which reads its own vectors too. */
 static void lm_state_save(const struct sg_task *t, size_t worker, void *out) {
-    memcpy(out, t->state + (worker - t->first) * t->n_state, lm_state_bytes(t));
+    (void)t->kernels->get(&t->exec, out, t->state[worker - t->first], lm_state_bytes(t));
 }
 
 static void lm_state_load(struct sg_task *t, size_t worker, const void *in) {
-    memcpy(t->state + (worker - t->first) * t->n_state, in, lm_state_bytes(t));
+    t->kernels->put(&t->exec, t->state[worker - t->first], in, lm_state_bytes(t));
 }
 
 extern const struct sg_task_ops sg_lm_ops;
@@ -358,7 +368,6 @@ const struct sg_task_ops sg_lm_ops = {
     .start = lm_start,
     .gradient = lm_gradient,
     .batch_loss = lm_batch_loss,
-    .subtract = lm_subtract,
     .parameters = lm_parameters,
     .evaluate_shares = lm_evaluate_shares,
     .conclude = lm_conclude,

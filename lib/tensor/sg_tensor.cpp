@@ -217,6 +217,10 @@ sg_tensor *sg_add(sg_scope *s, sg_tensor *a, sg_tensor *b) {
     return add(s, [&] { return a->value.add_(b->value); });
 }
 
+sg_tensor *sg_scale(sg_scope *s, sg_tensor *x, double factor) {
+    return add(s, [&] { return x->value.mul_(factor); });
+}
+
 sg_tensor *sg_mul(sg_scope *s, sg_tensor *a, sg_tensor *b) {
     return add(s, [&] { return a->value.mul(b->value); });
 }

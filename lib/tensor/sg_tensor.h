@@ -57,6 +57,8 @@ sg_tensor *sg_batch_norm(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor
 sg_tensor *sg_relu(sg_scope *s, sg_tensor *x);
 /* a <- a + b, the same way. */
 sg_tensor *sg_add(sg_scope *s, sg_tensor *a, sg_tensor *b);
+/* x <- factor x, the same way. */
+sg_tensor *sg_scale(sg_scope *s, sg_tensor *x, double factor);
 sg_tensor *sg_mul(sg_scope *s, sg_tensor *a, sg_tensor *b); /* broadcasts [n, c, 1, 1] over [n, c, h, w] */
 sg_tensor *sg_sigmoid(sg_scope *s, sg_tensor *x);
 sg_tensor *sg_max_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride, int64_t padding);
