@@ -265,13 +265,14 @@ fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints ta
 fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers
 madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
+budget: ## a budget against a constant lambda and Top-k, Figure 1's experiment
+budget-madelon: ## the same on madelon
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB
 smoke: ## the smallest run of everything, seconds
 fig2a: ## Figure 2a: ResNet-18 on CIFAR-10, accuracy against density (days of a CPU; see mini-fig2a)
 fig2b: ## Figure 2b: LSTM on WikiText-2, perplexity against density (days of a CPU; see mini-fig2b)
 fig2c: ## Figure 2c: NeuMF on MovieLens-20M, Hit-Rate@10 against density (days of a CPU; see mini-fig2c)
-fig2b: ## Figure 2b: LSTM on WikiText-2, perplexity against density (days of a CPU; see mini-fig2b)
 fig3: ## Figure 3: ResNet-18, Top-k's error builds up
 entire-model: ## layer-wise against entire-model compression
 no-error-feedback: ## what error feedback is worth

@@ -56,7 +56,7 @@ struct sg_volume {
     double bytes_sent;
 };
 
-enum { SG_COMM_NOTES = 4 };
+enum { SG_COMM_NOTES = 5 };
 
 /* What a rank brings to an exchange beside its messages. */
 struct sg_contribution {

@@ -1,30 +1,79 @@
-/* compress_threshold.c: the hard-threshold sparsifier (eq. 5), one lambda for all layers. */
+/* compress_threshold.c: the hard-threshold sparsifier (eq. 5), one lambda for all layers: constant, or steered so that a
+ * budget is spent (threshold_budget.c). */
 #include "compressor_private.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { LAMBDA, PARAMS };
+enum { LAMBDA, BUDGET, PARAMS };
+
+struct threshold {
+    struct sg_threshold_budget budget;
+    double used;        /* lambda of the last step; NaN before the first */
+    double sum_squares; /* of its gradient, as long as a budget's lambda is not known; else 0 */
+    float tau[];        /* [n_layers] */
+};
+
+static bool has_budget(const sg_compressor *c) {
+    return !isnan(c->param[BUDGET]);
+}
+
+/* Entries a worker may send over the whole run. */
+static double total(const sg_compressor *c) {
+    const double budget = c->param[BUDGET], d = (double)c->layout.offset[c->layout.n_layers];
+    return budget <= 1 ? budget * d * (double)c->steps : budget;
+}
 
 static sg_status check(const double *param, size_t d, struct sg_error *err) {
     (void)d;
-    if (isnan(param[LAMBDA]))
-        return sg_fail(err, SG_ERR_ARGUMENT, "needs 'lambda'");
+    if (isnan(param[LAMBDA]) == isnan(param[BUDGET]))
+        return sg_fail(err, SG_ERR_ARGUMENT, "needs 'lambda' or 'budget', one of them");
+    if (param[BUDGET] == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "'budget' must be above 0");
     return SG_OK;
 }
 
 static sg_status open_threshold(sg_compressor *c, struct sg_error *err) {
-    c->state = malloc((c->layout.n_layers + 1) * sizeof(float)); /* tau; + 1: never of size 0 */
-    return c->state ? SG_OK : sg_fail_memory(err, "hard-threshold");
+    const double most = (double)c->layout.offset[c->layout.n_layers] * (double)c->steps;
+    if (has_budget(c) && c->steps == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "hard-threshold: a budget needs the number of steps");
+    if (has_budget(c) && !(total(c) <= most))
+        return sg_fail(err, SG_ERR_ARGUMENT, "hard-threshold: a budget of %g entries, where a worker has %g to send",
+                       total(c), most);
+    struct threshold *s = malloc(sizeof *s + c->layout.n_layers * sizeof *s->tau);
+    if (s == NULL)
+        return sg_fail_memory(err, "hard-threshold");
+    *s = (struct threshold){.budget = {.lambda = INFINITY, .rate = NAN}, .used = NAN};
+    c->state = s;
+    return SG_OK;
 }
 
-/* Elsewhere g is 0 and p = e, which the last step left below the same threshold. A threshold of 0 sends even zeros, and
- * rounding to halves may leave more than the threshold. On a GPU many small passes cost more than one large. */
+static double note(const sg_compressor *c) {
+    const struct threshold *s = c->state;
+    return s->sum_squares;
+}
+
+static void learn(sg_compressor *c, uint64_t step, double entries, double largest) {
+    struct threshold *s = c->state;
+    if (has_budget(c) && s->budget.lambda == INFINITY && s->budget.sent == 0)
+        sg_threshold_budget_start(&s->budget, total(c), c->steps, largest);
+    else if (has_budget(c))
+        sg_threshold_budget_learn(&s->budget, total(c), c->steps, step, entries);
+}
+
+static double threshold(const sg_compressor *c) {
+    const struct threshold *s = c->state;
+    return s->used;
+}
+
+/* Elsewhere g is 0 and p = e, which the last step left below the same threshold; a budget's may fall. A threshold of 0 sends
+ * even zeros, and rounding to halves may leave more than the threshold. On a GPU many small passes cost more than one large. */
 static bool may_skip_untouched(const sg_compressor *c) {
     const bool kept = c->feedback.form == SG_FEEDBACK_GRADIENT && c->feedback.decay == 1 && c->precision == SG_FP32;
-    return c->touched != NULL && c->exec.device == NULL && (float)c->param[LAMBDA] > 0 &&
+    return c->touched != NULL && c->exec.device == NULL && !has_budget(c) && (float)c->param[LAMBDA] > 0 &&
            (kept || c->feedback.form == SG_FEEDBACK_NONE);
 }
 
@@ -67,21 +116,41 @@ static int compress_touched(const sg_compressor *c, struct sg_select *s, const f
  */
 static int compress(sg_compressor *c, struct sg_select *s, double gamma, uint64_t step) {
     (void)step;
-    const double lambda = c->param[LAMBDA];
-    float *tau = c->state;
+    struct threshold *state = c->state;
+    const bool starts = has_budget(c) && state->budget.lambda == INFINITY && state->budget.sent == 0;
+    state->sum_squares = starts ? c->kernels->sum_squares(&c->exec, s->g, s->offset[s->n_layers]) : 0;
+    const double lambda = state->used = has_budget(c) ? state->budget.lambda : c->param[LAMBDA];
     for (size_t l = 0; l < s->n_layers; l++)
-        tau[l] = (float)(c->feedback.form == SG_FEEDBACK_UPDATE ? lambda * gamma : lambda);
-    return may_skip_untouched(c) ? compress_touched(c, s, tau) : c->kernels->select_threshold(s, tau);
+        state->tau[l] = (float)(c->feedback.form == SG_FEEDBACK_UPDATE ? lambda * gamma : lambda);
+    return may_skip_untouched(c) ? compress_touched(c, s, state->tau) : c->kernels->select_threshold(s, state->tau);
 }
 
-/* Every element left behind is below lambda. */
+/* Every element left behind is below lambda. With a budget lambda is not known before. */
 static double bound(const double *param, size_t n) {
     return (double)n * param[LAMBDA] * param[LAMBDA];
+}
+
+static size_t state_bytes(const sg_compressor *c, uint32_t worker) {
+    (void)worker;
+    return has_budget(c) ? sizeof(struct sg_threshold_budget) : 0;
+}
+
+static void state_save(const sg_compressor *c, void *out) {
+    const struct threshold *s = c->state;
+    memcpy(out, &s->budget, sizeof s->budget);
+}
+
+static void state_load(sg_compressor *c, const void *in) {
+    struct threshold *s = c->state;
+    memcpy(&s->budget, in, sizeof s->budget);
 }
 
 static const struct sg_parameter params[PARAMS] = {
     [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false,
                 "threshold on the gradient's scale: sends where |p / gamma| >= lambda"},
+    [BUDGET] = {"budget", 0, 1e18, NAN, false,
+                "instead of lambda: what a worker sends over the whole run, up to 1 as average density, above 1 in "
+                "entries; lambda is found and steered as training goes on"},
 };
 
 const struct sg_compressor_ops sg_compress_hard_threshold = {
@@ -95,4 +164,10 @@ const struct sg_compressor_ops sg_compress_hard_threshold = {
     .open = open_threshold,
     .compress = compress,
     .bound = bound,
+    .note = note,
+    .learn = learn,
+    .threshold = threshold,
+    .state_bytes = state_bytes,
+    .state_save = state_save,
+    .state_load = state_load,
 };

@@ -106,6 +106,7 @@ sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_con
     c->seed = config->seed;
     c->worker = config->worker;
     c->steps_per_epoch = config->steps_per_epoch > 0 ? config->steps_per_epoch : UINT64_MAX;
+    c->steps = config->steps;
     c->exec = config->exec;
     c->kernels = config->kernels != NULL ? config->kernels : sg_kernels_cpu(NULL);
     if (c->kernels == NULL) {
@@ -234,6 +235,19 @@ void sg_compressor_decide(sg_compressor *c, double gamma, uint64_t step, const f
 
 uint8_t *sg_compressor_mode(sg_compressor *c) {
     return c->mode;
+}
+
+double sg_compressor_note(const sg_compressor *c) {
+    return c->ops->note != NULL ? c->ops->note(c) : 0;
+}
+
+void sg_compressor_learn(sg_compressor *c, uint64_t step, double entries, double note) {
+    if (c->ops->learn != NULL)
+        c->ops->learn(c, step, entries, note);
+}
+
+double sg_compressor_threshold(const sg_compressor *c) {
+    return c->ops->threshold != NULL ? c->ops->threshold(c) : NAN;
 }
 
 /* ---- checkpoint: modes, then what the compressor adds ----------------------------------------------------------- */

@@ -19,6 +19,7 @@ struct sg_compressor {
     uint64_t seed;
     uint32_t worker;
     uint64_t steps_per_epoch; /* >= 1 */
+    uint64_t steps;           /* of the run; 0 = not known */
     const struct sg_kernels *kernels;
     struct sg_exec exec;
     const struct sg_ranges *touched; /* of the run in progress; NULL = not known */
@@ -48,6 +49,24 @@ size_t sg_share_of(const double *param, size_t n);
 
 /* delta = share / n, what Top-k and random-k leave of |x|^2; 1 for n = 0. */
 double sg_share_delta(const double *param, size_t n);
+
+/* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
+
+/* Doubles only, so that a checkpoint is a plain copy. */
+struct sg_threshold_budget {
+    double lambda;   /* of the next step; INFINITY before the first gradients are known and once all is spent */
+    double sent;     /* entries a worker sent so far, mean over workers */
+    double rate;     /* the same a step, a moving average; NaN before the first */
+    double peak;     /* the most at one step, forgotten at the same pace */
+    double steering; /* 1 = lambda is on the move, 0 = held */
+};
+
+/* `all`: entries a worker may send over `steps` steps. sum_squares: |g|^2 of the worker with the largest at the first
+ * step. */
+void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64_t steps, double sum_squares);
+/* After step `step`, at which workers sent `entries` each on average. */
+void sg_threshold_budget_learn(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
+                               double entries);
 
 #ifdef __cplusplus
 }

@@ -105,6 +105,13 @@ struct sg_compressor_ops {
      * object, c->mode from its gradient g [d] of this step. */
     bool (*due)(const sg_compressor *c, uint64_t step);
     void (*decide)(sg_compressor *c, double gamma, uint64_t step, const float *g);
+    /* For compressors that learn from what all workers did (a budget); both NULL elsewhere. note: a number of this
+     * worker's after a step. learn: after the exchange, from the entries a worker sent, mean over all, and the largest
+     * note. All workers learn the same and so stay alike. */
+    double (*note)(const sg_compressor *c);
+    void (*learn)(sg_compressor *c, uint64_t step, double entries, double note);
+    /* lambda of the last step; NULL = there is none. */
+    double (*threshold)(const sg_compressor *c);
     /* What later steps depend on beside residual and mode, for checkpoints; NULL or 0 bytes = nothing. The number of
      * bytes is known of every worker to every worker. */
     size_t (*state_bytes)(const sg_compressor *c, uint32_t worker);
@@ -126,6 +133,7 @@ struct sg_compressor_config {
     uint64_t seed;
     uint32_t worker;
     uint64_t steps_per_epoch;         /* for compressors that count in epochs; 0 = one epoch without end */
+    uint64_t steps;                   /* of the whole run, for a budget; 0 = not known */
     const struct sg_kernels *kernels; /* NULL = best CPU table. g, e and messages lie in their memory */
     struct sg_exec exec;
     /* [d] each, in the kernels' memory: messages are made there, for compressors that take turns (a message then lasts until
@@ -165,6 +173,15 @@ void sg_compressor_touched(sg_compressor *c, const struct sg_ranges *touched);
 bool sg_compressor_due(const sg_compressor *c, uint64_t step);
 void sg_compressor_decide(sg_compressor *c, double gamma, uint64_t step, const float *g);
 uint8_t *sg_compressor_mode(sg_compressor *c); /* [n_layers], to read and to set; accordion: 1 = critical */
+
+/* After every step, for compressors that spend a budget: what this worker has to tell the others (0 elsewhere); then, on
+ * each of the workers, what all of them did: the entries sent, mean over the workers, and the largest note. */
+double sg_compressor_note(const sg_compressor *c);
+void sg_compressor_learn(sg_compressor *c, uint64_t step, double entries, double note);
+
+/* The lambda that the last step compared with, on the gradient's scale; INFINITY = nothing was to be sent, NaN = the
+ * compressor has none, or no step was taken. */
+double sg_compressor_threshold(const sg_compressor *c);
 
 /* What a checkpoint needs of worker `worker` beside its residual: size, from any worker's object; out and in, from its
  * own. */

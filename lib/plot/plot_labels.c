@@ -22,6 +22,7 @@ static const struct {
      "compression error $\\Vert p-C(p)\\Vert^2/\\Vert p\\Vert^2$"},
     {"train_loss", "training loss", "training loss"},
     {"learning_rate", "learning rate γ", "learning rate $\\gamma$"},
+    {"lambda", "threshold λ", "threshold $\\lambda$"},
     {"density", "density k/d", "density $k/d$"},
     {"average_density", "average density", "average density"},
     {"density_padded", "density, padded to the largest", "density, padded to the largest"},

@@ -12,6 +12,7 @@ static sg_status record_start(struct train *t, struct sg_error *err) {
     double value[N_COLUMNS] = {0};
     value[COLUMN_DENSITY] = value[COLUMN_AVERAGE_DENSITY] = value[COLUMN_DENSITY_PADDED] = NAN;
     value[COLUMN_COMPRESSION_ERROR] = value[COLUMN_TRAIN_LOSS] = value[COLUMN_LEARNING_RATE] = NAN;
+    value[COLUMN_LAMBDA] = NAN;
     return train_record(t, value, NULL, err);
 }
 

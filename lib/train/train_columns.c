@@ -19,6 +19,7 @@ const struct sg_metric sg_train_metrics[] = {
     [COLUMN_COMPRESSION_ERROR] = {"compression_error", "", "(1/n) sum_i |p_i - C(p_i)|^2 / |p_i|^2 at this step"},
     [COLUMN_TRAIN_LOSS] = {"train_loss", "", "mean over workers of the loss of this step's batch"},
     [COLUMN_LEARNING_RATE] = {"learning_rate", "", "gamma_t of this step"},
+    [COLUMN_LAMBDA] = {"lambda", "", "threshold of this step; null where nothing is to be sent, or without one"},
 };
 const size_t sg_train_n_metrics = N_COLUMNS;
 

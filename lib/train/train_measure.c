@@ -64,6 +64,7 @@ sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_err
     const bool squares =
         wants[COLUMN_TOTAL_ERROR] || (recorded && (wants[COLUMN_ERROR_NORM] || wants[COLUMN_COMPRESSION_ERROR]));
     double *note = t->note[w];
+    note[NOTE_COMPRESSOR] = sg_compressor_note(t->compressor[w]);
     note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(&t->worker_exec, e, t->d) : 0;
     note[NOTE_ERROR_MAX] =
         recorded && wants[COLUMN_ERROR_MAX] && e ? (double)t->kernels->largest(&t->worker_exec, e, t->d) : 0;
@@ -103,6 +104,7 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
     value[COLUMN_COMPRESSION_ERROR] = mean_note(t, outcome, NOTE_COMPRESSION_ERROR);
     value[COLUMN_TRAIN_LOSS] = t->task_ops->batch_loss ? mean_note(t, outcome, NOTE_TRAIN_LOSS) : NAN;
     value[COLUMN_LEARNING_RATE] = t->gamma;
+    value[COLUMN_LAMBDA] = t->lambda;
 }
 
 /* ---- layers, at recorded steps ---------------------------------------------------------------------------------- */

@@ -140,8 +140,9 @@ static sg_status choose_compressor(struct train *t, struct sg_error *err) {
     if ((t->compressor_ops->traits & SG_TRAIT_ABSOLUTE) && t->compressor_ops->bound) {
         /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
         double scale = t->feedback.form == SG_FEEDBACK_UPDATE ? train_schedule_largest(&t->schedule) : 1;
-        status =
-            add_constant(t, "error_bound", scale * scale * t->compressor_ops->bound(t->compressor_param, t->d), err);
+        double bound = scale * scale * t->compressor_ops->bound(t->compressor_param, t->d);
+        if (!isnan(bound)) /* a budget has none */
+            status = add_constant(t, "error_bound", bound, err);
     }
     return status;
 }
@@ -218,6 +219,7 @@ static sg_status open_compressors(struct train *t, struct sg_error *err) {
                                               .seed = t->options->cell->seed,
                                               .worker = (uint32_t)(t->first + w),
                                               .steps_per_epoch = t->info->steps_per_epoch,
+                                              .steps = t->steps,
                                               .kernels = t->kernels,
                                               .exec = t->worker_exec,
                                               .index = t->index,

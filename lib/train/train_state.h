@@ -21,11 +21,12 @@ enum column {
     COLUMN_COMPRESSION_ERROR,
     COLUMN_TRAIN_LOSS,
     COLUMN_LEARNING_RATE,
+    COLUMN_LAMBDA,
     N_COLUMNS
 };
 
 /* Slots of sg_contribution.note. */
-enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS };
+enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_COMPRESSOR };
 
 /* What `record.layers` adds to a recorded step for every layer of the task. */
 enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_COLUMNS };
@@ -101,7 +102,8 @@ struct train {
     uint64_t steps, every;
     double evaluate_epochs; /* between evaluations; NaN = with every record */
     struct train_schedule schedule;
-    double gamma; /* learning rate of this step */
+    double gamma;  /* learning rate of this step */
+    double lambda; /* threshold of this step; NaN = the compressor has none */
 
     struct sg_constant *constant; /* the task's and ours, for expressions and the header */
     size_t n_constants;

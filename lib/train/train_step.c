@@ -138,6 +138,16 @@ static void update(struct train *t) {
         t->task_ops->subtract(t->task, sum);
 }
 
+/* What all workers did, to the compressors that go by it. */
+static void learn(struct train *t, const struct sg_outcome *outcome) {
+    double note = 0;
+    for (size_t i = 0; i < t->workers; i++)
+        note = fmax(note, outcome->note[i][NOTE_COMPRESSOR]);
+    t->lambda = sg_compressor_threshold(t->compressor[0]);
+    for (size_t w = 0; w < t->count; w++)
+        sg_compressor_learn(t->compressor[w], t->step, outcome->volume.elements_mean, note);
+}
+
 /* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
     struct sg_contribution mine = {
@@ -155,6 +165,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     }
     if (outcome->status != SG_OK)
         return sg_comm_agree(t->comm, mine.status, err);
+    learn(t, outcome);
     (t->gpu ? train_gpu_update : update)(t);
     t->step++;
     return SG_OK;

@@ -45,6 +45,25 @@ setup() {
     done
 }
 
+@test "a budget: same bytes for R = 1, 2, 3, after an interruption too, and met within 2 %" {
+    args=(-q recipes/smoke.yaml --set workers=7 --set 'record={every: 1, series: [average-density, lambda]}'
+        --set "methods=[{name: B, compressor: hard-threshold, budget: 0.05}]" --force)
+    sparsetrain "${args[@]}" -o "$OUT/one"
+    for ranks in 2 3; do
+        $MPI -n $ranks "$BIN/sparsetrain" "${args[@]}" -o "$OUT/many" 3>&-
+        same_series "$OUT/one" "$OUT/many" || { echo "differs for $ranks ranks"; false; }
+    done
+    sparsetrain "${args[@]}" --checkpoint-every 100 -o "$OUT/cut" &
+    pid=$!
+    for _ in $(seq 200); do [ -e "$OUT/cut.ckpt" ] && break; sleep 0.005; done
+    kill -9 $pid 2>/dev/null || true
+    wait $pid 2>/dev/null || true
+    sparsetrain "${args[@]}" --resume -o "$OUT/cut"
+    same_series "$OUT/one" "$OUT/cut"
+    grep '"record":"step"' "$OUT/one" | tail -n 1 | jq -e '(.average_density / 0.05 - 1) | fabs <= 0.02'
+    [ "$(grep -o '"lambda":[0-9.e+-]*' "$OUT/one" | sort -u | wc -l)" -gt 10 ]
+}
+
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
     program=$ROOT/build/release/tests/test_train_records
     [ -x "$program" ] || skip "unit tests are not built"
