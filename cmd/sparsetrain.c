@@ -13,7 +13,7 @@
 #include "sg_version.h"
 
 static struct {
-    const char *method, *seed, *output, *data_dir, *device, *checkpoint;
+    const char *method, *seed, *output, *data_dir, *device, *checkpoint, *record_inputs;
     struct sg_option_list set;
     int64_t threads, checkpoint_every, progress_fd;
     bool json, ndjson, force, resume, dry_run, help_recipe, help_recipe_markdown, quiet, verbose, fake_clock;
@@ -43,6 +43,10 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "one JSON object"},
     {SG_OPTION_FLAG, "ndjson", 0, &opt.ndjson, .help = "one JSON object a line, as the run goes (default in a pipe)"},
     {SG_OPTION_FLAG, "force", 'f', &opt.force, .help = "replace FILE if it exists"},
+    {SG_OPTION_STRING, "record-inputs", 0, &opt.record_inputs, .value = "FILE",
+     .help =
+         "write all that the compressors are given to FILE, for sparsetune --oracle: 4 bytes a parameter, worker and "
+         "step; FILE.part until the run is over"},
     {SG_OPTION_GROUP, .name = "Stopping and going on"},
     {SG_OPTION_FLAG, "resume", 0, &opt.resume,
      .help = "go on from the checkpoint of FILE if there is one, to the same bytes; nothing to do if FILE is finished"},
@@ -161,9 +165,16 @@ static sg_status plan_output(struct output *o, struct sg_error *err) {
     o->format = opt.json || (!opt.ndjson && opt.output && ends_in(opt.output, ".json")) ? FORMAT_JSON
                 : terminal && !opt.ndjson                                               ? FORMAT_TABLE
                                                                                         : FORMAT_SERIES;
+    bool device = false;
+    if (opt.record_inputs) {
+        sg_status status = sg_file_target(&device, opt.record_inputs, opt.force || opt.resume, err);
+        if (status == SG_OK && device)
+            status = sg_fail(err, SG_ERR_ARGUMENT, "--record-inputs %s is not a plain file", opt.record_inputs);
+        if (status != SG_OK)
+            return status;
+    }
     if (!opt.output)
         return SG_OK;
-    bool device = false;
     sg_status status = opt.checkpoint ? sg_file_target(&device, opt.checkpoint, true, err) : SG_OK;
     if (status == SG_OK && device) /* it would be removed when the run is over */
         status = sg_fail(err, SG_ERR_ARGUMENT, "--checkpoint %s is not a plain file", opt.checkpoint);
@@ -190,7 +201,11 @@ static sg_status look_for_finished(bool *finished, const struct sg_cell *cell, s
     }
     *finished = true;
     sg_status status = SG_OK;
-    if (strcmp(sg_json_string(run.end, "status", ""), "ok") != 0)
+    if (opt.record_inputs && access(opt.record_inputs, F_OK) != 0)
+        status = sg_fail(err, SG_ERR_ARGUMENT,
+                         "--resume: %s is finished, but %s is not there: remove the former to run again", opt.output,
+                         opt.record_inputs);
+    else if (strcmp(sg_json_string(run.end, "status", ""), "ok") != 0)
         status = sg_fail(err, SG_ERR_NONFINITE, "%s: diverged before: %.800s", opt.output,
                          sg_json_string(run.end, "message", ""));
     sg_run_free(&run);
@@ -319,6 +334,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .series = o->series,
                                      .checkpoint = o->checkpoint,
                                      .checkpoint_every = (uint64_t)opt.checkpoint_every,
+                                     .record_inputs = opt.record_inputs,
                                      .resume = opt.resume,
                                      .stop = sg_signal_pending,
                                      .progress = lead ? on_progress : NULL,

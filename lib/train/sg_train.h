@@ -38,6 +38,7 @@ struct sg_train_options {
     FILE *series;              /* rank 0: NDJSON goes here; NULL elsewhere */
     const char *checkpoint;    /* path, or NULL = none */
     uint64_t checkpoint_every; /* steps; 0 = once a minute. Always when stopped by a signal */
+    const char *record_inputs; /* path of a recording of what the compressors are given, or NULL = none */
     bool resume;               /* continue from `checkpoint`; the series is cut back to where it stood */
     int (*stop)(void);         /* pending signal number or 0, asked each step */
     /* rank 0, cheap to be called each step: what is "loading", "solving for x*", "" while stepping; may be NULL */

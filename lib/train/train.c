@@ -42,6 +42,8 @@ static sg_status loop(struct train *t, struct sg_error *err) {
         struct sg_outcome outcome;
         sg_status status = train_step(t, due && t->lead, recorded, &outcome, err);
         if (status == SG_OK)
+            status = train_inputs_write(t, err);
+        if (status == SG_OK)
             status = record(t, &outcome, &recorded, err);
         if (status != SG_OK)
             return status;
@@ -105,12 +107,16 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
         status = sg_comm_agree(comm, status, err);
     }
     header = status == SG_OK;
+    if (status == SG_OK)
+        status = train_inputs_open(&t, err);
     double loop_s = t.last_flush_s = sg_clock_s();
     report->setup_s = loop_s - start_s;
     if (status == SG_OK)
         status = loop(&t, err);
     if (status == SG_OK)
         status = verify_same_parameters(&t, err);
+    if (status == SG_OK)
+        status = sg_comm_agree(comm, train_inputs_end(&t, err), err);
     if (header) {
         struct sg_error trouble; /* the first error wins, but a failed write of a good run is one */
         sg_status last = train_flush(&t, &trouble);

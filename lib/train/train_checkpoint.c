@@ -127,6 +127,8 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         largest = total(sizes_of(t, i)) > largest ? total(sizes_of(t, i)) : largest;
     char *mine = malloc(largest + 1), *incoming = malloc(largest + 1);
     sg_status status = mine && incoming ? train_flush(t, err) : sg_fail_memory(err, "the checkpoint");
+    if (status == SG_OK)
+        status = train_inputs_sync(t, err);
     if (status == SG_OK && t->options->series) {
         off_t at = ftello(t->options->series);
         p.series_bytes = at > 0 ? (uint64_t)at : 0;

@@ -338,6 +338,7 @@ void train_teardown(struct train *t) {
         t->kernels->release(&t->exec, t->optimizer_state);
         t->kernels->release(&t->exec, t->piece);
     }
+    train_inputs_close(t);
     if (t->task)
         t->task_ops->close(t->task);
     if (t->gpu)

@@ -4,6 +4,7 @@
 
 #include "sg_cuda.h"
 #include "sg_optimizer.h"
+#include "sg_recording.h"
 #include "sg_stats.h"
 #include "sg_train.h"
 
@@ -121,6 +122,9 @@ struct train {
     size_t n_evaluated;
     double last_flush_s;
 
+    struct sg_recording recording; /* rank 0 */
+    float **input;                 /* [count] what each compressor was given at this step; NULL = not recorded */
+
     struct totals totals;
     uint64_t step; /* steps finished */
 };
@@ -185,6 +189,16 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
 /* Columns the cell asks for; also used by sg_train_check. */
 sg_status train_columns(struct recorded **out, size_t *count, const struct sg_cell *cell,
                         const struct sg_task_kind *task, struct sg_error *err);
+
+/* A recording of what the compressors are given: opened once it is known which step comes next; local worker w's part
+ * after its message went out for gradient g; all workers' once the step is done; to the disk before a checkpoint; its
+ * end. All but `note` are collective, and all do nothing where none is asked for. */
+sg_status train_inputs_open(struct train *t, struct sg_error *err);
+void train_inputs_note(struct train *t, size_t w, const float *g);
+sg_status train_inputs_write(struct train *t, struct sg_error *err);
+sg_status train_inputs_sync(struct train *t, struct sg_error *err);
+sg_status train_inputs_end(struct train *t, struct sg_error *err);
+void train_inputs_close(struct train *t);
 
 /* Checkpoint: collective. Load finds nothing: *found = false. */
 sg_status train_save(struct train *t, struct sg_error *err);

@@ -38,6 +38,8 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
     if (status == SG_OK && t->gpu)
         status = train_gpu_pass_on(t, w, err);
+    if (status == SG_OK)
+        train_inputs_note(t, w, g);
     return err->status = worker_loss(t, w, status);
 }
 

@@ -29,14 +29,14 @@ static void apart(float *g, size_t worker, uint32_t draw, const double *x) {
         g[j] = (size_t)j % WORKERS == worker ? noise(worker, draw, j) : 0;
 }
 
-static void ones(float *g, size_t worker, uint32_t draw, const double *x) {
+__attribute__((unused)) static void ones(float *g, size_t worker, uint32_t draw, const double *x) {
     (void)worker, (void)draw, (void)x;
     for (int j = 0; j < D; j++)
         g[j] = 1;
 }
 
 /* Of (a_j/2) (x_j - c_wj)^2, with noise. */
-static void valley(float *g, size_t worker, uint32_t draw, const double *x) {
+__attribute__((unused)) static void valley(float *g, size_t worker, uint32_t draw, const double *x) {
     for (int j = 0; j < D; j++)
         g[j] =
             (float)((1 + j % 3) / 3.0 * (x[j] - (double)worker / 2 - 0.1 * j) + 0.3 * (double)noise(worker, draw, j));
@@ -62,6 +62,8 @@ static const char text[] = "schema: 1\n"
                            "  - {name: Random-k, compressor: randomk, k: 2}\n"
                            "  - {name: Accordion, compressor: accordion, k-min: 1, k-max: 3, interval: 2}\n"
                            "  - {name: Sums, compressor: accordion, k-min: 1, k-max: 3, interval: 2, accumulate: 1}\n";
+
+static const char *record_inputs; /* of the runs below; NULL = none */
 
 static int stop_when_asked(void) {
     return spy.step == spy.stop_step ? 15 : 0;
@@ -90,6 +92,7 @@ static sg_status train(struct sg_run *run, const char *method, const char *const
                                              .threads = 1,
                                              .series = series,
                                              .checkpoint = temporary_path("ckpt"),
+                                             .record_inputs = record_inputs,
                                              .resume = resume,
                                              .stop = stop_when_asked};
     sg_status status = sg_train_run(&report, comm, &options, &err);
@@ -131,7 +134,7 @@ static bool same_points(const struct sg_run *a, const struct sg_run *b) {
 
 /* Stopped after each step in turn, then resumed: residuals, momentum, what task and compressor keep, sums and series go
  * on. `prepare` sets the spy up. */
-static void test_resume(const char *method, const char *const *set, void (*prepare)(void)) {
+__attribute__((unused)) static void test_resume(const char *method, const char *const *set, void (*prepare)(void)) {
     size_t wrong = 0;
     prepare();
     struct sg_run straight = whole(method, set), cut;

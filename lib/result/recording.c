@@ -1,0 +1,188 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_file.h"
+#include "sg_recording.h"
+#include "sg_result.h"
+
+enum { HEADER_BYTES = 1 << 24 }; /* longer than that is no header */
+
+static uint64_t record_bytes(const struct sg_recording *r) {
+    return sizeof(double) + r->workers * (sizeof(uint64_t) + r->d * sizeof(float));
+}
+
+/* A whole number in [1, 2^53]; 0 = it is not. */
+static uint64_t whole(const cJSON *number) {
+    const double x = cJSON_IsNumber(number) ? number->valuedouble : 0;
+    return x >= 1 && x <= 9007199254740992.0 && x == floor(x) ? (uint64_t)x : 0;
+}
+
+/* Shape of the header. */
+static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
+    sg_status status = sg_schema_check(sg_json_string(r->header, "schema", NULL), SG_SCHEMA_INPUTS, r->path, err);
+    const cJSON *layers = sg_json_get(r->header, "layers"), *layer;
+    if (status != SG_OK)
+        return status;
+    r->steps = whole(sg_json_get(r->header, "steps"));
+    r->workers = whole(sg_json_get(r->header, "workers"));
+    r->steps_per_epoch = whole(sg_json_get(r->header, "steps_per_epoch"));
+    r->offset = calloc((size_t)cJSON_GetArraySize(layers) + 1, sizeof *r->offset);
+    if (!r->offset)
+        return sg_fail_memory(err, r->path);
+    bool right = cJSON_IsArray(layers) && r->steps && r->workers && r->steps_per_epoch;
+    cJSON_ArrayForEach(layer, layers) {
+        const uint64_t elements = whole(layer);
+        right &= elements > 0 && elements <= UINT32_MAX;
+        r->offset[r->n_layers + 1] = r->offset[r->n_layers] + elements;
+        r->n_layers++;
+    }
+    r->d = r->offset[r->n_layers];
+    right &= r->d > 0 && r->d <= UINT32_MAX && r->workers <= UINT32_MAX && r->steps <= INT64_MAX / record_bytes(r);
+    return right ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: its header makes no sense", r->path);
+}
+
+static void put(struct sg_recording *r, const void *data, size_t bytes) {
+    fwrite(data, 1, bytes, r->file);
+}
+
+/* Cut an earlier part back to `step`, which its header must match. */
+static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step, struct sg_error *err) {
+    const size_t length = strlen(header);
+    char *theirs = malloc(length);
+    if (!theirs)
+        return sg_fail_memory(err, r->part);
+    const off_t at = (off_t)length + (off_t)(step * record_bytes(r));
+    const bool same = fread(theirs, 1, length, r->file) == length && memcmp(theirs, header, length) == 0;
+    free(theirs);
+    if (!same || fseeko(r->file, 0, SEEK_END) != 0 || ftello(r->file) < at)
+        return sg_fail(err, SG_ERR_MISMATCH,
+                       "%s does not hold the %llu steps that the checkpoint is after: delete both to start "
+                       "afresh",
+                       r->part, (unsigned long long)step);
+    return ftruncate(fileno(r->file), at) == 0 && fseeko(r->file, at, SEEK_SET) == 0
+               ? SG_OK
+               : sg_fail_errno(err, SG_ERR_IO, "cannot cut %s back to the checkpoint", r->part);
+}
+
+sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *take_header, uint64_t step,
+                             struct sg_error *err) {
+    struct sg_recording r = {.path = strdup(path)};
+    char *text = sg_json_text(take_header, false);
+    sg_status status = SG_OK;
+    cJSON_Delete(take_header);
+    if (!text || !r.path || asprintf(&r.part, "%s.part", path) < 0) {
+        r.part = NULL;
+        status = sg_fail_memory(err, path);
+    }
+    if (status == SG_OK) /* what a reader will make of it */
+        status = sg_json_parse(&r.header, text, strlen(text), path, err);
+    if (status == SG_OK)
+        status = take_shape(&r, err);
+    if (status == SG_OK && !(r.file = fopen(r.part, step ? "r+" : "w")))
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r.part);
+    if (status == SG_OK && step)
+        status = go_on(&r, text, step, err);
+    else if (status == SG_OK)
+        put(&r, text, strlen(text));
+    free(text);
+    if (status == SG_OK)
+        *out = r;
+    else
+        sg_recording_free(&r);
+    return status;
+}
+
+void sg_recording_put_step(struct sg_recording *r, double gamma) {
+    put(r, &gamma, sizeof gamma);
+}
+
+sg_status sg_recording_put_worker(struct sg_recording *r, uint64_t sent, const float *a, struct sg_error *err) {
+    put(r, &sent, sizeof sent);
+    put(r, a, r->d * sizeof *a);
+    return ferror(r->file) ? sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r->part) : SG_OK;
+}
+
+sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err) {
+    return fflush(r->file) == 0 && !ferror(r->file) && fsync(fileno(r->file)) == 0
+               ? SG_OK
+               : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r->part);
+}
+
+sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err) {
+    return sg_file_publish(r->file, r->part, r->path, err);
+}
+
+static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
+    char *line = malloc(HEADER_BYTES);
+    if (!line)
+        return sg_fail_memory(err, r->path);
+    sg_status status = SG_OK;
+    if (!fgets(line, HEADER_BYTES, r->file) || !strchr(line, '\n') || strncmp(line, "{\"schema\"", 9) != 0)
+        status = sg_fail(err, SG_ERR_FORMAT, "%s is not a recording of a run's inputs (sparsetrain --record-inputs)",
+                         r->path);
+    if (status == SG_OK)
+        status = sg_json_parse(&r->header, line, strlen(line), r->path, err);
+    free(line);
+    return status == SG_OK ? take_shape(r, err) : status;
+}
+
+sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err) {
+    struct sg_recording r = {.path = strdup(path), .file = fopen(path, "rb")};
+    sg_status status = SG_OK;
+    if (!r.path)
+        status = sg_fail_memory(err, path);
+    else if (!r.file)
+        status = sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
+    if (status == SG_OK)
+        status = read_header(&r, err);
+    if (status == SG_OK) {
+        r.begin = ftell(r.file);
+        const off_t wanted = r.begin + (off_t)(r.steps * record_bytes(&r));
+        if (fseeko(r.file, 0, SEEK_END) != 0 || ftello(r.file) != wanted)
+            status = sg_fail(err, SG_ERR_FORMAT, "%s: %lld bytes where %llu steps make %lld: it is damaged", path,
+                             (long long)ftello(r.file), (unsigned long long)r.steps, (long long)wanted);
+    }
+    if (status != SG_OK) {
+        sg_recording_free(&r);
+        return status;
+    }
+    sg_recording_rewind(&r);
+    *out = r;
+    return SG_OK;
+}
+
+void sg_recording_rewind(struct sg_recording *r) {
+    fseek(r->file, r->begin, SEEK_SET); /* a failure shows in the next read */
+    r->next = 0;
+}
+
+sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sent, float *a, struct sg_error *err) {
+    bool whole_record = fread(gamma, sizeof *gamma, 1, r->file) == 1, finite = isfinite(*gamma);
+    for (size_t w = 0; whole_record && w < r->workers; w++) {
+        float *mine = a + w * r->d;
+        whole_record = fread(&sent[w], sizeof *sent, 1, r->file) == 1 && fread(mine, sizeof *a, r->d, r->file) == r->d;
+        finite &= sent[w] <= r->d;
+        for (size_t j = 0; j < r->d; j++)
+            finite &= isfinite(mine[j]);
+    }
+    if (!whole_record)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot read step %llu of %s", (unsigned long long)r->next, r->path);
+    if (!finite)
+        return sg_fail(err, SG_ERR_NONFINITE, "%s: step %llu holds numbers that no run records: it is damaged", r->path,
+                       (unsigned long long)r->next);
+    r->next++;
+    return SG_OK;
+}
+
+void sg_recording_free(struct sg_recording *r) {
+    if (r->file)
+        fclose(r->file);
+    cJSON_Delete(r->header);
+    free(r->offset);
+    free(r->path);
+    free(r->part);
+    *r = (struct sg_recording){0};
+}

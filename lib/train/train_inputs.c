@@ -1,0 +1,115 @@
+/* train_inputs.c: a recording of what the compressors are given (sg_recording.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_result.h"
+#include "sg_version.h"
+#include "train_state.h"
+
+static cJSON *describe(const struct train *t) {
+    const struct sg_cell *cell = t->options->cell;
+    const struct sg_layout *layout = &t->info->layout;
+    cJSON *h = cJSON_CreateObject(), *constants = cJSON_CreateObject(), *layers = cJSON_CreateArray();
+    sg_json_set_string(h, "schema", SG_SCHEMA_INPUTS);
+    sg_json_set_string(h, "method", cell->label);
+    sg_json_set_u64(h, "seed", cell->seed);
+    sg_json_set_string(h, "cell_key", cell->key);
+    sg_json_set_string(h, "identity", sg_version_identity());
+    sg_json_set_number(h, "steps", (double)t->steps);
+    sg_json_set_number(h, "workers", (double)t->workers);
+    sg_json_set_number(h, "steps_per_epoch", (double)t->info->steps_per_epoch);
+    for (size_t i = 0; i < t->n_constants; i++)
+        sg_json_set_number(constants, t->constant[i].name, t->constant[i].value);
+    sg_json_set(h, "constants", constants);
+    for (size_t l = 0; l < layout->n_layers; l++)
+        sg_json_push_number(layers, (double)(layout->offset[l + 1] - layout->offset[l]));
+    sg_json_set(h, "layers", layers);
+    return h;
+}
+
+static sg_status allocate(struct train *t, struct sg_error *err) {
+    bool whole = (t->input = calloc(t->count, sizeof *t->input)) != NULL;
+    for (size_t w = 0; whole && w < t->count; w++)
+        whole = (t->input[w] = malloc((t->d + 1) * sizeof(float))) != NULL;
+    return whole ? SG_OK : sg_fail_memory(err, "the recording");
+}
+
+sg_status train_inputs_open(struct train *t, struct sg_error *err) {
+    const char *path = t->options->record_inputs;
+    if (!path)
+        return SG_OK;
+    sg_status status = SG_OK;
+    if (strcmp(t->options->device, "cpu") != 0)
+        status = sg_fail(err, SG_ERR_UNSUPPORTED, "--record-inputs goes with --device cpu only");
+    if (status == SG_OK)
+        status = allocate(t, err);
+    if (status == SG_OK && t->lead)
+        status = sg_recording_begin(&t->recording, path, describe(t), t->step, err);
+    return sg_comm_agree(t->comm, status, err);
+}
+
+/* With feedback p is what stayed plus what was sent, and only one of them is not 0 (rounding to halves splits p without
+ * loss); without, p = g; what an exact compressor keeps no residual of, it sends. */
+void train_inputs_note(struct train *t, size_t w, const float *g) {
+    if (!t->input)
+        return;
+    const struct sg_message *m = &t->message[w];
+    const float *e = t->residual[w];
+    float *a = t->input[w];
+    if (t->feedback.form == SG_FEEDBACK_NONE) {
+        memcpy(a, g, t->d * sizeof *a);
+        return;
+    }
+    if (e)
+        memcpy(a, e, t->d * sizeof *a);
+    else
+        memset(a, 0, t->d * sizeof *a);
+    for (size_t j = 0; j < m->count; j++)
+        a[m->index ? m->index[j] : j] += m->value[j];
+    if (t->feedback.form == SG_FEEDBACK_UPDATE)
+        for (size_t j = 0; j < t->d; j++)
+            a[j] = (float)((double)a[j] / t->gamma);
+}
+
+sg_status train_inputs_write(struct train *t, struct sg_error *err) {
+    if (!t->input)
+        return SG_OK;
+    struct {
+        uint64_t sent;
+        float a[];
+    } *theirs = NULL, *mine = malloc(sizeof *mine + t->d * sizeof(float));
+    const size_t bytes = sizeof *mine + t->d * sizeof(float);
+    sg_status status = mine && (theirs = malloc(bytes)) ? SG_OK : sg_fail_memory(err, "the recording");
+    sg_status written = SG_OK;
+    status = sg_comm_agree(t->comm, status, err);
+    if (status == SG_OK && t->lead)
+        sg_recording_put_step(&t->recording, t->gamma);
+    for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
+        if (w >= t->first && w < t->first + t->count) {
+            mine->sent = t->message[w - t->first].count;
+            memcpy(mine->a, t->input[w - t->first], t->d * sizeof(float));
+        }
+        status = sg_comm_collect(t->comm, w, mine, theirs, bytes, err);
+        if (status == SG_OK && t->lead)
+            written = sg_recording_put_worker(&t->recording, theirs->sent, theirs->a, err);
+    }
+    status = status == SG_OK ? written : status; /* the others send all the same */
+    free(mine);
+    free(theirs);
+    return sg_comm_agree(t->comm, status, err);
+}
+
+sg_status train_inputs_sync(struct train *t, struct sg_error *err) {
+    return t->input && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
+}
+
+sg_status train_inputs_end(struct train *t, struct sg_error *err) {
+    return t->input && t->lead ? sg_recording_end(&t->recording, err) : SG_OK;
+}
+
+void train_inputs_close(struct train *t) {
+    for (size_t w = 0; t->input && w < t->count; w++)
+        free(t->input[w]);
+    free(t->input);
+    sg_recording_free(&t->recording);
+}
