@@ -129,6 +129,17 @@ static void row_products(const struct sg_matrix *a, size_t i, const double *v, l
     *square = s;
 }
 
+double sg_logreg_row_square(const struct sg_matrix *a, size_t i) {
+    double sum = 0;
+    if (a->csr_value)
+        for (size_t j = (size_t)a->csr_start[i]; j < (size_t)a->csr_start[i + 1]; j++)
+            sum += a->csr_value[j] * a->csr_value[j];
+    else
+        for (size_t j = 0; j < a->d; j++)
+            sum += sg_matrix_dense_value(a, i, j) * sg_matrix_dense_value(a, i, j);
+    return sum;
+}
+
 static sg_status constants_at(struct sg_logreg_constants *out, const struct sg_matrix *a, const double *v, int threads,
                               struct sg_error *err) {
     long double *row = malloc(2 * a->m * sizeof *row);

@@ -249,6 +249,32 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
     return SG_OK;
 }
 
+/* Over one of the worker's rows, drawn uniformly, g = slope_j a_j + l2 x: the rows' variance, a batch's share of it. */
+static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err) {
+    const size_t d = t->data.d, begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
+    const uint32_t *rows = t->row + begin;
+    double *scratch = doubles(d + t->scratch_each), second = 0, first = 0;
+    if (!scratch)
+        return sg_fail_memory(err, "logistic regression");
+    sg_logreg_gradient(mean, &t->data, rows, size, t->x, 0, scratch);
+    for (size_t i = 0; i < size; i++) {
+        const double slope = sg_logreg_slope(&t->data, rows[i], t->x);
+        second += slope * slope * sg_logreg_row_square(&t->data, rows[i]) / (double)size;
+    }
+    for (size_t j = 0; j < d; j++) {
+        first += mean[j] * mean[j];
+        mean[j] += t->l2 * t->x[j];
+    }
+    *noise = t->oracle == ORACLE_STOCHASTIC ? (second - first) / (double)t->batch : 0;
+    if (t->slope) { /* less the gradient at x*, which `mean` at x* is */
+        sg_logreg_gradient(scratch, &t->data, rows, size, t->best.x, t->l2, scratch + d);
+        for (size_t j = 0; j < d; j++)
+            mean[j] -= scratch[j];
+    }
+    free(scratch);
+    return SG_OK;
+}
+
 static void logreg_subtract(struct sg_task *t, const float *delta) {
     for (size_t j = 0; j < t->data.d; j++)
         t->x[j] -= (double)delta[j];
@@ -295,6 +321,7 @@ const struct sg_task_ops sg_logreg_ops = {
     .describe = logreg_describe,
     .start = logreg_start,
     .gradient = logreg_gradient,
+    .expect = logreg_expect,
     .subtract = logreg_subtract,
     .parameters = logreg_parameters,
     .queue_capacity = QUEUE,

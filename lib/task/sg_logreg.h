@@ -29,6 +29,9 @@ struct sg_logreg_constants {
 SG_CHECKED sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads,
                                        struct sg_error *err);
 
+/* |a_i|^2. */
+double sg_logreg_row_square(const struct sg_matrix *a, size_t i);
+
 /* x* [d] to the limit of double precision: Newton steps with preconditioned conjugate gradients until |grad f| no
  * longer falls. *value = f(x*), *gradient_norm = |grad f(x*)|. progress (may be NULL) is called now and then. */
 SG_CHECKED sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const struct sg_matrix *a,

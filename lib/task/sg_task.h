@@ -92,6 +92,9 @@ struct sg_task_ops {
     /* NULL, or where local worker `worker`'s last gradient may differ from 0, until its next. Then `gradient` is given
      * zeros, and need only write there; the trainer puts zeros back when it is done with g. */
     const struct sg_ranges *(*touched)(const sg_task *t, size_t worker);
+    /* What `gradient` is a draw of, exactly, at the current x: mean [d] <- grad f_i of local worker `worker`, *noise <-
+     * E|g_i - grad f_i|^2 over the draws. NULL = cannot be had. */
+    sg_status (*expect)(sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err);
     /* Mean training loss of the batch behind local worker `worker`'s last gradient; NULL = not known. Called after its
      * message was made, for which a GPU has to be waited for anyway. */
     double (*batch_loss)(const sg_task *t, size_t worker);

@@ -40,7 +40,12 @@ struct sg_train_options {
     uint64_t checkpoint_every; /* steps; 0 = once a minute. Always when stopped by a signal */
     const char *record_inputs; /* path of a recording of what the compressors are given, or NULL = none */
     bool resume;               /* continue from `checkpoint`; the series is cut back to where it stood */
-    int (*stop)(void);         /* pending signal number or 0, asked each step */
+    /* Called before each step, and once more after the last, with the task at x_step; not under several ranks. It may call
+     * whatever leaves x and the workers' state as they were. Not SG_OK ends the run; may be NULL. */
+    sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
+                       struct sg_error *err);
+    void *visit_arg;
+    int (*stop)(void); /* pending signal number or 0, asked each step */
     /* rank 0, cheap to be called each step: what is "loading", "solving for x*", "" while stepping; may be NULL */
     void (*progress)(const char *what, double done, double total);
     void (*notice)(const char *message); /* rank 0: something the user should know; may be NULL */

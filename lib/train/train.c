@@ -32,6 +32,11 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
     return status;
 }
 
+static sg_status visit(struct train *t, struct sg_error *err) {
+    const struct sg_train_options *o = t->options;
+    return o->visit ? o->visit(o->visit_arg, t->task_ops, t->task, t->step, t->steps, err) : SG_OK;
+}
+
 static sg_status loop(struct train *t, struct sg_error *err) {
     double saved_s = sg_clock_s();
     int stop = 0;
@@ -40,7 +45,9 @@ static sg_status loop(struct train *t, struct sg_error *err) {
         bool due = t->options->checkpoint_every ? (t->step + 1) % t->options->checkpoint_every == 0
                                                 : sg_clock_s() - saved_s > CHECKPOINT_EVERY_S;
         struct sg_outcome outcome;
-        sg_status status = train_step(t, due && t->lead, recorded, &outcome, err);
+        sg_status status = visit(t, err);
+        if (status == SG_OK)
+            status = train_step(t, due && t->lead, recorded, &outcome, err);
         if (status == SG_OK)
             status = train_inputs_write(t, err);
         if (status == SG_OK)
@@ -63,7 +70,7 @@ static sg_status loop(struct train *t, struct sg_error *err) {
     if (recorded == SG_OK && t->step < t->steps)
         return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by signal %d after step %llu of %llu", stop,
                        (unsigned long long)t->step, (unsigned long long)t->steps);
-    return recorded;
+    return recorded == SG_OK ? visit(t, err) : recorded;
 }
 
 /* All ranks must hold the same x; anything else is a bug or broken memory, and the numbers cannot be trusted. */

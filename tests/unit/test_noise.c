@@ -1,0 +1,198 @@
+/* The constants of Assumptions 3 and 4: exact on logistic regression against all rows one by one, estimates from draws
+ * against the exact, lines against numbers made to lie on one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_dataset.h"
+#include "sg_json.h"
+#include "sg_logreg.h"
+#include "sg_noise.h"
+#include "sg_rng.h"
+#include "sg_train.h"
+#include "tap.h"
+
+enum { WORKERS = 4, STEPS = 60, EVERY = 6, BATCH = 3, REPEATS = 400, L2 = 2 };
+
+static const char text[] =
+    "schema: 1\n"
+    "name: noise\n"
+    "task: {kind: logreg, dataset: no-such-set, stand-in: two-clouds, l2: 2, solve-optimum: false}\n"
+    "workers: 4\n"
+    "batch: 3\n"
+    "steps: 60\n"
+    "optimizer: {learning-rate: 0.05}\n"
+    "record: {every: 60, series: [loss]}\n"
+    "methods:\n"
+    "  - {name: Top-k, compressor: topk, k: 2}\n";
+
+static struct sg_error err;
+static struct sg_noise_points exact, drawn;
+static size_t astray;
+
+/* Over the rows of each shard, one gradient at a time, as the assumptions say it. */
+static void compare_with_rows(const struct sg_noise_point *p, const double *x) {
+    static struct sg_matrix a;
+    static uint32_t *row;
+    if (!row) {
+        struct sg_provenance from;
+        sg_rng rng = sg_rng_open(1, SG_RNG_SHARD, 0, 0);
+        const struct sg_dataset_request request = {.name = "no-such-set", .stand_in = "two-clouds"};
+        if (sg_dataset_load(&a, &from, &request, &err) != SG_OK)
+            exit(1);
+        sg_provenance_free(&from);
+        row = malloc(a.m * sizeof *row);
+        sg_rng_permutation(&rng, row, a.m);
+    }
+    const size_t d = a.d, each = a.m / WORKERS;
+    double *mean = calloc(WORKERS * d, sizeof *mean), *all = calloc(d, sizeof *all), *g = malloc(d * sizeof *g);
+    double *scratch = aligned_alloc(64, (sg_logreg_scratch(d) * sizeof *scratch + 63) / 64 * 64);
+    double unlike = 0, square = 0;
+    for (size_t w = 0; w < WORKERS; w++) {
+        double noise = 0, norm = 0, off = 0;
+        for (int pass = 0; pass < 2; pass++)
+            for (size_t i = 0; i < each; i++) {
+                off = 0;
+                sg_logreg_gradient(g, &a, &row[w * each + i], 1, x, L2, scratch);
+                for (size_t j = 0; j < d; j++) {
+                    mean[w * d + j] += pass ? 0 : g[j] / (double)each;
+                    off += (g[j] - mean[w * d + j]) * (g[j] - mean[w * d + j]);
+                }
+                noise += pass ? off / (double)each / BATCH : 0;
+            }
+        for (size_t j = 0; j < d; j++) {
+            norm += mean[w * d + j] * mean[w * d + j];
+            all[j] += mean[w * d + j] / WORKERS;
+        }
+        astray += !(fabs(p->noise[w] - noise) <= 1e-10 * noise) || !(fabs(p->gradient[w] - norm) <= 1e-10 * norm);
+    }
+    for (size_t j = 0; j < d; j++) {
+        square += all[j] * all[j];
+        for (size_t w = 0; w < WORKERS; w++)
+            unlike += (mean[w * d + j] - all[j]) * (mean[w * d + j] - all[j]) / WORKERS;
+    }
+    astray += !(fabs(p->mean_gradient - square) <= 1e-10 * square) ||
+              !(fabs(p->dissimilarity - unlike) <= 1e-10 * (unlike + square));
+    free(mean);
+    free(all);
+    free(g);
+    free(scratch);
+}
+
+static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
+                       struct sg_error *e) {
+    (void)arg, (void)steps;
+    sg_status status = SG_OK;
+    if (step % EVERY != 0)
+        return SG_OK;
+    status = sg_noise_measure(&exact, ops, task, WORKERS, step, 0, e);
+    if (status == SG_OK)
+        status = sg_noise_measure(&drawn, ops, task, WORKERS, step, REPEATS, e);
+    if (status == SG_OK)
+        compare_with_rows(&exact.point[exact.count - 1], ops->parameters(task));
+    return status;
+}
+
+/* Final parameters as the series names them. */
+static void run(char sha256[65], bool visits) {
+    struct sg_recipe recipe;
+    struct sg_cell *cells;
+    size_t n;
+    sg_comm *comm;
+    struct sg_train_report report;
+    char line[1 << 16], *at = NULL;
+    FILE *series = tmpfile();
+    if (sg_recipe_parse(&recipe, text, strlen(text), "noise.yaml", NULL, 0, &err) != SG_OK ||
+        sg_recipe_cells(&recipe, &cells, &n, &err) != SG_OK || sg_comm_open(&comm, &err) != SG_OK)
+        exit(1);
+    const struct sg_train_options options = {.recipe = &recipe,
+                                             .cell = &cells[0],
+                                             .device = "cpu",
+                                             .threads = 1,
+                                             .series = series,
+                                             .visit = visits ? visit : NULL};
+    if (!ok(sg_train_run(&report, comm, &options, &err) == SG_OK, "a run %s", visits ? "visited" : "left alone"))
+        printf("# %s\n", err.msg);
+    rewind(series);
+    while (fgets(line, sizeof line, series) && !(at = strstr(line, "\"parameters_sha256\":\"")))
+        ;
+    snprintf(sha256, 65, "%s", at ? at + 21 : "");
+    fclose(series);
+    sg_comm_close(comm);
+    sg_recipe_cells_free(cells, n);
+    sg_recipe_free(&recipe);
+}
+
+/* Whatever the estimate's own standard error says, four of them. */
+static void within(double estimate, double truth, double error, const char *what) {
+    ok(fabs(estimate - truth) <= 4 * error, "%s: %.4g from draws, %.4g exactly, standard error %.2g", what, estimate,
+       truth, error);
+}
+
+static void test_estimates(void) {
+    double ratio[2] = {0}, dissimilar[2] = {0}, spread = 0;
+    const double n = (double)(exact.count * WORKERS);
+    for (size_t i = 0; i < exact.count; i++)
+        for (size_t w = 0; w < WORKERS; w++) {
+            const double r = drawn.point[i].noise[w] / exact.point[i].noise[w];
+            ratio[0] += r / n;
+            spread += (r - 1) * (r - 1);
+            ratio[1] += drawn.point[i].gradient[w] / exact.point[i].gradient[w] / n;
+            dissimilar[0] += drawn.point[i].dissimilarity / WORKERS;
+            dissimilar[1] += exact.point[i].dissimilarity / WORKERS;
+        }
+    within(ratio[0], 1, sqrt(spread) / n, "noise, relative");
+    ok(fabs(ratio[1] - 1) <= 0.05, "|grad f_i|^2 without bias: %.4g of the exact", ratio[1]);
+    ok(fabs(dissimilar[0] / dissimilar[1] - 1) <= 0.1, "dissimilarity without bias: %.4g of the exact",
+       dissimilar[0] / dissimilar[1]);
+    const struct sg_noise_constants truth = sg_noise_fit(&exact), estimate = sg_noise_fit(&drawn);
+    within(estimate.noise.slope, truth.noise.slope, estimate.noise.slope_error, "M");
+    within(estimate.noise.level, truth.noise.level, estimate.noise.level_error, "sigma^2");
+    within(estimate.dissimilarity.slope, truth.dissimilarity.slope, estimate.dissimilarity.slope_error, "C");
+    within(estimate.dissimilarity.level, truth.dissimilarity.level, estimate.dissimilarity.level_error, "zeta^2");
+    const struct sg_noise_constants cover = sg_noise_cover(&exact, &truth);
+    size_t above = 0, touching = 0;
+    for (size_t i = 0; i < exact.count; i++)
+        for (size_t w = 0; w < WORKERS; w++) {
+            const double bound = cover.noise.slope * exact.point[i].gradient[w] + cover.noise.level;
+            above += !(exact.point[i].noise[w] <= bound * (1 + 1e-12));
+            touching += exact.point[i].noise[w] >= bound * (1 - 1e-12);
+        }
+    ok(above == 0 && touching > 0, "the covering line is above every point, and touches one");
+    cJSON *json = sg_noise_json(&drawn, &estimate);
+    ok(sg_json_number(json, "M.value", -1) == estimate.noise.slope &&
+           cJSON_GetArraySize(sg_json_get(json, "points")) == (int)drawn.count,
+       "as JSON");
+    cJSON_Delete(json);
+}
+
+/* Points on y = slope x + level, and what the bounds at 0 make of others. */
+static void line(double slope, double level, double want_slope, double want_level, const char *what) {
+    double x[3][1], y[3][1];
+    struct sg_noise_point point[3];
+    for (int i = 0; i < 3; i++) {
+        x[i][0] = i + 1;
+        y[i][0] = slope * (i + 1) + level;
+        point[i] = (struct sg_noise_point){0, x[i], y[i], x[i][0], y[i][0]};
+    }
+    const struct sg_noise_points points = {1, 3, point};
+    const struct sg_noise_constants c = sg_noise_fit(&points);
+    ok(fabs(c.noise.slope - want_slope) < 1e-12 && fabs(c.noise.level - want_level) < 1e-12 &&
+           c.noise.slope == c.dissimilarity.slope && c.noise.level == c.dissimilarity.level,
+       "a line %s", what);
+}
+
+int main(void) {
+    char alone[65], visited[65];
+    run(alone, false);
+    run(visited, true);
+    ok(strlen(alone) == 64 && strcmp(alone, visited) == 0, "visits change nothing");
+    ok(exact.count == STEPS / EVERY + 1 && astray == 0, "exact constants are those of the rows one by one");
+    test_estimates();
+    line(2, 3, 2, 3, "through its points");
+    line(-1, 5, 0, 3, "never falls: the mean");
+    line(2, -1, 22.0 / 14, 0, "never starts below 0: through the origin");
+    sg_noise_free(&exact);
+    sg_noise_free(&drawn);
+    return tap_done();
+}
