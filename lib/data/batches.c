@@ -35,12 +35,29 @@ uint64_t sg_batches_steps(size_t images, size_t workers, size_t batch) {
     return workers && batch ? images / workers / batch : 0;
 }
 
+/* Where a worker's images begin in `order`. */
+static size_t block_begin(const sg_batches *b, size_t worker) {
+    const size_t count = b->config.images->count, workers = b->config.workers;
+    return b->config.shards ? sg_images_cut(count, worker, workers) : worker * (count / workers);
+}
+
 static void shuffle(sg_batches *b, uint64_t epoch) {
     if (epoch == b->epoch)
         return;
-    sg_rng rng = sg_rng_open(b->config.seed, SG_RNG_SHARD, 0, epoch);
-    sg_rng_permutation(&rng, b->order, b->config.images->count);
+    const struct sg_batches_config *c = &b->config;
     b->epoch = epoch;
+    if (!c->shards) {
+        sg_rng rng = sg_rng_open(c->seed, SG_RNG_SHARD, 0, epoch);
+        sg_rng_permutation(&rng, b->order, c->images->count);
+        return;
+    }
+    for (size_t w = c->first; w < c->first + c->count; w++) { /* step 0 dealt the shards */
+        const size_t from = block_begin(b, w), to = sg_images_cut(c->images->count, w + 1, c->workers);
+        sg_rng rng = sg_rng_open(c->seed, SG_RNG_SHARD, (uint32_t)w + 1, epoch + 1);
+        sg_rng_permutation(&rng, b->order + from, to - from);
+        for (size_t i = from; i < to; i++)
+            b->order[i] = c->shards[from + b->order[i]];
+    }
 }
 
 static void prepare(sg_batches *b, uint64_t turn) {
@@ -48,8 +65,7 @@ static void prepare(sg_batches *b, uint64_t turn) {
     const uint64_t step = turn / c->count, worker = c->first + turn % c->count;
     const size_t at = (size_t)(turn % SLOTS) * c->batch;
     shuffle(b, step / b->steps);
-    const uint32_t *index =
-        b->order + (size_t)worker * (c->images->count / c->workers) + (size_t)(step % b->steps) * c->batch;
+    const uint32_t *index = b->order + block_begin(b, (size_t)worker) + (size_t)(step % b->steps) * c->batch;
     for (size_t i = 0; i < c->batch; i++) {
         uint8_t augmented[SG_IMAGE_VALUES];
         image_augment(augmented, c->images->pixel + (size_t)index[i] * SG_IMAGE_VALUES, c->augmentation, c->seed,

@@ -72,7 +72,8 @@ size_t sg_images_cut(size_t count, size_t i, size_t n);
 
 /* ---- batches ------------------------------------------------------------------------------------------------------
  * In epoch e a random permutation of all images, drawn from (seed, e), is cut into one block of floor(images / workers)
- * a worker; a worker's batches follow each other in its block, and what does not fill a batch is dropped. An image's
+ * a worker; a worker's batches follow each other in its block, and what does not fill a batch is dropped. With shards
+ * (sg_shards.h) each worker's block is a permutation of its own shard instead, drawn from (seed, worker, e). An image's
  * augmentation is drawn from (seed, e, index of the image). So a batch is a function of (seed, worker, step), whichever
  * process asks for it and when: resuming needs no state.
  *
@@ -82,6 +83,7 @@ typedef struct sg_batches sg_batches;
 
 struct sg_batches_config {
     const struct sg_images *images; /* must outlive the batches */
+    const uint32_t *shards;         /* [images] in the order of sg_shards_deal, outliving them too; NULL = none */
     size_t workers;                 /* of the run */
     size_t first, count;            /* those that will be asked for: first..first+count-1 */
     size_t batch;                   /* images a worker takes a step */

@@ -79,16 +79,17 @@ static const struct sg_node * override(const struct sg_node *method, const struc
     return own != NULL ? own : sg_node_member(root, key);
 }
 
-static bool push_optimizer(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
-    const struct sg_node *optimizer = sg_node_member(root, "optimizer"),
-                         *rate = sg_node_member(method, "learning-rate");
-    struct sg_node copy = {.kind = SG_NODE_MAP, .line = optimizer->line, .column = optimizer->column};
+/* The recipe's section `key` with the method's own `inner`, if it has one, in place of the section's. */
+static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
+                         const char *inner) {
+    const struct sg_node *section = sg_node_member(root, key), *own = sg_node_member(method, inner);
+    struct sg_node copy = {.kind = SG_NODE_MAP, .line = section->line, .column = section->column};
     bool fine = true;
-    for (size_t i = 0; fine && i < optimizer->count; i++) {
-        const struct sg_node *child = &optimizer->child[i];
-        fine = push_copy(&copy, child->key, rate != NULL && strcmp(child->key, "learning-rate") == 0 ? rate : child);
+    for (size_t i = 0; fine && i < section->count; i++) {
+        const struct sg_node *child = &section->child[i];
+        fine = push_copy(&copy, child->key, own != NULL && strcmp(child->key, inner) == 0 ? own : child);
     }
-    if (!fine || !sg_node_set_key(&copy, "optimizer")) {
+    if (!fine || !sg_node_set_key(&copy, key)) {
         sg_node_clear(&copy);
         return false;
     }
@@ -114,10 +115,10 @@ static bool push_length(struct sg_node *out, const struct sg_node *root, const s
 static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
                     const struct sg_node *choice, const struct sg_node *seed) {
     *out = (struct sg_node){.kind = SG_NODE_MAP};
-    return push_copy(out, "task", sg_node_member(root, "task")) &&
+    return push_section(out, root, method, "task", "shards") &&
            push_copy(out, "workers", sg_node_member(root, "workers")) &&
            push_copy(out, "batch", sg_node_member(root, "batch")) && push_length(out, root, method) &&
-           push_optimizer(out, root, method) &&
+           push_section(out, root, method, "optimizer", "learning-rate") &&
            push_copy(out, "error-feedback", override(method, root, "error-feedback")) &&
            push_copy(out, "scope", override(method, root, "scope")) &&
            push_copy(out, "message", override(method, root, "message")) &&

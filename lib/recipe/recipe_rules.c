@@ -184,6 +184,13 @@ static void check_form(struct sg_check *c, const struct sg_node *root, const str
                       "error-feedback 'update' does not go with this optimizer: %s", why);
 }
 
+static void check_shards(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
+    const struct sg_node *own = sg_node_member(method, "shards");
+    if (own != NULL && sg_node_get(root, "task.shards") == NULL)
+        sg_problem_at(c->problems, own->key_line, own->key_column, "task '%s' has no 'shards' to override",
+                      sg_node_string(root, "task.kind", ""));
+}
+
 /* Parameters that are literal numbers, against each other; one that is an expression is only known once the task is
  * open. */
 static void check_parameters(struct sg_check *c, const struct sg_node *at, const struct sg_node *method) {
@@ -257,6 +264,7 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
     bool fine = true;
     for (size_t i = 0; fine && i < methods->count; i++) {
         check_form(c, root, &methods->child[i]);
+        check_shards(c, root, &methods->child[i]);
         fine = check_choices(c, &methods->child[i]);
     }
     if (c->n_labels * n_seeds > SG_CELLS)

@@ -12,6 +12,7 @@
 #include "sg_images.h"
 #include "sg_json.h"
 #include "sg_task.h"
+#include "task_shards.h"
 
 /* What a worker contributes to an evaluation, of the model as it is and of the running average. */
 enum { SHARE_IMAGES, SHARE_LOSS, SHARE_CORRECT, SHARE_AVERAGE_LOSS, SHARE_AVERAGE_CORRECT, SHARES };
@@ -19,9 +20,11 @@ enum { TEST_BATCH = 250 };
 
 struct sg_task {
     struct sg_task_info info;
-    struct sg_constant constant[4];
+    struct sg_constant constant[5];
     struct cnn_net net;
     struct sg_image_set data;
+    uint32_t *shards; /* [training images] */
+    double skew;
     size_t workers, first, count, batch;
     uint64_t seed;
     int threads; /* that gradients and evaluations run on; 1 on a GPU */
@@ -50,6 +53,7 @@ static void cnn_close(struct sg_task *t) {
         t->kernels->release(&t->exec, vector[i]);
     free(t->scope);
     free(t->batches);
+    free(t->shards);
     sg_image_set_free(&t->data);
     cnn_net_free(&t->net);
     free(t);
@@ -70,9 +74,28 @@ static sg_status load_images(struct sg_task *t, const struct sg_task_config *con
     return status;
 }
 
+static sg_status deal_images(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    const struct sg_images *images = &t->data.train;
+    struct sg_shards shards;
+    t->shards = malloc((images->count + 1) * sizeof *t->shards);
+    if (!t->shards)
+        return sg_fail_memory(err, "shards");
+    sg_status status = task_shards_read(&shards, config->task, err);
+    if (status == SG_OK && shards.kind == SG_SHARD_IID) { /* dealt anew in every epoch */
+        free(t->shards);
+        t->shards = NULL;
+    } else if (status == SG_OK) {
+        status =
+            sg_shards_deal(t->shards, &shards, images->label, images->count, images->classes, t->workers, t->seed, err);
+        t->skew = sg_shards_skew(t->shards, images->label, images->count, images->classes, t->workers);
+    }
+    return status;
+}
+
 static sg_status open_batches(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     const char *augment = sg_node_string(config->task, "augment", "usual");
     struct sg_batches_config batches = {.images = &t->data.train,
+                                        .shards = t->shards,
                                         .workers = t->workers,
                                         .count = 1,
                                         .batch = t->batch,
@@ -150,6 +173,8 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     if (status == SG_OK)
         status = allocate(t, config, err);
     if (status == SG_OK)
+        status = deal_images(t, config, err);
+    if (status == SG_OK)
         status = open_batches(t, config, err);
     if (status != SG_OK) {
         cnn_close(t);
@@ -158,7 +183,8 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     const struct sg_constant constant[] = {{"d", (double)t->net.d},
                                            {"n", (double)t->workers},
                                            {"images", (double)t->data.train.count},
-                                           {"classes", (double)t->data.train.classes}};
+                                           {"classes", (double)t->data.train.classes},
+                                           {"label_skew", t->skew}};
     memcpy(t->constant, constant, sizeof constant);
     t->info = (struct sg_task_info){
         .d = t->net.d,

@@ -13,6 +13,7 @@
 #include "sg_optimum.h"
 #include "sg_rng.h"
 #include "sg_task.h"
+#include "task_shards.h"
 
 enum { QUEUE = 64, METRICS = 4 };
 enum oracle { ORACLE_STOCHASTIC, ORACLE_FULL, ORACLE_FULL_SHIFTED };
@@ -125,7 +126,7 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     size_t d = t->data.d;
     t->row = malloc(t->data.m * sizeof *t->row);
     t->x = doubles(d);
-    t->scratch_each = (sg_logreg_scratch(d) + 7) / 8 * 8;
+    t->scratch_each = (d + 7) / 8 * 8 + (sg_logreg_scratch(d) + 7) / 8 * 8; /* a gradient, and what it asks for */
     t->scratch = doubles((size_t)t->threads * t->scratch_each);
     t->drawn = malloc(t->count * t->batch * sizeof *t->drawn);
     t->waiting = malloc(QUEUE * d * sizeof *t->waiting);
@@ -133,11 +134,34 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
         t->slope = malloc(t->data.m * sizeof *t->slope);
     if (!t->row || !t->x || !t->scratch || !t->drawn || !t->waiting || (t->oracle == ORACLE_FULL_SHIFTED && !t->slope))
         return sg_fail_memory(err, "logistic regression");
-    sg_rng rng = sg_rng_open(t->seed, SG_RNG_SHARD, 0, 0);
-    sg_rng_permutation(&rng, t->row, t->data.m);
     for (size_t i = 0; t->slope && i < t->data.m; i++)
         t->slope[i] = sg_logreg_slope(&t->data, i, t->best.x);
     return SG_OK;
+}
+
+/* The shards, and what is known of them: label_skew, and with x* D = (1/n) sum_i |grad f_i(x*)|^2 (section 5.1.1). */
+static sg_status deal_rows(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+    struct sg_shards shards;
+    uint8_t *side = malloc(t->data.m);
+    double *g = t->scratch, unlike = 0;
+    if (!side)
+        return sg_fail_memory(err, "shards");
+    for (size_t i = 0; i < t->data.m; i++)
+        side[i] = t->data.label[i] > 0;
+    sg_status status = task_shards_read(&shards, config->task, err);
+    if (status == SG_OK)
+        status = sg_shards_deal(t->row, &shards, side, t->data.m, 2, t->workers, t->seed, err);
+    if (status == SG_OK)
+        set_constant(t, "label_skew", sg_shards_skew(t->row, side, t->data.m, 2, t->workers));
+    for (size_t w = 0; status == SG_OK && t->solved && w < t->workers; w++) {
+        const size_t begin = shard_begin(t, w);
+        sg_logreg_gradient(g, &t->data, t->row + begin, shard_begin(t, w + 1) - begin, t->best.x, t->l2, g + t->data.d);
+        for (size_t j = 0; j < t->data.d; j++)
+            unlike += g[j] * g[j] / (double)t->workers;
+    }
+    set_constant(t, "D", t->solved ? unlike : NAN);
+    free(side);
+    return status;
 }
 
 static void start_at(struct sg_task *t) {
@@ -186,6 +210,8 @@ static sg_status logreg_open(struct sg_task **out, const struct sg_task_config *
         status = evaluate_key(&t->start_offset, t, config->task, "start.offset-from-optimum", NAN, err);
     if (status == SG_OK)
         status = allocate(t, err);
+    if (status == SG_OK)
+        status = deal_rows(t, config, err);
     if (status != SG_OK) {
         logreg_close(t);
         return status;
@@ -253,7 +279,7 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
 static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err) {
     const size_t d = t->data.d, begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;
-    double *scratch = doubles(d + t->scratch_each), second = 0, first = 0;
+    double *scratch = doubles(t->scratch_each), second = 0, first = 0;
     if (!scratch)
         return sg_fail_memory(err, "logistic regression");
     sg_logreg_gradient(mean, &t->data, rows, size, t->x, 0, scratch);

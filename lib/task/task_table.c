@@ -7,6 +7,19 @@
 
 extern const struct sg_task_ops sg_logreg_ops;
 
+#define SHARD_KEYS                                                                                                     \
+    {.name = "shards.kind",                                                                                            \
+     .type = SG_KEY_CHOICE,                                                                                            \
+     .choices = "iid|sorted|dirichlet",                                                                                \
+     .preset = "iid",                                                                                                  \
+     .help =                                                                                                           \
+         "which samples a worker has. iid: a random part; sorted: by class, one class or few; dirichlet: shares of "   \
+         "classes drawn for each worker"},                                                                             \
+    {                                                                                                                  \
+        .name = "shards.alpha", .type = SG_KEY_NUMBER, .min = 1e-6, .max = 1e6,                                        \
+        .help = "concentration of dirichlet: large is near iid, small is one class each"                               \
+    }
+
 static const struct sg_key logreg_key[] = {
     {.name = "dataset",
      .type = SG_KEY_STRING,
@@ -30,6 +43,7 @@ static const struct sg_key logreg_key[] = {
      .type = SG_KEY_BOOLEAN,
      .preset = "true",
      .help = "false: do not solve for x*; series that need it are then unavailable"},
+    SHARD_KEYS,
 };
 
 static const struct sg_metric logreg_metric[] = {
@@ -75,6 +89,7 @@ static const struct sg_key cnn_key[] = {
      .type = SG_KEY_BOOLEAN,
      .preset = "true",
      .help = "evaluate the running average of the model as well, which doubles the time of an evaluation"},
+    SHARD_KEYS,
 };
 
 static const struct sg_metric cnn_metric[] = {

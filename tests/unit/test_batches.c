@@ -41,6 +41,40 @@ static sg_batches *open_batches(size_t workers, size_t first, size_t count, uint
     return b;
 }
 
+/* With shards a worker has every image of its shard once an epoch, in another order each time, and no other. */
+static void test_shards(void) {
+    uint32_t shards[N], seen[3][STEPS * BATCH];
+    size_t wrong = 0;
+    for (size_t i = 0; i < N; i++)
+        shards[i] = (uint32_t)((i * 7) % N);
+    const struct sg_batches_config config = {
+        .images = &images, .shards = shards, .workers = WORKERS, .first = 1, .count = 2, .batch = BATCH, .seed = 7};
+    sg_batches *b;
+    if (sg_batches_open(&b, &config, &err) != SG_OK)
+        exit(1);
+    for (size_t w = 1; w < WORKERS; w++) {
+        const size_t from = w * N / WORKERS, to = (w + 1) * N / WORKERS;
+        for (uint64_t step = 0; step < 3 * STEPS; step++) {
+            const float *pixel;
+            const int64_t *label;
+            sg_batches_get(b, w, step, &pixel, &label);
+            for (size_t i = 0; i < BATCH; i++) {
+                size_t mine = 0, twice = 0;
+                const size_t at = (size_t)(step % STEPS) * BATCH + i;
+                seen[step / STEPS][at] = (uint32_t)label[i];
+                for (size_t j = from; j < to; j++)
+                    mine += shards[j] == (uint32_t)label[i];
+                for (size_t j = 0; j < at; j++)
+                    twice += seen[step / STEPS][j] == (uint32_t)label[i];
+                wrong += mine != 1 || twice != 0;
+            }
+        }
+        wrong += memcmp(seen[0], seen[1], sizeof seen[0]) == 0 || memcmp(seen[1], seen[2], sizeof seen[0]) == 0;
+    }
+    sg_batches_close(b);
+    ok(wrong == 0, "with shards, each worker has its own images, once an epoch");
+}
+
 /* Every worker's batches over three epochs against the permutations they are cut from. */
 static void test_content(void) {
     sg_batches *b = open_batches(WORKERS, 0, WORKERS, 7, SG_AUGMENT_NONE);
@@ -169,6 +203,7 @@ static void test_ends(void) {
 int main(void) {
     make_images();
     test_content();
+    test_shards();
     test_any_order();
     test_ends();
     return tap_done();

@@ -40,7 +40,7 @@ static const char grid_text[] =
                "  - {name: SGD, compressor: none, baseline: true, epochs: 2, learning-rate: 1/L}\n"
                "  - {name: Top-k, compressor: topk, k: [1, 1e1], message: rice}\n"
                "  - {name: HT, compressor: hard-threshold, lambda: [0.5, 5e-3/gamma], error-feedback: none, scope: "
-               "model, steps: 3}\n";
+               "model, steps: 3, shards: {kind: dirichlet, alpha: 0.1}}\n";
 
 static void test_cells(void) {
     struct grid g;
@@ -70,6 +70,10 @@ static void test_cells(void) {
            strcmp(sg_node_string(&top->resolved, "message.values", ""), "fp32") == 0 &&
            strcmp(sg_node_string(&ht->resolved, "message.encoding", ""), "raw") == 0,
        "override of message");
+    ok(sg_node_number(&ht->resolved, "task.shards.alpha", NAN) == 0.1 &&
+           strcmp(sg_node_string(&ht->resolved, "task.shards.kind", ""), "dirichlet") == 0 &&
+           strcmp(sg_node_string(&top->resolved, "task.shards.kind", ""), "iid") == 0,
+       "override of shards");
     ok(top->method == sg_node_get(&top->resolved, "method") && sg_node_number(top->method, "k", NAN) == 10 &&
            top->method->count == 3,
        "the method has its compressor and single values");
@@ -125,7 +129,8 @@ static void test_keys(void) {
         ok(strcmp(
                text,
                "{\"task\":{\"kind\":\"logreg\",\"dataset\":\"madelon\",\"stand_in\":null,\"l2\":\"L/10000\",\"oracle\":"
-               "\"stochastic\",\"start\":{\"offset_from_optimum\":null},\"solve_optimum\":true},\"workers\":1,"
+               "\"stochastic\",\"start\":{\"offset_from_optimum\":null},\"solve_optimum\":true,\"shards\":{\"kind\":"
+               "\"iid\",\"alpha\":null}},\"workers\":1,"
                "\"batch\":1,"
                "\"epochs\":null,\"steps\":100,\"optimizer\":{\"kind\":\"sgd\",\"momentum\":0,\"nesterov\":0,"
                "\"weight_decay\":0,\"learning_rate\":\"1/"
