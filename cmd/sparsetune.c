@@ -15,19 +15,22 @@
 #include "sg_version.h"
 
 static struct {
-    const char *output, *launcher, *folder, *data, *device, *program;
+    const char *recording, *rule, *output, *launcher, *folder, *data, *device, *program;
     bool match_density, force, json, fresh, dry_run, help_recipe, quiet, verbose, fake_clock;
-    int64_t jobs, threads;
+    int64_t jobs, threads, points, repeats;
     double tolerance;
     struct sg_option_list set;
-} opt = {.tolerance = NAN};
+} opt = {.tolerance = NAN, .points = 8, .repeats = 16};
 
 /* One of these per row of tune_actions.c. */
 static const struct {
-    const bool *wanted;
     const char *name;
+    const bool *wanted;       /* by a flag, */
+    const char *const *value; /* or by an option with a value */
 } actions[] = {
-    {&opt.match_density, "match-density"},
+    {"match-density", &opt.match_density, NULL},
+    {"oracle", NULL, &opt.recording},
+    {"rule", NULL, &opt.rule},
 };
 
 static const struct sg_option options[] = {
@@ -35,9 +38,22 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "match-density", 0, &opt.match_density,
      .help = "for each Top-k density of the recipe, the lambda of each hard-threshold method with the same average "
              "density over the whole run"},
+    {SG_OPTION_STRING, "rule", 0, &opt.rule, .value = "NAME",
+     .help = "for each Top-k of the recipe, with k entries a step of d, the paper's lambda: simple, 1/(2 sqrt k); or "
+             "estimated, (2/sqrt k) sqrt((2 d/k + M) zeta^2 + sigma^2), the constants measured along a pilot"},
+    {SG_OPTION_STRING, "oracle", 0, &opt.recording, .value = "RECORDING",
+     .help =
+         "of a run recorded with sparsetrain --record-inputs: the lambda of Lemma 3 for what it sent, the least total "
+         "error, and the regret of every method of the recipe"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough: --match-density, relative density (default 0.05)"},
+    {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
+     .help = "--rule: points along the pilot, which is a tenth of a run (default 8)"},
+    {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
+     .help =
+         "--rule: gradients that each worker draws at each point, 2 or more (default 16); 0 = expectations, where the "
+         "task has them (logreg)"},
     {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4); may be repeated; not part of the recipe that comes out"},
     {SG_OPTION_STRING, "data", 0, &opt.data, .value = "DIR",
@@ -76,7 +92,10 @@ static const struct sg_program program = {
         "Trials are cells as sparsebench's, in its folder: what is finished is not run again, by neither of them.\n\n"
         "Examples:\n"
         "  sparsetune recipes/fig1.yaml --match-density | sparsebench - | sparseplot-export --format svg > fig1.svg\n"
-        "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json > matched.yaml\n\n"
+        "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json > matched.yaml\n"
+        "  sparsetune recipes/fig1-madelon.yaml --rule=estimated --repeats 0 > by-rule.yaml\n"
+        "  sparsetrain recipes/smoke.yaml --method Hard-threshold --record-inputs ht.inputs -o ht.ndjson\n"
+        "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n\n"
         "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
         "128+n stopped by signal n.\n",
     .options = options,
@@ -107,7 +126,19 @@ static cJSON *run_json(int argc, char **argv, const char *started_at, double sta
     return out;
 }
 
-/* The evidence into its file, or onto stdout; then the recipe. */
+static struct sg_progress bar;
+static const char *bar_of;
+
+static void on_progress(const char *what, double done, double total) {
+    if (!bar_of || strcmp(bar_of, what) != 0) {
+        sg_progress_end(&bar);
+        sg_progress_start(&bar, *what ? what : "pilot", total);
+        bar_of = what;
+    }
+    sg_progress_update(&bar, done, NULL);
+}
+
+/* The evidence into its file, or onto stdout; then the recipe, or for readers what there is in its place. */
 static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, struct sg_error *err) {
     char *text = sg_json_text(t->evidence, true);
     if (!text)
@@ -117,8 +148,9 @@ static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, s
         fputs(text, file->stream);
         status = sg_file_commit(file, err);
     }
-    if (status == SG_OK && (opt.json || t->text))
-        fputs(opt.json ? text : t->text, stdout);
+    const char *rest = t->text ? t->text : sg_stdout_is_terminal() ? t->table : text;
+    if (status == SG_OK && (opt.json || rest))
+        fputs(opt.json ? text : rest, stdout);
     free(text);
     return status;
 }
@@ -173,6 +205,11 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                                  .changed = sg_grid_view_changed,
                                  .arg = &view},
                         .tolerance = opt.tolerance,
+                        .recording = opt.recording,
+                        .rule = opt.rule,
+                        .points = (size_t)opt.points,
+                        .repeats = (size_t)opt.repeats,
+                        .progress = on_progress,
                         .dry_run = opt.dry_run,
                         .say = say,
                         .begin = begin_batch,
@@ -188,6 +225,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
     }
     if (status == SG_OK)
         status = sg_tune_find(action)->run(&t, err);
+    sg_progress_end(&bar);
     if (status == SG_OK && !opt.dry_run) {
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", sg_version_json(program.name));
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run", run_json(argc, argv, started_at, start_s));
@@ -202,7 +240,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
 static const char *choose_action(void) {
     const char *found = NULL;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-        if (!*actions[i].wanted)
+        if (actions[i].wanted ? !*actions[i].wanted : !*actions[i].value)
             continue;
         if (found) {
             sg_log_error("--%s and --%s: one at a time", found, actions[i].name);
@@ -218,6 +256,7 @@ static const char *choose_action(void) {
 int main(int argc, char **argv) {
     const char *path = NULL;
     size_t n_operands = 0;
+    sg_app_wait_politely(argv);
     sg_app_start(program.name);
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
     if (parse != SG_PARSE_RUN)

@@ -28,6 +28,7 @@ extern "C" {
 
 #define SG_SCHEMA_TRAIN "sparsetrain/1"
 #define SG_SCHEMA_BENCH "sparsebench/1"
+#define SG_SCHEMA_TUNE "sparsetune/1"
 #define SG_SCHEMA_INPUTS "sparsetrain-inputs/1"
 
 /* {"name","cpu","cores","memory_bytes","gpu","driver"} of this machine. */

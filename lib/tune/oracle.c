@@ -7,6 +7,8 @@
 #include "sg_oracle.h"
 #include "sg_recording.h"
 
+enum { PARALLEL = 1 << 18 }; /* entries a step, below which a second thread costs more than it gives */
+
 /* One method under way: a compressor a worker, and what each leaves behind. */
 struct subject {
     struct sg_oracle_method *result;
@@ -160,7 +162,7 @@ static sg_status apply_methods(struct work *k, double gamma, uint64_t step, stru
     for (size_t i = 0; i < k->out->n_methods; i++) {
         struct subject *s = &k->subject[i];
         decide(k, s, gamma, step);
-#pragma omp parallel for schedule(static) num_threads(k->options->threads)
+#pragma omp parallel for schedule(static) num_threads(k->options->threads) if (workers * k->recording.d >= PARALLEL)
         for (size_t w = 0; w < workers; w++)
             compress_one(k, s, w, gamma, step);
         for (size_t w = 0; w < workers; w++) {
@@ -267,6 +269,10 @@ sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const stru
 
 /* ---- what came out ----------------------------------------------------------------------------------------------- */
 
+double sg_oracle_regret(const struct sg_oracle_method *m) {
+    return fmax(0, m->error - m->best.lost);
+}
+
 cJSON *sg_oracle_json(const struct sg_oracle *o) {
     cJSON *out = cJSON_CreateObject(), *methods = cJSON_CreateArray();
     const double entries = (double)o->entries;
@@ -290,7 +296,7 @@ cJSON *sg_oracle_json(const struct sg_oracle *o) {
         sg_json_set_number(row, "density", (double)m->sent / entries);
         sg_json_set_number(row, "error", m->error);
         sg_json_set_number(row, "optimal_error", m->best.lost);
-        sg_json_set_number(row, "regret", m->error - m->best.lost);
+        sg_json_set_number(row, "regret", sg_oracle_regret(m));
         sg_json_set_number(row, "ratio", m->error / m->best.lost);
         sg_json_set_number(row, "lambda", m->best.kept_last);
         sg_json_push(methods, row);

@@ -5,7 +5,7 @@
  * is applied to each a_{i,t} as it stands, without error feedback of its own, which would change the sequence:
  *   error    sum over i and t of |a - C(a)|^2
  *   optimal  the same of the hard threshold that sends exactly as much: the squares of all but the K_m largest entries
- *   regret   error - optimal >= 0
+ *   regret   error - optimal, at or above 0; what rounding leaves below counts as 0
  * For the recorded method itself this is what happened (up to entries within a rounding of the threshold). ACCORDION decides
  * by norms of a in place of norms of g, which are not recorded. */
 #ifndef SG_ORACLE_H
@@ -51,6 +51,7 @@ struct sg_oracle_options {
  * worker. SG_ERR_MISMATCH where none of the cells is the recorded one. The cells are borrowed. */
 SG_CHECKED sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const struct sg_cell *cells,
                                    size_t count, const struct sg_oracle_options *options, struct sg_error *err);
+double sg_oracle_regret(const struct sg_oracle_method *method);
 /* {"recording","method","seed","steps","workers","d","entries","budget","density","lambda","lambda_above","optimal_error",
  *  "methods":[{"label","sent","density","error","optimal_error","regret","ratio","lambda"}]}; NULL = no memory. */
 cJSON *sg_oracle_json(const struct sg_oracle *oracle);

@@ -22,14 +22,21 @@ struct sg_tune {
     struct sg_grid_options grid; /* recipe_path is a file; `set` are the user's --set; `changed` is called per batch */
     const char *metric;          /* --metric, or NULL: the first series of the recipe that its task measures */
     double tolerance;            /* --tolerance; NaN = the action's own */
+    const char *recording;       /* oracle: path */
+    const char *rule;            /* rule: "simple" or "estimated" */
+    size_t points, repeats;      /* rule: where the pilot is measured, and how often each worker draws there */
     bool dry_run;                /* check and `say` what would be tuned; nothing is run and nothing comes out */
     void (*say)(const char *text);               /* what is going on, one line; may be NULL */
     bool (*begin)(void *grid_arg, size_t count); /* before a batch of cells, false = no memory; may be NULL */
     void (*end)(void *grid_arg);                 /* after it; may be NULL */
+    void (*progress)(const char *what, double done, double total); /* of what runs in this process; may be NULL */
 
     /* The action's; sg_tune_free. */
-    char *text;      /* the recipe with what was found filled in; NULL: the action has no recipe to give */
-    cJSON *evidence; /* schema sparsebench/1 where cells are part of it; "tune": {"action", …} says what was done */
+    char *text; /* the recipe with what was found filled in; NULL: the action has no recipe to give */
+    cJSON *
+        evidence; /* schema sparsebench/1 where cells are part of it, else sparsetune/1; "tune": {"action", …} says what
+                      * was done */
+    char *table; /* the evidence for readers, where there is no recipe; NULL = none */
 };
 
 struct sg_tune_action {

@@ -2,6 +2,8 @@
 #ifndef TUNE_PRIVATE_H
 #define TUNE_PRIVATE_H
 
+#include <stdio.h>
+
 #include "sg_tune.h"
 
 /* ---- batches: cells of the recipe with some keys changed ---- */
@@ -94,5 +96,18 @@ SG_CHECKED sg_status tune_write(char **out, const struct sg_tune *t, const struc
 /* ---- actions ---- */
 
 sg_status tune_match_density(struct sg_tune *t, struct sg_error *err);
+sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
+sg_status tune_rule(struct sg_tune *t, struct sg_error *err);
+
+/* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
+SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
+/* A table in text: begun empty, lines appended, handed over as t->table. */
+struct tune_table {
+    FILE *out;
+    char *text;
+    size_t size;
+};
+SG_CHECKED sg_status tune_table_open(struct tune_table *table, struct sg_error *err);
+SG_CHECKED sg_status tune_table_take(struct sg_tune *t, struct tune_table *table, struct sg_error *err);
 
 #endif

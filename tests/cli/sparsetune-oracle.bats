@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# sparsetune --oracle and --rule.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$CACHE SPARSE_DATASETS=$ROOT/datasets
+    SMOKE=$ROOT/recipes/smoke.yaml
+}
+
+record() { # METHOD
+    sparsetrain -q "$SMOKE" --method "$1" --seed 2 --record-inputs run.inputs -f >/dev/null
+}
+
+@test "oracle: the budget is what the run sent, a constant threshold has no regret, nothing is below the optimum" {
+    record "Top-k k=4"
+    sparsetune -q "$SMOKE" --oracle run.inputs >oracle.json
+    cmp oracle.json results/local/smoke/oracle.json
+    jq -e '.schema == "sparsetune/1" and .tune.action == "oracle" and .tune.method == "Top-k k=4" and .tune.seed == "2"' oracle.json
+    jq -e '.tune | .budget == 4 * .steps * .workers and .lambda > .lambda_above' oracle.json
+    jq -e '.tune.methods | map(.label) == ["SGD", "Top-k k=1", "Top-k k=4", "Hard-threshold"]' oracle.json
+    jq -e '.tune.methods[] | select(.label == "Hard-threshold") | .regret <= 1e-12 * .error and .error > 0' oracle.json
+    jq -e '.tune.methods[] | select(.label == "Top-k k=4") | .regret > 0 and .ratio > 1' oracle.json
+    jq -e '.tune | .optimal_error as $best | .methods[] | select(.label == "Top-k k=4") | .optimal_error == $best' oracle.json
+}
+
+@test "oracle: the same for any number of threads; a table on a terminal" {
+    record Hard-threshold
+    sparsetune -q "$SMOKE" --oracle run.inputs --threads 1 >one.json
+    sparsetune -q "$SMOKE" --oracle run.inputs --threads 2 >two.json
+    cmp <(jq .tune one.json) <(jq .tune two.json)
+    run -0 script -qec "sparsetune -q $SMOKE --oracle run.inputs" /dev/null
+    [[ $output == *"what 'Hard-threshold', seed 2, compressed"*"Top-k k=1"* && $output != *'"schema"'* ]]
+}
+
+@test "oracle: a recording that does not belong to the recipe" {
+    record "Top-k k=4"
+    run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle run.inputs --set workers=2
+    [[ $stderr == *"does not belong to this recipe: it is of method 'Top-k k=4', seed 2"*"which has 'SGD', 'Top-k k=1'"* ]]
+    run -0 sparsetune -q "$SMOKE" --oracle run.inputs --set title=Other
+    truncate -s -3 run.inputs
+    run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle run.inputs
+    [[ $stderr == *"run.inputs: "*"it is damaged"* ]]
+    run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle "$SMOKE"
+    [[ $stderr == *"is not a recording of a run's inputs"* ]]
+    run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle none
+    [[ $stderr == *"cannot read none"* ]]
+}
+
+@test "rule: the recipe with lambda filled in, and both rules in the evidence" {
+    sed '/^claims:/,$d' "$SMOKE" >rule.yaml # claims name Hard-threshold, which becomes two
+    SMOKE=rule.yaml
+    sparsetune -q "$SMOKE" --rule=simple >simple.yaml
+    grep -q 'Hard-threshold, compressor: hard-threshold, lambda: \[0.5, 0.25\]' simple.yaml
+    grep -q '# sparsetune --rule simple: lambda 0.25 for Top-k k=4, k = 4' simple.yaml
+    sparsetrain --dry-run simple.yaml --method "Hard-threshold lambda=0.25" >/dev/null
+    sparsetune -q "$SMOKE" --rule=estimated --repeats 0 >exact.yaml
+    evidence=results/local/smoke/rule.json
+    # lambda = (2/sqrt k) sqrt((2 d/k + M) zeta^2 + sigma^2), d = 40
+    jq -e '.tune as $t | $t.rules[] | (.lambda_estimated - 2/(.k|sqrt) *
+        (((80/.k + $t.M.value) * $t.zeta_squared.value + $t.sigma_squared.value)|sqrt)) / .lambda_estimated | fabs < 1e-12' $evidence
+    jq -e '.tune.points | length == 8 and (map(.step) == (map(.step) | sort))' $evidence
+    exact=$(jq '.tune.rules[0].lambda_estimated' $evidence)
+    sparsetune -q "$SMOKE" --rule=estimated --repeats 200 >drawn.yaml
+    jq -e --argjson x "$exact" '.tune.rules[0] | (.lambda_estimated - $x | fabs) < 4 * .standard_error + 0.02 * $x' $evidence
+}
+
+@test "rule: what cannot be" {
+    run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=best
+    [[ $stderr == *"must be simple or estimated"* ]]
+    run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --repeats 1
+    [[ $stderr == *"one draw has no variance"* ]]
+    sed '/Top-k/d; /claims:/,$d' "$SMOKE" >no-topk.yaml
+    run -2 --separate-stderr sparsetune -q no-topk.yaml --rule=simple
+    [[ $stderr == *"no method with compressor topk"* ]]
+    sed '/Hard-threshold/d; /claims:/,$d' "$SMOKE" >no-threshold.yaml
+    run -2 --separate-stderr sparsetune -q no-threshold.yaml --rule=simple
+    [[ $stderr == *"no method with compressor: hard-threshold"* ]]
+    run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --oracle x
+    [[ $stderr == *"one at a time"* ]]
+}
