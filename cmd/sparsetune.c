@@ -16,7 +16,7 @@
 
 static struct {
     const char *recording, *rule, *output, *launcher, *folder, *data, *device, *program;
-    bool match_density, force, json, fresh, dry_run, help_recipe, quiet, verbose, fake_clock;
+    bool match_density, theory, force, json, table, fresh, dry_run, help_recipe, quiet, verbose, fake_clock;
     int64_t jobs, threads, points, repeats;
     double tolerance;
     struct sg_option_list set;
@@ -31,6 +31,7 @@ static const struct {
     {"match-density", &opt.match_density, NULL},
     {"oracle", NULL, &opt.recording},
     {"rule", NULL, &opt.rule},
+    {"theory", &opt.theory, NULL},
 };
 
 static const struct sg_option options[] = {
@@ -45,6 +46,10 @@ static const struct sg_option options[] = {
      .help =
          "of a run recorded with sparsetrain --record-inputs: the lambda of Lemma 3 for what it sent, the least total "
          "error, and the regret of every method of the recipe"},
+    {SG_OPTION_FLAG, "theory", 0, &opt.theory,
+     .help = "of logistic regression: the right-hand sides of the paper's convergence results beside what the recipe's "
+             "methods "
+             "do"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough: --match-density, relative density (default 0.05)"},
@@ -75,6 +80,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
      .help = "write the evidence there as JSON, whole or not at all; default results/local/NAME/ACTION.json, renewed"},
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "the evidence on stdout instead of the recipe"},
+    {SG_OPTION_FLAG, "table", 0, &opt.table,
+     .help = "of an action without a recipe to give, the evidence as a table on stdout, as on a terminal"},
     {SG_OPTION_FLAG, "force", 'f', &opt.force, .help = "replace FILE if it exists"},
     {SG_OPTION_GROUP, .name = "Messages"},
     {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
@@ -148,7 +155,7 @@ static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, s
         fputs(text, file->stream);
         status = sg_file_commit(file, err);
     }
-    const char *rest = t->text ? t->text : sg_stdout_is_terminal() ? t->table : text;
+    const char *rest = t->text ? t->text : opt.table || sg_stdout_is_terminal() ? t->table : text;
     if (status == SG_OK && (opt.json || rest))
         fputs(opt.json ? text : rest, stdout);
     free(text);

@@ -9,6 +9,7 @@ static const struct sg_tune_action actions[] = {
     {"match-density", tune_match_density},
     {"oracle", tune_oracle},
     {"rule", tune_rule},
+    {"theory", tune_theory},
 };
 
 const struct sg_tune_action *sg_tune_find(const char *name) {

@@ -98,6 +98,7 @@ SG_CHECKED sg_status tune_write(char **out, const struct sg_tune *t, const struc
 sg_status tune_match_density(struct sg_tune *t, struct sg_error *err);
 sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
 sg_status tune_rule(struct sg_tune *t, struct sg_error *err);
+sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
 
 /* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);

@@ -79,3 +79,19 @@ record() { # METHOD
     run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --oracle x
     [[ $stderr == *"one at a time"* ]]
 }
+
+@test "theory: both sides of every result that is about a method, and none above its bound" {
+    local set=(--set steps=300 --set 'optimizer.learning-rate=1/(200*row_max)' --set 'seeds=[1]')
+    sparsetune -q "$SMOKE" --theory "${set[@]}" >theory.json
+    jq -e '.tune.methods | map(.label) == ["SGD", "Top-k k=1", "Top-k k=4", "Hard-threshold"]' theory.json
+    jq -e '.tune.methods[] | .statements | length == 3 and all(.measured <= .bound and .measured > 0)' theory.json
+    jq -e '.tune.methods[-1].statements | map(.statement) == ["theorem 4", "theorem 5", "theorem 6"]' theory.json
+    jq -e '.tune.methods[1] | .delta == 0.025 and .nu_squared == null and .constants.T == 300' theory.json
+    run -0 sparsetune -q "$SMOKE" --theory "${set[@]}" --table
+    [[ $output == *"# method | statement | measured"*"theorem 7"* ]]
+}
+
+@test "theory: logistic regression only" {
+    run -2 --separate-stderr sparsetune -q "$ROOT/recipes/mini/fig3.yaml" --theory
+    [[ $stderr == *"the constants are known for logreg only"* ]]
+}

@@ -1,0 +1,55 @@
+/* --theory: section 5.1 with numbers in it (sg_theory.h). */
+#include <math.h>
+
+#include "sg_theory.h"
+#include "tune_private.h"
+
+static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, struct sg_error *err) {
+    struct tune_table table;
+    const struct sg_theory_constants *c = &theory->method[0].constants;
+    sg_status status = tune_table_open(&table, err);
+    if (status != SG_OK)
+        return status;
+    fprintf(table.out, "# L %.6g, mu %.6g, n %.0f\n", c->L, c->mu, c->n);
+    for (size_t i = 0; i < theory->count; i++) {
+        c = &theory->method[i].constants;
+        fprintf(table.out, "# %s: M %.4g, sigma^2 %.4g, C %.4g, zeta^2 %.4g, D %.4g\n", theory->method[i].cell->label,
+                c->M, c->sigma_squared, c->C, c->zeta_squared, c->D);
+    }
+    fprintf(table.out,
+            "# method | statement | measured | right-hand side | measured / right | gamma / largest stated\n");
+    for (size_t i = 0; i < theory->count; i++) {
+        const struct sg_theory_method *m = &theory->method[i];
+        enum sg_statement what;
+        double measured, bound, largest;
+        for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++) {
+            fprintf(table.out, "%-24s %-10s %12.5g %12.5g %10.3g ", m->cell->label, sg_statement_name(what), measured,
+                    bound, measured / bound);
+            fprintf(table.out, isnan(largest) ? "         -\n" : "%10.3g\n", m->constants.gamma / largest);
+        }
+    }
+    return tune_table_take(t, &table, err);
+}
+
+sg_status tune_theory(struct sg_tune *t, struct sg_error *err) {
+    struct sg_cell *cells = NULL;
+    size_t count = 0;
+    struct sg_theory theory = {0};
+    const struct sg_theory_options options = {.recipe = t->recipe,
+                                              .data_dir = t->grid.data_dir,
+                                              .threads = t->grid.threads,
+                                              .stop = t->grid.stop,
+                                              .progress = t->progress,
+                                              .notice = t->say};
+    sg_status status = sg_recipe_cells(t->recipe, &cells, &count, err);
+    if (status == SG_OK && !t->dry_run) {
+        status = sg_theory_run(&theory, cells, count, &options, err);
+        if (status == SG_OK)
+            status = tune_evidence(t, "theory", sg_theory_json(&theory), err);
+        if (status == SG_OK)
+            status = write_table(t, &theory, err);
+    }
+    sg_theory_free(&theory);
+    sg_recipe_cells_free(cells, count);
+    return status;
+}
