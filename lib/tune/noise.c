@@ -35,6 +35,8 @@ static sg_status draw(double *noise, struct scratch *s, const struct sg_task_ops
         ops->state_save(task, worker, s->state);
     for (size_t r = 0; r < repeats && status == SG_OK; r++) {
         const uint64_t step = FAR + (index * repeats + r) * (info->steps_per_epoch + 1);
+        if (ops->touched)
+            memset(s->g, 0, d * sizeof *s->g);
         status = ops->gradient(task, worker, step, s->g, err);
         if (s->state_bytes)
             ops->state_load(task, worker, s->state);

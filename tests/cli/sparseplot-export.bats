@@ -263,3 +263,17 @@ need_gnuplot() {
         sparseplot-export -q --format svg"
     [[ $output == *"</svg>"* ]]
 }
+
+@test "points may be over a constant of the runs, which the table leaves out" {
+    jq '.results[].constants = {"label_skew": 0.5} | .plots[0] |= (.kind = "points" | .x = "label_skew" | .points = null)' fig1.json >"$OUT/c.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/c.json" --panel=1 --format=table
+    [[ $output != *skew* && $output == *suboptimality* ]]
+    run -0 --separate-stderr sparseplot-export "$OUT/c.json" --panel=1 --format=csv
+    run -2 --separate-stderr sparseplot-export "$OUT/c.json" --x=label_skewed
+    [[ $stderr == *"no column 'label_skewed'"* ]]
+}
+
+@test "ticks of a log axis are at powers of ten, wherever it begins" {
+    run -0 --separate-stderr sparseplot-export fig1.json --format=gnuplot
+    [[ $output == *"tics 1e-"*",1e1; set mytics 10"* ]]
+}

@@ -43,7 +43,7 @@ set xtics ('1' 1, '1.5' 1.5, '2' 2, '2.5' 2.5, '3' 3, '3.5' 3.5, '4' 4)
 unset mxtics
 set logscale y
 set yrange [5.56447571186518e-19:2218659861.516729]
-set ytics 1e4; set mytics 4; set format y '10^{%T}'
+set ytics 1e-16,1e4; set mytics 4; set format y '10^{%T}'
 set xlabel 'step' noenhanced
 set label 1 'loss f(x)' at screen 0.0283, screen 0.4840 center rotate by 90 noenhanced
 set label 2 '' at graph 0, graph 1 left offset 0,0.7 noenhanced

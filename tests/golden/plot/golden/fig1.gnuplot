@@ -99,7 +99,7 @@ set xtics ('0' 0, '2' 2, '4' 4, '6' 6, '8' 8, '10' 10)
 unset mxtics
 set logscale y
 set yrange [0.00026491425120378953:13.331357790751225]
-set ytics 1e1; set mytics 10; set format y '10^{%T}'
+set ytics 1e-3,1e1; set mytics 10; set format y '10^{%T}'
 set xlabel 'epoch' noenhanced
 set label 1 'suboptimality f(x) − f*' at screen 0.0124, screen 0.4824 center rotate by 90 noenhanced
 set label 2 '(a)' at graph 0, graph 1 left offset 0,0.7 noenhanced
@@ -119,7 +119,7 @@ set xtics ('0' 0, '0.5' 500000, '1' 1000000, '1.5' 1500000)
 unset mxtics
 set logscale y
 set yrange [0.00026491425120378953:13.331357790751225]
-set ytics 1e1; set mytics 10; set format y '10^{%T}'
+set ytics 1e-3,1e1; set mytics 10; set format y '10^{%T}'
 set xlabel 'bits per worker (×10⁶)' noenhanced
 set label 1 'suboptimality f(x) − f*' at screen 0.3457, screen 0.4824 center rotate by 90 noenhanced
 set label 2 '(b)' at graph 0, graph 1 left offset 0,0.7 noenhanced
