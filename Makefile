@@ -305,7 +305,7 @@ test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
 	@sh tests/run all
-check-gpu: $(gpu_tests) ## the CUDA kernels' tests on this machine's GPU
+check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them, on this machine's GPU
 	@$(if $(gpu_tests),prove -v $(gpu_tests),echo "skipped: built without CUDA (no nvcc, or WITH_CUDA=0)")
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
 	@sh tests/bench/figure1 $(bin)

@@ -174,9 +174,9 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
     const size_t whole[] = {0, n};
     if (!ready(d))
         return SG_KERNEL_DEVICE;
-    if (d->workspace != NULL && (offset == NULL ? d->offset[d->n_layers] >= n
-                                                : d->n_layers == n_layers &&
-                                                      memcmp(d->offset, offset, (n_layers + 1) * sizeof *offset) == 0))
+    if (d->workspace != NULL &&
+        (offset == NULL ? d->offset[d->n_layers] >= n
+                        : d->n_layers == n_layers && memcmp(d->offset, offset, (n_layers + 1) * sizeof *offset) == 0))
         return SG_KERNEL_OK;
     if (offset == NULL) {
         n_layers = 1;

@@ -121,9 +121,7 @@ sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_con
     }
     const bool dense = config->ops->traits & SG_TRAIT_DENSE;
     c->borrows = config->value != NULL;
-    c->index = dense        ? NULL
-               : c->borrows ? config->index
-                            : c->kernels->allocate(&c->exec, d * sizeof *c->index);
+    c->index = dense ? NULL : c->borrows ? config->index : c->kernels->allocate(&c->exec, d * sizeof *c->index);
     c->value = c->borrows ? config->value : c->kernels->allocate(&c->exec, d * sizeof *c->value);
     c->count = calloc(n_layers, sizeof *c->count);
     c->mode = config->ops->due != NULL ? calloc(n_layers, sizeof *c->mode) : NULL;

@@ -54,7 +54,7 @@ struct sg_task_config {
     const char *device;               /* "cpu", or "cuda:1": for sg_scope_open and messages */
     const struct sg_kernels *kernels; /* x, g and what else is used at every step lie in their memory */
     struct sg_exec exec;              /* for calls of the kernels: all threads; exec.device is NULL on the CPU */
-    bool lead;                                                     /* rank 0: evaluates and writes caches */
+    bool lead;                        /* rank 0: evaluates and writes caches */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
 };
 

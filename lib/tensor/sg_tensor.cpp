@@ -128,10 +128,11 @@ sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err
     try {
         at::Device where{std::string(device)};
         if (where.is_cuda() && !at::globalContext().hasCUDA()) {
-            snprintf(err->msg, sizeof err->msg,
-                     "--device %s: this libtorch (%s) %s; build with TORCH_DIR=<libtorch for CUDA>, or use --device cpu",
-                     device, TORCH_VERSION,
-                     at::globalContext().hasCUDART() ? "cannot use it: its CUDA may need a newer driver" : "has no CUDA");
+            snprintf(
+                err->msg, sizeof err->msg,
+                "--device %s: this libtorch (%s) %s; build with TORCH_DIR=<libtorch for CUDA>, or use --device cpu",
+                device, TORCH_VERSION,
+                at::globalContext().hasCUDART() ? "cannot use it: its CUDA may need a newer driver" : "has no CUDA");
             return err->status = SG_ERR_UNSUPPORTED;
         }
         if (where.is_cuda())
@@ -192,7 +193,8 @@ sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const 
 sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[4]) {
     return add(s, [&] {
         const int64_t memory[4] = {shape[0], shape[2], shape[3], shape[1]};
-        at::Tensor x = at::from_blob(const_cast<float *>(data), memory).permute({0, 3, 1, 2}); /* nothing writes to it */
+        at::Tensor x =
+            at::from_blob(const_cast<float *>(data), memory).permute({0, 3, 1, 2}); /* nothing writes to it */
         return s->device.is_cuda() ? there(s, x).contiguous() : x;
     });
 }

@@ -1,6 +1,6 @@
 /* train_gpu.c: a run whose vectors lie on a GPU. Workers take turns there, so one gradient, one message under
- * construction and one workspace serve them all: beside the model and n residuals there are the sum, the gradient, the
- * optimizer's state, what the task keeps, and 16 bytes an element to select with. */
+ * construction and one workspace serve them all. Memory: the model, n residuals, the optimizer's state, what the task
+ * keeps, the activations of one worker; gradient and sum; 16 bytes an element to select with. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 /* "cuda" is -1: each process of a host its own, in turn. */
 static sg_status gpu_number(int *out, const char *device, struct sg_error *err) {
     char *end = NULL;
-    const long number = strcmp(device, "cuda") == 0         ? -1
+    const long number = strcmp(device, "cuda") == 0        ? -1
                         : strncmp(device, "cuda:", 5) == 0 ? strtol(device + 5, &end, 10)
                                                            : -2;
     if (number < -1 || (end && (*end != '\0' || device[5] < '0' || device[5] > '9')) || number > 1023)
@@ -27,7 +27,7 @@ sg_status train_gpu_open(struct train *t, struct sg_error *err) {
     if (status != SG_OK)
         return status;
     if (sg_cuda_device_open(&t->gpu, number, sg_comm_local_rank(t->comm), why, sizeof why) != SG_KERNEL_OK)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: %s; or use --device cpu", device, why);
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: %s, or use --device cpu", device, why);
     sg_cuda_device_facts(t->gpu, &facts);
     snprintf(t->device, sizeof t->device, "cuda:%d", facts.number);
     t->kernels = sg_cuda_kernels();
@@ -122,8 +122,8 @@ sg_status train_get(const struct train *t, void *host, const void *from, size_t 
 
 sg_status train_gpu_fail(const struct train *t, struct sg_error *err) {
     const char *words = t->gpu ? sg_cuda_device_error(t->gpu) : NULL;
-    return sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed at step %llu: %s", t->device,
-                   (unsigned long long)t->step, words ? words : "unknown error");
+    return sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed at step %llu: %s", t->device, (unsigned long long)t->step,
+                   words ? words : "unknown error");
 }
 
 /* Where a run was made: what sg_result_host and the list of libraries leave open. */

@@ -33,7 +33,8 @@ static sg_status count_entries(const struct train *t, const struct sg_message *m
     sg_status status = !whole || !m->index ? SG_OK
                        : index             ? train_get(t, index, m->index, m->count * sizeof *index, err)
                                            : sg_fail_memory(err, "counting the entries of layers");
-    for (size_t l = 0, j = 0; status == SG_OK && l < layout->n_layers; l++) { /* indices ascend, so one walk counts them */
+    for (size_t l = 0, j = 0; status == SG_OK && l < layout->n_layers;
+         l++) { /* indices ascend, so one walk counts them */
         const size_t before = j;
         while (index && j < m->count && index[j] < layout->offset[l + 1])
             j++;

@@ -202,7 +202,7 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     for (size_t l = 0; l < n_layers; l++)
         for (size_t begin = offset[l], end = offset[l + 1]; begin < end; begin += PIECE_ELEMENTS)
             piece[t->n_pieces++] = (struct sg_piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
-                                                  !no_decay || !no_decay[l]};
+                                                     !no_decay || !no_decay[l]};
     t->kernels->put(&t->exec, t->piece, piece, t->n_pieces * sizeof *piece);
     free(piece);
     return SG_OK;

@@ -71,8 +71,8 @@ struct train {
     double *compressor_param;
     sg_compressor **compressor; /* [count] of this rank */
     bool exact;                 /* the compressor loses nothing, so that there are no residuals */
-    char device[24]; /* "cpu", "cuda:1" */
-    sg_cuda_device *gpu; /* behind the kernels, unless they are a CPU's */
+    char device[24];            /* "cpu", "cuda:1" */
+    sg_cuda_device *gpu;        /* behind the kernels, unless they are a CPU's */
     const struct sg_kernels *kernels;
     struct sg_exec exec;        /* of all threads */
     struct sg_exec worker_exec; /* of one worker's compression */

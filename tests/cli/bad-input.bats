@@ -101,7 +101,9 @@ tiny() {
 
 @test "--device cuda: sparsetrain and sparsebench fail and say what to do" {
     run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --device cuda
-    [[ $stderr == "sparsetrain: --device cuda: "*"use --device cpu" ]]
+    [[ $stderr == "sparsetrain: --device cuda"*"use --device cpu" ]]
+    run -2 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --device gpu
+    [[ $stderr == "sparsetrain: --device gpu: must be cpu, cuda, or cuda:N with a number N" ]]
     run -1 --separate-stderr sparsebench -q "$SMOKE" --method SGD --seed 1 --device cuda --folder cells
     [[ $stderr == *"SGD, seed 1 failed"*"use --device cpu"* ]]
     [ "$(jq -r .status <<<"$output")" = failed ]

@@ -133,8 +133,8 @@ column() { # NAME FILE
     [[ $stderr == *"21 workers for 20 test images"* ]] || { echo "$stderr"; false; }
     run -2 --separate-stderr cnn SGD --set batch=17
     [[ $stderr == *17* ]] || { echo "$stderr"; false; }
-    run -1 --separate-stderr cnn SGD --device cuda
-    [[ $stderr == *"--device cuda"* ]] || { echo "$stderr"; false; }
+    run -1 --separate-stderr cnn SGD --device cuda:1000
+    [[ $stderr == *"--device cuda:1000: "*"use --device cpu" ]] || { echo "$stderr"; false; }
 }
 
 @test "a diverging run says where and exits 1" {

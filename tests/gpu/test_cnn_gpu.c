@@ -5,14 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sg_cuda.h"
+#include "gpu_run.h"
 #include "sg_result.h"
 #include "sg_tensor.h"
-#include "sg_train.h"
-#include "tap.h"
-#include "temporary.h"
 
-static struct sg_error err;
 static bool emulated;
 static uint64_t stop_step = UINT64_MAX, steps_seen;
 
@@ -50,46 +46,8 @@ static int stop_when_asked(void) {
 }
 
 static sg_status train(const char *device, const char *method, FILE *series, bool resume) {
-    struct sg_recipe recipe;
-    struct sg_cell *cells;
-    sg_comm *comm = NULL;
-    struct sg_train_report report;
-    size_t n = 0, chosen = 0;
-    if (sg_recipe_parse(&recipe, text, strlen(text), "cnn.yaml", NULL, 0, &err) != SG_OK ||
-        sg_recipe_cells(&recipe, &cells, &n, &err) != SG_OK || sg_comm_open(&comm, &err) != SG_OK) {
-        printf("# %s\n", err.msg);
-        exit(1);
-    }
-    while (chosen + 1 < n && strcmp(cells[chosen].label, method) != 0)
-        chosen++;
-    const struct sg_train_options options = {.recipe = &recipe,
-                                             .cell = &cells[chosen],
-                                             .device = device,
-                                             .threads = 1,
-                                             .series = series,
-                                             .checkpoint = temporary_path("ckpt"),
-                                             .resume = resume,
-                                             .stop = stop_when_asked};
     steps_seen = 0;
-    const sg_status status = sg_train_run(&report, comm, &options, &err);
-    sg_comm_close(comm);
-    sg_recipe_cells_free(cells, n);
-    sg_recipe_free(&recipe);
-    return status;
-}
-
-/* What a run wrote, less the record of where and when it ran; the caller frees it. */
-static char *content(FILE *series) {
-    char *line = NULL, *all = NULL;
-    size_t room = 0, length = 0;
-    FILE *out = open_memstream(&all, &length);
-    rewind(series);
-    while (getline(&line, &room, series) > 0)
-        if (strncmp(line, "{\"record\":\"run\"", 15) != 0)
-            fputs(line, out);
-    fclose(out);
-    free(line);
-    return all;
+    return train_on(device, text, method, NULL, series, resume, stop_when_asked);
 }
 
 /* The series of a run, and its columns in *run. */

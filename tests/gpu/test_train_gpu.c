@@ -6,18 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sg_cuda.h"
+#include "gpu_run.h"
 #include "sg_json.h"
 #include "sg_rng.h"
-#include "sg_train.h"
-#include "tap.h"
-#include "temporary.h"
 
 enum { WORKERS = 4, D = 5003, EPOCH = 4 };
 static const size_t offset[] = {0, 37, 37 + 64, 1101, 1102, 4801, D};
 enum { LAYERS = sizeof offset / sizeof *offset - 1 };
 static const bool no_decay[LAYERS] = {false, true, false, true, false, false};
-static struct sg_error err;
 
 static struct {
     uint64_t step, stop_step, nan_step, inf_loss_step; /* UINT64_MAX = never */
@@ -154,25 +150,26 @@ const struct sg_task_ops sg_logreg_ops = {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-static const char text[] = "schema: 1\n"
-                           "name: spy\n"
-                           "task: {kind: logreg, dataset: spy}\n"
-                           "workers: 4\n"
-                           "steps: 12\n"
-                           "optimizer: {learning-rate: 0.0625}\n"
-                           "record: {every: 3, layers: true, series: [error-norm, total-error, error-max, bits, density,\n"
-                           "         compression-error, bytes-sent, train-loss, loss]}\n"
-                           "methods:\n"
-                           "  - {name: SGD, compressor: none}\n"
-                           "  - {name: Top-k, compressor: topk, k: 3}\n"
-                           "  - {name: Share, compressor: topk, density: 0.03}\n"
-                           "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 2.5}\n"
-                           "  - {name: Nothing, compressor: hard-threshold, lambda: 1e9}\n"
-                           "  - {name: Random-k, compressor: randomk, density: 0.02}\n"
-                           "  - {name: Unbiased, compressor: randomk, density: 0.02, unbiased: 1}\n"
-                           "  - {name: Accordion, compressor: accordion, k-min: 1, k-max: 9, interval: 2}\n"
-                           "  - {name: Sums, compressor: accordion, density-min: 0.01, density-max: 0.05, interval: 1,\n"
-                           "     accumulate: 1}\n";
+static const char text[] =
+    "schema: 1\n"
+    "name: spy\n"
+    "task: {kind: logreg, dataset: spy}\n"
+    "workers: 4\n"
+    "steps: 12\n"
+    "optimizer: {learning-rate: 0.0625}\n"
+    "record: {every: 3, layers: true, series: [error-norm, total-error, error-max, bits, density,\n"
+    "         compression-error, bytes-sent, train-loss, loss]}\n"
+    "methods:\n"
+    "  - {name: SGD, compressor: none}\n"
+    "  - {name: Top-k, compressor: topk, k: 3}\n"
+    "  - {name: Share, compressor: topk, density: 0.03}\n"
+    "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 2.5}\n"
+    "  - {name: Nothing, compressor: hard-threshold, lambda: 1e9}\n"
+    "  - {name: Random-k, compressor: randomk, density: 0.02}\n"
+    "  - {name: Unbiased, compressor: randomk, density: 0.02, unbiased: 1}\n"
+    "  - {name: Accordion, compressor: accordion, k-min: 1, k-max: 9, interval: 2}\n"
+    "  - {name: Sums, compressor: accordion, density-min: 0.01, density-max: 0.05, interval: 1,\n"
+    "     accumulate: 1}\n";
 
 static void watch(void) {
     memset(&spy, 0, sizeof spy);
@@ -183,49 +180,8 @@ static int stop_when_asked(void) {
     return spy.step == spy.stop_step ? 15 : 0;
 }
 
-/* `set`: changes of the recipe, ended by NULL. */
 static sg_status train(const char *device, const char *method, const char *const *set, FILE *series, bool resume) {
-    struct sg_recipe recipe;
-    struct sg_cell *cells;
-    sg_comm *comm = NULL;
-    struct sg_train_report report;
-    size_t n_set = 0, n = 0, chosen = 0;
-    while (set && set[n_set])
-        n_set++;
-    if (sg_recipe_parse(&recipe, text, strlen(text), "spy.yaml", set, n_set, &err) != SG_OK ||
-        sg_recipe_cells(&recipe, &cells, &n, &err) != SG_OK || sg_comm_open(&comm, &err) != SG_OK) {
-        printf("# %s\n", err.msg);
-        exit(1);
-    }
-    while (chosen + 1 < n && strcmp(cells[chosen].label, method) != 0)
-        chosen++;
-    const struct sg_train_options options = {.recipe = &recipe,
-                                             .cell = &cells[chosen],
-                                             .device = device,
-                                             .threads = 1,
-                                             .series = sg_comm_rank(comm) == 0 ? series : NULL,
-                                             .checkpoint = temporary_path("ckpt"),
-                                             .resume = resume,
-                                             .stop = stop_when_asked};
-    sg_status status = sg_train_run(&report, comm, &options, &err);
-    sg_comm_close(comm);
-    sg_recipe_cells_free(cells, n);
-    sg_recipe_free(&recipe);
-    return status;
-}
-
-/* What a run wrote, less the record of where and when it ran; the caller frees it. */
-static char *content(FILE *series) {
-    char *line = NULL, *all = NULL;
-    size_t room = 0, length = 0;
-    FILE *out = open_memstream(&all, &length);
-    rewind(series);
-    while (getline(&line, &room, series) > 0)
-        if (strncmp(line, "{\"record\":\"run\"", 15) != 0)
-            fputs(line, out);
-    fclose(out);
-    free(line);
-    return all;
+    return train_on(device, text, method, set, series, resume, stop_when_asked);
 }
 
 static char *whole(const char *device, const char *method, const char *const *set) {

@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# Training on an emulated GPU over ranks, and on a real one where there is one.
+load common
+
+need_emulation() {
+    EMULATED=$ROOT/build/release/tests/test_train_gpu_emulated
+    [ -x "$EMULATED" ] || skip "not built: make build-tests, with a C++ compiler"
+}
+
+@test "1, 2 and 3 ranks with a GPU each: the bytes of one process on the CPU" {
+    need_emulation
+    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null || skip "built without MPI"
+    local mpi="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
+    while read -r method set; do
+        # shellcheck disable=SC2086
+        "$EMULATED" cpu $method $set >"$BATS_TEST_TMPDIR/cpu"
+        grep -q '"record":"end","status":"ok"' "$BATS_TEST_TMPDIR/cpu"
+        for ranks in 1 2 3; do
+            # shellcheck disable=SC2086
+            $mpi -n "$ranks" "$EMULATED" cuda $method $set >"$BATS_TEST_TMPDIR/cuda"
+            cmp "$BATS_TEST_TMPDIR/cpu" "$BATS_TEST_TMPDIR/cuda"
+        done
+    done <<-'RUNS'
+	SGD error-feedback=gradient message.values=fp16
+	Share error-feedback=gradient optimizer.momentum=0.5 workers=37
+	Sums scope=model
+	Random-k message.values=fp16 message.encoding=auto
+	RUNS
+}
+
+@test "a short training of a network on this machine's GPU, twice" {
+    nvidia-smi -L >/dev/null 2>&1 || skip "no NVIDIA GPU here"
+    sparsetrain --version | grep -q "torch on, cuda on" || skip "built without CUDA or libtorch"
+    cd "$BATS_TEST_TMPDIR"
+    export SPARSE_DATA=$BATS_TEST_TMPDIR/data
+    cat >cnn.yaml <<'YAML'
+schema: 1
+name: cnn
+task: {kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like, train-images: 64, test-images: 20}
+workers: 4
+batch: 8
+steps: 6
+optimizer: {learning-rate: 0.05, momentum: 0.9}
+error-feedback: gradient
+record: {every: 2, evaluate: 1, series: [train-loss, test-accuracy, error-norm, density]}
+methods:
+  - {name: Top-k, compressor: topk, density: 0.01}
+YAML
+    run --separate-stderr sparsetrain -q cnn.yaml --method Top-k --device cuda -o one
+    [[ $status = 0 || $stderr != *"build with TORCH_DIR"* ]] || skip "$stderr"
+    [ "$status" = 0 ] || { echo "$stderr"; false; }
+    sparsetrain -q cnn.yaml --method Top-k --device cuda:0 -o two
+    same_series one two
+    [ "$(jq -r 'select(.record == "run") | .device, .kernels' one | paste -sd' ')" = "cuda:0 cuda" ]
+    [ -n "$(jq -r 'select(.record == "run") | .host.gpu // ""' one)" ]
+}
