@@ -49,7 +49,8 @@ namespace {
 
 sg_status describe(const char *text, sg_error *err) noexcept {
     bool memory = strstr(text, "allocate memory") || strstr(text, "out of memory") || strstr(text, "enough memory");
-    err->status = memory ? SG_ERR_MEMORY : SG_ERR_ARGUMENT;
+    bool device = strstr(text, "CUDA error") || strstr(text, "cuDNN error") || strstr(text, "CUBLAS_STATUS");
+    err->status = memory ? SG_ERR_MEMORY : device ? SG_ERR_UNSUPPORTED : SG_ERR_ARGUMENT;
     int line = static_cast<int>(strcspn(text, "\n"));
     snprintf(err->msg, sizeof err->msg, "%slibtorch: %.*s", memory ? "out of memory: " : "", line, text);
     return err->status;

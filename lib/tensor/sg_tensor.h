@@ -5,10 +5,12 @@
  * So a model is a chain of calls, checked once. A scope serves one thread at a time, several may be used at once.
  *
  * Tensors are float32, and so is the arithmetic: no TF32. Images have the shape [count, channels, height, width] and lie
- * in memory with the channels innermost, which convolutions on a CPU like best; on a GPU, as the shape says. On a CPU the same operations on the same number of threads give the
- * same bits; another number of threads cuts sums elsewhere and may change the last ones. Inside an OpenMP parallel
- * region each operation runs on its calling thread alone. On a GPU operations are only begun, in order with what the
- * kernels of sg_cuda.h do there; the same GPU and libraries give the same bits again (cuDNN and cuBLAS are told to). */
+ * in memory with the channels innermost, which convolutions on a CPU like best; on a GPU, as the shape says.
+ *
+ * On a CPU the same operations on the same number of threads give the same bits; another number of threads cuts sums
+ * elsewhere and may change the last ones. Inside an OpenMP parallel region each operation runs on its calling thread
+ * alone. On a GPU operations are only begun, in order with what the kernels of sg_cuda.h do there; the same GPU and
+ * libraries give the same bits again (cuDNN and cuBLAS are told to). */
 #ifndef SG_TENSOR_H
 #define SG_TENSOR_H
 
@@ -36,10 +38,12 @@ void sg_scope_close(sg_scope *s); /* NULL-safe */
 /* Free all tensors, forget a failure. What follows runs on `threads` threads (>= 1), and remembers what sg_backward needs
  * where `gradients` is set. */
 void sg_scope_begin(sg_scope *s, int threads, bool gradients);
-/* SG_OK, or the first failure since sg_scope_begin: SG_ERR_MEMORY, or SG_ERR_ARGUMENT with libtorch's words. */
+/* SG_OK, or the first failure since sg_scope_begin: SG_ERR_MEMORY, SG_ERR_UNSUPPORTED of a device that
+ * failed, or SG_ERR_ARGUMENT, with libtorch's words. */
 SG_CHECKED sg_status sg_scope_status(const sg_scope *s, struct sg_error *err);
 
-/* Views: no copy. Data lies in memory of the scope's device and must outlive the scope's next begin. shape [rank], contiguous. */
+/* Views: no copy. Data lies in memory of the scope's device and must outlive the scope's next begin. shape [rank],
+ * contiguous. */
 sg_tensor *sg_tensor_view(sg_scope *s, float *data, const int64_t *shape, size_t rank);
 /* A tensor to differentiate by: sg_backward ADDS to gradient, of the same shape; NULL = a constant. */
 sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const int64_t *shape, size_t rank);

@@ -33,13 +33,13 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
         status = train_gpu_fail(t, err);
     if (status == SG_OK)
         status = train_measure(t, w, g, err);
+    if (status == SG_OK)
+        train_inputs_note(t, w, g);
     for (size_t i = 0; touched && i < touched->count; i++)
         t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
     if (status == SG_OK && t->gpu)
         status = train_gpu_pass_on(t, w, err);
-    if (status == SG_OK)
-        train_inputs_note(t, w, g);
     return err->status = worker_loss(t, w, status);
 }
 

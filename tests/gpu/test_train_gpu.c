@@ -234,7 +234,8 @@ static void test_same(const char *method, const char *const *set) {
 }
 
 static void test_forms(void) {
-    static const char *const method[] = {"SGD", "Top-k", "Share", "Hard-threshold", "Random-k", "Accordion", "Sums"};
+    static const char *const method[] = {"SGD",    "Top-k",    "Share",     "Hard-threshold",
+                                         "Budget", "Random-k", "Accordion", "Sums"};
     for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
         test_same(method[i], NULL);
         test_same(method[i], momentum);
