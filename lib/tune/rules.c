@@ -140,6 +140,11 @@ sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, si
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
         n += is_topk(cells, i);
+    if (strcmp(options->device, "cpu") != 0)
+        return sg_fail(err, SG_ERR_UNSUPPORTED,
+                       "--device %s: the pilot's gradients are looked at on the CPU: use "
+                       "--device cpu",
+                       options->device);
     if (n == 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "the recipe has no method with compressor topk: the rules take its k");
     rules.rule = calloc(n, sizeof *rules.rule);

@@ -76,6 +76,8 @@ record() { # METHOD
     sed '/Hard-threshold/d; /claims:/,$d' "$SMOKE" >no-threshold.yaml
     run -2 --separate-stderr sparsetune -q no-threshold.yaml --rule=simple
     [[ $stderr == *"no method with compressor: hard-threshold"* ]]
+    run -1 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --device cuda
+    [[ $stderr == *"use --device cpu"* ]]
     run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --oracle x
     [[ $stderr == *"one at a time"* ]]
 }
