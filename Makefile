@@ -309,11 +309,13 @@ check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them,
 	@$(if $(gpu_tests),prove -v $(gpu_tests),echo "skipped: built without CUDA (no nvcc, or WITH_CUDA=0)")
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
 	@sh tests/bench/figure1 $(bin)
-$(B)/cnn_libtorch: tests/bench/cnn_libtorch.cpp
+$(B)/training_libtorch: tests/bench/training_libtorch.cpp
 	@mkdir -p $(@D)
 	$(call run,CXX)$(CXX) $(torch_cxx) -fopenmp -o $@ $< $(torch_libs)
-bench-cnn: all $(B)/cnn_libtorch ## time training steps of CIFAR networks beside libtorch alone
-	@sh tests/bench/cnn $(bin) $(B)/cnn_libtorch
+bench-cnn: ## time training steps of CIFAR networks beside libtorch alone
+bench-lm: ## the same of the language model
+bench-cnn bench-lm: bench-%: all $(B)/training_libtorch
+	@sh tests/bench/training $* $(bin) $(B)/training_libtorch
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 lint: ## formatting and static analysis
@@ -323,5 +325,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests bench bench-cnn reference check-gpu
+.PHONY: install publish build-tests bench bench-cnn bench-lm reference check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,151 @@
+/* The forward and backward passes of one training step in libtorch alone, written as its users write them: what
+ * tests/bench/training compares sparsetrain with. Random images or words, no compression, no optimizer.
+ * usage: training_libtorch resnet20|resnet18|lstm WORKERS BATCH STEPS THREADS inside|beside
+ *   inside: worker after worker, the threads inside each operation; beside: workers beside each other, one thread each
+ * Prints seconds a step. */
+#include <torch/torch.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+namespace nn = torch::nn;
+
+/* What one worker's step is about. */
+struct Work {
+    torch::Tensor input, label;
+    std::tuple<torch::Tensor, torch::Tensor> state; /* that the LSTM carries */
+};
+
+struct Net : nn::Module {
+    virtual Work work(int64_t batch) = 0;
+    virtual torch::Tensor loss(Work &work) = 0;
+};
+
+static nn::Conv2d conv(int64_t in, int64_t out, int64_t kernel, int64_t stride) {
+    return nn::Conv2d(nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
+}
+
+struct BlockImpl : nn::Module {
+    nn::Conv2d conv1, conv2;
+    nn::BatchNorm2d bn1, bn2;
+    nn::Sequential shortcut;
+
+    BlockImpl(int64_t in, int64_t out, int64_t stride)
+        : conv1(conv(in, out, 3, stride)), conv2(conv(out, out, 3, 1)), bn1(out), bn2(out) {
+        register_module("conv1", conv1);
+        register_module("bn1", bn1);
+        register_module("conv2", conv2);
+        register_module("bn2", bn2);
+        if (stride != 1 || in != out)
+            shortcut = nn::Sequential(conv(in, out, 1, stride), nn::BatchNorm2d(out));
+        register_module("shortcut", shortcut);
+    }
+    torch::Tensor forward(torch::Tensor x) {
+        torch::Tensor y = bn2(conv2(bn1(conv1(x)).relu_()));
+        return y.add_(shortcut->is_empty() ? x : shortcut->forward(x)).relu_();
+    }
+};
+TORCH_MODULE(Block);
+
+struct Residual : Net {
+    nn::Sequential body;
+    nn::Linear head;
+
+    Residual(const std::vector<int64_t> &channels, int repeat) : head(channels.back(), 10) {
+        body->push_back(conv(3, channels[0], 3, 1));
+        body->push_back(nn::BatchNorm2d(channels[0]));
+        body->push_back(nn::ReLU(nn::ReLUOptions(true)));
+        int64_t in = channels[0];
+        for (size_t i = 0; i < channels.size(); i++)
+            for (int j = 0; j < repeat; j++) {
+                body->push_back(Block(in, channels[i], i > 0 && j == 0 ? 2 : 1));
+                in = channels[i];
+            }
+        register_module("body", body);
+        register_module("head", head);
+    }
+    Work work(int64_t batch) override {
+        return {torch::randn({batch, 3, 32, 32}).contiguous(torch::MemoryFormat::ChannelsLast),
+                torch::randint(10, {batch}, torch::kLong), {}};
+    }
+    torch::Tensor loss(Work &work) override {
+        return nn::functional::cross_entropy(head(body->forward(work.input).mean({2, 3})), work.label);
+    }
+};
+
+/* The paper's language model. */
+struct Language : Net {
+    static constexpr int64_t words = 28869, width = 650, layers = 3, steps = 30;
+    nn::Embedding encoder;
+    nn::LSTM rnn;
+    nn::Dropout drop;
+    torch::Tensor bias;
+
+    Language() : encoder(words, width), rnn(nn::LSTMOptions(width, width).num_layers(layers).dropout(0.4)), drop(0.4) {
+        register_module("encoder", encoder);
+        register_module("rnn", rnn);
+        register_module("drop", drop);
+        bias = register_parameter("bias", torch::zeros({words}));
+        nn::init::uniform_(encoder->weight, -0.1, 0.1);
+    }
+    Work work(int64_t batch) override {
+        return {torch::randint(words, {steps, batch}, torch::kLong), torch::randint(words, {steps * batch}, torch::kLong),
+                {torch::zeros({layers, batch, width}), torch::zeros({layers, batch, width})}};
+    }
+    torch::Tensor loss(Work &work) override {
+        auto [out, state] = rnn(drop(encoder(work.input)), work.state);
+        work.state = {std::get<0>(state).detach(), std::get<1>(state).detach()};
+        torch::Tensor rows = drop(out).view({-1, width});
+        return nn::functional::cross_entropy(torch::linear(rows, encoder->weight, bias), work.label);
+    }
+};
+
+static std::unique_ptr<Net> open_net(const char *model) {
+    if (strcmp(model, "lstm") == 0)
+        return std::make_unique<Language>();
+    if (strcmp(model, "resnet18") == 0)
+        return std::make_unique<Residual>(std::vector<int64_t>{64, 128, 256, 512}, 2);
+    return std::make_unique<Residual>(std::vector<int64_t>{16, 32, 64}, 3);
+}
+
+static void pass(Net &net, Work &work) {
+    net.zero_grad();
+    net.loss(work).backward();
+}
+
+int main(int argc, char **argv) {
+    if (argc != 7)
+        return fprintf(stderr,
+                       "usage: training_libtorch resnet20|resnet18|lstm WORKERS BATCH STEPS THREADS inside|beside\n"),
+               2;
+    const bool beside = strcmp(argv[6], "beside") == 0;
+    const int workers = atoi(argv[2]), batch = atoi(argv[3]), steps = atoi(argv[4]), threads = atoi(argv[5]);
+    std::vector<std::unique_ptr<Net>> net;
+    for (int i = 0; i < (beside ? threads : 1); i++)
+        net.push_back(open_net(argv[1]));
+    std::vector<Work> work;
+    for (int w = 0; w < workers; w++)
+        work.push_back(net[0]->work(batch));
+    at::set_num_threads(threads);
+    const auto start = std::chrono::steady_clock::now();
+    for (int step = 0; step < steps; step++) {
+        if (!beside) {
+            for (int w = 0; w < workers; w++)
+                pass(*net[0], work[w]);
+            continue;
+        }
+#pragma omp parallel num_threads(threads)
+        {
+            at::set_num_threads(1);
+#pragma omp for schedule(static, 1)
+            for (int w = 0; w < workers; w++)
+                pass(*net[w % threads], work[w]);
+        }
+    }
+    printf("%.4f\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps);
+}
