@@ -187,7 +187,8 @@ static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
     struct sg_ticks ticks = sg_plot_ticks(axis);
     fprintf(out, "%s logscale %c\nset %crange [%s:%s]\n", axis->log ? "set" : "unset", side, side,
             sg_number_text(axis->min, text[0]), sg_number_text(axis->max, text[1]));
-    if (ticks.kind == SG_TICKS_DECADES && ticks.step <= MOST_DECADES) /* without a start, they may begin at the border */
+    if (ticks.kind == SG_TICKS_DECADES &&
+        ticks.step <= MOST_DECADES) /* without a start, they may begin at the border */
         fprintf(out, "set %ctics 1e%.0f,1e%.0f; set m%ctics %d; set format %c '10^{%%T}'\n", side,
                 ceil(log10(axis->min) / ticks.step - 1e-9) * ticks.step, ticks.step, side,
                 ticks.step > 1 ? (int)ticks.step : 10, side);

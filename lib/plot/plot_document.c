@@ -79,11 +79,10 @@ sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *n
         }
     const cJSON *result, *constant; /* plots of points, one a cell, may be over constants */
     cJSON_ArrayForEach(result, sg_json_get(document, "results"))
-        cJSON_ArrayForEach(constant, sg_json_get(result, "constants"))
-            if (same_name(constant->string, name)) {
-                *out = constant->string;
-                return SG_OK;
-            }
+        cJSON_ArrayForEach(constant, sg_json_get(result, "constants")) if (same_name(constant->string, name)) {
+        *out = constant->string;
+        return SG_OK;
+    }
     const char *near = sg_suggest(sg_snake(dashless, sizeof dashless, name), column, n);
     return sg_fail(err, SG_ERR_ARGUMENT, "no column '%.64s'%s%s%s (columns: %s)", name, near ? ", did you mean '" : "",
                    near ? near : "", near ? "'?" : "", list);

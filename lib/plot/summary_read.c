@@ -15,9 +15,9 @@ struct choice {
 /* Not a constant, which some plots of points are over: those are no results. */
 static bool is_recorded(const cJSON *document, const char *name) {
     const cJSON *result;
-    cJSON_ArrayForEach(result, sg_json_get(document, "results"))
-        if (sg_plot_column(sg_json_get(result, "final"), name) || sg_plot_column(sg_json_get(result, "series"), name))
-            return true;
+    cJSON_ArrayForEach(
+        result, sg_json_get(document, "results")) if (sg_plot_column(sg_json_get(result, "final"), name) ||
+                                                      sg_plot_column(sg_json_get(result, "series"), name)) return true;
     return false;
 }
 

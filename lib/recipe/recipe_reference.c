@@ -51,7 +51,8 @@ static const char *const deviations[] = {
     "equal-size "
     "all-gather counts) and bytes-sent. Nominal bits are 32 a value and 32 an index, whatever `message` says.",
     "error-feedback has the paper's form (update) and the one of its DNN code (gradient), by name.",
-    "Figure 2b: words are split at white space; the authors' tokenizer gave them V = 28,869 words and d = 28,949,319. The "
+    "Figure 2b: words are split at white space; the authors' tokenizer gave them V = 28,869 words and d = 28,949,319. "
+    "The "
     "constants V and d of a result are this one's.",
     "Figure 2b: thresholds are picked by hand for the densities that the paper names; mini/fig2b trains on the "
     "validation file and evaluates on the test file.",

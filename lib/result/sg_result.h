@@ -6,7 +6,8 @@
  *    "dataset":{…},"constants":{…},"columns":[…],"units":{…},"layers":null|[{"name","elements"}]}
  *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them; with record.layers
  *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}
- *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"ranks":…,"threads":…,
+ *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"phase_s":null|{"gradient","compression",
+ *    "exchange","update"},"ranks":…,"threads":…,"device":…,"kernels":…,
  *    "recipe":{"path","sha256"},"dataset_path":…,"host":{…},"libraries":{…}}
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
  * No end record = truncated. Everything but the `run` record is a function of recipe, method, seed, data and
@@ -26,9 +27,9 @@
 extern "C" {
 #endif
 
-#define SG_SCHEMA_TRAIN "sparsetrain/1"
-#define SG_SCHEMA_BENCH "sparsebench/1"
-#define SG_SCHEMA_TUNE "sparsetune/1"
+#define SG_SCHEMA_TRAIN  "sparsetrain/1"
+#define SG_SCHEMA_BENCH  "sparsebench/1"
+#define SG_SCHEMA_TUNE   "sparsetune/1"
 #define SG_SCHEMA_INPUTS "sparsetrain-inputs/1"
 
 /* {"name","cpu","cores","memory_bytes","gpu","driver"} of this machine. */

@@ -36,6 +36,19 @@ static cJSON *layers_json(const struct sg_layout *layout) {
     return out;
 }
 
+/* A GPU works on while the host's time passes, so nothing is known there. */
+static cJSON *phases_json(const struct train *t) {
+    static const char *const name[PHASES] = {"gradient", "compression", "exchange", "update"};
+    cJSON *out = t->gpu ? NULL : cJSON_CreateObject();
+    for (size_t p = 0; out && p < PHASES; p++) {
+        double sum_s = 0;
+        for (size_t w = 0; w < t->count; w++)
+            sum_s += t->spent[w][p];
+        sg_json_set_number(out, name[p], sum_s);
+    }
+    return out;
+}
+
 sg_status train_header(const struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_node *root = &t->options->recipe->root;
@@ -143,6 +156,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set_string(run, "started_at", started_at);
     sg_json_set_number(run, "elapsed_s", report->elapsed_s);
     sg_json_set_number(run, "setup_s", report->setup_s);
+    sg_json_set(run, "phase_s", phases_json(t));
     sg_json_set_number(run, "ranks", sg_comm_size(t->comm));
     sg_json_set_number(run, "threads", t->threads);
     sg_json_set_string(run, "device", t->device);

@@ -237,6 +237,7 @@ static bool allocate_buffers(struct train *t) {
     t->message = calloc(t->count, sizeof *t->message);
     t->note = calloc(t->count, sizeof *t->note);
     t->worker_error = calloc(t->count, sizeof *t->worker_error);
+    t->spent = calloc(t->count, sizeof *t->spent);
     t->gradient = calloc(t->n_gradients, sizeof *t->gradient);
     t->sum = t->kernels->allocate(&t->exec, t->d * sizeof *t->sum);
     t->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
@@ -245,8 +246,8 @@ static bool allocate_buffers(struct train *t) {
     t->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_now);
     t->layers_mine =
         t->wants_layers ? calloc(t->count * LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_mine) : NULL;
-    bool whole = t->compressor && t->residual && t->message && t->note && t->worker_error && t->gradient && t->sum &&
-                 t->row && t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
+    bool whole = t->compressor && t->residual && t->message && t->note && t->worker_error && t->spent && t->gradient &&
+                 t->sum && t->row && t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count && t->feedback.form != SG_FEEDBACK_NONE && !t->exact; w++)
@@ -343,21 +344,14 @@ void train_teardown(struct train *t) {
         t->task_ops->close(t->task);
     if (t->gpu)
         train_gpu_close(t);
-    void *const owned[] = {t->compressor,
-                           t->residual,
-                           t->message,
-                           t->note,
-                           t->worker_error,
-                           t->gradient,
-                           t->row,
-                           t->evaluated,
-                           t->layers_now,
-                           t->layers_mine,
-                           t->schedule.decay_at,
-                           t->optimizer_param,
-                           t->compressor_param,
-                           t->column,
-                           t->constant};
+    void *const owned[] = {t->compressor,      t->residual,
+                           t->message,         t->note,
+                           t->worker_error,    t->spent,
+                           t->gradient,        t->row,
+                           t->evaluated,       t->layers_now,
+                           t->layers_mine,     t->schedule.decay_at,
+                           t->optimizer_param, t->compressor_param,
+                           t->column,          t->constant};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

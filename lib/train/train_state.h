@@ -55,6 +55,9 @@ struct train_schedule {
 /* Elements that the update works on at a time. */
 enum { PIECE_ELEMENTS = 1 << 14, PARALLEL_PIECES = 16 }; /* below that a second thread costs more than it gives */
 
+/* Where the time of a step goes. A worker's gradient and compression may run beside other workers'. */
+enum phase { PHASE_GRADIENT, PHASE_COMPRESSION, PHASE_EXCHANGE, PHASE_UPDATE, PHASES };
+
 struct train {
     const struct sg_train_options *options;
     sg_comm *comm;
@@ -80,6 +83,7 @@ struct train {
     struct sg_message *message; /* [count] */
     double (*note)[SG_COMM_NOTES];
     struct sg_error *worker_error; /* [count] */
+    double (*spent)[PHASES];       /* [count] seconds since the run began; what is not a worker's is the first's */
     float **gradient;              /* [n_gradients]: one a thread if workers run in parallel */
     size_t n_gradients;
     float *sum; /* [d] */

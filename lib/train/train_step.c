@@ -3,13 +3,21 @@
 #include <omp.h>
 #include <string.h>
 
+#include "sg_terminal.h"
 #include "train_state.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
 
+static void spend(struct train *t, size_t w, enum phase phase, double since_s) {
+    t->spent[w][phase] += sg_clock_s() - since_s;
+}
+
 static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     struct sg_error *err = &t->worker_error[w];
-    return err->status = t->task_ops->gradient(t->task, t->first + w, t->step, g, err);
+    const double start_s = sg_clock_s();
+    err->status = t->task_ops->gradient(t->task, t->first + w, t->step, g, err);
+    spend(t, w, PHASE_GRADIENT, start_s);
+    return err->status;
 }
 
 /* A loss that is not finite says more than the gradient behind it: its error takes the place of the message's. */
@@ -27,8 +35,10 @@ static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
 static sg_status worker_message(struct train *t, size_t w, float *g) {
     struct sg_error *err = &t->worker_error[w];
     const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
+    const double start_s = sg_clock_s();
     sg_compressor_touched(t->compressor[w], touched);
     sg_status status = sg_compressor_run(t->compressor[w], t->gamma, t->step, g, t->residual[w], &t->message[w], err);
+    spend(t, w, PHASE_COMPRESSION, start_s);
     if (status == SG_ERR_UNSUPPORTED && t->gpu)
         status = train_gpu_fail(t, err);
     if (status == SG_OK)
@@ -159,7 +169,9 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     mine.stop = t->options->stop ? t->options->stop() : 0;
     struct sg_error trouble;
     float *sum = t->gpu && sg_comm_size(t->comm) == 1 ? NULL : t->sum; /* else added up already */
+    double start_s = sg_clock_s();
     sg_status status = sg_comm_exchange(t->comm, &mine, sum, t->d, t->kernels, &t->exec, outcome, &trouble);
+    spend(t, 0, PHASE_EXCHANGE, start_s);
     if (status != SG_OK) {
         *err = trouble;
         sg_comm_abort(t->comm, 1);
@@ -168,7 +180,9 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     if (outcome->status != SG_OK)
         return sg_comm_agree(t->comm, mine.status, err);
     learn(t, outcome);
+    start_s = sg_clock_s();
     (t->gpu ? train_gpu_update : update)(t);
+    spend(t, 0, PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;
 }

@@ -64,6 +64,12 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
     [ ! -e "$OUT/two.json.part" ] && [ ! -e "$OUT/two.json.ckpt" ]
 }
 
+@test "the run record says where the time went: every phase, together no more than there was" {
+    run -0 --separate-stderr sparsetrain -q $SMOKE --method "Top-k k=4" --threads 1 --json
+    jq -e '.run | (.phase_s | keys == ["compression", "exchange", "gradient", "update"] and all(. > 0)) and
+        (.phase_s | add) <= .elapsed_s' <<<"$output"
+}
+
 @test "on a terminal: a table with units, and a progress bar that is erased" {
     run -0 script -qec "sparsetrain $SMOKE --method SGD" /dev/null
     [[ $output == *"# step epoch suboptimality"* && $output == *"(bit per worker)"* ]]

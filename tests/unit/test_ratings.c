@@ -270,7 +270,8 @@ static void test_generate(void) {
         least += run == SG_RATINGS_LEAST;
     }
     ok(least == 943, "all users have enough");
-    ok(top > one / 4 && few < one / 4 && few > one / 50, "a tenth of the items has %zu ratings, the lower half %zu", top, few);
+    ok(top > one / 4 && few < one / 4 && few > one / 50, "a tenth of the items has %zu ratings, the lower half %zu",
+       top, few);
     free(a);
     free(b);
     ok(sg_ratings_generate(&a, &one, 943, 59, 1, 1, &err) == SG_ERR_ARGUMENT, "too few items: %s", err.msg);
