@@ -15,8 +15,9 @@
 #include "sg_version.h"
 
 static struct {
-    const char *recording, *rule, *output, *launcher, *folder, *data, *device, *program;
-    bool match_density, theory, force, json, table, fresh, dry_run, help_recipe, quiet, verbose, fake_clock;
+    const char *recording, *rule, *output, *launcher, *folder, *data, *device, *program, *metric;
+    bool match_density, reach_baseline, theory, force, json, table, fresh, dry_run, help_recipe, quiet, verbose,
+        fake_clock;
     int64_t jobs, threads, points, repeats;
     double tolerance;
     struct sg_option_list set;
@@ -29,6 +30,7 @@ static const struct {
     const char *const *value; /* or by an option with a value */
 } actions[] = {
     {"match-density", &opt.match_density, NULL},
+    {"reach-baseline", &opt.reach_baseline, NULL},
     {"oracle", NULL, &opt.recording},
     {"rule", NULL, &opt.rule},
     {"theory", &opt.theory, NULL},
@@ -39,6 +41,9 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "match-density", 0, &opt.match_density,
      .help = "for each Top-k density of the recipe, the lambda of each hard-threshold method with the same average "
              "density over the whole run"},
+    {SG_OPTION_FLAG, "reach-baseline", 0, &opt.reach_baseline,
+     .help = "the lambda that sends least among those whose metric comes within the tolerance of the run without "
+             "compression"},
     {SG_OPTION_STRING, "rule", 0, &opt.rule, .value = "NAME",
      .help = "for each Top-k of the recipe, with k entries a step of d, the paper's lambda: simple, 1/(2 sqrt k); or "
              "estimated, (2/sqrt k) sqrt((2 d/k + M) zeta^2 + sigma^2), the constants measured along a pilot"},
@@ -52,7 +57,10 @@ static const struct sg_option options[] = {
              "do"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
-     .help = "how near is near enough: --match-density, relative density (default 0.05)"},
+     .help = "how near is near enough, relative: densities of --match-density, the metric of --reach-baseline (default "
+             "0.05)"},
+    {SG_OPTION_STRING, "metric", 0, &opt.metric, .value = "SERIES",
+     .help = "what --reach-baseline looks at, the median of its last fifth; default: the recipe's first of its task"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run (default 8)"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
@@ -100,6 +108,7 @@ static const struct sg_program program = {
         "Examples:\n"
         "  sparsetune recipes/fig1.yaml --match-density | sparsebench - | sparseplot-export --format svg > fig1.svg\n"
         "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json > matched.yaml\n"
+        "  sparsetune recipes/fig1.yaml --reach-baseline --json | sparseplot-export --format svg > front.svg\n"
         "  sparsetune recipes/fig1-madelon.yaml --rule=estimated --repeats 0 > by-rule.yaml\n"
         "  sparsetrain recipes/smoke.yaml --method Hard-threshold --record-inputs ht.inputs -o ht.ndjson\n"
         "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n\n"
@@ -211,6 +220,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                                  .stop = sg_signal_pending,
                                  .changed = sg_grid_view_changed,
                                  .arg = &view},
+                        .metric = opt.metric,
                         .tolerance = opt.tolerance,
                         .recording = opt.recording,
                         .rule = opt.rule,

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "grid_value.h"
 #include "sg_grid.h"
 #include "sg_text.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grid_value.h"
 #include "sg_grid.h"
 #include "sg_stats.h"
 #include "sg_text.h"

@@ -1,4 +1,4 @@
-#include "grid_value.h"
+#include "sg_grid.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -90,6 +90,13 @@ const char *sg_grid_status(const struct sg_cell_outcome *outcome);
 char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                        double elapsed_s, int width, int rows);
 
+/* The series or constant `metric` of a finished cell, reduced as `at` says (NULL: the last record). NaN with the reason
+ * in `why` when there is no such number; +inf, also with a reason, for a `when` that never comes. Else why is "". The
+ * rules are in results/README.md. */
+enum { SG_WHY_CHARS = 200 };
+double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
+                     char why[SG_WHY_CHARS]);
+
 /* "results": one object per label:
  *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"seeds":["1"],
  *    "cells":[{"seed","status","message","file","elapsed_s","steps","reused"}],

@@ -7,6 +7,7 @@
 
 static const struct sg_tune_action actions[] = {
     {"match-density", tune_match_density},
+    {"reach-baseline", tune_reach_baseline},
     {"oracle", tune_oracle},
     {"rule", tune_rule},
     {"theory", tune_theory},

@@ -31,8 +31,8 @@ void tune_sets_free(struct tune_sets *s) {
 }
 
 static bool chosen(const struct sg_cell *cell, const char *name, const char *compressor) {
-    return name ? strcmp(cell->name, name) == 0
-                : strcmp(sg_node_string(cell->method, "compressor", ""), compressor) == 0;
+    return (!name || strcmp(cell->name, name) == 0) &&
+           (!compressor || strcmp(sg_node_string(cell->method, "compressor", ""), compressor) == 0);
 }
 
 /* Moves the chosen cells to the front; the first `seeds` of each label. */
@@ -130,11 +130,13 @@ static bool set_epochs(struct tune_sets *s, const struct sg_node *optimizer, dou
            (used == 0 || tune_set(s, "optimizer.decay-at=[%s]", text));
 }
 
-bool tune_set_pilot(struct tune_sets *s, const struct tune_length *length, double steps) {
-    const char *recorded = "record={every: 1, series: [bits-values, average-density, error-norm, learning-rate]}";
-    return tune_set(s, "steps=%.0f", steps) && tune_set(s, "%s", recorded) && tune_set(s, "claims=[]") &&
-           tune_set(s, "plots=[]") &&
+bool tune_set_length(struct tune_sets *s, const struct tune_length *length, double steps) {
+    return tune_set(s, "steps=%.0f", steps) && tune_set(s, "claims=[]") && tune_set(s, "plots=[]") &&
            (length == NULL || set_epochs(s, sg_node_get(length->resolved, "optimizer"), steps / length->steps));
+}
+
+bool tune_set_record(struct tune_sets *s) {
+    return tune_set(s, "record={every: 1, series: [bits-values, average-density, error-norm, learning-rate]}");
 }
 
 /* Values a worker sent until after step t. */

@@ -12,20 +12,21 @@
 
 #include "tune_private.h"
 
-enum { TARGETS = 64, POINTS = 512, VERIFICATIONS = 12 };
+enum { TARGETS = TUNE_DENSITIES, POINTS = 512, VERIFICATIONS = 12 };
 
 static const double TOLERANCE = 0.05, SPREAD = 1.5, LEAST_PILOT = 5;
 
 struct target {
-    char label[128]; /* of the Top-k cell */
-    double entries;  /* a step and worker */
+    const char *label; /* of the Top-k cell */
+    double entries;    /* a step and worker */
     double lambda;
     double reached; /* mean over the seeds; 0 = not verified yet */
 };
 
 struct match {
     struct sg_tune *t;
-    double tolerance, d, steps_per_epoch, start_scale;
+    double tolerance, d;
+    struct tune_topk topk;
     struct target target[TARGETS];
     size_t n_targets;
     /* of the method at work */
@@ -82,7 +83,7 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
     const bool whole = steps >= m->length.steps;
     tune_sets_start(&sets, m->t);
     const size_t different = set_lambdas(&sets, m->name, p, n);
-    sg_status status = different > 0 && (whole || tune_set_pilot(&sets, &m->length, steps))
+    sg_status status = different > 0 && (whole || (tune_set_length(&sets, &m->length, steps) && tune_set_record(&sets)))
                            ? SG_OK
                            : sg_fail_memory(err, "the pilots");
     if (status == SG_OK)
@@ -110,48 +111,6 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
         m->cells += different * seeds;
     else if (status == SG_OK)
         m->pilot_steps += (double)different * steps;
-    tune_batch_close(&b);
-    tune_sets_free(&sets);
-    return status;
-}
-
-/* ---- what Top-k sends ---- */
-
-/* Targets from one step of every Top-k method, in recipe order, each density once; and lambda to start with: entries of a
- * random walk leave at lambda after (lambda / rms)^2 steps, so that rms^2 / lambda^2 of them do at a step. */
-static sg_status find_targets(struct match *m, struct sg_error *err) {
-    struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
-    tune_sets_start(&sets, m->t);
-    sg_status status = tune_set_pilot(&sets, NULL, 1) ? SG_OK : sg_fail_memory(err, "the pilots");
-    if (status == SG_OK)
-        status = tune_batch_open(&b, m->t, &sets, NULL, "topk", 1, err);
-    if (status == SG_OK && b.count == 0)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: topk, whose density could be matched",
-                         m->t->recipe->path);
-    if (status == SG_OK && b.count > TARGETS)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", m->t->recipe->path, TARGETS);
-    if (status == SG_OK && m->t->say)
-        m->t->say("one step of every Top-k method, for its density");
-    if (status == SG_OK)
-        status = tune_batch_run(&b, m->t, &sets, true, err);
-    for (size_t i = 0; status == SG_OK && i < b.count; i++) {
-        const struct sg_run *run = &b.outcomes[i].run;
-        const size_t end = run->n_points - 1;
-        const bool update = strcmp(sg_node_string(&b.cells[i].resolved, "error-feedback.form", ""), "update") == 0;
-        struct target target = {.entries = tune_entries(run, 0)};
-        const double error = sg_run_series(run, "error_norm")[end];
-        const double scale = update ? sg_run_series(run, "learning_rate")[end] : 1;
-        target.lambda = error > 0 ? sqrt(error / target.entries) / scale : 0.5 / sqrt(target.entries);
-        m->d = target.entries / sg_run_series(run, "average_density")[end];
-        m->steps_per_epoch = 1 / sg_run_series(run, "epoch")[end];
-        snprintf(target.label, sizeof target.label, "%s", b.cells[i].label);
-        bool seen = false;
-        for (size_t j = 0; j < m->n_targets; j++)
-            seen = seen || m->target[j].entries == target.entries;
-        if (!seen)
-            m->target[m->n_targets++] = target;
-    }
     tune_batch_close(&b);
     tune_sets_free(&sets);
     return status;
@@ -297,18 +256,16 @@ static cJSON *method_json(const struct match *m) {
 
 /* lambda for every target of the method that `cell` is one of. */
 static sg_status match_method(struct match *m, const struct sg_cell *cell, struct sg_error *err) {
-    const struct sg_node *resolved = &cell->resolved;
     double slope;
     m->name = cell->name;
-    m->length = (struct tune_length){
-        .resolved = resolved, .steps_per_epoch = m->steps_per_epoch, .steps = sg_node_number(resolved, "steps", NAN)};
-    if (isnan(m->length.steps))
-        m->length.steps = floor(sg_node_number(resolved, "epochs", 0) * m->steps_per_epoch + 0.5);
+    m->length = tune_length(cell, &m->topk);
     m->n_whole = m->cells = 0;
     m->pilot_steps = 0;
     m->trials = cJSON_CreateArray();
-    for (size_t j = 0; j < m->n_targets; j++)
-        m->target[j].reached = 0;
+    for (size_t j = 0; j < m->n_targets; j++) {
+        const struct tune_density *density = &m->topk.density[j];
+        m->target[j] = (struct target){.label = density->label, .entries = density->entries, .lambda = density->lambda};
+    }
     sg_status status = run_pilots(m, &slope, err);
     return status == SG_OK ? verify_all(m, slope, err) : status;
 }
@@ -345,7 +302,7 @@ static sg_status check_lambda(const struct match *m, const struct sg_node *metho
     return SG_OK;
 }
 
-static bool is_tuned(const struct sg_node *method) {
+bool tune_wants_lambda(const struct sg_node *method) {
     const struct sg_node *lambda = sg_node_get(method, "lambda");
     return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&
            lambda->kind != SG_NODE_NULL;
@@ -398,7 +355,7 @@ static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, stru
 static size_t tuned_cells(const struct sg_cell **out, const struct sg_cell *cells, size_t n) {
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
-        if ((i == 0 || strcmp(cells[i].name, cells[i - 1].name) != 0) && is_tuned(cells[i].method))
+        if ((i == 0 || strcmp(cells[i].name, cells[i - 1].name) != 0) && tune_wants_lambda(cells[i].method))
             out[found++] = &cells[i];
     return found;
 }
@@ -416,9 +373,11 @@ static sg_status plan(struct sg_tune *t, const struct sg_cell *const *cell, size
 static sg_status match_all(struct match *m, const struct sg_cell *const *cell, size_t n, struct tune_found *found,
                            cJSON *list, struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&m->t->recipe->root, "methods");
-    sg_status status = find_targets(m, err);
+    sg_status status = tune_topk(&m->topk, m->t, err);
+    m->n_targets = m->topk.n;
+    m->d = m->topk.d;
     for (size_t i = 0; status == SG_OK && i < methods->count; i++)
-        if (is_tuned(&methods->child[i]))
+        if (tune_wants_lambda(&methods->child[i]))
             status = check_lambda(m, &methods->child[i], err);
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         status = match_method(m, cell[i], err);

@@ -28,7 +28,7 @@ struct tune_batch {
     struct sg_cell_outcome *outcomes; /* [count] */
 };
 
-/* The recipe with `sets`: its cells of method `name` (NULL: of the compressor `compressor`) at the first `seeds` seeds, in
+/* The recipe with `sets`: its cells of method `name` and compressor `compressor` (NULL: any) at the first `seeds` seeds, in
  * recipe order. */
 SG_CHECKED sg_status tune_batch_open(struct tune_batch *out, const struct sg_tune *t, const struct tune_sets *sets,
                                      const char *name, const char *compressor, size_t seeds, struct sg_error *err);
@@ -41,21 +41,42 @@ void tune_batch_close(struct tune_batch *b);
  * not known); NaN when none was recorded. Sparse messages. */
 double tune_entries(const struct sg_run *run, double d);
 
-/* ---- pilots: a share of a run ---- */
+/* ---- what Top-k sends ---- */
 
-/* What a pilot needs to know of a method's runs. */
-struct tune_length {
-    double d;               /* parameters */
-    double steps_per_epoch; /* 0 = not known yet */
-    double steps;           /* of a whole run */
-    double constant_gamma;  /* learning rate of the first step */
-    bool update_form;
-    const struct sg_node *resolved; /* of a cell of the method */
+enum { TUNE_DENSITIES = 64 };
+
+struct tune_density {
+    char label[128]; /* of the Top-k cell */
+    double entries;  /* a step and worker */
+    double lambda;   /* that may send as many, to start a search with */
 };
 
-/* Keys for a pilot of `steps` steps: its own length, its learning-rate schedule at the same scale, and a record of every
- * step. */
-bool tune_set_pilot(struct tune_sets *s, const struct tune_length *length, double steps);
+struct tune_topk {
+    struct tune_density density[TUNE_DENSITIES]; /* [n] in recipe order, each once */
+    size_t n;
+    double d, steps_per_epoch;
+};
+
+/* By one step of every Top-k method; SG_ERR_ARGUMENT if there is none. */
+SG_CHECKED sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *err);
+
+/* Is this a hard-threshold method with a lambda (and not a budget)? */
+bool tune_wants_lambda(const struct sg_node *method);
+
+/* ---- pilots: a share of a run ---- */
+
+/* The runs of a method. */
+struct tune_length {
+    double steps_per_epoch, steps;
+    const struct sg_node *resolved; /* of one of its cells */
+};
+struct tune_length tune_length(const struct sg_cell *cell, const struct tune_topk *topk);
+
+/* Keys for runs of `steps` steps, their learning-rate schedule (but for length NULL) at the same scale; claims and plots
+ * are left out. */
+bool tune_set_length(struct tune_sets *s, const struct tune_length *length, double steps);
+/* Keys for a record of every step, of what is sent. */
+bool tune_set_record(struct tune_sets *s);
 
 /* Entries a step over a whole run, from a pilot of it: in each stretch of the learning-rate schedule, what the pilot sent
  * there, and for the rest of the stretch the rate of its second half. */
@@ -96,6 +117,7 @@ SG_CHECKED sg_status tune_write(char **out, const struct sg_tune *t, const struc
 /* ---- actions ---- */
 
 sg_status tune_match_density(struct sg_tune *t, struct sg_error *err);
+sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err);
 sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
 sg_status tune_rule(struct sg_tune *t, struct sg_error *err);
 sg_status tune_theory(struct sg_tune *t, struct sg_error *err);

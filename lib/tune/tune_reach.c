@@ -1,0 +1,437 @@
+/* --reach-baseline: the lambda that sends least among those whose metric comes within a tolerance of the run without
+ * compression.
+ *
+ * Successive halving on a ladder of lambdas a factor of 2 apart: at 1/9 and 1/3 of the run, the learning-rate schedule at the
+ * same scale, those nearest to the largest lambda that keeps up with the baseline of the same length go on. Whole runs at all
+ * seeds then decide, and narrow the step between the largest lambda that reaches it and the next that does not. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_stats.h"
+#include "sg_task.h"
+#include "sg_text.h"
+#include "tune_private.h"
+
+enum { LADDER = 9, POINTS = 64, STEPS_OUT = 8 };
+
+static const double TOLERANCE = 0.05, NARROW = 1.25, TAIL = 0.2;
+
+struct point {
+    double lambda, value, entries; /* value NaN: diverged */
+};
+
+struct reach {
+    struct sg_tune *t;
+    const char *metric, *name, *baseline;
+    double tolerance, base; /* base: the baseline's value at this length */
+    bool higher;            /* is better */
+    size_t seeds;
+    struct tune_topk topk;
+    struct tune_length length;
+    struct point whole[POINTS];
+    size_t n_whole;
+    cJSON *trials;
+};
+
+/* Median of the last fifth of the records: single values of a stochastic run say little. */
+static double value_of(const struct sg_cell_outcome *o, const char *metric) {
+    char why[SG_WHY_CHARS], key[] = "tail-median";
+    struct sg_node tail = {.kind = SG_NODE_NUMBER, .key = key, .number = TAIL};
+    const struct sg_node at = {.kind = SG_NODE_MAP, .child = &tail, .count = 1};
+    return sg_grid_value(o, metric, &at, why);
+}
+
+static bool reaches(const struct reach *r, double value) {
+    const double room = r->tolerance * fabs(r->base);
+    return r->higher ? value >= r->base - room : value <= r->base + room;
+}
+
+static void note_trial(struct reach *r, const struct point *p, double steps, size_t seeds) {
+    cJSON *trial = cJSON_CreateObject();
+    sg_json_set_number(trial, "lambda", p->lambda);
+    sg_json_set_number(trial, "steps", steps);
+    sg_json_set_number(trial, "seeds", (double)seeds);
+    sg_json_set_number(trial, "density", p->entries / r->topk.d);
+    sg_json_set_number(trial, "value", p->value);
+    sg_json_set_number(trial, "baseline", r->base);
+    sg_json_set_bool(trial, "reaches", reaches(r, p->value));
+    sg_json_push(r->trials, trial);
+}
+
+/* Opens and runs cells: of method `name`, or of compressor `compressor`; whole runs where steps is NaN. */
+static sg_status run_cells(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name,
+                           const char *compressor, double steps, size_t seeds, struct sg_error *err) {
+    sg_status status =
+        isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
+    if (status == SG_OK)
+        status = tune_batch_open(b, r->t, sets, name, compressor, seeds, err);
+    return status == SG_OK ? tune_batch_run(b, r->t, sets, name != r->name, err) : status;
+}
+
+/* The baseline's value at this length; of whole runs also whether higher is better. */
+static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, struct sg_error *err) {
+    struct tune_sets sets;
+    struct tune_batch b = {.count = 0};
+    tune_sets_start(&sets, r->t);
+    sg_status status = run_cells(&b, r, &sets, r->baseline, NULL, steps, seeds, err);
+    double sum = 0;
+    for (size_t i = 0; status == SG_OK && i < b.count; i++)
+        sum += value_of(&b.outcomes[i], r->metric);
+    r->base = sum / (double)b.count;
+    if (status == SG_OK && isnan(r->base))
+        status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", r->metric, r->baseline);
+    if (status == SG_OK && isnan(steps)) { /* a whole training improves it */
+        const double *x = sg_run_series(&b.outcomes[0].run, r->metric);
+        size_t first = 0;
+        while (x && first + 1 < b.outcomes[0].run.n_points && isnan(x[first]))
+            first++;
+        r->higher = x && r->base > x[first];
+    }
+    tune_batch_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}
+
+/* Runs at p[].lambda [n], rounded and different; steps NaN = whole ones. */
+static sg_status measure(struct reach *r, struct point *p, size_t n, double steps, size_t seeds, struct sg_error *err) {
+    struct tune_sets sets;
+    struct tune_batch b = {.count = 0};
+    char list[POINTS * TUNE_LAMBDA_CHARS] = "", text[TUNE_LAMBDA_CHARS], what[160];
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        p[i].lambda = tune_round(p[i].lambda, text);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", text);
+    }
+    tune_sets_start(&sets, r->t);
+    sg_status status =
+        tune_set(&sets, "methods.%s.lambda=[%s]", r->name, list) ? SG_OK : sg_fail_memory(err, "the trials");
+    snprintf(what, sizeof what, "%s: %zu lambda%s, %.0f of %.0f steps", r->name, n, n == 1 ? "" : "s",
+             isnan(steps) ? r->length.steps : steps, r->length.steps);
+    if (r->t->say)
+        r->t->say(what);
+    if (status == SG_OK)
+        status = run_cells(&b, r, &sets, r->name, NULL, steps, seeds, err);
+    for (size_t i = 0; status == SG_OK && i < n; i++) {
+        double value = 0, entries = 0;
+        for (size_t c = 0; c < b.count; c++)
+            if (sg_node_number(b.cells[c].method, "lambda", NAN) == p[i].lambda) {
+                value += value_of(&b.outcomes[c], r->metric) / (double)seeds;
+                entries += tune_entries(&b.outcomes[c].run, r->topk.d) / (double)seeds;
+            }
+        p[i].value = value;
+        p[i].entries = entries;
+        note_trial(r, &p[i], isnan(steps) ? r->length.steps : steps, seeds);
+    }
+    tune_batch_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}
+
+/* Keeps the m points nearest to the largest lambda that reaches the baseline; p [n] with lambda descending. */
+static void narrow(const struct reach *r, struct point *p, size_t n, size_t m) {
+    size_t best = 0;
+    while (best + 1 < n && !reaches(r, p[best].value))
+        best++;
+    size_t from = best > m / 2 ? best - m / 2 : 0;
+    from = from + m > n ? n - m : from;
+    memmove(p, p + from, m * sizeof *p);
+}
+
+/* The rungs below whole runs. */
+static sg_status halve(struct reach *r, struct point p[LADDER], size_t *left, struct sg_error *err) {
+    static const size_t keep[] = {5, 3};
+    sg_status status = SG_OK;
+    *left = LADDER;
+    for (size_t rung = 0; status == SG_OK && rung < 2; rung++) {
+        const double steps = fmax(1, floor(r->length.steps / (rung == 0 ? 9 : 3)));
+        status = measure_baseline(r, steps, 1, err);
+        if (status == SG_OK)
+            status = measure(r, p, *left, steps, 1, err);
+        if (status == SG_OK) {
+            narrow(r, p, *left, keep[rung]);
+            *left = keep[rung];
+        }
+    }
+    return status;
+}
+
+/* Largest lambda that reaches the baseline, and the smallest above it that does not; NULL = none. */
+static void ends(const struct reach *r, const struct point **in, const struct point **out) {
+    *in = *out = NULL;
+    for (size_t i = 0; i < r->n_whole; i++)
+        if (reaches(r, r->whole[i].value) && (!*in || r->whole[i].lambda > (*in)->lambda))
+            *in = &r->whole[i];
+    for (size_t i = 0; i < r->n_whole; i++)
+        if (!reaches(r, r->whole[i].value) && (!*in || r->whole[i].lambda > (*in)->lambda) &&
+            (!*out || r->whole[i].lambda < (*out)->lambda))
+            *out = &r->whole[i];
+}
+
+/* Whole runs until the two ends are near; *best is then set. */
+static sg_status decide(struct reach *r, const struct point *start, size_t n, const struct point **best,
+                        struct sg_error *err) {
+    const struct point *in, *out;
+    sg_status status = measure_baseline(r, NAN, r->seeds, err);
+    memcpy(r->whole, start, n * sizeof *start);
+    r->n_whole = n;
+    if (status == SG_OK)
+        status = measure(r, r->whole, n, NAN, r->seeds, err);
+    for (int turn = 0; status == SG_OK; turn++) {
+        ends(r, &in, &out);
+        if ((in && out && out->lambda / in->lambda <= NARROW) || turn == STEPS_OUT)
+            break;
+        struct point next = {.lambda = !in ? out->lambda / 2 : !out ? in->lambda * 2 : sqrt(in->lambda * out->lambda)};
+        status = measure(r, &next, 1, NAN, r->seeds, err);
+        r->whole[r->n_whole++] = next;
+    }
+    if (status == SG_OK && !in)
+        status =
+            sg_fail(err, SG_ERR_ARGUMENT,
+                    "%s: no lambda reaches %s's %s of %.4g within %g %%: %.4g has %.4g (allow more with --tolerance)",
+                    r->name, r->baseline, r->metric, r->base, 100 * r->tolerance, out->lambda, out->value);
+    *best = in;
+    return status;
+}
+
+/* ---- what comes out ---- */
+
+static bool recorded(const struct sg_node *series, const char *name) {
+    for (size_t i = 0; i < series->count; i++)
+        if (strcmp(series->child[i].string, name) == 0)
+            return true;
+    return false;
+}
+
+/* Means over the seeds of one label. */
+struct summary {
+    const struct sg_cell *cell;
+    double value, entries;
+};
+
+/* [count of b] is room enough; how many. */
+static size_t summarize(struct summary *out, const struct reach *r, const struct tune_batch *b) {
+    size_t n = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        if (i == 0 || strcmp(b->cells[i].label, b->cells[i - 1].label) != 0)
+            out[n++] = (struct summary){.cell = &b->cells[i]};
+        out[n - 1].value += value_of(&b->outcomes[i], r->metric) / (double)r->seeds;
+        out[n - 1].entries += tune_entries(&b->outcomes[i].run, r->topk.d) / (double)r->seeds;
+    }
+    return n;
+}
+
+static bool is_compressor(const struct summary *s, const char *name) {
+    return strcmp(sg_node_string(s->cell->method, "compressor", ""), name) == 0;
+}
+
+/* {"label","density","value"} */
+static cJSON *summary_json(const struct summary *s, double d) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "label", s->cell->label);
+    sg_json_set_number(out, "density", s->entries / d);
+    sg_json_set_number(out, "value", s->value);
+    return out;
+}
+
+/* The Top-k cell that reaches the baseline with the least volume; NULL if none does. */
+static const struct summary *best_topk(const struct reach *r, const struct summary *s, size_t n) {
+    const struct summary *best = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (is_compressor(&s[i], "topk") && reaches(r, s[i].value) && (!best || s[i].entries < best->entries))
+            best = &s[i];
+    return best;
+}
+
+/* No other is better in one and as good in the other. */
+static bool is_front(const struct reach *r, const struct summary *s, size_t n, const struct summary *p) {
+    const double sign = r->higher ? -1 : 1;
+    bool front = !isnan(p->value);
+    for (size_t j = 0; j < n; j++) {
+        const double value = sign * (s[j].value - p->value), entries = s[j].entries - p->entries;
+        front = front && (is_compressor(&s[j], "none") || !(value <= 0 && entries <= 0 && (value < 0 || entries < 0)));
+    }
+    return front;
+}
+
+static cJSON *tune_json(struct reach *r, const struct point *best, const struct summary *s, size_t n) {
+    const struct summary *topk = best_topk(r, s, n);
+    cJSON *out = cJSON_CreateObject(), *points = cJSON_CreateArray();
+    for (size_t i = 0; i < n; i++)
+        if (!is_compressor(&s[i], "none")) {
+            cJSON *point = summary_json(&s[i], r->topk.d);
+            sg_json_set_bool(point, "front", is_front(r, s, n, &s[i]));
+            sg_json_push(points, point);
+        }
+    sg_json_set_string(out, "action", "reach-baseline");
+    sg_json_set_string(out, "method", r->name);
+    sg_json_set_string(out, "metric", r->metric);
+    sg_json_set_string(out, "better", r->higher ? "higher" : "lower");
+    sg_json_set_number(out, "tolerance", r->tolerance);
+    sg_json_set_string(out, "baseline", r->baseline);
+    sg_json_set_number(out, "baseline_value", r->base);
+    sg_json_set_number(out, "lambda", best->lambda);
+    sg_json_set_number(out, "value", best->value);
+    sg_json_set_number(out, "density", best->entries / r->topk.d);
+    sg_json_set(out, "topk", topk ? summary_json(topk, r->topk.d) : NULL);
+    sg_json_set_number(out, "times_less_volume", topk ? topk->entries / best->entries : NAN);
+    sg_json_set(out, "points", points);
+    sg_json_set(out, "trials", r->trials);
+    r->trials = NULL;
+    return out;
+}
+
+/* As recipes spell it. */
+static char *kebab(char out[64], const char *name) {
+    snprintf(out, 64, "%s", name);
+    for (char *c = out; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    return out;
+}
+
+/* Keys for all whole runs and one panel, metric over volume. */
+static bool set_document(struct tune_sets *sets, const struct reach *r) {
+    static const char *const volumes[] = {"average_density", "bits", "bits_values"};
+    const struct sg_node *series = sg_node_get(&r->t->recipe->root, "record.series");
+    char list[POINTS * TUNE_LAMBDA_CHARS] = "", text[TUNE_LAMBDA_CHARS], x[64], y[64];
+    size_t used = 0, volume = 0;
+    while (volume < 2 && !recorded(series, volumes[volume]))
+        volume++;
+    for (size_t i = 0; i < r->n_whole; i++) {
+        tune_round(r->whole[i].lambda, text);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", text);
+    }
+    return tune_set(sets, "methods.%s.lambda=[%s]", r->name, list) && tune_set(sets, "claims=[]") &&
+           tune_set(sets, "plots=[{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]",
+                    kebab(x, volumes[volume]), kebab(y, r->metric), TAIL);
+}
+
+/* All whole runs, Top-k's among them, as a result. */
+static sg_status document(struct reach *r, const struct point *best, struct sg_error *err) {
+    struct tune_sets sets;
+    struct tune_batch b = {.count = 0};
+    tune_sets_start(&sets, r->t);
+    sg_status status = set_document(&sets, r) ? SG_OK : sg_fail_memory(err, "the evidence");
+    if (status == SG_OK)
+        status = run_cells(&b, r, &sets, NULL, NULL, NAN, r->seeds, err);
+    struct summary *s = calloc(b.count + 1, sizeof *s);
+    if (status == SG_OK && !s)
+        status = sg_fail_memory(err, "the evidence");
+    if (status == SG_OK) {
+        r->t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
+        sg_json_set(r->t->evidence, "tune", tune_json(r, best, s, summarize(s, r, &b)));
+    }
+    free(s);
+    tune_batch_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}
+
+/* ---- the recipe ---- */
+
+static const char *find_method(const struct sg_node *methods, const char *compressor) {
+    for (size_t i = 0; i < methods->count; i++)
+        if (strcmp(sg_node_string(&methods->child[i], "compressor", ""), compressor) == 0)
+            return sg_node_string(&methods->child[i], "name", "");
+    return NULL;
+}
+
+/* --metric, or the first recorded series that the task measures. */
+static sg_status find_metric(struct reach *r, char name[64], struct sg_error *err) {
+    const struct sg_node *root = &r->t->recipe->root, *series = sg_node_get(root, "record.series");
+    const struct sg_task_kind *task = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
+    name[0] = '\0';
+    for (size_t i = 0; !r->t->metric && task && i < series->count && !name[0]; i++)
+        for (size_t k = 0; k < task->n_metrics; k++)
+            if (strcmp(series->child[i].string, task->metric[k].name) == 0)
+                sg_snake(name, 64, task->metric[k].name);
+    if (r->t->metric)
+        sg_snake(name, 64, r->t->metric);
+    if (!name[0] || !recorded(series, name))
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: record.series has no %s%s", r->t->recipe->path,
+                       name[0] ? "" : "metric of the task", name);
+    if (!recorded(series, "bits") && !recorded(series, "bits_values") && !recorded(series, "average_density"))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s: record.series has none of bits, bits-values, average-density (add one)",
+                       r->t->recipe->path);
+    r->metric = name;
+    return SG_OK;
+}
+
+static sg_status find_methods(struct reach *r, struct sg_error *err) {
+    const struct sg_recipe *recipe = r->t->recipe;
+    const struct sg_node *methods = sg_node_get(&recipe->root, "methods"), *lambda = NULL;
+    r->baseline = find_method(methods, "none");
+    size_t wanting = 0;
+    for (size_t i = 0; i < methods->count; i++)
+        if (tune_wants_lambda(&methods->child[i]) && wanting++ == 0) {
+            r->name = sg_node_string(&methods->child[i], "name", "");
+            lambda = sg_node_get(&methods->child[i], "lambda");
+        }
+    if (!r->baseline || wanting != 1 || lambda->kind == SG_NODE_LIST || lambda->line == 0)
+        return sg_fail(
+            err, SG_ERR_ARGUMENT,
+            "%s: --reach-baseline needs a method with compressor: none and one with compressor: hard-threshold, "
+            "with a single lambda in the file (lambda: match will do)",
+            recipe->path);
+    r->seeds = sg_node_get(&recipe->root, "seeds")->count;
+    return SG_OK;
+}
+
+static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_error *err) {
+    struct point ladder[LADDER];
+    const struct point *best;
+    size_t left, least = 0;
+    sg_status status = tune_topk(&r->topk, r->t, err);
+    if (status != SG_OK)
+        return status;
+    r->length = tune_length(cell, &r->topk);
+    for (size_t i = 1; i < r->topk.n; i++)
+        least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
+    for (size_t i = 0; i < LADDER; i++) /* gradients are largest at first: mostly below */
+        ladder[i].lambda = r->topk.density[least].lambda * ldexp(1, 2 - (int)i);
+    status = measure_baseline(r, NAN, r->seeds, err);
+    if (status == SG_OK)
+        status = halve(r, ladder, &left, err);
+    if (status == SG_OK)
+        status = decide(r, ladder, left, &best, err);
+    if (status != SG_OK)
+        return status;
+    double lambda = best->lambda;
+    char how[1][160];
+    const struct tune_found found = {r->name, 1, &lambda, how};
+    snprintf(how[0], sizeof how[0],
+             "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
+             100 * best->entries / r->topk.d, r->metric, best->value, r->baseline, r->base, r->seeds,
+             r->seeds == 1 ? "" : "s");
+    status = tune_write(&r->t->text, r->t, &found, 1, err);
+    return status == SG_OK ? document(r, best, err) : status;
+}
+
+sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
+    struct reach r = {
+        .t = t, .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance, .trials = cJSON_CreateArray()};
+    struct sg_cell *cells = NULL;
+    size_t count = 0, i = 0;
+    char metric[64];
+    sg_status status = find_methods(&r, err);
+    if (status == SG_OK)
+        status = find_metric(&r, metric, err);
+    if (status == SG_OK)
+        status = sg_recipe_cells(t->recipe, &cells, &count, err);
+    while (status == SG_OK && strcmp(cells[i].name, r.name) != 0)
+        i++;
+    if (status == SG_OK && t->dry_run) {
+        char text[256];
+        snprintf(text, sizeof text, "%s: the largest lambda whose %s comes within %g %% of %s's", r.name, metric,
+                 100 * r.tolerance, r.baseline);
+        if (t->say)
+            t->say(text);
+    } else if (status == SG_OK) {
+        status = search(&r, &cells[i], err);
+    }
+    cJSON_Delete(r.trials);
+    sg_recipe_cells_free(cells, count);
+    return status;
+}
