@@ -160,6 +160,39 @@ YAML
     [ -z "$output" ]
 }
 
+@test "--reach-baseline: the least volume that comes within the tolerance, with every trial" {
+    run -0 --separate-stderr sparsetune r.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json --jobs 2
+    echo "$output" >reached.yaml
+    diff <(grep -v '^  # sparsetune --reach-baseline: lambda ' reached.yaml | sed 's/lambda: [0-9.e+-]*/lambda: match/') r.yaml
+    run -0 jq -e '.tune | .metric == "suboptimality" and .better == "lower" and .baseline == "SGD"
+        and .value <= 1.1 * .baseline_value
+        and ([.trials[] | select(.steps == 1200 and .reaches) | .lambda] | max) == .lambda
+        and ([.trials[] | select(.steps == 1200 and (.reaches | not)) | .lambda] | min) / .lambda <= 1.26
+        and ([.trials[] | select(.steps == 133)] | length) == 9 and ([.trials[] | select(.steps == 400)] | length) == 5
+        and .topk.value <= 1.1 * .baseline_value and (.times_less_volume - .topk.density / .density | fabs) < 1e-9' front.json
+    # On the front: nobody has less of both.
+    run -0 jq -e '.tune.points as $p | all($p[]; . as $a | .front == all($p[]; . as $b | ($b.value > $a.value or $b.density > $a.density)
+        or ($b.value == $a.value and $b.density == $a.density)))' front.json
+    run -0 --separate-stderr sparseplot-export front.json --format csv
+    [[ $output == *"Top-k k=1"* ]]
+    # What comes out is what sparsebench finds: nothing but what is there.
+    run -0 --separate-stderr sparsebench reached.yaml --folder cells --json
+    run -0 jq -e 'all(.results[].cells[]; .reused)' <<<"$output"
+}
+
+@test "--reach-baseline refuses what it cannot search" {
+    sed '/compressor: none/d' r.yaml >no-baseline.yaml
+    run -2 sparsetune no-baseline.yaml --reach-baseline --folder cells -o e.json
+    [[ $output == *"needs a method with compressor: none"* ]]
+    run -2 sparsetune r.yaml --reach-baseline --metric loss --folder cells -o e.json
+    [[ $output == *"r.yaml: record.series has no loss"* ]]
+    run -2 sparsetune r.yaml --reach-baseline --match-density
+    [[ $output == *"--match-density and --reach-baseline: one at a time"* ]]
+    run -0 --separate-stderr sparsetune r.yaml --reach-baseline --dry-run
+    [[ $stderr == *"Hard-threshold: the largest lambda whose suboptimality comes within 5 % of SGD's"* ]]
+    [ ! -e cells ] && [ ! -e e.json ]
+}
+
 @test "--dry-run runs nothing; --json is the evidence; --set is named in the recipe" {
     run -0 --separate-stderr sparsetune r.yaml --match-density --dry-run
     [[ $stderr == *"Hard-threshold: one lambda for each Top-k density"* ]]
