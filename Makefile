@@ -268,6 +268,7 @@ madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
 budget: ## a budget against a constant lambda and Top-k, Figure 1's experiment
 budget-madelon: ## the same on madelon
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
+mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 4 to 7 on madelon, with measured constants
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB

@@ -71,6 +71,7 @@ static sg_status open_subject(struct work *k, struct subject *s, struct sg_error
         .feedback = {.form = SG_FEEDBACK_GRADIENT, .decay = 0},
         .seed = cell->seed,
         .steps_per_epoch = r->steps_per_epoch,
+        .steps = r->steps,
         .kernels = k->kernels,
         .exec = {.threads = 1}};
     double *param = NULL;
@@ -157,6 +158,18 @@ static void decide(struct work *k, struct subject *s, double gamma, uint64_t ste
         memcpy(sg_compressor_mode(s->compressor[w]), mode, (model ? 1 : k->recording.n_layers) * sizeof *mode);
 }
 
+/* What all workers did, to the compressors that go by it, as in training. */
+static void learn(struct work *k, struct subject *s, uint64_t step) {
+    const size_t workers = k->recording.workers;
+    double note = 0, sent = 0;
+    for (size_t w = 0; w < workers; w++) {
+        note = fmax(note, sg_compressor_note(s->compressor[w]));
+        sent += (double)s->sent[w];
+    }
+    for (size_t w = 0; w < workers; w++)
+        sg_compressor_learn(s->compressor[w], step, sent / (double)workers, note);
+}
+
 static sg_status apply_methods(struct work *k, double gamma, uint64_t step, struct sg_error *err) {
     const size_t workers = k->recording.workers;
     for (size_t i = 0; i < k->out->n_methods; i++) {
@@ -173,6 +186,7 @@ static sg_status apply_methods(struct work *k, double gamma, uint64_t step, stru
             s->result->sent += s->sent[w];
             s->result->error += s->error[w];
         }
+        learn(k, s, step);
     }
     return SG_OK;
 }

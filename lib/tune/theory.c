@@ -155,6 +155,7 @@ static sg_status bound_of(bool *has, struct visitor *v, struct sg_error *err) {
     if (status == SG_OK && *has) {
         v->out->absolute = ops->traits & SG_TRAIT_ABSOLUTE;
         v->out->compressor = ops->bound(param, v->d);
+        *has = !isnan(v->out->compressor); /* a budget's is not known before */
     }
     return status;
 }

@@ -21,8 +21,8 @@ static sg_status write_table(struct sg_tune *t, const struct sg_oracle *o, struc
     for (size_t i = 0; i < o->n_methods; i++) {
         const struct sg_oracle_method *m = &o->method[i];
         fprintf(table.out, "%-24s %10.4g %12.6g %12.6g %12.6g %8.4f %12.6g\n", m->cell->label,
-                100 * (double)m->sent / entries, m->error, m->best.lost, m->error - m->best.lost,
-                m->error / m->best.lost, m->best.kept_last);
+                100 * (double)m->sent / entries, m->error, m->best.lost, sg_oracle_regret(m),
+                m->best.lost > 0 ? m->error / m->best.lost : 1, m->best.kept_last);
     }
     return tune_table_take(t, &table, err);
 }

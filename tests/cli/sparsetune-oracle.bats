@@ -24,13 +24,24 @@ record() { # METHOD
     jq -e '.tune | .optimal_error as $best | .methods[] | select(.label == "Top-k k=4") | .optimal_error == $best' oracle.json
 }
 
+@test "oracle: a threshold that is steered to a budget has little regret, and sends its budget" {
+    sed '/^claims:/,$d' "$SMOKE" >budget.yaml
+    echo '  - {name: Budget, compressor: hard-threshold, budget: 0.1}' >>budget.yaml
+    SMOKE=budget.yaml
+    record "Top-k k=4"
+    sparsetune -q "$SMOKE" --oracle run.inputs >oracle.json
+    jq -e '.tune.methods | map(select(.label == "Budget" or .label == "Top-k k=4")) |
+        (.[1].density - 0.1 | fabs) < 0.005 and .[1].ratio >= 1 and .[1].ratio < .[0].ratio' oracle.json
+}
+
 @test "oracle: the same for any number of threads; a table on a terminal" {
     record Hard-threshold
     sparsetune -q "$SMOKE" --oracle run.inputs --threads 1 >one.json
     sparsetune -q "$SMOKE" --oracle run.inputs --threads 2 >two.json
     cmp <(jq .tune one.json) <(jq .tune two.json)
     run -0 script -qec "sparsetune -q $SMOKE --oracle run.inputs" /dev/null
-    [[ $output == *"what 'Hard-threshold', seed 2, compressed"*"Top-k k=1"* && $output != *'"schema"'* ]]
+    [[ $output == *"what 'Hard-threshold', seed 2, compressed"*"Top-k k=1"* && $output != *'"schema"'* && $output != *nan* ]]
+    [[ $output =~ SGD\ +100\ +0\ +0\ +0\ +1.0000 ]]
 }
 
 @test "oracle: a recording that does not belong to the recipe" {
