@@ -37,6 +37,8 @@ static sg_status draw(double *noise, struct scratch *s, const struct sg_task_ops
         const uint64_t step = FAR + (index * repeats + r) * (info->steps_per_epoch + 1);
         if (ops->touched)
             memset(s->g, 0, d * sizeof *s->g);
+        if (ops->touched) /* it writes what it touches, into zeros */
+            memset(s->g, 0, d * sizeof *s->g);
         status = ops->gradient(task, worker, step, s->g, err);
         if (s->state_bytes)
             ops->state_load(task, worker, s->state);
