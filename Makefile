@@ -315,7 +315,8 @@ $(B)/training_libtorch: tests/bench/training_libtorch.cpp
 	$(call run,CXX)$(CXX) $(torch_cxx) -fopenmp -o $@ $< $(torch_libs)
 bench-cnn: ## time training steps of CIFAR networks beside libtorch alone
 bench-lm: ## the same of the language model
-bench-cnn bench-lm: bench-%: all $(B)/training_libtorch
+bench-ncf: ## and of NeuMF
+bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
 	@sh tests/bench/training $* $(bin) $(B)/training_libtorch
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
@@ -326,5 +327,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests bench bench-cnn bench-lm reference check-gpu
+.PHONY: install publish build-tests bench bench-cnn bench-lm bench-ncf reference check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

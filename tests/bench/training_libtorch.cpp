@@ -1,6 +1,6 @@
 /* The forward and backward passes of one training step in libtorch alone, written as its users write them: what
- * tests/bench/training compares sparsetrain with. Random images or words, no compression, no optimizer.
- * usage: training_libtorch resnet20|resnet18|lstm WORKERS BATCH STEPS THREADS inside|beside
+ * tests/bench/training compares sparsetrain with. Random images, words or users, no compression, no optimizer.
+ * usage: training_libtorch resnet20|resnet18|lstm|ncf WORKERS BATCH STEPS THREADS inside|beside
  *   inside: worker after worker, the threads inside each operation; beside: workers beside each other, one thread each
  * Prints seconds a step. */
 #include <torch/torch.h>
@@ -105,7 +105,43 @@ struct Language : Net {
     }
 };
 
+/* The paper's recommender, at the size of MovieLens-20M. */
+struct Recommender : Net {
+    static constexpr int64_t users = 138493, items = 26744;
+    nn::Embedding mf_user, mf_item, mlp_user, mlp_item;
+    nn::Sequential mlp;
+    nn::Linear last;
+
+    Recommender()
+        : mf_user(users, 64), mf_item(items, 64), mlp_user(users, 128), mlp_item(items, 128), last(128, 1) {
+        const int64_t size[] = {256, 256, 128, 64};
+        for (int i = 1; i < 4; i++) {
+            mlp->push_back(nn::Linear(size[i - 1], size[i]));
+            mlp->push_back(nn::ReLU(nn::ReLUOptions(true)));
+            mlp->push_back(nn::Dropout(0.5));
+        }
+        register_module("mf_user", mf_user);
+        register_module("mf_item", mf_item);
+        register_module("mlp_user", mlp_user);
+        register_module("mlp_item", mlp_item);
+        register_module("mlp", mlp);
+        register_module("last", last);
+    }
+    Work work(int64_t batch) override {
+        const torch::Tensor item = torch::randint(items, {batch}, torch::kLong);
+        return {torch::randint(users, {batch}, torch::kLong), torch::bernoulli(torch::full({batch}, 0.2)), {item, item}};
+    }
+    torch::Tensor loss(Work &work) override {
+        const torch::Tensor user = work.input, item = std::get<0>(work.state);
+        torch::Tensor deep = mlp->forward(torch::cat({mlp_user(user), mlp_item(item)}, 1));
+        torch::Tensor logits = last(torch::cat({mf_user(user) * mf_item(item), deep}, 1)).view({-1});
+        return torch::binary_cross_entropy_with_logits(logits, work.label);
+    }
+};
+
 static std::unique_ptr<Net> open_net(const char *model) {
+    if (strcmp(model, "ncf") == 0)
+        return std::make_unique<Recommender>();
     if (strcmp(model, "lstm") == 0)
         return std::make_unique<Language>();
     if (strcmp(model, "resnet18") == 0)
@@ -121,7 +157,7 @@ static void pass(Net &net, Work &work) {
 int main(int argc, char **argv) {
     if (argc != 7)
         return fprintf(stderr,
-                       "usage: training_libtorch resnet20|resnet18|lstm WORKERS BATCH STEPS THREADS inside|beside\n"),
+                       "usage: training_libtorch resnet20|resnet18|lstm|ncf WORKERS BATCH STEPS THREADS inside|beside\n"),
                2;
     const bool beside = strcmp(argv[6], "beside") == 0;
     const int workers = atoi(argv[2]), batch = atoi(argv[3]), steps = atoi(argv[4]), threads = atoi(argv[5]);

@@ -23,14 +23,14 @@ steps() { # RECIPE METHOD ARGUMENTS...
 }
 
 @test "two steps at laptop scale, with an evaluation" {
-    steps mini/fig2c Hard-threshold
+    steps mini/fig2c Hard-threshold --set methods.Hard-threshold.lambda=1e-3
     grep -q '"source":"generated"' run
     run -0 grep -c '"hit_rate":0\.[0-9]' run
     [ "$output" = 1 ]
 }
 
 @test "two steps at true size: 31.8 million parameters, 8 workers, 16,384 examples each" {
-    steps fig2c Hard-threshold --set batch=16384 --set record.evaluate=0
+    steps fig2c Hard-threshold --set methods.Hard-threshold.lambda=1e-5 --set batch=16384 --set record.evaluate=0
     grep -q '"source":"generated"' run
     [ "$(head -n 1 run | jq .constants.d)" = 31832577 ]
 }
