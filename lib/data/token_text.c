@@ -25,11 +25,11 @@ static size_t decode(uint32_t *out, const unsigned char *s, size_t length) {
     const size_t bytes = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
     if (bytes == 0 || bytes > length)
         return 0;
-    uint32_t c = bytes == 1 ? s[0] : s[0] & (0x7f >> bytes);
+    uint32_t c = bytes == 1 ? s[0] : s[0] & (0x7fu >> bytes);
     for (size_t i = 1; i < bytes; i++) {
         if (s[i] >> 6 != 2)
             return 0;
-        c = c << 6 | (s[i] & 0x3f);
+        c = c << 6 | (s[i] & 0x3fu);
     }
     *out = c;
     return c < least[bytes] || c > 0x10ffff || c >> 11 == 0x1b ? 0 : bytes;
