@@ -35,8 +35,6 @@ static sg_status draw(double *noise, struct scratch *s, const struct sg_task_ops
         ops->state_save(task, worker, s->state);
     for (size_t r = 0; r < repeats && status == SG_OK; r++) {
         const uint64_t step = FAR + (index * repeats + r) * (info->steps_per_epoch + 1);
-        if (ops->touched)
-            memset(s->g, 0, d * sizeof *s->g);
         if (ops->touched) /* it writes what it touches, into zeros */
             memset(s->g, 0, d * sizeof *s->g);
         status = ops->gradient(task, worker, step, s->g, err);
