@@ -211,7 +211,7 @@ $(gpu_names:%=$(B)/gpu/%.o): $(B)/gpu/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -DSG_TEST_CUDA -Itests/unit -MMD -MP -c -o $@ $<
 # Tests of libtorch's tasks have them linked in; --wrap lets them say so, and put tensors beside an emulated GPU's vectors.
-$(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): libs += $(torch_libs) -lstdc++
+$(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): libs := $(torch_libs) -lstdc++ $(libs)
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): ldflags += -Wl,--wrap=sg_task_load,--wrap=sg_scope_open
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): $(torch_obj)
 $(gpu_names:%=$(B)/tests/%_emulated): $(B)/tests/%_emulated: $(B)/gpu/%.o $(emulated) $(B)/libengine.a $(B)/libsparsegrad.a

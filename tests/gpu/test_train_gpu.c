@@ -10,7 +10,14 @@
 #include "sg_json.h"
 #include "sg_rng.h"
 
-enum { WORKERS = 4, D = 5003, EPOCH = 4 };
+#if defined(__SANITIZE_ADDRESS__) /* which the emulation's threads are slow with */
+#define STEPS "6"
+enum { ALL = 0 };
+#else
+#define STEPS "12"
+enum { ALL = 1 };
+#endif
+enum { D = 5003, EPOCH = 4 };
 static const size_t offset[] = {0, 37, 37 + 64, 1101, 1102, 4801, D};
 enum { LAYERS = sizeof offset / sizeof *offset - 1 };
 static const bool no_decay[LAYERS] = {false, true, false, true, false, false};
@@ -155,7 +162,7 @@ static const char text[] =
     "name: spy\n"
     "task: {kind: logreg, dataset: spy}\n"
     "workers: 4\n"
-    "steps: 12\n"
+    "steps: " STEPS "\n"
     "optimizer: {learning-rate: 0.0625}\n"
     "record: {every: 3, layers: true, series: [error-norm, total-error, error-max, bits, density,\n"
     "         compression-error, bytes-sent, train-loss, loss]}\n"
@@ -224,7 +231,7 @@ static const char *const momentum[] = {"error-feedback=gradient",
 static void test_same(const char *method, const char *const *set) {
     char *here = whole("cpu", method, set), *there = whole("cuda", method, set);
     const bool same = strcmp(here, there) == 0;
-    ok(same && strstr(here, "\"parameters_sha256\":\"") && strstr(here, "\"step\":12"),
+    ok(same && strstr(here, "\"parameters_sha256\":\"") && strstr(here, "\"step\":" STEPS),
        "%s, %s%s%s: the same bytes on both", method, set ? set[0] : "as it is", set && set[1] ? ", " : "",
        set && set[1] ? set[1] : "");
     if (!same)
@@ -237,9 +244,11 @@ static void test_forms(void) {
     static const char *const method[] = {"SGD",    "Top-k",    "Share",     "Hard-threshold",
                                          "Budget", "Random-k", "Accordion", "Sums"};
     for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
-        test_same(method[i], NULL);
         test_same(method[i], momentum);
-        test_same(method[i], SET("error-feedback=none", "scope=model"));
+        if (ALL) {
+            test_same(method[i], NULL);
+            test_same(method[i], SET("error-feedback=none", "scope=model"));
+        }
     }
     test_same("Share", SET("error-feedback={form: update, decay: 0.5}", "scope=model"));
     test_same("Share", SET("error-feedback={form: gradient, decay: 0}", "optimizer.momentum=0.5"));
@@ -250,7 +259,8 @@ static void test_forms(void) {
     test_same("Share", SET("error-feedback=gradient", "optimizer={kind: adam, learning-rate: 0.0625}"));
     test_same("SGD", SET("error-feedback=none", "optimizer={kind: adam, learning-rate: 0.1, weight-decay: 0.5}"));
     test_same("Share", SET("workers=1"));
-    test_same("Share", SET("workers=40", "steps=12"));
+    if (ALL)
+        test_same("Share", SET("workers=40"));
 }
 
 static void test_resume(const char *method) {
