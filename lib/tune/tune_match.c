@@ -333,12 +333,13 @@ static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, stru
     struct sg_tune with = *t;
     const struct sg_recipe found = {.path = t->recipe->path, .text = (char *)(uintptr_t)text};
     with.recipe = &found;
+    with.grid.fresh = false; /* they were run just now */
     tune_sets_start(&sets, t);
     sg_status status = tune_set(&sets, "claims=[]") ? SG_OK : sg_fail_memory(err, "the evidence");
     if (status == SG_OK)
         status = tune_batch_open(&b, &with, &sets, NULL, "hard-threshold", SIZE_MAX, err);
     if (status == SG_OK)
-        status = sg_grid_look(b.outcomes, b.cells, b.count, &t->grid, err);
+        status = sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err);
     if (status == SG_OK) {
         t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
         sg_json_set(t->evidence, "tune", tune);
@@ -361,8 +362,14 @@ static size_t tuned_cells(const struct sg_cell **out, const struct sg_cell *cell
 }
 
 /* What would be done. */
-static sg_status plan(struct sg_tune *t, const struct sg_cell *const *cell, size_t n) {
+static sg_status plan(struct sg_tune *t, const struct sg_cell *const *cell, size_t n, struct sg_error *err) {
     char text[256];
+    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
+    bool any = false;
+    for (size_t i = 0; i < methods->count; i++)
+        any = any || strcmp(sg_node_string(&methods->child[i], "compressor", ""), "topk") == 0;
+    if (!any)
+        return tune_no_topk(t, err);
     for (size_t i = 0; t->say && i < n; i++) {
         snprintf(text, sizeof text, "%s: one lambda for each Top-k density", cell[i]->name);
         t->say(text);
@@ -413,7 +420,7 @@ sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
     m->seeds = sg_node_get(&t->recipe->root, "seeds")->count;
     sg_json_set_number(tune, "tolerance", m->tolerance);
     if (status == SG_OK)
-        status = t->dry_run ? plan(t, cell, n) : match_all(m, cell, n, found, list, err);
+        status = t->dry_run ? plan(t, cell, n, err) : match_all(m, cell, n, found, list, err);
     if (status == SG_OK && !t->dry_run) {
         status = document(t, t->text, tune, err);
         tune = NULL;

@@ -57,8 +57,10 @@ struct tune_topk {
     double d, steps_per_epoch;
 };
 
-/* By one step of every Top-k method; SG_ERR_ARGUMENT if there is none. */
+/* By one step of every Top-k method; tune_no_topk's error if there is none. */
 SG_CHECKED sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *err);
+
+sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err);
 
 /* Is this a hard-threshold method with a lambda (and not a budget)? */
 bool tune_wants_lambda(const struct sg_node *method);

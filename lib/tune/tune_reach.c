@@ -311,6 +311,8 @@ static bool set_document(struct tune_sets *sets, const struct reach *r) {
 static sg_status document(struct reach *r, const struct point *best, struct sg_error *err) {
     struct tune_sets sets;
     struct tune_batch b = {.count = 0};
+    const bool fresh = r->t->grid.fresh;
+    r->t->grid.fresh = false; /* hard-threshold's were run just now */
     tune_sets_start(&sets, r->t);
     sg_status status = set_document(&sets, r) ? SG_OK : sg_fail_memory(err, "the evidence");
     if (status == SG_OK)
@@ -322,6 +324,7 @@ static sg_status document(struct reach *r, const struct point *best, struct sg_e
         r->t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
         sg_json_set(r->t->evidence, "tune", tune_json(r, best, s, summarize(s, r, &b)));
     }
+    r->t->grid.fresh = fresh;
     free(s);
     tune_batch_close(&b);
     tune_sets_free(&sets);

@@ -32,6 +32,11 @@ static void take(struct tune_topk *out, const struct tune_batch *b) {
     }
 }
 
+sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err) {
+    return sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: topk, whose density could be matched",
+                   t->recipe->path);
+}
+
 sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *err) {
     struct tune_sets sets;
     struct tune_batch b = {.count = 0};
@@ -42,8 +47,7 @@ sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *e
     if (status == SG_OK)
         status = tune_batch_open(&b, t, &sets, NULL, "topk", 1, err);
     if (status == SG_OK && b.count == 0)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: topk, whose density could be matched",
-                         t->recipe->path);
+        status = tune_no_topk(t, err);
     if (status == SG_OK && b.count > TUNE_DENSITIES)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_DENSITIES);
     if (status == SG_OK && t->say)

@@ -99,11 +99,15 @@ YAML
     [ "$(stat -c %Y.%i cells/*.ndjson)" = "$before" ]
 }
 
-@test "jobs change nothing but the time" {
+@test "jobs change nothing but the time, and --fresh nothing but that" {
     tune --quiet --jobs 1 >one.yaml
     rm -r cells
     tune --quiet --jobs 3 >three.yaml
     cmp one.yaml three.yaml
+    cp evidence.json three.json
+    tune --quiet --fresh >fresh.yaml
+    cmp one.yaml fresh.yaml
+    [ "$(jq -S '[.tune, .results[].final]' evidence.json)" = "$(jq -S '[.tune, .results[].final]' three.json)" ]
 }
 
 @test "a stopped search says how to go on" {
@@ -135,6 +139,8 @@ YAML
     [[ $output == *"no recipe given"* ]]
     run -2 sparsetune no.yaml --match-density
     sed 's/topk, k: \[1, 2, 4\]/accordion, k-min: 1, k-max: 2/' r.yaml >no-topk.yaml
+    run -2 sparsetune no-topk.yaml --match-density --dry-run
+    [[ $output == *"no method with compressor: topk"* ]]
     run -2 sparsetune no-topk.yaml --match-density --folder cells -o e.json
     [[ $output == *"no-topk.yaml: no method with compressor: topk, whose density could be matched"* ]]
     sed '/Hard-threshold/d' r.yaml >no-threshold.yaml
