@@ -1,5 +1,6 @@
 #include "sg_options.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sg_terminal.h"
@@ -35,7 +36,7 @@ static void default_text(const struct sg_option *o, char *out, size_t size) {
     out[0] = '\0';
     if (o->type == SG_OPTION_INT)
         snprintf(out, size, " [%lld]", (long long)*(int64_t *)o->target);
-    else if (o->type == SG_OPTION_NUMBER)
+    else if (o->type == SG_OPTION_NUMBER && !isnan(*(double *)o->target))
         snprintf(out, size, " [%g]", *(double *)o->target);
     else if ((o->type == SG_OPTION_STRING || o->type == SG_OPTION_CHOICE) && *(const char **)o->target)
         snprintf(out, size, " [%s]", *(const char **)o->target);
