@@ -1,7 +1,6 @@
 #include "ncf_net.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +59,11 @@ static size_t last_width(const struct ncf_net *net) {
 }
 
 sg_status ncf_net_open(struct ncf_net *out, const char *mlp, struct sg_error *err) {
-    struct ncf_net net = {.users = out->users, .items = out->items, .factors = out->factors, .dropout = out->dropout};
+    struct ncf_net net = {.users = out->users,
+                          .items = out->items,
+                          .factors = out->factors,
+                          .dropout = out->dropout,
+                          .dense = out->dense};
     sg_status status = read_sizes(&net, mlp, err);
     if (status)
         return status;
@@ -109,9 +112,10 @@ size_t ncf_net_row(const struct ncf_net *net) {
 }
 
 sg_status ncf_room_open(struct ncf_room *out, const struct ncf_net *net, struct sg_error *err) {
-    const size_t bytes = NCF_CHUNK * ncf_net_row(net) * sizeof(float);
-    struct ncf_room room = {malloc(bytes), malloc(bytes)};
-    if (!room.rows || !room.gradient) {
+    const size_t bytes = NCF_CHUNK * ncf_net_row(net) * sizeof(float), ids = NCF_CHUNK * sizeof(int64_t);
+    struct ncf_room room = net->dense ? (struct ncf_room){.user = malloc(ids), .item = malloc(ids)}
+                                      : (struct ncf_room){.rows = malloc(bytes), .gradient = malloc(bytes)};
+    if (net->dense ? !room.user || !room.item : !room.rows || !room.gradient) {
         ncf_room_close(&room);
         return sg_fail_memory(err, "a batch");
     }
@@ -122,6 +126,8 @@ sg_status ncf_room_open(struct ncf_room *out, const struct ncf_net *net, struct 
 void ncf_room_close(struct ncf_room *room) {
     free(room->rows);
     free(room->gradient);
+    free(room->user);
+    free(room->item);
     *room = (struct ncf_room){0};
 }
 
@@ -150,6 +156,17 @@ static void gather(const struct ncf_pass *p, const uint32_t *user, const uint32_
         const float *table = p->x + p->net->offset[t];
         for (size_t i = 0; i < count; i++)
             memcpy(p->room->rows + to.first + i * to.stride, table + row[i] * width, width * sizeof *table);
+    }
+}
+
+static void prepare(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item, size_t count) {
+    if (!p->net->dense) {
+        gather(p, user, item, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        p->room->user[i] = user[i];
+        p->room->item[i] = item[i];
     }
 }
 
@@ -183,21 +200,44 @@ static sg_tensor *linear(const struct ncf_pass *p, sg_tensor *in, float *g, size
     return sg_linear(p->scope, in, w, b);
 }
 
-/* Logits [count, 1] from the rows in the room; g as for sg_tensor_parameter. */
-static sg_tensor *forward(const struct ncf_pass *p, size_t count, float *g) {
+/* What a batch takes from the tables: [count, factors] twice, [count, mlp[0]]. */
+struct inputs {
+    sg_tensor *user, *item, *deep;
+};
+
+static struct inputs gathered(const struct ncf_pass *p, size_t count, float *g) {
     const struct ncf_net *net = p->net;
     float *rows = p->room->rows, *gradient = g ? p->room->gradient : NULL;
     const size_t mf_item = place_of(net, MF_ITEM, count).first, mlp = place_of(net, MLP_USER, count).first;
-    sg_tensor *user = parameter(p, rows, gradient, 0, count, net->factors);
-    sg_tensor *item = parameter(p, rows, gradient, mf_item, count, net->factors);
-    sg_tensor *deep = parameter(p, rows, gradient, mlp, count, net->mlp[0]);
+    return (struct inputs){parameter(p, rows, gradient, 0, count, net->factors),
+                           parameter(p, rows, gradient, mf_item, count, net->factors),
+                           parameter(p, rows, gradient, mlp, count, net->mlp[0])};
+}
+
+static sg_tensor *look_up(const struct ncf_pass *p, enum table table, size_t count, float *g) {
+    const struct ncf_net *net = p->net;
+    const int64_t *row = table == MF_USER || table == MLP_USER ? p->room->user : p->room->item;
+    sg_tensor *all = parameter(p, p->x, g, net->offset[table], table_rows(net, table), table_width(net, table));
+    return sg_embedding(p->scope, all, row, (const int64_t[]){(int64_t)count}, 1);
+}
+
+static struct inputs looked_up(const struct ncf_pass *p, size_t count, float *g) {
+    sg_tensor *const deep[2] = {look_up(p, MLP_USER, count, g), look_up(p, MLP_ITEM, count, g)};
+    return (struct inputs){look_up(p, MF_USER, count, g), look_up(p, MF_ITEM, count, g), sg_cat(p->scope, deep, 2)};
+}
+
+/* Logits [count, 1] of what `prepare` put into the room; g as for sg_tensor_parameter. */
+static sg_tensor *forward(const struct ncf_pass *p, size_t count, float *g) {
+    const struct ncf_net *net = p->net;
+    const struct inputs in = net->dense ? looked_up(p, count, g) : gathered(p, count, g);
+    sg_tensor *deep = in.deep;
     size_t l = NCF_TABLES;
     for (; l + 2 < net->n_layers; l += 2) {
         deep = sg_relu(p->scope, linear(p, deep, g, l));
         if (p->dropout && net->dropout > 0)
             deep = sg_dropout(p->scope, deep, net->dropout, p->dropout);
     }
-    sg_tensor *const both[2] = {sg_mul(p->scope, user, item), deep};
+    sg_tensor *const both[2] = {sg_mul(p->scope, in.user, in.item), deep};
     return linear(p, sg_cat(p->scope, both, 2), g, l);
 }
 
@@ -206,7 +246,7 @@ sg_status ncf_net_score(const struct ncf_pass *p, const uint32_t *user, const ui
     sg_status status = SG_OK;
     for (size_t at = 0, now; at < count && status == SG_OK; at += now) {
         now = count - at < NCF_CHUNK ? count - at : NCF_CHUNK;
-        gather(p, user + at, item + at, now);
+        prepare(p, user + at, item + at, now);
         sg_scope_begin(p->scope, 1, false);
         status = sg_tensor_read(p->scope, forward(p, now, NULL), logit + at, now, err);
     }
@@ -218,17 +258,18 @@ static sg_status chunk_gradient(const struct ncf_pass *p, const uint32_t *user, 
                                 const float *label, size_t count, size_t batch, float *g, double *loss,
                                 struct sg_error *err) {
     float share;
-    gather(p, user, item, count);
-    memset(p->room->gradient, 0, count * ncf_net_row(p->net) * sizeof *p->room->gradient);
+    prepare(p, user, item, count);
+    if (!p->net->dense)
+        memset(p->room->gradient, 0, count * ncf_net_row(p->net) * sizeof *p->room->gradient);
     sg_scope_begin(p->scope, 1, true);
     sg_tensor *part = sg_binary_cross_entropy(p->scope, forward(p, count, g), label, (double)batch);
     sg_status status = sg_tensor_read(p->scope, part, &share, 1, err);
     if (status == SG_OK)
         status = sg_backward(p->scope, part, err);
-    if (status == SG_OK) {
+    if (status == SG_OK && !p->net->dense)
         scatter(p, user, item, count, g);
+    if (status == SG_OK)
         *loss += (double)share;
-    }
     return status;
 }
 

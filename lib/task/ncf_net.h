@@ -4,12 +4,14 @@
  * each; both paths end in one linear layer that gives the logit. Layers are, in this order (users * factors and so on):
  *     mf_user.weight mf_item.weight mlp_user.weight mlp_item.weight mlp.0.weight mlp.0.bias ... final.weight final.bias
  *
- * The rows of the four tables that a batch needs are gathered into a small tensor of their own, so that libtorch never sees
- * the tables; the gradients of the rows are added to the tables' gradient in the order of the examples, which is the order
- * in which PyTorch's embedding adds them. */
+ * On a CPU the rows of the four tables that a batch needs are gathered into a small tensor of their own, so that libtorch
+ * never sees the tables; the gradients of the rows are added to the tables' gradient in the order of the examples, which is
+ * the order in which PyTorch's embedding adds them. On a GPU, or wherever `dense` is set, libtorch looks the rows up and
+ * adds a gradient of whole tables: with one chunk, and on a CPU, the same bits. */
 #ifndef NCF_NET_H
 #define NCF_NET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,13 +20,15 @@
 #include "sg_tensor.h"
 
 enum { NCF_MOST_MLP = 8, NCF_TABLES = 4, NCF_LAYERS = NCF_TABLES + 2 * NCF_MOST_MLP };
-/* Examples that go through the network at once: enough for a CPU, and what they need stays in its cache. */
+/* Examples that go through the network at once: enough for a CPU, and what they need stays in its cache. A GPU takes as
+ * many, as the masks of dropout are drawn chunk by chunk. */
 enum { NCF_CHUNK = 2048 };
 
 struct ncf_net {
     size_t users, items, factors;
     size_t mlp[NCF_MOST_MLP], n_mlp; /* sizes: the input, which is even, then the layers; n_mlp >= 2 */
     double dropout;
+    bool dense; /* libtorch sees whole tables; else x and g are in host memory */
 
     size_t n_layers, d;
     size_t offset[NCF_LAYERS + 1];
@@ -33,22 +37,24 @@ struct ncf_net {
     double example_flops; /* multiplications and additions of one example, forward */
 };
 
-/* out: users, items, factors, dropout are set. mlp: "256-256-128-64". */
+/* out: users, items, factors, dropout, dense are set. mlp: "256-256-128-64". */
 SG_CHECKED sg_status ncf_net_open(struct ncf_net *out, const char *mlp, struct sg_error *err);
 
-/* x [d]: tables normal with deviation 0.01, the perceptron's weights uniform on +-sqrt(6 / (in + out)) (Glorot), the last
- * layer's on +-sqrt(3 / in) (LeCun), biases on +-1/sqrt(in) as PyTorch's; one random stream a layer. */
+/* x [d], in host memory: tables normal with deviation 0.01, the perceptron's weights uniform on +-sqrt(6 / (in + out))
+ * (Glorot), the last layer's on +-sqrt(3 / in) (LeCun), biases on +-1/sqrt(in) as PyTorch's; one random stream a layer. */
 void ncf_net_start(const struct ncf_net *net, uint64_t seed, float *x);
 
-/* Room for one thread's passes. */
+/* Room for one thread's passes, in host memory. */
 struct ncf_room {
-    float *rows, *gradient; /* [NCF_CHUNK][ncf_net_row] of a batch and their gradients */
+    float *rows, *gradient; /* [NCF_CHUNK][ncf_net_row] of a batch and their gradients; NULL where dense */
+    int64_t *user, *item;   /* [NCF_CHUNK] of a batch; NULL where not */
 };
 size_t ncf_net_row(const struct ncf_net *net); /* floats of one example */
 SG_CHECKED sg_status ncf_room_open(struct ncf_room *out, const struct ncf_net *net, struct sg_error *err);
 void ncf_room_close(struct ncf_room *room);
 
-/* One run through the network. All arrays are the caller's. */
+/* One run through the network. All arrays are the caller's; x and g lie in memory of the scope's device, the rest in the
+ * host's. */
 struct ncf_pass {
     const struct ncf_net *net;
     struct ncf_room *room;

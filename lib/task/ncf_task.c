@@ -1,7 +1,8 @@
 /* The task `ncf` (FACTS section 3): which item a user chooses next, by NeuMF on the ratings of MovieLens.
  *
  * A gradient runs on one thread, whatever the machine has, and workers run in parallel: sums have one order then, and
- * results do not depend on threads or ranks. Every worker evaluates its part of the users. */
+ * results do not depend on threads or ranks. Every worker evaluates its part of the users. On a GPU workers take turns, and
+ * gradients are those of whole tables. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -32,14 +33,16 @@ struct sg_task {
     struct sg_examples examples;
     size_t first, count, rivals; /* rivals: test negatives of a user */
     uint64_t seed;
-    int threads;
+    int threads; /* that gradients and evaluations run on; 1 on a GPU */
+    const struct sg_kernels *kernels;
+    struct sg_exec exec;
     sg_scope **scope;          /* [threads] */
     struct ncf_room *room;     /* [threads] */
     struct batch *batch;       /* [threads] */
     double *batch_loss;        /* [count] */
-    struct sg_range **range;   /* [count][most_ranges] of their last gradients */
+    struct sg_range **range;   /* [count][most_ranges] of their last gradients; NULL on a GPU */
     struct sg_ranges *touched; /* [count] */
-    float *x;                  /* [d] */
+    float *x;                  /* [d] in the kernels' memory */
 };
 
 static void ncf_close(struct sg_task *t) {
@@ -59,9 +62,10 @@ static void ncf_close(struct sg_task *t) {
     }
     for (size_t w = 0; t->range && w < t->count; w++)
         free(t->range[w]);
-    void *const owned[] = {t->scope, t->room, t->batch, t->batch_loss, t->range, t->touched, t->x};
+    void *const owned[] = {t->scope, t->room, t->batch, t->batch_loss, t->range, t->touched};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
+    t->kernels->release(&t->exec, t->x);
     sg_ratings_free(&t->ratings);
     sg_provenance_free(&t->from);
     free(t);
@@ -85,7 +89,8 @@ static sg_status open_net(struct sg_task *t, const struct sg_task_config *config
     t->net = (struct ncf_net){.users = t->ratings.users,
                               .items = t->ratings.items,
                               .factors = (size_t)sg_node_number(config->task, "factors", 64),
-                              .dropout = sg_node_number(config->task, "dropout", 0.5)};
+                              .dropout = sg_node_number(config->task, "dropout", 0.5),
+                              .dense = config->exec.device != NULL};
     sg_status status = ncf_net_open(&t->net, sg_node_string(config->task, "mlp", ""), err);
     t->examples = (struct sg_examples){
         .ratings = &t->ratings,
@@ -115,10 +120,10 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
     t->batch_loss = calloc(t->count, sizeof *t->batch_loss);
     t->range = calloc(t->count, sizeof *t->range);
     t->touched = calloc(t->count, sizeof *t->touched);
-    t->x = malloc(t->net.d * sizeof *t->x);
+    t->x = t->kernels->allocate(&t->exec, t->net.d * sizeof *t->x);
     if (!t->scope || !t->room || !t->batch || !t->batch_loss || !t->range || !t->touched || !t->x)
         return sg_fail_memory(err, "the network");
-    for (size_t w = 0; w < t->count; w++)
+    for (size_t w = 0; w < t->count && !t->net.dense; w++)
         if (!(t->range[w] = malloc(most_ranges(t, config->batch) * sizeof **t->range)))
             return sg_fail_memory(err, "a gradient's rows");
     for (int i = 0; i < t->threads; i++) {
@@ -137,23 +142,27 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
     return SG_OK;
 }
 
+/* Drawn here, wherever it then lies. */
 static sg_status ncf_start(struct sg_task *t, struct sg_error *err) {
-    (void)err;
-    ncf_net_start(&t->net, t->seed, t->x);
+    float *x = malloc(t->net.d * sizeof *x);
+    if (!x)
+        return sg_fail_memory(err, "the first weights");
+    ncf_net_start(&t->net, t->seed, x);
+    t->kernels->put(&t->exec, t->x, x, t->net.d * sizeof *x);
+    free(x);
     return SG_OK;
 }
 
 static sg_status ncf_open(struct sg_task **out, const struct sg_task_config *config, struct sg_error *err) {
-    if (strcmp(config->device, "cpu") != 0)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task ncf runs on the CPU; use --device cpu",
-                       config->device);
     struct sg_task *t = calloc(1, sizeof *t);
     if (!t)
         return sg_fail_memory(err, "the network");
     t->first = config->first;
     t->count = config->count;
     t->seed = config->seed;
-    t->threads = config->threads;
+    t->threads = config->exec.device ? 1 : config->threads;
+    t->kernels = config->kernels;
+    t->exec = config->exec;
     t->rivals = (size_t)sg_node_number(config->task, "test-negatives", 100);
     sg_status status = load_ratings(t, config, err);
     if (status == SG_OK)
@@ -175,7 +184,7 @@ static sg_status ncf_open(struct sg_task **out, const struct sg_task_config *con
         .dtype = SG_FLOAT32,
         .layout = {t->net.n_layers, t->net.offset, t->net.name},
         .steps_per_epoch = sg_examples_steps(&t->examples),
-        .parallel_workers = true,
+        .parallel_workers = t->exec.device == NULL,
         .gradient_flops = 3 * t->net.example_flops * (double)config->batch, /* backward is twice the work of forward */
         .evaluation = SG_EVALUATE_SHARED,
         .n_shares = SHARES,
@@ -226,7 +235,7 @@ static void note_touched(struct sg_task *t, size_t local, const struct batch *b)
 }
 
 static const struct sg_ranges *ncf_touched(const struct sg_task *t, size_t worker) {
-    return &t->touched[worker - t->first];
+    return t->net.dense ? NULL : &t->touched[worker - t->first];
 }
 
 static sg_status ncf_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
@@ -236,7 +245,10 @@ static sg_status ncf_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     const struct ncf_pass pass = {&t->net, &t->room[thread], t->scope[thread], t->x, &dropout};
     double *loss = &t->batch_loss[worker - t->first];
     sg_examples_get(&t->examples, worker, step, b->user, b->item, b->label);
-    note_touched(t, worker - t->first, b);
+    if (t->net.dense)
+        t->kernels->zero(&t->exec, g, t->net.d * sizeof *g);
+    else
+        note_touched(t, worker - t->first, b);
     sg_status status = ncf_net_gradient(&pass, b->user, b->item, b->label, t->examples.batch, g, loss, err);
     return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
 }

@@ -149,6 +149,6 @@ column() { # NAME FILE
     [[ $stderr == *"beta1 and beta2 must be below 1"* ]] || { echo "$stderr"; false; }
     run -2 --separate-stderr ncf Adam --set error-feedback=update
     [[ $stderr == *"Adam needs error-feedback: gradient"* ]] || { echo "$stderr"; false; }
-    run -1 --separate-stderr ncf Adam --device cuda
-    [[ $stderr == *"--device cuda"* ]] || { echo "$stderr"; false; }
+    run -1 --separate-stderr ncf Adam --device cuda:1000
+    [[ $stderr == *"--device cuda:1000: "*"use --device cpu" ]] || { echo "$stderr"; false; }
 }

@@ -1,5 +1,5 @@
-/* NeuMF: its sizes, PyTorch's loss, gradient and outputs (tests/golden/ncf_golden.py), and the rows that a gradient of
- * the task touches. */
+/* NeuMF: its sizes, PyTorch's loss, gradient and outputs (tests/golden/ncf_golden.py), rows gathered or looked up by
+ * libtorch, and the rows that a gradient of the task touches. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -184,6 +184,45 @@ static void in_chunks(struct run *r) {
     free(one);
 }
 
+/* What a GPU does, here: libtorch looks rows up in whole tables. One chunk gives the bits of gathered rows; the gradients of
+ * several are added in another order. */
+static void in_whole_tables(struct run *r) {
+    enum { MANY = NCF_CHUNK + 100 };
+    static uint32_t user[MANY], item[MANY];
+    static float label[MANY], logit[2][MANY];
+    static const size_t counts[] = {1, GOLDEN_COUNT, NCF_CHUNK, MANY};
+    struct ncf_net whole = r->net;
+    struct ncf_room room = {0};
+    float *g = calloc(r->net.d, sizeof *g);
+    double *wanted = malloc(r->net.d * sizeof *wanted);
+    whole.dense = true;
+    bool ready = ncf_room_open(&room, &whole, &err) == SG_OK && g && wanted;
+    batch(user, item, label, MANY);
+    for (size_t i = 0; i < COUNT(counts) && ok(ready, "%zu examples", counts[i]); i++) {
+        const size_t count = counts[i], bytes = r->net.d * sizeof *g;
+        sg_rng rng[2] = {sg_rng_open(1, SG_RNG_DROPOUT, 0, i), sg_rng_open(1, SG_RNG_DROPOUT, 0, i)};
+        struct ncf_pass rows = {&r->net, &r->room, r->scope, r->x, &rng[0]};
+        struct ncf_pass tables = {&whole, &room, r->scope, r->x, &rng[1]};
+        double loss[2];
+        memset(r->g, 0, bytes);
+        memset(g, 0, bytes);
+        ready = ncf_net_gradient(&rows, user, item, label, count, r->g, &loss[0], &err) == SG_OK &&
+                ncf_net_gradient(&tables, user, item, label, count, g, &loss[1], &err) == SG_OK;
+        for (size_t j = 0; j < r->net.d; j++)
+            wanted[j] = (double)r->g[j];
+        ok(ready && loss[0] == loss[1] &&
+               (count > NCF_CHUNK ? distance(g, wanted, r->net.d) <= 1e-6 : memcmp(g, r->g, bytes) == 0),
+           "whole tables: the same loss and gradient, off by %.1e", distance(g, wanted, r->net.d));
+        rows.dropout = tables.dropout = NULL;
+        ready = ncf_net_score(&rows, user, item, count, logit[0], &err) == SG_OK &&
+                ncf_net_score(&tables, user, item, count, logit[1], &err) == SG_OK;
+        ok(ready && memcmp(logit[0], logit[1], count * sizeof **logit) == 0, "the same scores");
+    }
+    ncf_room_close(&room);
+    free(g);
+    free(wanted);
+}
+
 /* ---- the task ---------------------------------------------------------------------------------------------------- */
 
 extern const struct sg_task_ops sg_ncf_ops;
@@ -246,6 +285,7 @@ int main(void) {
     if (ok(open_run(&r), "the golden network opens")) {
         against_pytorch(&r);
         in_chunks(&r);
+        in_whole_tables(&r);
     }
     close_run(&r);
     touched_rows();

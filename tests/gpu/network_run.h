@@ -1,0 +1,141 @@
+/* network_run.h: a small network trained on a GPU: twice the same bytes, and close to the CPU. Where the GPU is emulated,
+ * libtorch computes on the CPU next to vectors that go through the CUDA table: the CPU's bytes. */
+#ifndef NETWORK_RUN_H
+#define NETWORK_RUN_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpu_run.h"
+#include "sg_result.h"
+#include "sg_tensor.h"
+
+/* What to train: a recipe of 4 steps, all recorded, and its methods, the first one without compression. */
+struct network {
+    const struct sg_task_ops *ops;
+    const char *text;
+    const char *method[3];
+    const char *test_loss; /* a series that is to be as close to the CPU's as train_loss; NULL = none */
+};
+
+static struct network network;
+static bool emulated;
+static uint64_t stop_step = UINT64_MAX, steps_seen;
+
+sg_status __wrap_sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *e);
+sg_status __wrap_sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *e) {
+    (void)name, (void)e;
+    *out = network.ops;
+    return SG_OK;
+}
+
+sg_status __real_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e);
+sg_status __wrap_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e);
+sg_status __wrap_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e) {
+    return __real_sg_scope_open(out, emulated ? "cpu" : device, e);
+}
+
+static int stop_when_asked(void) {
+    return steps_seen++ == stop_step ? 15 : 0;
+}
+
+static sg_status train(const char *device, const char *method, FILE *series, bool resume) {
+    steps_seen = 0;
+    return train_on(device, network.text, method, NULL, series, resume, stop_when_asked);
+}
+
+/* The series of a run, and its columns in *run. */
+static char *whole(const char *device, const char *method, struct sg_run *run) {
+    char path[64];
+    FILE *series = tmpfile();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(series));
+    if (train(device, method, series, false) != SG_OK || fflush(series) != 0 || sg_run_read(run, path, &err) != SG_OK) {
+        printf("# %s on %s: %s\n", method, device, err.msg);
+        exit(1);
+    }
+    char *all = content(series);
+    fclose(series);
+    return all;
+}
+
+/* Largest difference of a column between two runs, relative to its largest value. */
+static double apart(const struct sg_run *a, const struct sg_run *b, const char *name) {
+    const double *x = sg_run_series(a, name), *y = sg_run_series(b, name);
+    double gap = 0, most = 0;
+    for (size_t i = 0; i < a->n_points; i++) {
+        if (isnan(x[i]) && isnan(y[i]))
+            continue;
+        most = fabs(x[i]) > most ? fabs(x[i]) : most;
+        gap = fabs(x[i] - y[i]) <= gap ? gap : fabs(x[i] - y[i]);
+    }
+    return gap / most;
+}
+
+static void test_method(const char *method) {
+    struct sg_run first, second, host;
+    char *once = whole("cuda", method, &first), *again = whole("cuda", method, &second);
+    char *here = whole("cpu", method, &host);
+    ok(strcmp(once, again) == 0 && first.n_points == 5, "%s: a run repeated gives the same bytes", method);
+    if (emulated) {
+        ok(strcmp(once, here) == 0, "%s: the CPU's bytes", method);
+    } else {
+        /* Sums in another order: a few 1e-6 a layer and step. Of a threshold a handful of entries may fall on the other
+         * side, and the optimizer's state carries on what they make of it. */
+        const double bound = strcmp(method, network.method[0]) == 0 ? 1e-3 : 1e-2;
+        const double gap = apart(&first, &host, "train_loss");
+        const double test = network.test_loss ? apart(&first, &host, network.test_loss) : 0;
+        ok(gap <= bound && test <= bound, "%s: close to the CPU: train loss %g, test loss %g apart", method, gap, test);
+    }
+    sg_run_free(&first);
+    sg_run_free(&second);
+    sg_run_free(&host);
+    free(once);
+    free(again);
+    free(here);
+}
+
+static void test_resume(const char *method) {
+    struct sg_run run;
+    FILE *series = tmpfile();
+    char *straight = whole("cuda", method, &run);
+    stop_step = 1;
+    bool right = train("cuda", method, series, false) == SG_ERR_INTERRUPTED;
+    stop_step = UINT64_MAX;
+    right = right && train("cuda", method, series, true) == SG_OK;
+    char *resumed = content(series);
+    ok(right && strcmp(straight, resumed) == 0, "%s: stopped and resumed, the same bytes", method);
+    free(straight);
+    free(resumed);
+    fclose(series);
+    sg_run_free(&run);
+}
+
+static int test_network(const struct network *of) {
+    char why[256];
+    sg_cuda_device *device;
+    struct sg_cuda_facts facts;
+    network = *of;
+    temporary_make();
+    setenv("SPARSE_DATA", temporary, 1);
+    if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) != SG_KERNEL_OK) {
+        skip("%s", why);
+        return tap_done();
+    }
+    sg_cuda_device_facts(device, &facts);
+    sg_cuda_device_close(device);
+    emulated = strcmp(facts.name, "emulation") == 0;
+    sg_scope *scope;
+    if (sg_scope_open(&scope, "cuda:0", &err) != SG_OK) {
+        skip("%s", err.msg);
+        return tap_done();
+    }
+    sg_scope_close(scope);
+    for (size_t i = 0; i < sizeof network.method / sizeof *network.method; i++)
+        test_method(network.method[i]);
+    test_resume(network.method[1]);
+    return tap_done();
+}
+
+#endif
