@@ -53,8 +53,7 @@ static const struct sg_option options[] = {
          "error, and the regret of every method of the recipe"},
     {SG_OPTION_FLAG, "theory", 0, &opt.theory,
      .help = "of logistic regression: the right-hand sides of the paper's convergence results beside what the recipe's "
-             "methods "
-             "do"},
+             "methods do"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, the metric of --reach-baseline (default "

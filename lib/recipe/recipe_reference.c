@@ -42,20 +42,16 @@ static const char *const deviations[] = {
     "Figure 1: the paper says a 6,000-parameter model; gisette has 5000 features and 6000 samples, so d = 5000.",
     "Figure 1: lambda is 5e-3/gamma = 4.2148, as the authors' code thresholds; the paper's text rounds it to 4.2.",
     "Figure 1 and madelon: the split and the draws of rows are unseeded in the authors' code; here they are functions "
-    "of "
-    "the seed, and curves are compared as bands over seeds.",
+    "of the seed, and curves are compared as bands over seeds.",
     "x* is solved to the limit of double precision, the authors' is a stored inexact one: f* and f(x0) differ from "
-    "theirs in "
-    "the 9th digit.",
+    "theirs in the 9th digit.",
     "Volume is counted three ways: density (mean over workers), density-padded (the largest worker, as the authors' "
-    "equal-size "
-    "all-gather counts) and bytes-sent. Nominal bits are 32 a value and 32 an index, whatever `message` says.",
+    "equal-size all-gather counts) and bytes-sent. Nominal bits are 32 a value and 32 an index, whatever `message` "
+    "says.",
     "error-feedback has the paper's form (update) and the one of its DNN code (gradient), by name.",
     "Figure 2b: words are split at white space; the authors' tokenizer gave them V = 28,869 words and d = 28,949,319. "
-    "The "
-    "constants V and d of a result are this one's.",
-    "Figure 2b: thresholds are picked by hand for the densities that the paper names; mini/fig2b trains on the "
-    "validation file and evaluates on the test file.",
+    "The constants V and d of a result are this one's.",
+    "Figure 2b: thresholds are picked by hand; mini/fig2b trains on the validation file, evaluates on the test file.",
 };
 
 enum { ENCODINGS_CHARS = 120 };

@@ -28,6 +28,15 @@ setup() {
     same_series "$OUT/one" "$OUT/three"
 }
 
+@test "--record-inputs: the same bytes for R = 1, 2, 3" {
+    run=(-q recipes/smoke.yaml --method "Top-k k=4" --set epochs=3)
+    sparsetrain "${run[@]}" --record-inputs "$OUT/one" >/dev/null
+    for ranks in 2 3; do
+        $MPI -n $ranks "$BIN/sparsetrain" "${run[@]}" --record-inputs "$OUT/many" --force >/dev/null 3>&-
+        cmp "$OUT/one" "$OUT/many"
+    done
+}
+
 @test "schedule, layers and accordion: same bytes for R = 1, 2, 4" {
     set=(--set error-feedback=gradient --set workers=5 --set epochs=6 --set 'optimizer.decay-at=[3]' --set record.evaluate=1
         --set 'record.series=[loss, error-norm, error-max, compression-error, learning-rate]' --set record.layers=true

@@ -75,6 +75,25 @@ same_everywhere() {
     same_everywhere smoke 100
 }
 
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: budget" {
+    same_everywhere budget 40
+}
+
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: budget-madelon" {
+    need_real madelon
+    same_everywhere budget-madelon 100
+}
+
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: heterogeneity" {
+    need_real madelon
+    same_everywhere heterogeneity 100
+}
+
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: theory" {
+    need_real madelon
+    same_everywhere theory 100
+}
+
 @test "no recipe that trains is left out of these tests, but networks: cnn.bats, lm.bats and ncf.bats have theirs" {
     for recipe in $(grep -L '^kind: kernels\|kind: \(cnn\|lm\|ncf\),' recipes/*.yaml); do
         grep -q "^    same_everywhere $(basename "$recipe" .yaml) " "$BATS_TEST_FILENAME" || { echo "$recipe"; false; }
