@@ -87,12 +87,7 @@ static const struct sg_program program = {
 /* ---- the result ---- */
 
 static cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, const struct sg_grid_options *o) {
-    cJSON *out = cJSON_CreateObject(), *words = cJSON_CreateArray();
-    for (int i = 0; i < argc; i++)
-        sg_json_push_string(words, argv[i]);
-    sg_json_set(out, "argv", words);
-    sg_json_set_string(out, "started_at", started_at);
-    sg_json_set_number(out, "elapsed_s", sg_clock_s() - start_s);
+    cJSON *out = sg_result_command(argc, argv, started_at, sg_clock_s() - start_s);
     sg_json_set_number(out, "jobs", o->jobs);
     sg_json_set_number(out, "threads", o->threads > 0 ? (double)o->threads : NAN); /* null: sparsetrain's choice */
     sg_json_set_string(out, "launcher", o->launcher);

@@ -82,16 +82,10 @@ static const struct sg_program program = {
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 static struct sg_progress bar;
-static const char *bar_of;
 static double fd_last_s;
 
 static void on_progress(const char *what, double done, double total) {
-    if (!bar_of || strcmp(bar_of, what) != 0) {
-        sg_progress_end(&bar);
-        sg_progress_start(&bar, *what ? what : opt.method, total);
-        bar_of = what;
-    }
-    sg_progress_update(&bar, done, NULL);
+    sg_progress_show(&bar, *what ? what : opt.method, done, total);
     double now = sg_clock_s();
     if (opt.progress_fd >= 0 && *what == '\0' && (now - fd_last_s > 0.2 || done == total)) {
         fd_last_s = now;

@@ -130,26 +130,10 @@ static void say(const char *text) {
     sg_log_note("%s", text);
 }
 
-static cJSON *run_json(int argc, char **argv, const char *started_at, double start_s) {
-    cJSON *out = cJSON_CreateObject(), *words = cJSON_CreateArray();
-    for (int i = 0; i < argc; i++)
-        sg_json_push_string(words, argv[i]);
-    sg_json_set(out, "argv", words);
-    sg_json_set_string(out, "started_at", started_at);
-    sg_json_set_number(out, "elapsed_s", sg_clock_s() - start_s);
-    return out;
-}
-
 static struct sg_progress bar;
-static const char *bar_of;
 
 static void on_progress(const char *what, double done, double total) {
-    if (!bar_of || strcmp(bar_of, what) != 0) {
-        sg_progress_end(&bar);
-        sg_progress_start(&bar, *what ? what : "pilot", total);
-        bar_of = what;
-    }
-    sg_progress_update(&bar, done, NULL);
+    sg_progress_show(&bar, *what ? what : "pilot", done, total);
 }
 
 /* The evidence into its file, or onto stdout; then the recipe, or for readers what there is in its place. */
@@ -243,7 +227,8 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
     sg_progress_end(&bar);
     if (status == SG_OK && !opt.dry_run) {
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", sg_version_json(program.name));
-        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run", run_json(argc, argv, started_at, start_s));
+        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run",
+                                               sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
         status = deliver(&t, &file, err);
     }
     sg_file_abandon(&file);

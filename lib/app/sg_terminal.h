@@ -59,6 +59,8 @@ struct sg_progress {
 void sg_progress_start(struct sg_progress *p, const char *what, double total);
 void sg_progress_update(struct sg_progress *p, double done, const char *detail); /* detail may be NULL */
 void sg_progress_end(struct sg_progress *p);
+/* Update the bar of `what`, which lives as long as it; start it first if p, zeros to begin with, shows another. */
+void sg_progress_show(struct sg_progress *p, const char *what, double done, double total);
 
 /* SIGINT and SIGTERM set a flag instead of ending the process; a second one of the same kind ends it. */
 void sg_signals_catch(void);

@@ -203,6 +203,14 @@ void sg_progress_end(struct sg_progress *p) {
     app.line_open = p->shown = false;
 }
 
+void sg_progress_show(struct sg_progress *p, const char *what, double done, double total) {
+    if (!p->what || strcmp(p->what, what) != 0) {
+        sg_progress_end(p);
+        sg_progress_start(p, what, total);
+    }
+    sg_progress_update(p, done, NULL);
+}
+
 static void on_signal(int number) {
     pending_signal = number;
 }

@@ -258,3 +258,13 @@ cJSON *sg_result_host(void) {
     sg_json_set_string(host, "driver", driver[0] ? driver : NULL);
     return host;
 }
+
+cJSON *sg_result_command(int argc, char **argv, const char *started_at, double elapsed_s) {
+    cJSON *out = cJSON_CreateObject(), *words = cJSON_CreateArray();
+    for (int i = 0; i < argc; i++)
+        sg_json_push_string(words, argv[i]);
+    sg_json_set(out, "argv", words);
+    sg_json_set_string(out, "started_at", started_at);
+    sg_json_set_number(out, "elapsed_s", elapsed_s);
+    return out;
+}

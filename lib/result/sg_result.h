@@ -35,6 +35,9 @@ extern "C" {
 /* {"name","cpu","cores","memory_bytes","gpu","driver"} of this machine. */
 cJSON *sg_result_host(void);
 
+/* {"argv","started_at","elapsed_s"} of this command; NULL = no memory. */
+cJSON *sg_result_command(int argc, char **argv, const char *started_at, double elapsed_s);
+
 /* A run read back. Folded, what steps say of layers is "layer_series": [one a step]. */
 struct sg_series {
     char *name;    /* "suboptimality" */

@@ -12,6 +12,7 @@
 #include "sg_images.h"
 #include "sg_json.h"
 #include "sg_task.h"
+#include "task_shares.h"
 #include "task_shards.h"
 
 /* What a worker contributes to an evaluation, of the model as it is and of the running average. */
@@ -297,8 +298,8 @@ static sg_status test_images(struct sg_task *t, float *x, float *statistics, siz
     return status;
 }
 
-static sg_status worker_share(struct sg_task *t, size_t local, double *share, struct sg_error *err) {
-    const size_t n = t->net.n_statistics, worker = t->first + local;
+static sg_status worker_share(struct sg_task *t, size_t worker, double *share, struct sg_error *err) {
+    const size_t n = t->net.n_statistics, local = worker - t->first;
     const size_t from = sg_images_cut(t->data.test.count, worker, t->workers);
     const size_t to = sg_images_cut(t->data.test.count, worker + 1, t->workers);
     share[SHARE_IMAGES] = (double)(to - from);
@@ -315,21 +316,10 @@ static sg_status worker_share(struct sg_task *t, size_t local, double *share, st
 }
 
 static sg_status cnn_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    sg_status status = SG_OK;
     t->evaluations++;
     if (t->averages)
         t->kernels->average(&t->exec, t->average, t->x, t->net.d, 1 / (double)t->evaluations);
-#pragma omp parallel for num_threads(t->threads) schedule(dynamic)
-    for (size_t w = 0; w < t->count; w++) {
-        struct sg_error trouble;
-        const sg_status mine = worker_share(t, w, share + w * SHARES, &trouble);
-#pragma omp critical(cnn_evaluation)
-        if (mine != SG_OK && status == SG_OK) {
-            status = mine;
-            *err = trouble;
-        }
-    }
-    return status;
+    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void cnn_conclude(const struct sg_task *t, const double *share, double *value) {

@@ -12,6 +12,7 @@
 #include "lm_net.h"
 #include "sg_json.h"
 #include "sg_task.h"
+#include "task_shares.h"
 #include "sg_tokens.h"
 
 /* What a worker contributes to an evaluation. */
@@ -319,18 +320,7 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
 }
 
 static sg_status lm_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    sg_status status = SG_OK;
-#pragma omp parallel for num_threads(t->threads) schedule(dynamic)
-    for (size_t w = 0; w < t->count; w++) {
-        struct sg_error trouble;
-        const sg_status mine = worker_share(t, t->first + w, share + w * SHARES, &trouble);
-#pragma omp critical(lm_evaluation)
-        if (mine != SG_OK && status == SG_OK) {
-            status = mine;
-            *err = trouble;
-        }
-    }
-    return status;
+    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void lm_conclude(const struct sg_task *t, const double *share, double *value) {

@@ -12,6 +12,7 @@
 #include "sg_json.h"
 #include "sg_ratings.h"
 #include "sg_task.h"
+#include "task_shares.h"
 
 /* What a worker contributes to an evaluation. */
 enum { SHARE_USERS, SHARE_HITS, SHARE_NDCG, SHARES };
@@ -292,7 +293,9 @@ static size_t rank_of_first(const float *score, size_t n) {
 }
 
 /* Users from..to-1, as many at a time as fill a chunk. */
-static sg_status judge_users(struct sg_task *t, size_t from, size_t to, double *share, struct sg_error *err) {
+static sg_status worker_share(struct sg_task *t, size_t worker, double *share, struct sg_error *err) {
+    const size_t users = t->ratings.users, workers = t->examples.workers;
+    const size_t from = users * worker / workers, to = users * (worker + 1) / workers;
     const int thread = omp_get_thread_num();
     const struct ncf_pass pass = {&t->net, &t->room[thread], t->scope[thread], t->x, NULL};
     const size_t most = 1 + t->rivals, group = most < NCF_CHUNK ? NCF_CHUNK / most : 1;
@@ -325,20 +328,7 @@ static sg_status judge_users(struct sg_task *t, size_t from, size_t to, double *
 }
 
 static sg_status ncf_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    const size_t users = t->ratings.users, workers = t->examples.workers;
-    sg_status status = SG_OK;
-#pragma omp parallel for num_threads(t->threads) schedule(dynamic)
-    for (size_t w = 0; w < t->count; w++) {
-        struct sg_error trouble;
-        const size_t from = users * (t->first + w) / workers, to = users * (t->first + w + 1) / workers;
-        const sg_status mine = judge_users(t, from, to, share + w * SHARES, &trouble);
-#pragma omp critical(ncf_evaluation)
-        if (mine != SG_OK && status == SG_OK) {
-            status = mine;
-            *err = trouble;
-        }
-    }
-    return status;
+    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void ncf_conclude(const struct sg_task *t, const double *share, double *value) {

@@ -5,7 +5,6 @@ load common
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     export SPARSE_DATA=$BATS_TEST_TMPDIR/data
-    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
     cat >cnn.yaml <<'YAML'
 schema: 1
 name: cnn
@@ -26,34 +25,17 @@ methods:
 YAML
 }
 
-need_torch() {
-    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
-}
-
 cnn() { # METHOD ARGUMENTS...
     local method=$1
     shift
     sparsetrain -q cnn.yaml --method "$method" "$@"
 }
 
-# Values of a column that are not null.
-column() { # NAME FILE
-    sed -n "s/.*\"record\":\"step\".*\"$1\":\([-0-9.e]*\)[,}].*/\1/p" "$2"
-}
-
 @test "1 and 2 threads, 1, 2 and 4 ranks: the same bytes, each method in its way" {
     need_torch
-    local ranks=""
-    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null && ranks="2 4"
     for method in SGD Top-k Hard-threshold Accordion Whole Forgetful; do
         args=(--set workers=4 --set 'record.layers=true' --set batch=3)
-        cnn $method "${args[@]}" --threads 1 -o "$method.one"
-        cnn $method "${args[@]}" --threads 2 -o many --force
-        same_series "$method.one" many || { echo "$method differs for 2 threads"; false; }
-        for n in $ranks; do
-            $MPI -n "$n" "$BIN/sparsetrain" -q cnn.yaml --method $method "${args[@]}" -o many --force 3>&-
-            same_series "$method.one" many || { echo "$method differs for $n ranks"; false; }
-        done
+        same_for_threads_and_ranks "$method.one" "2 4" cnn.yaml --method $method "${args[@]}"
         tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":8'
         run -0 column test_accuracy "$method.one" # after each epoch
         [ "${#lines[@]}" = 2 ]
@@ -63,22 +45,13 @@ column() { # NAME FILE
     [ "$(column error_norm Forgetful.one | sort -u)" = 0 ]
     [ "$(column density Whole.one | sort -u)" != "$(column density Top-k.one | sort -u)" ]
     grep -q '"mode":\[[01,]*1' Accordion.one
-    [ -n "$ranks" ] || skip "threads only: built without MPI, or mpirun is not installed"
+    have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
 @test "killed and resumed: the same bytes, with residuals, statistics and the averaged model" {
     need_torch
     for method in Hard-threshold Accordion; do
-        cnn $method --set epochs=12 -o whole --force
-        rm -f cut*
-        sparsetrain -q cnn.yaml --method $method --set epochs=12 -o cut --checkpoint-every 5 3>&- &
-        pid=$!
-        for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
-        kill -KILL $pid
-        wait $pid || true
-        cnn $method --set epochs=12 -o cut --resume --checkpoint-every 1000 --force
-        same_series whole cut || { echo "$method differs"; false; }
-        [ ! -e cut.ckpt ]
+        same_after_kill 5 cnn.yaml --method $method --set epochs=12
     done
 }
 

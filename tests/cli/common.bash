@@ -31,3 +31,55 @@ same_series() {
 without_bytes() {
     sed -n -e '/"record":"step"/s/,"bytes_sent":[^,}]*//p' -e '/"record":"end"/p' "$1"
 }
+
+# Values of a column that are not null.
+column() { # NAME FILE
+    sed -n "s/.*\"record\":\"step\".*\"$1\":\([-0-9.e]*\)[,}].*/\1/p" "$2"
+}
+
+need_torch() {
+    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
+}
+
+MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
+have_mpi() {
+    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null
+}
+
+# The series that one thread writes to FILE is that of two threads, and of these numbers of ranks where there is MPI.
+same_for_threads_and_ranks() { # FILE "RANKS" ARGUMENTS...
+    local one=$1 ranks=$2 n
+    shift 2
+    have_mpi || ranks=""
+    sparsetrain -q "$@" --threads 1 -o "$one" --force
+    sparsetrain -q "$@" --threads 2 -o "$one.many" --force
+    same_series "$one" "$one.many" || { echo "$* differs for 2 threads"; false; }
+    for n in $ranks; do
+        $MPI -n "$n" "$BIN/sparsetrain" -q "$@" -o "$one.many" --force 3>&- </dev/null
+        same_series "$one" "$one.many" || { echo "$* differs for $n ranks"; false; }
+    done
+}
+
+# Killed once there is a checkpoint, and resumed: the series of a run left alone. A checkpoint every EVERY steps.
+same_after_kill() { # EVERY ARGUMENTS...
+    local every=$1 pid
+    shift
+    sparsetrain -q "$@" -o whole --force
+    rm -f cut*
+    sparsetrain -q "$@" -o cut --checkpoint-every "$every" 3>&- &
+    pid=$!
+    for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
+    kill -KILL $pid
+    wait $pid || true
+    sparsetrain -q "$@" -o cut --resume --checkpoint-every 1000 --force
+    same_series whole cut || { echo "$* differs"; false; }
+    [ ! -e cut.ckpt ]
+}
+
+# All recipes of a task, as they are.
+recipes_resolve() { # KIND
+    local recipe
+    for recipe in $(grep -l "kind: $1" "$ROOT"/recipes/*.yaml "$ROOT"/recipes/mini/*.yaml); do
+        sparsebench "$recipe" --dry-run >/dev/null || { echo "$recipe"; false; }
+    done
+}

@@ -9,15 +9,14 @@ need_emulation() {
 
 @test "1, 2 and 3 ranks with a GPU each: the bytes of one process on the CPU" {
     need_emulation
-    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null || skip "built without MPI"
-    local mpi="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
+    have_mpi || skip "built without MPI"
     while read -r method set; do
         # shellcheck disable=SC2086
         "$EMULATED" cpu $method $set >"$BATS_TEST_TMPDIR/cpu"
         grep -q '"record":"end","status":"ok"' "$BATS_TEST_TMPDIR/cpu"
         for ranks in 1 2 3; do
             # shellcheck disable=SC2086
-            $mpi -n "$ranks" "$EMULATED" cuda $method $set >"$BATS_TEST_TMPDIR/cuda"
+            $MPI -n "$ranks" "$EMULATED" cuda $method $set >"$BATS_TEST_TMPDIR/cuda"
             cmp "$BATS_TEST_TMPDIR/cpu" "$BATS_TEST_TMPDIR/cuda"
         done
     done <<-'RUNS'

@@ -5,7 +5,6 @@ load common
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     export SPARSE_DATA=$BATS_TEST_TMPDIR/data
-    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
     cat >lm.yaml <<'YAML'
 schema: 1
 name: lm
@@ -25,52 +24,27 @@ plots:
 YAML
 }
 
-need_torch() {
-    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
-}
-
 lm() { # METHOD ARGUMENTS...
     local method=$1
     shift
     sparsetrain -q lm.yaml --method "$method" "$@"
 }
 
-# Values of a column that are not null.
-column() { # NAME FILE
-    sed -n "s/.*\"record\":\"step\".*\"$1\":\([-0-9.e]*\)[,}].*/\1/p" "$2"
-}
-
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes" {
     need_torch
-    local ranks=""
-    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null && ranks="2 3"
     for method in SGD Top-k Hard-threshold; do
-        lm $method --threads 1 -o "$method.one"
-        lm $method --threads 2 -o many --force
-        same_series "$method.one" many || { echo "$method differs for 2 threads"; false; }
-        for n in $ranks; do
-            $MPI -n "$n" "$BIN/sparsetrain" -q lm.yaml --method $method -o many --force 3>&-
-            same_series "$method.one" many || { echo "$method differs for $n ranks"; false; }
-        done
+        same_for_threads_and_ranks "$method.one" "2 3" lm.yaml --method $method
         tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":18' # floor((600 / 12 - 1) / 5) an epoch
         run -0 column test_perplexity "$method.one"                   # after each epoch
         [ "${#lines[@]}" = 2 ]
     done
     [ "$(column density SGD.one | sort -u)" = 1 ]
-    [ -n "$ranks" ] || skip "threads only: built without MPI, or mpirun is not installed"
+    have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
 @test "killed and resumed: the same bytes, with residuals and the hidden state" {
     need_torch
-    lm Hard-threshold --set epochs=40 -o whole
-    sparsetrain -q lm.yaml --method Hard-threshold --set epochs=40 -o cut --checkpoint-every 7 3>&- &
-    pid=$!
-    for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
-    kill -KILL $pid
-    wait $pid || true
-    lm Hard-threshold --set epochs=40 -o cut --resume --checkpoint-every 1000 --force
-    same_series whole cut
-    [ ! -e cut.ckpt ]
+    same_after_kill 7 lm.yaml --method Hard-threshold --set epochs=40
 }
 
 @test "it learns the chain behind the text, and perplexities fit the loss" {

@@ -5,7 +5,6 @@ load common
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     export SPARSE_DATA=$BATS_TEST_TMPDIR/data
-    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
     cat >ncf.yaml <<'YAML'
 schema: 1
 name: ncf
@@ -26,34 +25,17 @@ methods:
 YAML
 }
 
-need_torch() {
-    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
-}
-
 ncf() { # METHOD ARGUMENTS...
     local method=$1
     shift
     sparsetrain -q ncf.yaml --method "$method" "$@"
 }
 
-# Values of a column that are not null.
-column() { # NAME FILE
-    sed -n "s/.*\"record\":\"step\".*\"$1\":\([-0-9.e]*\)[,}].*/\1/p" "$2"
-}
-
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes, each method in its way" {
     need_torch
-    local ranks=""
-    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null && ranks="2 3"
     for method in Adam Top-k Hard-threshold Accordion Whole Forgetful; do
         args=(--set 'record.layers=true')
-        ncf $method "${args[@]}" --threads 1 -o "$method.one"
-        ncf $method "${args[@]}" --threads 2 -o many --force
-        same_series "$method.one" many || { echo "$method differs for 2 threads"; false; }
-        for n in $ranks; do
-            $MPI -n "$n" "$BIN/sparsetrain" -q ncf.yaml --method $method "${args[@]}" -o many --force 3>&-
-            same_series "$method.one" many || { echo "$method differs for $n ranks"; false; }
-        done
+        same_for_threads_and_ranks "$method.one" "2 3" ncf.yaml --method $method "${args[@]}"
         tail -n 1 "$method.one" | grep -q '"status":"ok"'
         run -0 column hit_rate "$method.one" # after each epoch
         [ "${#lines[@]}" = 2 ]
@@ -61,22 +43,13 @@ column() { # NAME FILE
     [ "$(column density Adam.one | sort -u)" = 1 ]
     [ "$(column error_norm Adam.one | sort -u)" = 0 ]
     [ "$(column error_norm Forgetful.one | sort -u)" = 0 ]
-    [ -n "$ranks" ] || skip "threads only: built without MPI, or mpirun is not installed"
+    have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
 @test "killed and resumed: the same bytes, with residuals and Adam's state" {
     need_torch
     for method in Hard-threshold Accordion; do
-        ncf $method --set epochs=12 -o whole --force
-        rm -f cut*
-        sparsetrain -q ncf.yaml --method $method --set epochs=12 -o cut --checkpoint-every 5 3>&- &
-        pid=$!
-        for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
-        kill -KILL $pid
-        wait $pid || true
-        ncf $method --set epochs=12 -o cut --resume --checkpoint-every 1000 --force
-        same_series whole cut || { echo "$method differs"; false; }
-        [ ! -e cut.ckpt ]
+        same_after_kill 5 ncf.yaml --method $method --set epochs=12
     done
 }
 

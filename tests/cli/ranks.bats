@@ -8,7 +8,6 @@ setup() {
     OUT=$BATS_TEST_TMPDIR
     sparsetrain --version | grep -q "mpi on" || skip "built without MPI"
     command -v mpirun >/dev/null || skip "mpirun is not installed"
-    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
 }
 
 @test "R = 1, 2, 3, 4 give the same bytes: dense, Top-k, hard-threshold, 7 workers" {

@@ -5,7 +5,7 @@ load common
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     export SPARSE_DATA=$BATS_TEST_TMPDIR/data
-    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
+    need_torch
 }
 
 two_steps() { # RECIPE METHOD ARGUMENTS...
@@ -18,9 +18,7 @@ two_steps() { # RECIPE METHOD ARGUMENTS...
 }
 
 @test "every recipe of a network resolves" {
-    for recipe in $(grep -l 'kind: cnn' "$ROOT"/recipes/*.yaml "$ROOT"/recipes/mini/*.yaml); do
-        sparsebench "$recipe" --dry-run >/dev/null || { echo "$recipe"; false; }
-    done
+    recipes_resolve cnn
 }
 
 @test "two steps of ResNet-18 at true size: 8 workers, 256 images each" {

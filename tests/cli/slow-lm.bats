@@ -5,7 +5,7 @@ load common
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     export SPARSE_DATA=$BATS_TEST_TMPDIR/data
-    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
+    need_torch
 }
 
 steps() { # COUNT RECIPE METHOD ARGUMENTS...
@@ -18,9 +18,7 @@ steps() { # COUNT RECIPE METHOD ARGUMENTS...
 }
 
 @test "every recipe of the language model resolves" {
-    for recipe in $(grep -l 'kind: lm' "$ROOT"/recipes/*.yaml "$ROOT"/recipes/mini/*.yaml); do
-        sparsebench "$recipe" --dry-run >/dev/null || { echo "$recipe"; false; }
-    done
+    recipes_resolve lm
 }
 
 @test "two steps of the paper's model: 8 workers, 16 columns each" {

@@ -5,7 +5,7 @@ load common
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     export SPARSE_DATA=$BATS_TEST_TMPDIR/data
-    [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
+    need_torch
 }
 
 steps() { # RECIPE METHOD ARGUMENTS...
@@ -17,9 +17,7 @@ steps() { # RECIPE METHOD ARGUMENTS...
 }
 
 @test "every recipe of NeuMF resolves" {
-    for recipe in $(grep -l 'kind: ncf' "$ROOT"/recipes/*.yaml "$ROOT"/recipes/mini/*.yaml); do
-        sparsebench "$recipe" --dry-run >/dev/null || { echo "$recipe"; false; }
-    done
+    recipes_resolve ncf
 }
 
 @test "two steps at laptop scale, with an evaluation" {

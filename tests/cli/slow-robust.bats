@@ -13,7 +13,6 @@ setup() {
     export SPARSE_DATA=$CACHE
     OUT=$BATS_TEST_TMPDIR
     RANDOM=$((SG_TEST_SEED % 32768))
-    MPI="mpirun --allow-run-as-root --oversubscribe --mca btl_vader_single_copy_mechanism none"
 }
 
 # Waits a random share of $1 ms.
@@ -35,21 +34,13 @@ milliseconds() {
 
 # Every method of recipe $1, $2 steps long: the series of one thread is everyone's.
 same_everywhere() {
-    local plan label args ranks=""
-    sparsetrain --version | grep -q "mpi on" && command -v mpirun >/dev/null && ranks="1 2 3 4"
+    local plan label
     plan=$(sparsebench "recipes/$1.yaml" --dry-run --json)
     while read -r label; do
-        args=(-q "recipes/$1.yaml" --method "$label" --seed 1 --set "steps=$2" --set record.every=7 --force)
-        sparsetrain "${args[@]}" --threads 1 -o "$OUT/one"
+        same_for_threads_and_ranks "$OUT/one" "1 2 3 4" "recipes/$1.yaml" --method "$label" --seed 1 --set "steps=$2" --set record.every=7
         [ "$(grep -c '"record":"step"' "$OUT/one")" = $((2 + $2 / 7)) ]
-        sparsetrain "${args[@]}" --threads 2 -o "$OUT/many"
-        same_series "$OUT/one" "$OUT/many" || { echo "$label differs for 2 threads"; false; }
-        for n in $ranks; do
-            $MPI -n "$n" "$BIN/sparsetrain" "${args[@]}" -o "$OUT/many" 3>&- </dev/null
-            same_series "$OUT/one" "$OUT/many" || { echo "$label differs for $n ranks"; false; }
-        done
     done < <(jq -r '.cells[].label' <<<"$plan" | uniq)
-    [ -n "$ranks" ] || skip "threads only: built without MPI, or mpirun is not installed"
+    have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
 @test "same bytes for 1 to 4 ranks and 1, 2 threads: fig1" {

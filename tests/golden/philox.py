@@ -21,3 +21,8 @@ def draw(seed, purpose, worker, step, count):
 def uniform(seed, purpose, worker, step, count):
     u = draw(seed, purpose, worker, step, 2 * count)
     return ((u[1::2] << np.uint64(32) | u[::2]) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def normal(seed, purpose, worker, step, count):
+    u = uniform(seed, purpose, worker, step, 2 * count)
+    return np.sqrt(-2 * np.log(1 - u[::2])) * np.cos(6.283185307179586 * u[1::2])

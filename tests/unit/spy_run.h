@@ -10,6 +10,7 @@
 #include "spy_task.h"
 #include "tap.h"
 #include "temporary.h"
+#include "train_once.h"
 
 static const double GAMMA = 0.25;
 static struct sg_error err;
@@ -72,39 +73,20 @@ static int stop_when_asked(void) {
 /* One run of `method`; `set` lists changes of the recipe, ended by NULL. The series, if there is one (rank 0), is read
  * back into *run. */
 static sg_status train(struct sg_run *run, const char *method, const char *const *set, FILE *series, bool resume) {
-    struct sg_recipe recipe;
-    struct sg_cell *cells;
-    sg_comm *comm = NULL;
-    struct sg_train_report report;
-    size_t n_set = 0, n = 0, chosen = 0;
-    while (set && set[n_set])
-        n_set++;
-    if (sg_recipe_parse(&recipe, text, strlen(text), "spy.yaml", set, n_set, &err) != SG_OK ||
-        sg_recipe_cells(&recipe, &cells, &n, &err) != SG_OK || sg_comm_open(&comm, &err) != SG_OK) {
-        printf("# %s\n", err.msg);
-        exit(1);
-    }
-    while (chosen + 1 < n && strcmp(cells[chosen].label, method) != 0)
-        chosen++;
-    const struct sg_train_options options = {.recipe = &recipe,
-                                             .cell = &cells[chosen],
-                                             .device = "cpu",
-                                             .threads = 1,
-                                             .series = series,
-                                             .checkpoint = temporary_path("ckpt"),
-                                             .record_inputs = record_inputs,
-                                             .resume = resume,
-                                             .stop = stop_when_asked};
-    sg_status status = sg_train_run(&report, comm, &options, &err);
+    const struct sg_train_options how = {.device = "cpu",
+                                         .threads = 1,
+                                         .series = series,
+                                         .checkpoint = temporary_path("ckpt"),
+                                         .record_inputs = record_inputs,
+                                         .resume = resume,
+                                         .stop = stop_when_asked};
+    const sg_status status = train_once(text, method, set, how, &err);
     struct sg_error unread;
     char path[64];
     *run = (struct sg_run){0};
     snprintf(path, sizeof path, "/proc/self/fd/%d", series ? fileno(series) : -1);
     if (series && (fflush(series) != 0 || sg_run_read(run, path, &unread) != SG_OK))
         *run = (struct sg_run){0};
-    sg_comm_close(comm);
-    sg_recipe_cells_free(cells, n);
-    sg_recipe_free(&recipe);
     return status;
 }
 
