@@ -214,11 +214,14 @@ static sg_status verify_all(struct match *m, double slope, struct sg_error *err)
                 open[n++] = &m->target[j];
         if (n == 0 && turn > 0)
             return SG_OK;
+        const struct target *middle = &m->target[m->n_targets / 2];
+        const double shift = turn == 1 ? tune_solve(m->whole, m->n_whole, middle->entries, slope) / middle->lambda : 1;
         for (size_t j = 0; j < n; j++) {
-            if (m->n_whole > 0)
-                open[j]->lambda =
-                    tune_solve(m->whole, m->n_whole, open[j]->entries,
-                               m->n_whole > 1 ? tune_secant(m->whole, m->n_whole, open[j]->entries) : slope);
+            if (turn > 1)
+                open[j]->lambda = tune_solve(m->whole, m->n_whole, open[j]->entries,
+                                             tune_secant(m->whole, m->n_whole, open[j]->entries));
+            else
+                open[j]->lambda *= shift;
             open[j]->lambda = tune_round(open[j]->lambda, text);
             for (size_t i = 0; i < m->n_whole; i++)
                 if (turn == VERIFICATIONS ||

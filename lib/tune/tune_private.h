@@ -109,10 +109,11 @@ struct tune_found {
     size_t n;
     double *lambda;   /* [n] rounded by tune_round */
     char (*how)[160]; /* [n] a comment for each */
+    bool appends;     /* a list keeps its lambdas and gets lambda[0] behind them, n = 1 */
 };
 
-/* The recipe with each method's lambda replaced, comments before the method; cells that claims and plots name by a lambda
- * that was replaced follow. The result is a valid recipe, or this fails. */
+/* The recipe with each method's lambda replaced or appended, comments before the method; cells that claims and plots name by
+ * a lambda that was replaced follow. The result is a valid recipe, or this fails. */
 SG_CHECKED sg_status tune_write(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
                                 struct sg_error *err);
 

@@ -14,12 +14,13 @@
 #include "sg_text.h"
 #include "tune_private.h"
 
-enum { LADDER = 9, POINTS = 64, STEPS_OUT = 8 };
+enum { LADDER = 9, POINTS = 64, STEPS_OUT = 8, GIVEN = POINTS - LADDER - STEPS_OUT };
 
 static const double TOLERANCE = 0.05, NARROW = 1.25, TAIL = 0.2;
 
 struct point {
     double lambda, value, entries; /* value NaN: diverged */
+    const char *spelling;          /* the recipe's, of its own lambdas; NULL = four digits */
 };
 
 struct reach {
@@ -28,6 +29,7 @@ struct reach {
     double tolerance, base; /* base: the baseline's value at this length */
     bool higher;            /* is better */
     size_t seeds;
+    const struct sg_node *given; /* the method's lambda in the recipe: one to replace, or a list that is kept */
     struct tune_topk topk;
     struct tune_length length;
     struct point whole[POINTS];
@@ -94,19 +96,27 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     return status;
 }
 
+/* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */
+static bool set_lambdas(struct tune_sets *sets, const struct reach *r, const struct point *p, size_t n) {
+    char *list = NULL, text[TUNE_LAMBDA_CHARS];
+    size_t size = 0;
+    FILE *out = open_memstream(&list, &size);
+    for (size_t i = 0; out && i < n; i++) {
+        tune_round(p[i].lambda, text);
+        fprintf(out, "%s%s", i ? ", " : "", p[i].spelling ? p[i].spelling : text);
+    }
+    const bool fine = out && fclose(out) == 0 && tune_set(sets, "methods.%s.lambda=[%s]", r->name, list);
+    free(list);
+    return fine;
+}
+
 /* Runs at p[].lambda [n], rounded and different; steps NaN = whole ones. */
 static sg_status measure(struct reach *r, struct point *p, size_t n, double steps, size_t seeds, struct sg_error *err) {
     struct tune_sets sets;
     struct tune_batch b = {.count = 0};
-    char list[POINTS * TUNE_LAMBDA_CHARS] = "", text[TUNE_LAMBDA_CHARS], what[160];
-    size_t used = 0;
-    for (size_t i = 0; i < n; i++) {
-        p[i].lambda = tune_round(p[i].lambda, text);
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", text);
-    }
+    char what[160];
     tune_sets_start(&sets, r->t);
-    sg_status status =
-        tune_set(&sets, "methods.%s.lambda=[%s]", r->name, list) ? SG_OK : sg_fail_memory(err, "the trials");
+    sg_status status = set_lambdas(&sets, r, p, n) ? SG_OK : sg_fail_memory(err, "the trials");
     snprintf(what, sizeof what, "%s: %zu lambda%s, %.0f of %.0f steps", r->name, n, n == 1 ? "" : "s",
              isnan(steps) ? r->length.steps : steps, r->length.steps);
     if (r->t->say)
@@ -169,20 +179,33 @@ static void ends(const struct reach *r, const struct point **in, const struct po
             *out = &r->whole[i];
 }
 
-/* Whole runs until the two ends are near; *best is then set. */
+/* A whole run to be made, each lambda once. */
+static void add_whole(struct reach *r, struct point p) {
+    for (size_t i = 0; i < r->n_whole; i++)
+        if (r->whole[i].lambda == p.lambda)
+            return;
+    r->whole[r->n_whole++] = p;
+}
+
+/* Whole runs, of the recipe's own lambdas too, until the two ends are near; *best is then set. */
 static sg_status decide(struct reach *r, const struct point *start, size_t n, const struct point **best,
                         struct sg_error *err) {
     const struct point *in, *out;
+    char text[TUNE_LAMBDA_CHARS];
     sg_status status = measure_baseline(r, NAN, r->seeds, err);
-    memcpy(r->whole, start, n * sizeof *start);
-    r->n_whole = n;
+    r->n_whole = 0;
+    for (size_t i = 0; r->given->kind == SG_NODE_LIST && i < r->given->count; i++)
+        add_whole(r, (struct point){.lambda = r->given->child[i].number, .spelling = r->given->child[i].string});
+    for (size_t i = 0; i < n; i++)
+        add_whole(r, start[i]);
     if (status == SG_OK)
-        status = measure(r, r->whole, n, NAN, r->seeds, err);
+        status = measure(r, r->whole, r->n_whole, NAN, r->seeds, err);
     for (int turn = 0; status == SG_OK; turn++) {
         ends(r, &in, &out);
         if ((in && out && out->lambda / in->lambda <= NARROW) || turn == STEPS_OUT)
             break;
-        struct point next = {.lambda = !in ? out->lambda / 2 : !out ? in->lambda * 2 : sqrt(in->lambda * out->lambda)};
+        const double lambda = !in ? out->lambda / 2 : !out ? in->lambda * 2 : sqrt(in->lambda * out->lambda);
+        struct point next = {.lambda = tune_round(lambda, text)};
         status = measure(r, &next, 1, NAN, r->seeds, err);
         r->whole[r->n_whole++] = next;
     }
@@ -294,15 +317,11 @@ static char *kebab(char out[64], const char *name) {
 static bool set_document(struct tune_sets *sets, const struct reach *r) {
     static const char *const volumes[] = {"average_density", "bits", "bits_values"};
     const struct sg_node *series = sg_node_get(&r->t->recipe->root, "record.series");
-    char list[POINTS * TUNE_LAMBDA_CHARS] = "", text[TUNE_LAMBDA_CHARS], x[64], y[64];
-    size_t used = 0, volume = 0;
+    char x[64], y[64];
+    size_t volume = 0;
     while (volume < 2 && !recorded(series, volumes[volume]))
         volume++;
-    for (size_t i = 0; i < r->n_whole; i++) {
-        tune_round(r->whole[i].lambda, text);
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", text);
-    }
-    return tune_set(sets, "methods.%s.lambda=[%s]", r->name, list) && tune_set(sets, "claims=[]") &&
+    return set_lambdas(sets, r, r->whole, r->n_whole) && tune_set(sets, "claims=[]") &&
            tune_set(sets, "plots=[{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]",
                     kebab(x, volumes[volume]), kebab(y, r->metric), TAIL);
 }
@@ -364,27 +383,55 @@ static sg_status find_metric(struct reach *r, char name[64], struct sg_error *er
 
 static sg_status find_methods(struct reach *r, struct sg_error *err) {
     const struct sg_recipe *recipe = r->t->recipe;
-    const struct sg_node *methods = sg_node_get(&recipe->root, "methods"), *lambda = NULL;
+    const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
     r->baseline = find_method(methods, "none");
     size_t wanting = 0;
     for (size_t i = 0; i < methods->count; i++)
         if (tune_wants_lambda(&methods->child[i]) && wanting++ == 0) {
             r->name = sg_node_string(&methods->child[i], "name", "");
-            lambda = sg_node_get(&methods->child[i], "lambda");
+            r->given = sg_node_get(&methods->child[i], "lambda");
         }
-    if (!r->baseline || wanting != 1 || lambda->kind == SG_NODE_LIST || lambda->line == 0)
+    if (!r->baseline || wanting != 1 || r->given->line == 0)
         return sg_fail(
             err, SG_ERR_ARGUMENT,
-            "%s: --reach-baseline needs a method with compressor: none and one with compressor: hard-threshold, "
-            "with a single lambda in the file (lambda: match will do)",
+            "%s: --reach-baseline needs a method with compressor: none and one with compressor: hard-threshold "
+            "and a lambda in the file (lambda: match will do)",
             recipe->path);
+    const bool listed = r->given->kind == SG_NODE_LIST;
+    if (listed && r->given->count > GIVEN)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s:%d:%d: more than %d lambdas", recipe->path, r->given->line,
+                       r->given->column, GIVEN);
+    for (size_t i = 0; listed && i < r->given->count; i++)
+        if (r->given->child[i].kind != SG_NODE_NUMBER)
+            return sg_fail(err, SG_ERR_ARGUMENT, "%s:%d:%d: a list of lambdas is searched beside: numbers only",
+                           recipe->path, r->given->child[i].line, r->given->child[i].column);
     r->seeds = sg_node_get(&recipe->root, "seeds")->count;
     return SG_OK;
+}
+
+static sg_status write_found(char **out, const struct reach *r, const struct point *best, struct sg_error *err) {
+    double lambda = best->lambda;
+    char how[1][160];
+    const struct tune_found found = {.name = r->name, .n = 1, .lambda = &lambda, .how = how, .appends = true};
+    snprintf(how[0], sizeof how[0],
+             "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
+             100 * best->entries / r->topk.d, r->metric, best->value, r->baseline, r->base, r->seeds,
+             r->seeds == 1 ? "" : "s");
+    return tune_write(out, r->t, &found, 1, err);
+}
+
+/* Before anything is run: will the recipe take what is found? */
+static sg_status check_text(const struct reach *r, struct sg_error *err) {
+    char *text = NULL;
+    sg_status status = write_found(&text, r, &(struct point){.lambda = 0.1234}, err);
+    free(text);
+    return status;
 }
 
 static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_error *err) {
     struct point ladder[LADDER];
     const struct point *best;
+    char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
     sg_status status = tune_topk(&r->topk, r->t, err);
     if (status != SG_OK)
@@ -393,7 +440,7 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     for (size_t i = 1; i < r->topk.n; i++)
         least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
     for (size_t i = 0; i < LADDER; i++) /* gradients are largest at first: mostly below */
-        ladder[i].lambda = r->topk.density[least].lambda * ldexp(1, 2 - (int)i);
+        ladder[i] = (struct point){.lambda = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
     status = measure_baseline(r, NAN, r->seeds, err);
     if (status == SG_OK)
         status = halve(r, ladder, &left, err);
@@ -401,14 +448,7 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
         status = decide(r, ladder, left, &best, err);
     if (status != SG_OK)
         return status;
-    double lambda = best->lambda;
-    char how[1][160];
-    const struct tune_found found = {r->name, 1, &lambda, how};
-    snprintf(how[0], sizeof how[0],
-             "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
-             100 * best->entries / r->topk.d, r->metric, best->value, r->baseline, r->base, r->seeds,
-             r->seeds == 1 ? "" : "s");
-    status = tune_write(&r->t->text, r->t, &found, 1, err);
+    status = write_found(&r->t->text, r, best, err);
     return status == SG_OK ? document(r, best, err) : status;
 }
 
@@ -421,6 +461,8 @@ sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     sg_status status = find_methods(&r, err);
     if (status == SG_OK)
         status = find_metric(&r, metric, err);
+    if (status == SG_OK)
+        status = check_text(&r, err);
     if (status == SG_OK)
         status = sg_recipe_cells(t->recipe, &cells, &count, err);
     while (status == SG_OK && strcmp(cells[i].name, r.name) != 0)

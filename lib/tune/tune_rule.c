@@ -55,7 +55,10 @@ static sg_status fill_in(struct sg_tune *t, const struct sg_rules *rules, struct
     }
     for (size_t i = 0; status == SG_OK && i < methods->count; i++)
         if (is_tuned(&methods->child[i]))
-            found[n++] = (struct tune_found){sg_node_string(&methods->child[i], "name", ""), rules->count, lambda, how};
+            found[n++] = (struct tune_found){.name = sg_node_string(&methods->child[i], "name", ""),
+                                             .n = rules->count,
+                                             .lambda = lambda,
+                                             .how = how};
     if (status == SG_OK && n == 0)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: hard-threshold and a lambda to fill in",
                          t->recipe->path);

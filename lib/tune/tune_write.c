@@ -78,6 +78,31 @@ static const struct sg_node *method_of(const struct sg_recipe *recipe, const cha
     return NULL;
 }
 
+/* The dash's column (from 1) of a list's item that stands on a line of its own; 0: it stands in brackets. */
+static int dash_column(const char *text, const struct sg_node *item) {
+    for (int line = 1; text && line < item->line; line++)
+        text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL;
+    const size_t dash = text ? strspn(text, " ") : 0;
+    return text && text[dash] == '-' && dash + strspn(text + dash + 1, " ") + 2 == (size_t)item->column ? (int)dash + 1
+                                                                                                        : 0;
+}
+
+/* One more at the end of a list, unless it is there. */
+static bool append_lambda(struct edits *e, const char *recipe, double lambda, const struct sg_node *list) {
+    char text[TUNE_LAMBDA_CHARS], both[2 * LABEL_CHARS];
+    const struct sg_node *last = &list->child[list->count - 1];
+    tune_round(lambda, text);
+    for (size_t i = 0; i < list->count; i++)
+        if (list->child[i].number == lambda)
+            return true;
+    const int dash = dash_column(recipe, last);
+    if (dash > 0)
+        snprintf(both, sizeof both, "%s\n%*s %s", last->string, dash, "-", text);
+    else
+        snprintf(both, sizeof both, "%s, %s", last->string, text);
+    return push(e, last->line, last->column, both, NULL);
+}
+
 /* A list is replaced one by one; a single value by a single value or a list. */
 static bool replace_lambda(struct edits *e, const struct sg_recipe *recipe, const struct tune_found *f,
                            const struct sg_node *lambda) {
@@ -130,7 +155,10 @@ static bool make_edits(struct edits *e, const struct sg_tune *t, const struct tu
         }
         for (size_t i = 0; fine && i < found[m].n; i++)
             fine = push(e, method->line, 0, NULL, found[m].how[i]);
-        fine = fine && replace_lambda(e, t->recipe, &found[m], sg_node_get(method, "lambda"));
+        const struct sg_node *lambda = sg_node_get(method, "lambda");
+        fine = fine && (found[m].appends && lambda->kind == SG_NODE_LIST
+                            ? append_lambda(e, t->recipe->text, found[m].lambda[0], lambda)
+                            : replace_lambda(e, t->recipe, &found[m], lambda));
     }
     return fine;
 }

@@ -186,12 +186,37 @@ YAML
     run -0 jq -e 'all(.results[].cells[]; .reused)' <<<"$output"
 }
 
+@test "--reach-baseline: a list of lambdas stays, is among the evidence and gets one more" {
+    for list in ' [3, 2e-1]' $'\n      - 3\n      -  2e-1 # last'; do
+        sed '/Hard-threshold/,$d' r.yaml >list.yaml
+        printf '  - name: Hard-threshold\n    compressor: hard-threshold\n    lambda:%s\n' "$list" >>list.yaml
+        echo 'claims: [{text: "less", metric: bits, of: Hard-threshold lambda=3, at-most: {of: Top-k k=4}}]' >>list.yaml
+        run -0 --separate-stderr sparsetune list.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json --force
+        echo "$output" >reached.yaml
+        found=$(jq .tune.lambda front.json)
+        diff <(sed -e '/# sparsetune/d' -e "s/, $found\]/]/; s/  2e-1\$/  2e-1 # last/; /- $found/d" reached.yaml) list.yaml
+        run -0 --separate-stderr sparsebench reached.yaml --folder cells --json
+        run -0 jq -er '[.results[].label] | map(select(startswith("Hard"))) | join("; ")' <<<"$output"
+        [ "$output" = "Hard-threshold lambda=3; Hard-threshold lambda=2e-1; Hard-threshold lambda=$found" ]
+        run -0 jq -e '[.tune.points[].label] | index("Hard-threshold lambda=2e-1") != null and index("Hard-threshold lambda=3") != null' front.json
+    done
+}
+
 @test "--reach-baseline refuses what it cannot search" {
     sed '/compressor: none/d' r.yaml >no-baseline.yaml
     run -2 sparsetune no-baseline.yaml --reach-baseline --folder cells -o e.json
     [[ $output == *"needs a method with compressor: none"* ]]
     run -2 sparsetune r.yaml --reach-baseline --metric loss --folder cells -o e.json
     [[ $output == *"r.yaml: record.series has no loss"* ]]
+    sed "s/lambda: match/lambda: [$(seq -s, 48)]/" r.yaml >many.yaml
+    run -2 sparsetune many.yaml --reach-baseline --folder cells -o e.json
+    [[ $output == *"many.yaml:14:64: more than 47 lambdas"* ]]
+    sed "s/lambda: match/lambda: [0.1, match]/" r.yaml >word.yaml
+    run -2 sparsetune word.yaml --reach-baseline --folder cells -o e.json
+    [[ $output == *"word.yaml:14:70: a list of lambdas is searched beside: numbers only"* ]]
+    sed 's/lambda: match/lambda: 0.1/' r.yaml >one.yaml
+    run -2 sparsetune one.yaml --reach-baseline --set methods.Hard-threshold.lambda=0.2 --folder cells -o e.json
+    [[ $output == *"and a lambda in the file"* ]]
     run -2 sparsetune r.yaml --reach-baseline --match-density
     [[ $output == *"--match-density and --reach-baseline: one at a time"* ]]
     run -0 --separate-stderr sparsetune r.yaml --reach-baseline --dry-run
