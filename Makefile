@@ -265,7 +265,7 @@ fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints ta
 fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers
 madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
-budget: ## a budget against a constant lambda and Top-k, Figure 1's experiment
+budget: ## a budget, a constant lambda, Top-k: quality, and distance from Lemma 3's best (1.2 GB of disk for a while)
 budget-madelon: ## the same on madelon
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
