@@ -2,8 +2,9 @@
  * compression.
  *
  * Successive halving on a ladder of lambdas a factor of 2 apart: at 1/9 and 1/3 of the run, the learning-rate schedule at the
- * same scale, those nearest to the largest lambda that keeps up with the baseline of the same length go on. Whole runs at all
- * seeds then decide, and narrow the step between the largest lambda that reaches it and the next that does not. */
+ * same scale, those nearest to the largest lambda that keeps up with the baseline of the same length go on. Whole runs at the
+ * first seed narrow the step between the largest lambda that reaches it and the next that does not, until both of these
+ * stand at all seeds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,59 +13,42 @@
 #include "sg_stats.h"
 #include "sg_task.h"
 #include "sg_text.h"
-#include "tune_private.h"
+#include "tune_reach.h"
 
-enum { LADDER = 9, POINTS = 64, STEPS_OUT = 8, GIVEN = POINTS - LADDER - STEPS_OUT };
+enum { LADDER = 9, STEPS_OUT = 8, GIVEN = REACH_POINTS - LADDER - STEPS_OUT };
 
-static const double TOLERANCE = 0.05, NARROW = 1.25, TAIL = 0.2;
+static const double TOLERANCE = 0.05, NARROW = 1.25;
 
-struct point {
-    double lambda, value, entries; /* value NaN: diverged */
-    const char *spelling;          /* the recipe's, of its own lambdas; NULL = four digits */
-};
-
-struct reach {
-    struct sg_tune *t;
-    const char *metric, *name, *baseline;
-    double tolerance, base; /* base: the baseline's value at this length */
-    bool higher;            /* is better */
-    size_t seeds;
-    const struct sg_node *given; /* the method's lambda in the recipe: one to replace, or a list that is kept */
-    struct tune_topk topk;
-    struct tune_length length;
-    struct point whole[POINTS];
-    size_t n_whole;
-    cJSON *trials;
-};
-
-/* Median of the last fifth of the records: single values of a stochastic run say little. */
-static double value_of(const struct sg_cell_outcome *o, const char *metric) {
+double reach_value(const struct sg_cell_outcome *o, const char *metric) {
     char why[SG_WHY_CHARS], key[] = "tail-median";
-    struct sg_node tail = {.kind = SG_NODE_NUMBER, .key = key, .number = TAIL};
+    struct sg_node tail = {.kind = SG_NODE_NUMBER, .key = key, .number = REACH_TAIL};
     const struct sg_node at = {.kind = SG_NODE_MAP, .child = &tail, .count = 1};
     return sg_grid_value(o, metric, &at, why);
 }
 
-static bool reaches(const struct reach *r, double value) {
-    const double room = r->tolerance * fabs(r->base);
-    return r->higher ? value >= r->base - room : value <= r->base + room;
+bool reach_is_near(const struct reach *r, double value, double base) {
+    const double room = r->tolerance * fabs(base);
+    return r->higher ? value >= base - room : value <= base + room;
 }
 
-static void note_trial(struct reach *r, const struct point *p, double steps, size_t seeds) {
+static bool reaches(const struct reach *r, const struct reach_point *p) {
+    return reach_is_near(r, p->value, p->base);
+}
+
+static void note_trial(struct reach *r, const struct reach_point *p, double steps) {
     cJSON *trial = cJSON_CreateObject();
     sg_json_set_number(trial, "lambda", p->lambda);
     sg_json_set_number(trial, "steps", steps);
-    sg_json_set_number(trial, "seeds", (double)seeds);
+    sg_json_set_number(trial, "seeds", (double)p->seeds);
     sg_json_set_number(trial, "density", p->entries / r->topk.d);
     sg_json_set_number(trial, "value", p->value);
-    sg_json_set_number(trial, "baseline", r->base);
-    sg_json_set_bool(trial, "reaches", reaches(r, p->value));
+    sg_json_set_number(trial, "baseline", p->base);
+    sg_json_set_bool(trial, "reaches", reaches(r, p));
     sg_json_push(r->trials, trial);
 }
 
-/* Opens and runs cells: of method `name`, or of compressor `compressor`; whole runs where steps is NaN. */
-static sg_status run_cells(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name,
-                           const char *compressor, double steps, size_t seeds, struct sg_error *err) {
+sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name,
+                    const char *compressor, double steps, size_t seeds, struct sg_error *err) {
     sg_status status =
         isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
     if (status == SG_OK)
@@ -77,11 +61,12 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     struct tune_sets sets;
     struct tune_batch b = {.count = 0};
     tune_sets_start(&sets, r->t);
-    sg_status status = run_cells(&b, r, &sets, r->baseline, NULL, steps, seeds, err);
+    sg_status status = reach_run(&b, r, &sets, r->baseline, NULL, steps, seeds, err);
     double sum = 0;
     for (size_t i = 0; status == SG_OK && i < b.count; i++)
-        sum += value_of(&b.outcomes[i], r->metric);
+        sum += reach_value(&b.outcomes[i], r->metric);
     r->base = sum / (double)b.count;
+    r->base_first = status == SG_OK ? reach_value(&b.outcomes[0], r->metric) : NAN;
     if (status == SG_OK && isnan(r->base))
         status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", r->metric, r->baseline);
     if (status == SG_OK && isnan(steps)) { /* a whole training improves it */
@@ -96,8 +81,7 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     return status;
 }
 
-/* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */
-static bool set_lambdas(struct tune_sets *sets, const struct reach *r, const struct point *p, size_t n) {
+bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n) {
     char *list = NULL, text[TUNE_LAMBDA_CHARS];
     size_t size = 0;
     FILE *out = open_memstream(&list, &size);
@@ -111,28 +95,31 @@ static bool set_lambdas(struct tune_sets *sets, const struct reach *r, const str
 }
 
 /* Runs at p[].lambda [n], rounded and different; steps NaN = whole ones. */
-static sg_status measure(struct reach *r, struct point *p, size_t n, double steps, size_t seeds, struct sg_error *err) {
+static sg_status measure(struct reach *r, struct reach_point *p, size_t n, double steps, size_t seeds,
+                         struct sg_error *err) {
     struct tune_sets sets;
     struct tune_batch b = {.count = 0};
     char what[160];
     tune_sets_start(&sets, r->t);
-    sg_status status = set_lambdas(&sets, r, p, n) ? SG_OK : sg_fail_memory(err, "the trials");
+    sg_status status = reach_set_lambdas(&sets, r, p, n) ? SG_OK : sg_fail_memory(err, "the trials");
     snprintf(what, sizeof what, "%s: %zu lambda%s, %.0f of %.0f steps", r->name, n, n == 1 ? "" : "s",
              isnan(steps) ? r->length.steps : steps, r->length.steps);
     if (r->t->say)
         r->t->say(what);
     if (status == SG_OK)
-        status = run_cells(&b, r, &sets, r->name, NULL, steps, seeds, err);
+        status = reach_run(&b, r, &sets, r->name, NULL, steps, seeds, err);
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         double value = 0, entries = 0;
         for (size_t c = 0; c < b.count; c++)
             if (sg_node_number(b.cells[c].method, "lambda", NAN) == p[i].lambda) {
-                value += value_of(&b.outcomes[c], r->metric) / (double)seeds;
+                value += reach_value(&b.outcomes[c], r->metric) / (double)seeds;
                 entries += tune_entries(&b.outcomes[c].run, r->topk.d) / (double)seeds;
             }
         p[i].value = value;
         p[i].entries = entries;
-        note_trial(r, &p[i], isnan(steps) ? r->length.steps : steps, seeds);
+        p[i].base = seeds == 1 ? r->base_first : r->base;
+        p[i].seeds = seeds;
+        note_trial(r, &p[i], isnan(steps) ? r->length.steps : steps);
     }
     tune_batch_close(&b);
     tune_sets_free(&sets);
@@ -140,9 +127,9 @@ static sg_status measure(struct reach *r, struct point *p, size_t n, double step
 }
 
 /* Keeps the m points nearest to the largest lambda that reaches the baseline; p [n] with lambda descending. */
-static void narrow(const struct reach *r, struct point *p, size_t n, size_t m) {
+static void narrow(const struct reach *r, struct reach_point *p, size_t n, size_t m) {
     size_t best = 0;
-    while (best + 1 < n && !reaches(r, p[best].value))
+    while (best + 1 < n && !reaches(r, &p[best]))
         best++;
     size_t from = best > m / 2 ? best - m / 2 : 0;
     from = from + m > n ? n - m : from;
@@ -150,7 +137,7 @@ static void narrow(const struct reach *r, struct point *p, size_t n, size_t m) {
 }
 
 /* The rungs below whole runs. */
-static sg_status halve(struct reach *r, struct point p[LADDER], size_t *left, struct sg_error *err) {
+static sg_status halve(struct reach *r, struct reach_point p[LADDER], size_t *left, struct sg_error *err) {
     static const size_t keep[] = {5, 3};
     sg_status status = SG_OK;
     *left = LADDER;
@@ -168,46 +155,63 @@ static sg_status halve(struct reach *r, struct point p[LADDER], size_t *left, st
 }
 
 /* Largest lambda that reaches the baseline, and the smallest above it that does not; NULL = none. */
-static void ends(const struct reach *r, const struct point **in, const struct point **out) {
+static void ends(struct reach *r, struct reach_point **in, struct reach_point **out) {
     *in = *out = NULL;
     for (size_t i = 0; i < r->n_whole; i++)
-        if (reaches(r, r->whole[i].value) && (!*in || r->whole[i].lambda > (*in)->lambda))
+        if (reaches(r, &r->whole[i]) && (!*in || r->whole[i].lambda > (*in)->lambda))
             *in = &r->whole[i];
     for (size_t i = 0; i < r->n_whole; i++)
-        if (!reaches(r, r->whole[i].value) && (!*in || r->whole[i].lambda > (*in)->lambda) &&
+        if (!reaches(r, &r->whole[i]) && (!*in || r->whole[i].lambda > (*in)->lambda) &&
             (!*out || r->whole[i].lambda < (*out)->lambda))
             *out = &r->whole[i];
 }
 
-/* A whole run to be made, each lambda once. */
-static void add_whole(struct reach *r, struct point p) {
-    for (size_t i = 0; i < r->n_whole; i++)
-        if (r->whole[i].lambda == p.lambda)
-            return;
-    r->whole[r->n_whole++] = p;
+/* Whole runs of those of p [n] that were not made yet. */
+static sg_status measure_whole(struct reach *r, const struct reach_point *p, size_t n, size_t seeds,
+                               struct sg_error *err) {
+    const size_t first = r->n_whole;
+    for (size_t i = 0; i < n; i++) {
+        bool made = false;
+        for (size_t j = 0; j < r->n_whole; j++)
+            made = made || r->whole[j].lambda == p[i].lambda;
+        if (!made)
+            r->whole[r->n_whole++] = p[i];
+    }
+    return r->n_whole > first ? measure(r, r->whole + first, r->n_whole - first, NAN, seeds, err) : SG_OK;
 }
 
-/* Whole runs, of the recipe's own lambdas too, until the two ends are near; *best is then set. */
-static sg_status decide(struct reach *r, const struct point *start, size_t n, const struct point **best,
-                        struct sg_error *err) {
-    const struct point *in, *out;
-    char text[TUNE_LAMBDA_CHARS];
-    sg_status status = measure_baseline(r, NAN, r->seeds, err);
-    r->n_whole = 0;
-    for (size_t i = 0; r->given->kind == SG_NODE_LIST && i < r->given->count; i++)
-        add_whole(r, (struct point){.lambda = r->given->child[i].number, .spelling = r->given->child[i].string});
+/* The recipe's own lambdas, which are cells of its figure, at all seeds. */
+static sg_status measure_given(struct reach *r, struct sg_error *err) {
+    struct reach_point given[GIVEN];
+    const size_t n = r->given->kind == SG_NODE_LIST ? r->given->count : 0;
     for (size_t i = 0; i < n; i++)
-        add_whole(r, start[i]);
+        given[i] = (struct reach_point){.lambda = r->given->child[i].number, .spelling = r->given->child[i].string};
+    return measure_whole(r, given, n, r->seeds, err);
+}
+
+/* Whole runs until the two ends are near and both stand at all seeds; *best is then set. */
+static sg_status decide(struct reach *r, const struct reach_point *start, size_t n, const struct reach_point **best,
+                        struct sg_error *err) {
+    struct reach_point *in, *out;
+    char text[TUNE_LAMBDA_CHARS];
+    r->n_whole = 0;
+    sg_status status = measure_baseline(r, NAN, r->seeds, err);
     if (status == SG_OK)
-        status = measure(r, r->whole, r->n_whole, NAN, r->seeds, err);
-    for (int turn = 0; status == SG_OK; turn++) {
+        status = measure_given(r, err);
+    if (status == SG_OK)
+        status = measure_whole(r, start, n, 1, err);
+    for (int turn = 0; status == SG_OK;) {
         ends(r, &in, &out);
-        if ((in && out && out->lambda / in->lambda <= NARROW) || turn == STEPS_OUT)
-            break;
+        if (turn == STEPS_OUT || (in && out && out->lambda / in->lambda <= NARROW)) {
+            struct reach_point *open = in && in->seeds < r->seeds ? in : out && out->seeds < r->seeds ? out : NULL;
+            if (!open)
+                break;
+            status = measure(r, open, 1, NAN, r->seeds, err);
+            continue;
+        }
         const double lambda = !in ? out->lambda / 2 : !out ? in->lambda * 2 : sqrt(in->lambda * out->lambda);
-        struct point next = {.lambda = tune_round(lambda, text)};
-        status = measure(r, &next, 1, NAN, r->seeds, err);
-        r->whole[r->n_whole++] = next;
+        status = measure_whole(r, &(struct reach_point){.lambda = tune_round(lambda, text)}, 1, 1, err);
+        turn++;
     }
     if (status == SG_OK && !in)
         status =
@@ -218,139 +222,15 @@ static sg_status decide(struct reach *r, const struct point *start, size_t n, co
     return status;
 }
 
-/* ---- what comes out ---- */
+/* ---- the recipe ---- */
 
-static bool recorded(const struct sg_node *series, const char *name) {
+bool reach_recorded(const struct reach *r, const char *name) {
+    const struct sg_node *series = sg_node_get(&r->t->recipe->root, "record.series");
     for (size_t i = 0; i < series->count; i++)
         if (strcmp(series->child[i].string, name) == 0)
             return true;
     return false;
 }
-
-/* Means over the seeds of one label. */
-struct summary {
-    const struct sg_cell *cell;
-    double value, entries;
-};
-
-/* [count of b] is room enough; how many. */
-static size_t summarize(struct summary *out, const struct reach *r, const struct tune_batch *b) {
-    size_t n = 0;
-    for (size_t i = 0; i < b->count; i++) {
-        if (i == 0 || strcmp(b->cells[i].label, b->cells[i - 1].label) != 0)
-            out[n++] = (struct summary){.cell = &b->cells[i]};
-        out[n - 1].value += value_of(&b->outcomes[i], r->metric) / (double)r->seeds;
-        out[n - 1].entries += tune_entries(&b->outcomes[i].run, r->topk.d) / (double)r->seeds;
-    }
-    return n;
-}
-
-static bool is_compressor(const struct summary *s, const char *name) {
-    return strcmp(sg_node_string(s->cell->method, "compressor", ""), name) == 0;
-}
-
-/* {"label","density","value"} */
-static cJSON *summary_json(const struct summary *s, double d) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "label", s->cell->label);
-    sg_json_set_number(out, "density", s->entries / d);
-    sg_json_set_number(out, "value", s->value);
-    return out;
-}
-
-/* The Top-k cell that reaches the baseline with the least volume; NULL if none does. */
-static const struct summary *best_topk(const struct reach *r, const struct summary *s, size_t n) {
-    const struct summary *best = NULL;
-    for (size_t i = 0; i < n; i++)
-        if (is_compressor(&s[i], "topk") && reaches(r, s[i].value) && (!best || s[i].entries < best->entries))
-            best = &s[i];
-    return best;
-}
-
-/* No other is better in one and as good in the other. */
-static bool is_front(const struct reach *r, const struct summary *s, size_t n, const struct summary *p) {
-    const double sign = r->higher ? -1 : 1;
-    bool front = !isnan(p->value);
-    for (size_t j = 0; j < n; j++) {
-        const double value = sign * (s[j].value - p->value), entries = s[j].entries - p->entries;
-        front = front && (is_compressor(&s[j], "none") || !(value <= 0 && entries <= 0 && (value < 0 || entries < 0)));
-    }
-    return front;
-}
-
-static cJSON *tune_json(struct reach *r, const struct point *best, const struct summary *s, size_t n) {
-    const struct summary *topk = best_topk(r, s, n);
-    cJSON *out = cJSON_CreateObject(), *points = cJSON_CreateArray();
-    for (size_t i = 0; i < n; i++)
-        if (!is_compressor(&s[i], "none")) {
-            cJSON *point = summary_json(&s[i], r->topk.d);
-            sg_json_set_bool(point, "front", is_front(r, s, n, &s[i]));
-            sg_json_push(points, point);
-        }
-    sg_json_set_string(out, "action", "reach-baseline");
-    sg_json_set_string(out, "method", r->name);
-    sg_json_set_string(out, "metric", r->metric);
-    sg_json_set_string(out, "better", r->higher ? "higher" : "lower");
-    sg_json_set_number(out, "tolerance", r->tolerance);
-    sg_json_set_string(out, "baseline", r->baseline);
-    sg_json_set_number(out, "baseline_value", r->base);
-    sg_json_set_number(out, "lambda", best->lambda);
-    sg_json_set_number(out, "value", best->value);
-    sg_json_set_number(out, "density", best->entries / r->topk.d);
-    sg_json_set(out, "topk", topk ? summary_json(topk, r->topk.d) : NULL);
-    sg_json_set_number(out, "times_less_volume", topk ? topk->entries / best->entries : NAN);
-    sg_json_set(out, "points", points);
-    sg_json_set(out, "trials", r->trials);
-    r->trials = NULL;
-    return out;
-}
-
-/* As recipes spell it. */
-static char *kebab(char out[64], const char *name) {
-    snprintf(out, 64, "%s", name);
-    for (char *c = out; *c; c++)
-        *c = *c == '_' ? '-' : *c;
-    return out;
-}
-
-/* Keys for all whole runs and one panel, metric over volume. */
-static bool set_document(struct tune_sets *sets, const struct reach *r) {
-    static const char *const volumes[] = {"average_density", "bits", "bits_values"};
-    const struct sg_node *series = sg_node_get(&r->t->recipe->root, "record.series");
-    char x[64], y[64];
-    size_t volume = 0;
-    while (volume < 2 && !recorded(series, volumes[volume]))
-        volume++;
-    return set_lambdas(sets, r, r->whole, r->n_whole) && tune_set(sets, "claims=[]") &&
-           tune_set(sets, "plots=[{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]",
-                    kebab(x, volumes[volume]), kebab(y, r->metric), TAIL);
-}
-
-/* All whole runs, Top-k's among them, as a result. */
-static sg_status document(struct reach *r, const struct point *best, struct sg_error *err) {
-    struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
-    const bool fresh = r->t->grid.fresh;
-    r->t->grid.fresh = false; /* hard-threshold's were run just now */
-    tune_sets_start(&sets, r->t);
-    sg_status status = set_document(&sets, r) ? SG_OK : sg_fail_memory(err, "the evidence");
-    if (status == SG_OK)
-        status = run_cells(&b, r, &sets, NULL, NULL, NAN, r->seeds, err);
-    struct summary *s = calloc(b.count + 1, sizeof *s);
-    if (status == SG_OK && !s)
-        status = sg_fail_memory(err, "the evidence");
-    if (status == SG_OK) {
-        r->t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
-        sg_json_set(r->t->evidence, "tune", tune_json(r, best, s, summarize(s, r, &b)));
-    }
-    r->t->grid.fresh = fresh;
-    free(s);
-    tune_batch_close(&b);
-    tune_sets_free(&sets);
-    return status;
-}
-
-/* ---- the recipe ---- */
 
 static const char *find_method(const struct sg_node *methods, const char *compressor) {
     for (size_t i = 0; i < methods->count; i++)
@@ -370,10 +250,10 @@ static sg_status find_metric(struct reach *r, char name[64], struct sg_error *er
                 sg_snake(name, 64, task->metric[k].name);
     if (r->t->metric)
         sg_snake(name, 64, r->t->metric);
-    if (!name[0] || !recorded(series, name))
+    if (!name[0] || !reach_recorded(r, name))
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: record.series has no %s%s", r->t->recipe->path,
                        name[0] ? "" : "metric of the task", name);
-    if (!recorded(series, "bits") && !recorded(series, "bits_values") && !recorded(series, "average_density"))
+    if (!reach_recorded(r, "bits") && !reach_recorded(r, "bits_values") && !reach_recorded(r, "average_density"))
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "%s: record.series has none of bits, bits-values, average-density (add one)",
                        r->t->recipe->path);
@@ -409,7 +289,7 @@ static sg_status find_methods(struct reach *r, struct sg_error *err) {
     return SG_OK;
 }
 
-static sg_status write_found(char **out, const struct reach *r, const struct point *best, struct sg_error *err) {
+static sg_status write_found(char **out, const struct reach *r, const struct reach_point *best, struct sg_error *err) {
     double lambda = best->lambda;
     char how[1][160];
     const struct tune_found found = {.name = r->name, .n = 1, .lambda = &lambda, .how = how, .appends = true};
@@ -423,14 +303,14 @@ static sg_status write_found(char **out, const struct reach *r, const struct poi
 /* Before anything is run: will the recipe take what is found? */
 static sg_status check_text(const struct reach *r, struct sg_error *err) {
     char *text = NULL;
-    sg_status status = write_found(&text, r, &(struct point){.lambda = 0.1234}, err);
+    sg_status status = write_found(&text, r, &(struct reach_point){.lambda = 0.1234}, err);
     free(text);
     return status;
 }
 
 static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_error *err) {
-    struct point ladder[LADDER];
-    const struct point *best;
+    struct reach_point ladder[LADDER];
+    const struct reach_point *best;
     char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
     sg_status status = tune_topk(&r->topk, r->t, err);
@@ -440,7 +320,8 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     for (size_t i = 1; i < r->topk.n; i++)
         least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
     for (size_t i = 0; i < LADDER; i++) /* gradients are largest at first: mostly below */
-        ladder[i] = (struct point){.lambda = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
+        ladder[i] =
+            (struct reach_point){.lambda = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
     status = measure_baseline(r, NAN, r->seeds, err);
     if (status == SG_OK)
         status = halve(r, ladder, &left, err);
@@ -449,7 +330,7 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     if (status != SG_OK)
         return status;
     status = write_found(&r->t->text, r, best, err);
-    return status == SG_OK ? document(r, best, err) : status;
+    return status == SG_OK ? reach_document(r, best, err) : status;
 }
 
 sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {

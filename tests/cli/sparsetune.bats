@@ -187,18 +187,18 @@ YAML
 }
 
 @test "--reach-baseline: a list of lambdas stays, is among the evidence and gets one more" {
-    for list in ' [3, 2e-1]' $'\n      - 3\n      -  2e-1 # last'; do
+    for list in ' [3, 5e-1]' $'\n      - 3\n      -  5e-1 # last'; do
         sed '/Hard-threshold/,$d' r.yaml >list.yaml
         printf '  - name: Hard-threshold\n    compressor: hard-threshold\n    lambda:%s\n' "$list" >>list.yaml
         echo 'claims: [{text: "less", metric: bits, of: Hard-threshold lambda=3, at-most: {of: Top-k k=4}}]' >>list.yaml
         run -0 --separate-stderr sparsetune list.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json --force
         echo "$output" >reached.yaml
         found=$(jq .tune.lambda front.json)
-        diff <(sed -e '/# sparsetune/d' -e "s/, $found\]/]/; s/  2e-1\$/  2e-1 # last/; /- $found/d" reached.yaml) list.yaml
+        diff <(sed -e '/# sparsetune/d' -e "s/, $found\]/]/; s/  5e-1\$/  5e-1 # last/; /- $found/d" reached.yaml) list.yaml
         run -0 --separate-stderr sparsebench reached.yaml --folder cells --json
         run -0 jq -er '[.results[].label] | map(select(startswith("Hard"))) | join("; ")' <<<"$output"
-        [ "$output" = "Hard-threshold lambda=3; Hard-threshold lambda=2e-1; Hard-threshold lambda=$found" ]
-        run -0 jq -e '[.tune.points[].label] | index("Hard-threshold lambda=2e-1") != null and index("Hard-threshold lambda=3") != null' front.json
+        [ "$output" = "Hard-threshold lambda=3; Hard-threshold lambda=5e-1; Hard-threshold lambda=$found" ]
+        run -0 jq -e '[.tune.points[].label] | index("Hard-threshold lambda=5e-1") != null and index("Hard-threshold lambda=3") != null' front.json
     done
 }
 

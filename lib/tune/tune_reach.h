@@ -1,0 +1,48 @@
+/* tune_reach.h: what the two files of --reach-baseline share. */
+#ifndef TUNE_REACH_H
+#define TUNE_REACH_H
+
+#include "tune_private.h"
+
+enum { REACH_POINTS = 64 };
+#define REACH_TAIL 0.2
+
+/* A lambda that was run. */
+struct reach_point {
+    double lambda, value, entries; /* value NaN: diverged */
+    double base;                   /* the baseline's value at this length and these seeds */
+    size_t seeds;                  /* the first ones of the recipe, over which these are means */
+    const char *spelling;          /* the recipe's, of its own lambdas; NULL = four digits */
+};
+
+struct reach {
+    struct sg_tune *t;
+    const char *metric, *name, *baseline;
+    double tolerance, base, base_first; /* the baseline's value at this length, mean over the seeds and at the first */
+    bool higher;                        /* is better */
+    size_t seeds;
+    const struct sg_node *given; /* the method's lambda in the recipe: one to replace, or a list that is kept */
+    struct tune_topk topk;
+    struct tune_length length;
+    struct reach_point whole[REACH_POINTS];
+    size_t n_whole;
+    cJSON *trials;
+};
+
+/* A run's value: the median of the last REACH_TAIL of its records, for single ones of a stochastic run say little. */
+double reach_value(const struct sg_cell_outcome *o, const char *metric);
+/* Within the tolerance of the baseline's value `base`? */
+bool reach_is_near(const struct reach *r, double value, double base);
+/* Does the recipe record this series (as results spell it)? */
+bool reach_recorded(const struct reach *r, const char *name);
+/* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */
+bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n);
+/* Opens and runs cells: of method `name`, or of compressor `compressor`; whole runs where steps is NaN. */
+SG_CHECKED sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name,
+                               const char *compressor, double steps, size_t seeds, struct sg_error *err);
+
+/* The evidence: everything that was run as a whole at all seeds, Top-k's too, as a result with a plot of metric over volume.
+ * r->trials go into it. */
+SG_CHECKED sg_status reach_document(struct reach *r, const struct reach_point *best, struct sg_error *err);
+
+#endif

@@ -1,0 +1,135 @@
+/* What --reach-baseline shows of its search: all whole runs, the front of metric and volume, the trials. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune_reach.h"
+
+/* Means over the seeds of one label. */
+struct summary {
+    const struct sg_cell *cell;
+    double value, entries;
+};
+
+/* [count of b] is room enough; how many. */
+static size_t summarize(struct summary *out, const struct reach *r, const struct tune_batch *b) {
+    size_t n = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        if (i == 0 || strcmp(b->cells[i].label, b->cells[i - 1].label) != 0)
+            out[n++] = (struct summary){.cell = &b->cells[i]};
+        out[n - 1].value += reach_value(&b->outcomes[i], r->metric) / (double)r->seeds;
+        out[n - 1].entries += tune_entries(&b->outcomes[i].run, r->topk.d) / (double)r->seeds;
+    }
+    return n;
+}
+
+static bool is_compressor(const struct summary *s, const char *name) {
+    return strcmp(sg_node_string(s->cell->method, "compressor", ""), name) == 0;
+}
+
+/* {"label","density","value"} */
+static cJSON *summary_json(const struct summary *s, double d) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "label", s->cell->label);
+    sg_json_set_number(out, "density", s->entries / d);
+    sg_json_set_number(out, "value", s->value);
+    return out;
+}
+
+/* The Top-k cell that reaches the baseline with the least volume; NULL if none does. */
+static const struct summary *best_topk(const struct reach *r, const struct summary *s, size_t n) {
+    const struct summary *best = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (is_compressor(&s[i], "topk") && reach_is_near(r, s[i].value, r->base) &&
+            (!best || s[i].entries < best->entries))
+            best = &s[i];
+    return best;
+}
+
+/* No other is better in one and as good in the other. */
+static bool is_front(const struct reach *r, const struct summary *s, size_t n, const struct summary *p) {
+    const double sign = r->higher ? -1 : 1;
+    bool front = !isnan(p->value);
+    for (size_t j = 0; j < n; j++) {
+        const double value = sign * (s[j].value - p->value), entries = s[j].entries - p->entries;
+        front = front && (is_compressor(&s[j], "none") || !(value <= 0 && entries <= 0 && (value < 0 || entries < 0)));
+    }
+    return front;
+}
+
+static cJSON *tune_json(struct reach *r, const struct reach_point *best, const struct summary *s, size_t n) {
+    const struct summary *topk = best_topk(r, s, n);
+    cJSON *out = cJSON_CreateObject(), *points = cJSON_CreateArray();
+    for (size_t i = 0; i < n; i++)
+        if (!is_compressor(&s[i], "none")) {
+            cJSON *point = summary_json(&s[i], r->topk.d);
+            sg_json_set_bool(point, "front", is_front(r, s, n, &s[i]));
+            sg_json_push(points, point);
+        }
+    sg_json_set_string(out, "action", "reach-baseline");
+    sg_json_set_string(out, "method", r->name);
+    sg_json_set_string(out, "metric", r->metric);
+    sg_json_set_string(out, "better", r->higher ? "higher" : "lower");
+    sg_json_set_number(out, "tolerance", r->tolerance);
+    sg_json_set_string(out, "baseline", r->baseline);
+    sg_json_set_number(out, "baseline_value", r->base);
+    sg_json_set_number(out, "lambda", best->lambda);
+    sg_json_set_number(out, "value", best->value);
+    sg_json_set_number(out, "density", best->entries / r->topk.d);
+    sg_json_set(out, "topk", topk ? summary_json(topk, r->topk.d) : NULL);
+    sg_json_set_number(out, "times_less_volume", topk ? topk->entries / best->entries : NAN);
+    sg_json_set(out, "points", points);
+    sg_json_set(out, "trials", r->trials);
+    r->trials = NULL;
+    return out;
+}
+
+/* As recipes spell it. */
+static char *kebab(char out[64], const char *name) {
+    snprintf(out, 64, "%s", name);
+    for (char *c = out; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    return out;
+}
+
+/* Keys for what was run as a whole at all seeds and one panel, metric over volume. */
+static bool set_document(struct tune_sets *sets, const struct reach *r) {
+    static const char *const volumes[] = {"average_density", "bits", "bits_values"};
+    char x[64], y[64];
+    size_t volume = 0;
+    while (volume < 2 && !reach_recorded(r, volumes[volume]))
+        volume++;
+    struct reach_point full[REACH_POINTS];
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_whole; i++)
+        if (r->whole[i].seeds == r->seeds)
+            full[n++] = r->whole[i];
+    return reach_set_lambdas(sets, r, full, n) && tune_set(sets, "claims=[]") &&
+           tune_set(sets, "plots=[{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]",
+                    kebab(x, volumes[volume]), kebab(y, r->metric), REACH_TAIL);
+}
+
+/* All whole runs, Top-k's among them, as a result. */
+sg_status reach_document(struct reach *r, const struct reach_point *best, struct sg_error *err) {
+    struct tune_sets sets;
+    struct tune_batch b = {.count = 0};
+    const bool fresh = r->t->grid.fresh;
+    r->t->grid.fresh = false; /* hard-threshold's were run just now */
+    tune_sets_start(&sets, r->t);
+    sg_status status = set_document(&sets, r) ? SG_OK : sg_fail_memory(err, "the evidence");
+    if (status == SG_OK)
+        status = reach_run(&b, r, &sets, NULL, NULL, NAN, r->seeds, err);
+    struct summary *s = calloc(b.count + 1, sizeof *s);
+    if (status == SG_OK && !s)
+        status = sg_fail_memory(err, "the evidence");
+    if (status == SG_OK) {
+        r->t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
+        sg_json_set(r->t->evidence, "tune", tune_json(r, best, s, summarize(s, r, &b)));
+    }
+    r->t->grid.fresh = fresh;
+    free(s);
+    tune_batch_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}
