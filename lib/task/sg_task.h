@@ -41,6 +41,7 @@ struct sg_metric {
     const char *name; /* snake_case, as in results: "suboptimality" */
     const char *unit; /* "" = dimensionless */
     const char *help; /* formula */
+    bool higher;      /* is better */
 };
 
 struct sg_task_config {

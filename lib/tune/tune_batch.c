@@ -9,7 +9,7 @@
 #include "tune_private.h"
 
 void tune_sets_start(struct tune_sets *s, const struct sg_tune *t) {
-    *s = (struct tune_sets){.count = t->grid.n_set};
+    *s = (struct tune_sets){.count = t->grid.n_set, .methods = sg_node_get(&t->recipe->root, "methods")};
     memcpy(s->item, t->grid.set, s->count * sizeof *s->item);
 }
 
@@ -22,6 +22,14 @@ bool tune_set(struct tune_sets *s, const char *format, ...) {
     if (fine)
         s->item[s->count++] = s->own[s->n_own++] = text;
     return fine;
+}
+
+bool tune_set_lambdas(struct tune_sets *s, const char *method, const char *list) {
+    size_t i = 0;
+    while (strcmp(sg_node_string(&s->methods->child[i], "name", ""), method) != 0)
+        i++;
+    return strchr(method, '=') ? tune_set(s, "methods.%zu.lambda=[%s]", i, list) /* a key ends at the first = */
+                               : tune_set(s, "methods.%s.lambda=[%s]", method, list);
 }
 
 void tune_sets_free(struct tune_sets *s) {
@@ -118,19 +126,38 @@ double tune_entries(const struct sg_run *run, double d) {
 
 /* ---- pilots ---- */
 
+/* The list of decays at another scale. */
+static bool set_decays(struct tune_sets *s, const struct sg_node *decays, double scale) {
+    char *list = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&list, &size);
+    for (size_t i = 0; out && i < decays->count; i++)
+        fprintf(out, "%s%.15g", i ? ", " : "", decays->child[i].number * scale);
+    const bool fine = out && fclose(out) == 0 && tune_set(s, "optimizer.decay-at=[%s]", list);
+    free(list);
+    return fine;
+}
+
 static bool set_epochs(struct tune_sets *s, const struct sg_node *optimizer, double scale) {
     const double warm_up = sg_node_number(optimizer, "warm-up-epochs", 0);
     const struct sg_node *decays = sg_node_get(optimizer, "decay-at");
-    char text[1024] = "";
-    size_t used = 0;
-    for (size_t i = 0; decays && i < decays->count && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.15g", i ? ", " : "",
-                                 decays->child[i].number * scale);
     return (warm_up == 0 || tune_set(s, "optimizer.warm-up-epochs=%.15g", warm_up * scale)) &&
-           (used == 0 || tune_set(s, "optimizer.decay-at=[%s]", text));
+           (!decays || decays->count == 0 || set_decays(s, decays, scale));
+}
+
+/* "steps=…", "epochs=…", a method's too. */
+static bool is_length(const char *set) {
+    const size_t key = strcspn(set, "=");
+    return (key >= 5 && strncmp(set + key - 5, "steps", 5) == 0 && (key == 5 || set[key - 6] == '.')) ||
+           (key >= 6 && strncmp(set + key - 6, "epochs", 6) == 0 && (key == 6 || set[key - 7] == '.'));
 }
 
 bool tune_set_length(struct tune_sets *s, const struct tune_length *length, double steps) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++) /* the user's lengths are those of whole runs */
+        if (!is_length(s->item[i]))
+            s->item[kept++] = s->item[i];
+    s->count = kept;
     return tune_set(s, "steps=%.0f", steps) && tune_set(s, "claims=[]") && tune_set(s, "plots=[]") &&
            (length == NULL || set_epochs(s, sg_node_get(length->resolved, "optimizer"), steps / length->steps));
 }

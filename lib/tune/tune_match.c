@@ -3,8 +3,8 @@
  * Top-k sends the same at every step, so one step of it says how much. A hard-threshold run does not: pilots of 1, 2 and
  * 5 % of the run, each closer to the target than the one before, are extrapolated along the learning-rate schedule; then
  * whole runs, which are cells that sparsebench finds again, say what a lambda really sends, and correct it where that is
- * further from the target than the tolerance. Of several targets the middle one is verified first: what it shows of the
- * extrapolation holds for the others. */
+ * further from the target than the tolerance: at the first seed as long as they are far off, then by the mean over the seeds. Of
+ * several targets the middle one is verified first: what it shows of the extrapolation holds for the others. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 
 enum { TARGETS = TUNE_DENSITIES, POINTS = 512, VERIFICATIONS = 12 };
 
-static const double TOLERANCE = 0.05, SPREAD = 1.5, LEAST_PILOT = 5;
+/* NEAR: from there on the first seed's word is not enough. */
+static const double TOLERANCE = 0.05, SPREAD = 1.5, LEAST_PILOT = 5, NEAR = 0.25;
 
 struct target {
     const char *label; /* of the Top-k cell */
@@ -33,10 +34,10 @@ struct match {
     const char *name;
     struct tune_length length;
     size_t seeds;
-    struct tune_point whole[POINTS]; /* whole runs so far */
+    struct tune_point whole[POINTS]; /* whole runs so far, each lambda once: means over the seeds, */
+    bool rough[POINTS]; /* or the first seed's times mean_of_first, which is what the last mean was of it */
     size_t n_whole;
-    double pilot_steps;
-    size_t cells; /* whole runs, each seed for itself */
+    double mean_of_first, pilot_steps;
     cJSON *trials;
 };
 
@@ -71,7 +72,7 @@ static size_t set_lambdas(struct tune_sets *sets, const char *name, const struct
         tune_round(p[i].lambda, text);
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", different++ ? ", " : "", text);
     }
-    return tune_set(sets, "methods.%s.lambda=[%s]", name, list) ? different : 0;
+    return tune_set_lambdas(sets, name, list) ? different : 0;
 }
 
 /* Entries of each point's lambda [n], rounded before: of whole runs the mean over the first `seeds` seeds, of shorter ones
@@ -107,9 +108,7 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
     }
     for (size_t i = 0; status == SG_OK && i < n; i++)
         note_trial(m, &p[i], steps, seeds);
-    if (status == SG_OK && whole)
-        m->cells += different * seeds;
-    else if (status == SG_OK)
+    if (status == SG_OK && !whole)
         m->pilot_steps += (double)different * steps;
     tune_batch_close(&b);
     tune_sets_free(&sets);
@@ -175,32 +174,55 @@ static sg_status unreachable(const struct match *m, const struct target *target,
                    target->label, 100 * target->entries / m->d, 100 * m->tolerance, text[0], text[1]);
 }
 
-/* Whole runs of these targets at their lambda; those that hit at the first seed are run at the others too. */
+/* Where lambda is among the whole runs; n_whole if it is not. */
+static size_t find_whole(const struct match *m, double lambda) {
+    size_t i = 0;
+    while (i < m->n_whole && m->whole[i].lambda != lambda)
+        i++;
+    return i;
+}
+
+static void keep_whole(struct match *m, const struct tune_point *p, bool rough) {
+    const size_t i = find_whole(m, p->lambda);
+    if (i == POINTS)
+        return;
+    m->whole[i] = *p;
+    m->rough[i] = rough;
+    m->n_whole += i == m->n_whole;
+}
+
+static void learn_mean_of_first(struct match *m, double ratio) {
+    for (size_t i = 0; i < m->n_whole; i++)
+        if (m->rough[i])
+            m->whole[i].entries *= ratio / m->mean_of_first;
+    m->mean_of_first = ratio;
+}
+
+/* Whole runs of these targets at their lambda: at the first seed, and where that is near, or was not enough before, at all. */
 static sg_status verify(struct match *m, struct target *const *open, size_t n, struct sg_error *err) {
-    struct tune_point p[TARGETS];
+    struct tune_point p[TARGETS], sure[TARGETS];
+    size_t which[TARGETS], n_sure = 0;
     for (size_t j = 0; j < n; j++)
         p[j].lambda = open[j]->lambda;
     sg_status status = measure(m, p, n, m->length.steps, 1, err);
-    if (status != SG_OK)
-        return status;
-    struct tune_point again[TARGETS];
-    size_t which[TARGETS], n_again = 0;
-    for (size_t j = 0; j < n; j++)
-        if (hits(m, open[j], p[j].entries)) {
-            which[n_again] = j;
-            again[n_again++] = p[j];
+    for (size_t j = 0; status == SG_OK && j < n; j++) {
+        const struct tune_point guess = {p[j].lambda, p[j].entries * m->mean_of_first};
+        const double off = fabs(guess.entries / open[j]->entries - 1);
+        if (off <= fmax(NEAR, m->tolerance) || find_whole(m, p[j].lambda) < m->n_whole) {
+            which[n_sure] = j;
+            sure[n_sure++] = p[j];
+        } else {
+            keep_whole(m, &guess, true);
         }
-    if (n_again > 0 && m->seeds > 1) {
-        m->cells -= n_again; /* the first seeds' are counted already */
-        status = measure(m, again, n_again, m->length.steps, m->seeds, err);
     }
-    for (size_t i = 0; status == SG_OK && i < n_again; i++) {
-        p[which[i]] = again[i];
-        if (hits(m, open[which[i]], again[i].entries))
-            open[which[i]]->reached = again[i].entries;
+    if (status == SG_OK && n_sure > 0 && m->seeds > 1)
+        status = measure(m, sure, n_sure, m->length.steps, m->seeds, err);
+    for (size_t i = 0; status == SG_OK && i < n_sure; i++) {
+        keep_whole(m, &sure[i], false);
+        learn_mean_of_first(m, sure[i].entries / p[which[i]].entries);
+        if (hits(m, open[which[i]], sure[i].entries))
+            open[which[i]]->reached = sure[i].entries;
     }
-    for (size_t j = 0; j < n && m->n_whole < POINTS; j++)
-        m->whole[m->n_whole++] = p[j];
     return status;
 }
 
@@ -223,10 +245,10 @@ static sg_status verify_all(struct match *m, double slope, struct sg_error *err)
             else
                 open[j]->lambda *= shift;
             open[j]->lambda = tune_round(open[j]->lambda, text);
-            for (size_t i = 0; i < m->n_whole; i++)
-                if (turn == VERIFICATIONS ||
-                    (m->whole[i].lambda == open[j]->lambda && !hits(m, open[j], m->whole[i].entries)))
-                    return unreachable(m, open[j], err);
+            const size_t made = find_whole(m, open[j]->lambda);
+            const bool missed = made < m->n_whole && !m->rough[made] && !hits(m, open[j], m->whole[made].entries);
+            if (missed || turn == VERIFICATIONS)
+                return unreachable(m, open[j], err);
         }
         sg_status status = verify(m, open, n, err);
         if (status != SG_OK)
@@ -236,6 +258,7 @@ static sg_status verify_all(struct match *m, double slope, struct sg_error *err)
 
 static cJSON *method_json(const struct match *m) {
     cJSON *out = cJSON_CreateObject(), *targets = cJSON_CreateArray();
+    size_t cells = 0;
     for (size_t j = 0; j < m->n_targets; j++) {
         const struct target *target = &m->target[j];
         cJSON *entry = cJSON_CreateObject();
@@ -251,8 +274,10 @@ static cJSON *method_json(const struct match *m) {
     sg_json_set_number(out, "run_steps", m->length.steps);
     sg_json_set_number(out, "pilot_steps", m->pilot_steps);
     sg_json_set_number(out, "pilot_share", m->pilot_steps / m->length.steps / (double)m->n_targets);
-    sg_json_set_number(out, "whole_runs", (double)m->cells);
-    sg_json_set_number(out, "corrections", (double)m->cells - (double)(m->seeds * m->n_targets));
+    for (size_t i = 0; i < m->n_whole; i++)
+        cells += m->rough[i] ? 1 : m->seeds;
+    sg_json_set_number(out, "whole_runs", (double)cells);
+    sg_json_set_number(out, "corrections", (double)cells - (double)(m->seeds * m->n_targets));
     sg_json_set(out, "trials", m->trials);
     return out;
 }
@@ -262,7 +287,8 @@ static sg_status match_method(struct match *m, const struct sg_cell *cell, struc
     double slope;
     m->name = cell->name;
     m->length = tune_length(cell, &m->topk);
-    m->n_whole = m->cells = 0;
+    m->n_whole = 0;
+    m->mean_of_first = 1;
     m->pilot_steps = 0;
     m->trials = cJSON_CreateArray();
     for (size_t j = 0; j < m->n_targets; j++) {
@@ -271,38 +297,6 @@ static sg_status match_method(struct match *m, const struct sg_cell *cell, struc
     }
     sg_status status = run_pilots(m, &slope, err);
     return status == SG_OK ? verify_all(m, slope, err) : status;
-}
-
-/* Does a claim or a plot name this cell? */
-static bool is_named(const struct sg_node *node, const char *label) {
-    for (size_t i = 0; node && i < node->count; i++) {
-        const struct sg_node *child = &node->child[i];
-        if ((child->kind == SG_NODE_STRING && strcmp(child->string, label) == 0) || is_named(child, label))
-            return true;
-    }
-    return false;
-}
-
-/* A list of lambda has one for each density, or there is one value that becomes as many. */
-static sg_status check_lambda(const struct match *m, const struct sg_node *method, struct sg_error *err) {
-    const struct sg_node *lambda = sg_node_get(method, "lambda");
-    if (lambda->line == 0)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "method '%s': its lambda is from --set; write it into the recipe to tune it",
-                       sg_node_string(method, "name", ""));
-    if (lambda->kind == SG_NODE_LIST && lambda->count != m->n_targets)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s:%d:%d: %zu lambdas for %zu Top-k densities: give as many, or a single one, as lambda: match",
-                       m->t->recipe->path, lambda->line, lambda->column, lambda->count, m->n_targets);
-    const struct sg_node *root = &m->t->recipe->root;
-    const char *name = sg_node_string(method, "name", "");
-    if (lambda->kind != SG_NODE_LIST && m->n_targets > 1 &&
-        (is_named(sg_node_get(root, "claims"), name) || is_named(sg_node_get(root, "plots"), name)))
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s:%d:%d: claims or plots name '%s', of which %zu Top-k densities would make several: give a "
-                       "list of %zu lambdas",
-                       m->t->recipe->path, lambda->line, lambda->column, name, m->n_targets, m->n_targets);
-    return SG_OK;
 }
 
 bool tune_wants_lambda(const struct sg_node *method) {
@@ -382,13 +376,11 @@ static sg_status plan(struct sg_tune *t, const struct sg_cell *const *cell, size
 
 static sg_status match_all(struct match *m, const struct sg_cell *const *cell, size_t n, struct tune_found *found,
                            cJSON *list, struct sg_error *err) {
-    const struct sg_node *methods = sg_node_get(&m->t->recipe->root, "methods");
     sg_status status = tune_topk(&m->topk, m->t, err);
     m->n_targets = m->topk.n;
     m->d = m->topk.d;
-    for (size_t i = 0; status == SG_OK && i < methods->count; i++)
-        if (tune_wants_lambda(&methods->child[i]))
-            status = check_lambda(m, &methods->child[i], err);
+    if (status == SG_OK)
+        status = tune_write_check(m->t, m->n_targets, err);
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         status = match_method(m, cell[i], err);
         if (status == SG_OK)

@@ -15,10 +15,13 @@ struct tune_sets {
     const char *item[64 + TUNE_SETS];
     char *own[TUNE_SETS]; /* of these, ours */
     size_t count, n_own;
+    const struct sg_node *methods; /* of the recipe */
 };
 void tune_sets_start(struct tune_sets *s, const struct sg_tune *t);
 /* false = no memory (a batch then says so). */
 bool tune_set(struct tune_sets *s, const char *format, ...) SG_PRINTF(2, 3);
+/* The lambdas "a, b, …" of a method. */
+bool tune_set_lambdas(struct tune_sets *s, const char *method, const char *list);
 void tune_sets_free(struct tune_sets *s);
 
 struct tune_batch {
@@ -116,6 +119,10 @@ struct tune_found {
  * a lambda that was replaced follow. The result is a valid recipe, or this fails. */
 SG_CHECKED sg_status tune_write(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
                                 struct sg_error *err);
+
+/* Before anything is run: will the recipe take n lambdas, one for each Top-k density, for each of its hard-threshold methods
+ * that want one? */
+SG_CHECKED sg_status tune_write_check(const struct sg_tune *t, size_t n, struct sg_error *err);
 
 /* ---- actions ---- */
 

@@ -53,10 +53,10 @@ sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *set
         isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
     if (status == SG_OK)
         status = tune_batch_open(b, r->t, sets, name, compressor, seeds, err);
-    return status == SG_OK ? tune_batch_run(b, r->t, sets, name != r->name, err) : status;
+    return status == SG_OK ? tune_batch_run(b, r->t, sets, name && name == r->baseline, err) : status;
 }
 
-/* The baseline's value at this length; of whole runs also whether higher is better. */
+/* The baseline's value at this length. */
 static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, struct sg_error *err) {
     struct tune_sets sets;
     struct tune_batch b = {.count = 0};
@@ -69,13 +69,8 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     r->base_first = status == SG_OK ? reach_value(&b.outcomes[0], r->metric) : NAN;
     if (status == SG_OK && isnan(r->base))
         status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", r->metric, r->baseline);
-    if (status == SG_OK && isnan(steps)) { /* a whole training improves it */
-        const double *x = sg_run_series(&b.outcomes[0].run, r->metric);
-        size_t first = 0;
-        while (x && first + 1 < b.outcomes[0].run.n_points && isnan(x[first]))
-            first++;
-        r->higher = x && r->base > x[first];
-    }
+    if (status == SG_OK)
+        r->base_steps = sg_json_number(b.outcomes[0].run.end, "steps", NAN);
     tune_batch_close(&b);
     tune_sets_free(&sets);
     return status;
@@ -89,7 +84,7 @@ bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const stru
         tune_round(p[i].lambda, text);
         fprintf(out, "%s%s", i ? ", " : "", p[i].spelling ? p[i].spelling : text);
     }
-    const bool fine = out && fclose(out) == 0 && tune_set(sets, "methods.%s.lambda=[%s]", r->name, list);
+    const bool fine = out && fclose(out) == 0 && tune_set_lambdas(sets, r->name, list);
     free(list);
     return fine;
 }
@@ -189,10 +184,32 @@ static sg_status measure_given(struct reach *r, struct sg_error *err) {
     return measure_whole(r, given, n, r->seeds, err);
 }
 
-/* Whole runs until the two ends are near and both stand at all seeds; *best is then set. */
-static sg_status decide(struct reach *r, const struct reach_point *start, size_t n, const struct reach_point **best,
-                        struct sg_error *err) {
-    struct reach_point *in, *out;
+/* Where to look next, from the two ends of which one may be missing. */
+static double next_lambda(const struct reach_point *in, const struct reach_point *out) {
+    return !out ? in->lambda * 2 : !in || in->lambda == 0 ? out->lambda / 2 : sqrt(in->lambda * out->lambda);
+}
+
+/* What the result should not be read without. */
+static void say_ends(const struct reach *r) {
+    char text[256] = "", lengths[256];
+    if (r->base_steps != r->length.steps && r->t->say) {
+        snprintf(lengths, sizeof lengths, "%s: its runs have %.0f steps, those of the baseline %s %.0f", r->name,
+                 r->length.steps, r->baseline, r->base_steps);
+        r->t->say(lengths);
+    }
+    if (!r->next)
+        snprintf(text, sizeof text, "%s: no lambda was found that fails, up to %.4g: the tolerance is wide", r->name,
+                 r->best->lambda);
+    else if (r->next->lambda > NARROW * r->best->lambda)
+        snprintf(text, sizeof text, "%s: stopped with %.4g reaching %s and %.4g not: the largest may lie between",
+                 r->name, r->best->lambda, r->baseline, r->next->lambda);
+    if (text[0] && r->t->say)
+        r->t->say(text);
+}
+
+/* Whole runs until the two ends are near and both stand at all seeds. */
+static sg_status decide(struct reach *r, const struct reach_point *start, size_t n, struct sg_error *err) {
+    struct reach_point *in = NULL, *out = NULL;
     char text[TUNE_LAMBDA_CHARS];
     r->n_whole = 0;
     sg_status status = measure_baseline(r, NAN, r->seeds, err);
@@ -202,23 +219,26 @@ static sg_status decide(struct reach *r, const struct reach_point *start, size_t
         status = measure_whole(r, start, n, 1, err);
     for (int turn = 0; status == SG_OK;) {
         ends(r, &in, &out);
-        if (turn == STEPS_OUT || (in && out && out->lambda / in->lambda <= NARROW)) {
+        if (turn == STEPS_OUT || (in && out && out->lambda <= NARROW * in->lambda)) {
             struct reach_point *open = in && in->seeds < r->seeds ? in : out && out->seeds < r->seeds ? out : NULL;
             if (!open)
                 break;
             status = measure(r, open, 1, NAN, r->seeds, err);
             continue;
         }
-        const double lambda = !in ? out->lambda / 2 : !out ? in->lambda * 2 : sqrt(in->lambda * out->lambda);
-        status = measure_whole(r, &(struct reach_point){.lambda = tune_round(lambda, text)}, 1, 1, err);
+        const double lambda = tune_round(next_lambda(in, out), text);
+        status = measure_whole(r, &(struct reach_point){.lambda = lambda}, 1, 1, err);
         turn++;
     }
     if (status == SG_OK && !in)
-        status =
-            sg_fail(err, SG_ERR_ARGUMENT,
-                    "%s: no lambda reaches %s's %s of %.4g within %g %%: %.4g has %.4g (allow more with --tolerance)",
-                    r->name, r->baseline, r->metric, r->base, 100 * r->tolerance, out->lambda, out->value);
-    *best = in;
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s: no lambda down to %.4g reaches %s's %s of %.4g within %g %%: that one has %.4g (allow more "
+                       "with --tolerance)",
+                       r->name, out->lambda, r->baseline, r->metric, r->base, 100 * r->tolerance, out->value);
+    r->best = in;
+    r->next = out;
+    if (status == SG_OK)
+        say_ends(r);
     return status;
 }
 
@@ -232,24 +252,36 @@ bool reach_recorded(const struct reach *r, const char *name) {
     return false;
 }
 
-static const char *find_method(const struct sg_node *methods, const char *compressor) {
-    for (size_t i = 0; i < methods->count; i++)
-        if (strcmp(sg_node_string(&methods->child[i], "compressor", ""), compressor) == 0)
-            return sg_node_string(&methods->child[i], "name", "");
+/* Of the methods without compression the one that says baseline: true, else the first; NULL if there is none. */
+static const char *find_baseline(const struct sg_node *methods) {
+    const char *found = NULL;
+    for (size_t i = 0; i < methods->count; i++) {
+        const struct sg_node *method = &methods->child[i], *says = sg_node_get(method, "baseline");
+        const bool chosen = says && says->kind == SG_NODE_BOOL && says->boolean;
+        if (strcmp(sg_node_string(method, "compressor", ""), "none") == 0 && (!found || chosen)) {
+            found = sg_node_string(method, "name", "");
+            if (chosen)
+                break;
+        }
+    }
+    return found;
+}
+
+static const struct sg_metric *task_metric(const struct sg_node *root, const char *name) {
+    const struct sg_task_kind *task = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
+    for (size_t k = 0; task && k < task->n_metrics; k++)
+        if (strcmp(task->metric[k].name, name) == 0)
+            return &task->metric[k];
     return NULL;
 }
 
 /* --metric, or the first recorded series that the task measures. */
 static sg_status find_metric(struct reach *r, char name[64], struct sg_error *err) {
     const struct sg_node *root = &r->t->recipe->root, *series = sg_node_get(root, "record.series");
-    const struct sg_task_kind *task = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
-    name[0] = '\0';
-    for (size_t i = 0; !r->t->metric && task && i < series->count && !name[0]; i++)
-        for (size_t k = 0; k < task->n_metrics; k++)
-            if (strcmp(series->child[i].string, task->metric[k].name) == 0)
-                sg_snake(name, 64, task->metric[k].name);
-    if (r->t->metric)
-        sg_snake(name, 64, r->t->metric);
+    sg_snake(name, 64, r->t->metric ? r->t->metric : "");
+    for (size_t i = 0; !r->t->metric && i < series->count && !name[0]; i++)
+        if (task_metric(root, series->child[i].string))
+            sg_snake(name, 64, series->child[i].string);
     if (!name[0] || !reach_recorded(r, name))
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: record.series has no %s%s", r->t->recipe->path,
                        name[0] ? "" : "metric of the task", name);
@@ -257,14 +289,16 @@ static sg_status find_metric(struct reach *r, char name[64], struct sg_error *er
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "%s: record.series has none of bits, bits-values, average-density (add one)",
                        r->t->recipe->path);
+    const struct sg_metric *metric = task_metric(root, name);
     r->metric = name;
+    r->higher = metric && metric->higher;
     return SG_OK;
 }
 
 static sg_status find_methods(struct reach *r, struct sg_error *err) {
     const struct sg_recipe *recipe = r->t->recipe;
     const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
-    r->baseline = find_method(methods, "none");
+    r->baseline = find_baseline(methods);
     size_t wanting = 0;
     for (size_t i = 0; i < methods->count; i++)
         if (tune_wants_lambda(&methods->child[i]) && wanting++ == 0) {
@@ -310,7 +344,6 @@ static sg_status check_text(const struct reach *r, struct sg_error *err) {
 
 static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_error *err) {
     struct reach_point ladder[LADDER];
-    const struct reach_point *best;
     char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
     sg_status status = tune_topk(&r->topk, r->t, err);
@@ -322,15 +355,12 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     for (size_t i = 0; i < LADDER; i++) /* gradients are largest at first: mostly below */
         ladder[i] =
             (struct reach_point){.lambda = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
-    status = measure_baseline(r, NAN, r->seeds, err);
+    status = halve(r, ladder, &left, err);
     if (status == SG_OK)
-        status = halve(r, ladder, &left, err);
+        status = decide(r, ladder, left, err);
     if (status == SG_OK)
-        status = decide(r, ladder, left, &best, err);
-    if (status != SG_OK)
-        return status;
-    status = write_found(&r->t->text, r, best, err);
-    return status == SG_OK ? reach_document(r, best, err) : status;
+        status = write_found(&r->t->text, r, r->best, err);
+    return status == SG_OK ? reach_document(r, err) : status;
 }
 
 sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {

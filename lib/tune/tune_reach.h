@@ -9,7 +9,7 @@ enum { REACH_POINTS = 64 };
 
 /* A lambda that was run. */
 struct reach_point {
-    double lambda, value, entries; /* value NaN: diverged */
+    double lambda, value, entries; /* value NaN: diverged; entries a step */
     double base;                   /* the baseline's value at this length and these seeds */
     size_t seeds;                  /* the first ones of the recipe, over which these are means */
     const char *spelling;          /* the recipe's, of its own lambdas; NULL = four digits */
@@ -18,14 +18,16 @@ struct reach_point {
 struct reach {
     struct sg_tune *t;
     const char *metric, *name, *baseline;
-    double tolerance, base, base_first; /* the baseline's value at this length, mean over the seeds and at the first */
     bool higher;                        /* is better */
+    double tolerance, base, base_first; /* the baseline's value at this length, mean over the seeds and at the first */
+    double base_steps;                  /* its length */
     size_t seeds;
     const struct sg_node *given; /* the method's lambda in the recipe: one to replace, or a list that is kept */
     struct tune_topk topk;
     struct tune_length length;
     struct reach_point whole[REACH_POINTS];
     size_t n_whole;
+    const struct reach_point *best, *next; /* what was found, and the smallest larger lambda that fails (NULL: none) */
     cJSON *trials;
 };
 
@@ -43,6 +45,6 @@ SG_CHECKED sg_status reach_run(struct tune_batch *b, struct reach *r, struct tun
 
 /* The evidence: everything that was run as a whole at all seeds, Top-k's too, as a result with a plot of metric over volume.
  * r->trials go into it. */
-SG_CHECKED sg_status reach_document(struct reach *r, const struct reach_point *best, struct sg_error *err);
+SG_CHECKED sg_status reach_document(struct reach *r, struct sg_error *err);
 
 #endif

@@ -9,7 +9,7 @@
 /* Means over the seeds of one label. */
 struct summary {
     const struct sg_cell *cell;
-    double value, entries;
+    double value, entries, volume; /* entries a step and in the whole run */
 };
 
 /* [count of b] is room enough; how many. */
@@ -19,7 +19,10 @@ static size_t summarize(struct summary *out, const struct reach *r, const struct
         if (i == 0 || strcmp(b->cells[i].label, b->cells[i - 1].label) != 0)
             out[n++] = (struct summary){.cell = &b->cells[i]};
         out[n - 1].value += reach_value(&b->outcomes[i], r->metric) / (double)r->seeds;
-        out[n - 1].entries += tune_entries(&b->outcomes[i].run, r->topk.d) / (double)r->seeds;
+        const struct sg_run *run = &b->outcomes[i].run;
+        const double entries = tune_entries(run, r->topk.d) / (double)r->seeds;
+        out[n - 1].entries += entries;
+        out[n - 1].volume += entries * sg_json_number(run->end, "steps", NAN);
     }
     return n;
 }
@@ -28,11 +31,12 @@ static bool is_compressor(const struct summary *s, const char *name) {
     return strcmp(sg_node_string(s->cell->method, "compressor", ""), name) == 0;
 }
 
-/* {"label","density","value"} */
+/* {"label","density","volume","value"} */
 static cJSON *summary_json(const struct summary *s, double d) {
     cJSON *out = cJSON_CreateObject();
     sg_json_set_string(out, "label", s->cell->label);
     sg_json_set_number(out, "density", s->entries / d);
+    sg_json_set_number(out, "volume", s->volume);
     sg_json_set_number(out, "value", s->value);
     return out;
 }
@@ -42,7 +46,7 @@ static const struct summary *best_topk(const struct reach *r, const struct summa
     const struct summary *best = NULL;
     for (size_t i = 0; i < n; i++)
         if (is_compressor(&s[i], "topk") && reach_is_near(r, s[i].value, r->base) &&
-            (!best || s[i].entries < best->entries))
+            (!best || s[i].volume < best->volume))
             best = &s[i];
     return best;
 }
@@ -52,13 +56,15 @@ static bool is_front(const struct reach *r, const struct summary *s, size_t n, c
     const double sign = r->higher ? -1 : 1;
     bool front = !isnan(p->value);
     for (size_t j = 0; j < n; j++) {
-        const double value = sign * (s[j].value - p->value), entries = s[j].entries - p->entries;
-        front = front && (is_compressor(&s[j], "none") || !(value <= 0 && entries <= 0 && (value < 0 || entries < 0)));
+        const double value = sign * (s[j].value - p->value), volume = s[j].volume - p->volume;
+        front = front && (is_compressor(&s[j], "none") || !(value <= 0 && volume <= 0 && (value < 0 || volume < 0)));
     }
     return front;
 }
 
-static cJSON *tune_json(struct reach *r, const struct reach_point *best, const struct summary *s, size_t n) {
+static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
+    const struct reach_point *best = r->best;
+    const double volume = best->entries * r->length.steps;
     const struct summary *topk = best_topk(r, s, n);
     cJSON *out = cJSON_CreateObject(), *points = cJSON_CreateArray();
     for (size_t i = 0; i < n; i++)
@@ -74,11 +80,15 @@ static cJSON *tune_json(struct reach *r, const struct reach_point *best, const s
     sg_json_set_number(out, "tolerance", r->tolerance);
     sg_json_set_string(out, "baseline", r->baseline);
     sg_json_set_number(out, "baseline_value", r->base);
+    sg_json_set_number(out, "baseline_steps", r->base_steps);
+    sg_json_set_number(out, "steps", r->length.steps);
     sg_json_set_number(out, "lambda", best->lambda);
+    sg_json_set_number(out, "lambda_that_fails", r->next ? r->next->lambda : NAN);
     sg_json_set_number(out, "value", best->value);
     sg_json_set_number(out, "density", best->entries / r->topk.d);
+    sg_json_set_number(out, "volume", volume);
     sg_json_set(out, "topk", topk ? summary_json(topk, r->topk.d) : NULL);
-    sg_json_set_number(out, "times_less_volume", topk ? topk->entries / best->entries : NAN);
+    sg_json_set_number(out, "times_less_volume", topk && volume > 0 ? topk->volume / volume : NAN);
     sg_json_set(out, "points", points);
     sg_json_set(out, "trials", r->trials);
     r->trials = NULL;
@@ -95,7 +105,7 @@ static char *kebab(char out[64], const char *name) {
 
 /* Keys for what was run as a whole at all seeds and one panel, metric over volume. */
 static bool set_document(struct tune_sets *sets, const struct reach *r) {
-    static const char *const volumes[] = {"average_density", "bits", "bits_values"};
+    static const char *const volumes[] = {"bits", "bits_values", "average_density"};
     char x[64], y[64];
     size_t volume = 0;
     while (volume < 2 && !reach_recorded(r, volumes[volume]))
@@ -110,14 +120,34 @@ static bool set_document(struct tune_sets *sets, const struct reach *r) {
                     kebab(x, volumes[volume]), kebab(y, r->metric), REACH_TAIL);
 }
 
+/* Of the other methods of the recipe all cells. */
+static sg_status run_others(struct reach *r, struct sg_error *err) {
+    const struct sg_node *methods = sg_node_get(&r->t->recipe->root, "methods");
+    sg_status status = SG_OK;
+    for (size_t i = 0; status == SG_OK && i < methods->count; i++) {
+        const char *name = sg_node_string(&methods->child[i], "name", "");
+        struct tune_sets sets;
+        struct tune_batch b = {.count = 0};
+        if (strcmp(name, r->name) == 0 || strcmp(name, r->baseline) == 0)
+            continue;
+        tune_sets_start(&sets, r->t);
+        status = reach_run(&b, r, &sets, name, NULL, NAN, r->seeds, err);
+        tune_batch_close(&b);
+        tune_sets_free(&sets);
+    }
+    return status;
+}
+
 /* All whole runs, Top-k's among them, as a result. */
-sg_status reach_document(struct reach *r, const struct reach_point *best, struct sg_error *err) {
+sg_status reach_document(struct reach *r, struct sg_error *err) {
     struct tune_sets sets;
     struct tune_batch b = {.count = 0};
     const bool fresh = r->t->grid.fresh;
-    r->t->grid.fresh = false; /* hard-threshold's were run just now */
     tune_sets_start(&sets, r->t);
-    sg_status status = set_document(&sets, r) ? SG_OK : sg_fail_memory(err, "the evidence");
+    sg_status status = fresh ? run_others(r, err) : SG_OK;
+    r->t->grid.fresh = false; /* hard-threshold's and the baseline's were run just now */
+    if (status == SG_OK && !set_document(&sets, r))
+        status = sg_fail_memory(err, "the evidence");
     if (status == SG_OK)
         status = reach_run(&b, r, &sets, NULL, NULL, NAN, r->seeds, err);
     struct summary *s = calloc(b.count + 1, sizeof *s);
@@ -125,7 +155,7 @@ sg_status reach_document(struct reach *r, const struct reach_point *best, struct
         status = sg_fail_memory(err, "the evidence");
     if (status == SG_OK) {
         r->t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
-        sg_json_set(r->t->evidence, "tune", tune_json(r, best, s, summarize(s, r, &b)));
+        sg_json_set(r->t->evidence, "tune", tune_json(r, s, summarize(s, r, &b)));
     }
     r->t->grid.fresh = fresh;
     free(s);

@@ -142,16 +142,19 @@ static bool make_edits(struct edits *e, const struct sg_tune *t, const struct tu
     for (size_t m = 0; m < n_methods; m++)
         e->capacity += 2 * found[m].n;
     e->size = e->capacity * 2 * LABEL_CHARS;
+    for (size_t s = 0; s < t->grid.n_set; s++)
+        e->size += strlen(t->grid.set[s]);
     e->edit = calloc(e->capacity, sizeof *e->edit);
     e->text = malloc(e->size);
     bool fine = e->edit && e->text;
     for (size_t m = 0; fine && m < n_methods; m++) {
         const struct sg_node *method = method_of(t->recipe, found[m].name);
         for (size_t s = 0; fine && m == 0 && s < t->grid.n_set; s++) {
-            char text[LABEL_CHARS];
-            snprintf(text, sizeof text, "found with --set '%s', which is not in this file: give it again",
-                     t->grid.set[s]);
-            fine = push(e, method->line, 0, NULL, text);
+            char *text = NULL;
+            fine = asprintf(&text, "found with --set '%s', which is not in this file: give it again", t->grid.set[s]) >=
+                       0 &&
+                   push(e, method->line, 0, NULL, text);
+            free(text);
         }
         for (size_t i = 0; fine && i < found[m].n; i++)
             fine = push(e, method->line, 0, NULL, found[m].how[i]);
@@ -184,5 +187,77 @@ sg_status tune_write(char **out, const struct sg_tune *t, const struct tune_foun
     free(text);
     free(e.edit);
     free(e.text);
+    return status;
+}
+
+/* ---- before anything is run ---- */
+
+/* Does a claim or a plot name this cell? */
+static bool is_named(const struct sg_node *node, const char *label) {
+    for (size_t i = 0; node && i < node->count; i++) {
+        const struct sg_node *child = &node->child[i];
+        if ((child->kind == SG_NODE_STRING && strcmp(child->string, label) == 0) || is_named(child, label))
+            return true;
+    }
+    return false;
+}
+
+/* A list of lambda has one for each of the n Top-k densities, or there is one value that becomes as many. */
+static sg_status check_lambda(const struct sg_tune *t, size_t n, const struct sg_node *method, struct sg_error *err) {
+    const struct sg_node *lambda = sg_node_get(method, "lambda");
+    if (lambda->line == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "method '%s': its lambda is from --set; write it into the recipe to tune it",
+                       sg_node_string(method, "name", ""));
+    if (lambda->kind == SG_NODE_LIST && lambda->count != n)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s:%d:%d: %zu lambdas for %zu Top-k densities: give as many, or a single one, as lambda: match",
+                       t->recipe->path, lambda->line, lambda->column, lambda->count, n);
+    const struct sg_node *root = &t->recipe->root;
+    const char *name = sg_node_string(method, "name", "");
+    if (lambda->kind != SG_NODE_LIST && n > 1 &&
+        (is_named(sg_node_get(root, "claims"), name) || is_named(sg_node_get(root, "plots"), name)))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s:%d:%d: claims or plots name '%s', of which %zu Top-k densities would make several: give a "
+                       "list of %zu lambdas",
+                       t->recipe->path, lambda->line, lambda->column, name, n, n);
+    return SG_OK;
+}
+
+/* It takes values like those to come. */
+static sg_status try_write(const struct sg_tune *t, const struct sg_node *const *method, size_t n_methods, size_t n,
+                           struct sg_error *err) {
+    struct tune_found *found = calloc(n_methods + 1, sizeof *found);
+    double *lambda = calloc(n + 1, sizeof *lambda);
+    char(*how)[160] = calloc(n + 1, sizeof *how);
+    char *text = NULL;
+    sg_status status = found && lambda && how ? SG_OK : sg_fail_memory(err, "the tuned recipe");
+    for (size_t i = 0; status == SG_OK && i < n; i++)
+        lambda[i] = 0.1234 * (double)(i + 1);
+    for (size_t m = 0; status == SG_OK && m < n_methods; m++)
+        found[m] =
+            (struct tune_found){.name = sg_node_string(method[m], "name", ""), .n = n, .lambda = lambda, .how = how};
+    if (status == SG_OK)
+        status = tune_write(&text, t, found, n_methods, err);
+    free(text);
+    free(how);
+    free(lambda);
+    free(found);
+    return status;
+}
+
+sg_status tune_write_check(const struct sg_tune *t, size_t n, struct sg_error *err) {
+    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
+    const struct sg_node **tuned = calloc(methods->count + 1, sizeof *tuned);
+    size_t n_tuned = 0;
+    sg_status status = tuned ? SG_OK : sg_fail_memory(err, "the tuned recipe");
+    for (size_t i = 0; status == SG_OK && i < methods->count; i++)
+        if (tune_wants_lambda(&methods->child[i])) {
+            tuned[n_tuned++] = &methods->child[i];
+            status = check_lambda(t, n, &methods->child[i], err);
+        }
+    if (status == SG_OK)
+        status = try_write(t, tuned, n_tuned, n, err);
+    free(tuned);
     return status;
 }

@@ -202,6 +202,69 @@ YAML
     done
 }
 
+@test "--reach-baseline: what is better is the metric's to say, not that of a run that got worse" {
+    for seeds in '[10]' '[8, 10, 3]'; do
+        run -0 sparsetune -q r.yaml --reach-baseline --set "seeds=$seeds" --folder cells -o front.json --force
+        run -0 jq -e '.tune | .better == "lower" and .value <= 1.05 * .baseline_value and .density > 0.01' front.json
+    done
+}
+
+@test "--reach-baseline: volume is that of a run as long as it is, and lengths that differ are said" {
+    sed -i 's/compressor: none/epochs: 40, &/; s/k: \[1, 2, 4\]/k: [1, 2, 4], epochs: 10/' r.yaml
+    run -0 --separate-stderr sparsetune r.yaml --reach-baseline --tolerance 40 --folder cells -o front.json
+    [[ $stderr == *"Hard-threshold: its runs have 1200 steps, those of the baseline SGD 2400"* ]]
+    run -0 jq -e '.tune | .topk.volume == .topk.density * 40 * 600 and (.volume / (.density * 40 * 1200) - 1 | fabs) < 1e-9
+        and (.times_less_volume - .topk.volume / .volume | fabs) < 1e-9 and .baseline_steps == 2400 and .steps == 1200' front.json
+}
+
+@test "--reach-baseline: a Top-k that diverges does not end the search" {
+    sed -i '/name: Top-k/a\  - {name: Wild, compressor: topk, k: 3, learning-rate: 1e30}' r.yaml
+    run -0 sparsetune -q r.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json
+    run -0 jq -e '[.tune.points[] | select(.label == "Wild") | [.value, .front]] == [[null, false]]' front.json
+}
+
+@test "--reach-baseline says where it stopped without an end" {
+    run -0 --separate-stderr sparsetune r.yaml --reach-baseline --tolerance 1000 --folder cells -o front.json
+    [[ $stderr == *"Hard-threshold: no lambda was found that fails, up to 195: the tolerance is wide"* ]]
+    run -0 jq -e '.tune | .lambda_that_fails == null and .density == 0 and .times_less_volume == null' front.json
+    run -2 sparsetune -q r.yaml --reach-baseline --tolerance 0 --set 'seeds=[1]' --folder cells -o front.json --force
+    [[ $output == *"no lambda down to 0.000"*" reaches SGD's suboptimality of 0.00838"* ]]
+}
+
+@test "--reach-baseline --fresh runs every cell again, Top-k's too" {
+    sparsetune -q r.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json
+    find cells -name '*.ndjson' -printf '%i %p\n' | sort >before
+    sparsetune -q r.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json --force --fresh
+    find cells -name '*.ndjson' -printf '%i %p\n' | sort >after
+    [ "$(wc -l <before)" = "$(wc -l <after)" ]
+    [ "$(comm -12 before after)" = "" ]
+}
+
+@test "a length from --set is that of whole runs, not of pilots" {
+    run -0 --separate-stderr tune --set epochs=5
+    run -0 jq -ec '[.tune.methods[].trials[].steps] | unique' evidence.json
+    [ "$output" = "[5,6,15,300]" ]
+    run -0 --separate-stderr tune --set methods.Hard-threshold.steps=300 --folder more
+    run -0 jq -ec '[.tune.methods[].trials[].steps] | unique' evidence.json
+    [ "$output" = "[5,6,15,300]" ]
+}
+
+@test "seeds that differ: the mean is matched, whatever the first of them sends" {
+    sed -i 's/k: \[1, 2, 4\]/k: 2/' r.yaml
+    for steps in 10 30 50; do
+        run -0 --separate-stderr tune --set steps=$steps
+        run -0 jq -e '.tune.methods[0].targets[0].difference | fabs <= 0.05' evidence.json
+    done
+}
+
+@test "a method's name may have an = in it" {
+    sed -i 's/name: Hard-threshold/name: "lambda=best"/' r.yaml
+    run -0 --separate-stderr tune
+    run -0 jq -er '.tune.methods[0].method' evidence.json
+    [ "$output" = "lambda=best" ]
+    sparsetune -q r.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json
+}
+
 @test "--reach-baseline refuses what it cannot search" {
     sed '/compressor: none/d' r.yaml >no-baseline.yaml
     run -2 sparsetune no-baseline.yaml --reach-baseline --folder cells -o e.json
