@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sg_file.h"
@@ -9,9 +10,14 @@
 #include "sg_result.h"
 
 enum { HEADER_BYTES = 1 << 24 }; /* longer than that is no header */
+static const uint64_t MOST_BYTES = (uint64_t)1 << 62;
+
+static uint64_t worker_bytes(const struct sg_recording *r) {
+    return sizeof(uint64_t) + r->d * sizeof(float);
+}
 
 static uint64_t record_bytes(const struct sg_recording *r) {
-    return sizeof(double) + r->workers * (sizeof(uint64_t) + r->d * sizeof(float));
+    return sizeof(double) + r->workers * worker_bytes(r);
 }
 
 /* A whole number in [1, 2^53]; 0 = it is not. */
@@ -20,7 +26,7 @@ static uint64_t whole(const cJSON *number) {
     return x >= 1 && x <= 9007199254740992.0 && x == floor(x) ? (uint64_t)x : 0;
 }
 
-/* Shape of the header. */
+/* Shape of the header. Sizes of a file of that shape, 2^62 bytes at most, do not wrap. */
 static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     sg_status status = sg_schema_check(sg_json_string(r->header, "schema", NULL), SG_SCHEMA_INPUTS, r->path, err);
     const cJSON *layers = sg_json_get(r->header, "layers"), *layer;
@@ -32,7 +38,8 @@ static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     r->offset = calloc((size_t)cJSON_GetArraySize(layers) + 1, sizeof *r->offset);
     if (!r->offset)
         return sg_fail_memory(err, r->path);
-    bool right = cJSON_IsArray(layers) && r->steps && r->workers && r->steps_per_epoch;
+    bool right = cJSON_IsArray(layers) && cJSON_IsObject(sg_json_get(r->header, "constants")) && r->steps &&
+                 r->workers && r->steps_per_epoch;
     cJSON_ArrayForEach(layer, layers) {
         const uint64_t elements = whole(layer);
         right &= elements > 0 && elements <= UINT32_MAX;
@@ -40,7 +47,8 @@ static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
         r->n_layers++;
     }
     r->d = r->offset[r->n_layers];
-    right &= r->d > 0 && r->d <= UINT32_MAX && r->workers <= UINT32_MAX && r->steps <= INT64_MAX / record_bytes(r);
+    right = right && r->d > 0 && r->d <= UINT32_MAX && r->workers <= UINT32_MAX &&
+            r->workers <= MOST_BYTES / worker_bytes(r) && r->steps <= MOST_BYTES / record_bytes(r);
     return right ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: its header makes no sense", r->path);
 }
 
@@ -131,19 +139,22 @@ static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
 
 sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err) {
     struct sg_recording r = {.path = strdup(path), .file = fopen(path, "rb")};
+    struct stat info;
     sg_status status = SG_OK;
     if (!r.path)
         status = sg_fail_memory(err, path);
     else if (!r.file)
         status = sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
+    if (status == SG_OK && (fstat(fileno(r.file), &info) != 0 || !S_ISREG(info.st_mode)))
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s is not a plain file: a recording is read twice", path);
     if (status == SG_OK)
         status = read_header(&r, err);
     if (status == SG_OK) {
         r.begin = ftell(r.file);
         const off_t wanted = r.begin + (off_t)(r.steps * record_bytes(&r));
-        if (fseeko(r.file, 0, SEEK_END) != 0 || ftello(r.file) != wanted)
+        if (info.st_size != wanted)
             status = sg_fail(err, SG_ERR_FORMAT, "%s: %lld bytes where %llu steps make %lld: it is damaged", path,
-                             (long long)ftello(r.file), (unsigned long long)r.steps, (long long)wanted);
+                             (long long)info.st_size, (unsigned long long)r.steps, (long long)wanted);
     }
     if (status != SG_OK) {
         sg_recording_free(&r);
@@ -160,12 +171,12 @@ void sg_recording_rewind(struct sg_recording *r) {
 }
 
 sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sent, float *a, struct sg_error *err) {
-    bool whole_record = fread(gamma, sizeof *gamma, 1, r->file) == 1, finite = isfinite(*gamma);
+    bool whole_record = fread(gamma, sizeof *gamma, 1, r->file) == 1, finite = whole_record && isfinite(*gamma);
     for (size_t w = 0; whole_record && w < r->workers; w++) {
         float *mine = a + w * r->d;
         whole_record = fread(&sent[w], sizeof *sent, 1, r->file) == 1 && fread(mine, sizeof *a, r->d, r->file) == r->d;
-        finite &= sent[w] <= r->d;
-        for (size_t j = 0; j < r->d; j++)
+        finite &= whole_record && sent[w] <= r->d;
+        for (size_t j = 0; j < r->d && whole_record; j++)
             finite &= isfinite(mine[j]);
     }
     if (!whole_record)

@@ -46,7 +46,8 @@ SG_CHECKED sg_status sg_recording_put_worker(struct sg_recording *r, uint64_t se
 SG_CHECKED sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err);
 SG_CHECKED sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err);
 
-/* Open a finished one for reading. SG_ERR_FORMAT: not a recording, or not as long as its header says. */
+/* Open a finished one for reading. SG_ERR_FORMAT: not a recording, or not as long as its header says; SG_ERR_ARGUMENT: not
+ * a plain file. Of the header the numbers are checked, and that `constants` is an object. */
 SG_CHECKED sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err);
 /* The next step: sent [workers], a [workers][d]; every a is finite or SG_ERR_NONFINITE. Asked for at most `steps` times
  * after opening or rewinding. */

@@ -58,6 +58,24 @@ record() { # METHOD
     [[ $stderr == *"cannot read none"* ]]
 }
 
+@test "oracle: a header that no run writes, and what is no plain file" {
+    record "Top-k k=4"
+    damaged() { # JQ-FILTER MESSAGE
+        head -n 1 run.inputs | jq -c "$1" >bad.inputs
+        tail -n +2 run.inputs >>bad.inputs
+        run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle bad.inputs
+        [[ $stderr == *"bad.inputs: "*"$2" ]] || { echo "$1: $stderr"; false; }
+    }
+    damaged '.constants = [1, 2]' "its header makes no sense"
+    damaged 'del(.constants)' "its header makes no sense"
+    damaged '.workers = 4294967294 | .layers = [2147483647]' "its header makes no sense"
+    damaged '.layers = {"a": 40}' "its header makes no sense"
+    damaged '.steps = 9007199254740992' "its header makes no sense"
+    damaged '.steps += 1' "it is damaged"
+    run -2 --separate-stderr sparsetune -q "$SMOKE" --oracle <(cat run.inputs)
+    [[ $stderr == *"is not a plain file: a recording is read twice"* ]]
+}
+
 @test "rule: the recipe with lambda filled in, and both rules in the evidence" {
     sed '/^claims:/,$d' "$SMOKE" >rule.yaml # claims name Hard-threshold, which becomes two
     SMOKE=rule.yaml
