@@ -206,6 +206,28 @@ static sg_status look_for_finished(bool *finished, const struct sg_cell *cell, s
     return status;
 }
 
+/* Every file that the run writes has a name of its own. */
+static sg_status check_names(const struct output *o, struct sg_error *err) {
+    char *recording = NULL;
+    if (opt.record_inputs && asprintf(&recording, "%s.part", opt.record_inputs) < 0)
+        return sg_fail_memory(err, "file names");
+    const struct {
+        const char *name, *role;
+    } file[] = {{opt.record_inputs, "the recording"},
+                {recording, "the recording until it is whole"},
+                {opt.output, "the result"},
+                {o->part, "the result until the run is over"},
+                {o->checkpoint, "the checkpoint"}};
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        for (size_t j = 0; j < i && status == SG_OK; j++)
+            if (file[i].name && file[j].name && sg_file_same(file[i].name, file[j].name))
+                status = sg_fail(err, SG_ERR_ARGUMENT, "%s would be both %s and %s: choose another name", file[i].name,
+                                 file[j].role, file[i].role);
+    free(recording);
+    return status;
+}
+
 /* Rank 0 holds the series; the others only need the checkpoint's name. */
 static sg_status open_output(struct output *o, bool lead, struct sg_error *err) {
     if (opt.output && !o->device) {
@@ -214,8 +236,9 @@ static sg_status open_output(struct output *o, bool lead, struct sg_error *err) 
                             : asprintf(&o->checkpoint, "%s.ckpt", opt.output) < 0))
             return sg_fail_memory(err, "file names");
     }
-    if (!lead)
-        return SG_OK;
+    sg_status status = check_names(o, err);
+    if (status != SG_OK || !lead)
+        return status;
     if (!o->part) {
         o->series = o->format != FORMAT_SERIES ? tmpfile() : o->device ? fopen(opt.output, "w") : stdout;
     } else {

@@ -60,6 +60,17 @@ sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg
                : SG_OK;
 }
 
+bool sg_file_same(const char *a, const char *b) {
+    char *copy[] = {strdup(a), strdup(b), strdup(a), strdup(b)};
+    struct stat folder[2];
+    bool same = copy[0] && copy[1] && copy[2] && copy[3] && strcmp(basename(copy[0]), basename(copy[1])) == 0 &&
+                stat(dirname(copy[2]), &folder[0]) == 0 && stat(dirname(copy[3]), &folder[1]) == 0 &&
+                folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino;
+    for (size_t i = 0; i < sizeof copy / sizeof *copy; i++)
+        free(copy[i]);
+    return same;
+}
+
 sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace, struct sg_error *err) {
     bool device;
     *w = (struct sg_file_writer){0};

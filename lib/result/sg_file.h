@@ -19,6 +19,9 @@ SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, 
  * there and is neither (/dev/stdout, a named pipe), so it is written straight: nothing to replace, rename or resume. */
 SG_CHECKED sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg_error *err);
 
+/* Do two paths name the same file, be it there or not: the same last part in the same folder? */
+bool sg_file_same(const char *a, const char *b);
+
 /* Flush `stream`, which writes the file `from`, to the disk and give it the name `to`, durably. It stays open. */
 SG_CHECKED sg_status sg_file_publish(FILE *stream, const char *from, const char *to, struct sg_error *err);
 

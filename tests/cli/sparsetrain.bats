@@ -327,3 +327,15 @@ last() { # COLUMN FILE: its last recorded value
     run -2 --separate-stderr sparsetrain "${run[@]}" --record-inputs /dev/full
     [[ $stderr == *"is not a plain file"* ]]
 }
+
+@test "a recording, a result and a checkpoint of one name are refused before the run" {
+    mkdir -p "$OUT/names/folder"
+    cd "$OUT/names"
+    for names in "-o x --record-inputs x" "-o x --record-inputs folder/../x" "-o x --record-inputs x.ckpt" \
+        "-o x.part --record-inputs x" "-o x --checkpoint x.part" "-o x --record-inputs k --checkpoint ./k"; do
+        run -2 --separate-stderr sparsetrain -q "$ROOT/$SMOKE" --method SGD --force $names
+        [[ $stderr == *"would be both the "*": choose another name" ]] || { echo "$names: $stderr"; false; }
+        [ "$(ls)" = folder ]
+    done
+    sparsetrain -q "$ROOT/$SMOKE" --method SGD --set epochs=1 -o x --record-inputs folder/x
+}
