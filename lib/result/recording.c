@@ -56,6 +56,13 @@ static void put(struct sg_recording *r, const void *data, size_t bytes) {
     fwrite(data, 1, bytes, r->file);
 }
 
+static sg_status lacks(const struct sg_recording *r, uint64_t step, struct sg_error *err) {
+    return sg_fail(err, SG_ERR_MISMATCH,
+                   "%s does not hold the %llu steps before the checkpoint, and a recording has all steps: start again "
+                   "without --resume, or go on without --record-inputs",
+                   r->part, (unsigned long long)step);
+}
+
 /* Cut an earlier part back to `step`, which its header must match. */
 static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step, struct sg_error *err) {
     const size_t length = strlen(header);
@@ -66,10 +73,7 @@ static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step
     const bool same = fread(theirs, 1, length, r->file) == length && memcmp(theirs, header, length) == 0;
     free(theirs);
     if (!same || fseeko(r->file, 0, SEEK_END) != 0 || ftello(r->file) < at)
-        return sg_fail(err, SG_ERR_MISMATCH,
-                       "%s does not hold the %llu steps that the checkpoint is after: delete both to start "
-                       "afresh",
-                       r->part, (unsigned long long)step);
+        return lacks(r, step, err);
     return ftruncate(fileno(r->file), at) == 0 && fseeko(r->file, at, SEEK_SET) == 0
                ? SG_OK
                : sg_fail_errno(err, SG_ERR_IO, "cannot cut %s back to the checkpoint", r->part);
@@ -90,7 +94,8 @@ sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *
     if (status == SG_OK)
         status = take_shape(&r, err);
     if (status == SG_OK && !(r.file = fopen(r.part, step ? "r+" : "w")))
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r.part);
+        status =
+            step && errno == ENOENT ? lacks(&r, step, err) : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r.part);
     if (status == SG_OK && step)
         status = go_on(&r, text, step, err);
     else if (status == SG_OK)

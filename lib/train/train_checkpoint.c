@@ -19,7 +19,8 @@ struct preamble {
     char magic[16];
     char key[72], identity[64];
     uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
-        workers_bytes; /* of all workers together */
+        workers_bytes, /* of all workers together */
+        is_recorded;   /* with --record-inputs, up to here */
     struct totals totals;
 };
 
@@ -66,6 +67,7 @@ static struct preamble describe(const struct train *t) {
                          .workers = t->workers,
                          .has_residual = t->residual[0] != NULL,
                          .common_bytes = common_bytes(t),
+                         .is_recorded = t->options->record_inputs != NULL,
                          .totals = t->totals};
     for (size_t w = 0; w < t->workers; w++)
         p.workers_bytes += total(sizes_of(t, w));
@@ -202,6 +204,8 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     struct preamble p;
     memcpy(&p, data, sizeof p);
     const char *at = data + sizeof p;
+    if (p.is_recorded && !t->options->record_inputs && t->options->notice)
+        t->options->notice("the run is no longer recorded: FILE.part of its --record-inputs can be deleted");
     t->step = p.step;
     t->totals = p.totals;
     t->kernels->put(&t->exec, t->task_ops->parameters(t->task), at, (size_t)p.x_bytes);

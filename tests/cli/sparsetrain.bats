@@ -339,3 +339,29 @@ last() { # COLUMN FILE: its last recorded value
     done
     sparsetrain -q "$ROOT/$SMOKE" --method SGD --set epochs=1 -o x --record-inputs folder/x
 }
+
+stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
+    sparsetrain -q "$@" --checkpoint-every 500 3>&- &
+    pid=$!
+    for _ in $(seq 500); do [ -e "$OUT/cut.ckpt" ] && break; sleep 0.01; done
+    kill -INT $pid
+    wait $pid || true
+    [ -e "$OUT/cut.ckpt" ]
+}
+
+@test "--record-inputs from the middle of a run: refused with the remedy; no longer recorded: said" {
+    local args=("$SMOKE" --method SGD --set epochs=1000 -o "$OUT/cut")
+    stop_at_checkpoint "${args[@]}"
+    run -1 --separate-stderr sparsetrain -q "${args[@]}" --resume --record-inputs "$OUT/k.in"
+    [[ $stderr == *"k.in.part does not hold the "*"start again without --resume, or go on without --record-inputs" ]]
+    [ -e "$OUT/cut.ckpt" ] && [ ! -e "$OUT/k.in.part" ]
+    # another run's file there is no help
+    sparsetrain -q "$SMOKE" --method SGD --set epochs=1 --record-inputs "$OUT/k.in" >/dev/null
+    run -1 --separate-stderr sparsetrain -q "${args[@]}" --resume --record-inputs "$OUT/k.in"
+    [[ $stderr == *"k.in.part does not hold the "* ]]
+    sparsetrain -q "${args[@]}" --resume
+    rm "$OUT/cut"
+    stop_at_checkpoint "${args[@]}" --record-inputs "$OUT/k.in" --force
+    run -0 --separate-stderr sparsetrain "${args[@]}" --resume
+    [[ $stderr == *"no longer recorded: FILE.part of its --record-inputs can be deleted"* ]]
+}
