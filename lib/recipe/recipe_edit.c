@@ -21,35 +21,52 @@ static size_t byte_of(const char *text, size_t character) {
     return i;
 }
 
-static size_t line_start(const char *text, int line) {
-    const char *at = text;
-    for (int l = 1; l < line && at != NULL; l++)
-        at = (at = strchr(at, '\n')) != NULL ? at + 1 : NULL;
-    return at != NULL ? (size_t)(at - text) : strlen(text);
+/* Where a value ends: what follows a block scalar (| or >) is its own, up to the next line that is not. */
+static size_t end_of(const char *text, const yaml_event_t *event) {
+    size_t end = byte_of(text, event->end_mark.index);
+    if (event->data.scalar.style == YAML_LITERAL_SCALAR_STYLE || event->data.scalar.style == YAML_FOLDED_SCALAR_STYLE)
+        while (strchr(" \n\r", text[end - 1]))
+            end--;
+    return end;
 }
 
-/* Where the scalars that edits replace begin and end; false: not valid YAML, or no memory. */
-static bool find_scalars(struct splice *splices, size_t n, const char *text) {
+/* Where the scalars that edits replace begin and end, and where comments go: before their line, or before the one on which
+ * a scalar begins that reaches into it. false: not valid YAML, or no memory. */
+static bool find_places(struct splice *splices, size_t n, const char *text) {
     yaml_parser_t parser;
     yaml_event_t event;
     bool more = true;
+    size_t line = SIZE_MAX, safe = 0; /* characters before the nearest place for a comment on `line` */
     if (!yaml_parser_initialize(&parser))
         return false;
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
     while (more && yaml_parser_parse(&parser, &event)) {
-        for (size_t i = 0; i < n && event.type == YAML_SCALAR_EVENT; i++) {
-            const struct sg_recipe_edit *edit = splices[i].edit;
-            if (edit->value == NULL || (int)event.start_mark.line + 1 != edit->line ||
-                (int)event.start_mark.column + 1 != edit->column)
-                continue;
-            splices[i].begin = byte_of(text, event.start_mark.index);
-            splices[i].end = byte_of(text, event.end_mark.index);
+        const yaml_mark_t start = event.start_mark, end = event.end_mark;
+        if (start.line != line) {
+            line = start.line;
+            safe = start.index - start.column;
         }
+        for (size_t i = 0; i < n; i++) {
+            struct splice *s = &splices[i];
+            if (s->edit->value == NULL) {
+                if (s->begin == SIZE_MAX && s->edit->line <= (int)line + 1)
+                    s->begin = s->end = byte_of(text, safe);
+            } else if (event.type == YAML_SCALAR_EVENT && (int)line + 1 == s->edit->line &&
+                       (int)start.column + 1 == s->edit->column) {
+                s->begin = byte_of(text, start.index);
+                s->end = end_of(text, &event);
+            }
+        }
+        if (event.type == YAML_SCALAR_EVENT && end.column > 0) /* else it ended with the line before */
+            line = end.line;
         more = event.type != YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&parser);
+    for (size_t i = 0; i < n; i++)
+        if (splices[i].edit->value == NULL && splices[i].begin == SIZE_MAX)
+            splices[i].begin = splices[i].end = strlen(text);
     return !more;
 }
 
@@ -60,9 +77,24 @@ static int by_place(const void *a, const void *b) {
     return x->edit < y->edit ? -1 : 1; /* as they were given */
 }
 
-/* A comment takes the indentation of the line that it stands before. */
+/* Bytes of what ends a line at `c`, or no YAML text may have; 0: neither. */
+static size_t unfit(const char *c) {
+    if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
+        return 1;
+    return strncmp(c, "\xc2\x85", 2) == 0                                             ? 2
+           : strncmp(c, "\xe2\x80\xa8", 3) == 0 || strncmp(c, "\xe2\x80\xa9", 3) == 0 ? 3
+                                                                                      : 0;
+}
+
+/* A comment is one line, which takes the indentation of the line that it stands before. */
 static void put_comment(FILE *out, const char *text, const struct splice *s) {
-    fprintf(out, "%.*s# %s\n", (int)strspn(text + s->begin, " "), text + s->begin, s->edit->comment);
+    fprintf(out, "%.*s# ", (int)strspn(text + s->begin, " "), text + s->begin);
+    for (const char *c = s->edit->comment; *c != '\0';) {
+        const size_t skipped = unfit(c);
+        fputc(skipped > 0 ? ' ' : *c, out);
+        c += skipped > 0 ? skipped : 1;
+    }
+    fputc('\n', out);
 }
 
 sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe, const struct sg_recipe_edit *edits, size_t n,
@@ -75,9 +107,9 @@ sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe, const str
     sg_status status = splices ? SG_OK : sg_fail_memory(err, "the recipe");
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         splices[i].edit = &edits[i];
-        splices[i].begin = splices[i].end = edits[i].value ? SIZE_MAX : line_start(text, edits[i].line);
+        splices[i].begin = SIZE_MAX;
     }
-    if (status == SG_OK && !find_scalars(splices, n, text))
+    if (status == SG_OK && !find_places(splices, n, text))
         status = sg_fail(err, SG_ERR_FORMAT, "%s: cannot be read again", recipe->path);
     if (status == SG_OK) {
         qsort(splices, n, sizeof *splices, by_place);

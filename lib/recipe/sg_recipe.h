@@ -100,7 +100,8 @@ SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t cou
                                          struct sg_error *err);
 
 /* One change to a recipe's text: `value` in the place of the single value that a node has at line:column, or a line
- * with `comment` before that line. */
+ * with `comment`, line ends in it turned into blanks, before that line; before the one on which a scalar begins that reaches
+ * into it, where one does. */
 struct sg_recipe_edit {
     int line, column;
     const char *value, *comment; /* YAML text; the other one is NULL */
