@@ -1,4 +1,5 @@
 /* sparsetrain: one run of EF-SGD, one method and one seed of a recipe. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,6 +327,8 @@ static void close_output(struct output *o) {
 
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
+static const double BUDGET_MISS = 0.02; /* share of the budget that is worth a warning */
+
 static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell, sg_comm *comm, struct output *o,
                      struct sg_error *err) {
     bool lead = sg_comm_rank(comm) == 0, finished = false;
@@ -361,6 +364,9 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
     sg_progress_end(&bar);
     sg_log_detail("%s: %llu steps in %.3f s after %.3f s of set-up", report.status, (unsigned long long)report.steps,
                   report.elapsed_s, report.setup_s);
+    if (lead && status == SG_OK && fabs(report.sent / report.budget - 1) > BUDGET_MISS)
+        sg_log_warning("the budget of %.0f entries a worker was missed: %.0f were sent, %+.1f %%", report.budget,
+                       report.sent, 100 * (report.sent / report.budget - 1));
     /* A diverged run is a result; an interrupted or failed one stays a part that can be resumed. */
     if (lead && (status == SG_OK || status == SG_ERR_NONFINITE)) {
         struct sg_error trouble;

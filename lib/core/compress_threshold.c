@@ -37,12 +37,15 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
 }
 
 static sg_status open_threshold(sg_compressor *c, struct sg_error *err) {
-    const double most = (double)c->layout.offset[c->layout.n_layers] * (double)c->steps;
+    const double d = (double)c->layout.offset[c->layout.n_layers], steps = (double)c->steps;
+    const double most = d * (steps - 1); /* the first step sends nothing */
     if (has_budget(c) && c->steps == 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "hard-threshold: a budget needs the number of steps");
     if (has_budget(c) && !(total(c) <= most))
-        return sg_fail(err, SG_ERR_ARGUMENT, "hard-threshold: a budget of %g entries, where a worker has %g to send",
-                       total(c), most);
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "hard-threshold: a budget of %.15g entries, where a worker can send at most %.15g (%g of all): "
+                       "the first of %.0f steps sends nothing",
+                       total(c), most, floor(1e6 * most / (d * steps)) / 1e6, steps);
     struct threshold *s = malloc(sizeof *s + c->layout.n_layers * sizeof *s->tau);
     if (s == NULL)
         return sg_fail_memory(err, "hard-threshold");
@@ -67,6 +70,10 @@ static void learn(sg_compressor *c, uint64_t step, double entries, double larges
 static double threshold(const sg_compressor *c) {
     const struct threshold *s = c->state;
     return s->used;
+}
+
+static double budget(const sg_compressor *c) {
+    return has_budget(c) ? total(c) : NAN;
 }
 
 /* Elsewhere g is 0 and p = e, which the last step left below the same threshold; a budget's may fall. A threshold of 0 sends
@@ -167,6 +174,7 @@ const struct sg_compressor_ops sg_compress_hard_threshold = {
     .note = note,
     .learn = learn,
     .threshold = threshold,
+    .budget = budget,
     .state_bytes = state_bytes,
     .state_save = state_save,
     .state_load = state_load,

@@ -248,6 +248,10 @@ double sg_compressor_threshold(const sg_compressor *c) {
     return c->ops->threshold != NULL ? c->ops->threshold(c) : NAN;
 }
 
+double sg_compressor_budget(const sg_compressor *c) {
+    return c->ops->budget != NULL ? c->ops->budget(c) : NAN;
+}
+
 /* ---- checkpoint: modes, then what the compressor adds ----------------------------------------------------------- */
 
 static size_t mode_bytes(const sg_compressor *c) {

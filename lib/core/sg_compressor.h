@@ -112,6 +112,8 @@ struct sg_compressor_ops {
     void (*learn)(sg_compressor *c, uint64_t step, double entries, double note);
     /* lambda of the last step; NULL = there is none. */
     double (*threshold)(const sg_compressor *c);
+    /* Entries that a worker is to send over the whole run; NULL = as many as it comes to. */
+    double (*budget)(const sg_compressor *c);
     /* What later steps depend on beside residual and mode, for checkpoints; NULL or 0 bytes = nothing. The number of
      * bytes is known of every worker to every worker. */
     size_t (*state_bytes)(const sg_compressor *c, uint32_t worker);
@@ -182,6 +184,9 @@ void sg_compressor_learn(sg_compressor *c, uint64_t step, double entries, double
 /* The lambda that the last step compared with, on the gradient's scale; INFINITY = nothing was to be sent, NaN = the
  * compressor has none, or no step was taken. */
 double sg_compressor_threshold(const sg_compressor *c);
+
+/* The entries that a worker is to send over the whole run, on average; NaN = the compressor has no such budget. */
+double sg_compressor_budget(const sg_compressor *c);
 
 /* What a checkpoint needs of worker `worker` beside its residual: size, from any worker's object; out and in, from its
  * own. */

@@ -56,6 +56,7 @@ struct sg_train_report {
     uint64_t steps;
     double elapsed_s; /* stepping and recording, without set-up */
     double setup_s;
+    double budget, sent; /* entries a worker: of the whole run, NaN = there is no budget; in all steps so far */
 };
 
 /* Collective over comm. SG_ERR_NONFINITE (diverged) and SG_ERR_INTERRUPTED leave a complete series up to there. */

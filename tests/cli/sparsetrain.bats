@@ -365,3 +365,13 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     run -0 --separate-stderr sparsetrain "${args[@]}" --resume
     [[ $stderr == *"no longer recorded: FILE.part of its --record-inputs can be deleted"* ]]
 }
+
+@test "a budget that is missed is a warning, one that nothing can send an error" {
+    local args=(-q "$SMOKE" --method H --set "methods=[{name: H, compressor: hard-threshold, budget: 1}]")
+    run -2 --separate-stderr sparsetrain "${args[@]}" --set epochs=null --set steps=10
+    [[ $stderr == *"a budget of 400 entries, where a worker can send at most 360 (0.9 of all)"* ]]
+    run -0 --separate-stderr sparsetrain "${args[@]}" --set methods.H.budget=0.9 --set epochs=null --set steps=10
+    [[ $stderr == "sparsetrain: warning: the budget of 360 entries a worker was missed: "*" were sent, "[+-]*" %" ]]
+    run -0 --separate-stderr sparsetrain "${args[@]}" --set methods.H.budget=0.05
+    [ -z "$stderr" ]
+}

@@ -152,9 +152,13 @@ static void compressors(void) {
         sg_compressor_close(c[w]);
         sg_compressor_close(late[w]);
     }
+    sg_compressor *all = opened(NAN, 0.9, 10, 0, &err);
+    ok(all && sg_compressor_budget(all) == 3600, "every entry of every step but the first may be asked for");
+    sg_compressor_close(all);
     sg_compressor *constant = opened(2, NAN, 0, 0, &err);
-    ok(constant && sg_compressor_state_bytes(constant, 0) == 0 && sg_compressor_note(constant) == 0,
-       "a constant lambda keeps no state");
+    ok(constant && sg_compressor_state_bytes(constant, 0) == 0 && sg_compressor_note(constant) == 0 &&
+           isnan(sg_compressor_budget(constant)),
+       "a constant lambda keeps no state and no budget");
     sg_compressor_close(constant);
 }
 
@@ -173,6 +177,8 @@ int main(void) {
     refused(NAN, NAN, 10, "needs 'lambda' or 'budget'");
     refused(NAN, 0, 10, "must be above 0");
     refused(NAN, 0.1, 0, "needs the number of steps");
-    refused(NAN, 5000, 10, "a budget of 5000 entries, where a worker has 4000 to send");
+    refused(NAN, 3601, 10, "a budget of 3601 entries, where a worker can send at most 3600 (0.9 of all)");
+    refused(NAN, 1, 10, "a budget of 4000 entries");
+    refused(NAN, 1e-6, 1, "at most 0 (0 of all): the first of 1 steps sends nothing");
     return tap_done();
 }
