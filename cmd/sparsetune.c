@@ -63,7 +63,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
-     .help = "--rule: gradients that each worker draws at each point, 2 or more; 0 = expectations, where the "
+     .help = "--rule: gradients that each worker draws at each point, 4 or more; 0 = expectations, where the "
              "task has them (logreg)"},
     {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4); may be repeated; not part of the recipe that comes out"},

@@ -15,9 +15,10 @@ double sg_rule_estimated(double k, double d, const struct sg_noise_constants *c,
     const double m = 2 * d / k + c->noise.slope, zeta = c->dissimilarity.level;
     const double inner = m * zeta + c->noise.level, lambda = 2 / sqrt(k) * sqrt(inner);
     if (error) {
-        const double off = hypot(hypot(m * c->dissimilarity.level_error, zeta * c->noise.slope_error),
-                                 c->noise.level_error); /* of `inner` */
-        *error = lambda * off / (2 * inner);
+        const double by_m =
+            zeta > 0 ? zeta * c->noise.slope_error : 0; /* M, known or not, is nothing times zeta^2 = 0 */
+        const double off = hypot(hypot(m * c->dissimilarity.level_error, by_m), c->noise.level_error); /* of `inner` */
+        *error = inner > 0 ? lambda * off / (2 * inner) : 2 / sqrt(k) * sqrt(off);
     }
     return lambda;
 }

@@ -18,7 +18,9 @@ extern "C" {
 #endif
 
 double sg_rule_simple(double k);
-/* *error (may be NULL) <- its standard error, from those of the constants taken as independent. */
+/* *error (may be NULL) <- its standard error by the delta method, from those of the constants taken as independent; at lambda =
+ * 0, where that has none, how far one standard error of what is under the root moves it. zeta^2 and sigma^2 count also where
+ * they are held at 0; M does not where zeta^2 is 0, for there it is multiplied by that. NaN where an error it needs is. */
 double sg_rule_estimated(double k, double d, const struct sg_noise_constants *constants, double *error);
 
 /* A Top-k of the recipe, and the thresholds in its place. */
@@ -44,7 +46,7 @@ struct sg_rules_options {
     const char *data_dir, *device;
     int threads;    /* 0 = cores */
     size_t points;  /* along the pilot, >= 1: at its steps i T / points */
-    size_t repeats; /* draws of each worker at each point, >= 2; 0 = exactly, where the task can */
+    size_t repeats; /* draws of each worker at each point, >= SG_NOISE_REPEATS; 0 = exactly, where the task can */
     int (*stop)(void);
     void (*progress)(const char *what, double done, double total);
     void (*notice)(const char *message);

@@ -221,7 +221,7 @@ static sg_status run_label(struct sg_theory_method *m, bool *counts, const struc
     }
     if (status == SG_OK && *counts) {
         for (size_t i = 0; i < points.count; i++)
-            m->gradients += points.point[i].mean_gradient / (double)points.count;
+            m->gradients += points.point[i].all.mean_gradient / (double)points.count;
         take_noise(&m->constants, &points);
         conclude(m, seeds);
     }

@@ -77,8 +77,10 @@ sg_status tune_rule(struct sg_tune *t, struct sg_error *err) {
     struct sg_rules rules = {0};
     if (strcmp(t->rule, "simple") != 0 && strcmp(t->rule, "estimated") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "--rule=%s: must be simple or estimated", t->rule);
-    if (t->repeats == 1)
-        return sg_fail(err, SG_ERR_ARGUMENT, "--repeats=1: one draw has no variance; give 2 or more, or 0");
+    if (t->repeats > 0 && t->repeats < SG_NOISE_REPEATS)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "--repeats=%zu: each half of the draws needs a variance of its own; give %d or more, or 0",
+                       t->repeats, SG_NOISE_REPEATS);
     sg_status status = sg_recipe_cells(t->recipe, &cells, &count, err);
     if (status == SG_OK)
         status = read_pilot(&pilot, t, err);

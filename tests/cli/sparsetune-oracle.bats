@@ -97,8 +97,10 @@ record() { # METHOD
 @test "rule: what cannot be" {
     run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=best
     [[ $stderr == *"must be simple or estimated"* ]]
-    run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --repeats 1
-    [[ $stderr == *"one draw has no variance"* ]]
+    for repeats in 1 3; do
+        run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --repeats $repeats
+        [[ $stderr == *"--repeats=$repeats: each half of the draws needs a variance"*"give 4 or more, or 0"* ]]
+    done
     sed '/Top-k/d; /claims:/,$d' "$SMOKE" >no-topk.yaml
     run -2 --separate-stderr sparsetune -q no-topk.yaml --rule=simple
     [[ $stderr == *"no method with compressor topk"* ]]

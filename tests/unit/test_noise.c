@@ -9,10 +9,11 @@
 #include "sg_logreg.h"
 #include "sg_noise.h"
 #include "sg_rng.h"
+#include "sg_rules.h"
 #include "sg_train.h"
 #include "tap.h"
 
-enum { WORKERS = 4, STEPS = 60, EVERY = 6, BATCH = 3, REPEATS = 400, L2 = 2 };
+enum { WORKERS = 4, STEPS = 60, EVERY = 6, BATCH = 3, REPEATS = 400, FEW = 12, SETS = 100, L2 = 2 };
 
 static const char text[] =
     "schema: 1\n"
@@ -27,11 +28,11 @@ static const char text[] =
     "  - {name: Top-k, compressor: topk, k: 2}\n";
 
 static struct sg_error err;
-static struct sg_noise_points exact, drawn;
+static struct sg_noise_points exact, drawn, few; /* few: SETS points of FEW draws at each x */
 static size_t astray;
 
 /* Over the rows of each shard, one gradient at a time, as the assumptions say it. */
-static void compare_with_rows(const struct sg_noise_point *p, const double *x) {
+static void compare_with_rows(const struct sg_noise_estimate *p, const double *x) {
     static struct sg_matrix a;
     static uint32_t *row;
     if (!row) {
@@ -88,8 +89,10 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
     status = sg_noise_measure(&exact, ops, task, WORKERS, step, 0, e);
     if (status == SG_OK)
         status = sg_noise_measure(&drawn, ops, task, WORKERS, step, REPEATS, e);
+    for (size_t i = 0; i < SETS && status == SG_OK; i++)
+        status = sg_noise_measure(&few, ops, task, WORKERS, step, FEW, e);
     if (status == SG_OK)
-        compare_with_rows(&exact.point[exact.count - 1], ops->parameters(task));
+        compare_with_rows(&exact.point[exact.count - 1].all, ops->parameters(task));
     return status;
 }
 
@@ -134,12 +137,12 @@ static void test_estimates(void) {
     const double n = (double)(exact.count * WORKERS);
     for (size_t i = 0; i < exact.count; i++)
         for (size_t w = 0; w < WORKERS; w++) {
-            const double r = drawn.point[i].noise[w] / exact.point[i].noise[w];
+            const double r = drawn.point[i].all.noise[w] / exact.point[i].all.noise[w];
             ratio[0] += r / n;
             spread += (r - 1) * (r - 1);
-            ratio[1] += drawn.point[i].gradient[w] / exact.point[i].gradient[w] / n;
-            dissimilar[0] += drawn.point[i].dissimilarity / WORKERS;
-            dissimilar[1] += exact.point[i].dissimilarity / WORKERS;
+            ratio[1] += drawn.point[i].all.gradient[w] / exact.point[i].all.gradient[w] / n;
+            dissimilar[0] += drawn.point[i].all.dissimilarity / WORKERS;
+            dissimilar[1] += exact.point[i].all.dissimilarity / WORKERS;
         }
     within(ratio[0], 1, sqrt(spread) / n, "noise, relative");
     ok(fabs(ratio[1] - 1) <= 0.05, "|grad f_i|^2 without bias: %.4g of the exact", ratio[1]);
@@ -154,9 +157,9 @@ static void test_estimates(void) {
     size_t above = 0, touching = 0;
     for (size_t i = 0; i < exact.count; i++)
         for (size_t w = 0; w < WORKERS; w++) {
-            const double bound = cover.noise.slope * exact.point[i].gradient[w] + cover.noise.level;
-            above += !(exact.point[i].noise[w] <= bound * (1 + 1e-12));
-            touching += exact.point[i].noise[w] >= bound * (1 - 1e-12);
+            const double bound = cover.noise.slope * exact.point[i].all.gradient[w] + cover.noise.level;
+            above += !(exact.point[i].all.noise[w] <= bound * (1 + 1e-12));
+            touching += exact.point[i].all.noise[w] >= bound * (1 - 1e-12);
         }
     ok(above == 0 && touching > 0, "the covering line is above every point, and touches one");
     cJSON *json = sg_noise_json(&drawn, &estimate);
@@ -166,20 +169,90 @@ static void test_estimates(void) {
     cJSON_Delete(json);
 }
 
-/* Points on y = slope x + level, and what the bounds at 0 make of others. */
-static void line(double slope, double level, double want_slope, double want_level, const char *what) {
+/* M and C of set i of the few draws; `same`: with x and y from all of them, as if their errors had nothing to do with
+ * each other. */
+static struct sg_noise_constants fit_few(size_t i, bool same) {
+    struct sg_noise_point set[STEPS / EVERY + 1];
+    for (size_t k = 0; k < exact.count; k++) {
+        set[k] = few.point[k * SETS + i];
+        if (same)
+            set[k].half[0] = set[k].half[1] = set[k].all;
+    }
+    return sg_noise_fit(&(struct sg_noise_points){WORKERS, exact.count, set});
+}
+
+/* The noise of x must not flatten the lines. */
+static void test_few_draws(void) {
+    const struct sg_noise_constants truth = sg_noise_fit(&exact);
+    double m[3] = {0}, c[2] = {0}; /* sum, sum of squares; sum where x and y are of the same draws */
+    for (size_t i = 0; i < SETS; i++) {
+        const struct sg_noise_constants halves = fit_few(i, false), same = fit_few(i, true);
+        m[0] += halves.noise.free_slope / SETS;
+        m[1] += halves.noise.free_slope * halves.noise.free_slope / SETS;
+        m[2] += same.noise.free_slope / SETS;
+        c[0] += halves.dissimilarity.free_slope / SETS;
+        c[1] += halves.dissimilarity.free_slope * halves.dissimilarity.free_slope / SETS;
+    }
+    const double of_m = sqrt((m[1] - m[0] * m[0]) / SETS), of_c = sqrt((c[1] - c[0] * c[0]) / SETS);
+    within(m[0], truth.noise.slope, of_m, "M from few draws, mean of many such");
+    within(c[0], truth.dissimilarity.slope, of_c, "C from few draws, mean of many such");
+    ok(m[2] < truth.noise.slope - 4 * of_m, "x and y of the same draws would give M = %.3g", m[2]);
+}
+
+/* A line through points y = slope x + level + off (1, -2, 1), measured without error. */
+static struct sg_noise_line line(double slope, double level, double off) {
     double x[3][1], y[3][1];
     struct sg_noise_point point[3];
     for (int i = 0; i < 3; i++) {
         x[i][0] = i + 1;
-        y[i][0] = slope * (i + 1) + level;
-        point[i] = (struct sg_noise_point){0, x[i], y[i], x[i][0], y[i][0]};
+        y[i][0] = slope * (i + 1) + level + (i == 1 ? -2 : 1) * off;
+        const struct sg_noise_estimate e = {x[i], y[i], x[i][0], y[i][0]};
+        point[i] = (struct sg_noise_point){0, e, {e, e}};
     }
     const struct sg_noise_points points = {1, 3, point};
     const struct sg_noise_constants c = sg_noise_fit(&points);
-    ok(fabs(c.noise.slope - want_slope) < 1e-12 && fabs(c.noise.level - want_level) < 1e-12 &&
-           c.noise.slope == c.dissimilarity.slope && c.noise.level == c.dissimilarity.level,
-       "a line %s", what);
+    ok(c.noise.slope == c.dissimilarity.slope && c.noise.level == c.dissimilarity.level,
+       "one worker: noise and dissimilarity alike");
+    return c.noise;
+}
+
+static void test_lines(void) {
+    static const struct {
+        double slope, level, want_slope, want_level;
+        const char *what;
+    } cases[] = {{2, 3, 2, 3, "through its points"},
+                 {-1, 5, 0, 3, "never falls: the mean"},
+                 {2, -1, 22.0 / 14, 0, "never starts below 0: through the origin"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sg_noise_line l = line(cases[i].slope, cases[i].level, 0);
+        ok(fabs(l.slope - cases[i].want_slope) < 1e-12 && fabs(l.level - cases[i].want_level) < 1e-12, "a line %s",
+           cases[i].what);
+    }
+    const struct sg_noise_line free = line(2, 3, 0.1), flat = line(-2, 9, 0.1), low = line(2, -1, 0.1);
+    ok(free.slope_error > 0 && free.level_error > 0 && flat.slope == 0 && low.level == 0 &&
+           fabs(flat.slope_error - free.slope_error) < 1e-12 && fabs(low.level_error - free.level_error) < 1e-12,
+       "where a bound holds the line, its errors are those of the line let free");
+    double x[1] = {2}, y[1] = {5};
+    const struct sg_noise_estimate e = {x, y, 2, 5};
+    struct sg_noise_point same[3] = {{0, e, {e, e}}, {0, e, {e, e}}, {0, e, {e, e}}};
+    const struct sg_noise_line none = sg_noise_fit(&(struct sg_noise_points){1, 3, same}).noise;
+    ok(none.slope == 0 && none.level == 5 && isnan(none.slope_error) && isnan(none.level_error),
+       "where x does not differ, no error is made up");
+}
+
+static void test_rule(void) {
+    struct sg_noise_constants c = {
+        .noise = {.slope = 3, .level = 9, .slope_error = 0.5, .level_error = 2},
+        .dissimilarity = {.level_error = 0.25},
+    };
+    double error;
+    const double lambda = sg_rule_estimated(4, 10, &c, &error);
+    /* inner = (2 d/k + M) zeta^2 + sigma^2 = 9, of which zeta^2 = 0 may be 0.25 off and sigma^2 2 */
+    ok(fabs(lambda - 3) < 1e-12 && fabs(error - 3 * hypot(8 * 0.25, 2) / 18) < 1e-12,
+       "zeta^2 held at 0 still counts in lambda's error: %.3g +- %.3g", lambda, error);
+    c.noise.level = 0;
+    ok(sg_rule_estimated(4, 10, &c, &error) == 0 && fabs(error - sqrt(hypot(8 * 0.25, 2))) < 1e-12,
+       "lambda = 0: as far as one standard error moves it");
 }
 
 int main(void) {
@@ -189,10 +262,11 @@ int main(void) {
     ok(strlen(alone) == 64 && strcmp(alone, visited) == 0, "visits change nothing");
     ok(exact.count == STEPS / EVERY + 1 && astray == 0, "exact constants are those of the rows one by one");
     test_estimates();
-    line(2, 3, 2, 3, "through its points");
-    line(-1, 5, 0, 3, "never falls: the mean");
-    line(2, -1, 22.0 / 14, 0, "never starts below 0: through the origin");
+    test_few_draws();
+    test_lines();
+    test_rule();
     sg_noise_free(&exact);
     sg_noise_free(&drawn);
+    sg_noise_free(&few);
     return tap_done();
 }
