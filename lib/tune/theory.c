@@ -19,7 +19,7 @@ struct visitor {
     sg_task *judge;
     size_t workers, d;
     uint64_t every;
-    double mu, gamma;
+    double mu, base, gamma; /* learning rate that the recipe gives, which its expressions know; step size */
     struct sg_noise_points points;
     double *average, weight; /* [d] sum of weighted x_t; sum of the weights */
     struct sg_theory_method *out;
@@ -41,7 +41,7 @@ static sg_status number(double *out, const struct visitor *v, const char *path, 
     size_t n = 0;
     for (; n < info->n_constants && n + 1 < PARAMETERS; n++)
         known[n] = info->constant[n];
-    known[n++] = (struct sg_constant){"gamma", v->gamma};
+    known[n++] = (struct sg_constant){"gamma", v->base};
     *out = NAN;
     return node && node->kind != SG_NODE_NULL ? sg_expression(out, node->string, known, n, err) : SG_OK;
 }
@@ -109,8 +109,8 @@ static sg_status open_judge(struct visitor *v, struct sg_error *err) {
     const struct sg_node *decays = sg_node_get(cell, "optimizer.decay-at");
     if (sg_node_number(cell, "optimizer.warm-up-epochs", 0) > 0 || (decays && decays->count > 0))
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer: the theorems are about a constant learning rate");
-    status = number(&v->gamma, v, "optimizer.learning-rate", err);
-    v->gamma *= sg_node_number(cell, "optimizer.scale", 1);
+    status = number(&v->base, v, "optimizer.learning-rate", err);
+    v->gamma = v->base * sg_node_number(cell, "optimizer.scale", 1);
     v->average = calloc(v->d, sizeof *v->average);
     return status == SG_OK && !v->average ? sg_fail_memory(err, "the mean of the iterates") : status;
 }

@@ -60,13 +60,15 @@ static const char text[] =
     "  - {name: Top-k, compressor: topk, k: 8}\n"
     "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.1, shards: sorted}\n";
 
-static sg_status run(struct sg_theory *out, const char *set) {
+static sg_status run(struct sg_theory *out, const char *set, const char *also) {
+    const char *const sets[] = {set, also};
     struct sg_recipe recipe;
     static struct sg_cell *cells;
     static size_t n;
     sg_recipe_cells_free(cells, n); /* of the call before; methods borrow them */
     n = 0;
-    sg_status status = sg_recipe_parse(&recipe, text, strlen(text), "theory.yaml", &set, set != NULL, &err);
+    sg_status status =
+        sg_recipe_parse(&recipe, text, strlen(text), "theory.yaml", sets, (size_t)(set != NULL) + (also != NULL), &err);
     if (status == SG_OK)
         status = sg_recipe_cells(&recipe, &cells, &n, &err);
     const struct sg_theory_options options = {.recipe = &recipe, .threads = 1};
@@ -78,7 +80,7 @@ static sg_status run(struct sg_theory *out, const char *set) {
 
 static void test_run(void) {
     struct sg_theory t = {0};
-    if (!ok(run(&t, NULL) == SG_OK, "both sides")) {
+    if (!ok(run(&t, NULL, NULL) == SG_OK, "both sides")) {
         printf("# %s\n", err.msg);
         return;
     }
@@ -103,13 +105,23 @@ static void test_run(void) {
     sg_theory_free(&t);
 }
 
+/* gamma in expressions is the base learning rate, as in training; what the theorems call so is the step size. */
+static void test_scale(void) {
+    struct sg_theory t = {0};
+    ok(run(&t, "optimizer.scale=2", "methods.Hard-threshold.lambda=1e-3/gamma") == SG_OK,
+       "a learning rate with a factor");
+    const double gamma = t.method[2].constants.gamma / 2, lambda = 1e-3 / gamma;
+    ok(fabs(t.method[2].compressor / (40 * lambda * lambda) - 1) < 1e-12, "its lambda is divided by the base rate");
+    sg_theory_free(&t);
+}
+
 static void test_refusals(void) {
     struct sg_theory t;
-    ok(run(&t, "optimizer.decay-at=[3]") == SG_ERR_ARGUMENT && strstr(err.msg, "a constant learning rate"),
+    ok(run(&t, "optimizer.decay-at=[3]", NULL) == SG_ERR_ARGUMENT && strstr(err.msg, "a constant learning rate"),
        "a schedule is refused");
-    ok(run(&t, "task.start={}") == SG_OK, "a start at zeros");
+    ok(run(&t, "task.start={}", NULL) == SG_OK, "a start at zeros");
     sg_theory_free(&t);
-    ok(run(&t, "task={kind: logreg, dataset: no-such-set, stand-in: two-clouds, solve-optimum: false}") ==
+    ok(run(&t, "task={kind: logreg, dataset: no-such-set, stand-in: two-clouds, solve-optimum: false}", NULL) ==
                SG_ERR_ARGUMENT &&
            strstr(err.msg, "the theorems are about f - f*"),
        "a task without its optimum is refused");
@@ -118,6 +130,7 @@ static void test_refusals(void) {
 int main(void) {
     test_bounds();
     test_run();
+    test_scale();
     test_refusals();
     return tap_done();
 }
