@@ -36,7 +36,8 @@ enum sg_statement {
 
 /* The right-hand side, with nu^2 of an absolute or delta of a relative compressor. The results about P_T are orders of
  * magnitude: 1 stands for the constants that the paper's O hides, and their step size is the proof's, not the run's; theorems 6
- * and 7 are inequalities. *largest_gamma <- the step size up to which it is stated; NaN where it says none. */
+ * and 7 are inequalities. *largest_gamma <- the step size up to which it is stated: of Remarks 6 and 8 that of
+ * Theorems 4 and 5, whose setting they share. The result is NaN for Remark 8 with neither noise nor D, which its setting leaves out. */
 double sg_theory_bound(enum sg_statement what, const struct sg_theory_constants *c, double compressor,
                        double *largest_gamma);
 const char *sg_statement_name(enum sg_statement what); /* "theorem 4" */

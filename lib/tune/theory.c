@@ -296,7 +296,7 @@ cJSON *sg_theory_json(const struct sg_theory *theory) {
             sg_json_set_number(s, "bound", bound);
             sg_json_set_number(s, "ratio", measured / bound);
             sg_json_set_number(s, "largest_gamma", largest);
-            sg_json_set_bool(s, "applies", !(m->constants.gamma > largest));
+            sg_json_set_bool(s, "applies", !isnan(bound) && m->constants.gamma <= largest);
             sg_json_push(statements, s);
         }
         sg_json_set(row, "statements", statements);

@@ -56,13 +56,11 @@ static double non_convex_relative(const struct sg_theory_constants *c, double de
 double sg_theory_bound(enum sg_statement what, const struct sg_theory_constants *c, double compressor,
                        double *largest_gamma) {
     const double by_noise = c->n / (2 * c->L * (c->M * (c->C + 1) + c->n));
-    *largest_gamma = NAN;
+    *largest_gamma = 1 / (4 * c->L * (1 + 2 * c->M / c->n)); /* Remarks 6, 8: "under the same setting" as 4, 5 */
     switch (what) {
     case SG_THEOREM_4:
-        *largest_gamma = 1 / (4 * c->L * (1 + 2 * c->M / c->n));
         return strongly_convex(c, compressor);
     case SG_THEOREM_5:
-        *largest_gamma = 1 / (4 * c->L * (1 + 2 * c->M / c->n));
         return convex(c, compressor);
     case SG_THEOREM_6:
         *largest_gamma = by_noise;

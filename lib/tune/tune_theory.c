@@ -23,9 +23,9 @@ static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, 
         enum sg_statement what;
         double measured, bound, largest;
         for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++) {
-            fprintf(table.out, "%-24s %-10s %12.5g %12.5g %10.3g ", m->cell->label, sg_statement_name(what), measured,
-                    bound, measured / bound);
-            fprintf(table.out, isnan(largest) ? "         -\n" : "%10.3g\n", m->constants.gamma / largest);
+            fprintf(table.out, "%-24s %-10s %12.5g ", m->cell->label, sg_statement_name(what), measured);
+            fprintf(table.out, isnan(bound) ? "           -          - " : "%12.5g %10.3g ", bound, measured / bound);
+            fprintf(table.out, "%10.3g\n", m->constants.gamma / largest);
         }
     }
     return tune_table_take(t, &table, err);

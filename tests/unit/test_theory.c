@@ -30,20 +30,20 @@ static void test_bounds(void) {
         {SG_THEOREM_4, 9, 13.233168257138647, 0.05},
         {SG_THEOREM_5, 9, 1.8126213280183276, 0.05},
         {SG_THEOREM_6, 9, 68.2672, 0.1},
-        {SG_REMARK_6, 0.5, 64.89088972120376, NAN},
-        {SG_REMARK_8, 0.5, 5.217708256504212, NAN},
+        {SG_REMARK_6, 0.5, 64.89088972120376, 0.05},
+        {SG_REMARK_8, 0.5, 5.217708256504212, 0.05},
         {SG_THEOREM_7, 0.5, 136.8656, 0.025253813613805267},
     };
     double largest;
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         const double bound = sg_theory_bound(want[i].what, &c, want[i].compressor, &largest);
-        ok(fabs(bound - want[i].bound) <= 1e-14 * bound &&
-               (isnan(want[i].largest) ? isnan(largest) : fabs(largest - want[i].largest) <= 1e-15),
-           "%s: %.17g", sg_statement_name(want[i].what), bound);
+        ok(fabs(bound - want[i].bound) <= 1e-14 * bound && fabs(largest - want[i].largest) <= 1e-15, "%s: %.17g",
+           sg_statement_name(want[i].what), bound);
     }
     c.D = c.sigma_squared = 0;
     ok(fabs(sg_theory_bound(SG_THEOREM_5, &c, 9, &largest) - 1.3023504578604057) <= 1e-15,
        "remark 7: neither noise nor D");
+    ok(isnan(sg_theory_bound(SG_REMARK_8, &c, 0.5, &largest)), "which remark 8 leaves out");
 }
 
 static const char text[] =
@@ -78,6 +78,12 @@ static sg_status run(struct sg_theory *out, const char *set, const char *also) {
     return status;
 }
 
+static double largest_of(enum sg_statement what, const struct sg_theory_method *m) {
+    double largest;
+    sg_theory_bound(what, &m->constants, m->compressor, &largest);
+    return largest;
+}
+
 static void test_run(void) {
     struct sg_theory t = {0};
     if (!ok(run(&t, NULL, NULL) == SG_OK, "both sides")) {
@@ -101,6 +107,13 @@ static void test_run(void) {
     ok(sg_json_number(cJSON_GetArrayItem(sg_json_get(json, "methods"), 1), "constants.R_0", 0) ==
            t.method[1].constants.R_0,
        "as JSON");
+    cJSON_Delete(json);
+    t.method[1].constants.gamma = 1.01 * largest_of(SG_REMARK_6, &t.method[1]);
+    json = sg_theory_json(&t);
+    const cJSON *statements = sg_json_get(cJSON_GetArrayItem(sg_json_get(json, "methods"), 1), "statements");
+    ok(cJSON_IsFalse(sg_json_get(cJSON_GetArrayItem(statements, 0), "applies")) &&
+           cJSON_IsFalse(sg_json_get(cJSON_GetArrayItem(statements, 1), "applies")),
+       "beyond the largest step size the remarks do not apply, either");
     cJSON_Delete(json);
     sg_theory_free(&t);
 }
