@@ -3,7 +3,7 @@
  * Letters are the paper's. L: every f_i is L-smooth, max_j |a_j|^2 / 4 + l2, which is at least every shard's
  * sigma_max(A_i)^2 / (4 m_i) + l2. mu = l2. M, sigma^2, C, zeta^2: the slopes of the least-squares lines through the exact noise
  * and dissimilarity at all points that a method's runs visit, and the least levels with which Assumptions 3 and 4 hold at all of them. D, R_0, f(x0),
- * f*: exact. */
+ * f*: exact. With task.oracle: full-shifted the f_i are the shifted ones, whose D is 0. */
 #ifndef SG_THEORY_H
 #define SG_THEORY_H
 
@@ -52,9 +52,17 @@ struct sg_theory_method {
     double average;   /* P_T = f(mean of x_t, weights (1 - mu gamma / 2)^-(t + 1)) - f* */
 };
 
+/* A method that the theorems are not about. */
+struct sg_theory_left_out {
+    const struct sg_cell *cell; /* the first of its label */
+    const char *why;            /* a literal */
+};
+
 struct sg_theory {
-    struct sg_theory_method *method; /* [count] those with a bound on what is lost, in recipe order */
+    struct sg_theory_method *method; /* [count] in recipe order */
     size_t count;
+    struct sg_theory_left_out *left_out; /* [n_left_out] the others */
+    size_t n_left_out;
 };
 
 struct sg_theory_options {
@@ -66,12 +74,13 @@ struct sg_theory_options {
     void (*notice)(const char *message);
 };
 
-/* Run all cells in this process. SG_ERR_ARGUMENT for another task than logreg, without its optimum, or with a learning rate that
- * changes. */
+/* Run all cells in this process. SG_ERR_ARGUMENT for another task than logreg, without its optimum, for another optimizer than
+ * SGD with a constant learning rate, and where all methods are left out: without a bound on what the compressor loses, without
+ * error feedback or with a part of it, with messages that round. */
 SG_CHECKED sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *cells, size_t count,
                                    const struct sg_theory_options *options, struct sg_error *err);
 /* {"methods":[{"label","compressor_bound","nu_squared" or "delta","constants":{…},"statements":[{"statement","measured","bound",
- *  "ratio","largest_gamma","applies"}]}]}; NULL = no memory. */
+ *  "ratio","largest_gamma","applies"}]}],"left_out":[{"label","why"}]}; NULL = no memory. */
 cJSON *sg_theory_json(const struct sg_theory *theory);
 /* i-th statement about the method, in the order above: false past the end. */
 bool sg_theory_statement(const struct sg_theory_method *m, size_t i, enum sg_statement *what, double *measured,

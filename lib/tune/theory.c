@@ -8,6 +8,7 @@
 #include "sg_terminal.h"
 #include "sg_theory.h"
 #include "sg_train.h"
+#include "theory_setting.h"
 
 enum { PARAMETERS = 32 };
 
@@ -95,9 +96,9 @@ static sg_status open_judge(struct visitor *v, struct sg_error *err) {
                                           .device = "cpu",
                                           .lead = true,
                                           .progress = v->options->progress};
-    if (strcmp(sg_node_string(cell, "task.kind", ""), "logreg") != 0)
-        return sg_fail(err, SG_ERR_ARGUMENT, "task.kind: the constants are known for logreg only");
-    sg_status status = sg_task_load(&v->ops, "logreg", err);
+    sg_status status = theory_recipe_check(v->cell, err);
+    if (status == SG_OK)
+        status = sg_task_load(&v->ops, "logreg", err);
     if (status == SG_OK)
         status = v->ops->open(&v->judge, &config, err);
     if (status != SG_OK)
@@ -106,9 +107,6 @@ static sg_status open_judge(struct visitor *v, struct sg_error *err) {
     v->mu = constant(v, "l2");
     if (isnan(constant(v, "f_star")))
         return sg_fail(err, SG_ERR_ARGUMENT, "task.solve-optimum: the theorems are about f - f*: set it to true");
-    const struct sg_node *decays = sg_node_get(cell, "optimizer.decay-at");
-    if (sg_node_number(cell, "optimizer.warm-up-epochs", 0) > 0 || (decays && decays->count > 0))
-        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer: the theorems are about a constant learning rate");
     status = number(&v->base, v, "optimizer.learning-rate", err);
     v->gamma = v->base * sg_node_number(cell, "optimizer.scale", 1);
     v->average = calloc(v->d, sizeof *v->average);
@@ -139,40 +137,49 @@ static sg_status train(struct visitor *v, struct sg_error *err) {
     return status;
 }
 
-/* Of the compressor, once the task's constants are known; false: no bound on what it loses is declared. */
-static sg_status bound_of(bool *has, struct visitor *v, struct sg_error *err) {
+/* Of the compressor, once the task's constants are known. *why <- not NULL where there is none. */
+static sg_status bound_of(const char **why, struct visitor *v, struct sg_error *err) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(v->cell->method, "compressor", ""));
     double param[PARAMETERS];
     sg_status status = SG_OK;
-    *has = ops->bound && ops->n_params <= PARAMETERS;
-    for (size_t i = 0; status == SG_OK && *has && i < ops->n_params; i++) {
+    *why = theory_method_misfit(v->cell);
+    if (*why)
+        return SG_OK;
+    for (size_t i = 0; status == SG_OK && i < ops->n_params && i < PARAMETERS; i++) {
         char path[80];
         snprintf(path, sizeof path, "method.%s", ops->params[i].name);
         status = number(&param[i], v, path, err);
         if (isnan(param[i]))
             param[i] = ops->params[i].preset;
     }
-    if (status == SG_OK && *has) {
+    if (status == SG_OK) {
         v->out->absolute = ops->traits & SG_TRAIT_ABSOLUTE;
         v->out->compressor = ops->bound(param, v->d);
-        *has = !isnan(v->out->compressor); /* a budget's is not known before */
+        if (isnan(v->out->compressor))
+            *why = "what a budget's thresholds lose is not bounded beforehand";
     }
     return status;
 }
 
-static sg_status run_cell(struct visitor *v, bool *counts, struct sg_error *err) {
+/* With the shifted oracle the f_i are f_i(x) - <grad f_i(x*), x>: as smooth, and alike at x*. */
+static double unlike_at_optimum(const struct visitor *v) {
+    const bool shifted = strcmp(sg_node_string(&v->cell->resolved, "task.oracle", ""), "full-shifted") == 0;
+    return shifted ? 0 : constant(v, "D");
+}
+
+static sg_status run_cell(struct visitor *v, const char **why, struct sg_error *err) {
     struct sg_theory_constants *c = &v->out->constants;
     sg_status status = open_judge(v, err);
     if (status == SG_OK)
-        status = bound_of(counts, v, err);
-    if (status == SG_OK && *counts)
+        status = bound_of(why, v, err);
+    if (status == SG_OK && !*why)
         status = train(v, err);
-    if (status == SG_OK && *counts) {
+    if (status == SG_OK && !*why) {
         c->L = constant(v, "row_max") + v->mu;
         c->mu = v->mu;
         c->gamma = v->gamma;
         c->n = (double)v->workers;
-        c->D += constant(v, "D");
+        c->D += unlike_at_optimum(v);
     }
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", v->cell->label);
 }
@@ -200,13 +207,14 @@ static void take_noise(struct sg_theory_constants *c, const struct sg_noise_poin
     c->zeta_squared = cover.dissimilarity.level;
 }
 
-/* The cells of one label, at all seeds: *counts false where its compressor declares no bound. */
-static sg_status run_label(struct sg_theory_method *m, bool *counts, const struct sg_cell *cells, size_t seeds,
+/* The cells of one label, at all seeds. *why <- not NULL where the theorems are not about it. */
+static sg_status run_label(struct sg_theory_method *m, const char **why, const struct sg_cell *cells, size_t seeds,
                            const struct sg_theory_options *options, struct sg_error *err) {
     struct sg_noise_points points = {0};
     sg_status status = SG_OK;
+    *why = NULL;
     *m = (struct sg_theory_method){.cell = &cells[0]};
-    for (size_t s = 0; status == SG_OK && s < seeds; s++) {
+    for (size_t s = 0; status == SG_OK && !*why && s < seeds; s++) {
         const struct sg_node *resolved = &cells[s].resolved;
         struct visitor v = {.options = options,
                             .cell = &cells[s],
@@ -214,12 +222,12 @@ static sg_status run_label(struct sg_theory_method *m, bool *counts, const struc
                             .every = (uint64_t)sg_node_number(resolved, "record.every", 1),
                             .points = points,
                             .out = m};
-        status = run_cell(&v, counts, err);
+        status = run_cell(&v, why, err);
         points = v.points;
         v.points = (struct sg_noise_points){0};
         visitor_close(&v);
     }
-    if (status == SG_OK && *counts) {
+    if (status == SG_OK && !*why) {
         for (size_t i = 0; i < points.count; i++)
             m->gradients += points.point[i].all.mean_gradient / (double)points.count;
         take_noise(&m->constants, &points);
@@ -231,18 +239,22 @@ static sg_status run_label(struct sg_theory_method *m, bool *counts, const struc
 
 sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *cells, size_t count,
                         const struct sg_theory_options *options, struct sg_error *err) {
-    struct sg_theory theory = {.method = calloc(count + 1, sizeof *theory.method)};
-    sg_status status = theory.method ? SG_OK : sg_fail_memory(err, "the table");
+    struct sg_theory theory = {.method = calloc(count + 1, sizeof *theory.method),
+                               .left_out = calloc(count + 1, sizeof *theory.left_out)};
+    sg_status status = theory.method && theory.left_out ? SG_OK : sg_fail_memory(err, "the table");
     for (size_t i = 0, seeds; status == SG_OK && i < count; i += seeds) {
-        bool counts = false;
+        const char *why;
         for (seeds = 1; i + seeds < count && strcmp(cells[i].label, cells[i + seeds].label) == 0;)
             seeds++;
-        status = run_label(&theory.method[theory.count], &counts, &cells[i], seeds, options, err);
-        theory.count += counts;
+        status = run_label(&theory.method[theory.count], &why, &cells[i], seeds, options, err);
+        if (why)
+            theory.left_out[theory.n_left_out++] = (struct sg_theory_left_out){&cells[i], why};
+        else
+            theory.count++;
     }
     if (status == SG_OK && theory.count == 0)
-        status = sg_fail(err, SG_ERR_ARGUMENT,
-                         "no method of the recipe has a bound on what it loses, as topk and hard-threshold have");
+        status = sg_fail(err, SG_ERR_ARGUMENT, "the theorems are about no method of the recipe: '%s': %s",
+                         cells[0].label, theory.left_out[0].why);
     if (status == SG_OK)
         *out = theory;
     else
@@ -279,7 +291,7 @@ static cJSON *constants_json(const struct sg_theory_constants *c) {
 }
 
 cJSON *sg_theory_json(const struct sg_theory *theory) {
-    cJSON *out = cJSON_CreateObject(), *methods = cJSON_CreateArray();
+    cJSON *out = cJSON_CreateObject(), *methods = cJSON_CreateArray(), *left_out = cJSON_CreateArray();
     for (size_t i = 0; i < theory->count; i++) {
         const struct sg_theory_method *m = &theory->method[i];
         cJSON *row = cJSON_CreateObject(), *statements = cJSON_CreateArray();
@@ -303,10 +315,18 @@ cJSON *sg_theory_json(const struct sg_theory *theory) {
         sg_json_push(methods, row);
     }
     sg_json_set(out, "methods", methods);
+    for (size_t i = 0; i < theory->n_left_out; i++) {
+        cJSON *row = cJSON_CreateObject();
+        sg_json_set_string(row, "label", theory->left_out[i].cell->label);
+        sg_json_set_string(row, "why", theory->left_out[i].why);
+        sg_json_push(left_out, row);
+    }
+    sg_json_set(out, "left_out", left_out);
     return out;
 }
 
 void sg_theory_free(struct sg_theory *theory) {
     free(theory->method);
+    free(theory->left_out);
     *theory = (struct sg_theory){0};
 }

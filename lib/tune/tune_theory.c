@@ -16,6 +16,8 @@ static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, 
         fprintf(table.out, "# %s: M %.4g, sigma^2 %.4g, C %.4g, zeta^2 %.4g, D %.4g\n", theory->method[i].cell->label,
                 c->M, c->sigma_squared, c->C, c->zeta_squared, c->D);
     }
+    for (size_t i = 0; i < theory->n_left_out; i++)
+        fprintf(table.out, "# %s is left out: %s\n", theory->left_out[i].cell->label, theory->left_out[i].why);
     fprintf(table.out,
             "# method | statement | measured | right-hand side | measured / right | gamma / largest stated\n");
     for (size_t i = 0; i < theory->count; i++) {

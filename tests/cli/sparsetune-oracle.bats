@@ -124,6 +124,11 @@ record() { # METHOD
     [[ $output == *"# method | statement | measured"*"theorem 7"* ]]
 }
 
+@test "theory: a method that is not Algorithm 1 is left out, the others stay" {
+    run -0 sparsetune -q "$SMOKE" --theory --set steps=50 --set 'seeds=[1]' --set 'methods.Top-k.error-feedback=none' --table
+    [[ $output == *"# Top-k k=1 is left out: error-feedback.form: none"*$'\nHard-threshold '* && $output != *$'\nTop-k'* ]]
+}
+
 @test "theory: logistic regression only" {
     run -2 --separate-stderr sparsetune -q "$ROOT/recipes/mini/fig3.yaml" --theory
     [[ $stderr == *"the constants are known for logreg only"* ]]

@@ -66,6 +66,7 @@ static sg_status run(struct sg_theory *out, const char *set, const char *also) {
     static struct sg_cell *cells;
     static size_t n;
     sg_recipe_cells_free(cells, n); /* of the call before; methods borrow them */
+    cells = NULL;
     n = 0;
     sg_status status =
         sg_recipe_parse(&recipe, text, strlen(text), "theory.yaml", sets, (size_t)(set != NULL) + (also != NULL), &err);
@@ -128,22 +129,51 @@ static void test_scale(void) {
     sg_theory_free(&t);
 }
 
-static void test_refusals(void) {
-    struct sg_theory t;
-    ok(run(&t, "optimizer.decay-at=[3]", NULL) == SG_ERR_ARGUMENT && strstr(err.msg, "a constant learning rate"),
-       "a schedule is refused");
+/* What is not Algorithm 1: of the recipe it is refused, of a method left out. */
+static void test_setting(void) {
+    static const struct {
+        const char *set, *words;
+    } refused[] = {
+        {"optimizer.decay-at=[3]", "a constant learning rate"},
+        {"optimizer.warm-up-epochs=1", "a constant learning rate"},
+        {"optimizer.momentum=0.9", "optimizer.momentum"},
+        {"optimizer.weight-decay=1e-3", "optimizer.weight-decay"},
+        {"optimizer={kind: adam, learning-rate: 0.1}", "optimizer.kind: the theorems are about sgd, not adam"},
+        {"task={kind: logreg, dataset: no-such-set, stand-in: two-clouds, solve-optimum: false}", "about f - f*"},
+        {"methods=[{name: X, compressor: hard-threshold, budget: 0.1}]", "no method of the recipe: 'X': what a budget"},
+    };
+    static const struct {
+        const char *set;
+        size_t count; /* of methods that stay */
+        const char *why;
+    } left_out[] = {
+        {"methods.Top-k.error-feedback=none", 2, "error-feedback.form"},
+        {"methods.Top-k.error-feedback={form: update, decay: 0.5}", 2, "error-feedback.decay"},
+        {"methods.SGD.error-feedback=none", 3, NULL},
+        {"error-feedback=gradient", 3, NULL},
+        {"methods.Hard-threshold.message={values: fp16}", 2, "message.values"},
+    };
+    struct sg_theory t = {0};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        ok(run(&t, refused[i].set, "error-feedback=gradient") == SG_ERR_ARGUMENT && strstr(err.msg, refused[i].words),
+           "refused: %s", err.msg);
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++) {
+        ok(run(&t, left_out[i].set, NULL) == SG_OK && t.count == left_out[i].count && t.n_left_out == 3 - t.count &&
+               (t.n_left_out == 0 || strstr(t.left_out[0].why, left_out[i].why)),
+           "%s: %zu methods stay", left_out[i].set, left_out[i].count);
+        sg_theory_free(&t);
+    }
     ok(run(&t, "task.start={}", NULL) == SG_OK, "a start at zeros");
+    ok(t.method[0].constants.D > 0, "shards differ at x*");
     sg_theory_free(&t);
-    ok(run(&t, "task={kind: logreg, dataset: no-such-set, stand-in: two-clouds, solve-optimum: false}", NULL) ==
-               SG_ERR_ARGUMENT &&
-           strstr(err.msg, "the theorems are about f - f*"),
-       "a task without its optimum is refused");
+    ok(run(&t, "task.oracle=full-shifted", NULL) == SG_OK && t.method[2].constants.D == 0, "shifted ones do not");
+    sg_theory_free(&t);
 }
 
 int main(void) {
     test_bounds();
     test_run();
     test_scale();
-    test_refusals();
+    test_setting();
     return tap_done();
 }
