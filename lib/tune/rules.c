@@ -119,18 +119,27 @@ static bool is_topk(const struct sg_cell *cells, size_t i) {
            (i == 0 || strcmp(cells[i].label, cells[i - 1].label) != 0);
 }
 
+static bool has_k(const struct sg_rules *rules, double k) {
+    for (size_t i = 0; i < rules->count; i++)
+        if (rules->rule[i].k == k)
+            return true;
+    return false;
+}
+
 static sg_status apply(struct pilot *p, const struct sg_cell *cells, size_t count, struct sg_error *err) {
     struct sg_rules *out = p->out;
     sg_status status = SG_OK;
     out->constants = sg_noise_fit(&out->points);
-    for (size_t i = 0; i < count && status == SG_OK; i++)
-        if (is_topk(cells, i)) {
-            struct sg_rule *r = &out->rule[out->count++];
-            r->cell = &cells[i];
-            status = elements_of(&r->k, p, &cells[i], err);
-            r->simple = sg_rule_simple(r->k);
-            r->estimated = sg_rule_estimated(r->k, (double)out->d, &out->constants, &r->estimated_error);
-        }
+    for (size_t i = 0; i < count && status == SG_OK; i++) {
+        struct sg_rule r = {.cell = &cells[i]};
+        if (!is_topk(cells, i))
+            continue;
+        status = elements_of(&r.k, p, &cells[i], err);
+        r.simple = sg_rule_simple(r.k);
+        r.estimated = sg_rule_estimated(r.k, (double)out->d, &out->constants, &r.estimated_error);
+        if (status == SG_OK && !has_k(out, r.k))
+            out->rule[out->count++] = r;
+    }
     return status;
 }
 

@@ -23,7 +23,7 @@ double sg_rule_simple(double k);
  * they are held at 0; M does not where zeta^2 is 0, for there it is multiplied by that. NaN where an error it needs is. */
 double sg_rule_estimated(double k, double d, const struct sg_noise_constants *constants, double *error);
 
-/* A Top-k of the recipe, and the thresholds in its place. */
+/* A Top-k of the recipe, the first that sends so much, and the thresholds in its place. */
 struct sg_rule {
     const struct sg_cell *cell;
     double k; /* elements a step over all layers */
@@ -36,7 +36,7 @@ struct sg_rules {
     size_t d, repeats;
     struct sg_noise_points points;
     struct sg_noise_constants constants;
-    struct sg_rule *rule; /* [count] in recipe order, one for each label */
+    struct sg_rule *rule; /* [count] in recipe order, one for each k */
     size_t count;
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_json.h"
 #include "sg_rules.h"
 #include "tune_private.h"
 
@@ -24,12 +25,47 @@ static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, st
     return status;
 }
 
-/* The first method without compression, else the first there is. */
-static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(sg_node_string(cells[i].method, "compressor", ""), "none") == 0)
-            return &cells[i];
-    return &cells[0];
+/* Methods whose workers' data are dealt alike share a pilot: M, zeta^2 and sigma^2 are those of the shards. */
+struct group {
+    char *shards;                /* task.shards, JSON */
+    const struct sg_cell *pilot; /* of the recipe's cells, cut to a pilot */
+    struct sg_rules rules;
+    double *lambda;   /* [rules.count] */
+    char (*how)[160]; /* [rules.count] */
+};
+
+struct groups {
+    const struct sg_node *methods; /* of the recipe */
+    size_t *of;                    /* [methods->count] a method's group, SIZE_MAX: it is not tuned */
+    struct group *group;           /* [count] */
+    size_t count;
+};
+
+static char *shards_of(const struct sg_cell *cell) {
+    const struct sg_node *shards = sg_node_get(&cell->resolved, "task.shards");
+    if (!shards)
+        return strdup("");
+    cJSON *json = sg_node_json(shards);
+    char *text = json ? sg_json_text(json, false) : NULL;
+    cJSON_Delete(json);
+    return text;
+}
+
+/* The first of these shards without compression, else Top-k, else any. NULL = no memory: there is one. */
+static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const char *shards) {
+    const struct sg_cell *best = NULL;
+    int best_rank = 3;
+    for (size_t i = 0; i < count; i++) {
+        const char *compressor = sg_node_string(cells[i].method, "compressor", "");
+        const int rank = strcmp(compressor, "none") == 0 ? 0 : strcmp(compressor, "topk") == 0 ? 1 : 2;
+        char *own = rank < best_rank ? shards_of(&cells[i]) : NULL;
+        if (own && strcmp(own, shards) == 0) {
+            best = &cells[i];
+            best_rank = rank;
+        }
+        free(own);
+    }
+    return best;
 }
 
 static bool is_tuned(const struct sg_node *method) {
@@ -38,35 +74,117 @@ static bool is_tuned(const struct sg_node *method) {
            lambda->kind != SG_NODE_NULL;
 }
 
-/* Every hard-threshold method gets the lambda of every Top-k. */
-static sg_status fill_in(struct sg_tune *t, const struct sg_rules *rules, struct sg_error *err) {
-    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
-    const bool simple = strcmp(t->rule, "simple") == 0;
-    struct tune_found *found = calloc(methods->count, sizeof *found);
-    double *lambda = calloc(rules->count, sizeof *lambda);
-    char(*how)[160] = calloc(rules->count, sizeof *how);
-    size_t n = 0;
-    sg_status status = found && lambda && how ? SG_OK : sg_fail_memory(err, "the tuned recipe");
-    for (size_t i = 0; status == SG_OK && i < rules->count; i++) {
-        const struct sg_rule *r = &rules->rule[i];
-        lambda[i] = simple ? r->simple : r->estimated;
-        snprintf(how[i], sizeof how[i], "sparsetune --rule %s: lambda %.4g for %.100s, k = %.0f", t->rule, lambda[i],
-                 r->cell->label, r->k);
+/* The group of method i, new where no earlier method has such shards; false = no memory. */
+static bool join(struct groups *g, size_t i, const struct sg_cell *pilots, size_t n_pilots) {
+    const char *name = sg_node_string(&g->methods->child[i], "name", "");
+    size_t at = 0;
+    while (at < n_pilots && strcmp(pilots[at].name, name) != 0)
+        at++;
+    char *shards = at < n_pilots ? shards_of(&pilots[at]) : NULL;
+    size_t k = 0;
+    if (!shards)
+        return false;
+    while (k < g->count && strcmp(g->group[k].shards, shards) != 0)
+        k++;
+    g->of[i] = k;
+    if (k < g->count) {
+        free(shards);
+        return true;
     }
-    for (size_t i = 0; status == SG_OK && i < methods->count; i++)
-        if (is_tuned(&methods->child[i]))
-            found[n++] = (struct tune_found){.name = sg_node_string(&methods->child[i], "name", ""),
-                                             .n = rules->count,
-                                             .lambda = lambda,
-                                             .how = how};
-    if (status == SG_OK && n == 0)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: hard-threshold and a lambda to fill in",
-                         t->recipe->path);
-    if (status == SG_OK)
-        status = tune_write(&t->text, t, found, n, err);
+    g->group[g->count++] = (struct group){.shards = shards, .pilot = choose_pilot(pilots, n_pilots, shards)};
+    return g->group[k].pilot != NULL;
+}
+
+static sg_status group_methods(struct groups *g, const struct sg_tune *t, const struct sg_cell *pilots, size_t n_pilots,
+                               struct sg_error *err) {
+    g->methods = sg_node_get(&t->recipe->root, "methods");
+    g->of = malloc((g->methods->count + 1) * sizeof *g->of);
+    g->group = calloc(g->methods->count + 1, sizeof *g->group);
+    if (!g->of || !g->group)
+        return sg_fail_memory(err, "the pilots");
+    for (size_t i = 0; i < g->methods->count; i++) {
+        g->of[i] = SIZE_MAX;
+        if (is_tuned(&g->methods->child[i]) && !join(g, i, pilots, n_pilots))
+            return sg_fail_memory(err, "the pilots");
+    }
+    if (g->count == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: hard-threshold and a lambda to fill in",
+                       t->recipe->path);
+    return SG_OK;
+}
+
+static void groups_free(struct groups *g) {
+    for (size_t i = 0; i < g->count; i++) {
+        free(g->group[i].shards);
+        sg_rules_free(&g->group[i].rules);
+        free(g->group[i].lambda);
+        free(g->group[i].how);
+    }
+    free(g->group);
+    free(g->of);
+}
+
+static sg_status measure(struct group *group, const struct sg_tune *t, const struct sg_recipe *pilot,
+                         const struct sg_cell *cells, size_t count, struct sg_error *err) {
+    const struct sg_rules_options options = {.recipe = pilot,
+                                             .pilot = group->pilot,
+                                             .data_dir = t->grid.data_dir,
+                                             .device = t->grid.device ? t->grid.device : "cpu",
+                                             .threads = t->grid.threads,
+                                             .points = t->points,
+                                             .repeats = t->repeats,
+                                             .stop = t->grid.stop,
+                                             .progress = t->progress,
+                                             .notice = t->say};
+    const bool simple = strcmp(t->rule, "simple") == 0;
+    struct sg_rules *rules = &group->rules;
+    sg_status status = sg_rules_measure(rules, cells, count, &options, err);
+    if (status != SG_OK)
+        return status;
+    group->lambda = calloc(rules->count, sizeof *group->lambda);
+    group->how = calloc(rules->count, sizeof *group->how);
+    if (!group->lambda || !group->how)
+        return sg_fail_memory(err, "the tuned recipe");
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct sg_rule *r = &rules->rule[i];
+        group->lambda[i] = simple ? r->simple : r->estimated;
+        snprintf(group->how[i], sizeof group->how[i], "sparsetune --rule %s: lambda %.4g for %.100s, k = %.0f", t->rule,
+                 group->lambda[i], r->cell->label, r->k);
+    }
+    return SG_OK;
+}
+
+/* {"pilots":[{"methods":[name], and sg_rules_json}]} */
+static cJSON *groups_json(const struct groups *g) {
+    cJSON *out = cJSON_CreateObject(), *pilots = cJSON_CreateArray();
+    for (size_t k = 0; k < g->count; k++) {
+        cJSON *row = sg_rules_json(&g->group[k].rules), *names = cJSON_CreateArray();
+        for (size_t i = 0; i < g->methods->count; i++)
+            if (g->of[i] == k)
+                sg_json_push(names, cJSON_CreateString(sg_node_string(&g->methods->child[i], "name", "")));
+        sg_json_set(row, "methods", names);
+        sg_json_push(pilots, row);
+    }
+    sg_json_set(out, "pilots", pilots);
+    return out;
+}
+
+/* Every hard-threshold method gets the lambda of every k that Top-k sends. */
+static sg_status fill_in(struct sg_tune *t, const struct groups *g, struct sg_error *err) {
+    struct tune_found *found = calloc(g->methods->count, sizeof *found);
+    size_t n = 0;
+    if (!found)
+        return sg_fail_memory(err, "the tuned recipe");
+    for (size_t i = 0; i < g->methods->count; i++)
+        if (g->of[i] < g->count) {
+            const struct group *group = &g->group[g->of[i]];
+            found[n++] = (struct tune_found){.name = sg_node_string(&g->methods->child[i], "name", ""),
+                                             .n = group->rules.count,
+                                             .lambda = group->lambda,
+                                             .how = group->how};
+        }
+    sg_status status = tune_write(&t->text, t, found, n, err);
     free(found);
-    free(lambda);
-    free(how);
     return status;
 }
 
@@ -74,7 +192,7 @@ sg_status tune_rule(struct sg_tune *t, struct sg_error *err) {
     struct sg_recipe pilot = {0};
     struct sg_cell *cells = NULL, *pilots = NULL;
     size_t count = 0, n_pilots = 0;
-    struct sg_rules rules = {0};
+    struct groups groups = {0};
     if (strcmp(t->rule, "simple") != 0 && strcmp(t->rule, "estimated") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "--rule=%s: must be simple or estimated", t->rule);
     if (t->repeats > 0 && t->repeats < SG_NOISE_REPEATS)
@@ -86,24 +204,15 @@ sg_status tune_rule(struct sg_tune *t, struct sg_error *err) {
         status = read_pilot(&pilot, t, err);
     if (status == SG_OK)
         status = sg_recipe_cells(&pilot, &pilots, &n_pilots, err);
-    if (status == SG_OK && !t->dry_run) {
-        const struct sg_rules_options options = {.recipe = &pilot,
-                                                 .pilot = choose_pilot(pilots, n_pilots),
-                                                 .data_dir = t->grid.data_dir,
-                                                 .device = t->grid.device ? t->grid.device : "cpu",
-                                                 .threads = t->grid.threads,
-                                                 .points = t->points,
-                                                 .repeats = t->repeats,
-                                                 .stop = t->grid.stop,
-                                                 .progress = t->progress,
-                                                 .notice = t->say};
-        status = sg_rules_measure(&rules, cells, count, &options, err);
-        if (status == SG_OK)
-            status = tune_evidence(t, "rule", sg_rules_json(&rules), err);
-        if (status == SG_OK)
-            status = fill_in(t, &rules, err);
-    }
-    sg_rules_free(&rules);
+    if (status == SG_OK)
+        status = group_methods(&groups, t, pilots, n_pilots, err);
+    for (size_t i = 0; i < groups.count && status == SG_OK && !t->dry_run; i++)
+        status = measure(&groups.group[i], t, &pilot, cells, count, err);
+    if (status == SG_OK && !t->dry_run)
+        status = tune_evidence(t, "rule", groups_json(&groups), err);
+    if (status == SG_OK && !t->dry_run)
+        status = fill_in(t, &groups, err);
+    groups_free(&groups);
     sg_recipe_cells_free(pilots, n_pilots);
     sg_recipe_cells_free(cells, count);
     sg_recipe_free(&pilot);

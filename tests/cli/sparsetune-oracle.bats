@@ -86,12 +86,29 @@ record() { # METHOD
     sparsetune -q "$SMOKE" --rule=estimated --repeats 0 >exact.yaml
     evidence=results/local/smoke/rule.json
     # lambda = (2/sqrt k) sqrt((2 d/k + M) zeta^2 + sigma^2), d = 40
-    jq -e '.tune as $t | $t.rules[] | (.lambda_estimated - 2/(.k|sqrt) *
+    jq -e '.tune.pilots[0] as $t | $t.rules[] | (.lambda_estimated - 2/(.k|sqrt) *
         (((80/.k + $t.M.value) * $t.zeta_squared.value + $t.sigma_squared.value)|sqrt)) / .lambda_estimated | fabs < 1e-12' $evidence
-    jq -e '.tune.points | length == 8 and (map(.step) == (map(.step) | sort))' $evidence
-    exact=$(jq '.tune.rules[0].lambda_estimated' $evidence)
+    jq -e '.tune.pilots[0].points | length == 8 and (map(.step) == (map(.step) | sort))' $evidence
+    exact=$(jq '.tune.pilots[0].rules[0].lambda_estimated' $evidence)
     sparsetune -q "$SMOKE" --rule=estimated --repeats 200 >drawn.yaml
-    jq -e --argjson x "$exact" '.tune.rules[0] | (.lambda_estimated - $x | fabs) < 4 * .standard_error + 0.02 * $x' $evidence
+    jq -e --argjson x "$exact" '.tune.pilots[0].rules[0] | (.lambda_estimated - $x | fabs) < 4 * .standard_error + 0.02 * $x' $evidence
+}
+
+@test "rule: a pilot for each way that data are dealt; Top-k methods that send as much count once" {
+    sed '/^methods:/,$d' "$SMOKE" >shards.yaml
+    cat >>shards.yaml <<'END'
+methods:
+  - {name: "Top-k, iid", compressor: topk, k: [1, 4]}
+  - {name: "Top-k, sorted", compressor: topk, k: 4, shards: sorted}
+  - {name: "HT, iid", compressor: hard-threshold, lambda: 1}
+  - {name: "HT, sorted", compressor: hard-threshold, lambda: 1, shards: sorted}
+  - {name: "HT, again", compressor: hard-threshold, lambda: 1}
+END
+    run -0 --separate-stderr sparsetune -q shards.yaml --rule=estimated --repeats 0
+    [ "$(grep -c 'lambda: \[' <<<"$output")" = 3 ]
+    [ "$(sed -n 's/.*HT, iid.*\(lambda.*\)}/\1/p' <<<"$output")" = "$(sed -n 's/.*HT, again.*\(lambda.*\)}/\1/p' <<<"$output")" ]
+    jq -e '.tune.pilots | map(.methods) == [["HT, iid", "HT, again"], ["HT, sorted"]] and map(.pilot.method) == ["Top-k, iid k=1", "Top-k, sorted"]
+        and all(.rules | map(.k) == [1, 4]) and .[0].zeta_squared.value != .[1].zeta_squared.value' results/local/smoke/rule.json
 }
 
 @test "rule: what cannot be" {
