@@ -249,8 +249,16 @@ static sg_status clip_norm(const struct sg_task *t, sg_scope *scope, float *g, s
     return sg_scope_status(scope, err);
 }
 
+/* Of bptt tokens, from 0: one after the other, and any where steps are to be independent. */
+static size_t window_of(const struct sg_task *t, size_t worker, uint64_t step) {
+    if (step < SG_STEP_BEYOND)
+        return (size_t)(step % t->info.steps_per_epoch);
+    sg_rng rng = sg_rng_open(t->seed, SG_RNG_SAMPLE, (uint32_t)worker, step);
+    return (size_t)sg_rng_below(&rng, t->info.steps_per_epoch);
+}
+
 static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
-    const size_t local = worker - t->first, at = (size_t)(step % t->info.steps_per_epoch);
+    const size_t local = worker - t->first, at = window_of(t, worker, step);
     struct room *room = room_of_thread(t);
     if (at == 0)
         t->kernels->zero(&t->exec, t->state[local], t->n_state * sizeof(float));

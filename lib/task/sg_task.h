@@ -79,6 +79,9 @@ struct sg_task_info {
     size_t n_constants;
 };
 
+/* Beyond any run: steps for measurements. */
+#define SG_STEP_BEYOND ((uint64_t)1 << 40)
+
 struct sg_task_ops {
     const char *name; /* "logreg" */
     sg_status (*open)(sg_task **out, const struct sg_task_config *config, struct sg_error *err);
@@ -88,7 +91,8 @@ struct sg_task_ops {
     /* x <- x0 (and worker state to its start). Called once after open, unless a checkpoint is restored. */
     sg_status (*start)(sg_task *t, struct sg_error *err);
     /* g [d] <- stochastic gradient of local worker `worker` (first..first+count-1) at the current x, step counts from
-     * 0. On a GPU it need not wait for its end. */
+     * 0. From SG_STEP_BEYOND on the samples of steps at least an epoch apart are independent. On a GPU it need not wait for
+     * its end. */
     sg_status (*gradient)(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
     /* NULL, or where local worker `worker`'s last gradient may differ from 0, until its next. Then `gradient` is given
      * zeros, and need only write there; the trainer puts zeros back when it is done with g. It gives NULL where the task

@@ -5,8 +5,6 @@
 #include "sg_json.h"
 #include "sg_noise.h"
 
-static const uint64_t FAR = (uint64_t)1 << 40; /* steps; no run is that long */
-
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 /* The halves of the draws, then all of them. */
@@ -41,7 +39,7 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
     if (s->state_bytes)
         ops->state_save(task, worker, s->state);
     for (size_t r = 0; r < repeats && status == SG_OK; r++) {
-        const uint64_t step = FAR + (index * repeats + r) * (info->steps_per_epoch + 1);
+        const uint64_t step = SG_STEP_BEYOND + (index * repeats + r) * (info->steps_per_epoch + 1);
         const size_t half = r < s->draws[0] ? 0 : 1;
         if (ops->touched) /* it writes what it touches, into zeros */
             memset(s->g, 0, d * sizeof *s->g);

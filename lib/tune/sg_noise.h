@@ -51,8 +51,10 @@ struct sg_noise_points {
 enum { SG_NOISE_REPEATS = 4 }; /* fewest draws: two make a variance, of each half */
 
 /* Measure at the task's current x and append. All workers are hosted here. repeats: draws of each worker, R, at least
- * SG_NOISE_REPEATS; 0 = exactly, SG_ERR_UNSUPPORTED where the task cannot. Leaves x and the workers' state as they were. Draws are those of steps far
- * beyond any run, one epoch apart, named by the point's index: none is one that training takes. */
+ * SG_NOISE_REPEATS; 0 = exactly, SG_ERR_UNSUPPORTED where the task cannot. Leaves x and the workers' state as they were.
+ * Draws are those of steps from SG_STEP_BEYOND on, more than an epoch apart, named by the point's index: the samples that
+ * training sees, in batches drawn anew (lm: windows of the text at random, each after the hidden state that the worker
+ * carries at this x). */
 SG_CHECKED sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_ops *ops, sg_task *task,
                                       size_t workers, uint64_t step, size_t repeats, struct sg_error *err);
 void sg_noise_free(struct sg_noise_points *points); /* zeroes it */

@@ -5,6 +5,7 @@
 
 #include "../golden/lm_golden.h"
 #include "lm_net.h"
+#include "sg_task.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -167,8 +168,66 @@ out:
     close_run(&r);
 }
 
+/* ---- the task ---------------------------------------------------------------------------------------------------- */
+
+extern const struct sg_task_ops sg_lm_ops;
+
+/* Training reads window after window; the steps beyond it any of them, whatever the step before read. */
+static void windows(void) {
+    enum { WINDOWS = 9, DRAWS = 18 };
+    struct sg_node key[] = {{.kind = SG_NODE_STRING, .key = "dataset", .string = "no-such-text"},
+                            {.kind = SG_NODE_STRING, .key = "stand-in", .string = "text-like"},
+                            {.kind = SG_NODE_NUMBER, .key = "train-tokens", .number = 2 * (5 * WINDOWS + 1)},
+                            {.kind = SG_NODE_NUMBER, .key = "test-tokens", .number = 100},
+                            {.kind = SG_NODE_NUMBER, .key = "vocabulary", .number = 60},
+                            {.kind = SG_NODE_NUMBER, .key = "embedding", .number = 4},
+                            {.kind = SG_NODE_NUMBER, .key = "hidden", .number = 4},
+                            {.kind = SG_NODE_NUMBER, .key = "layers", .number = 1},
+                            {.kind = SG_NODE_NUMBER, .key = "bptt", .number = 5}};
+    const struct sg_node root = {.kind = SG_NODE_MAP, .child = key, .count = COUNT(key)};
+    const struct sg_task_config config = {.task = &root,
+                                          .workers = 1,
+                                          .count = 1,
+                                          .batch = 2,
+                                          .seed = 1,
+                                          .threads = 1,
+                                          .device = "cpu",
+                                          .kernels = sg_kernels_cpu(NULL),
+                                          .exec = {.threads = 1},
+                                          .lead = true};
+    sg_task *t;
+    if (!ok(sg_lm_ops.open(&t, &config, &err) == SG_OK && sg_lm_ops.start(t, &err) == SG_OK &&
+                sg_lm_ops.info(t)->steps_per_epoch == WINDOWS,
+            "the task opens"))
+        return;
+    float *g = malloc(sg_lm_ops.info(t)->d * sizeof *g);
+    void *zeros = calloc(1, sg_lm_ops.state_bytes(t));
+    double loss[WINDOWS];
+    size_t last = 0, unknown = 0, in_turn = 0;
+    for (size_t i = 0; i < WINDOWS + DRAWS; i++) {
+        const uint64_t step = i < WINDOWS ? i : SG_STEP_BEYOND + i * (WINDOWS + 1);
+        size_t w = 0;
+        sg_lm_ops.state_load(t, 0, zeros);
+        const bool done = sg_lm_ops.gradient(t, 0, step, g, &err) == SG_OK;
+        const double now = done ? sg_lm_ops.batch_loss(t, 0) : (double)NAN;
+        if (i < WINDOWS)
+            loss[i] = now;
+        while (w < (i < WINDOWS ? i : WINDOWS) && loss[w] != now)
+            w++;
+        unknown += w == WINDOWS;
+        in_turn += i > WINDOWS && w == (last + 1) % WINDOWS;
+        last = w;
+    }
+    ok(unknown == 0, "steps beyond training read its windows");
+    ok(in_turn < DRAWS / 2, "at random: %zu of %d are the next one", in_turn, DRAWS);
+    free(g);
+    free(zeros);
+    sg_lm_ops.close(t);
+}
+
 int main(void) {
     sizes();
+    windows();
     starts();
     against_pytorch();
     return tap_done();
