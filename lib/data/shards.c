@@ -46,7 +46,7 @@ static void dirichlet(double *share, sg_rng *rng, double alpha, size_t classes) 
         share[c] = exp(share[c] - most);
 }
 
-/* A class that still has samples, by the shares; where those that are left have none, the next one that has. */
+/* A class that still has samples, by the shares; the last such class where the shares of all of them are 0. */
 static size_t draw_class(sg_rng *rng, const double *share, const size_t *left, size_t classes) {
     double all = 0;
     size_t last = 0;

@@ -221,45 +221,61 @@ static struct sg_noise_line bounded_line(const struct moments *m) {
 
 enum line { NOISE, DISSIMILARITY };
 
-/* Of all points but one (except = count: of all). */
-static struct moments moments_of(const struct sg_noise_points *points, enum line which, size_t except) {
+static struct moments moments_at(const struct sg_noise_points *points, enum line which, size_t i) {
+    const struct sg_noise_point *p = &points->point[i];
+    const struct sg_noise_estimate *part[PARTS] = {&p->half[0], &p->half[1], &p->all};
     struct moments m = {0};
-    for (size_t i = 0; i < points->count; i++) {
-        const struct sg_noise_point *p = &points->point[i];
-        const struct sg_noise_estimate *part[PARTS] = {&p->half[0], &p->half[1], &p->all};
-        if (i == except)
-            continue;
-        if (which == DISSIMILARITY)
-            add(&m, (double[]){part[0]->mean_gradient, part[1]->mean_gradient, part[ALL]->mean_gradient},
-                (double[]){part[0]->dissimilarity, part[1]->dissimilarity, part[ALL]->dissimilarity});
-        for (size_t w = 0; which == NOISE && w < points->workers; w++)
-            add(&m, (double[]){part[0]->gradient[w], part[1]->gradient[w], part[ALL]->gradient[w]},
-                (double[]){part[0]->noise[w], part[1]->noise[w], part[ALL]->noise[w]});
-    }
+    if (which == DISSIMILARITY)
+        add(&m, (double[]){part[0]->mean_gradient, part[1]->mean_gradient, part[ALL]->mean_gradient},
+            (double[]){part[0]->dissimilarity, part[1]->dissimilarity, part[ALL]->dissimilarity});
+    for (size_t w = 0; which == NOISE && w < points->workers; w++)
+        add(&m, (double[]){part[0]->gradient[w], part[1]->gradient[w], part[ALL]->gradient[w]},
+            (double[]){part[0]->noise[w], part[1]->noise[w], part[ALL]->noise[w]});
     return m;
+}
+
+/* into += sign * m */
+static void combine(struct moments *into, const struct moments *m, double sign) {
+    into->n += sign * m->n;
+    for (size_t part = 0; part < PARTS; part++) {
+        into->x[part] += sign * m->x[part];
+        into->y[part] += sign * m->y[part];
+    }
+    into->xx += sign * m->xx;
+    into->xy += sign * m->xy;
+}
+
+/* The line that is not held, through all points but one. */
+static struct sg_noise_line line_without(const struct sg_noise_points *points, enum line which, size_t i,
+                                         struct moments all) {
+    const struct moments own = moments_at(points, which, i);
+    combine(&all, &own, -1);
+    return free_line(&all);
 }
 
 /* Points are left out whole, for workers at one x move together. The errors are the free line's, which are not 0 where a bound
  * holds the line. */
 static struct sg_noise_line fit(const struct sg_noise_points *points, enum line which) {
     const size_t n = points->count;
-    const struct moments all = moments_of(points, which, n);
+    struct moments all = {0};
+    for (size_t i = 0; i < n; i++) {
+        const struct moments own = moments_at(points, which, i);
+        combine(&all, &own, 1);
+    }
     struct sg_noise_line out = bounded_line(&all);
     if (n < 3)
         return out;
     double slope = 0, level = 0, slopes = 0, levels = 0;
-    for (size_t pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < n; i++) {
-            const struct moments m = moments_of(points, which, i);
-            const struct sg_noise_line without = free_line(&m);
-            if (pass == 0) {
-                slope += without.slope / (double)n;
-                level += without.level / (double)n;
-            } else {
-                slopes += (without.slope - slope) * (without.slope - slope);
-                levels += (without.level - level) * (without.level - level);
-            }
-        }
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_noise_line without = line_without(points, which, i, all);
+        slope += without.slope / (double)n;
+        level += without.level / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_noise_line without = line_without(points, which, i, all);
+        slopes += (without.slope - slope) * (without.slope - slope);
+        levels += (without.level - level) * (without.level - level);
+    }
     out.slope_error = sqrt(slopes * (double)(n - 1) / (double)n);
     out.level_error = sqrt(levels * (double)(n - 1) / (double)n);
     return out;

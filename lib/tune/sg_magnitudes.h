@@ -2,7 +2,7 @@
  *
  * The bits of |x| are ordered like whole numbers. The first pass counts them by their upper 15 bits, and adds up the
  * squares there; the second counts, inside the few bins that were asked for, by the lower 16. What comes out is exact; the
- * sums of squares are double sums in the order of the stream. 0.5 MiB, and 1 MiB for every rank asked for. */
+ * sums of squares are double sums in the order of the stream. 0.75 MiB, and 1 MiB for every rank asked for. */
 #ifndef SG_MAGNITUDES_H
 #define SG_MAGNITUDES_H
 

@@ -48,7 +48,7 @@ struct sg_theory_method {
     bool absolute;
     double compressor; /* nu^2, else delta */
     struct sg_theory_constants constants;
-    double gradients; /* (1/T) sum_t |grad f(x_t)|^2, over the steps that the recipe records */
+    double gradients; /* for (1/T) sum_t |grad f(x_t)|^2: the mean over the steps t < T that the recipe records */
     double average;   /* P_T = f(mean of x_t, weights (1 - mu gamma / 2)^-(t + 1)) - f* */
 };
 
