@@ -124,6 +124,22 @@ double tune_entries(const struct sg_run *run, double d) {
     return d > 0 ? density * d : NAN;
 }
 
+bool tune_wants_lambda(const struct sg_node *method) {
+    const struct sg_node *lambda = sg_node_get(method, "lambda");
+    return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&
+           lambda->kind != SG_NODE_NULL;
+}
+
+sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err) {
+    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
+    for (size_t i = 0; i < methods->count; i++)
+        if (tune_wants_lambda(&methods->child[i]))
+            return SG_OK;
+    return sg_fail(err, SG_ERR_ARGUMENT,
+                   "%s: no method with compressor: hard-threshold and a lambda to find (lambda: match will do)",
+                   t->recipe->path);
+}
+
 /* ---- pilots ---- */
 
 /* The list of decays at another scale. */

@@ -299,12 +299,6 @@ static sg_status match_method(struct match *m, const struct sg_cell *cell, struc
     return status == SG_OK ? verify_all(m, slope, err) : status;
 }
 
-bool tune_wants_lambda(const struct sg_node *method) {
-    const struct sg_node *lambda = sg_node_get(method, "lambda");
-    return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&
-           lambda->kind != SG_NODE_NULL;
-}
-
 static sg_status keep(struct tune_found *f, const struct match *m, struct sg_error *err) {
     f->n = m->n_targets;
     f->name = m->name;
@@ -358,22 +352,6 @@ static size_t tuned_cells(const struct sg_cell **out, const struct sg_cell *cell
     return found;
 }
 
-/* What would be done. */
-static sg_status plan(struct sg_tune *t, const struct sg_cell *const *cell, size_t n, struct sg_error *err) {
-    char text[256];
-    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
-    bool any = false;
-    for (size_t i = 0; i < methods->count; i++)
-        any = any || strcmp(sg_node_string(&methods->child[i], "compressor", ""), "topk") == 0;
-    if (!any)
-        return tune_no_topk(t, err);
-    for (size_t i = 0; t->say && i < n; i++) {
-        snprintf(text, sizeof text, "%s: one lambda for each Top-k density", cell[i]->name);
-        t->say(text);
-    }
-    return SG_OK;
-}
-
 static sg_status match_all(struct match *m, const struct sg_cell *const *cell, size_t n, struct tune_found *found,
                            cJSON *list, struct sg_error *err) {
     sg_status status = tune_topk(&m->topk, m->t, err);
@@ -405,17 +383,13 @@ sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
     if (status != SG_OK)
         goto out;
     n = tuned_cells(cell, cells, n_cells);
-    if (n == 0)
-        status = sg_fail(err, SG_ERR_ARGUMENT,
-                         "%s: no method with compressor: hard-threshold and a lambda to find "
-                         "(lambda: match will do)",
-                         t->recipe->path);
+    status = tune_need_lambda(t, err);
     m->t = t;
     m->tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance;
     m->seeds = sg_node_get(&t->recipe->root, "seeds")->count;
     sg_json_set_number(tune, "tolerance", m->tolerance);
     if (status == SG_OK)
-        status = t->dry_run ? plan(t, cell, n, err) : match_all(m, cell, n, found, list, err);
+        status = t->dry_run ? tune_plan(t, "", err) : match_all(m, cell, n, found, list, err);
     if (status == SG_OK && !t->dry_run) {
         status = document(t, t->text, tune, err);
         tune = NULL;

@@ -65,8 +65,13 @@ SG_CHECKED sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct 
 
 sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err);
 
+/* --dry-run: says which methods would get lambdas; tune_no_topk's error if there is no Top-k. */
+sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err);
+
 /* Is this a hard-threshold method with a lambda (and not a budget)? */
 bool tune_wants_lambda(const struct sg_node *method);
+/* An error if there is none. */
+sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err);
 
 /* ---- pilots: a share of a run ---- */
 

@@ -9,14 +9,13 @@
 
 static const double PILOT = 0.1; /* of a run */
 
-/* The recipe cut to a pilot: the learning rate goes as at the beginning of the run, which is counted in epochs. */
-static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, struct sg_error *err) {
-    const struct sg_node *root = &t->recipe->root;
-    const double epochs = sg_node_number(root, "epochs", NAN), steps = sg_node_number(root, "steps", NAN);
+/* The recipe cut to a pilot of a run of `cell`: the learning rate goes as at the beginning of the run. */
+static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct sg_cell *cell,
+                            const struct tune_topk *topk, struct sg_error *err) {
+    const double steps = ceil(PILOT * tune_length(cell, topk).steps);
     struct tune_sets sets;
     tune_sets_start(&sets, t);
-    const bool fine = (isnan(epochs) ? tune_set(&sets, "steps=%.0f", fmax((double)t->points, ceil(steps * PILOT)))
-                                     : tune_set(&sets, "epochs=%.17g", epochs * PILOT)) &&
+    const bool fine = tune_set_length(&sets, NULL, fmax((double)t->points, steps)) &&
                       tune_set(&sets, "record.every=1000000000") && tune_set(&sets, "record.layers=false");
     sg_status status = fine ? sg_recipe_parse(pilot, t->recipe->text, strlen(t->recipe->text), t->recipe->path,
                                               sets.item, sets.count, err)
@@ -68,12 +67,6 @@ static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t co
     return best;
 }
 
-static bool is_tuned(const struct sg_node *method) {
-    const struct sg_node *lambda = sg_node_get(method, "lambda");
-    return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&
-           lambda->kind != SG_NODE_NULL;
-}
-
 /* The group of method i, new where no earlier method has such shards; false = no memory. */
 static bool join(struct groups *g, size_t i, const struct sg_cell *pilots, size_t n_pilots) {
     const char *name = sg_node_string(&g->methods->child[i], "name", "");
@@ -104,12 +97,9 @@ static sg_status group_methods(struct groups *g, const struct sg_tune *t, const 
         return sg_fail_memory(err, "the pilots");
     for (size_t i = 0; i < g->methods->count; i++) {
         g->of[i] = SIZE_MAX;
-        if (is_tuned(&g->methods->child[i]) && !join(g, i, pilots, n_pilots))
+        if (tune_wants_lambda(&g->methods->child[i]) && !join(g, i, pilots, n_pilots))
             return sg_fail_memory(err, "the pilots");
     }
-    if (g->count == 0)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: hard-threshold and a lambda to fill in",
-                       t->recipe->path);
     return SG_OK;
 }
 
@@ -148,6 +138,11 @@ static sg_status measure(struct group *group, const struct sg_tune *t, const str
     for (size_t i = 0; i < rules->count; i++) {
         const struct sg_rule *r = &rules->rule[i];
         group->lambda[i] = simple ? r->simple : r->estimated;
+        if (group->lambda[i] == 0)
+            return sg_fail(
+                err, SG_ERR_ARGUMENT,
+                "by this pilot zeta^2 and sigma^2 cannot be told from 0, and lambda = 0 sends everything: give "
+                "more --points or --repeats");
         snprintf(group->how[i], sizeof group->how[i], "sparsetune --rule %s: lambda %.4g for %.100s, k = %.0f", t->rule,
                  group->lambda[i], r->cell->label, r->k);
     }
@@ -188,33 +183,52 @@ static sg_status fill_in(struct sg_tune *t, const struct groups *g, struct sg_er
     return status;
 }
 
-sg_status tune_rule(struct sg_tune *t, struct sg_error *err) {
+static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size_t count, struct sg_error *err) {
     struct sg_recipe pilot = {0};
-    struct sg_cell *cells = NULL, *pilots = NULL;
-    size_t count = 0, n_pilots = 0;
+    struct sg_cell *pilots = NULL;
+    size_t n_pilots = 0;
     struct groups groups = {0};
+    struct tune_topk topk;
+    sg_status status = tune_topk(&topk, t, err);
+    if (status == SG_OK)
+        status = tune_write_check(t, topk.n, err);
+    if (status == SG_OK)
+        status = read_pilot(&pilot, t, &cells[0], &topk, err);
+    if (status == SG_OK)
+        status = sg_recipe_cells(&pilot, &pilots, &n_pilots, err);
+    if (status == SG_OK)
+        status = group_methods(&groups, t, pilots, n_pilots, err);
+    for (size_t i = 0; i < groups.count && status == SG_OK; i++)
+        status = measure(&groups.group[i], t, &pilot, cells, count, err);
+    if (status == SG_OK)
+        status = tune_evidence(t, "rule", groups_json(&groups), err);
+    if (status == SG_OK)
+        status = fill_in(t, &groups, err);
+    groups_free(&groups);
+    sg_recipe_cells_free(pilots, n_pilots);
+    sg_recipe_free(&pilot);
+    return status;
+}
+
+sg_status tune_rule(struct sg_tune *t, struct sg_error *err) {
+    struct sg_cell *cells = NULL;
+    size_t count = 0;
     if (strcmp(t->rule, "simple") != 0 && strcmp(t->rule, "estimated") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "--rule=%s: must be simple or estimated", t->rule);
     if (t->repeats > 0 && t->repeats < SG_NOISE_REPEATS)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "--repeats=%zu: each half of the draws needs a variance of its own; give %d or more, or 0",
                        t->repeats, SG_NOISE_REPEATS);
-    sg_status status = sg_recipe_cells(t->recipe, &cells, &count, err);
+    sg_status status = tune_need_lambda(t, err);
+    if (status == SG_OK && t->dry_run) {
+        char how[64];
+        snprintf(how, sizeof how, ", by the rule '%s'", t->rule);
+        return tune_plan(t, how, err);
+    }
     if (status == SG_OK)
-        status = read_pilot(&pilot, t, err);
+        status = sg_recipe_cells(t->recipe, &cells, &count, err);
     if (status == SG_OK)
-        status = sg_recipe_cells(&pilot, &pilots, &n_pilots, err);
-    if (status == SG_OK)
-        status = group_methods(&groups, t, pilots, n_pilots, err);
-    for (size_t i = 0; i < groups.count && status == SG_OK && !t->dry_run; i++)
-        status = measure(&groups.group[i], t, &pilot, cells, count, err);
-    if (status == SG_OK && !t->dry_run)
-        status = tune_evidence(t, "rule", groups_json(&groups), err);
-    if (status == SG_OK && !t->dry_run)
-        status = fill_in(t, &groups, err);
-    groups_free(&groups);
-    sg_recipe_cells_free(pilots, n_pilots);
+        status = run_pilots(t, cells, count, err);
     sg_recipe_cells_free(cells, count);
-    sg_recipe_free(&pilot);
     return status;
 }

@@ -69,3 +69,18 @@ struct tune_length tune_length(const struct sg_cell *cell, const struct tune_top
         length.steps = floor(sg_node_number(&cell->resolved, "epochs", 0) * topk->steps_per_epoch + 0.5);
     return length;
 }
+
+sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err) {
+    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
+    char text[256];
+    bool any = false;
+    for (size_t i = 0; i < methods->count; i++)
+        any = any || strcmp(sg_node_string(&methods->child[i], "compressor", ""), "topk") == 0;
+    for (size_t i = 0; t->say && any && i < methods->count; i++)
+        if (tune_wants_lambda(&methods->child[i])) {
+            snprintf(text, sizeof text, "%s: one lambda for each Top-k density%s",
+                     sg_node_string(&methods->child[i], "name", ""), how);
+            t->say(text);
+        }
+    return any ? SG_OK : tune_no_topk(t, err);
+}

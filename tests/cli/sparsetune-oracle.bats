@@ -120,12 +120,29 @@ END
     done
     sed '/Top-k/d; /claims:/,$d' "$SMOKE" >no-topk.yaml
     run -2 --separate-stderr sparsetune -q no-topk.yaml --rule=simple
-    [[ $stderr == *"no method with compressor topk"* ]]
+    [[ $stderr == *"no method with compressor: topk"* ]]
     sed '/Hard-threshold/d; /claims:/,$d' "$SMOKE" >no-threshold.yaml
     run -2 --separate-stderr sparsetune -q no-threshold.yaml --rule=simple
     [[ $stderr == *"no method with compressor: hard-threshold"* ]]
-    run -1 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --device cuda
+    sed '/^claims:/,$d' "$SMOKE" >plain.yaml
+    run -1 --separate-stderr sparsetune -q plain.yaml --rule=simple --device cuda
     [[ $stderr == *"use --device cpu"* ]]
+    run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple # before a pilot, and by its own lines
+    [[ $stderr == *"smoke.yaml:"*": claims or plots name 'Hard-threshold', of which 2 Top-k densities would make several"* ]]
+    sed 's/\(hard-threshold, lambda:\) [^}]*/\1 [0.1]/' plain.yaml >short.yaml
+    run -2 --separate-stderr sparsetune -q short.yaml --rule=simple
+    [[ $stderr == *": 1 lambdas for 2 Top-k densities"* ]]
+    run -2 --separate-stderr sparsetune -q plain.yaml --rule=simple --set methods.Hard-threshold.lambda=3
+    [[ $stderr == *"its lambda is from --set; write it into the recipe to tune it"* ]]
+    run -0 --separate-stderr sparsetune plain.yaml --rule=simple --dry-run
+    [[ $stderr == *"Hard-threshold: one lambda for each Top-k density, by the rule 'simple'"* ]]
+    run -2 --separate-stderr sparsetune -q no-topk.yaml --rule=simple --dry-run
+}
+
+@test "rule: a short run has as many points as were asked for" {
+    sed '/^claims:/,$d' "$SMOKE" >plain.yaml
+    sparsetune -q plain.yaml --rule=simple --set epochs=0.1 --json >short.json
+    jq -e '.tune.pilots[0] | (.points | length) == 8' short.json
     run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --oracle x
     [[ $stderr == *"one at a time"* ]]
 }

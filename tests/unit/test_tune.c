@@ -109,7 +109,7 @@ static void pilots(const struct sg_cell *cell) {
 static void text(const struct sg_recipe *recipe) {
     double lambda[] = {3.5, 0.25};
     char how[2][160] = {"first", "second"};
-    const struct tune_found found = {"H: x", 2, lambda, how};
+    const struct tune_found found = {.name = "H: x", .n = 2, .lambda = lambda, .how = how};
     const struct sg_tune t = {.recipe = recipe};
     struct sg_error err = {.status = SG_OK};
     char *out = NULL, *expected = NULL;
