@@ -12,7 +12,7 @@ enum { LAMBDA, BUDGET, PARAMS };
 
 struct threshold {
     struct sg_threshold_budget budget;
-    double used;        /* lambda of the last step; NaN before the first */
+    double used;        /* lambda of the last step; NaN before the first and where a budget's rest was sent */
     double sum_squares; /* of its gradient, as long as a budget's lambda is not known; else 0 */
     float tau[];        /* [n_layers] */
 };
@@ -54,6 +54,11 @@ static sg_status open_threshold(sg_compressor *c, struct sg_error *err) {
     return SG_OK;
 }
 
+/* Are gradients still unknown? */
+static bool is_to_start(const struct sg_threshold_budget *b) {
+    return b->lambda == INFINITY && b->sent == 0;
+}
+
 static double note(const sg_compressor *c) {
     const struct threshold *s = c->state;
     return s->sum_squares;
@@ -61,7 +66,7 @@ static double note(const sg_compressor *c) {
 
 static void learn(sg_compressor *c, uint64_t step, double entries, double largest) {
     struct threshold *s = c->state;
-    if (has_budget(c) && s->budget.lambda == INFINITY && s->budget.sent == 0)
+    if (has_budget(c) && is_to_start(&s->budget))
         sg_threshold_budget_start(&s->budget, total(c), c->steps, largest);
     else if (has_budget(c))
         sg_threshold_budget_learn(&s->budget, total(c), c->steps, step, entries);
@@ -76,11 +81,11 @@ static double budget(const sg_compressor *c) {
     return has_budget(c) ? total(c) : NAN;
 }
 
-/* Elsewhere g is 0 and p = e, which the last step left below the same threshold; a budget's may fall. A threshold of 0 sends
- * even zeros, and rounding to halves may leave more than the threshold. On a GPU many small passes cost more than one large. */
+/* Elsewhere g is 0 and p = e, which the last step left below the same threshold. A threshold of 0 sends even zeros, and
+ * rounding to halves may leave more than the threshold. On a GPU many small passes cost more than one large. */
 static bool may_skip_untouched(const sg_compressor *c) {
     const bool kept = c->feedback.form == SG_FEEDBACK_GRADIENT && c->feedback.decay == 1 && c->precision == SG_FP32;
-    return c->touched != NULL && c->exec.device == NULL && !has_budget(c) && (float)c->param[LAMBDA] > 0 &&
+    return c->touched != NULL && c->exec.device == NULL && (float)c->param[LAMBDA] > 0 &&
            (kept || c->feedback.form == SG_FEEDBACK_NONE);
 }
 
@@ -119,14 +124,65 @@ static int compress_touched(const sg_compressor *c, struct sg_select *s, const f
     return SG_KERNEL_OK;
 }
 
+/* Entries of each layer, from the indices of them all, which lie in the kernels' memory. */
+static int count_layers(const sg_compressor *c, const struct sg_select *s, size_t found) {
+    uint32_t part[256];
+    size_t layer = 0;
+    for (size_t l = 0; l < s->n_layers; l++)
+        s->count[l] = 0;
+    for (size_t at = 0, n; at < found; at += n) {
+        n = found - at < 256 ? found - at : 256;
+        const int status = c->kernels->get(&c->exec, part, s->index + at, n * sizeof *part);
+        if (status != SG_KERNEL_OK)
+            return status;
+        for (size_t j = 0; j < n; j++) {
+            while (s->offset[layer + 1] <= part[j])
+                layer++;
+            s->count[layer]++;
+        }
+    }
+    return SG_KERNEL_OK;
+}
+
+/* Takes back the `found` entries and sends the `most` largest of them, ties to the lower index. */
+static int cut(const sg_compressor *c, const struct sg_select *s, size_t found, size_t most) {
+    struct sg_select again = *s;
+    again.n_layers = 1;
+    again.offset = (const size_t[]){0, s->offset[s->n_layers]};
+    again.count = &found;
+    if (s->e != NULL) { /* 0 where entries were sent, p elsewhere */
+        c->kernels->scatter_add(&c->exec, s->e, s->index, s->value, found);
+        again.scale = 0;
+        again.decay = 1;
+    }
+    const int status = c->kernels->select_topk(&again, &most, NULL);
+    return status == SG_KERNEL_OK ? count_layers(c, s, found) : status;
+}
+
+/* A worker that would send more than what is left for each sends the largest of it. Zeros are never sent. */
+static int compress_budget(sg_compressor *c, const struct sg_select *s, double gamma, uint64_t step) {
+    struct threshold *state = c->state;
+    struct sg_threshold_budget *b = &state->budget;
+    state->sum_squares = is_to_start(b) ? c->kernels->sum_squares(&c->exec, s->g, s->offset[s->n_layers]) : 0;
+    const double unit = c->feedback.form == SG_FEEDBACK_UPDATE ? gamma : 1;
+    const double most = sg_threshold_budget_begin(b, total(c), c->steps, step, unit);
+    state->used = b->lambda > 0 ? b->lambda : NAN;
+    for (size_t l = 0; l < s->n_layers; l++)
+        state->tau[l] = fmaxf((float)(b->lambda * unit), FLT_MIN);
+    const int status = c->kernels->select_threshold(s, state->tau);
+    size_t found = 0;
+    for (size_t l = 0; status == SG_KERNEL_OK && l < s->n_layers; l++)
+        found += s->count[l];
+    return (double)found > most ? cut(c, s, found, (size_t)most) : status;
+}
+
 /* Algorithm 1 thresholds p / gamma in the update form, that is p at lambda gamma: rounded once, to the kernel's float.
  */
 static int compress(sg_compressor *c, struct sg_select *s, double gamma, uint64_t step) {
-    (void)step;
+    if (has_budget(c))
+        return compress_budget(c, s, gamma, step);
     struct threshold *state = c->state;
-    const bool starts = has_budget(c) && state->budget.lambda == INFINITY && state->budget.sent == 0;
-    state->sum_squares = starts ? c->kernels->sum_squares(&c->exec, s->g, s->offset[s->n_layers]) : 0;
-    const double lambda = state->used = has_budget(c) ? state->budget.lambda : c->param[LAMBDA];
+    const double lambda = state->used = c->param[LAMBDA];
     for (size_t l = 0; l < s->n_layers; l++)
         state->tau[l] = (float)(c->feedback.form == SG_FEEDBACK_UPDATE ? lambda * gamma : lambda);
     return may_skip_untouched(c) ? compress_touched(c, s, state->tau) : c->kernels->select_threshold(s, state->tau);

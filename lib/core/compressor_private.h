@@ -52,18 +52,22 @@ double sg_share_delta(const double *param, size_t n);
 
 /* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
 
-/* Doubles only, so that a checkpoint is a plain copy. */
+/* Doubles only, so that a checkpoint is a plain copy. At first all 0 but lambda = INFINITY, rate = NAN. */
 struct sg_threshold_budget {
     double lambda;   /* of the next step; INFINITY before the first gradients are known and once all is spent */
     double sent;     /* entries a worker sent so far, mean over workers */
     double rate;     /* the same a step, a moving average; NaN before the first */
-    double peak;     /* the most at one step, forgotten at the same pace */
+    double gamma;    /* learning rate of the last step; 0 before the first */
     double steering; /* 1 = lambda is on the move, 0 = held */
 };
 
 /* `all`: entries a worker may send over `steps` steps. sum_squares: |g|^2 of the worker with the largest at the first
  * step. */
 void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64_t steps, double sum_squares);
+/* Before step `step`, which compares p with lambda gamma (gamma = 1 in the gradient form): the most that a worker may
+ * send, a whole number. lambda is 0 at the last step. */
+double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
+                                 double gamma);
 /* After step `step`, at which workers sent `entries` each on average. */
 void sg_threshold_budget_learn(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
                                double entries);

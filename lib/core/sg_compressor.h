@@ -182,7 +182,7 @@ double sg_compressor_note(const sg_compressor *c);
 void sg_compressor_learn(sg_compressor *c, uint64_t step, double entries, double note);
 
 /* The lambda that the last step compared with, on the gradient's scale; INFINITY = nothing was to be sent, NaN = the
- * compressor has none, or no step was taken. */
+ * compressor has none, no step was taken, or it was a budget's last: each worker's largest, whatever they are. */
 double sg_compressor_threshold(const sg_compressor *c);
 
 /* The entries that a worker is to send over the whole run, on average; NaN = the compressor has no such budget. */

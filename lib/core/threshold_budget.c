@@ -6,7 +6,12 @@
  * is steered: moved a little at every step, against the difference between the present rate and the one that spends the
  * rest. A little, because the residuals just below lambda would all be sent at a jump.
  *
- * The first step sends nothing: only then the workers know how large gradients are. */
+ * They would be at a jump of the learning rate gamma too, where lambda is compared with p / gamma: where it falls, lambda
+ * rises as much, so that what p itself is compared with stays, and the rate is taken to fall with it. Where gamma rises
+ * nothing is at stake: p / gamma falls.
+ *
+ * The first step sends nothing: only then the workers know how large gradients are. No step of a worker sends more than
+ * what is left for each, so that no burst exceeds the budget; at the last step each sends its largest, as many as that. */
 #include "compressor_private.h"
 
 #include <math.h>
@@ -21,7 +26,23 @@ void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64
     /* A random walk with steps of variance s^2 leaves at lambda after (lambda / s)^2 steps: |g|^2 / lambda^2 entries a
      * step. */
     const double lambda = sqrt(sum_squares * (double)steps / all);
-    *b = (struct sg_threshold_budget){.lambda = lambda > 0 ? lambda : INFINITY, .rate = NAN, .steering = 1};
+    b->lambda = lambda > 0 ? lambda : INFINITY;
+    b->steering = 1;
+}
+
+double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
+                                 double gamma) {
+    const double most = fmax(0, floor(all - b->sent + 1e-6)); /* sums that are rounded must not cost an entry */
+    if (gamma < b->gamma) {
+        b->lambda *= b->gamma / gamma;
+        b->rate *= gamma / b->gamma;
+    }
+    b->gamma = gamma;
+    if (most == 0)
+        b->lambda = INFINITY;
+    else if (step + 1 == steps)
+        b->lambda = 0;
+    return most;
 }
 
 /* Is lambda to be steered, after what it was? over: share of the run; miss: of the budget that the present rate would leave
@@ -41,10 +62,7 @@ void sg_threshold_budget_learn(struct sg_threshold_budget *b, double all, uint64
     const double rest = all - b->sent - entries;
     b->sent += entries;
     b->rate = isnan(b->rate) ? entries : b->rate + (entries - b->rate) / fmin(t, window);
-    b->peak = fmax(entries, b->peak * (1 - 1 / window));
-    if (rest <= b->peak / 2) /* nearer to the budget than after another burst */
-        b->lambda = INFINITY;
-    if (isinf(b->lambda) || left == 0)
+    if (isinf(b->lambda) || left == 0 || !(rest > 0))
         return;
     b->steering = steers(b, all, t / (double)steps, (rest - b->rate * left) / all);
     if (b->steering > 0) {
