@@ -233,9 +233,9 @@ YAML
 
 @test "--reach-baseline --fresh runs every cell again, Top-k's too" {
     sparsetune -q r.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json
-    find cells -name '*.ndjson' -printf '%i %p\n' | sort >before
+    find cells -name '*.ndjson' -printf '%T@ %p\n' | sort >before
     sparsetune -q r.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json --force --fresh
-    find cells -name '*.ndjson' -printf '%i %p\n' | sort >after
+    find cells -name '*.ndjson' -printf '%T@ %p\n' | sort >after
     [ "$(wc -l <before)" = "$(wc -l <after)" ]
     [ "$(comm -12 before after)" = "" ]
 }
