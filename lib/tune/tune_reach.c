@@ -47,12 +47,12 @@ static void note_trial(struct reach *r, const struct reach_point *p, double step
     sg_json_push(r->trials, trial);
 }
 
-sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name,
-                    const char *compressor, double steps, size_t seeds, struct sg_error *err) {
+sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name, double steps,
+                    size_t seeds, struct sg_error *err) {
     sg_status status =
         isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
     if (status == SG_OK)
-        status = tune_batch_open(b, r->t, sets, name, compressor, seeds, err);
+        status = tune_batch_open(b, r->t, sets, name, NULL, seeds, err);
     return status == SG_OK ? tune_batch_run(b, r->t, sets, name && name == r->baseline, err) : status;
 }
 
@@ -61,7 +61,7 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     struct tune_sets sets;
     struct tune_batch b = {.count = 0};
     tune_sets_start(&sets, r->t);
-    sg_status status = reach_run(&b, r, &sets, r->baseline, NULL, steps, seeds, err);
+    sg_status status = reach_run(&b, r, &sets, r->baseline, steps, seeds, err);
     double sum = 0;
     for (size_t i = 0; status == SG_OK && i < b.count; i++)
         sum += reach_value(&b.outcomes[i], r->metric);
@@ -102,7 +102,7 @@ static sg_status measure(struct reach *r, struct reach_point *p, size_t n, doubl
     if (r->t->say)
         r->t->say(what);
     if (status == SG_OK)
-        status = reach_run(&b, r, &sets, r->name, NULL, steps, seeds, err);
+        status = reach_run(&b, r, &sets, r->name, steps, seeds, err);
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         double value = 0, entries = 0;
         for (size_t c = 0; c < b.count; c++)

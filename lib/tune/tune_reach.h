@@ -39,9 +39,9 @@ bool reach_is_near(const struct reach *r, double value, double base);
 bool reach_recorded(const struct reach *r, const char *name);
 /* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */
 bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n);
-/* Opens and runs cells: of method `name`, or of compressor `compressor`; whole runs where steps is NaN. */
+/* Opens and runs cells: of method `name`, NULL: of all; whole runs where steps is NaN. */
 SG_CHECKED sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name,
-                               const char *compressor, double steps, size_t seeds, struct sg_error *err);
+                               double steps, size_t seeds, struct sg_error *err);
 
 /* The evidence: everything that was run as a whole at all seeds, Top-k's too, as a result with a plot of metric over volume.
  * r->trials go into it. */

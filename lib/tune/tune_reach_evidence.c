@@ -131,7 +131,7 @@ static sg_status run_others(struct reach *r, struct sg_error *err) {
         if (strcmp(name, r->name) == 0 || strcmp(name, r->baseline) == 0)
             continue;
         tune_sets_start(&sets, r->t);
-        status = reach_run(&b, r, &sets, name, NULL, NAN, r->seeds, err);
+        status = reach_run(&b, r, &sets, name, NAN, r->seeds, err);
         tune_batch_close(&b);
         tune_sets_free(&sets);
     }
@@ -149,7 +149,7 @@ sg_status reach_document(struct reach *r, struct sg_error *err) {
     if (status == SG_OK && !set_document(&sets, r))
         status = sg_fail_memory(err, "the evidence");
     if (status == SG_OK)
-        status = reach_run(&b, r, &sets, NULL, NULL, NAN, r->seeds, err);
+        status = reach_run(&b, r, &sets, NULL, NAN, r->seeds, err);
     struct summary *s = calloc(b.count + 1, sizeof *s);
     if (status == SG_OK && !s)
         status = sg_fail_memory(err, "the evidence");
