@@ -10,7 +10,8 @@
 /* |p - C(p)|^2 / |p|^2; 0 for p = 0. With feedback e = p - C(p), so that p is e and what was sent; without, p = g. */
 static double compression_error(const struct train *t, size_t w, const float *g, double error_norm) {
     const struct sg_exec *exec = &t->worker_exec;
-    const struct sg_entries sent = {t->message[w].index, t->message[w].value, t->message[w].count};
+    const struct sg_message *m = &t->message[w];
+    const struct sg_entries sent = {m->index, sg_compressor_values(t->compressor[w], m), m->count};
     const float *e = t->residual[w];
     double lost = error_norm, all;
     if (t->exact)

@@ -154,8 +154,9 @@ static sg_status choose_message(struct train *t, struct sg_error *err) {
     struct sg_wire_format format = {.encoding = sg_wire_find(encoding)};
     if (!format.encoding && strcmp(encoding, "auto") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown encoding '%s'", encoding);
-    t->precision = strcmp(sg_node_string(cell, "message.values", "fp32"), "fp16") == 0 ? SG_FP16 : SG_FP32;
-    format.precision = t->precision;
+    format.code = t->code = sg_code_find(sg_node_string(cell, "message.values", "fp32"));
+    if (!t->code)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown code '%s'", sg_node_string(cell, "message.values", ""));
     sg_comm_set_format(t->comm, &format);
     return SG_OK;
 }
@@ -215,7 +216,7 @@ static sg_status open_compressors(struct train *t, struct sg_error *err) {
                                               .param = t->compressor_param,
                                               .layout = t->layout,
                                               .feedback = t->feedback,
-                                              .precision = t->precision,
+                                              .code = t->code,
                                               .seed = t->options->cell->seed,
                                               .worker = (uint32_t)(t->first + w),
                                               .steps_per_epoch = t->info->steps_per_epoch,
@@ -223,7 +224,8 @@ static sg_status open_compressors(struct train *t, struct sg_error *err) {
                                               .kernels = t->kernels,
                                               .exec = t->worker_exec,
                                               .index = t->index,
-                                              .value = t->value};
+                                              .value = t->value,
+                                              .half = t->half};
         status = sg_compressor_open(&t->compressor[w], &config, err);
     }
     return status;
@@ -257,7 +259,7 @@ static bool allocate_buffers(struct train *t) {
 
 /* Workers that take turns have all threads for their compression. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
-    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->precision == SG_FP32;
+    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->code == &sg_code_fp32;
     t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
     t->worker_exec = t->exec;
     t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;

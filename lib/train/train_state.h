@@ -67,7 +67,7 @@ struct train {
     const struct sg_task_info *info;
 
     struct sg_feedback feedback;
-    enum sg_precision precision; /* of the values sent */
+    const struct sg_code *code; /* of the values sent */
     struct sg_layout layout;
     size_t whole[2]; /* offsets of the single layer in `model` scope */
     const struct sg_compressor_ops *compressor_ops;
@@ -91,7 +91,8 @@ struct train {
      * them, and all of it over ranks, where their sum comes from, is copied to the host. */
     uint32_t *index;           /* [d] */
     float *value;              /* [d] */
-    struct sg_entries *copied; /* [count] owns index and value of each worker's message */
+    uint16_t *half;            /* [d], where values are sent as halves */
+    struct sg_message *copied; /* [count] owns index and data of each worker's message */
     size_t *copied_room;       /* [count] entries */
 
     const struct sg_optimizer_ops *optimizer_ops;

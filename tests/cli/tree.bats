@@ -7,7 +7,7 @@ level() {
     kernels) echo 0 ;;
     core) echo 1 ;;
     wire | tensor) echo 2 ;;
-    result | comm | net | data | recipe | task) echo 3 ;;
+    method | result | comm | net | data | recipe | task) echo 3 ;;
     app | train | grid | plot | bench) echo 4 ;;
     tune) echo 5 ;;
     *) echo 99 ;;
@@ -50,7 +50,7 @@ owner() { # of a header: its module
     command -v g++ >/dev/null || skip "no C++ compiler"
     local flags
     flags=$(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|" | tr '\n' ' ')
-    for header in $(cd "$ROOT" && git ls-files 'lib/*/sg_*.h' 'lib/core/sparsegrad.h' 'kernels/sg_*.h'); do
+    for header in $(cd "$ROOT" && git ls-files 'lib/*/sg_*.h' 'lib/method/sparsegrad.h' 'kernels/sg_*.h'); do
         # shellcheck disable=SC2086
         gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -x c $flags "$ROOT/$header"
         # shellcheck disable=SC2086
@@ -114,10 +114,15 @@ int main(void) {
     if (sg_compressor_open(&c, &config, &err) != SG_OK || sg_compressor_run(c, 1, 0, g, e, &m, &err) != SG_OK)
         return puts(err.msg), 1;
     for (size_t i = 0; i < m.count; i++)
-        printf("%u:%g ", m.index[i], m.value[i]);
+        printf("%u:%g ", m.index[i], ((const float *)m.data)[i]);
     struct sg_wire_plan plan;
-    const struct sg_wire_set set = {m.n, m.count, m.index};
-    if (sg_wire_plan(&plan, &(struct sg_wire_format){NULL, SG_FP16}, &set, &err) != SG_OK)
+    uint16_t half[2];
+    struct sg_message halves = m;
+    sg_code_fp16.encode(half, m.data, m.count);
+    halves.code = &sg_code_fp16;
+    halves.data = half;
+    halves.bytes = sizeof half;
+    if (sg_wire_plan(&plan, NULL, &halves, &err) != SG_OK)
         return puts(err.msg), 1;
     printf("kept %g, %zu bytes as %s\n", e[4], plan.bytes, plan.encoding->name);
     sg_compressor_close(c);

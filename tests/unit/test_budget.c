@@ -5,6 +5,7 @@
 
 #include "compressor_private.h"
 #include "sg_rng.h"
+#include "message_values.h"
 #include "tap.h"
 
 /* ---- worlds: what is sent at lambda at time x of the run, 0..1 ---- */
@@ -251,7 +252,7 @@ static void last_step(enum sg_feedback_form form, size_t most, size_t zeros) {
            memcmp(m.index, order, expected * sizeof *order) == 0;
     for (size_t j = 0, k = 0; fine && j < D; j++) {
         const bool sent = k < expected && order[k] == j;
-        fine = (!sent || (m.value[k] == p[j] && (j < offset[1]) == (k < m.layer_count[0]))) &&
+        fine = (!sent || (values_of(&m)[k] == p[j] && (j < offset[1]) == (k < m.layer_count[0]))) &&
                (residual == NULL || e[j] == (sent ? 0 : p[j]));
         k += sent;
     }

@@ -1,4 +1,5 @@
 /* What single compressors promise beyond the common properties, and what they refuse. */
+#include "message_values.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -148,7 +149,7 @@ static void test_threshold_unit(void) {
         e[3] = -tau;
         e[5] = nextafterf(tau, 0);
         ok(sg_compressor_run(c, gamma, 0, g, e, &m, &err) == SG_OK && m.count == 1 && m.index[0] == 3 &&
-               m.value[0] == -tau && e[5] == nextafterf(tau, 0),
+               values_of(&m)[0] == -tau && e[5] == nextafterf(tau, 0),
            "%s form: threshold %g", form == SG_FEEDBACK_UPDATE ? "update" : "gradient", (double)tau);
         sg_compressor_close(c);
     }
@@ -173,9 +174,9 @@ static void test_random(void) {
             double error = all;
             wrong += sg_compressor_run(c, 1, t, g, NULL, &m, &err) != SG_OK || m.count != K;
             for (size_t j = 0; j < m.count; j++) {
-                const double x = (double)g[m.index[j]], kept = x - (double)m.value[j];
+                const double x = (double)g[m.index[j]], kept = x - (double)values_of(&m)[j];
                 count[m.index[j]]++;
-                sum[m.index[j]] += (double)m.value[j];
+                sum[m.index[j]] += (double)values_of(&m)[j];
                 error += kept * kept - x * x;
             }
             left += error / DRAWS;
@@ -232,7 +233,7 @@ static void test_conservation(void) {
         for (size_t i = 0; i < N; i++)
             fed[i] += (double)g[i];
         for (size_t j = 0; j < m.count; j++)
-            sent[m.index[j]] += (double)m.value[j];
+            sent[m.index[j]] += (double)values_of(&m)[j];
     }
     for (size_t i = 0; i < N; i++)
         fine &= fed[i] == sent[i] + (double)e[i];
@@ -242,7 +243,7 @@ static void test_conservation(void) {
 
 static bool same_message(const struct sg_message *a, const struct sg_message *b, size_t n_layers) {
     return a->count == b->count && memcmp(a->index, b->index, a->count * sizeof *a->index) == 0 &&
-           memcmp(a->value, b->value, a->count * sizeof *a->value) == 0 &&
+           memcmp(values_of(a), values_of(b), a->bytes) == 0 &&
            memcmp(a->layer_count, b->layer_count, n_layers * sizeof *a->layer_count) == 0;
 }
 

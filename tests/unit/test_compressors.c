@@ -1,5 +1,6 @@
 /* Every compressor of the table x every kernel table of this machine x sizes x inputs x layers x feedback forms: what
  * was to be sent is sent or kept bit for bit, the declared bounds hold, and the kernel tables agree. */
+#include "message_values.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -93,7 +94,7 @@ static sg_compressor *open_run(const struct run *run, const struct sg_kernels *k
 static bool well_formed(const struct run *run, const struct sg_message *m) {
     const bool dense = run->ops->traits & SG_TRAIT_DENSE;
     size_t j = 0;
-    if (m->n != run->n || (m->kind == SG_MESSAGE_DENSE) != dense || (dense && (m->index != NULL || m->count != m->n)))
+    if (m->n != run->n || (m->index == NULL) != dense || (dense && (m->index != NULL || m->count != m->n)))
         return false;
     for (size_t l = 0; l < run->layout.n_layers; l++) {
         const size_t begin = run->layout.offset[l], end = run->layout.offset[l + 1], upto = j + m->layer_count[l];
@@ -104,7 +105,7 @@ static bool well_formed(const struct run *run, const struct sg_message *m) {
                 return false;
         j = upto;
     }
-    return j == m->count && sg_message_bits(m) == (dense ? 32.0 : 64.0) * (double)m->count;
+    return j == m->count && m->bits == (dense ? 32.0 : 64.0) * (double)m->count;
 }
 
 /* Each p is sent or kept, bit for bit, and the other of the two is +0 (kept nowhere without feedback). */
@@ -112,7 +113,7 @@ static bool sent_or_kept(const struct run *run, const struct sg_message *m) {
     const bool feedback = run->form->feedback.form != SG_FEEDBACK_NONE;
     for (size_t i = 0, j = 0; i < run->n; i++) {
         const bool sent = j < m->count && (m->index == NULL || m->index[j] == i);
-        if (sent && bits_of(m->value[j]) != bits_of(p[i]))
+        if (sent && bits_of(values_of(m)[j]) != bits_of(p[i]))
             return false;
         if (feedback && bits_of(e[i]) != (sent ? 0 : bits_of(p[i])))
             return false;
@@ -169,12 +170,12 @@ static const char *play(const struct run *run, const struct sg_kernels *kernels,
                       : !within_bound(run, &m) ? "the declared bound does not hold"
                                                : NULL;
             reference_count[t] = m.count;
-            memcpy(reference_value[t], m.value, m.count * sizeof *m.value);
+            memcpy(reference_value[t], values_of(&m), m.count * sizeof(float));
             if (m.index != NULL)
                 memcpy(reference_index[t], m.index, m.count * sizeof *m.index);
             memcpy(reference_e[t], e, run->n * sizeof *e);
         } else if (m.count != reference_count[t] ||
-                   memcmp(reference_value[t], m.value, m.count * sizeof *m.value) != 0 ||
+                   memcmp(reference_value[t], values_of(&m), m.count * sizeof(float)) != 0 ||
                    (m.index != NULL && memcmp(reference_index[t], m.index, m.count * sizeof *m.index) != 0) ||
                    memcmp(reference_e[t], e, run->n * sizeof *e) != 0) {
             trouble = "not the bits of the plain C kernels";
@@ -269,12 +270,12 @@ static void test_idempotent(const struct sg_compressor_ops *ops, const struct sg
             wrong += sg_compressor_run(c, 1, 0, g, NULL, &m, &err) != SG_OK;
             memset(p, 0, N * sizeof *p);
             for (size_t j = 0; j < m.count; j++)
-                p[m.index ? m.index[j] : j] = m.value[j];
+                p[m.index ? m.index[j] : j] = values_of(&m)[j];
             memcpy(g, p, N * sizeof *p);
             memset(p, 0, N * sizeof *p);
             wrong += sg_compressor_run(c, 1, 1, g, NULL, &m, &err) != SG_OK;
             for (size_t j = 0; j < m.count; j++)
-                p[m.index ? m.index[j] : j] = m.value[j];
+                p[m.index ? m.index[j] : j] = values_of(&m)[j];
             wrong += memcmp(g, p, N * sizeof *p) != 0;
             sg_compressor_close(c);
         }

@@ -1,5 +1,6 @@
 /* How often the last step's k-th magnitude is a good enough hint for Top-k: logistic regression on madelon, 20 workers,
  * error feedback, the kernel watched from outside. results/README.md has the definition and the numbers. */
+#include "message_values.h"
 #include "tap.h"
 
 #include <math.h>
@@ -58,7 +59,7 @@ static bool step(struct worker *worker, double *x, const struct sg_matrix *a, do
         sg_logreg_shifted_gradient(g, a, row, batch, x, l2, NULL, scratch);
         if (sg_compressor_run(worker[w].compressor, gamma, at, g, worker[w].e, &m, &err) != SG_OK)
             return false;
-        watched.real->scatter_add(&(struct sg_exec){.threads = 1}, sum, m.index, m.value, m.count);
+        watched.real->scatter_add(&(struct sg_exec){.threads = 1}, sum, m.index, values_of(&m), m.count);
     }
     for (size_t i = 0; i < D; i++)
         x[i] -= (double)sum[i] / WORKERS;

@@ -84,7 +84,7 @@ static double budget(const sg_compressor *c) {
 /* Elsewhere g is 0 and p = e, which the last step left below the same threshold. A threshold of 0 sends even zeros, and
  * rounding to halves may leave more than the threshold. On a GPU many small passes cost more than one large. */
 static bool may_skip_untouched(const sg_compressor *c) {
-    const bool kept = c->feedback.form == SG_FEEDBACK_GRADIENT && c->feedback.decay == 1 && c->precision == SG_FP32;
+    const bool kept = c->feedback.form == SG_FEEDBACK_GRADIENT && c->feedback.decay == 1 && c->code == &sg_code_fp32;
     return c->touched != NULL && c->exec.device == NULL && (float)c->param[LAMBDA] > 0 &&
            (kept || c->feedback.form == SG_FEEDBACK_NONE);
 }

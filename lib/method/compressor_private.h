@@ -15,7 +15,7 @@ struct sg_compressor {
     double param[SG_COMPRESSOR_PARAMS]; /* presets filled in */
     struct sg_layout layout;            /* owned copies */
     struct sg_feedback feedback;
-    enum sg_precision precision;
+    const struct sg_code *code; /* of the values sent */
     uint64_t seed;
     uint32_t worker;
     uint64_t steps_per_epoch; /* >= 1 */
@@ -25,7 +25,8 @@ struct sg_compressor {
     const struct sg_ranges *touched; /* of the run in progress; NULL = not known */
     uint32_t *index; /* [d] message under construction, in the kernels' memory; NULL for dense messages */
     float *value;    /* [d] */
-    bool borrows;    /* index and value are the caller's */
+    uint16_t *half;  /* [d] the values as they are sent; NULL unless their code is fp16 */
+    bool borrows;    /* index, value and half are the caller's */
     size_t *count;   /* [n_layers] */
     uint8_t *mode;   /* [n_layers], zeros; NULL without ops->due */
     void *state;     /* belongs to ops; freed with free() unless ops->close says otherwise */

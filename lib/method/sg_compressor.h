@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sg_half.h"
 #include "sg_kernels.h"
+#include "sg_message.h"
+#include "sg_parameter.h"
 #include "sg_status.h"
 
 #ifdef __cplusplus
@@ -43,31 +44,6 @@ enum sg_feedback_form { SG_FEEDBACK_UPDATE = 0, SG_FEEDBACK_GRADIENT = 1, SG_FEE
 struct sg_feedback {
     enum sg_feedback_form form;
     double decay; /* factor on the old residual, 0..1; 1 = the paper's */
-};
-
-/* What one worker sends at one step, over all layers.
- * SPARSE: `count` entries with flat indices ascending. DENSE: index is NULL and count = n. */
-enum sg_message_kind { SG_MESSAGE_SPARSE = 0, SG_MESSAGE_DENSE = 1 };
-
-struct sg_message {
-    enum sg_message_kind kind;
-    size_t n;     /* length d of the vector it stands for */
-    size_t count; /* entries sent, 0 allowed */
-    const uint32_t *index;
-    const float *value;
-    const size_t *layer_count; /* [n_layers] entries of each layer */
-};
-
-/* Nominal bits as the paper counts them, whatever goes over the wire: 32 a value, and 32 an index when sparse. */
-double sg_message_bits(const struct sg_message *m);
-
-/* A numeric parameter of a compressor, as a recipe key. */
-struct sg_parameter {
-    const char *name; /* kebab-case */
-    double min, max;  /* inclusive */
-    double preset;    /* default; NaN = no default */
-    bool integer;
-    const char *help;
 };
 
 enum sg_trait {
@@ -131,7 +107,8 @@ struct sg_compressor_config {
     const double *param; /* [ops->n_params], NaN = not given (preset used) */
     struct sg_layout layout;
     struct sg_feedback feedback;
-    enum sg_precision precision; /* of the values sent; SG_FP16 rounds them and keeps the error in e (sg_half_round) */
+    /* Of the values sent, &sg_code_fp32 or &sg_code_fp16; NULL = fp32. fp16 rounds them and keeps the error in e. */
+    const struct sg_code *code;
     uint64_t seed;
     uint32_t worker;
     uint64_t steps_per_epoch;         /* for compressors that count in epochs; 0 = one epoch without end */
@@ -139,9 +116,10 @@ struct sg_compressor_config {
     const struct sg_kernels *kernels; /* NULL = best CPU table. g, e and messages lie in their memory */
     struct sg_exec exec;
     /* [d] each, in the kernels' memory: messages are made there, for compressors that take turns (a message then lasts until
-     * the next of them runs); NULL = memory of its own. No index is needed for dense messages. */
+     * the next of them runs); NULL = memory of its own. No index is needed for dense messages, no half for fp32. */
     uint32_t *index;
     float *value;
+    uint16_t *half;
 };
 
 /* Check parameters only (recipes use it): ranges, combinations, k against d (d = 0: unknown yet). */
@@ -157,12 +135,16 @@ SG_CHECKED sg_status sg_compressor_open(sg_compressor **out, const struct sg_com
  *   gamma  learning rate gamma_t > 0 of this step (used by the `update` form only)
  *   step   counts from 0; names the random stream
  *   g [d]  gradient, not modified
- *   e [d]  residual, updated; must be NULL when feedback is `none`, may be NULL for an exact compressor (SG_FP32)
+ *   e [d]  residual, updated; must be NULL when feedback is `none`, may be NULL for an exact compressor that sends fp32
  *   out    borrowed from c, valid until the next call on c
  * SG_ERR_NONFINITE names worker, step and layer; e is undefined then and the run must stop.
  * Same bits for every kernel table and thread count. */
 SG_CHECKED sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const float *g, float *e,
                                        struct sg_message *out, struct sg_error *err);
+
+/* The numbers that c sent last, as floats [m->count]; m is the message of that run. They lie in the kernels' memory and
+ * are valid until c's next run. */
+const float *sg_compressor_values(sg_compressor *c, const struct sg_message *m);
 
 /* What is known of the next run's g: outside these ranges it is +0, as where only a few rows of a table were looked up.
  * NULL = nothing. It changes no result, if e holds what c's own earlier runs left, or zeros. A constant hard threshold in

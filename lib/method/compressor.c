@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-double sg_message_bits(const struct sg_message *m) {
-    return (m->kind == SG_MESSAGE_SPARSE ? 64.0 : 32.0) * (double)m->count;
-}
-
 /* Presets filled in and every value in its range. */
 static sg_status resolve(double out[SG_COMPRESSOR_PARAMS], const struct sg_compressor_ops *ops, const double *param,
                          struct sg_error *err) {
@@ -102,7 +98,7 @@ sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_con
     if (status != SG_OK)
         goto out;
     c->feedback = config->feedback;
-    c->precision = config->precision;
+    c->code = config->code != NULL ? config->code : &sg_code_fp32;
     c->seed = config->seed;
     c->worker = config->worker;
     c->steps_per_epoch = config->steps_per_epoch > 0 ? config->steps_per_epoch : UINT64_MAX;
@@ -123,9 +119,11 @@ sg_status sg_compressor_open(sg_compressor **out, const struct sg_compressor_con
     c->borrows = config->value != NULL;
     c->index = dense ? NULL : c->borrows ? config->index : c->kernels->allocate(&c->exec, d * sizeof *c->index);
     c->value = c->borrows ? config->value : c->kernels->allocate(&c->exec, d * sizeof *c->value);
+    const bool halves = c->code == &sg_code_fp16;
+    c->half = !halves ? NULL : c->borrows ? config->half : c->kernels->allocate(&c->exec, d * sizeof *c->half);
     c->count = calloc(n_layers, sizeof *c->count);
     c->mode = config->ops->due != NULL ? calloc(n_layers, sizeof *c->mode) : NULL;
-    if ((c->index == NULL && !dense) || c->value == NULL || c->count == NULL ||
+    if ((c->index == NULL && !dense) || c->value == NULL || (c->half == NULL && halves) || c->count == NULL ||
         (c->mode == NULL && config->ops->due != NULL)) {
         status = sg_fail_memory(err, "a compressor's message");
         goto out;
@@ -150,6 +148,7 @@ void sg_compressor_close(sg_compressor *c) {
     if (c->kernels != NULL && !c->borrows) {
         c->kernels->release(&c->exec, c->index);
         c->kernels->release(&c->exec, c->value);
+        c->kernels->release(&c->exec, c->half);
     }
     free(c->count);
     free(c->mode);
@@ -178,7 +177,7 @@ static sg_status fail_kernel(const sg_compressor *c, int kernel_status, uint64_t
 sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const float *g, float *e,
                             struct sg_message *out, struct sg_error *err) {
     const enum sg_feedback_form form = c->feedback.form;
-    const bool exact = c->ops->traits & SG_TRAIT_EXACT && c->precision == SG_FP32;
+    const bool exact = c->ops->traits & SG_TRAIT_EXACT && c->code == &sg_code_fp32;
     if (e == NULL ? form != SG_FEEDBACK_NONE && !exact : form == SG_FEEDBACK_NONE)
         return sg_fail(err, SG_ERR_ARGUMENT, "a residual goes with error feedback, and only with it");
     const float scale = form == SG_FEEDBACK_UPDATE ? (float)gamma : 1;
@@ -204,19 +203,24 @@ sg_status sg_compressor_run(sg_compressor *c, double gamma, uint64_t step, const
     size_t count = 0;
     for (size_t l = 0; l < s.n_layers; l++)
         count += c->count[l];
-    if (c->precision == SG_FP16 && c->kernels->round_half != NULL)
-        c->kernels->round_half(&c->exec, c->value, c->index, count, e);
-    else if (c->precision == SG_FP16)
-        sg_half_round(c->value, c->index, count, e);
+    if (c->half != NULL)
+        c->kernels->encode_half(&c->exec, c->half, c->value, c->index, count, e);
     *out = (struct sg_message){
-        .kind = c->ops->traits & SG_TRAIT_DENSE ? SG_MESSAGE_DENSE : SG_MESSAGE_SPARSE,
+        .code = c->code,
         .n = s.offset[s.n_layers],
         .count = count,
         .index = c->index,
-        .value = c->value,
+        .data = c->half != NULL ? (const void *)c->half : c->value,
+        .bytes = count * c->code->width,
+        /* As the paper counts, whatever the code: 32 a value, and 32 an index unless all are sent. */
+        .bits = (c->index != NULL ? 64.0 : 32.0) * (double)count,
         .layer_count = c->count,
     };
     return SG_OK;
+}
+
+const float *sg_compressor_values(sg_compressor *c, const struct sg_message *m) {
+    return sg_message_values(m, c->value, c->kernels, &c->exec);
 }
 
 void sg_compressor_touched(sg_compressor *c, const struct sg_ranges *touched) {
