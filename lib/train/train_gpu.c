@@ -44,14 +44,9 @@ sg_status train_gpu_check_task(const struct train *t, struct sg_error *err) {
 }
 
 sg_status train_gpu_allocate(struct train *t, struct sg_error *err) {
-    const bool dense = t->compressor_ops->traits & SG_TRAIT_DENSE;
-    t->index = dense ? NULL : t->kernels->allocate(&t->exec, t->d * sizeof *t->index);
-    t->value = t->kernels->allocate(&t->exec, t->d * sizeof *t->value);
-    const bool halves = t->code == &sg_code_fp16;
-    t->half = halves ? t->kernels->allocate(&t->exec, t->d * sizeof *t->half) : NULL;
     t->copied = calloc(t->count, sizeof *t->copied);
     t->copied_room = calloc(t->count, sizeof *t->copied_room);
-    return (dense || t->index) && t->value && (t->half || !halves) && t->copied && t->copied_room
+    return t->copied && t->copied_room
                ? SG_OK
                : sg_fail(err, SG_ERR_MEMORY, "device %s: out of memory for messages of %zu parameters", t->device,
                          t->d);
@@ -64,9 +59,6 @@ void train_gpu_close(struct train *t) {
     }
     free(t->copied);
     free(t->copied_room);
-    t->kernels->release(&t->exec, t->index);
-    t->kernels->release(&t->exec, t->value);
-    t->kernels->release(&t->exec, t->half);
     sg_cuda_device_close(t->gpu);
 }
 
@@ -89,7 +81,7 @@ static sg_status reserve_copy(struct train *t, size_t w, size_t count, struct sg
 sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err) {
     struct sg_message *m = &t->message[w];
     const struct sg_message *copy = &t->copied[w];
-    const struct sg_entries made = {m->index, sg_compressor_values(t->compressor[w], m), m->count};
+    const struct sg_entries made = {m->index, sg_method_values(t->method, t->first + w, m), m->count};
     if (sg_comm_size(t->comm) == 1)
         t->kernels->scatter_add_messages(&t->exec, t->sum, t->d, &made, 1);
     if (!sg_comm_reads_messages(t->comm))

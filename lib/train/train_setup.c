@@ -209,32 +209,27 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-static sg_status open_compressors(struct train *t, struct sg_error *err) {
-    sg_status status = SG_OK;
-    for (size_t w = 0; w < t->count && status == SG_OK; w++) {
-        struct sg_compressor_config config = {.ops = t->compressor_ops,
-                                              .param = t->compressor_param,
-                                              .layout = t->layout,
-                                              .feedback = t->feedback,
-                                              .code = t->code,
-                                              .seed = t->options->cell->seed,
-                                              .worker = (uint32_t)(t->first + w),
-                                              .steps_per_epoch = t->info->steps_per_epoch,
-                                              .steps = t->steps,
-                                              .kernels = t->kernels,
-                                              .exec = t->worker_exec,
-                                              .index = t->index,
-                                              .value = t->value,
-                                              .half = t->half};
-        status = sg_compressor_open(&t->compressor[w], &config, err);
-    }
-    return status;
+static sg_status open_method(struct train *t, struct sg_error *err) {
+    const struct sg_method_config config = {.compressor = t->compressor_ops,
+                                            .param = t->compressor_param,
+                                            .layout = t->layout,
+                                            .feedback = t->feedback,
+                                            .code = t->code,
+                                            .seed = t->options->cell->seed,
+                                            .first = t->first,
+                                            .count = t->count,
+                                            .steps_per_epoch = t->info->steps_per_epoch,
+                                            .steps = t->steps,
+                                            .kernels = t->kernels,
+                                            .exec = t->worker_exec,
+                                            .turns = t->gpu != NULL};
+    return sg_method_open(&t->method, &config, err);
 }
 
 enum { ROWS = 64 }; /* that may wait to be written where the task has no queue */
 
 static bool allocate_buffers(struct train *t) {
-    t->compressor = calloc(t->count, sizeof *t->compressor);
+    t->lead_square = calloc(t->layout.n_layers, sizeof *t->lead_square);
     t->residual = calloc(t->count, sizeof *t->residual);
     t->message = calloc(t->count, sizeof *t->message);
     t->note = calloc(t->count, sizeof *t->note);
@@ -248,7 +243,7 @@ static bool allocate_buffers(struct train *t) {
     t->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_now);
     t->layers_mine =
         t->wants_layers ? calloc(t->count * LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_mine) : NULL;
-    bool whole = t->compressor && t->residual && t->message && t->note && t->worker_error && t->spent && t->gradient &&
+    bool whole = t->lead_square && t->residual && t->message && t->note && t->worker_error && t->spent && t->gradient &&
                  t->sum && t->row && t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
@@ -269,7 +264,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     sg_status status = cut_pieces(t, err);
     if (status == SG_OK && t->gpu)
         status = train_gpu_allocate(t, err);
-    return status == SG_OK ? open_compressors(t, err) : status;
+    return status == SG_OK ? open_method(t, err) : status;
 }
 
 static void announce(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
@@ -327,8 +322,6 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
 
 void train_teardown(struct train *t) {
     for (size_t w = 0; w < t->count; w++) {
-        if (t->compressor)
-            sg_compressor_close(t->compressor[w]);
         if (t->residual)
             t->kernels->release(&t->exec, t->residual[w]);
     }
@@ -342,11 +335,12 @@ void train_teardown(struct train *t) {
         t->kernels->release(&t->exec, t->piece);
     }
     train_inputs_close(t);
+    sg_method_close(t->method);
     if (t->task)
         t->task_ops->close(t->task);
     if (t->gpu)
         train_gpu_close(t);
-    void *const owned[] = {t->compressor,      t->residual,
+    void *const owned[] = {t->lead_square,     t->residual,
                            t->message,         t->note,
                            t->worker_error,    t->spent,
                            t->gradient,        t->row,

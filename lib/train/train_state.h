@@ -3,6 +3,7 @@
 #define SG_TRAIN_STATE_H
 
 #include "sg_cuda.h"
+#include "sg_method.h"
 #include "sg_optimizer.h"
 #include "sg_recording.h"
 #include "sg_stats.h"
@@ -27,7 +28,7 @@ enum column {
 };
 
 /* Slots of sg_contribution.note. */
-enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_COMPRESSOR };
+enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD };
 
 /* What `record.layers` adds to a recorded step for every layer of the task. */
 enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_COLUMNS };
@@ -72,10 +73,11 @@ struct train {
     size_t whole[2]; /* offsets of the single layer in `model` scope */
     const struct sg_compressor_ops *compressor_ops;
     double *compressor_param;
-    sg_compressor **compressor; /* [count] of this rank */
-    bool exact;                 /* the compressor loses nothing, so that there are no residuals */
-    char device[24];            /* "cpu", "cuda:1" */
-    sg_cuda_device *gpu;        /* behind the kernels, unless they are a CPU's */
+    sg_method *method;   /* of this rank's workers */
+    double *lead_square; /* [n_layers of the method] of worker 0, where the controller asks for it */
+    bool exact;          /* the compressor loses nothing, so that there are no residuals */
+    char device[24];     /* "cpu", "cuda:1" */
+    sg_cuda_device *gpu; /* behind the kernels, unless they are a CPU's */
     const struct sg_kernels *kernels;
     struct sg_exec exec;        /* of all threads */
     struct sg_exec worker_exec; /* of one worker's compression */
@@ -87,11 +89,8 @@ struct train {
     float **gradient;              /* [n_gradients]: one a thread if workers run in parallel */
     size_t n_gradients;
     float *sum; /* [d] */
-    /* On a GPU all workers' messages are made here, one after another, and added up at once; what the exchange reads of
-     * them, and all of it over ranks, where their sum comes from, is copied to the host. */
-    uint32_t *index;           /* [d] */
-    float *value;              /* [d] */
-    uint16_t *half;            /* [d], where values are sent as halves */
+    /* On a GPU workers take turns and their messages are added up at once; what the exchange reads of them, and all of it
+     * over ranks, where their sum comes from, is copied to the host. */
     struct sg_message *copied; /* [count] owns index and data of each worker's message */
     size_t *copied_room;       /* [count] entries */
 

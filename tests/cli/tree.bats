@@ -108,10 +108,13 @@ int main(void) {
     const double param[] = {2, NAN};
     struct sg_error err;
     struct sg_message m;
-    sg_compressor *c;
-    struct sg_compressor_config config = {.ops = sg_compressor_find("topk"), .param = param, .layout = {1, offset, NULL},
-                                          .feedback = {SG_FEEDBACK_GRADIENT, 1}, .exec = {.threads = 1}};
-    if (sg_compressor_open(&c, &config, &err) != SG_OK || sg_compressor_run(c, 1, 0, g, e, &m, &err) != SG_OK)
+    sg_method *method;
+    struct sg_method_config config = {.compressor = sg_compressor_find("topk"), .param = param, .layout = {1, offset, NULL},
+                                      .feedback = {SG_FEEDBACK_GRADIENT, 1}, .count = 1, .exec = {.threads = 1}};
+    if (sg_method_open(&method, &config, &err) != SG_OK)
+        return puts(err.msg), 1;
+    sg_method_begin(method, 0, 1, NULL);
+    if (sg_method_send(method, 0, g, e, NULL, &m, &err) != SG_OK)
         return puts(err.msg), 1;
     for (size_t i = 0; i < m.count; i++)
         printf("%u:%g ", m.index[i], ((const float *)m.data)[i]);
@@ -125,7 +128,7 @@ int main(void) {
     if (sg_wire_plan(&plan, NULL, &halves, &err) != SG_OK)
         return puts(err.msg), 1;
     printf("kept %g, %zu bytes as %s\n", e[4], plan.bytes, plan.encoding->name);
-    sg_compressor_close(c);
+    sg_method_close(method);
 }
 C
     export PKG_CONFIG_PATH=$root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root

@@ -1,4 +1,5 @@
 /* Halves against the definition of the format, and what rounding a message leaves in the residual. */
+#include "one_worker.h"
 #include "tap.h"
 
 #include <float.h>
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_compressor.h"
 #include "sg_half.h"
 #include "sg_rng.h"
 
@@ -86,30 +86,32 @@ static void test_round(void) {
     ok(lost == 1, "without a residual the error is lost");
 }
 
-static sg_compressor *opened(const char *name, double parameter, const struct sg_code *code) {
+static sg_method *opened(const char *name, double parameter, const struct sg_code *code) {
     static const size_t offset[] = {0, N / 3, N};
     const double param[8] = {parameter, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    const struct sg_compressor_config config = {.ops = sg_compressor_find(name),
-                                                .param = param,
-                                                .layout = {2, offset, NULL},
-                                                .feedback = {SG_FEEDBACK_UPDATE, 1},
-                                                .code = code,
-                                                .exec = {.threads = 1}};
+    const struct sg_method_config config = {.compressor = sg_compressor_find(name),
+                                            .param = param,
+                                            .layout = {2, offset, NULL},
+                                            .feedback = {SG_FEEDBACK_UPDATE, 1},
+                                            .count = 1,
+                                            .code = code,
+                                            .exec = {.threads = 1}};
     struct sg_error err;
-    sg_compressor *c;
-    return sg_compressor_open(&c, &config, &err) == SG_OK ? c : NULL;
+    sg_method *c;
+    return sg_method_open(&c, &config, &err) == SG_OK ? c : NULL;
 }
 
 /* One step from the same residual in both precisions: the same entries, and value + residual the same number. */
-static bool same_but_rounded(sg_compressor *whole, sg_compressor *half, const float *g, float *e, uint64_t step) {
+static bool same_but_rounded(sg_method *whole, sg_method *half, const float *g, float *e, uint64_t step) {
     static float full[N];
     struct sg_message exact, rounded;
     struct sg_error err;
     memcpy(full, e, sizeof full);
-    if (sg_compressor_run(whole, 0.1, step, g, full, &exact, &err) != SG_OK ||
-        sg_compressor_run(half, 0.1, step, g, e, &rounded, &err) != SG_OK || exact.count != rounded.count)
+    if (one_worker(whole, (struct one_step){0, 0.1, step, NULL}, g, full, &exact, &err) != SG_OK ||
+        one_worker(half, (struct one_step){0, 0.1, step, NULL}, g, e, &rounded, &err) != SG_OK ||
+        exact.count != rounded.count)
         return false;
-    const float *sent = sg_compressor_values(half, &rounded), *p = sg_compressor_values(whole, &exact);
+    const float *sent = sg_method_values(half, 0, &rounded), *p = sg_method_values(whole, 0, &exact);
     bool right = true;
     for (size_t j = 0; j < exact.count; j++) {
         const size_t i = exact.index ? exact.index[j] : j;
@@ -128,8 +130,8 @@ static void test_compressors(sg_rng *r) {
     } cases[] = {{"topk", K}, {"hard-threshold", 1.5}, {"randomk", K}, {"none", NAN}};
     static float g[N], e[N];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sg_compressor *whole = opened(cases[i].name, cases[i].parameter, &sg_code_fp32);
-        sg_compressor *half = opened(cases[i].name, cases[i].parameter, &sg_code_fp16);
+        sg_method *whole = opened(cases[i].name, cases[i].parameter, &sg_code_fp32);
+        sg_method *half = opened(cases[i].name, cases[i].parameter, &sg_code_fp16);
         bool right = whole != NULL && half != NULL;
         memset(e, 0, sizeof e);
         for (uint64_t step = 0; right && step < STEPS; step++) {
@@ -138,15 +140,15 @@ static void test_compressors(sg_rng *r) {
             right = same_but_rounded(whole, half, g, e, step);
         }
         ok(right, "%s in fp16 sends its fp32 entries rounded, and sent + kept is the same number", cases[i].name);
-        sg_compressor_close(whole);
-        sg_compressor_close(half);
+        sg_method_close(whole);
+        sg_method_close(half);
     }
-    sg_compressor *none = opened("none", NAN, &sg_code_fp16);
+    sg_method *none = opened("none", NAN, &sg_code_fp16);
     struct sg_message m;
     struct sg_error err;
-    ok(none && sg_compressor_run(none, 1, 0, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
+    ok(none && one_worker(none, (struct one_step){0, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
        "an exact compressor in fp16 needs a residual");
-    sg_compressor_close(none);
+    sg_method_close(none);
 }
 
 int main(void) {
