@@ -50,7 +50,7 @@ static void recorded_checksum(char sha256[65], const char *path, const char *fil
     sha256[0] = '\0';
     if (asprintf(&sums, "%.*sSHA256SUMS", slash ? (int)(slash - path + 1) : 0, path) < 0)
         return;
-    if (sg_file_read(&text, &length, sums, 1 << 20, &unused) == SG_OK) {
+    if (sg_file_read_regular(&text, &length, sums, 1 << 20, &unused) == SG_OK) {
         for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
             if (strlen(line) > 66 && strspn(line, "0123456789abcdef") == 64 && strcmp(line + 66, file) == 0)
                 snprintf(sha256, 65, "%.64s", line);

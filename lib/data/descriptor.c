@@ -153,7 +153,7 @@ static bool try_folder(struct descriptor *out, const char *folder, const char *s
         return true;
     }
     bool there = access(path, F_OK) == 0;
-    if (there && (*status = sg_file_read(&text, &length, path, LONGEST, err)) == SG_OK) {
+    if (there && (*status = sg_file_read_regular(&text, &length, path, LONGEST, err)) == SG_OK) {
         *status = descriptor_parse(out, text, length, path, err);
         free(text);
     }
