@@ -1,3 +1,4 @@
+/* dataset.c: labelled matrices: found, verified, remembered as binary caches, or generated. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -162,6 +163,11 @@ static sg_status locate(char **path, struct descriptor *descriptor, const struct
     return dataset_find_file(path, request, descriptor->file[0].name, err);
 }
 
+/* The generator of data like those of the set; the others are nothing like them. */
+static const char *stand_in_of(const char *set) {
+    return strncmp(set, "gisette", 7) == 0 ? "gisette-like" : strcmp(set, "two-clouds") == 0 ? set : NULL;
+}
+
 sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, const struct sg_dataset_request *request,
                           struct sg_error *err) {
     struct descriptor descriptor = {0};
@@ -180,7 +186,9 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     else if (status == SG_OK && request->stand_in)
         status = load_generated(out, &found, folder, request, err);
     else if (status == SG_OK)
-        status = dataset_fail_missing(request, descriptor.file[0].name, "gisette-like", err);
+        status =
+            dataset_fail_missing(request, descriptor.file[0].name,
+                                 &(struct dataset_remedies){.stand_in = stand_in_of(request->name), .path = true}, err);
     if (status == SG_OK)
         *from = found;
     free(path);

@@ -50,7 +50,7 @@ struct sg_dataset_request {
 };
 
 /* Load a labelled matrix (labels -1/+1), see above. A missing set with a stand-in is generated; without one it is
- * SG_ERR_MISSING and the message names the fetch command. A checksum that differs from the pinned one is
+ * SG_ERR_MISSING and the message names every remedy. A checksum that differs from the pinned one is
  * SG_ERR_MISMATCH. */
 SG_CHECKED sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from,
                                      const struct sg_dataset_request *request, struct sg_error *err);

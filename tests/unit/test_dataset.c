@@ -89,8 +89,15 @@ static void test_find(void) {
     alarm(0);
     ok(load(temporary_path("nested"), NULL, &from, &value) == SG_ERR_IO && strstr(err.msg, "is a folder"),
        "so is a folder");
-    ok(load("absent", NULL, &from, &value) == SG_ERR_MISSING && strstr(err.msg, "datasets/fetch absent") != NULL,
-       "a missing set names the fetch command");
+    ok(load("absent", NULL, &from, &value) == SG_ERR_MISSING && !strstr(err.msg, "datasets/fetch") &&
+           strstr(err.msg, "put it into datasets/cache/absent/") &&
+           strstr(err.msg, "absent/absent with --data or $SPARSE_DATA") && strstr(err.msg, "./own.libsvm") &&
+           !strstr(err.msg, "stand-in"),
+       "a missing set that nothing describes: %s", err.msg);
+    write_descriptor("gisette-mine", "trust-on-first-use");
+    ok(load("gisette-mine", NULL, &from, &value) == SG_ERR_MISSING && strstr(err.msg, "fetch gisette-mine") &&
+           strstr(err.msg, "datasets/fetch gisette-mine") && strstr(err.msg, "task.stand-in: gisette-like"),
+       "a described one: the fetch command and the stand-in of its kind: %s", err.msg);
     ok(load("absent", "gisette-lik", &from, &value) == SG_ERR_ARGUMENT, "an unknown stand-in");
 }
 

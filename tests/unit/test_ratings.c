@@ -323,9 +323,9 @@ static void test_load(void) {
         sg_ratings_free(&r);
         sg_provenance_free(&from);
     }
-    ok(load(&r, &from, "ml-1m-none", NULL, 0) == SG_ERR_MISSING && strstr(err.msg, "datasets/fetch ml-1m-none") &&
-           strstr(err.msg, "ratings-like"),
-       "a missing set names the fetch command and the stand-in");
+    ok(load(&r, &from, "ml-1m-none", NULL, 0) == SG_ERR_MISSING && strstr(err.msg, "datasets/cache/ml-1m-none/") &&
+           !strstr(err.msg, "datasets/fetch") && strstr(err.msg, "ratings-like"),
+       "a missing set: where to put it, and the stand-in");
     ok(load(&r, &from, "ml-1m-none", "cifar-like", 0) == SG_ERR_ARGUMENT && strstr(err.msg, "ratings-like"),
        "an unknown stand-in");
     ok(load(&r, &from, "netflix", NULL, 0) == SG_ERR_ARGUMENT && strstr(err.msg, "ml-25m"), "an unknown set");
