@@ -71,7 +71,7 @@ static bool recall(struct sg_matrix *out, const char *cache, const char *key, ch
     struct sg_error trouble;
     char message[sizeof trouble.msg + 64];
     sg_status status = cache ? sg_matrix_map(out, cache, key, sha256, &trouble) : SG_ERR_MISSING;
-    if (request->notice && (status == SG_ERR_FORMAT || status == SG_ERR_IO)) {
+    if (request->notice && status != SG_OK && status != SG_ERR_MISSING && status != SG_ERR_MISMATCH) {
         snprintf(message, sizeof message, "%s; the cache is made again from its source", trouble.msg);
         request->notice(message);
     }

@@ -10,7 +10,7 @@
 
 static const char *kind_of(mode_t mode) {
     return S_ISDIR(mode)    ? "folder"
-           : S_ISFIFO(mode) ? "named pipe"
+           : S_ISFIFO(mode) ? "pipe"
            : S_ISSOCK(mode) ? "socket"
            : S_ISBLK(mode)  ? "block device"
                             : "device";
@@ -30,7 +30,7 @@ sg_status sg_file_open(int *fd, const char *path, struct sg_error *err) {
     if (!S_ISREG(info.st_mode)) { /* the second look is at what was opened, whatever the name came to mean meanwhile */
         if (opened >= 0)
             close(opened);
-        return sg_fail(err, SG_ERR_IO, "%s is a %s, not a regular file", path, kind_of(info.st_mode));
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s is a %s, not a regular file", path, kind_of(info.st_mode));
     }
     *fd = opened;
     return SG_OK;

@@ -145,7 +145,9 @@ static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
 sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err) {
     struct stat info;
     int fd;
-    sg_status status = sg_file_open(&fd, path, err); /* a recording is read twice, which a pipe is not */
+    sg_status status = sg_file_open(&fd, path, err);
+    if (status == SG_ERR_ARGUMENT)
+        return sg_fail(err, status, "%s is not a plain file: a recording is read twice", path);
     if (status != SG_OK)
         return status;
     struct sg_recording r = {.path = strdup(path), .file = fdopen(fd, "rb")};

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Open a regular file for reading: *fd, closed on exec. Whatever else the path names (a folder, device, socket, named
- * pipe) is refused at once with SG_ERR_IO: to open a pipe would wait for somebody who writes to it. */
+ * pipe) is refused at once with SG_ERR_ARGUMENT: to open a pipe would wait for somebody who writes to it. */
 SG_CHECKED sg_status sg_file_open(int *fd, const char *path, struct sg_error *err);
 
 /* Read all of `path` ("-" = stdin) up to max_bytes into a malloc'ed, NUL-terminated buffer. A pipe, as the shell's <(...)

@@ -31,18 +31,15 @@ refuses_rows() { # MESSAGE
 }
 
 @test "what is no regular file is refused at once as data; a recipe may come through a pipe" {
-    mkfifo rows rows.gz
-    for file in rows rows.gz; do
-        run -1 --separate-stderr timeout -k 5 20 sparsetrain -q "$SMOKE" --method SGD --set task.dataset=./$file
-        [ "$stderr" = "sparsetrain: ./$file is a named pipe, not a regular file" ] || { echo "$stderr"; false; }
+    mkfifo rows rows.gz && mkdir folder
+    for case in ./rows:pipe ./rows.gz:pipe ./folder:folder /dev/zero:device; do
+        file=${case%:*}
+        run -2 --separate-stderr timeout -k 5 20 sparsetrain -q "$SMOKE" --method SGD --set task.dataset=$file -o out
+        [ "$stderr" = "sparsetrain: $file is a ${case#*:}, not a regular file" ] || { echo "$stderr"; false; }
+        [ ! -e out ] && [ ! -e out.part ]
     done
-    rm rows && mkdir rows
-    refuses_rows "./rows is a folder, not a regular file"
-    run -1 --separate-stderr timeout -k 5 20 sparsetrain -q "$SMOKE" --method SGD --set task.dataset=/dev/zero
-    [ "$stderr" = "sparsetrain: /dev/zero is a device, not a regular file" ]
-    mkfifo inputs
-    run -1 --separate-stderr timeout -k 5 20 sparsetune "$SMOKE" --oracle inputs
-    [ "$stderr" = "sparsetune: inputs is a named pipe, not a regular file" ] || { echo "$stderr"; false; }
+    run -2 --separate-stderr timeout -k 5 20 sparsetune "$SMOKE" --oracle rows
+    [ "$stderr" = "sparsetune: rows is not a plain file: a recording is read twice" ] || { echo "$stderr"; false; }
     run -0 --separate-stderr timeout -k 5 20 sparsetrain --dry-run <(cat "$SMOKE") --method SGD
     run -0 --separate-stderr timeout -k 5 20 sparsetrain --dry-run /dev/stdin --method SGD <"$SMOKE"
     # Somebody who waits for a pipe's other end can be stopped.

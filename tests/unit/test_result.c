@@ -101,13 +101,13 @@ static void test_regular(const char *folder) {
     free(text);
     snprintf(path, sizeof path, "%s/pipe", folder);
     alarm(10);
-    ok(mkfifo(path, 0666) == 0 && sg_file_open(&fd, path, &err) == SG_ERR_IO && strstr(err.msg, "is a named pipe") &&
-           sg_file_read_regular(&text, &length, path, 100, &err) == SG_ERR_IO,
+    ok(mkfifo(path, 0666) == 0 && sg_file_open(&fd, path, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a pipe") &&
+           sg_file_read_regular(&text, &length, path, 100, &err) == SG_ERR_ARGUMENT,
        "a named pipe is refused at once: %s", err.msg);
     alarm(0);
     unlink(path);
-    ok(sg_file_open(&fd, folder, &err) == SG_ERR_IO && strstr(err.msg, "is a folder"), "so is a folder");
-    ok(sg_file_open(&fd, "/dev/null", &err) == SG_ERR_IO && strstr(err.msg, "is a device"), "and a device");
+    ok(sg_file_open(&fd, folder, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a folder"), "so is a folder");
+    ok(sg_file_open(&fd, "/dev/null", &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a device"), "and a device");
     ok(sg_file_open(&fd, "/nonexistent/x", &err) == SG_ERR_MISSING, "a missing file is missing");
 }
 
