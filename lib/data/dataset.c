@@ -1,3 +1,4 @@
+/* dataset.c: labelled matrices: found, verified, remembered as binary caches, or generated. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,9 +65,17 @@ static void remember(struct sg_matrix *a, const char *cache, const char *key, co
     }
 }
 
-static bool recall(struct sg_matrix *out, const char *cache, const char *key, char sha256[65]) {
-    struct sg_error unused;
-    return cache && sg_matrix_map(out, cache, key, sha256, &unused) == SG_OK;
+/* Maps the cache; a damaged one is told of and counts as absent, so that it is made again. */
+static bool recall(struct sg_matrix *out, const char *cache, const char *key, char sha256[65],
+                   const struct sg_dataset_request *request) {
+    struct sg_error trouble;
+    char message[sizeof trouble.msg + 64];
+    sg_status status = cache ? sg_matrix_map(out, cache, key, sha256, &trouble) : SG_ERR_MISSING;
+    if (request->notice && status != SG_OK && status != SG_ERR_MISSING && status != SG_ERR_MISMATCH) {
+        snprintf(message, sizeof message, "%s; the cache is made again from its source", trouble.msg);
+        request->notice(message);
+    }
+    return status == SG_OK;
 }
 
 /* FOLDER/NAME-TAG.sgm; NULL without a folder. The name is cut of what a file name cannot hold. */
@@ -79,7 +88,8 @@ static char *cache_path(const char *folder, const char *name, const char *tag) {
 }
 
 static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, const char *path, const char *set,
-                           const struct descriptor *descriptor, const char *folder, struct sg_error *err) {
+                           const struct descriptor *descriptor, const char *folder,
+                           const struct sg_dataset_request *request, struct sg_error *err) {
     struct sg_matrix a = {0};
     char key[65], place[65];
     sg_status status = file_key(key, path, descriptor->features, err);
@@ -87,7 +97,7 @@ static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, co
         return status;
     sg_sha256_of(path, strlen(path), place); /* one cache per path: a changed file replaces its cache */
     char *cache = cache_path(folder, set, place);
-    bool cached = recall(&a, cache, key, from->sha256);
+    bool cached = recall(&a, cache, key, from->sha256, request);
     if (!cached)
         status = sg_libsvm_read(&a, path, descriptor->features, from->sha256, err);
     if (status == SG_OK)
@@ -110,15 +120,17 @@ static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, co
     return status;
 }
 
-static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *from, const char *generator, uint64_t seed,
-                                const char *folder, struct sg_error *err) {
+static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *from, const char *folder,
+                                const struct sg_dataset_request *request, struct sg_error *err) {
+    const char *generator = request->stand_in;
+    const uint64_t seed = request->seed;
     struct sg_matrix a = {0};
     char question[128], key[65], sha256[65];
     snprintf(question, sizeof question, "generated %d\n%.64s\n%" PRIu64 "\n", SG_GENERATOR_REVISION, generator, seed);
     sg_sha256_of(question, strlen(question), key);
     char *cache = cache_path(folder, generator, key);
     sg_status status = SG_OK;
-    if (!recall(&a, cache, key, sha256)) {
+    if (!recall(&a, cache, key, sha256, request)) {
         status = sg_generate(&a, generator, seed, err);
         if (status == SG_OK && (status = sg_matrix_sha256(&a, sha256, err)) == SG_OK)
             remember(&a, cache, key, sha256);
@@ -151,6 +163,11 @@ static sg_status locate(char **path, struct descriptor *descriptor, const struct
     return dataset_find_file(path, request, descriptor->file[0].name, err);
 }
 
+/* The generator of data like those of the set; the others are nothing like them. */
+static const char *stand_in_of(const char *set) {
+    return strncmp(set, "gisette", 7) == 0 ? "gisette-like" : strcmp(set, "two-clouds") == 0 ? set : NULL;
+}
+
 sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, const struct sg_dataset_request *request,
                           struct sg_error *err) {
     struct descriptor descriptor = {0};
@@ -165,11 +182,13 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     if (status == SG_OK)
         status = sg_dataset_cache_folder(&folder, request->data_dir, err);
     if (status == SG_OK && path)
-        status = load_file(out, &found, path, name, &descriptor, folder, err);
+        status = load_file(out, &found, path, name, &descriptor, folder, request, err);
     else if (status == SG_OK && request->stand_in)
-        status = load_generated(out, &found, request->stand_in, request->seed, folder, err);
+        status = load_generated(out, &found, folder, request, err);
     else if (status == SG_OK)
-        status = dataset_fail_missing(request, descriptor.file[0].name, "gisette-like", err);
+        status =
+            dataset_fail_missing(request, descriptor.file[0].name,
+                                 &(struct dataset_remedies){.stand_in = stand_in_of(request->name), .path = true}, err);
     if (status == SG_OK)
         *from = found;
     free(path);

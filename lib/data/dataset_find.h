@@ -19,8 +19,14 @@ SG_CHECKED sg_status dataset_verify(enum sg_verified *out, const char *path, con
                                     const struct descriptor *descriptor, const char *file, const char *sha256,
                                     bool strict, struct sg_error *err);
 
-/* SG_ERR_MISSING: names the file, the places, the fetch command and the stand-in. */
-sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file, const char *stand_in,
-                               struct sg_error *err);
+/* What else than the files would do. */
+struct dataset_remedies {
+    const char *stand_in; /* a generator of the same kind of data; NULL = there is none */
+    bool path;            /* the path of a file is taken in place of the set's name */
+};
+
+/* SG_ERR_MISSING: names the file, the places, and every remedy. */
+sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file,
+                               const struct dataset_remedies *remedies, struct sg_error *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* dataset_parts.c: sets that are several files. */
 #include "dataset_parts.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ sg_status dataset_parts_find(struct dataset_part *part, size_t n, const struct s
     }
     if (!absent || (found == 0 && request->stand_in))
         return SG_OK;
-    return dataset_fail_missing(request, absent, stand_in, err);
+    return dataset_fail_missing(request, absent, &(struct dataset_remedies){.stand_in = stand_in}, err);
 }
 
 sg_status dataset_part_verify(struct dataset_part *part, const char *set, const struct descriptor *descriptor,

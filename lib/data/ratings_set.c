@@ -69,7 +69,8 @@ sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenance *from, co
     else if (status == SG_OK && stand_in)
         status = generate(&rating, &count, &found, format, request, err);
     else if (status == SG_OK)
-        status = dataset_fail_missing(&request->set, format->file, stand_in_name, err);
+        status = dataset_fail_missing(&request->set, format->file,
+                                      &(struct dataset_remedies){.stand_in = stand_in_name}, err);
     if (status == SG_OK && (status = sg_ratings_split(out, rating, count, request->most_users, err)) != SG_OK)
         sg_prefix(err, "%s: ", found.path ? found.path : name);
     if (status == SG_OK)

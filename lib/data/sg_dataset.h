@@ -7,7 +7,7 @@
  *
  * A parsed file is remembered as a binary matrix in the cache folder. Its key is path, size and modification time of
  * the file, so that a later start maps it without reading, let alone hashing, the text; the text's SHA-256 is carried
- * along in it and is what results name. The SHA-256 is compared with the descriptor's, and where the publisher gives
+ * along in it and is what results name. A cache has a checksum over all of it, compared whenever it is mapped. The SHA-256 is compared with the descriptor's, and where the publisher gives
  * none with the one that datasets/fetch wrote to SHA256SUMS beside the file when it first fetched it. */
 #ifndef SG_DATASET_H
 #define SG_DATASET_H
@@ -46,10 +46,11 @@ struct sg_dataset_request {
     const char *stand_in; /* generator to use when the set is missing, or NULL */
     const char *data_dir; /* --data, or NULL */
     uint64_t seed;        /* of the generator; part of the stand-in's identity, not the run's seed */
+    void (*notice)(const char *message); /* told of a damaged cache, which is made again; may be NULL */
 };
 
 /* Load a labelled matrix (labels -1/+1), see above. A missing set with a stand-in is generated; without one it is
- * SG_ERR_MISSING and the message names the fetch command. A checksum that differs from the pinned one is
+ * SG_ERR_MISSING and the message names every remedy. A checksum that differs from the pinned one is
  * SG_ERR_MISMATCH. */
 SG_CHECKED sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from,
                                      const struct sg_dataset_request *request, struct sg_error *err);

@@ -52,7 +52,7 @@ struct sg_image_request {
 };
 
 /* Load training and test images. A missing set with a stand-in is generated in the set's own numbers of images and
- * classes; without one it is SG_ERR_MISSING and the message names the fetch command. A set of which only some files
+ * classes; without one it is SG_ERR_MISSING and the message names every remedy. A set of which only some files
  * are there is an error either way. Truncated or oversize files and labels out of range are SG_ERR_FORMAT naming file,
  * record and value. A file that differs from what datasets/fetch recorded beside it is SG_ERR_MISMATCH; one that merely
  * is not the publisher's is used, and `from.verified` tells. */

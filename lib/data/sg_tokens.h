@@ -43,7 +43,7 @@ struct sg_token_request {
 };
 
 /* Load training and test text. A missing set with a stand-in is generated in the sizes of WikiText-2, with 28,869 words;
- * without one it is SG_ERR_MISSING and the message names the fetch command. A set of which only one file is there is an
+ * without one it is SG_ERR_MISSING and the message names every remedy. A set of which only one file is there is an
  * error either way. Text that is not UTF-8, holds NUL or a word longer than SG_TOKEN_BYTES is SG_ERR_FORMAT with
  * file:line; so is a file without a word. */
 enum { SG_TOKEN_BYTES = 4096 };

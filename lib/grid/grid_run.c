@@ -125,8 +125,10 @@ static sg_status lock_folder(int *out, const char *folder, struct sg_error *err)
         return sg_fail_memory(err, "a path");
     sg_status status = SG_OK;
     int length = snprintf(owner, sizeof owner, "%ld\n", (long)getpid());
-    int fd = open(path, O_RDWR | O_CREAT, 0666);
-    if (fd < 0)
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+    if (fd < 0 && errno == ELOOP)
+        status = sg_fail(err, SG_ERR_IO, "%s is a symbolic link: remove it", path);
+    else if (fd < 0)
         status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
     else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         status = errno == EWOULDBLOCK

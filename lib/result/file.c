@@ -8,11 +8,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
-    bool standard = strcmp(path, "-") == 0;
-    FILE *in = standard ? stdin : fopen(path, "rb");
-    if (!in)
+static const char *kind_of(mode_t mode) {
+    return S_ISDIR(mode)    ? "folder"
+           : S_ISFIFO(mode) ? "pipe"
+           : S_ISSOCK(mode) ? "socket"
+           : S_ISBLK(mode)  ? "block device"
+                            : "device";
+}
+
+sg_status sg_file_open(int *fd, const char *path, struct sg_error *err) {
+    struct stat info;
+    if (stat(path, &info) != 0)
         return sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
+    int opened = S_ISREG(info.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    if (S_ISREG(info.st_mode) && (opened < 0 || fstat(opened, &info) != 0)) {
+        sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
+        if (opened >= 0)
+            close(opened);
+        return err->status;
+    }
+    if (!S_ISREG(info.st_mode)) { /* the second look is at what was opened, whatever the name came to mean meanwhile */
+        if (opened >= 0)
+            close(opened);
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s is a %s, not a regular file", path, kind_of(info.st_mode));
+    }
+    *fd = opened;
+    return SG_OK;
+}
+
+/* `name` is for messages. */
+static sg_status read_stream(char **out, size_t *length, FILE *in, const char *name, size_t max_bytes,
+                             struct sg_error *err) {
     sg_status status = SG_OK;
     size_t used = 0, capacity = 1 << 16;
     char *data = malloc(capacity + 1);
@@ -20,7 +46,7 @@ sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_
         size_t got = fread(data + used, 1, capacity - used, in);
         used += got;
         if (used > max_bytes) {
-            status = sg_fail(err, SG_ERR_FORMAT, "%s: larger than %zu bytes", standard ? "<stdin>" : path, max_bytes);
+            status = sg_fail(err, SG_ERR_FORMAT, "%s: larger than %zu bytes", name, max_bytes);
             break;
         }
         if (got == 0)
@@ -34,11 +60,9 @@ sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_
         }
     }
     if (!data)
-        status = sg_fail_memory(err, path);
+        status = sg_fail_memory(err, name);
     else if (status == SG_OK && ferror(in))
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
-    if (!standard)
-        fclose(in);
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", name);
     if (status != SG_OK) {
         free(data);
         return status;
@@ -47,6 +71,32 @@ sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_
     *out = data;
     *length = used;
     return SG_OK;
+}
+
+sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
+    if (strcmp(path, "-") == 0)
+        return read_stream(out, length, stdin, "<stdin>", max_bytes, err);
+    FILE *in = fopen(path, "rb");
+    if (!in)
+        return sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
+    sg_status status = read_stream(out, length, in, path, max_bytes, err);
+    fclose(in);
+    return status;
+}
+
+sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
+    int fd;
+    sg_status status = sg_file_open(&fd, path, err);
+    if (status != SG_OK)
+        return status;
+    FILE *in = fdopen(fd, "rb");
+    if (!in) {
+        close(fd);
+        return sg_fail_memory(err, path);
+    }
+    status = read_stream(out, length, in, path, max_bytes, err);
+    fclose(in);
+    return status;
 }
 
 sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg_error *err) {

@@ -143,15 +143,20 @@ static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
 }
 
 sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err) {
-    struct sg_recording r = {.path = strdup(path), .file = fopen(path, "rb")};
     struct stat info;
-    sg_status status = SG_OK;
-    if (!r.path)
+    int fd;
+    sg_status status = sg_file_open(&fd, path, err);
+    if (status == SG_ERR_ARGUMENT)
+        return sg_fail(err, status, "%s is not a plain file: a recording is read twice", path);
+    if (status != SG_OK)
+        return status;
+    struct sg_recording r = {.path = strdup(path), .file = fdopen(fd, "rb")};
+    if (!r.file)
+        close(fd);
+    if (!r.path || !r.file)
         status = sg_fail_memory(err, path);
-    else if (!r.file)
-        status = sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
-    if (status == SG_OK && (fstat(fileno(r.file), &info) != 0 || !S_ISREG(info.st_mode)))
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s is not a plain file: a recording is read twice", path);
+    else if (fstat(fd, &info) != 0)
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
     if (status == SG_OK)
         status = read_header(&r, err);
     if (status == SG_OK) {

@@ -12,8 +12,17 @@
 extern "C" {
 #endif
 
-/* Read all of `path` ("-" = stdin) up to max_bytes into a malloc'ed, NUL-terminated buffer. */
+/* Open a regular file for reading: *fd, closed on exec. Whatever else the path names (a folder, device, socket, named
+ * pipe) is refused at once with SG_ERR_ARGUMENT: to open a pipe would wait for somebody who writes to it. */
+SG_CHECKED sg_status sg_file_open(int *fd, const char *path, struct sg_error *err);
+
+/* Read all of `path` ("-" = stdin) up to max_bytes into a malloc'ed, NUL-terminated buffer. A pipe, as the shell's <(...)
+ * gives it, is read to its end. */
 SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err);
+
+/* The same of a regular file only, as sg_file_open says; "-" is a file of that name. */
+SG_CHECKED sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes,
+                                          struct sg_error *err);
 
 /* May `path` be written? SG_ERR_ARGUMENT when it is a file and !replace, SG_ERR_IO when it is a folder. *device: it is
  * there and is neither (/dev/stdout, a named pipe), so it is written straight: nothing to replace, rename or resume. */

@@ -57,6 +57,7 @@ struct sg_task_config {
     struct sg_exec exec;              /* for calls of the kernels: all threads; exec.device is NULL on the CPU */
     bool lead;                        /* rank 0: evaluates and writes caches */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
+    void (*notice)(const char *message);                           /* something the user should know; may be NULL */
 };
 
 /* Who evaluates. QUEUED: rank 0 alone, `queue` at a recorded step and `evaluate` when many wait. SHARED: every worker its

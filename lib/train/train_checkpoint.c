@@ -235,7 +235,7 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     *found = false;
     if (!t->options->checkpoint || !t->options->resume)
         return SG_OK;
-    sg_status status = sg_file_read(&data, &length, t->options->checkpoint, SIZE_MAX / 2, err);
+    sg_status status = sg_file_read_regular(&data, &length, t->options->checkpoint, SIZE_MAX / 2, err);
     bool present = status == SG_OK;
     if (status == SG_ERR_MISSING)
         status = SG_OK;

@@ -51,7 +51,8 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
                                     .kernels = t->kernels,
                                     .exec = t->exec,
                                     .lead = t->lead,
-                                    .progress = t->options->progress};
+                                    .progress = t->options->progress,
+                                    .notice = t->lead ? t->options->notice : NULL};
     /* Rank 0 goes first, so that caches are made once and then shared. */
     if (config.lead)
         status = t->task_ops->open(&t->task, &config, err);

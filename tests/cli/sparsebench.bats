@@ -282,6 +282,10 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $output == *"cannot create folder"* || $output == *"is not a folder"* ]]
     run -1 sparsebench r.yaml --program "$FAKE" --folder /proc/self/fdinfo
     [[ $output == *"cannot write to folder /proc/self/fdinfo"* ]]
+    mkdir linked && echo precious >victim && ln -s ../victim linked/.lock
+    run -1 sparsebench r.yaml --program "$FAKE" --folder linked
+    [[ $output == *"linked/.lock is a symbolic link: remove it"* ]]
+    [ "$(cat victim)" = precious ]
     [ "$(started)" = 0 ]
 }
 

@@ -175,10 +175,24 @@ last() { # COLUMN FILE: its last recorded value
     [[ $stderr == *cuda* ]]
 }
 
-@test "a missing data set names the fetch command" {
+@test "a missing data set: every remedy that there is for it, none that there is not" {
     recipe 's/dataset: two-clouds, stand-in: two-clouds/dataset: nosuchset/'
-    run -1 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *"datasets/fetch nosuchset"* ]]
+    cd "$OUT"
+    run -1 --separate-stderr sparsetrain r.yaml --method SGD --data "$OUT/mine"
+    [ "$stderr" = "sparsetrain: data set 'nosuchset' is not here: no file nosuchset in $OUT/mine, $SPARSE_DATA, datasets/cache; \
+put it into datasets/cache/nosuchset/, or name a folder that holds nosuchset/nosuchset with --data or \$SPARSE_DATA, \
+or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo "$stderr"; false; }
+    printf '1 1:1\n-1 1:2\n' >own.libsvm
+    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=own.libsvm
+    [[ $stderr == *"did you mean the file ./own.libsvm (a path has a '/' in it)?"* ]] || { echo "$stderr"; false; }
+    mkdir none
+    export SPARSE_DATA=$OUT/none
+    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=madelon
+    [[ $stderr == *"run "*"datasets/fetch madelon, or put"* && $stderr != *stand-in* ]] || { echo "$stderr"; false; }
+    script=$(sed 's/.*; run \(.*\) madelon, or put.*/\1/' <<<"$stderr")
+    [ -x "$script" ]
+    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=gisette
+    [[ $stderr == *"fetch gisette, or put"*"(task.stand-in: gisette-like)" ]] || { echo "$stderr"; false; }
 }
 
 @test "a diverging run keeps its series, says where, and exits 1" {

@@ -88,6 +88,29 @@ static void test_files(const char *folder) {
     ok(sg_file_read(&text, &length, "/nonexistent/x", 9, &err) == SG_ERR_MISSING, "a missing file is told as such");
 }
 
+/* Alarms end a test that waits for a pipe's other end. */
+static void test_regular(const char *folder) {
+    struct sg_error err = {0};
+    char path[300], *text = NULL;
+    size_t length = 0;
+    int fd = -1;
+    snprintf(path, sizeof path, "%s/regular", folder);
+    ok(sg_file_replace(path, "four", 4, &err) == SG_OK && sg_file_open(&fd, path, &err) == SG_OK && close(fd) == 0 &&
+           sg_file_read_regular(&text, &length, path, 100, &err) == SG_OK && strcmp(text, "four") == 0,
+       "a regular file is opened and read");
+    free(text);
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    alarm(10);
+    ok(mkfifo(path, 0666) == 0 && sg_file_open(&fd, path, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a pipe") &&
+           sg_file_read_regular(&text, &length, path, 100, &err) == SG_ERR_ARGUMENT,
+       "a named pipe is refused at once: %s", err.msg);
+    alarm(0);
+    unlink(path);
+    ok(sg_file_open(&fd, folder, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a folder"), "so is a folder");
+    ok(sg_file_open(&fd, "/dev/null", &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a device"), "and a device");
+    ok(sg_file_open(&fd, "/nonexistent/x", &err) == SG_ERR_MISSING, "a missing file is missing");
+}
+
 static void test_sha256(void) {
     /* FIPS 180-4 examples, and one million 'a'. */
     char hex[65];
@@ -166,6 +189,7 @@ int main(void) {
     test_numbers();
     test_parse();
     test_files(folder);
+    test_regular(folder);
     test_sha256();
     test_runs();
     snprintf(command, sizeof command, "rm -rf %s", folder);
