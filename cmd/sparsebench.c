@@ -366,7 +366,7 @@ static int bench(struct bench *b, const char *path, int argc, char **argv) {
         code = status == SG_ERR_MEMORY ? SG_EXIT_FAILED : SG_EXIT_USAGE; /* a recipe error in any of its forms */
     } else if (opt.dry_run) {
         status = sg_grid_look(b->outcomes, b->cells, b->count, &b->grid, &err);
-        code = status == SG_OK ? list_cells(&b->recipe, b->cells, b->outcomes, b->count) : SG_EXIT_FAILED;
+        code = status == SG_OK ? list_cells(&b->recipe, b->cells, b->outcomes, b->count) : sg_exit_code(status);
     } else {
         if (opt.output)
             status = sg_file_begin(&file, opt.output, opt.force || sg_grid_is_partial(opt.output, &b->recipe, &command),

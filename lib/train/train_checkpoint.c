@@ -1,7 +1,7 @@
 /* A checkpoint is the whole state of a run between two steps, for all workers, so that it resumes under any number of
- * ranks: magic, cell key, identity of program and data, step, sums, length of the series so far, x, optimizer state, what the task
- * keeps for all workers; per worker: residual, task state, compressor state; then the SHA-256 of all that. Random draws
- * are named by step, so no generator state is needed. */
+ * ranks: magic, cell key, identity of program and data, step, sums, length of the series so far, x, optimizer state, what
+ * the task keeps for all workers; per worker: residual, task state, compressor state; then the SHA-256 of all that. Random
+ * draws are named by step, so no generator state is needed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
