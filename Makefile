@@ -121,6 +121,8 @@ yes = $(if $(filter 1,$(1)),on,off)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | sort | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
+	@echo 'ARGS="OPTIONS" passes options of sparsebench to a figure:'
+	@echo '  make fig1 ARGS="--fresh --set workers=8"'
 
 # One line a file; V=1 shows the commands.
 run = $(if $(filter 1,$(V)),,@echo '  $(1) $@'; )
@@ -131,12 +133,37 @@ define write_if_changed
 endef
 $(B)/flags: FORCE
 	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(ldflags) $(mpi_cflags) $(mpi_libs) $(if $(filter 1,$(torch)),$(torch_cxx) $(torch_libs)) $(NVCC) $(nvcc_flags) $(cuda_libs))')
+# What can change a cell's numbers, so that a change of anything else leaves finished cells as they are: every source of these
+# folders is in exactly one part. A new file is common to all tasks until it is named in another part. `make identity-parts`
+# lists them.
+identity_folders := lib/comm lib/core lib/data lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
+identity_all     := $(sort $(wildcard $(foreach folder,$(identity_folders),$(addprefix $(folder)/,*.c *.h *.cpp *.cu *.cuh))))
+identity_logreg  := $(filter lib/data/dataset.c lib/data/generate.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
+identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
+identity_lm      := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token% lib/task/lm%,$(identity_all))
+identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_ratings.h lib/task/ncf%,$(identity_all))
+identity_torch   := $(filter lib/tensor/% lib/task/task_shares.%,$(identity_all))
+# Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
+identity_apart   := $(filter-out lib/recipe/recipe_expression.c lib/recipe/recipe_node.c,$(filter lib/recipe/recipe%,$(identity_all))) \
+                    $(filter lib/result/file.c lib/result/plugin.c lib/result/recording.c lib/result/run.c lib/result/sg_file.h \
+                    lib/result/sg_plugin.h lib/result/sg_recording.h lib/result/sg_result.h lib/data/cache_folder.c \
+                    lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
+identity_parts   := logreg cnn lm ncf torch apart
+identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
+torch_version    := $(if $(filter 1,$(torch)),$(shell cat $(TORCH_DIR)/include/torch/csrc/api/include/torch/version.h $(TORCH_DIR)/build-version 2>/dev/null | sha256sum | cut -c1-12),none)
+identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/app/identity.awk; \
+                    echo $(if $(filter $(1),$(torch_tasks)),libtorch $(torch_version)); } | sha256sum | cut -c1-12)
+.PHONY: identity-parts
+identity-parts:
+	@printf '%s\n' $(foreach part,common $(identity_parts),$(addprefix $(part):,$(identity_$(part))))
+
 $(B)/version.h: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define SG_BUILD_VERSION "$(VERSION)"'; \
 	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
 	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.c)) | sha256sum | cut -c1-12)\""; \
+	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(CFLAGS))"'; \
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
@@ -245,7 +272,9 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
-# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME. SMOKE=1: 16 steps of every method.
+# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME. SMOKE=1: 16 steps of every method. ARGS are
+# more options for sparsebench: make fig1 ARGS="--fresh --set workers=8".
+export ARGS
 recipe_name  = $(patsubst recipes/%.yaml,%,$(1:recipes/mini/%=recipes/mini-%))
 figures     := $(sort $(foreach r,$(wildcard recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r))))
 torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r)))

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sg_dataset.h"
 #include "sg_file.h"
 #include "sg_options.h"
 #include "sg_result.h"
+#include "sg_task.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
 #include "sg_train.h"
@@ -182,13 +184,37 @@ static sg_status plan_output(struct output *o, struct sg_error *err) {
                : SG_OK;
 }
 
+/* A finished run that is to be left as it is was made from the data that would be read now, if these are here. */
+static sg_status check_data(const struct sg_run *run, const struct sg_cell *cell, struct sg_error *err) {
+    char then[SG_DATASET_IDENTITY], now[SG_DATASET_IDENTITY];
+    cJSON *dataset;
+    sg_status status = sg_task_dataset(&dataset, &cell->resolved, opt.data_dir, err);
+    sg_dataset_identity(then, sg_json_get(run->header, "dataset"));
+    if (status == SG_OK && dataset && strcmp(sg_dataset_identity(now, dataset), then) != 0)
+        status = sg_fail(err, SG_ERR_MISMATCH, "%s was made from other data (%s; now it would read %s)", opt.output,
+                         then, now);
+    cJSON_Delete(dataset);
+    return status;
+}
+
+static sg_status read_finished(struct sg_run *out, const struct sg_cell *cell, struct sg_error *err) {
+    const char *kind = sg_node_string(&cell->resolved, "task.kind", NULL);
+    struct sg_run run;
+    sg_status status = sg_run_read_finished(&run, opt.output, cell->key, sg_version_identity(kind), err);
+    if (status == SG_OK && (status = check_data(&run, cell, err)) != SG_OK)
+        sg_run_free(&run);
+    else if (status == SG_OK)
+        *out = run;
+    return status;
+}
+
 /* --resume of a run that is over: nothing to do. Another run's file is not ours to replace unasked. */
 static sg_status look_for_finished(bool *finished, const struct sg_cell *cell, struct sg_error *err) {
     struct sg_run run;
     *finished = false;
     if (!opt.resume || access(opt.output, F_OK) != 0)
         return SG_OK;
-    if (sg_run_read_finished(&run, opt.output, cell->key, sg_version_identity(), err) != SG_OK) {
+    if (read_finished(&run, cell, err) != SG_OK) {
         if (opt.force)
             return SG_OK;
         struct sg_error why = *err;

@@ -16,8 +16,8 @@
 
 static struct {
     const char *recording, *rule, *output, *launcher, *folder, *data, *device, *program, *metric;
-    bool match_density, reach_baseline, theory, force, json, table, fresh, dry_run, help_recipe, quiet, verbose,
-        fake_clock;
+    bool match_density, reach_baseline, theory, force, json, table, fresh, any_version, dry_run, help_recipe, quiet,
+        verbose, fake_clock;
     int64_t jobs, threads, points, repeats;
     double tolerance;
     struct sg_option_list set;
@@ -71,6 +71,8 @@ static const struct sg_option options[] = {
      .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
     {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
     {SG_OPTION_FLAG, "fresh", 0, &opt.fresh, .help = "run every cell again, finished or not"},
+    {SG_OPTION_FLAG, "any-version", 0, &opt.any_version,
+     .help = "reuse finished cells whatever version of the program made them"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, say which methods are tuned, and stop"},
     {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
     {SG_OPTION_INT, "jobs", 'j', &opt.jobs, .value = "N", .min = 0, .max = 4096,
@@ -184,7 +186,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
     char sparsetrain[PATH_MAX], saved[PATH_MAX], folder[PATH_MAX], started_at[21];
     const double start_s = sg_clock_s();
     sg_clock_utc(started_at);
-    snprintf(folder, sizeof folder, "results/local/%s/cells", sg_node_string(&recipe->root, "name", "recipe"));
+    sg_grid_default_folder(folder, recipe);
     struct sg_file_writer file = {0};
     struct sg_tune t = {.recipe = recipe,
                         .grid = {.recipe_path = path,
@@ -195,10 +197,11 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                                  .folder = opt.folder ? opt.folder : folder,
                                  .data_dir = opt.data,
                                  .device = opt.device,
-                                 .identity = sg_version_identity(),
+                                 .identity = sg_version_identity(sg_node_string(&recipe->root, "task.kind", NULL)),
                                  .jobs = (int)opt.jobs,
                                  .threads = (int)opt.threads,
                                  .fresh = opt.fresh,
+                                 .any_version = opt.any_version,
                                  .stop = sg_signal_pending,
                                  .changed = sg_grid_view_changed,
                                  .arg = &view},
@@ -226,7 +229,8 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
         status = sg_tune_find(action)->run(&t, err);
     sg_progress_end(&bar);
     if (status == SG_OK && !opt.dry_run) {
-        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", sg_version_json(program.name));
+        cJSON_ReplaceItemInObjectCaseSensitive(
+            t.evidence, "program", sg_version_json(program.name, sg_node_string(&recipe->root, "task.kind", NULL)));
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run",
                                                sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
         status = deliver(&t, &file, err);
@@ -259,6 +263,13 @@ int main(int argc, char **argv) {
     sg_app_wait_politely(argv);
     sg_app_start(program.name);
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    struct sg_error err;
+    bool speaker;
+    if (parse == SG_PARSE_RUN && sg_grid_alone(&speaker, &err) != SG_OK) {
+        if (speaker)
+            sg_log_error("%s", err.msg);
+        return sg_app_finish(speaker ? SG_EXIT_USAGE : SG_EXIT_OK);
+    }
     if (parse != SG_PARSE_RUN)
         return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
@@ -275,7 +286,6 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_USAGE);
     }
     struct sg_recipe recipe = {0};
-    struct sg_error err;
     if (sg_recipe_read(&recipe, path, opt.set.item, opt.set.count, &err) != SG_OK) {
         sg_log_error("%s", err.msg);
         return sg_app_finish(err.status == SG_ERR_MEMORY ? SG_EXIT_FAILED : SG_EXIT_USAGE);

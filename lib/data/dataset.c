@@ -10,29 +10,10 @@
 #include "descriptor.h"
 #include "sg_dataset.h"
 #include "sg_file.h"
-#include "sg_json.h"
+#include "sg_matrix.h"
 
 /* Revision of what the reader makes of a text; part of a cache's key. */
 enum { READER_REVISION = 1 };
-
-cJSON *sg_provenance_json(const struct sg_provenance *p) {
-    cJSON *object = cJSON_CreateObject();
-    sg_json_set_string(object, "name", p->name);
-    sg_json_set_string(object, "source", p->source);
-    sg_json_set_string(object, "generator", p->generator);
-    sg_json_set_string(object, "sha256", p->sha256);
-    sg_json_set_string(object, "path", p->path);
-    if (p->verified == SG_VERIFIED_NOT)
-        sg_json_set(object, "verified", NULL);
-    else
-        sg_json_set_bool(object, "verified", p->verified == SG_VERIFIED_SAME);
-    return object;
-}
-
-void sg_provenance_free(struct sg_provenance *p) {
-    free(p->path);
-    *p = (struct sg_provenance){0};
-}
 
 /* What identifies a data file without reading it. */
 static sg_status file_key(char key[65], const char *path, size_t features, struct sg_error *err) {
@@ -41,8 +22,9 @@ static sg_status file_key(char key[65], const char *path, size_t features, struc
     sg_status status = SG_OK;
     if (!whole || stat(whole, &st) != 0)
         status = sg_fail_errno(err, SG_ERR_IO, "%s", path);
-    else if (asprintf(&question, "text %d\n%s\n%jd\n%jd.%09ld\n%zu\n", READER_REVISION, whole, (intmax_t)st.st_size,
-                      (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, features) < 0)
+    else if (asprintf(&question, "text %d\n%s\n%jd\n%jd.%09ld\n%ju\n%zu\n", READER_REVISION, whole,
+                      (intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (uintmax_t)st.st_ino,
+                      features) < 0)
         status = sg_fail_memory(err, path);
     else
         sg_sha256_of(question, strlen(question), key);
@@ -168,6 +150,12 @@ static const char *stand_in_of(const char *set) {
     return strncmp(set, "gisette", 7) == 0 ? "gisette-like" : strcmp(set, "two-clouds") == 0 ? set : NULL;
 }
 
+static sg_status fail_missing(const struct sg_dataset_request *request, const struct descriptor *descriptor,
+                              struct sg_error *err) {
+    const struct dataset_remedies remedies = {.stand_in = stand_in_of(request->name), .path = true};
+    return dataset_fail_missing(request, descriptor->file[0].name, &remedies, err);
+}
+
 sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, const struct sg_dataset_request *request,
                           struct sg_error *err) {
     struct descriptor descriptor = {0};
@@ -186,12 +174,33 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     else if (status == SG_OK && request->stand_in)
         status = load_generated(out, &found, folder, request, err);
     else if (status == SG_OK)
-        status =
-            dataset_fail_missing(request, descriptor.file[0].name,
-                                 &(struct dataset_remedies){.stand_in = stand_in_of(request->name), .path = true}, err);
+        status = fail_missing(request, &descriptor, err);
     if (status == SG_OK)
         *from = found;
     free(path);
     free(folder);
+    return status;
+}
+
+sg_status sg_dataset_identify(struct sg_provenance *from, const struct sg_dataset_request *request,
+                              struct sg_error *err) {
+    struct descriptor descriptor = {0};
+    struct sg_provenance found = {0};
+    char *path = NULL;
+    const char *slash = strrchr(request->name, '/'), *name = slash ? slash + 1 : request->name;
+    snprintf(found.name, sizeof found.name, "%.63s", name);
+    sg_status status = request->stand_in ? sg_generator_check(request->stand_in, err) : SG_OK;
+    if (status == SG_OK)
+        status = locate(&path, &descriptor, request, err);
+    if (status == SG_OK && path)
+        status = dataset_file_identify(&found, path, name, &descriptor, descriptor.file[0].name, true,
+                                       request->data_dir, err);
+    else if (status == SG_OK && request->stand_in)
+        dataset_generated_identify(&found, request->stand_in);
+    else if (status == SG_OK)
+        status = fail_missing(request, &descriptor, err);
+    if (status == SG_OK)
+        *from = found;
+    free(path);
     return status;
 }

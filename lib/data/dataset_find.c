@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "checksum.h"
 #include "sg_file.h"
 
 static bool is_file(const char *path) {
@@ -83,6 +84,31 @@ sg_status dataset_verify(enum sg_verified *out, const char *path, const char *se
     if (recorded[0] && strcmp(recorded, sha256) != 0)
         return fail_checksum(path, set, sha256, "SHA256SUMS beside it", recorded, err);
     return SG_OK;
+}
+
+sg_status dataset_file_identify(struct sg_provenance *from, const char *path, const char *set,
+                                const struct descriptor *descriptor, const char *file, bool strict,
+                                const char *data_dir, struct sg_error *err) {
+    struct sg_provenance found = *from;
+    char *folder = NULL;
+    sg_status status = sg_dataset_cache_folder(&folder, data_dir, err);
+    if (status == SG_OK)
+        status = dataset_checksum(found.sha256, path, folder, err);
+    free(folder);
+    if (status == SG_OK)
+        status = dataset_verify(&found.verified, path, set, descriptor, file, found.sha256, strict, err);
+    if (status == SG_OK && !(found.path = strdup(path)))
+        status = sg_fail_memory(err, path);
+    if (status != SG_OK)
+        return status;
+    snprintf(found.source, sizeof found.source, "file");
+    *from = found;
+    return SG_OK;
+}
+
+void dataset_generated_identify(struct sg_provenance *from, const char *generator) {
+    snprintf(from->source, sizeof from->source, "generated");
+    snprintf(from->generator, sizeof from->generator, "%.63s", generator);
 }
 
 /* Adds to the message; what does not fit is cut off. */

@@ -58,6 +58,9 @@ struct sg_image_request {
  * is not the publisher's is used, and `from.verified` tells. */
 SG_CHECKED sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request,
                                        struct sg_error *err);
+/* What would be loaded, as sg_dataset_identify says it. */
+SG_CHECKED sg_status sg_image_set_identify(struct sg_provenance *from, const struct sg_image_request *request,
+                                           struct sg_error *err);
 void sg_image_set_free(struct sg_image_set *set); /* zeroes it */
 
 /* The provenance, "classes", "train_images" and "test_images", for a result's header; NULL = no memory. */

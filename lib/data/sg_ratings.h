@@ -64,6 +64,10 @@ struct sg_ratings_request {
 SG_CHECKED sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenance *from,
                                      const struct sg_ratings_request *request, struct sg_error *err);
 
+/* What would be loaded, as sg_dataset_identify says it. */
+SG_CHECKED sg_status sg_ratings_identify(struct sg_provenance *from, const struct sg_ratings_request *request,
+                                         struct sg_error *err);
+
 /* The provenance, "users", "items" and "train_ratings", for a result's header; NULL = no memory. */
 cJSON *sg_ratings_json(const struct sg_ratings *r, const struct sg_provenance *from);
 

@@ -49,6 +49,9 @@ struct sg_token_request {
 enum { SG_TOKEN_BYTES = 4096 };
 SG_CHECKED sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_request *request,
                                        struct sg_error *err);
+/* What would be loaded, as sg_dataset_identify says it. */
+SG_CHECKED sg_status sg_token_set_identify(struct sg_provenance *from, const struct sg_token_request *request,
+                                           struct sg_error *err);
 void sg_token_set_free(struct sg_token_set *set); /* zeroes it */
 
 /* The provenance, "train_file", "test_file", "train_tokens", "test_tokens" and "vocabulary", for a result's header; NULL =

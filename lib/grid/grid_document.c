@@ -34,6 +34,7 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
     sg_json_set(out, "run", take_run);
     sg_json_set(out, "recipe", sg_recipe_json(recipe));
     sg_json_set(out, "dataset", first_copy(outcomes, count, true, "dataset"));
+    sg_json_set(out, "identities", sg_grid_identities(outcomes, count));
     sg_json_set(out, "host", sg_result_host());
     sg_json_set(out, "libraries", first_copy(outcomes, count, false, "libraries"));
     sg_json_set(out, "units", first_copy(outcomes, count, true, "units"));
@@ -50,7 +51,7 @@ cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const s
         cJSON *cell = cJSON_CreateObject();
         sg_json_set_string(cell, "label", cells[i].label);
         sg_json_set_u64(cell, "seed", cells[i].seed);
-        sg_json_set_string(cell, "action", outcomes[i].state == SG_CELL_REUSED ? "reuse" : "run");
+        sg_json_set_string(cell, "action", sg_grid_action(&outcomes[i]));
         sg_json_set_string(cell, "file", outcomes[i].path);
         sg_json_set_string(cell, "cell_key", cells[i].key);
         sg_json_set(cell, "resolved", sg_node_json(&cells[i].resolved));

@@ -1,8 +1,9 @@
 /* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.
  *
  * A finished cell lives in FOLDER/<label>-seed<S>-<key prefix>.ndjson and is reused, whatever the label it was run
- * under, when its header's cell key and program identity match. Nothing finished is ever lost: cells are written by sparsetrain whole or not at all. Nothing
- * here prints. */
+ * under, when its header's cell key, program identity and data match: the data are those that a run would read now. Where
+ * these are not here at all, finished cells are taken as they are. Nothing finished is ever lost: cells are written by
+ * sparsetrain whole or not at all. Nothing here prints but the view (sg_grid_view.h). */
 #ifndef SG_GRID_H
 #define SG_GRID_H
 
@@ -27,9 +28,20 @@ enum sg_cell_state {
     SG_CELL_FAILED    /* no series */
 };
 
+/* Why a finished series with the key of a cell is not reused. */
+enum sg_cell_stale {
+    SG_STALE_NOT,
+    SG_STALE_VERSION, /* another version of the program made it */
+    SG_STALE_DATA     /* it was made from other data than would be read now */
+};
+
 struct sg_cell_outcome {
     enum sg_cell_state state;
-    char *path;    /* series file */
+    enum sg_cell_stale stale; /* WAITING: there is one, or several of which this is the last looked at */
+    char *stale_of;           /* its program's identity, or its data: "own.libsvm, SHA-256 0123456789ab"; else NULL */
+    bool resumable;           /* WAITING: a stopped run would go on from its checkpoint */
+    bool unchecked;           /* REUSED: its data are not here, so they could not be compared */
+    char *path;               /* series file */
     char *message; /* FAILED: the reason and the last lines of its standard error. DIVERGED: why. DONE: its last lines
                     * of standard error. Else NULL */
     double elapsed_s;  /* of the process started now */
@@ -45,7 +57,8 @@ struct sg_grid_options {
     const char *launcher;          /* "mpirun -n 4" or NULL; split at blanks */
     const char *folder;            /* cells go here; made if missing */
     const char *data_dir, *device; /* handed on; NULL = left to sparsetrain */
-    const char *identity;          /* sg_version_identity() */
+    const char *identity;          /* sg_version_identity() of the recipe's task */
+    bool any_version;              /* reuse finished cells whatever version of the program made them */
     int jobs;                      /* processes at once; 0 = cores / threads, 1 under a launcher */
     int threads;                   /* each; 0 = cores / jobs, left to sparsetrain under a launcher */
     bool fresh;                    /* run every cell again, from step 0 */
@@ -55,8 +68,16 @@ struct sg_grid_options {
     void *arg;
 };
 
+/* A program that starts processes of its own is not for a launcher to start several times over: SG_ERR_ARGUMENT says to
+ * use --launcher. *speaker: this process is the one to say so; the others are to end quietly and well, as a launcher kills
+ * all when one fails, maybe before the message is out. */
+SG_CHECKED sg_status sg_grid_alone(bool *speaker, struct sg_error *err);
+
 /* Path of sparsetrain beside the running program, or `instead` where it is not NULL; SG_ERR_MISSING if it cannot be run. */
 SG_CHECKED sg_status sg_grid_program(char out[PATH_MAX], const char *instead, struct sg_error *err);
+
+/* The folder of a recipe's cells where none is given: results/local/NAME/cells. */
+void sg_grid_default_folder(char out[PATH_MAX], const struct sg_recipe *recipe);
 
 /* sparsetrain cannot read a standard input that was read before: a copy in `folder` for it, named by content. */
 SG_CHECKED sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder,
@@ -70,17 +91,32 @@ SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_
 /* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
 void sg_grid_share(struct sg_grid_options *options, size_t count);
 
-/* What is finished already: path, and state REUSED with the series. Touches no file.
- * outcomes [count] is caller-allocated and zeroed. */
+/* Take the lock of a folder, which is held until the descriptor *out is closed; SG_ERR_IO where another holds it. It also
+ * proves that the folder can be written to and that its disk is not full. */
+SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err);
+
+/* What is finished already: path, and state REUSED with the series; and what there is of the others (stale, resumable).
+ * Touches no cell. outcomes [count] is caller-allocated and zeroed. All cells read the same data, as those of one recipe
+ * do. The errors of the data are those of sg_dataset_identify, but that they are missing is none. */
 SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                   const struct sg_grid_options *options, struct sg_error *err);
 
+/* SG_ERR_MISMATCH, naming two, where finished cells were made from different data: their means would mean nothing. */
+SG_CHECKED sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
+                                       size_t count, struct sg_error *err);
+
 /* Look, then run what is not there yet; jobs and threads are filled in. One grid at a time works in a folder. SG_OK
- * even if cells failed (see states); SG_ERR_INTERRUPTED after a signal: children stopped with their checkpoints
+ * even if cells failed (see states); SG_ERR_MISMATCH as sg_grid_same_data; SG_ERR_INTERRUPTED after a signal: children stopped with their checkpoints
  * written. The first cell runs alone until its first step, so that what all cells need (data, x*) is prepared once. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                  struct sg_grid_options *options, struct sg_error *err);
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);
+
+/* "reuse", "resume" or "run": what would be done with a cell that was looked at. */
+const char *sg_grid_action(const struct sg_cell_outcome *outcome);
+
+/* The identities of the programs that made the finished cells, each once; NULL = no memory. */
+cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
 
 /* "ok", "diverged", "failed", "interrupted" or "not_run". */
 const char *sg_grid_status(const struct sg_cell_outcome *outcome);
@@ -121,6 +157,22 @@ cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells
  * diverged, failed, interrupted (also: not run). NULL = no memory. */
 cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
                         const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
+
+/* What a command chose of a recipe, as it was given. */
+struct sg_grid_words {
+    const char *const *item;
+    size_t count;
+};
+struct sg_grid_command {
+    struct sg_grid_words set, methods, seeds; /* --set, --method, --seed */
+};
+/* Into a result's "run": "set", "methods" and "seeds". */
+void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
+/* Is the file at `path` a result that need not be kept: one without a single finished cell, or a partial one (interrupted,
+ * failed) that the same command wrote, that is the same recipe and the same choice of it? */
+bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command);
+/* Finished cells, diverged ones among them, of a whole result. */
+size_t sg_grid_finished(const cJSON *result);
 
 /* What would be done, schema sparsebench-plan/1, with each cell's key and resolved recipe. */
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,

@@ -166,7 +166,7 @@ sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char 
         status = sg_fail(err, SG_ERR_MISMATCH, "%s is not a finished series", path);
     else if (strcmp(sg_json_string(run.header, "cell_key", ""), cell_key) != 0)
         status = sg_fail(err, SG_ERR_MISMATCH, "%s is the series of another recipe, method or seed", path);
-    else if (strcmp(program, identity) != 0)
+    else if (identity && strcmp(program, identity) != 0)
         status =
             sg_fail(err, SG_ERR_MISMATCH, "%s was written by another build (%s, this is %s)", path, program, identity);
     if (status == SG_OK)

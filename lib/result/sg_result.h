@@ -56,8 +56,8 @@ struct sg_run {
 SG_CHECKED sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err);
 SG_CHECKED sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name,
                                   struct sg_error *err);
-/* The same for a run that ended by itself ("ok" or "diverged"), with this cell key and written by this program;
- * SG_ERR_MISMATCH says which of these it is not. */
+/* The same for a run that ended by itself ("ok" or "diverged"), with this cell key and written by the program
+ * of this identity (NULL = any); SG_ERR_MISMATCH says which of these it is not. */
 SG_CHECKED sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char *cell_key,
                                           const char *identity, struct sg_error *err);
 void sg_run_free(struct sg_run *run); /* zeroes it */

@@ -14,6 +14,7 @@
 #include "sg_rng.h"
 #include "sg_task.h"
 #include "task_shards.h"
+#include "task_data.h"
 
 enum { QUEUE = 64, METRICS = 4 };
 enum oracle { ORACLE_STOCHASTIC, ORACLE_FULL, ORACLE_FULL_SHIFTED };
@@ -63,10 +64,8 @@ static sg_status evaluate_key(double *out, const struct sg_task *t, const struct
 }
 
 static sg_status load_data(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    struct sg_dataset_request request = {.name = sg_node_string(config->task, "dataset", ""),
-                                         .stand_in = sg_node_string(config->task, "stand-in", NULL),
-                                         .data_dir = config->data_dir,
-                                         .notice = config->notice};
+    struct sg_dataset_request request = task_request_logreg(config->task, config->data_dir);
+    request.notice = config->notice;
     if (config->progress)
         config->progress("loading", 0, 1);
     sg_status status = sg_dataset_load(&t->data, &t->from, &request, err);

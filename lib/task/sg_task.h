@@ -23,6 +23,7 @@ extern "C" {
 #endif
 
 typedef struct sg_task sg_task;
+struct sg_provenance;
 
 /* A recipe key a task adds to the `task:` section. */
 enum sg_key_type { SG_KEY_STRING, SG_KEY_CHOICE, SG_KEY_NUMBER, SG_KEY_INTEGER, SG_KEY_BOOLEAN, SG_KEY_EXPRESSION };
@@ -140,9 +141,17 @@ struct sg_task_kind {
     const struct sg_metric *metric; /* what evaluation gives, in order */
     size_t n_metrics;
     const struct sg_task_ops *ops; /* NULL = in the plug-in of libtorch tasks */
+    /* What opening a task with this resolved `task` section would read now (sg_dataset_identify), without libtorch. */
+    sg_status (*identify)(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
+                          struct sg_error *err);
 };
 const struct sg_task_kind *sg_task_kind_at(size_t i);
 const struct sg_task_kind *sg_task_kind_find(const char *name);
+
+/* The "dataset" of a header as a run of this resolved cell would write it now (sg_dataset_identity compares them); *out is
+ * NULL where the data are not here, neither as a file nor as a stand-in. Loads no plug-in. */
+SG_CHECKED sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir,
+                                     struct sg_error *err);
 
 /* Loads the plug-in if needed; SG_ERR_UNSUPPORTED says what to install or rebuild. */
 SG_CHECKED sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *err);

@@ -4,6 +4,7 @@
 #include "sg_plugin.h"
 #include "sg_task.h"
 #include "sg_task_plugin.h"
+#include "task_data.h"
 
 extern const struct sg_task_ops sg_logreg_ops;
 
@@ -246,25 +247,29 @@ static const struct sg_task_kind task_kind[] = {
      .n_keys = COUNT(logreg_key),
      .metric = logreg_metric,
      .n_metrics = COUNT(logreg_metric),
+     .identify = task_identify_logreg,
      .ops = &sg_logreg_ops},
     {.name = "cnn",
      .summary = "image classification by a convolutional network (needs libtorch)",
      .key = cnn_key,
      .n_keys = COUNT(cnn_key),
      .metric = cnn_metric,
-     .n_metrics = COUNT(cnn_metric)},
+     .n_metrics = COUNT(cnn_metric),
+     .identify = task_identify_cnn},
     {.name = "lm",
      .summary = "language model of LSTM layers (needs libtorch); batch counts the columns of text that a worker reads",
      .key = lm_key,
      .n_keys = COUNT(lm_key),
      .metric = lm_metric,
-     .n_metrics = COUNT(lm_metric)},
+     .n_metrics = COUNT(lm_metric),
+     .identify = task_identify_lm},
     {.name = "ncf",
      .summary = "recommendation by neural collaborative filtering, NeuMF (needs libtorch)",
      .key = ncf_key,
      .n_keys = COUNT(ncf_key),
      .metric = ncf_metric,
-     .n_metrics = COUNT(ncf_metric)},
+     .n_metrics = COUNT(ncf_metric),
+     .identify = task_identify_ncf},
 };
 
 const struct sg_task_kind *sg_task_kind_at(size_t i) {

@@ -29,6 +29,14 @@ extern const size_t sg_train_n_metrics;
  * suggestion. */
 SG_CHECKED sg_status sg_train_check(const struct sg_cell *cell, struct sg_error *err);
 
+/* *out: is there a checkpoint from which this cell would go on, of this version of the program and of these data (as a
+ * result's header names them; NULL = any)? Only its beginning is read: it may yet turn out damaged. */
+SG_CHECKED sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_cell *cell,
+                                        const cJSON *dataset, struct sg_error *err);
+
+/* Does this file begin as a checkpoint of any run does? */
+bool sg_train_is_checkpoint(const char *path);
+
 struct sg_train_options {
     const struct sg_recipe *recipe; /* for the header */
     const struct sg_cell *cell;

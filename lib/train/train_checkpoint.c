@@ -1,23 +1,25 @@
 /* A checkpoint is the whole state of a run between two steps, for all workers, so that it resumes under any number of
- * ranks: magic, cell key, program identity, step, sums, length of the series so far, x, optimizer state, what the task
- * keeps for all workers; per worker: residual, task state, compressor state; then the SHA-256 of all that. Random draws
- * are named by step, so no generator state is needed. */
+ * ranks: magic, cell key, identity of program and data, step, sums, length of the series so far, x, optimizer state, what
+ * the task keeps for all workers; per worker: residual, task state, compressor state; then the SHA-256 of all that. Random
+ * draws are named by step, so no generator state is needed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sg_dataset.h"
 #include "sg_file.h"
+#include "sg_json.h"
 #include "sg_version.h"
 #include "train_state.h"
 
 static const char magic[16] = "sg-checkpoint/1";
 
-enum { HASH_DIGITS = 64 };
+enum { HASH_DIGITS = 64, IDENTITY_CHARS = 64 };
 
 struct preamble {
     char magic[16];
-    char key[72], identity[64];
+    char key[72], identity[IDENTITY_CHARS];
     uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
         workers_bytes, /* of all workers together */
         is_recorded;   /* with --record-inputs, up to here */
@@ -59,6 +61,18 @@ static bool hosts(const struct train *t, size_t worker) {
     return worker >= t->first && worker < t->first + t->count;
 }
 
+/* Of the program and of the data that it reads, cut to its room: a checkpoint of others says nothing to this run. */
+static void identify(char out[IDENTITY_CHARS], const char *task_kind, const cJSON *dataset) {
+    char data[SG_DATASET_IDENTITY];
+    memset(out, 0, IDENTITY_CHARS);
+    snprintf(out, IDENTITY_CHARS, "%.31s %.31s", sg_version_identity(task_kind), sg_dataset_identity(data, dataset));
+}
+
+/* Up to the first blank: the program's part. */
+static bool begins_alike(const char *then, const char *now) {
+    return strncmp(then, now, strcspn(now, " ") + 1) == 0;
+}
+
 static struct preamble describe(const struct train *t) {
     struct preamble p = {.step = t->step,
                          .d = t->d,
@@ -73,7 +87,9 @@ static struct preamble describe(const struct train *t) {
         p.workers_bytes += total(sizes_of(t, w));
     memcpy(p.magic, magic, sizeof magic);
     snprintf(p.key, sizeof p.key, "%s", t->options->cell->key);
-    snprintf(p.identity, sizeof p.identity, "%s", sg_version_identity());
+    cJSON *facts = t->task_ops->describe(t->task);
+    identify(p.identity, sg_node_string(&t->options->cell->resolved, "task.kind", NULL), sg_json_get(facts, "dataset"));
+    cJSON_Delete(facts);
     return p;
 }
 
@@ -165,9 +181,10 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* Everything is checked before anything is taken over. *ours: written by this very program; else it says nothing to it.
- */
-static sg_status check(bool *ours, const struct train *t, const char *data, size_t length, struct sg_error *err) {
+/* Everything is checked before anything is taken over. *ours: written by this very program from the same data; else it
+ * says nothing to it. */
+static sg_status check(bool *ours, bool *same_program, const struct train *t, const char *data, size_t length,
+                       struct sg_error *err) {
     const char *path = t->options->checkpoint;
     struct preamble now = describe(t), then;
     size_t expected = sizeof then + (size_t)now.x_bytes + (size_t)now.optimizer_floats * sizeof(float) +
@@ -182,6 +199,7 @@ static sg_status check(bool *ours, const struct train *t, const char *data, size
     char hex[65];
     sg_sha256_of(data, length - HASH_DIGITS, hex);
     *ours = memcmp(then.identity, now.identity, sizeof now.identity) == 0;
+    *same_program = begins_alike(then.identity, now.identity);
     if (memcmp(hex, data + length - HASH_DIGITS, HASH_DIGITS) != 0 || (*ours && length != expected))
         return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: delete it to start afresh", path);
     return SG_OK;
@@ -239,12 +257,14 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     bool present = status == SG_OK;
     if (status == SG_ERR_MISSING)
         status = SG_OK;
-    bool ours = false;
+    bool ours = false, same_program = false;
     if (present)
-        status = check(&ours, t, data, length, err);
+        status = check(&ours, &same_program, t, data, length, err);
     if (present && status == SG_OK && !ours) {
         if (t->options->notice)
-            t->options->notice("the checkpoint was written by another version of the program: starting afresh");
+            t->options->notice(same_program
+                                   ? "the checkpoint belongs to a run on other data: starting afresh"
+                                   : "the checkpoint was written by another version of the program: starting afresh");
         present = false;
         status = cut_series(t, 0, err);
     }
@@ -260,4 +280,30 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     }
     free(data);
     return sg_comm_agree(t->comm, status, err);
+}
+
+bool sg_train_is_checkpoint(const char *path) {
+    char found[sizeof magic];
+    FILE *in = fopen(path, "rb");
+    const bool fine = in && fread(found, sizeof found, 1, in) == 1 && memcmp(found, magic, strcspn(magic, "/")) == 0;
+    if (in)
+        fclose(in);
+    return fine;
+}
+
+sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_cell *cell, const cJSON *dataset,
+                             struct sg_error *err) {
+    struct preamble then;
+    char identity[IDENTITY_CHARS];
+    *out = false;
+    FILE *in = fopen(checkpoint, "rb");
+    if (!in)
+        return errno == ENOENT ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot read %s", checkpoint);
+    const bool whole = fread(&then, sizeof then, 1, in) == 1;
+    fclose(in);
+    identify(identity, sg_node_string(&cell->resolved, "task.kind", NULL), dataset);
+    *out = whole && memcmp(then.magic, magic, sizeof magic) == 0 &&
+           strncmp(then.key, cell->key, sizeof then.key) == 0 &&
+           (dataset ? memcmp(then.identity, identity, sizeof identity) == 0 : begins_alike(then.identity, identity));
+    return SG_OK;
 }

@@ -14,7 +14,7 @@ static cJSON *describe(const struct train *t) {
     sg_json_set_string(h, "method", cell->label);
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set_string(h, "identity", sg_version_identity());
+    sg_json_set_string(h, "identity", sg_version_identity(sg_node_string(&cell->resolved, "task.kind", NULL)));
     sg_json_set_number(h, "steps", (double)t->steps);
     sg_json_set_number(h, "workers", (double)t->workers);
     sg_json_set_number(h, "steps_per_epoch", (double)t->info->steps_per_epoch);

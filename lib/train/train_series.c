@@ -60,7 +60,7 @@ sg_status train_header(const struct train *t, struct sg_error *err) {
     sg_json_set_string(h, "method", cell->label);
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set(h, "program", sg_version_json("sparsetrain"));
+    sg_json_set(h, "program", sg_version_json("sparsetrain", sg_node_string(&cell->resolved, "task.kind", NULL)));
     sg_json_set(recipe, "resolved", sg_node_json(&cell->resolved));
     sg_json_set(h, "recipe", recipe);
     cJSON *facts = t->task_ops->describe(t->task);

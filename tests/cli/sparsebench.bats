@@ -7,6 +7,8 @@ setup() {
     FAKE=$ROOT/tests/cli/fake_sparsetrain
     export FAKE_LOG=$BATS_TEST_TMPDIR/log
     : >"$FAKE_LOG"
+    export SPARSE_DATA=$BATS_TEST_TMPDIR # the set is here, so nothing is generated
+    printf '1 1:1 2:2\n-1 1:3 2:0.5\n' >two-clouds
     ARGS=(r.yaml --program "$FAKE" --folder cells) # for jobs: of a function, $! is not the program
     cat >r.yaml <<'YAML'
 schema: 1
@@ -100,6 +102,30 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     sed -i 's/"identity":"/&older/' cells/SGD-seed1-*
     bench -q --method SGD --seed 1 >/dev/null
     [ "$(started)" = 3 ]
+}
+
+@test "finished cells of another version are counted; --any-version takes them and the result names them" {
+    bench -q --method SGD >/dev/null
+    sed -i 's/"identity":"/&older/' cells/SGD-seed[12]-*
+    run -0 --separate-stderr bench --method SGD --dry-run
+    [[ $stderr == *"2 finished cells were made by another version of the program (older"*"): --any-version takes them"* ]]
+    [ "$(grep -c '^run' <<<"$output")" = 2 ]
+    run -0 --separate-stderr bench --method SGD --any-version
+    [ "$(started)" = 3 ]
+    [ "$(jq '.identities | length' <<<"$output")" = 2 ]
+    [ "$(jq '[.results[].cells[] | select(.reused)] | length' <<<"$output")" = 3 ]
+    run -0 --separate-stderr bench --method SGD
+    [ "$(started)" = 5 ]
+    [[ $stderr == *"2 finished cells were made by another version"* ]]
+    [ "$(jq -c '.identities == [.program.identity]' <<<"$output")" = true ]
+}
+
+@test "cells that read different data while the grid ran: an error that names both, and no result" {
+    FAKE_DATA='{"sha256":"feedfeedfeedfeed"}' FAKE_DATA_OF=SGD:2 run -1 --separate-stderr bench --method SGD -o out.json
+    [[ $stderr == *"cells of different data have no means: SGD, seed 1 (cells/SGD-seed1-"*", but SGD, seed 2 (cells/SGD-seed2-"*") read two-clouds, SHA-256 feedfeedfeed"* ]]
+    [ ! -e out.json ]
+    run -0 bench -q --method SGD -o out.json
+    [ "$(started)" = 4 ]
 }
 
 @test "a truncated or foreign file in a cell's place is run again" {
@@ -201,7 +227,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     grep -q "stop SGD:2" "$FAKE_LOG"
     grep -q "with 2 of 3 cells unfinished: give the same command again to resume" err
     [ "$(jq -r '.status, (.results[0].cells | map(.status) | join(" "))' out.json | xargs)" = "interrupted ok interrupted not_run" ]
-    run -0 bench -q --method SGD -o out.json --force
+    run -0 bench -q --method SGD -j 1 -o out.json
     grep -q "resume SGD:2" "$FAKE_LOG"
     [ "$(jq -c '.results[0].final.suboptimality.values' out.json)" = "[4,8,12]" ]
 }
@@ -249,6 +275,34 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     cmp r.yaml cells/recipe-*.yaml
     [ "$(jq -r '.recipe.path' <<<"$output")" = "<stdin>" ]
     [ "$(jq -r '.recipe.sha256' <<<"$output")" = "$(sha256sum <r.yaml | cut -d' ' -f1)" ]
+}
+
+@test "a partial result is replaced by the same command, and by no other" {
+    FAKE_FAIL="SGD:2" run -1 bench -q --method SGD --set workers=2 -o out.json
+    [ "$(jq -r '.status, .run.set[0], .run.methods[0], (.run.seeds | length)' out.json | xargs)" = "failed workers=2 SGD 0" ]
+    cp out.json before.json
+    for other in "" "--set workers=3" "--set workers=2 --method Top-k k=1" "--set workers=2 --seed 1 --method SGD"; do
+        # shellcheck disable=SC2086
+        run -2 bench -q $other -o out.json
+        cmp out.json before.json
+    done
+    sed -i 's/below 3/below 4/' r.yaml
+    run -2 bench -q --method SGD --set workers=2 -o out.json
+    [[ $output == *"out.json exists"* ]]
+    sed -i 's/below 4/below 3/' r.yaml
+    run -0 bench -q --method SGD --set workers=2 -o out.json
+    [ "$(jq -r .status out.json)" = ok ]
+    run -2 bench -q --method SGD --set workers=2 -o out.json # a whole one stays
+    echo '{"schema":"sparsebench/1","status":"interrupted"}' >foreign.json
+    run -2 bench -q -o foreign.json
+    : >empty.json
+    run -2 bench -q -o empty.json
+}
+
+@test "a result without a single finished cell blocks nothing" {
+    FAKE_FAIL="SGD:1 SGD:2 SGD:3" run -1 bench -q --method SGD -o out.json
+    run -0 bench -q --method "Top-k k=1" --set workers=2 -o out.json
+    [ "$(jq -r .status out.json)" = ok ]
 }
 
 @test "-o: whole or not at all, never over another file unless forced" {
@@ -313,7 +367,8 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
 }
 
 @test "generated data are announced" {
-    FAKE_SOURCE=generated run -0 --separate-stderr bench -q --method SGD
+    rm two-clouds
+    run -0 --separate-stderr bench -q --method SGD
     [[ $stderr == *"warning: the data are generated (two-clouds)"* ]]
 }
 

@@ -58,6 +58,71 @@ owner() { # of a header: its module
     done
 }
 
+@test "every source that can change a number is in one part of the program's identity" {
+    make -s -C "$ROOT" identity-parts >"$BATS_TEST_TMPDIR/parts"
+    cd "$ROOT" || exit 1
+    # All of these folders, each in one part: a file of a folder that the Makefile does not list would be in none.
+    find lib/comm lib/core lib/data lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels -type f \
+        '(' -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' ')' | sort >"$BATS_TEST_TMPDIR/sources"
+    cut -d: -f2 "$BATS_TEST_TMPDIR/parts" | sort | diff - "$BATS_TEST_TMPDIR/sources"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/sources")" -gt 150 ]
+    # What one task has of its own, no other includes: else a change of it would go unnoticed there.
+    local bad="" part file header owner
+    while IFS=: read -r part file; do
+        case $file in lib/task/task_data.*) continue ;; esac # asks every task's readers which data there are
+        [ "$part" != apart ] || continue
+        for header in $(sed -n 's/^#include "\(.*\)"/\1/p' "$file"); do
+            owner=$(grep "/$header$" "$BATS_TEST_TMPDIR/parts" | cut -d: -f1)
+            case $owner:$part in
+            :* | common:* | apart:* | "$part:$part" | torch:cnn | torch:lm | torch:ncf) ;;
+            *) bad="$bad $file($part):$header($owner)" ;;
+            esac
+        done
+    done <"$BATS_TEST_TMPDIR/parts"
+    [ -z "$bad" ] || { echo "$bad"; false; }
+    # Every task that there is has an identity of its own.
+    local kinds
+    kinds=$(sed -n 's/^    {\.name = "\([a-z]*\)",$/\1/p' lib/task/task_table.c | grep -x 'logreg\|cnn\|lm\|ncf' | sort | xargs)
+    [ "$(grep SG_BUILD_IDENTITIES build/release/version.h | grep -o '{"[a-z]*"' | tr -d '{"' | sort | xargs)" = "$kinds" ]
+}
+
+identities() { # of the tasks, of a copy of the tree
+    make -s -C "$BATS_TEST_TMPDIR/copy" WITH_CUDA=0 build/release/version.h
+    sed -n 's/#define SG_BUILD_IDENTITIES //p' "$BATS_TEST_TMPDIR/copy/build/release/version.h" | tr -d '{} "' | tr ',' ' '
+}
+
+@test "a comment, a plot or another task's source changes no task's identity, code does" {
+    local copy=$BATS_TEST_TMPDIR/copy before after
+    mkdir "$copy"
+    cp -r "$ROOT/lib" "$ROOT/kernels" "$ROOT/cmd" "$ROOT/Makefile" "$copy"
+    unset MAKEFLAGS MAKELEVEL MODE
+    before=$(identities)
+    [ "$(wc -w <<<"$before")" = 8 ]
+    sed -i '1i /* A comment, with "quotes" and a // in it. */' "$copy/lib/train/train_step.c" "$copy/lib/core/rng.c"
+    echo '// the end' >>"$copy/lib/tensor/sg_tensor.cpp"
+    sed -i 's/^    /        /; s/ \* / *\n        /' "$copy/lib/core/half.c" # another layout
+    ! cmp -s "$copy/lib/core/half.c" "$ROOT/lib/core/half.c"
+    echo 'int more_of_a_plot;' >>"$copy/lib/plot/plot_axis.c"
+    echo 'int more_of_a_grid;' >>"$copy/lib/grid/grid_run.c"
+    echo 'int more_of_a_reference;' >>"$copy/lib/recipe/recipe_reference.c"
+    [ "$(identities)" = "$before" ]
+    echo 'int more_of_a_reader;' >>"$copy/lib/data/token_text.c" # of one task
+    after=$(identities)
+    [ "$(diff <(xargs -n 2 <<<"$before") <(xargs -n 2 <<<"$after") | grep '^>' | cut -d' ' -f2)" = lm ]
+    sed -i 's/^\( *\)return /\1return 0 + /' "$copy/lib/core/rng.c" # of all
+    ! cmp -s "$copy/lib/core/rng.c" "$ROOT/lib/core/rng.c"
+    [ "$(diff <(xargs -n 2 <<<"$after") <(identities | xargs -n 2) | grep -c '^>')" = 4 ]
+    before=$(identities)
+    echo 'int sg_new_file;' >"$copy/lib/train/train_new.c" # common until it is named elsewhere
+    [ "$(diff <(xargs -n 2 <<<"$before") <(identities | xargs -n 2) | grep -c '^>')" = 4 ]
+    before=$(identities)
+    sed -i 's/"\([a-z]\)/"\1x/' "$copy/lib/wire/wire_raw.c" # quoted text is code
+    ! cmp -s "$copy/lib/wire/wire_raw.c" "$ROOT/lib/wire/wire_raw.c"
+    [ "$(diff <(xargs -n 2 <<<"$before") <(identities | xargs -n 2) | grep -c '^>')" = 4 ]
+    make -s -C "$copy" WITH_CUDA=0 CC=clang build/release/version.h
+    [ "$(sed -n 's/#define SG_BUILD_IDENTITIES //p' "$copy/build/release/version.h" | tr -d '{} "' | tr ',' ' ')" = "$(identities)" ]
+}
+
 @test "the core library needs libc, libm and OpenMP only, and neither prints nor exits" {
     make -s -C "$ROOT" build/release/libsparsegrad.so.0
     run -0 ldd "$ROOT/build/release/libsparsegrad.so.0"

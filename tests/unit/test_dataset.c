@@ -8,6 +8,7 @@
 #include "sg_dataset.h"
 #include "sg_file.h"
 #include "sg_json.h"
+#include "sg_matrix.h"
 #include "tap.h"
 #include "temporary.h"
 
