@@ -12,6 +12,8 @@
 
 #include "sg_file.h"
 
+enum { TRIES = 1000 };
+
 static bool is_still(int fd, int folder, const char *name) {
     struct stat mine, there;
     return fstat(fd, &mine) == 0 && fstatat(folder, name, &there, 0) == 0 && mine.st_dev == there.st_dev &&
@@ -23,7 +25,7 @@ bool sg_file_is_still(FILE *stream, const char *path) {
 }
 
 sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error *err) {
-    for (;;) {
+    for (int i = 0; i < TRIES; i++) {
         struct stat info;
         const int fd = open(path, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
         if (fd < 0)
@@ -47,6 +49,7 @@ sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error 
         }
         return SG_OK;
     }
+    return sg_fail(err, SG_ERR_IO, "%s is another file whenever it is looked at: choose another name", path);
 }
 
 /* NAME.NUMBER.tmp */
@@ -81,7 +84,6 @@ void sg_file_sweep(const char *path) {
 
 /* The number is the process's, or one after it where a process of another host has the same. */
 sg_status sg_file_temporary(FILE **out, char **name, const char *path, struct sg_error *err) {
-    enum { TRIES = 1000 };
     for (long i = 0; i < TRIES; i++) {
         char *text;
         if (asprintf(&text, "%s.%ld.tmp", path, (long)getpid() + i) < 0)

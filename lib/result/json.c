@@ -16,8 +16,12 @@ static atomic_bool out_of_memory;
 static void *watched_malloc(size_t bytes) {
     void *memory = malloc(bytes);
     if (!memory)
-        atomic_store(&out_of_memory, true);
+        sg_json_lost();
     return memory;
+}
+
+void sg_json_lost(void) {
+    atomic_store(&out_of_memory, true);
 }
 
 void sg_json_guard(void) {

@@ -24,6 +24,8 @@ char *sg_number_text(double x, char out[SG_NUMBER_CHARS]);
 /* Watch all allocations of cJSON in this process from now on: after the first that failed, sg_json_text refuses every
  * value, because no one knows which of them lacks something. Programs call it first thing (sg_app_start). */
 void sg_json_guard(void);
+/* Memory for a part of a document ran out where cJSON could not see it: refuse from now on as well. */
+void sg_json_lost(void);
 
 /* Members; each does nothing when an earlier allocation failed (object NULL). sg_json_* never abort. */
 void sg_json_set_number(cJSON *object, const char *key, double value);

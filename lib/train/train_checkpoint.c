@@ -3,6 +3,7 @@
  * optimizer state, what the task keeps for all workers; per worker: residual, task state, compressor state; then the
  * SHA-256 of all that. Random draws are named by step, so no generator state is needed. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,8 @@ struct preamble {
         is_recorded;   /* with --record-inputs, up to here */
     struct totals totals;
 };
+
+enum { COMMON_BYTES = offsetof(struct preamble, series_sha256) }; /* of all formats */
 
 struct sink {
     FILE *out;
@@ -180,9 +183,9 @@ static sg_status check(bool *ours, const struct train *t, const char *data, size
     struct preamble now = describe(t), then;
     size_t expected = sizeof then + (size_t)now.x_bytes + (size_t)now.optimizer_floats * sizeof(float) +
                       (size_t)now.common_bytes + (size_t)now.workers_bytes + HASH_DIGITS;
-    if (length < sizeof then + HASH_DIGITS || memcmp(data, magic, MAGIC_KIND) != 0)
+    if (length < COMMON_BYTES + HASH_DIGITS || memcmp(data, magic, MAGIC_KIND) != 0)
         return sg_fail(err, SG_ERR_FORMAT, "%s is not a checkpoint of this program: delete it to start afresh", path);
-    memcpy(&then, data, sizeof then);
+    memcpy(&then, data, COMMON_BYTES);
     if (memcmp(then.key, now.key, sizeof now.key) != 0)
         return sg_fail(err, SG_ERR_MISMATCH,
                        "%s belongs to another recipe, method or seed: give another -o, or delete it to start afresh",
