@@ -14,7 +14,7 @@
 static sg_status append(struct train *t, const char *text, size_t length, struct sg_error *err) {
     FILE *out = t->options->series;
     sg_sha256_add(&t->series_hash, text, length);
-    return fwrite(text, 1, length, out) == length && fflush(out) == 0 && !ferror(out)
+    return (length == 0 || fwrite(text, 1, length, out) == length) && fflush(out) == 0 && !ferror(out)
                ? SG_OK
                : sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
 }
