@@ -91,8 +91,9 @@ static const struct sg_program program = {
         "The result is a table on a terminal, else JSON.\n\n"
         "Examples:\n"
         "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
-        "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --seed 1 --dry-run\n"
-        "  sparsebench recipes/kernels.yaml --set 'sizes=[resnet18]' --set 'threads=[2]' --table\n"
+        "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --dry-run\n"
+        "  sparsebench recipes/kernels.yaml --set 'sizes=[resnet18]' \\\n"
+        "      --set 'threads=[2]' --table\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n\n"
         "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails,\n"
         "or a kernel's output is wrong, 128+n stopped by signal n.\n",

@@ -100,7 +100,8 @@ static const struct sg_program program = {
                "  sparsebench recipes/fig1.yaml | sparseplot-export -o fig1.svg\n"
                "  sparseplot-export fig1.json                      final values and verdicts\n"
                "  sparseplot-export fig1.json --panel=2 -o bits.pdf\n"
-               "  sparsetrain recipes/smoke.yaml --method SGD --json | sparseplot-export --y=bits --format=csv\n\n"
+               "  sparsetrain recipes/smoke.yaml --method SGD --json |\n"
+               "      sparseplot-export --y=bits --format=csv\n\n"
                "Exit: 0 done, 1 the result could not be read or the output not written, 2 usage error.\n",
     .options = table,
     .n_options = sizeof table / sizeof *table,

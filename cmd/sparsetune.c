@@ -106,11 +106,16 @@ static const struct sg_program program = {
         "was, and is read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside.\n"
         "Trials are cells as sparsebench's, in its folder: what is finished is not run again, by neither of them.\n\n"
         "Examples:\n"
-        "  sparsetune recipes/fig1.yaml --match-density | sparsebench - | sparseplot-export --format svg > fig1.svg\n"
-        "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json > matched.yaml\n"
-        "  sparsetune recipes/fig1.yaml --reach-baseline --json | sparseplot-export --format svg > front.svg\n"
-        "  sparsetune recipes/fig1-madelon.yaml --rule=estimated --repeats 0 > by-rule.yaml\n"
-        "  sparsetrain recipes/smoke.yaml --method Hard-threshold --record-inputs ht.inputs -o ht.ndjson\n"
+        "  sparsetune recipes/fig1.yaml --match-density | sparsebench - |\n"
+        "      sparseplot-export --format svg > fig1.svg\n"
+        "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json \\\n"
+        "      > matched.yaml\n"
+        "  sparsetune recipes/fig1.yaml --reach-baseline --json |\n"
+        "      sparseplot-export --format svg > front.svg\n"
+        "  sparsetune recipes/fig1-madelon.yaml --rule=estimated --repeats 0 \\\n"
+        "      > by-rule.yaml\n"
+        "  sparsetrain recipes/smoke.yaml --method Hard-threshold \\\n"
+        "      --record-inputs ht.inputs -o ht.ndjson\n"
         "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n\n"
         "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
         "128+n stopped by signal n.\n",
@@ -260,8 +265,8 @@ static const char *choose_action(void) {
 int main(int argc, char **argv) {
     const char *path = NULL;
     size_t n_operands = 0;
-    sg_app_wait_politely(argv);
     sg_app_start(program.name);
+    sg_app_wait_politely(argv);
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
     struct sg_error err;
     bool speaker;

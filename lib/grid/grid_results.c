@@ -199,6 +199,8 @@ static cJSON *series_json(const struct group *g, size_t most) {
             if (!is_axis(column))
                 sg_json_set(out, column, column_json(&p, g, column));
         }
+    } else {
+        sg_json_lost();
     }
     points_free(&p);
     return out;
@@ -211,8 +213,10 @@ static cJSON *series_json(const struct group *g, size_t most) {
 static cJSON *spread_json(const struct group *g, const char *metric, const struct sg_node *at) {
     char why[SG_WHY_CHARS];
     double *known = malloc(2 * g->n * sizeof *known), *all = known ? known + g->n : NULL;
-    if (!known)
+    if (!known) {
+        sg_json_lost();
         return NULL;
+    }
     size_t n = 0;
     for (size_t i = 0; i < g->n; i++) {
         all[i] = sg_grid_value(&g->outcomes[i], metric, at, why);

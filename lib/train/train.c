@@ -1,3 +1,4 @@
+/* train.c: the loop of one run. */
 #include <math.h>
 #include <string.h>
 
@@ -101,6 +102,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     sg_clock_utc(started_at);
     double start_s = sg_clock_s();
     *report = (struct sg_train_report){0};
+    sg_sha256_start(&t.series_hash);
     bool resumed = false, header = false;
     sg_status status = train_setup(&t, err);
     if (status == SG_OK)

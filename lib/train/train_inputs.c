@@ -44,7 +44,7 @@ sg_status train_inputs_open(struct train *t, struct sg_error *err) {
     if (status == SG_OK)
         status = allocate(t, err);
     if (status == SG_OK && t->lead)
-        status = sg_recording_begin(&t->recording, path, describe(t), t->step, err);
+        status = sg_recording_begin(&t->recording, path, describe(t), t->step, t->inputs_sha256, err);
     return sg_comm_agree(t->comm, status, err);
 }
 
@@ -101,6 +101,12 @@ sg_status train_inputs_write(struct train *t, struct sg_error *err) {
 
 sg_status train_inputs_sync(struct train *t, struct sg_error *err) {
     return t->input && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
+}
+
+void train_inputs_hash(const struct train *t, char hex[65]) {
+    memset(hex, 0, 65);
+    if (t->input && t->lead)
+        sg_recording_hash(&t->recording, hex);
 }
 
 sg_status train_inputs_end(struct train *t, struct sg_error *err) {

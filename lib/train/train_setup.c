@@ -83,6 +83,8 @@ static sg_status choose_kernels(struct train *t, struct sg_error *err) {
                                 "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)", getenv("SG_CPU"));
 }
 
+static const double MOST_STEPS = 9007199254740992; /* 2^53: a double counts them one by one up to there */
+
 static sg_status choose_steps(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     double steps = sg_node_number(cell, "steps", NAN);
@@ -90,6 +92,10 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
         steps = floor(sg_node_number(cell, "epochs", 0) * (double)t->info->steps_per_epoch + 0.5);
     if (!(steps >= 1))
         return sg_fail(err, SG_ERR_ARGUMENT, "epochs: less than one step; an epoch has %llu steps",
+                       (unsigned long long)t->info->steps_per_epoch);
+    if (!(steps <= MOST_STEPS))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "epochs: %g steps, %llu an epoch, are more than the 2^53 that can be counted", steps,
                        (unsigned long long)t->info->steps_per_epoch);
     t->steps = (uint64_t)steps;
     t->every = (uint64_t)sg_node_number(cell, "record.every", 1);

@@ -3,6 +3,7 @@
 #define SG_TRAIN_STATE_H
 
 #include "sg_cuda.h"
+#include "sg_file.h"
 #include "sg_optimizer.h"
 #include "sg_recording.h"
 #include "sg_stats.h"
@@ -126,7 +127,10 @@ struct train {
     size_t n_evaluated;
     double last_flush_s;
 
+    sg_sha256 series_hash; /* of all that was written to the series */
+
     struct sg_recording recording; /* rank 0 */
+    char inputs_sha256[65];        /* of the recording up to the checkpoint that the run goes on from; "" = none */
     float **input;                 /* [count] what each compressor was given at this step; NULL = not recorded */
 
     struct totals totals;
@@ -183,8 +187,11 @@ bool train_evaluates(const struct train *t, uint64_t step);
 /* SHARED evaluation of the current x, collective: rank 0 gets the task's columns of the row that comes next. */
 sg_status train_evaluate_shares(struct train *t, struct sg_error *err);
 
-/* Series (rank 0; on other ranks these do nothing). A record takes `layers`. */
-sg_status train_header(const struct train *t, struct sg_error *err);
+/* Series (rank 0; on other ranks these do nothing). A record takes `layers`. Go on: cut the series back to its first
+ * `bytes`, whose hash (64 digits) must be this; 0 bytes have any. */
+sg_status train_series_go_on(struct train *t, uint64_t bytes, const char *sha256, struct sg_error *err);
+void train_series_hash(const struct train *t, char hex[65]);
+sg_status train_header(struct train *t, struct sg_error *err);
 sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *take_layers, struct sg_error *err);
 sg_status train_flush(struct train *t, struct sg_error *err); /* evaluate and write what waits */
 sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
@@ -195,12 +202,14 @@ sg_status train_columns(struct recorded **out, size_t *count, const struct sg_ce
                         const struct sg_task_kind *task, struct sg_error *err);
 
 /* A recording of what the compressors are given: opened once it is known which step comes next; local worker w's part
- * after its message went out for gradient g; all workers' once the step is done; to the disk before a checkpoint; its
- * end. All but `note` are collective, and all do nothing where none is asked for. */
+ * after its message went out for gradient g; all workers' once the step is done; to the disk before a checkpoint, and
+ * rank 0's hash of it so far, 64 digits, "" where there is none; its end. All but `note` and `hash` are collective, and
+ * all others do nothing where none is asked for. */
 sg_status train_inputs_open(struct train *t, struct sg_error *err);
 void train_inputs_note(struct train *t, size_t w, const float *g);
 sg_status train_inputs_write(struct train *t, struct sg_error *err);
 sg_status train_inputs_sync(struct train *t, struct sg_error *err);
+void train_inputs_hash(const struct train *t, char hex[65]);
 sg_status train_inputs_end(struct train *t, struct sg_error *err);
 void train_inputs_close(struct train *t);
 
