@@ -249,9 +249,13 @@ static void put_panel(FILE *out, const struct sg_figure *f, const struct sheet *
     const struct sg_panel *panel = &f->panel[p];
     double width = 1 / (double)s->columns, height = (s->panels_top - s->panels_bottom) / (double)s->rows;
     double x0 = (double)(p % s->columns) * width, y1 = s->panels_top - (double)(p / s->columns) * height;
-    char *caption = sg_plot_caption(f, p);
+    char *caption = sg_plot_caption(f, p), *name;
+    if (asprintf(&name, "panel %zu: %s over %s", p + 1, panel->y.name, panel->x.name) < 0)
+        name = NULL;
     double top = y1 - (caption && caption[0] ? TOP : 0.1) / s->height, bottom = y1 - height + BOTTOM / s->height;
-    fprintf(out, "\n# panel %zu: %s over %s\n", p + 1, panel->y.name, panel->x.name);
+    fputc('\n', out);
+    comment(out, name ? name : "a panel");
+    free(name);
     fprintf(out,
             "set lmargin at screen %.4f; set rmargin at screen %.4f; set tmargin at screen %.4f; "
             "set bmargin at screen %.4f\n",
@@ -341,7 +345,9 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
             free(index);
         }
     put_terminal(out, &s, format);
-    fputs("set encoding utf8\nset border 3 lw 0.8\nset tics nomirror out scale 0.6,0.3\n"
+    /* In a locale without an encoding gnuplot hands bytes on as they are, and would warn if it were told one. */
+    fputs("if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8\nset border 3 lw 0.8\nset "
+          "tics nomirror out scale 0.6,0.3\n"
           "set grid xtics ytics lt 100 lc rgb '#d9d9d9' lw 0.6 dt 1\nset style line 100 lc rgb '#d9d9d9'\n"
           "set xlabel offset 0,0.3\nunset key\nset multiplot\nsmall = (format eq 'svg') ? ',10' : ',7.5'\n",
           out);

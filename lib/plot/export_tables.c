@@ -163,7 +163,7 @@ static void put_claim(FILE *out, const struct sg_claim *claim, const char *separ
 
 static void put_markdown(FILE *out, const char *text) {
     for (; *text; text++) {
-        if (strchr("|\\*_`<#", *text))
+        if (strchr("|\\*_`<#[]", *text))
             fputc('\\', out);
         fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
     }

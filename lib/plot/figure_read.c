@@ -299,14 +299,17 @@ static bool read_panels(struct reading *r) {
         return allocation_failed(r);
     if (n == 0)
         return read_panel(r, NULL);
-    for (size_t i = 0; i < n; i++)
-        if ((only == 0 || only == i + 1) && !read_panel(r, cJSON_GetArrayItem(plots, (int)i)))
+    const cJSON *plot = plots->child;
+    for (size_t i = 0; i < n; i++, plot = plot->next) {
+        if (r->figure->n_panels == SG_PLOT_MAX_PANELS) {
+            sg_fail(r->err, SG_ERR_ARGUMENT, "%zu plots do not fit one figure (at most %d): choose one with --panel=N",
+                    n, SG_PLOT_MAX_PANELS);
             return false;
-    if (r->figure->n_panels <= SG_PLOT_MAX_PANELS)
-        return true;
-    sg_fail(r->err, SG_ERR_ARGUMENT, "%zu plots do not fit one figure (at most %d): choose one with --panel=N",
-            r->figure->n_panels, SG_PLOT_MAX_PANELS);
-    return false;
+        }
+        if ((only == 0 || only == i + 1) && !read_panel(r, plot))
+            return false;
+    }
+    return true;
 }
 
 static bool read_texts(struct reading *r) {

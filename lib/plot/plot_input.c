@@ -97,7 +97,9 @@ sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char
         if (status != SG_OK)
             return status;
     }
-    sg_status status = check(document, name, err);
+    sg_status status = sg_plot_clean_document(document, name, err);
+    if (status == SG_OK)
+        status = check(document, name, err);
     if (status != SG_OK)
         cJSON_Delete(document);
     else

@@ -130,12 +130,15 @@ static void data_warning(const cJSON *document, char *out, size_t size) {
 }
 
 char *sg_plot_title(const cJSON *document, const char *override) {
-    const char *title =
-        override ? override : sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
-    char warning[128], *out = NULL;
+    const char *title = sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
+    char warning[128], *out = NULL, *own = override ? sg_plot_clean(override) : NULL;
+    if (override && !own)
+        return NULL;
+    title = own ? own : title;
     data_warning(document, warning, sizeof warning);
     if (asprintf(&out, "%s%s%s", title, title[0] && warning[0] ? " — " : "", warning) < 0)
-        return NULL;
+        out = NULL;
+    free(own);
     return out;
 }
 
@@ -157,9 +160,6 @@ char *sg_plot_source(const cJSON *document) {
         free(out);
         return NULL;
     }
-    for (char *c = out; *c; c++)
-        if ((unsigned char)*c < ' ')
-            *c = ' ';
     return out;
 }
 

@@ -10,6 +10,12 @@ enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 26 };
 
 /* -- reading -------------------------------------------------------------------------------------------------- */
 
+/* `text` as UTF-8 on one line: line ends and tabs become blanks, other control characters, marks that reorder a line
+ * and bytes that are not UTF-8 are shown as \x1b or \u202e. malloc'ed, NULL = no memory. */
+char *sg_plot_clean(const char *text);
+/* The same for every string and every name of a document and of those that follow it in its list. */
+SG_CHECKED sg_status sg_plot_clean_document(cJSON *document, const char *name, struct sg_error *err);
+
 void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINTF(2, 3);
 
 /* Title, source and footnote lines of a document; malloc'ed, NULL = no memory. */

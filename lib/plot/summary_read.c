@@ -59,9 +59,9 @@ static sg_status choose_metrics(struct choice *c, const cJSON *document, const s
     }
     if (n > 0 || status != SG_OK)
         return status;
-    cJSON_ArrayForEach(result, sg_json_get(document, "results"))
-        cJSON_ArrayForEach(item, sg_json_get(result, "series")) if (status == SG_OK && !is_clock(item->string)) status =
-            choose(c, document, item->string, err);
+    cJSON_ArrayForEach(result, sg_json_get(document, "results")) cJSON_ArrayForEach(
+        item, sg_json_get(result, "series")) if (status == SG_OK && c->n < MAX_METRICS && !is_clock(item->string))
+        status = choose(c, document, item->string, err);
     return status;
 }
 
