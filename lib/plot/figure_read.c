@@ -217,7 +217,7 @@ static bool usually_log(const cJSON *document, const char *side, const char *col
     return false;
 }
 
-static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot, const char *side) {
+static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot, const char *side, bool *as_planned) {
     bool is_x = side[0] == 'x';
     const char *planned = sg_json_string(plot, side, NULL), *chosen = is_x ? r->select->x : r->select->y;
     const char *name = chosen ? chosen : planned, *wanted = NULL;
@@ -226,11 +226,10 @@ static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot
         name = sg_plot_resolve(&axis->name, r->document, "epoch", &ignored) == SG_OK ? "epoch" : "step";
     if (sg_plot_resolve(&axis->name, r->document, name, r->err) != SG_OK)
         return false;
-    bool as_planned =
-        planned && sg_plot_resolve(&wanted, r->document, planned, &ignored) == SG_OK && wanted == axis->name;
-    const char *log = r->select->log ? r->select->log : as_planned ? sg_json_string(plot, "log", "") : NULL;
+    *as_planned = planned && sg_plot_resolve(&wanted, r->document, planned, &ignored) == SG_OK && wanted == axis->name;
+    const char *log = r->select->log ? r->select->log : *as_planned ? sg_json_string(plot, "log", "") : NULL;
     axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r->document, side, axis->name);
-    read_range(axis, as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
+    read_range(axis, *as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
     return sg_plot_label(&axis->label, &axis->latex, r->document, axis->name, r->err) == SG_OK;
 }
 
@@ -260,10 +259,15 @@ static void free_panel(struct sg_panel *panel) {
 static bool read_panel(struct reading *r, const cJSON *plot) {
     struct sg_figure *f = r->figure;
     struct sg_panel *panel = &f->panel[f->n_panels++];
-    panel->points = strcmp(sg_json_string(plot, "kind", "curves"), "points") == 0;
-    panel->title = sg_json_string(plot, "title", NULL);
-    if (!read_axis(r, &panel->x, plot, "x") || !read_axis(r, &panel->y, plot, "y"))
+    bool same_x, same_y;
+    if (!read_axis(r, &panel->x, plot, "x", &same_x) || !read_axis(r, &panel->y, plot, "y", &same_y))
         return false;
+    /* The recipe's title and kind are about its own axes. Over another column a panel has curves, as far as it has any:
+     * of a constant each run has but one value. */
+    panel->title = same_x && same_y ? sg_json_string(plot, "title", NULL) : NULL;
+    panel->points = strcmp(sg_json_string(plot, "kind", "curves"), "points") == 0;
+    if (!same_x)
+        panel->points = !sg_plot_is_recorded(r->document, panel->x.name);
     if ((r->select->x || r->select->y) && is_repeated(f, panel)) {
         free_panel(panel);
         f->n_panels--;
@@ -271,7 +275,7 @@ static bool read_panel(struct reading *r, const cJSON *plot) {
     }
     const cJSON *results = sg_json_get(r->document, "results"), *result;
     size_t count = (size_t)cJSON_GetArraySize(results);
-    const cJSON *points = r->select->x || r->select->y ? NULL : sg_json_get(plot, "points");
+    const cJSON *points = same_x && same_y ? sg_json_get(plot, "points") : NULL;
     cJSON_ArrayForEach(result, results) {
         if (!listed(sg_json_get(plot, "methods"), result))
             continue;

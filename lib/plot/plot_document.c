@@ -88,6 +88,14 @@ sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *n
                    near ? near : "", near ? "'?" : "", list);
 }
 
+bool sg_plot_is_recorded(const cJSON *document, const char *name) {
+    const cJSON *result;
+    cJSON_ArrayForEach(
+        result, sg_json_get(document, "results")) if (sg_plot_column(sg_json_get(result, "final"), name) ||
+                                                      sg_plot_column(sg_json_get(result, "series"), name)) return true;
+    return false;
+}
+
 int sg_plot_seeds(const cJSON *document) {
     const cJSON *result;
     int seeds = -1;

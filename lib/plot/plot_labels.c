@@ -129,17 +129,63 @@ static void data_warning(const cJSON *document, char *out, size_t size) {
         snprintf(out, size, "trained on its file '%s'", train);
 }
 
+static bool same_key(const char *a, const char *b) {
+    size_t n = strcspn(a, "=");
+    return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
+}
+
+/* Is this the change that counts of those to its key, and one that more than the name of the result depends on? */
+static bool is_change(const cJSON *item) {
+    if (!cJSON_IsString(item) || same_key(item->valuestring, "title=") || same_key(item->valuestring, "name="))
+        return false;
+    for (const cJSON *later = item->next; later; later = later->next)
+        if (cJSON_IsString(later) && same_key(later->valuestring, item->valuestring))
+            return false;
+    return true;
+}
+
+/* What --set changed, of a result of either program. */
+static const cJSON *changes_of(const cJSON *document) {
+    const cJSON *set = sg_json_get(document, "recipe.set");
+    return cJSON_IsArray(set) ? set : sg_json_get(document, "run.recipe.set");
+}
+
+static bool sets_title(const cJSON *document) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, changes_of(document)) if (cJSON_IsString(item) &&
+                                                       same_key(item->valuestring, "title=")) return true;
+    return false;
+}
+
+/* "workers=8, seeds=[1,2]" after `before`, nothing where nothing was changed. */
+static void put_changes(FILE *out, const cJSON *document, const char *before) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, changes_of(document)) if (is_change(item)) {
+        fprintf(out, "%s%s", before, item->valuestring);
+        before = ", ";
+    }
+}
+
 char *sg_plot_title(const cJSON *document, const char *override) {
     const char *title = sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
     char warning[128], *out = NULL, *own = override ? sg_plot_clean(override) : NULL;
     if (override && !own)
         return NULL;
     title = own ? own : title;
+    size_t size;
+    FILE *stream = open_memstream(&out, &size);
     data_warning(document, warning, sizeof warning);
-    if (asprintf(&out, "%s%s%s", title, title[0] && warning[0] ? " — " : "", warning) < 0)
-        out = NULL;
+    if (stream) {
+        fputs(title, stream);
+        if (!own && title[0] && !sets_title(document)) /* the recipe's title may say what no longer holds */
+            put_changes(stream, document, " — ");
+        fprintf(stream, "%s%s", title[0] && warning[0] ? " — " : "", warning);
+    }
     free(own);
-    return out;
+    if (!stream || fclose(stream) == 0)
+        return stream ? out : NULL;
+    free(out);
+    return NULL;
 }
 
 char *sg_plot_source(const cJSON *document) {
@@ -150,6 +196,7 @@ char *sg_plot_source(const cJSON *document) {
     if (!stream)
         return NULL;
     fprintf(stream, "recipe %s", sg_json_string(document, "recipe.name", sg_json_string(document, "name", "?")));
+    put_changes(stream, document, ", ");
     if (hash)
         fprintf(stream, " (sha256 %.12s)", hash);
     fprintf(stream, ", dataset %s (%s), sparsegrad %s (%s%s)", sg_json_string(document, "dataset.name", "?"),

@@ -30,6 +30,8 @@ void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document);
 const cJSON *sg_plot_column(const cJSON *object, const char *name);
 /* The document's own spelling of a column, looked up in all results; SG_ERR_ARGUMENT with the list if unknown. */
 SG_CHECKED sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *name, struct sg_error *err);
+/* Does some result have it as a column? Else it is a constant, which plots of points may be over: no result of a run. */
+bool sg_plot_is_recorded(const cJSON *document, const char *name);
 /* Final mean and standard deviation of a column (NaN = none); the last value of the series when there is no "final". */
 void sg_plot_final(const cJSON *result, const char *column, double *mean, double *std);
 /* Is this label one without compression? */

@@ -12,19 +12,10 @@ struct choice {
     size_t n;
 };
 
-/* Not a constant, which some plots of points are over: those are no results. */
-static bool is_recorded(const cJSON *document, const char *name) {
-    const cJSON *result;
-    cJSON_ArrayForEach(
-        result, sg_json_get(document, "results")) if (sg_plot_column(sg_json_get(result, "final"), name) ||
-                                                      sg_plot_column(sg_json_get(result, "series"), name)) return true;
-    return false;
-}
-
 static sg_status choose(struct choice *c, const cJSON *document, const char *name, struct sg_error *err) {
     const char *column;
     sg_status status = sg_plot_resolve(&column, document, name, err);
-    if (status != SG_OK || !is_recorded(document, column))
+    if (status != SG_OK || !sg_plot_is_recorded(document, column))
         return status;
     for (size_t i = 0; i < c->n; i++)
         if (c->name[i] == column)

@@ -67,6 +67,19 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(jq '[.results[].cells[] | select(.status == "ok" and .reused == false)] | length' out.json)" = 9 ]
 }
 
+@test "what --set changed is named beside the recipe: in the JSON and in the table" {
+    run -0 --separate-stderr bench -q
+    [ "$(jq -c .recipe.set <<<"$output")" = "[]" ]
+    run -0 --separate-stderr bench -q --set workers=8 --set 'seeds=[1,2]' --json
+    [ "$(jq -c .recipe.set <<<"$output")" = '["workers=8","seeds=[1,2]"]' ]
+    run -0 --separate-stderr bench -q --set workers=8 --set 'seeds=[1,2]' --table
+    [[ ${lines[0]} = "# A grid — workers=8, seeds=[1,2]" ]]
+    [[ $output == *"# recipe grid, workers=8, seeds=[1,2] (sha256 "* ]]
+    # A title of one's own says what it wants to, and a change that was changed again is none.
+    run -0 --separate-stderr bench -q --set workers=2 --set title=Mine --set workers=8 --table
+    [[ ${lines[0]} = "# Mine" && $output == *"# recipe grid, workers=8 (sha256 "* ]]
+}
+
 @test "off a terminal: a plain line per finished cell and claims on stderr" {
     run -0 --separate-stderr bench
     [ "$(grep -c ': done after .* (. of 9)$' <<<"$stderr")" = 9 ]

@@ -173,6 +173,29 @@ need_gnuplot() {
     [[ $output == *"bits per worker"* && $output != *"error norm"* ]]
 }
 
+@test "every format names what was changed of the recipe, in the title and in the source" {
+    jq '.recipe.set = ["workers=8", "seeds=[1,2]"]' fig1.json >"$OUT/set.json"
+    for format in csv tsv gnuplot pgfplots vegalite table markdown latex; do
+        sparseplot-export -q "$OUT/set.json" --format=$format | sed 's/\\//g' >"$OUT/set"
+        grep -q "Figure 1: logistic regression, 20 workers — workers=8, seeds=[[]1,2]" "$OUT/set" || { echo "$format: title"; false; }
+        tr -d '\n' <"$OUT/set" | grep -q "recipe fig1, workers=8, seeds=[[]1,2][ #]*(sha256" || { echo "$format: source"; false; }
+    done
+    run -0 --separate-stderr sparseplot-export "$OUT/set.json" --title=Mine --format=csv
+    [[ ${lines[0]} = "# Mine — generated data (gisette-like)" ]]
+}
+
+@test "over other columns a panel has neither the recipe's title nor its kind" {
+    jq '.plots[0].title = "suboptimality vs. epochs" | .plots[1] |= (.kind = "points" | .title = "at the end")' fig1.json >"$OUT/t.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/t.json" --format=gnuplot
+    [[ $output == *"suboptimality vs. epochs"* && $output == *"at the end"* && $output == *yerrorbars* ]]
+    run -0 --separate-stderr sparseplot-export "$OUT/t.json" --x=step --y=error-norm --format=gnuplot
+    [[ $output != *"vs. epochs"* && $output != *"at the end"* && $output != *yerrorbars* ]]
+    [[ $output == *"# panel 1: error_norm over step"* && $output != *"# panel 2"* ]]
+    # The panel whose axes were chosen as they are keeps both.
+    run -0 --separate-stderr sparseplot-export "$OUT/t.json" --panel=1 --y=suboptimality --format=gnuplot
+    [[ $output == *"suboptimality vs. epochs"* ]]
+}
+
 @test "unknown column: a suggestion and the list" {
     run -2 --separate-stderr sparseplot-export fig1.json --y=eror-norm
     [[ $stderr == *"no column 'eror-norm', did you mean 'error_norm'? (columns: step, epoch, suboptimality, bits, error_norm)"* ]]
