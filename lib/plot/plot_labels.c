@@ -191,7 +191,7 @@ char *sg_plot_title(const cJSON *document, const char *override) {
 char *sg_plot_source(const cJSON *document) {
     size_t size;
     char *out = NULL;
-    const char *hash = sg_json_string(document, "recipe.sha256", NULL);
+    const char *hash = sg_json_string(document, "recipe.sha256", sg_json_string(document, "run.recipe.sha256", NULL));
     FILE *stream = open_memstream(&out, &size);
     if (!stream)
         return NULL;
