@@ -171,17 +171,6 @@ static void put_tick_list(FILE *out, char side, const struct sg_axis *axis, stru
     fputs(")\n", out);
 }
 
-static void superscript(char *out, size_t size, int exponent) {
-    static const char *const digit[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    char plain[16];
-    snprintf(plain, sizeof plain, "%d", exponent);
-    out[0] = '\0';
-    for (const char *c = plain; *c; c++) {
-        size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s", *c == '-' ? "⁻" : digit[*c - '0']);
-    }
-}
-
 static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
     char text[2][SG_NUMBER_CHARS];
     struct sg_ticks ticks = sg_plot_ticks(axis);
@@ -200,10 +189,9 @@ static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
 
 /* The title of an axis, with the power of ten its numbers are in. */
 static void put_axis_label(FILE *out, const struct sg_axis *axis) {
-    char power[64], *label = NULL;
+    char power[SG_POWER_CHARS], *label = NULL;
     int exponent = sg_plot_ticks(axis).exponent;
-    superscript(power, sizeof power, exponent);
-    if (exponent && asprintf(&label, "%s (×10%s)", axis->label, power) < 0)
+    if (exponent && asprintf(&label, "%s (%s)", axis->label, sg_plot_power(power, exponent)) < 0)
         label = NULL;
     quoted(out, label ? label : axis->label);
     free(label);

@@ -129,11 +129,9 @@ static void insert_point(struct sg_curve *curve, double x, double y, double std,
 /* The point the document gives for a label (`plots[].points`), else final values. */
 static void find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
                        double *std) {
-    const cJSON *point;
+    const cJSON *point = sg_plot_point(points, result);
     double unused;
-    cJSON_ArrayForEach(point, points) {
-        if (strcmp(sg_json_string(point, "label", ""), sg_json_string(result, "label", "")) != 0)
-            continue;
+    if (point) {
         *x = sg_json_number(point, "x.mean", NAN);
         *y = sg_json_number(point, "y.mean", NAN);
         *std = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(point, "y.std", NAN) : NAN;

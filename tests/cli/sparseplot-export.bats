@@ -117,7 +117,7 @@ need_gnuplot() {
 
 @test "default format: csv in a pipe, table on a terminal, by extension with -o" {
     sparseplot-export fig1.json | grep -q '^panel,label,x,y,y_std$'
-    script -qec "$BIN/sparseplot-export fig1.json" /dev/null </dev/null | grep -q '^holds  *Hard-threshold converges'
+    NO_COLOR=1 script -qec "$BIN/sparseplot-export fig1.json" /dev/null </dev/null | grep -q '^holds  *Hard-threshold converges'
     sparseplot-export fig1.json -o "$OUT/t.md"
     cmp "$OUT/t.md" golden/fig1.markdown
     sparseplot-export fig1.json -o "$OUT/t.tex" && grep -q groupplot "$OUT/t.tex"
@@ -170,7 +170,7 @@ need_gnuplot() {
     run -0 --separate-stderr sparseplot-export fig1.json --title="My title" --panel=1 --log=xy --format=gnuplot
     [[ $output == *"'My title — generated data (gisette-like)'"* && $output == *"set logscale x"* ]]
     run -0 --separate-stderr sparseplot-export fig1.json --y=bits --format=table
-    [[ $output == *"bits per worker"* && $output != *"error norm"* ]]
+    [[ $output == *"bits per"* && $output != *"error norm"* ]]
 }
 
 @test "every format names what was changed of the recipe, in the title and in the source" {
@@ -276,7 +276,7 @@ need_gnuplot() {
     run -0 bash -c "echo '{\"schema\":\"sparsebench/1\",\"status\":\"ok\",\"results\":[{\"label\":\"A\",\"seeds\":[\"1\",\"2\",\"3\"],
         \"final\":{\"density\":{\"mean\":0.1,\"std\":1.7e-17,\"n\":3}}}],\"plots\":[{\"x\":\"epoch\",\"y\":\"density\"}]}' |
         sparseplot-export -q --format table"
-    [[ ${lines[-1]} == "A"*" 0.1000 ± 0" ]]
+    [[ $output == *$'\nA       0.1\n'* ]]
 }
 
 @test "a run that diverged over 290 decades is drawn" {

@@ -319,8 +319,16 @@ static void test_missing(void) {
     read_recipe("claims:\n  - {text: x, metric: error-norm, of: B, at-most: {times: 9, of: A}}\n");
     cJSON *part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS)); /* only the cells of A were asked for */
     const cJSON *first = cJSON_GetArrayItem(part, 0);
-    ok(strcmp(sg_json_string(first, "verdict", ""), "undecided") == 0 && sg_json_string(first, "reason", NULL),
-       "a method that was not run");
+    ok(strcmp(sg_json_string(first, "verdict", ""), SG_NOT_JUDGED) == 0 &&
+           strcmp(sg_json_string(first, "reason", ""), "B was not asked for") == 0,
+       "a claim about a method that was not asked for is not judged");
+    cJSON_Delete(part);
+    read_recipe("claims:\n  - {text: x, metric: error-norm, of: A, at-most: {times: 9, of: B}}\n");
+    part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS));
+    first = cJSON_GetArrayItem(part, 0);
+    ok(strcmp(sg_json_string(first, "verdict", ""), SG_NOT_JUDGED) == 0 &&
+           cJSON_GetArraySize(sg_json_get(first, "seeds")) == 0,
+       "nor one whose bound is about such a method");
     cJSON_Delete(part);
 }
 
