@@ -167,6 +167,9 @@ static bool report_claims(const cJSON *result, bool beside_table) {
             sg_log_note("claim %s%s%s: %s%s%s%s", color ? verdict_color(verdict) : "", verdict, color ? "\033[0m" : "",
                         sg_json_string(claim, "text", ""), reason ? " (" : "", reason ? reason : "", reason ? ")" : "");
     }
+    const char *finding = sg_json_string(result, "summary.text", NULL);
+    if (finding && !beside_table)
+        sg_log_note("%s", finding);
     return fails;
 }
 

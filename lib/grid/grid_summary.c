@@ -35,11 +35,11 @@ static double label_mean(const struct sg_cell_outcome *outcomes, size_t n, const
 /* ---- traffic ---- */
 
 struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
-    static const char *const column[] = {"bytes_sent", "bits"};
+    static const char *const column[] = {"bytes_sent", "bits", "bits_values"};
     struct grid_traffic t = {.sent = NAN};
     for (size_t i = 0, n; i < count && !t.baseline; i += n) {
         n = label_cells(cells + i, count - i);
-        for (size_t c = 0; cells[i].baseline && c < 2 && !t.baseline; c++) {
+        for (size_t c = 0; cells[i].baseline && c < sizeof column / sizeof *column && !t.baseline; c++) {
             t.sent = label_mean(outcomes + i, n, column[c], NULL);
             if (t.sent > 0)
                 t = (struct grid_traffic){.column = column[c], .baseline = cells[i].label, .sent = t.sent};
@@ -187,8 +187,8 @@ static bool says_more(const struct comparison *c, const struct method *a, const 
     if (a->reaches != b->reaches)
         return a->reaches;
     if (a->reaches)
-        return isnan(b->times_less) || a->times_less > b->times_less;
-    return isnan(b->value) || (c->quality.metric->higher ? a->value > b->value : a->value < b->value);
+        return a->times_less > b->times_less || (isnan(b->times_less) && !isnan(a->times_less));
+    return c->quality.metric->higher ? a->value > b->value : a->value < b->value;
 }
 
 static const struct method *best(const struct comparison *c, bool reaching) {
@@ -198,6 +198,21 @@ static const struct method *best(const struct comparison *c, bool reaching) {
             (!found || says_more(c, &c->method[i], found)))
             found = &c->method[i];
     return found;
+}
+
+/* " (median of the last 20 %)": where in a run the values are taken, "" at its end. */
+static void at_text(char out[TEXT], const struct sg_node *at) {
+    const double median = at ? sg_node_number(at, "tail-median", NAN) : NAN;
+    const double mean = at ? sg_node_number(at, "tail-mean", NAN) : NAN;
+    if (!isnan(median) || !isnan(mean))
+        snprintf(out, TEXT, " (%s of the last %g %%)", isnan(mean) ? "median" : "mean",
+                 100 * (isnan(mean) ? median : mean));
+    else
+        snprintf(out, TEXT, "%s",
+                 !at                              ? ""
+                 : sg_node_bool(at, "max", false) ? " (the highest)"
+                 : sg_node_bool(at, "min", false) ? " (the lowest)"
+                                                  : "");
 }
 
 static void put_method(FILE *out, const struct comparison *c, const struct method *m, const char *it) {
@@ -213,11 +228,12 @@ static void put_method(FILE *out, const struct comparison *c, const struct metho
 /* All of a few methods, the best first; of many the best that reaches the baseline and the nearest of the others. */
 static void put_sentence(FILE *out, const struct comparison *c) {
     enum { FEW = 3 };
-    char it[TEXT], quality[64], text[TEXT], sent[TEXT];
+    char it[2 * TEXT], quality[64], at[TEXT], text[TEXT], sent[TEXT];
     snprintf(quality, sizeof quality, "%s", c->quality.metric->name);
     for (char *p = quality; *p; p++)
         *p = *p == '_' ? ' ' : *p;
-    snprintf(it, sizeof it, "%.60s's %s", c->baseline, quality);
+    at_text(at, c->quality.at);
+    snprintf(it, sizeof it, "%.60s's %s%s", c->baseline, quality, at);
     const struct method *first = best(c, true), *near = best(c, false);
     size_t others = 0;
     for (size_t i = 0; i < c->n; i++)

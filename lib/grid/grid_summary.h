@@ -4,7 +4,7 @@
 
 #include "sg_grid.h"
 
-/* What the first baseline that recorded its traffic sent: bytes_sent, or bits where there are no bytes. */
+/* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. */
 struct grid_traffic {
     const char *column, *baseline; /* NULL: no baseline, or none of its traffic is known */
     double sent;                   /* mean over the seeds, at the end */

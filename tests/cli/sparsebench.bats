@@ -177,6 +177,67 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $stderr == *"SGD, seed 2 diverged: step 30"* ]]
 }
 
+@test "claims about methods that were not asked for are not judged" {
+    run -0 --separate-stderr bench --method "Top-k k=1"
+    [[ $stderr != *claim* ]]
+    [ "$(jq -r '.claims[] | .verdict + ", " + .reason' <<<"$output" | sort -u)" = "not judged, SGD was not asked for" ]
+    run -0 --separate-stderr bench -q --method "Top-k k=1" --table
+    [[ $output != *claims* && $output == *"Top-k k=1"* ]]
+    run -0 --separate-stderr bench -q --method "Top-k k=1" --strict
+    run -0 --separate-stderr bench --method SGD --table
+    [[ $output == *"holds      ends below 20"* && $output == *"fails      ends below 3"* ]]
+}
+
+@test "--no-judge: no verdict, no finding, whatever --strict says" {
+    run -0 --separate-stderr bench --no-judge --strict
+    [[ $stderr != *claim* && $stderr != *reach* ]]
+    [ "$(jq -r '[.claims[].verdict] | unique | join(",")' <<<"$output")" = "not judged" ]
+    [ "$(jq -r '.summary.text, .summary.reason' <<<"$output" | xargs)" = "null --no-judge was given" ]
+    run -0 --separate-stderr bench -q --no-judge --table
+    [[ $output != *claims* && $output != *reach* ]]
+}
+
+@test "the table: a line for a claim, with -v one for each of its seeds, and the finding last" {
+    run -0 --separate-stderr bench -q --table
+    [ "$(grep -c "ends below" <<<"$output")" = 2 ]
+    grep -qx 'holds      ends below 20 (ratio 0.20 … 0.60, 3 seeds)' <<<"$output"
+    grep -qx 'fails      ends below 3 (ratio 1.33 … 4.00, 3 seeds; true at none of 3 seeds)' <<<"$output"
+    [[ $output != *"seed 1:"* && $output != *"± 0"* ]]
+    [ "${lines[-1]}" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
+    [ -z "$stderr" ]
+    run -0 --separate-stderr bench -v --table
+    [ "$(grep -c "^           seed [123]: [0-9.]* [≤>] [0-9.]* (ratio " <<<"$output")" = 6 ]
+    run -0 --separate-stderr bench --json
+    [[ $stderr == *"sparsebench: Top-k k=1 reaches SGD's suboptimality; "* ]]
+    [ "$(jq -r .summary.text <<<"$output")" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
+}
+
+@test "verdicts in the table are coloured on a terminal, unless NO_COLOR or --color says otherwise" {
+    bench -q >/dev/null
+    local red=$'\e[31mfails\e[0m      ends below 3'
+    run -0 bash -c "env -u NO_COLOR TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q' /dev/null </dev/null"
+    [[ $output == *"$red"* ]]
+    run -0 bash -c "NO_COLOR=1 TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q' /dev/null </dev/null"
+    [[ $output == *"fails      ends below 3"* && $output != *$'\e[3'* ]]
+    run -0 bash -c "env -u NO_COLOR TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q --color=never' /dev/null </dev/null"
+    [[ $output != *$'\e[3'* ]]
+    run -0 bench -q --table --color=always
+    [[ $output == *"$red"* ]]
+    run -0 bench -q --table
+    [[ $output != *$'\e[3'* ]]
+}
+
+@test "a table of a grid that was stopped before anything was finished is no second error" {
+    FAKE_HANG="SGD:1" bash -c 'exec sparsebench "$@"' - "${ARGS[@]}" --table >out 2>err 3>&- &
+    pid=$!
+    echo $pid >pids
+    wait_for "^start SGD:1"
+    kill -INT $pid
+    ends_with 130 $pid
+    grep -q "give the same command again" err
+    run -1 grep -E "no column|columns:" err
+}
+
 @test "--strict: exit 3 when a claim fails, 0 when it does not" {
     run -3 bench -q --strict
     sed -i '/below 3/d' r.yaml
