@@ -197,6 +197,18 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $output != *claims* && $output != *reach* ]]
 }
 
+@test "a smoke run of a figure judges nothing; a whole one prints its claims once" {
+    mkdir recipes
+    cp "$ROOT/recipes/run" "$ROOT/recipes/smoke.yaml" recipes/
+    grep -q '^claims:' recipes/smoke.yaml
+    run -0 --separate-stderr env SPARSE_DATA="$CACHE" SMOKE=1 recipes/run smoke "$BIN" 2
+    [[ $output == *"# Smoke run of smoke, 16 steps"* && $output$stderr != *claim* && $output != *reach* ]]
+    [ "$(jq -r '[.claims[].verdict] | unique | join(",")' results/local/smoke-smoke.json)" = "not judged" ]
+    run -0 --separate-stderr env SPARSE_DATA="$CACHE" recipes/run smoke "$BIN" 2
+    [ "$(grep -c "Top-k with k = 4 sends at most" <<<"$output$stderr")" = 1 ]
+    [[ $output == *"claims (ratio = value / bound)"* ]]
+}
+
 @test "the table: a line for a claim, with -v one for each of its seeds, and the finding last" {
     run -0 --separate-stderr bench -q --table
     [ "$(grep -c "ends below" <<<"$output")" = 2 ]
