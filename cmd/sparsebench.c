@@ -24,11 +24,11 @@ enum { MOST_RECIPES = 64 };
 
 static struct {
     const char *output, *launcher, *folder, *data, *device, *program, *color;
-    bool force, json, table, fresh, any_version, cells, prune, dry_run, strict, help_recipe, quiet, verbose, fake_clock,
-        corrupt;
+    bool force, json, table, fresh, any_version, cells, prune, dry_run, strict, judge, help_recipe, quiet, verbose;
+    bool fake_clock, corrupt;
     int64_t jobs, threads, points;
     struct sg_option_list methods, seeds, set;
-} opt = {.color = "auto"};
+} opt = {.color = "auto", .judge = true};
 
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "What to run"},
@@ -70,10 +70,12 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "table", 0, &opt.table, .help = "the table on stdout, also in a pipe"},
     {SG_OPTION_FLAG, "force", 'f', &opt.force,
      .help = "replace FILE if it exists; a partial result of the same command is replaced anyway"},
+    {SG_OPTION_FLAG, "judge", 0, &opt.judge,
+     .help = "judge the claims and compare with the baseline; --no-judge for runs that are too short for it"},
     {SG_OPTION_FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails"},
     {SG_OPTION_GROUP, .name = "Messages"},
     {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
-    {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "also what finished cells said"},
+    {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "also what finished cells said, and every seed of a claim"},
     {SG_OPTION_CHOICE, "color", 0, &opt.color, .choices = "auto|always|never", .help = "colour verdicts"},
     {SG_OPTION_FLAG, "fake-clock", 0, &opt.fake_clock, .help = "all times are zero", .hidden = true},
     {SG_OPTION_FLAG, "corrupt", 0, &opt.corrupt, .help = "spoil the kernels' output", .hidden = true},
@@ -126,14 +128,11 @@ static cJSON *run_json(int argc, char **argv, const char *started_at, double sta
 /* Re-read, as the exporters get it: the numbers in `result` are raw text. */
 static sg_status print_table(const char *text, struct sg_error *err) {
     cJSON *parsed;
-    sg_status status = sg_json_parse(&parsed, text, strlen(text), "the result", err);
+    sg_status status = sg_plot_parse(&parsed, text, strlen(text), "the result", err);
     if (status != SG_OK)
         return status;
-    const struct sg_plot_select as_planned = {0};
-    if (strcmp(sg_json_string(parsed, "kind", ""), "kernels") == 0)
-        sg_bench_table(stdout, sg_json_get(parsed, "results"));
-    else
-        status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
+    const struct sg_plot_select as_planned = {.seeds = opt.verbose, .color = sg_color(STDOUT_FILENO, opt.color)};
+    status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
     cJSON_Delete(parsed);
     return status;
 }
@@ -193,10 +192,13 @@ static bool report_claims(const cJSON *result, bool beside_table) {
     cJSON_ArrayForEach(claim, sg_json_get(result, "claims")) {
         const char *verdict = sg_json_string(claim, "verdict", ""), *reason = sg_json_string(claim, "reason", NULL);
         fails = fails || strcmp(verdict, "fails") == 0;
-        if (!beside_table)
+        if (!beside_table && strcmp(verdict, SG_NOT_JUDGED) != 0)
             sg_log_note("claim %s%s%s: %s%s%s%s", color ? verdict_color(verdict) : "", verdict, color ? "\033[0m" : "",
                         sg_json_string(claim, "text", ""), reason ? " (" : "", reason ? reason : "", reason ? ")" : "");
     }
+    const char *finding = sg_json_string(result, "summary.text", NULL);
+    if (finding && !beside_table)
+        sg_log_note("%s", finding);
     return fails;
 }
 
@@ -294,6 +296,8 @@ static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv
         return status;
     *result = sg_grid_document(version_json(&b->recipe), run_json(argc, argv, started_at, start_s, &b->grid),
                                &b->recipe, b->cells, b->outcomes, b->count, (size_t)opt.points);
+    if (!opt.judge)
+        sg_grid_unjudge(*result, "--no-judge was given");
     return SG_OK;
 }
 

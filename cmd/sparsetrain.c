@@ -134,7 +134,10 @@ static sg_status read_recipe(struct sg_recipe *recipe, const char *path, struct 
         snprintf(seeds, sizeof seeds, "seeds=[%lld]", (long long)seed);
         set[n++] = seeds;
     }
-    return sg_recipe_read(recipe, path, set, n, err);
+    sg_status status = sg_recipe_read(recipe, path, set, n, err);
+    if (status == SG_OK && opt.seed) /* the result names its seed by itself */
+        cJSON_DeleteItemFromArray(recipe->set, (int)opt.set.count);
+    return status;
 }
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */

@@ -134,7 +134,7 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
                      char why[SG_WHY_CHARS]);
 
 /* "results": one object per label:
- *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"seeds":["1"],
+ *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
  *    "cells":[{"seed","status","message","file","elapsed_s","steps","reused"}],
  *    "series":{"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}},
  *    "final":{"<column>":{"mean","std","n","values":[…]}}}
@@ -142,13 +142,16 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  * Formulas in results/README.md. NULL = no memory. */
 cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
+/* The verdict on a claim that nothing is said about. */
+#define SG_NOT_JUDGED "not judged"
+
 /* "claims": [{"text","verdict","metric","at","of","sense","reason","seeds":[{"seed","value","bound","ratio","note"}]}];
- * verdict "holds": at every seed, "fails": at none, else "undecided", also when a value is missing; reason says why it
- * is not "holds", note what is odd about a seed. NULL = no memory. */
+ * verdict "holds": at every seed, "fails": at none, else "undecided", also when a value is missing, or SG_NOT_JUDGED when
+ * one of its methods is not among the cells; reason says why it is not "holds", note what is odd about a seed. NULL = no memory. */
 cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells,
                       const struct sg_cell_outcome *outcomes, size_t count);
 
-/* "plots": [{"x","y","log","title","kind","x_range","y_range","methods","points"}], names in snake_case; points (null
+/* "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], names in snake_case; points (null
  * but for kind "points"): [{"label","x":{"mean","std","n","values"},"y":{…}}]. NULL = no memory. */
 cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells,
                      const struct sg_cell_outcome *outcomes, size_t count);
@@ -173,6 +176,8 @@ void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command);
 /* Finished cells, diverged ones among them, of a whole result. */
 size_t sg_grid_finished(const cJSON *result);
+/* Take back every verdict of a whole result, and what its summary found: they would mean nothing, as `why` says. */
+void sg_grid_unjudge(cJSON *document, const char *why);
 
 /* What would be done, schema sparsebench-plan/1, with each cell's key and resolved recipe. */
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,

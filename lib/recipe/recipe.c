@@ -33,10 +33,13 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
         return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length,
                        SG_RECIPE_BYTES);
     struct sg_problems problems = {.path = name, .set = set};
-    struct sg_recipe recipe = {.path = strdup(name), .text = malloc(length + 1)};
+    struct sg_recipe recipe = {.path = strdup(name), .text = malloc(length + 1), .set = cJSON_CreateArray()};
     struct sg_node raw = {0};
     sg_status status = SG_OK;
-    bool fine = recipe.path != NULL && recipe.text != NULL && read_raw(&raw, text, length, &problems, n_set);
+    for (size_t i = 0; i < n_set; i++)
+        sg_json_push_string(recipe.set, set[i]);
+    bool fine = recipe.path != NULL && recipe.text != NULL && (size_t)cJSON_GetArraySize(recipe.set) == n_set &&
+                read_raw(&raw, text, length, &problems, n_set);
     if (fine && problems.count > 0) {
         status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
         goto out;
@@ -76,6 +79,7 @@ sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *co
 void sg_recipe_free(struct sg_recipe *recipe) {
     free(recipe->path);
     free(recipe->text);
+    cJSON_Delete(recipe->set);
     sg_node_clear(&recipe->root);
     *recipe = (struct sg_recipe){0};
 }
@@ -84,6 +88,7 @@ cJSON *sg_recipe_json(const struct sg_recipe *recipe) {
     cJSON *out = cJSON_CreateObject();
     sg_json_set_string(out, "path", recipe->path);
     sg_json_set_string(out, "sha256", recipe->sha256);
+    sg_json_set(out, "set", cJSON_Duplicate(recipe->set, true));
     sg_json_set_string(out, "name", sg_node_string(&recipe->root, "name", NULL));
     sg_json_set_string(out, "title", sg_node_string(&recipe->root, "title", NULL));
     sg_json_set(out, "resolved", sg_node_json(&recipe->root));

@@ -61,6 +61,7 @@ struct sg_recipe {
     char sha256[65];     /* of the file's bytes */
     struct sg_node root; /* resolved */
     char *text;          /* the file's bytes, NUL-terminated (sparsetune edits it) */
+    cJSON *set;          /* array of strings: what `set` changed, as it was given */
 };
 
 /* Read, check, apply `set` ("workers=4", "methods.Top-k.k=5", "task.l2=1e-3"; later wins), complete.
@@ -71,7 +72,7 @@ SG_CHECKED sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, si
                                      const char *const *set, size_t n_set, struct sg_error *err);
 void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
 
-/* {"path","sha256","name","title","resolved"}, the "recipe" of a result. */
+/* {"path","sha256","set","name","title","resolved"}, the "recipe" of a result. */
 cJSON *sg_recipe_json(const struct sg_recipe *recipe);
 
 /* One cell of the grid methods x parameter lists x seeds, as one sparsetrain process runs it. */

@@ -8,7 +8,7 @@
  *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}
  *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"phase_s":null|{"gradient","compression",
  *    "exchange","update"},"ranks":…,"threads":…,"device":…,"kernels":…,
- *    "recipe":{"path","sha256"},"dataset_path":…,"host":{…},"libraries":{…}}
+ *    "recipe":{"path","sha256","set":["workers=4"]},"dataset_path":…,"host":{…},"libraries":{…}}
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
  * No end record = truncated. Everything but the `run` record is a function of recipe, method, seed, data and
  * program: the same bytes for every rank count, thread count and interruption.

@@ -213,6 +213,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set_string(run, "kernels", t->kernels->name);
     sg_json_set_string(recipe, "path", t->options->recipe->path);
     sg_json_set_string(recipe, "sha256", t->options->recipe->sha256);
+    sg_json_set(recipe, "set", cJSON_Duplicate(t->options->recipe->set, true));
     sg_json_set(run, "recipe", recipe);
     cJSON *facts = t->task_ops->describe(t->task);
     sg_json_set_string(run, "dataset_path", sg_json_string(facts, "dataset.path", NULL));

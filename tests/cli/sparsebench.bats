@@ -69,6 +69,19 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(jq '[.results[].cells[] | select(.status == "ok" and .reused == false)] | length' out.json)" = 9 ]
 }
 
+@test "what --set changed is named beside the recipe: in the JSON and in the table" {
+    run -0 --separate-stderr bench -q
+    [ "$(jq -c .recipe.set <<<"$output")" = "[]" ]
+    run -0 --separate-stderr bench -q --set workers=8 --set 'seeds=[1,2]' --json
+    [ "$(jq -c .recipe.set <<<"$output")" = '["workers=8","seeds=[1,2]"]' ]
+    run -0 --separate-stderr bench -q --set workers=8 --set 'seeds=[1,2]' --table
+    [[ ${lines[0]} = "# A grid — workers=8, seeds=[1,2]" ]]
+    [[ $output == *"# recipe grid, workers=8, seeds=[1,2] (sha256 "* ]]
+    # A title of one's own says what it wants to, and a change that was changed again is none.
+    run -0 --separate-stderr bench -q --set workers=2 --set title=Mine --set workers=8 --table
+    [[ ${lines[0]} = "# Mine" && $output == *"# recipe grid, workers=8 (sha256 "* ]]
+}
+
 @test "off a terminal: a plain line per finished cell and claims on stderr" {
     run -0 --separate-stderr bench
     [ "$(grep -c ': done after .* (. of 9)$' <<<"$stderr")" = 9 ]
@@ -188,6 +201,79 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     run -1 --separate-stderr bench --method SGD
     [ "$(started)" = 3 ]
     [[ $stderr == *"SGD, seed 2 diverged: step 30"* ]]
+}
+
+@test "claims about methods that were not asked for are not judged" {
+    run -0 --separate-stderr bench --method "Top-k k=1"
+    [[ $stderr != *claim* ]]
+    [ "$(jq -r '.claims[] | .verdict + ", " + .reason' <<<"$output" | sort -u)" = "not judged, SGD was not asked for" ]
+    run -0 --separate-stderr bench -q --method "Top-k k=1" --table
+    [[ $output != *claims* && $output == *"Top-k k=1"* ]]
+    run -0 --separate-stderr bench -q --method "Top-k k=1" --strict
+    run -0 --separate-stderr bench --method SGD --table
+    [[ $output == *"holds      ends below 20"* && $output == *"fails      ends below 3"* ]]
+}
+
+@test "--no-judge: no verdict, no finding, whatever --strict says" {
+    run -0 --separate-stderr bench --no-judge --strict
+    [[ $stderr != *claim* && $stderr != *reach* ]]
+    [ "$(jq -r '[.claims[].verdict] | unique | join(",")' <<<"$output")" = "not judged" ]
+    [ "$(jq -r '.summary.text, .summary.reason' <<<"$output" | xargs)" = "null --no-judge was given" ]
+    run -0 --separate-stderr bench -q --no-judge --table
+    [[ $output != *claims* && $output != *reach* ]]
+}
+
+@test "a smoke run of a figure judges nothing; a whole one prints its claims once" {
+    mkdir recipes
+    cp "$ROOT/recipes/run" "$ROOT/recipes/smoke.yaml" recipes/
+    grep -q '^claims:' recipes/smoke.yaml
+    run -0 --separate-stderr env SPARSE_DATA="$CACHE" SMOKE=1 recipes/run smoke "$BIN" 2
+    [[ $output == *"# Smoke run of smoke, 16 steps"* && $output$stderr != *claim* && $output != *reach* ]]
+    [ "$(jq -r '[.claims[].verdict] | unique | join(",")' results/local/smoke-smoke.json)" = "not judged" ]
+    run -0 --separate-stderr env SPARSE_DATA="$CACHE" recipes/run smoke "$BIN" 2
+    [ "$(grep -c "Top-k with k = 4 sends at most" <<<"$output$stderr")" = 1 ]
+    [[ $output == *"claims (ratio = value / bound)"* ]]
+}
+
+@test "the table: a line for a claim, with -v one for each of its seeds, and the finding last" {
+    run -0 --separate-stderr bench -q --table
+    [ "$(grep -c "ends below" <<<"$output")" = 2 ]
+    grep -qx 'holds      ends below 20 (ratio 0.20 … 0.60, 3 seeds)' <<<"$output"
+    grep -qx 'fails      ends below 3 (ratio 1.33 … 4.00, 3 seeds; true at none of 3 seeds)' <<<"$output"
+    [[ $output != *"seed 1:"* && $output != *"± 0"* ]]
+    [ "${lines[-1]}" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
+    [ -z "$stderr" ]
+    run -0 --separate-stderr bench -v --table
+    [ "$(grep -c "^           seed [123]: [0-9.]* [≤>] [0-9.]* (ratio " <<<"$output")" = 6 ]
+    run -0 --separate-stderr bench --json
+    [[ $stderr == *"sparsebench: Top-k k=1 reaches SGD's suboptimality; "* ]]
+    [ "$(jq -r .summary.text <<<"$output")" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
+}
+
+@test "verdicts in the table are coloured on a terminal, unless NO_COLOR or --color says otherwise" {
+    bench -q >/dev/null
+    local red=$'\e[31mfails\e[0m      ends below 3'
+    run -0 bash -c "env -u NO_COLOR TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q' /dev/null </dev/null"
+    [[ $output == *"$red"* ]]
+    run -0 bash -c "NO_COLOR=1 TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q' /dev/null </dev/null"
+    [[ $output == *"fails      ends below 3"* && $output != *$'\e[3'* ]]
+    run -0 bash -c "env -u NO_COLOR TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q --color=never' /dev/null </dev/null"
+    [[ $output != *$'\e[3'* ]]
+    run -0 bench -q --table --color=always
+    [[ $output == *"$red"* ]]
+    run -0 bench -q --table
+    [[ $output != *$'\e[3'* ]]
+}
+
+@test "a table of a grid that was stopped before anything was finished is no second error" {
+    FAKE_HANG="SGD:1" bash -c 'exec sparsebench "$@"' - "${ARGS[@]}" --table >out 2>err 3>&- &
+    pid=$!
+    echo $pid >pids
+    wait_for "^start SGD:1"
+    kill -INT $pid
+    ends_with 130 $pid
+    grep -q "give the same command again" err
+    run -1 grep -E "no column|columns:" err
 }
 
 @test "--strict: exit 3 when a claim fails, 0 when it does not" {

@@ -64,6 +64,17 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
     [ ! -e "$OUT/two.json.part" ] && [ ! -e "$OUT/two.json.ckpt" ]
 }
 
+@test "the run record names what --set changed, and the figure does" {
+    run -0 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --seed 2 --set steps=20 --set workers=2 --json
+    [ "$(jq -c .run.recipe.set <<<"$output")" = '["steps=20","workers=2"]' ]
+    echo "$output" >"$OUT/r.json"
+    run -0 --separate-stderr sparseplot-export -q "$OUT/r.json" --y=suboptimality --format=csv
+    [[ ${lines[0]} = "# Top-k and hard-threshold on two generated clouds — steps=20, workers=2 — generated data (two-clouds)" ]]
+    [[ ${lines[1]} = "# recipe smoke, steps=20, workers=2 (sha256 "* ]]
+    run -0 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --json
+    [ "$(jq -c .run.recipe.set <<<"$output")" = '[]' ]
+}
+
 @test "the run record says where the time went: every phase, together no more than there was" {
     run -0 --separate-stderr sparsetrain -q $SMOKE --method "Top-k k=4" --threads 1 --json
     jq -e '.run | (.phase_s | keys == ["compression", "exchange", "gradient", "update"] and all(. > 0)) and
