@@ -114,17 +114,21 @@ setup() {
 }
 
 @test "a checkpoint of 3 ranks resumes under 2 and under none" {
-    args=(-q recipes/smoke.yaml --set workers=6 --set epochs=400 --method Hard-threshold)
+    args=(-q recipes/smoke.yaml --set workers=6 --set epochs=1500 --method Hard-threshold --force)
     sparsetrain "${args[@]}" -o "$OUT/whole"
     for next in "$MPI -n 2" ""; do
-        $MPI -n 3 "$BIN/sparsetrain" "${args[@]}" -o "$OUT/cut" --force --checkpoint-every 50 3>&- >/dev/null 2>&1 &
+        $MPI -n 3 "$BIN/sparsetrain" "${args[@]}" -o "$OUT/cut" --checkpoint-every 50 3>&- >/dev/null 2>&1 &
         pid=$!
-        for _ in $(seq 200); do [ -e "$OUT/cut.ckpt" ] && break; sleep 0.02; done
-        pkill -KILL -P $pid sparsetrain || true
-        wait $pid || true
-        $next "$BIN/sparsetrain" "${args[@]}" -o "$OUT/cut" --resume --force 3>&-
+        for _ in $(seq 500); do [ -e "$OUT/cut.ckpt" ] && break; sleep 0.02; done
+        victim=$(pgrep -P $pid -x sparsetrain | head -n 1)
+        kill -KILL "$victim"
+        code=0
+        wait $pid || code=$?
+        [ "$code" -ne 0 ]
+        [ -s "$OUT/cut.ckpt" ] && [ -s "$OUT/cut.part" ] && [ ! -e "$OUT/cut" ]
+        $next "$BIN/sparsetrain" "${args[@]}" -o "$OUT/cut" --resume 3>&-
         same_series "$OUT/whole" "$OUT/cut"
-        rm -f "$OUT/cut"
+        rm "$OUT/cut"
     done
 }
 
