@@ -120,7 +120,8 @@ all: $(addprefix $(bin)/,$(programs)) $(plugins) ## build the programs into buil
 yes = $(if $(filter 1,$(1)),on,off)
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | sort | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | sort | while IFS='|' read -r name text; do \
+	  echo "$$text" | fold -s -w 54 | sed "1s/^/$$(printf '  %-22s ' "$$name")/; 2,\$$s/^/                         /; s/ *$$//"; done
 
 # One line a file; V=1 shows the commands.
 run = $(if $(filter 1,$(V)),,@echo '  $(1) $@'; )
@@ -221,22 +222,32 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # ---- the library, installed -----------------------------------------------------------------------------------------
+# Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
+# whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
 soname      := libsparsegrad.so.0
-$(B)/$(soname): $(core_obj)
-	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--exclude-libs,ALL $(ldflags) -o $@ $^ -lm $(cuda_libs)
+api_headers := lib/core/sparsegrad.h $(sort $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h))
+$(B)/api.symbols: $(api_headers)
+	@mkdir -p $(@D); grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' (' | sort -u > $@
+$(B)/api.map: $(B)/api.symbols
+	@{ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+$(B)/$(soname): $(core_obj) $(B)/api.map
+	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(B)/api.map -Wl,--exclude-libs,ALL $(ldflags) -o $@ $(core_obj) -lm $(cuda_libs)
+$(B)/installed/libsparsegrad.a: $(core_obj) $(B)/api.symbols
+	@mkdir -p $(@D); rm -f $@
+	$(call run,LD)ld -r -o $(@D)/sparsegrad.o $(core_obj) && objcopy --keep-global-symbols=$(B)/api.symbols $(@D)/sparsegrad.o && ar rcs $@ $(@D)/sparsegrad.o
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
 	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' \
 	  'Libs.private: $(cuda_libs)' > $@
-install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
+install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes/mini share/sparsegrad/datasets)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(B)/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
 	$(if $(plugins),install -d $(DESTDIR)$(PREFIX)/lib/sparsegrad && install -m 755 $(plugins) $(DESTDIR)$(PREFIX)/lib/sparsegrad)
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 644 lib/core/sparsegrad.h $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad
+	install -m 644 $(api_headers) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard recipes/mini/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/mini
@@ -321,7 +332,7 @@ bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 lint: ## formatting and static analysis
-	clang-format --dry-run -Werror $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh')
+	clang-format --dry-run -Werror $(shell find cmd lib kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 compdb: ## compile_commands.json for editors
 	bear --output build/compile_commands.json -- $(MAKE) -B all
 clean: ## remove build/

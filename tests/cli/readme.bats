@@ -7,7 +7,7 @@ setup_file() {
     export TREE=$BATS_FILE_TMPDIR/tree
     mkdir -p "$TREE/build"
     cd "$ROOT" || exit 1
-    git ls-files -z | tar -cf - --null -T - | tar -xf - -C "$TREE"
+    sources | tar -cf - -T - | tar -xf - -C "$TREE"
     cp -a build/release build/bin "$TREE/build/"
 }
 
