@@ -20,6 +20,23 @@ setup() {
     done
 }
 
+@test "the documented comparison: jq without the run record gives equal bytes for R = 1, 2, 3" {
+    local line="jq -c 'select(.record != \"run\")'" # as the documents write it
+    grep -qF "$line" README.md
+    grep -qF "$line" results/README.md
+    sed 's/\\-/-/g' cmd/sparsetrain.1 | grep -qF "$line run.ndjson"
+    for ranks in 1 2 3; do
+        $MPI -n $ranks "$BIN/sparsetrain" -q recipes/smoke.yaml --method "Top-k k=4" -o "$OUT/run.ndjson" --force 3>&-
+        bash -c "$line '$OUT/run.ndjson'" >"$OUT/series.$ranks"
+        $MPI -n $ranks "$BIN/sparsetrain" -q recipes/smoke.yaml --method "Top-k k=4" --json -o "$OUT/run.json" --force 3>&-
+        jq 'del(.run)' "$OUT/run.json" >"$OUT/result.$ranks"
+        jq -e ".run.ranks == $ranks" "$OUT/run.json"
+        cmp "$OUT/series.1" "$OUT/series.$ranks"
+        cmp "$OUT/result.1" "$OUT/result.$ranks"
+    done
+    [ "$(wc -l <"$OUT/series.1")" -gt 20 ]
+}
+
 @test "mini-batches, random-k and the gradient form too" {
     set=(--set batch=3 --set error-feedback=gradient --set optimizer.momentum=0.5)
     sparsetrain -q recipes/smoke.yaml "${set[@]}" --method "Top-k k=4" -o "$OUT/one"
