@@ -265,7 +265,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq python3 strace $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
@@ -310,13 +310,29 @@ publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-
 unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
-build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins)
-check: all $(unit_tests) ## unit and program tests in under a minute, no network
+installed   := $(B)/installed/libsparsegrad.a $(B)/$(soname) # made before the tests that look at them run beside others
+build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed)
+check: all $(unit_tests) $(installed) ## after each change: unit tests, then program tests
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
 	@sh tests/run all
+TORTURE     ?= 60
+torture: ## kills, faults and hostile input for an hour (TORTURE=minutes SEED=number)
+	@$(need) $(packages_test)
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -j$(JOBS) MODE=asan all
+	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory -j$(JOBS) fuzz; fi
+	@tests/torture/run --minutes $(TORTURE) $(if $(SEED),--seed $(SEED))
+# A tree of its own: everything is built for libFuzzer, and only its harnesses are linked with it.
+fuzz: ## build the libFuzzer harnesses (clang)
+	@$(MAKE) --no-print-directory MODE=asan B=build/fuzz bin=build/fuzz/bin CC=clang WITH_CUDA=0 WITH_TORCH=0 WITH_MPI=0 \
+	  CFLAGS=-fsanitize=fuzzer-no-link LDFLAGS=-fsanitize=fuzzer $(fuzz_src:tests/fuzz/%.c=build/fuzz/fuzz/%)
+fuzz-merge: fuzz ## keep what the fuzzers found and the corpora lack, in the tree
+	@python3 tests/torture/fuzz.py merge
+bare: ## make fig1 and make test in a bare Debian 12 root (root, debootstrap)
+	@tests/bare
 check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them, on this machine's GPU
 	@$(if $(gpu_tests),prove -v $(gpu_tests),echo "skipped: built without CUDA (no nvcc, or WITH_CUDA=0)")
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
@@ -338,5 +354,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests bench bench-cnn bench-lm bench-ncf reference check-gpu
+.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf reference check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

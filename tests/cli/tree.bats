@@ -99,15 +99,23 @@ owner() { # of a header: its module
     [ -z "$(grep -E '.{81}' <<<"$output")" ]
 }
 
-@test "a failing unit test fails the runner" {
+@test "a failing unit test fails the runner, and runs first the next time" {
     local tree=$BATS_TEST_TMPDIR/tree
     mkdir -p "$tree/tests" "$tree/build/release/tests"
     cp "$ROOT/tests/run" "$tree/tests/run"
     printf '#!/bin/sh\necho "not ok 1 - on purpose"\necho 1..1\nexit 1\n' >"$tree/build/release/tests/test_bad"
     printf '#!/bin/sh\necho "ok 1 - then a crash"\nkill -SEGV $$\n' >"$tree/build/release/tests/test_crash"
+    printf '#!/bin/sh\necho "ok 1 - fine"\necho "ok 2 # SKIP nothing to do"\necho 1..2\n' >"$tree/build/release/tests/test_a_good_one"
     chmod +x "$tree"/build/release/tests/*
-    run -1 sh "$tree/tests/run" quick
-    [ "${lines[-1]}" = "1 passed, 2 failed, 0 skipped" ]
+    run -1 env JOBS=1 sh "$tree/tests/run" quick
+    [[ ${lines[0]} == unit-test_a_good_one* ]]
+    [ "${lines[-1]}" = "2 passed, 2 failed, 1 skipped" ]
+    run -1 env JOBS=1 sh "$tree/tests/run" quick
+    [[ ${lines[0]} == "unit-test_bad "* ]]
+    [[ ${lines[-2]} == "failed: unit-test_bad unit-test_crash "* ]]
+    rm "$tree"/build/release/tests/test_[bc]*
+    run -0 sh "$tree/tests/run" quick
+    [ "${lines[-1]}" = "1 passed, 0 failed, 1 skipped" ]
 }
 
 @test "a user's program compiles against the installed library" {
