@@ -1,4 +1,5 @@
 """The n-th allocation of a program fails: it says so and fails, or its output is whole. It never crashes and never loses keys."""
+
 import os
 import re
 import shutil
@@ -18,12 +19,15 @@ def prepare(t):
     r = t.run([shutil.which("cc") or "gcc", "-O1", "-fPIC", "-shared", "-o", t.library, source])
     t.check(r.code == 0, f"fail_allocation.c does not compile: {r.err}")
     t.result = os.path.join(t.dir, "smoke.json")
-    r = t.run([t.program("sparsebench"), "-q", SMOKE, "--set", "steps=40", "--folder", "cells", "-o", t.result, "--force"])
+    r = t.run(
+        [t.program("sparsebench"), "-q", SMOKE, "--set", "steps=40", "--folder", "cells", "-o", t.result, "--force"]
+    )
     t.check(r.code == 0, r.err)
     logreg = os.path.join(RECIPES, "logreg.yaml")
     train = [t.program("sparsetrain"), "-q", SMOKE, "--set", "steps=40", "--threads", "1"]
     t.programs = {
-        "sparsetrain": train + ["--method", "Top-k k=4", "--set", "record.layers=true", "--checkpoint-every", "10", "-o", "out", "--force"],
+        "sparsetrain": train
+        + ["--method", "Top-k k=4", "--set", "record.layers=true", "--checkpoint-every", "10", "-o", "out", "--force"],
         "sparsetrain --json": train + ["--method", "Hard-threshold", "--json"],
         "sparsetrain, budget": [train[0], "-q", logreg, "--set", "steps=40", "--method", "Budget", "--threads", "1"],
         "sparsebench --dry-run": [t.program("sparsebench"), SMOKE, "--dry-run", "--json", "--folder", "none"],

@@ -1,4 +1,5 @@
 """Damaged checkpoints, unfinished series, recordings and caches: --resume refuses, or the bytes are those of an undamaged run."""
+
 import os
 
 import kills
@@ -7,10 +8,12 @@ from torture import damage, read, series, write
 
 WHAT = "flipped, cut, zeroed and swapped bytes in what a run reads again"
 
-STATES = [("top-k", "logreg.yaml", "Top-k", 50, ["steps=400"], []),
-          ("budget", "logreg.yaml", "Budget", 50, ["steps=400"], []),
-          ("accordion", "logreg.yaml", "AccordionSum", 50, ["steps=400", "record.layers=true"], []),
-          ("recording", "logreg.yaml", "Budget", 50, ["steps=200"], ["--record-inputs", "REC"])]
+STATES = [
+    ("top-k", "logreg.yaml", "Top-k", 50, ["steps=400"], []),
+    ("budget", "logreg.yaml", "Budget", 50, ["steps=400"], []),
+    ("accordion", "logreg.yaml", "AccordionSum", 50, ["steps=400", "record.layers=true"], []),
+    ("recording", "logreg.yaml", "Budget", 50, ["steps=200"], ["--record-inputs", "REC"]),
+]
 missing = syscalls.missing  # strace stops a run at the same point each time
 
 
@@ -21,7 +24,11 @@ def prepare(t):
     for configuration in STATES:
         kills.left_alone(t, configuration)
         syscalls.traced(t, kills.command(t, configuration, "cut"), "rename", "inject=rename:signal=SIGKILL:when=3")
-        files = {f: read(os.path.join(t.folder, f)) for f in os.listdir(t.folder) if f.startswith("cut") and not f.endswith(".tmp")}
+        files = {
+            f: read(os.path.join(t.folder, f))
+            for f in os.listdir(t.folder)
+            if f.startswith("cut") and not f.endswith(".tmp")
+        }
         t.check("cut.ckpt" in files and "cut.part" in files, f"{configuration[0]}: the kill left {sorted(files)}")
         t.states[configuration[0]] = files
         for name in os.listdir(t.folder):
@@ -30,8 +37,13 @@ def prepare(t):
     t.place = os.path.join(t.dir, "cached")
     t.derived = os.path.join(t.place, "data", "derived")
     os.makedirs(os.path.dirname(t.derived))
-    write(os.path.join(t.place, "rows"), "".join(f"{t.rng.choice('+-')}1 " + " ".join(
-        f"{j}:{t.rng.gauss(0, 1):.4f}" for j in range(1, 9)) + "\n" for _ in range(300)))
+    write(
+        os.path.join(t.place, "rows"),
+        "".join(
+            f"{t.rng.choice('+-')}1 " + " ".join(f"{j}:{t.rng.gauss(0, 1):.4f}" for j in range(1, 9)) + "\n"
+            for _ in range(300)
+        ),
+    )
     r = run_cached(t)
     t.check(r.code == 0, r.err)
     t.caches = {name: read(os.path.join(t.derived, name)) for name in sorted(os.listdir(t.derived))}
@@ -40,13 +52,33 @@ def prepare(t):
     made = {name: os.stat(os.path.join(t.derived, name)).st_mtime_ns for name in t.caches}
     run_cached(t)
     for name, when in made.items():
-        t.check(os.stat(os.path.join(t.derived, name)).st_mtime_ns == when, f"{name} is made again by the second run: it is not used")
+        t.check(
+            os.stat(os.path.join(t.derived, name)).st_mtime_ns == when,
+            f"{name} is made again by the second run: it is not used",
+        )
 
 
 def run_cached(t):
     """A run on rows of our own with a data folder of its own."""
-    return t.run([t.program("sparsetrain"), "-q", os.path.join(kills.RECIPES, "logreg.yaml"), "--method", "Top-k", "--set", "steps=100",
-                  "--set", "task.dataset=./rows", "--data", "data", "-o", "out", "--force"], cwd=t.place)
+    return t.run(
+        [
+            t.program("sparsetrain"),
+            "-q",
+            os.path.join(kills.RECIPES, "logreg.yaml"),
+            "--method",
+            "Top-k",
+            "--set",
+            "steps=100",
+            "--set",
+            "task.dataset=./rows",
+            "--data",
+            "data",
+            "-o",
+            "out",
+            "--force",
+        ],
+        cwd=t.place,
+    )
 
 
 def damaged_cache(t):
@@ -59,7 +91,9 @@ def damaged_cache(t):
     r = run_cached(t)
     kind = name.split("-")[0] if not name.endswith(".sgm") else "matrix"
     t.ended_well(r, f"{kind} cache, {how}")
-    t.check(r.code != 0 or series(os.path.join(t.place, "out")) == t.undamaged, f"{kind} cache, {how}: other bytes, exit 0")
+    t.check(
+        r.code != 0 or series(os.path.join(t.place, "out")) == t.undamaged, f"{kind} cache, {how}: other bytes, exit 0"
+    )
     t.note(f"{kind} caches")
 
 

@@ -1,4 +1,5 @@
 """A rank, or mpirun, is killed: all ranks are gone within seconds, the checkpoint is there, and the run can be resumed."""
+
 import os
 import signal
 import time
@@ -41,8 +42,23 @@ def wait_until(condition, seconds):
 
 
 def case(t):
-    argv = [t.program("sparsetrain"), "-q", os.path.join(RECIPES, "logreg.yaml"), "--method", "Hard-threshold", "--set", "epochs=null",
-            "--set", "steps=100000000", "--set", "record.every=100000", "--checkpoint-every", "50", "-o", "out"]
+    argv = [
+        t.program("sparsetrain"),
+        "-q",
+        os.path.join(RECIPES, "logreg.yaml"),
+        "--method",
+        "Hard-threshold",
+        "--set",
+        "epochs=null",
+        "--set",
+        "steps=100000000",
+        "--set",
+        "record.every=100000",
+        "--checkpoint-every",
+        "50",
+        "-o",
+        "out",
+    ]
     checkpoint = os.path.join(t.folder, "out.ckpt")
     process = t.start(MPI + ["-n", "3"] + argv)
     try:
@@ -62,10 +78,15 @@ def case(t):
     before = os.stat(checkpoint).st_mtime_ns
     resumed = t.start(argv + ["--resume"])
     try:
-        t.check(wait_until(lambda: resumed.poll() is not None or os.stat(checkpoint).st_mtime_ns != before, 20) and
-                resumed.poll() is None, f"{what}: the resumed run did not get to a checkpoint")
+        t.check(
+            wait_until(lambda: resumed.poll() is not None or os.stat(checkpoint).st_mtime_ns != before, 20)
+            and resumed.poll() is None,
+            f"{what}: the resumed run did not get to a checkpoint",
+        )
         resumed.send_signal(signal.SIGTERM)
         t.check(wait_until(lambda: resumed.poll() is not None, 20), f"{what}: the resumed run swallows SIGTERM")
-        t.check(resumed.returncode in (143, -15), f"{what}: the resumed run ends with {resumed.returncode} after SIGTERM")
+        t.check(
+            resumed.returncode in (143, -15), f"{what}: the resumed run ends with {resumed.returncode} after SIGTERM"
+        )
     finally:
         t.end(resumed)

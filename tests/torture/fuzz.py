@@ -1,7 +1,9 @@
 """libFuzzer on every harness of tests/fuzz for an equal part of the campaign's time; one case is one harness.
 
 What it finds goes into build/torture/corpus, the inputs that break something into build/torture/failures. `fuzz.py merge` (make
-fuzz-merge) takes from that corpus what reaches code that the corpus in the tree does not reach, as long as it is small."""
+fuzz-merge) takes from that corpus what reaches code that the corpus in the tree does not reach, as long as it is small.
+"""
+
 import os
 import re
 import shutil
@@ -19,7 +21,9 @@ LARGEST_KEPT = 1024  # bytes of an input that is merged into the tree
 
 
 def harnesses():
-    return sorted(f[5:-2] for f in os.listdir(os.path.join(ROOT, "tests", "fuzz")) if f.startswith("fuzz_") and f.endswith(".c"))
+    return sorted(
+        f[5:-2] for f in os.listdir(os.path.join(ROOT, "tests", "fuzz")) if f.startswith("fuzz_") and f.endswith(".c")
+    )
 
 
 def missing(t):
@@ -41,9 +45,22 @@ def case(t):
     seed = t.rng.randrange(1, 2**31)
     # Standard error is redirected into a file: a fuzzer says much, and what it says last is what matters.
     with open(os.path.join(t.folder, "log"), "w+b") as log:
-        process = t.start([os.path.join(t.fuzz, "fuzz_" + name), f"-seed={seed}", f"-max_total_time={t.each}", f"-timeout={SECONDS_LIMIT}",
-                           "-rss_limit_mb=3000", "-malloc_limit_mb=2500", f"-max_len={LONGEST.get(name, 16384)}",
-                           f"-artifact_prefix={t.folder}/", "-print_final_stats=1", found, os.path.join(ROOT, "tests", "fuzz", "corpus", name)], err=log)
+        process = t.start(
+            [
+                os.path.join(t.fuzz, "fuzz_" + name),
+                f"-seed={seed}",
+                f"-max_total_time={t.each}",
+                f"-timeout={SECONDS_LIMIT}",
+                "-rss_limit_mb=3000",
+                "-malloc_limit_mb=2500",
+                f"-max_len={LONGEST.get(name, 16384)}",
+                f"-artifact_prefix={t.folder}/",
+                "-print_final_stats=1",
+                found,
+                os.path.join(ROOT, "tests", "fuzz", "corpus", name),
+            ],
+            err=log,
+        )
         try:
             process.wait(t.each + 120)
         except subprocess.TimeoutExpired:
@@ -52,8 +69,11 @@ def case(t):
         log.seek(0)
         text = log.read().decode("utf8", "replace")
     units = re.search(r"number_of_executed_units: (\d+)", text)
-    t.check(process.returncode == 0, f"{name}, seed {seed}: exit {process.returncode}: "
-            f"{' '.join(f for f in os.listdir(t.folder) if f != 'log')}\n{text[-2500:]}")
+    t.check(
+        process.returncode == 0,
+        f"{name}, seed {seed}: exit {process.returncode}: "
+        f"{' '.join(f for f in os.listdir(t.folder) if f != 'log')}\n{text[-2500:]}",
+    )
     t.effect(units and int(units.group(1)) > 0, f"{name}: nothing was executed")
     t.count["executions"] = t.count.get("executions", 0) + int(units.group(1))
 
@@ -63,15 +83,21 @@ def merge():
     t = Torture("merge", 0, os.path.join(ROOT, "build", "torture"), "", "")
     fuzz = os.path.join(ROOT, "build", "fuzz", "fuzz")
     for name in harnesses():
-        found, kept = os.path.join(ROOT, "build", "torture", "corpus", name), os.path.join(ROOT, "tests", "fuzz", "corpus", name)
+        found, kept = os.path.join(ROOT, "build", "torture", "corpus", name), os.path.join(
+            ROOT, "tests", "fuzz", "corpus", name
+        )
         small = os.path.join(t.folder, name)
         os.makedirs(small)
         for f in os.listdir(found) if os.path.isdir(found) else []:
             if os.path.getsize(os.path.join(found, f)) <= LARGEST_KEPT:
                 shutil.copy(os.path.join(found, f), small)
         before = set(os.listdir(kept))
-        code = subprocess.call([os.path.join(fuzz, "fuzz_" + name), "-set_cover_merge=1", kept, small], env=t.environment(),
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        code = subprocess.call(
+            [os.path.join(fuzz, "fuzz_" + name), "-set_cover_merge=1", kept, small],
+            env=t.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         new = set(os.listdir(kept)) - before
         print(f"{name}: {len(before)} inputs and {len(new)} new ones" + (f", exit {code}" if code else ""))
     shutil.rmtree(t.dir)

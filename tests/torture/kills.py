@@ -1,4 +1,5 @@
 """Runs that are killed at random moments, up to three times, and resumed under other threads and ranks: the same bytes."""
+
 import os
 import shutil
 import signal
@@ -15,28 +16,79 @@ CONFIGURATIONS = [
     ("sgd", LOGREG, "SGD", 3000, STEPS, []),
     ("top-k", LOGREG, "Top-k", 3000, STEPS, []),
     ("top-k, checkpoint every 7 steps", LOGREG, "Top-k", 7, ["steps=1500"], []),
-    ("momentum in the gradient form", LOGREG, "Hard-threshold", 3000,
-     STEPS + ["error-feedback=gradient", "optimizer.momentum=0.9", "optimizer.nesterov=1", "methods.Hard-threshold.lambda=0.05"], []),
+    (
+        "momentum in the gradient form",
+        LOGREG,
+        "Hard-threshold",
+        3000,
+        STEPS
+        + [
+            "error-feedback=gradient",
+            "optimizer.momentum=0.9",
+            "optimizer.nesterov=1",
+            "methods.Hard-threshold.lambda=0.05",
+        ],
+        [],
+    ),
     ("accordion with layers", LOGREG, "Accordion", 3000, STEPS + ["record.layers=true"], []),
     ("accordion that accumulates", LOGREG, "AccordionSum", 1130, STEPS, []),
     ("budget", LOGREG, "Budget", 3000, STEPS, []),
     ("budget over the model", LOGREG, "Budget", 2110, STEPS + ["scope=model"], []),
     ("random", LOGREG, "Random", 3000, STEPS, []),
     ("unbiased", LOGREG, "Unbiased", 3000, STEPS, []),
-    ("adam in fp16", LOGREG, "Top-k", 3000, STEPS + ["error-feedback=gradient", "optimizer={kind: adam, learning-rate: 0.001}",
-                                                     "message={encoding: auto, values: fp16}"], []),
+    (
+        "adam in fp16",
+        LOGREG,
+        "Top-k",
+        3000,
+        STEPS
+        + [
+            "error-feedback=gradient",
+            "optimizer={kind: adam, learning-rate: 0.001}",
+            "message={encoding: auto, values: fp16}",
+        ],
+        [],
+    ),
     ("dense fp16", LOGREG, "SGD", 3000, STEPS + ["message={values: fp16}"], []),
-    ("decay and dirichlet shards", LOGREG, "Top-k", 3000,
-     STEPS + ["error-feedback={form: update, decay: 0.9}", "task.shards={kind: dirichlet, alpha: 0.1}", "batch=3"], []),
+    (
+        "decay and dirichlet shards",
+        LOGREG,
+        "Top-k",
+        3000,
+        STEPS + ["error-feedback={form: update, decay: 0.9}", "task.shards={kind: dirichlet, alpha: 0.1}", "batch=3"],
+        [],
+    ),
     ("json", LOGREG, "Budget", 3000, STEPS, ["--json"]),
     ("recording", LOGREG, "Budget", 100, ["steps=3000"], ["--record-inputs", "REC"]),
-] + [(e, LOGREG, "Hard-threshold", 3000, STEPS + [f"message={{encoding: {e}, values: fp16}}"], [])
-     for e in ("bitmap", "delta-varint", "rice", "elias-fano")]
-NETWORKS = [(f"{task} {m}", f"{task}.yaml", m, every, [], []) for task, every in (("cnn", 4), ("lm", 9), ("ncf", 6))
-            for m in ("SGD", "Top-k", "Hard-threshold", "Accordion", "Budget", "Random")] + [
-    ("cnn adam", "cnn.yaml", "Top-k", 3, ["error-feedback=gradient", "optimizer={kind: adam, learning-rate: 0.001}",
-                                          "message={encoding: auto, values: fp16}"], []),
-    ("ncf budget over the model", "ncf.yaml", "Budget", 5, ["scope=model", "message={encoding: elias-fano, values: fp16}"], []),
+] + [
+    (e, LOGREG, "Hard-threshold", 3000, STEPS + [f"message={{encoding: {e}, values: fp16}}"], [])
+    for e in ("bitmap", "delta-varint", "rice", "elias-fano")
+]
+NETWORKS = [
+    (f"{task} {m}", f"{task}.yaml", m, every, [], [])
+    for task, every in (("cnn", 4), ("lm", 9), ("ncf", 6))
+    for m in ("SGD", "Top-k", "Hard-threshold", "Accordion", "Budget", "Random")
+] + [
+    (
+        "cnn adam",
+        "cnn.yaml",
+        "Top-k",
+        3,
+        [
+            "error-feedback=gradient",
+            "optimizer={kind: adam, learning-rate: 0.001}",
+            "message={encoding: auto, values: fp16}",
+        ],
+        [],
+    ),
+    (
+        "ncf budget over the model",
+        "ncf.yaml",
+        "Budget",
+        5,
+        ["scope=model", "message={encoding: elias-fano, values: fp16}"],
+        [],
+    ),
 ]
 
 
@@ -65,8 +117,11 @@ def left_alone(t, configuration):
             r = t.run(command(t, configuration, "whole"))
             t.check(r.code == 0, f"{configuration[0]}: fails undisturbed: {r.err[-400:]}")
         recording = os.path.join(t.folder, "whole.rec")
-        t.memory[configuration[0]] = (time.time() - started, series(os.path.join(t.folder, "whole")),
-                                      read(recording) if os.path.exists(recording) else None)
+        t.memory[configuration[0]] = (
+            time.time() - started,
+            series(os.path.join(t.folder, "whole")),
+            read(recording) if os.path.exists(recording) else None,
+        )
         for name in os.listdir(t.folder):
             os.unlink(os.path.join(t.folder, name))
     return t.memory[configuration[0]]
@@ -76,7 +131,10 @@ def same(t, configuration, cut, recording, what, tidy=True):
     """The resumed run's files are those of the run left alone, and (tidy) nothing else is left."""
     _, want, want_recording = left_alone(t, configuration)
     t.check(series(cut) == want, f"{what}: other bytes than the run left alone")
-    t.check(want_recording is None or read(recording) == want_recording, f"{what}: another recording than the run left alone")
+    t.check(
+        want_recording is None or read(recording) == want_recording,
+        f"{what}: another recording than the run left alone",
+    )
     kept = {os.path.basename(cut), os.path.basename(recording), "commands", "input", "trace"}
     left = [f for f in os.listdir(t.folder) if f not in kept]
     t.check(not left or not tidy, f"{what}: files are left: {' '.join(left)}")

@@ -1,4 +1,5 @@
 """Little memory, few descriptors, full disks, closed streams: a message and a failure, or a whole result; never a mixture."""
+
 import os
 import resource
 import subprocess
@@ -15,23 +16,61 @@ def prepare(t):
     for name in ("train", "bench", "export"):
         r = t.run(command(t, name))
         t.check(r.code == 0, f"{name} fails undisturbed: {r.err[-300:]}")
-        t.memory[name] = series(os.path.join(t.folder, "out")) if name == "train" else read(os.path.join(t.folder, "out"))
+        t.memory[name] = (
+            series(os.path.join(t.folder, "out")) if name == "train" else read(os.path.join(t.folder, "out"))
+        )
     t.result = os.path.join(t.dir, "smoke.json")
     os.rename(os.path.join(t.folder, "smoke.json"), t.result)
 
 
 def command(t, name):
     if name == "train":
-        return [t.program("sparsetrain"), "-q", SMOKE, "--method", "Top-k k=4", "--set", "steps=400", "--set", "record.every=1",
-                "--checkpoint-every", "100", "-o", "out", "--force"]
+        return [
+            t.program("sparsetrain"),
+            "-q",
+            SMOKE,
+            "--method",
+            "Top-k k=4",
+            "--set",
+            "steps=400",
+            "--set",
+            "record.every=1",
+            "--checkpoint-every",
+            "100",
+            "-o",
+            "out",
+            "--force",
+        ]
     if name == "bench":
-        return [t.program("sparsebench"), "-q", SMOKE, "--set", "steps=40", "--jobs", "2", "--folder", "cells", "-o", "smoke.json", "--force"]
-    return [t.program("sparseplot-export"), getattr(t, "result", "smoke.json"), "--format=gnuplot", "-o", "out", "--force"]
+        return [
+            t.program("sparsebench"),
+            "-q",
+            SMOKE,
+            "--set",
+            "steps=40",
+            "--jobs",
+            "2",
+            "--folder",
+            "cells",
+            "-o",
+            "smoke.json",
+            "--force",
+        ]
+    return [
+        t.program("sparseplot-export"),
+        getattr(t, "result", "smoke.json"),
+        "--format=gnuplot",
+        "-o",
+        "out",
+        "--force",
+    ]
 
 
 def limited(t, name):
     """A resource limit. Very small ones stop a program before it begins; that is then said by the shell or the loader."""
-    what, low, high = t.rng.choice([("AS", 20_000_000, 400_000_000), ("STACK", 262_144, 1_048_576), ("NOFILE", 4, 24), ("FSIZE", 0, 65_536)])
+    what, low, high = t.rng.choice(
+        [("AS", 20_000_000, 400_000_000), ("STACK", 262_144, 1_048_576), ("NOFILE", 4, 24), ("FSIZE", 0, 65_536)]
+    )
     value = t.rng.randrange(low, high)
     r = t.run(command(t, name), limits={getattr(resource, "RLIMIT_" + what): value})
     if r.code in (-25, 128 + 25):  # SIGXFSZ is what the user's shell shows for a file that may not grow
@@ -43,7 +82,9 @@ def limited(t, name):
 def closed(t, name):
     """Standard streams that are closed: what is opened next must not be taken for one of them."""
     descriptors = sorted(t.rng.sample([0, 1, 2], t.rng.randrange(1, 4)))
-    argv = [a if a != "-q" else "-v" for a in command(t, name)] + (["-v"] if name == "export" else [])  # there are messages to go astray
+    argv = [a if a != "-q" else "-v" for a in command(t, name)] + (
+        ["-v"] if name == "export" else []
+    )  # there are messages to go astray
     r = t.run(argv, close=descriptors)
     t.check(not r.crashed and r.code is not None, f"{name} with {descriptors} closed: exit {r.code}")
     return r, f"{name} with {descriptors} closed"
@@ -54,7 +95,7 @@ def full(t, name):
     with open("/dev/full", "wb") as device:
         argv = [a for a in command(t, name) if a not in ("-o", "out", "--force")]
         argv = [a for a in argv if a not in ("smoke.json",) or name != "bench"]
-        argv = argv[:argv.index("--checkpoint-every")] if name == "train" else argv
+        argv = argv[: argv.index("--checkpoint-every")] if name == "train" else argv
         r = t.run(argv, out=device.fileno())
     t.ended_well(r, f"{name} into /dev/full")
     t.check(r.code == 1, f"{name} into /dev/full: exit {r.code}")
@@ -69,13 +110,19 @@ def small_disk(t, name):
     os.makedirs(place)
     t.check(subprocess.call(["mount", "-t", "tmpfs", "-o", option, "tmpfs", place]) == 0, "mount fails")
     try:
-        argv = [("disk/" + a) if a in ("out", "cells") or (a == "smoke.json" and name == "bench") else a for a in command(t, name)]
+        argv = [
+            ("disk/" + a) if a in ("out", "cells") or (a == "smoke.json" and name == "bench") else a
+            for a in command(t, name)
+        ]
         r = t.run(argv)
         t.ended_well(r, f"{name} on a disk of {option}")
         out = os.path.join(place, "out")
         if name == "train" and r.code == 0:
             t.check(series(out) == t.memory[name], f"{name} on a disk of {option}: exit 0 with another series")
-        t.check(r.code == 0 or not os.path.exists(out), f"{name} on a disk of {option}: exit {r.code}, but there is a result")
+        t.check(
+            r.code == 0 or not os.path.exists(out),
+            f"{name} on a disk of {option}: exit {r.code}, but there is a result",
+        )
     finally:
         subprocess.call(["umount", place])
     t.effect(r.code != 0, f"{option} was enough")
@@ -90,8 +137,13 @@ def case(t):
     if r is None:
         return
     out = os.path.join(t.folder, "smoke.json" if name == "bench" else "out")
-    t.check((r.code == 0) == os.path.exists(out), f"{what}: exit {r.code}, result {'there' if os.path.exists(out) else 'missing'}")
+    t.check(
+        (r.code == 0) == os.path.exists(out),
+        f"{what}: exit {r.code}, result {'there' if os.path.exists(out) else 'missing'}",
+    )
     if r.code == 0 and name != "bench":
-        t.check((series(out) if name == "train" else read(out)) == t.memory[name], f"{what}: exit 0 with another result")
+        t.check(
+            (series(out) if name == "train" else read(out)) == t.memory[name], f"{what}: exit 0 with another result"
+        )
     if r.code == 0 and name == "bench":
         t.check(read(out).startswith(b"{"), f"{what}: exit 0, and the result begins with {read(out)[:60]!r}")

@@ -1,4 +1,5 @@
 """Real files with bytes changed, through programs built with sanitizers: recipes, results, series, recordings, data, caches, cells."""
+
 import os
 import re
 import shutil
@@ -9,8 +10,24 @@ from torture import RECIPES, ROOT, SMOKE, Failure, read, write
 WHAT = "mutated recipes, results, recordings, data, caches and cells (sanitizer build)"
 missing = hostile.missing
 
-PIECES = [b"\0", b"\xff\xfe", b"1e999", b"-1", b"99999999999999999999", b"\n\n", b"[[[[", b'{"', b"\xc0\x80", b"nan", b'"', b"\\u0000",
-          b":", b"null", b"9" * 400, b",,,"]
+PIECES = [
+    b"\0",
+    b"\xff\xfe",
+    b"1e999",
+    b"-1",
+    b"99999999999999999999",
+    b"\n\n",
+    b"[[[[",
+    b'{"',
+    b"\xc0\x80",
+    b"nan",
+    b'"',
+    b"\\u0000",
+    b":",
+    b"null",
+    b"9" * 400,
+    b",,,",
+]
 NUMBERS = [b"0", b"-1", b"4294967296", b"1e308", b"18446744073709551616", b"0.5", b"2"]
 FORMATS = ["csv", "table", "latex", "markdown", "pgfplots", "vegalite", "gnuplot"]
 
@@ -24,24 +41,24 @@ def mutated(rng, data):
         if kind == 0:
             new[at] ^= 1 << rng.randrange(8)
         elif kind == 1:
-            del new[at:at + rng.randrange(1, 50)]
+            del new[at : at + rng.randrange(1, 50)]
         elif kind == 2:
             new[at:at] = rng.choice(PIECES)
         elif kind == 3:
             del new[at:]
         elif kind == 4:
             other = rng.randrange(len(new))
-            new[at:at] = new[other:other + rng.randrange(1, 200)]
+            new[at:at] = new[other : other + rng.randrange(1, 200)]
         elif kind == 5:
             new[at] = rng.randrange(256)
         elif kind == 6:
-            new[at:at + 8] = rng.randbytes(8)
+            new[at : at + 8] = rng.randbytes(8)
         else:
             near = max(0, at - 200)
-            found = list(re.finditer(rb"\d+", bytes(new[near:at + 200])))
+            found = list(re.finditer(rb"\d+", bytes(new[near : at + 200])))
             if found:
                 m = rng.choice(found)
-                new[near + m.start():near + m.end()] = rng.choice(NUMBERS)
+                new[near + m.start() : near + m.end()] = rng.choice(NUMBERS)
     return bytes(new) if new != data else mutated(rng, data)
 
 
@@ -52,29 +69,49 @@ def sparsetrain(t, *argv):
 def prepare(t):
     """The good files, made by the programs themselves, and data sets of every format described in a folder of our own."""
     train = [t.program("sparsetrain"), "-q", SMOKE, "--set", "steps=40"]
-    for argv in ([t.program("sparsebench"), "-q", SMOKE, "--set", "steps=40", "--folder", "cells", "-o", "result.json"],
-                 train + ["--method", "SGD", "--set", "record.layers=true", "-o", "run.ndjson"],
-                 train + ["--method", "Hard-threshold", "--set", "steps=20", "--record-inputs", "inputs", "-o", "other"]):
+    for argv in (
+        [t.program("sparsebench"), "-q", SMOKE, "--set", "steps=40", "--folder", "cells", "-o", "result.json"],
+        train + ["--method", "SGD", "--set", "record.layers=true", "-o", "run.ndjson"],
+        train + ["--method", "Hard-threshold", "--set", "steps=20", "--record-inputs", "inputs", "-o", "other"],
+    ):
         r = t.run(argv, cwd=t.dir)
         t.check(r.code == 0, r.err)
     t.good = {name: read(os.path.join(t.dir, name)) for name in ("result.json", "run.ndjson", "inputs")}
-    t.cells = {name: read(os.path.join(t.dir, "cells", name)) for name in sorted(os.listdir(os.path.join(t.dir, "cells"))) if name.endswith(".ndjson")}
+    t.cells = {
+        name: read(os.path.join(t.dir, "cells", name))
+        for name in sorted(os.listdir(os.path.join(t.dir, "cells")))
+        if name.endswith(".ndjson")
+    }
     t.check(len(t.cells) == 8, f"there are {len(t.cells)} cells")
-    t.recipe = [read(os.path.join(ROOT, "recipes", name)) for name in ("smoke.yaml", "fig1.yaml", "budget.yaml", "heterogeneity.yaml", "kernels.yaml")]
-    t.rows = "".join(f"{t.rng.choice('+-')}1 " + " ".join(f"{j}:{t.rng.gauss(0, 1):.4f}" for j in range(1, 9)) + "\n" for _ in range(60)).encode()
-    ratings = "".join(f"{u}\t{i}\t{t.rng.randrange(1, 6)}\t{880000000 + t.rng.randrange(10**7)}\n"
-                      for u in range(1, 41) for i in t.rng.sample(range(1, 101), 25))
-    words = " ".join(t.rng.choice(["the", "of", "gradient", "error", "<unk>", "sum", "and", "k"]) + t.rng.choice(["", " .", "\n"]) for _ in range(4000))
+    t.recipe = [
+        read(os.path.join(ROOT, "recipes", name))
+        for name in ("smoke.yaml", "fig1.yaml", "budget.yaml", "heterogeneity.yaml", "kernels.yaml")
+    ]
+    t.rows = "".join(
+        f"{t.rng.choice('+-')}1 " + " ".join(f"{j}:{t.rng.gauss(0, 1):.4f}" for j in range(1, 9)) + "\n"
+        for _ in range(60)
+    ).encode()
+    ratings = "".join(
+        f"{u}\t{i}\t{t.rng.randrange(1, 6)}\t{880000000 + t.rng.randrange(10**7)}\n"
+        for u in range(1, 41)
+        for i in t.rng.sample(range(1, 101), 25)
+    )
+    words = " ".join(
+        t.rng.choice(["the", "of", "gradient", "error", "<unk>", "sum", "and", "k"]) + t.rng.choice(["", " .", "\n"])
+        for _ in range(4000)
+    )
     # Image files have a fixed size of 30 MB: tests/fuzz/fuzz_cifar.c reads small ones.
-    t.sets = {"ratings": ("ncf.yaml", "ml-100k-own", "u.data", "movielens", ratings.encode()),
-              "text": ("lm.yaml", "own-text", "valid.txt", "tokens", words.encode())}
+    t.sets = {
+        "ratings": ("ncf.yaml", "ml-100k-own", "u.data", "movielens", ratings.encode()),
+        "text": ("lm.yaml", "own-text", "valid.txt", "tokens", words.encode()),
+    }
     write(os.path.join(t.folder, "inputs"), t.good["inputs"])
     r = t.run([t.program("sparsetune", True), "-q", SMOKE, "--set", "steps=20", "--oracle", "inputs"])
     t.check(r.code == 0, f"the recording is refused as it is: {r.err}")
     t.torch = os.path.exists(os.path.join(t.asan, "..", "lib", "sparsegrad", "tasks-torch.so"))
     t.accepted = {}
     for kind in t.sets if t.torch else []:  # unchanged, they are read and trained on
-        (argv, _), = dataset(t, kind, lambda _, data: data)
+        ((argv, _),) = dataset(t, kind, lambda _, data: data)
         r = t.run(argv, env=descriptions(t))
         t.check(r.code == 0, f"the set of {kind} is refused as it is: {r.err[-400:]}")
 
@@ -84,23 +121,61 @@ def descriptions(t):
 
 
 def recipe(t):
-    return [([t.program("sparsebench", True), "-", "--dry-run"], mutated(t.rng, t.rng.choice(t.recipe))),
-            (sparsetrain(t, "-", "--set", "steps=3", "--method", "SGD", "--seed", "1"), mutated(t.rng, t.recipe[0]))]
+    return [
+        ([t.program("sparsebench", True), "-", "--dry-run"], mutated(t.rng, t.rng.choice(t.recipe))),
+        (sparsetrain(t, "-", "--set", "steps=3", "--method", "SGD", "--seed", "1"), mutated(t.rng, t.recipe[0])),
+    ]
 
 
 def result(t):
-    return [([t.program("sparseplot-export", True), "-", f"--format={t.rng.choice(FORMATS)}"], mutated(t.rng, t.good["result.json"]))]
+    return [
+        (
+            [t.program("sparseplot-export", True), "-", f"--format={t.rng.choice(FORMATS)}"],
+            mutated(t.rng, t.good["result.json"]),
+        )
+    ]
 
 
 def run_series(t):
-    return [([t.program("sparseplot-export", True), "-", f"--format={t.rng.choice(FORMATS)}", "--x=epoch", "--y=suboptimality"],
-             mutated(t.rng, t.good["run.ndjson"]))]
+    return [
+        (
+            [
+                t.program("sparseplot-export", True),
+                "-",
+                f"--format={t.rng.choice(FORMATS)}",
+                "--x=epoch",
+                "--y=suboptimality",
+            ],
+            mutated(t.rng, t.good["run.ndjson"]),
+        )
+    ]
 
 
 def rows(t):
     write(os.path.join(t.folder, "rows"), mutated(t.rng, t.rows))
-    return [(sparsetrain(t, SMOKE, "--method", "SGD", "--set", "steps=2", "--set", "task.dataset=./rows", "--set", "task.solve-optimum=false",
-                         "--set", "task.start=null", "--set", "record.series=[loss]", "--data", "."), None)]
+    return [
+        (
+            sparsetrain(
+                t,
+                SMOKE,
+                "--method",
+                "SGD",
+                "--set",
+                "steps=2",
+                "--set",
+                "task.dataset=./rows",
+                "--set",
+                "task.solve-optimum=false",
+                "--set",
+                "task.start=null",
+                "--set",
+                "record.series=[loss]",
+                "--data",
+                ".",
+            ),
+            None,
+        )
+    ]
 
 
 def recording(t):
@@ -113,7 +188,9 @@ def cell(t):
     name = t.rng.choice(sorted(t.cells))
     for other, whole in t.cells.items():
         write(os.path.join(t.folder, "cells", other), mutated(t.rng, whole) if other == name else whole)
-    return [([t.program("sparsebench", True), "-q", SMOKE, "--set", "steps=40", "--folder", "cells", "--dry-run"], None)]
+    return [
+        ([t.program("sparsebench", True), "-q", SMOKE, "--set", "steps=40", "--folder", "cells", "--dry-run"], None)
+    ]
 
 
 def dataset(t, kind=None, change=mutated):
@@ -128,11 +205,29 @@ def dataset(t, kind=None, change=mutated):
         files["test.txt"] = data
     for other, content in files.items():
         write(os.path.join(t.folder, name, other), content)
-    listed = "".join(f"  - name: {other}\n    url: https://example.org/{other}\n    sha256: trust-on-first-use\n" for other in sorted(files))
-    write(os.path.join(t.folder, "descriptions", name + ".yaml"),
-          f"name: {name}\ntitle: Own\ntask: own\nformat: {form}\norigin: own\nlicence: none\nfiles:\n{listed}")
-    argv = [os.path.join(RECIPES, recipe_name), "--method", "SGD", "--set", f"task.dataset={name}", "--set", "task.stand-in=null",
-            "--set", "epochs=null", "--set", "steps=1", "--data", "."]
+    listed = "".join(
+        f"  - name: {other}\n    url: https://example.org/{other}\n    sha256: trust-on-first-use\n"
+        for other in sorted(files)
+    )
+    write(
+        os.path.join(t.folder, "descriptions", name + ".yaml"),
+        f"name: {name}\ntitle: Own\ntask: own\nformat: {form}\norigin: own\nlicence: none\nfiles:\n{listed}",
+    )
+    argv = [
+        os.path.join(RECIPES, recipe_name),
+        "--method",
+        "SGD",
+        "--set",
+        f"task.dataset={name}",
+        "--set",
+        "task.stand-in=null",
+        "--set",
+        "epochs=null",
+        "--set",
+        "steps=1",
+        "--data",
+        ".",
+    ]
     return [(sparsetrain(t, *argv, *(["--set", "task.users=0"] if kind == "ratings" else [])), None)]
 
 

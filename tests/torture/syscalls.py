@@ -1,4 +1,5 @@
 """A run is killed at a chosen system call, or one of its system calls fails; then it is resumed: the same bytes."""
+
 import os
 import re
 import shutil
@@ -7,13 +8,24 @@ import kills
 
 WHAT = "a kill, or an error, at a chosen system call, then --resume"
 
-SIZES = [("series", "logreg.yaml", "Top-k", 40, ["steps=200"], []),
-         ("json", "logreg.yaml", "Budget", 40, ["steps=200"], ["--json"]),
-         ("recording", "logreg.yaml", "Budget", 40, ["steps=120"], ["--record-inputs", "REC"])]
+SIZES = [
+    ("series", "logreg.yaml", "Top-k", 40, ["steps=200"], []),
+    ("json", "logreg.yaml", "Budget", 40, ["steps=200"], ["--json"]),
+    ("recording", "logreg.yaml", "Budget", 40, ["steps=120"], ["--record-inputs", "REC"]),
+]
 KILLED = ["openat", "write", "fsync", "rename", "unlink", "ftruncate", "lseek", "close"]
-ERRORS = {"openat": ["EMFILE", "ENOSPC", "EACCES"], "write": ["ENOSPC", "EIO"], "fsync": ["EIO"], "rename": ["EXDEV"],
-          "unlink": ["EPERM"], "ftruncate": ["EIO"], "lseek": ["ESPIPE"], "mmap": ["ENOMEM"], "read": ["EIO"],
-          "newfstatat": ["EACCES"]}
+ERRORS = {
+    "openat": ["EMFILE", "ENOSPC", "EACCES"],
+    "write": ["ENOSPC", "EIO"],
+    "fsync": ["EIO"],
+    "rename": ["EXDEV"],
+    "unlink": ["EPERM"],
+    "ftruncate": ["EIO"],
+    "lseek": ["ESPIPE"],
+    "mmap": ["ENOMEM"],
+    "read": ["EIO"],
+    "newfstatat": ["EACCES"],
+}
 
 
 def missing(_):

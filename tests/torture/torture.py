@@ -8,6 +8,7 @@ A campaign is a module with
     conclude(t)      optional: raises Failure when the cases together did not try what they are for
 A case ends in one of three ways: it returns (passed), raises Failure, or raises NoEffect when what it injected did not happen
 (the process had ended before the signal came). Case number i depends on the seed, the campaign and i only."""
+
 import os
 import random
 import resource
@@ -20,10 +21,21 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RECIPES = os.path.join(ROOT, "tests", "torture", "recipes")
 SMOKE = os.path.join(ROOT, "recipes", "smoke.yaml")
-MPI = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none",
-       "--mca", "mpi_yield_when_idle", "1"]
-SANITIZER = {"ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1:detect_leaks=1",
-             "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=98"}
+MPI = [
+    "mpirun",
+    "--allow-run-as-root",
+    "--oversubscribe",
+    "--mca",
+    "btl_vader_single_copy_mechanism",
+    "none",
+    "--mca",
+    "mpi_yield_when_idle",
+    "1",
+]
+SANITIZER = {
+    "ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1:detect_leaks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=98",
+}
 
 
 class Failure(Exception):
@@ -43,8 +55,11 @@ class Result:
     @property
     def crashed(self):
         """Ended by a signal, by its own abort, or by a sanitizer's report."""
-        return (self.code is not None and (self.code < 0 or self.code in (98, 99, 132, 134, 135, 136, 139))) or \
-            "Sanitizer" in self.err or "runtime error:" in self.err
+        return (
+            (self.code is not None and (self.code < 0 or self.code in (98, 99, 132, 134, 135, 136, 139)))
+            or "Sanitizer" in self.err
+            or "runtime error:" in self.err
+        )
 
 
 class Torture:
@@ -90,8 +105,10 @@ class Torture:
         """Start a program in a session of its own. limits: {resource.RLIMIT_x: value}. close: descriptors to close."""
         given_name = "<input" if given is not None else "</dev/null"
         more = " ".join(f"{k}={shlex.quote(v)}" for k, v in (env or {}).items())
-        self.trail.append(f"{more} {' '.join(shlex.quote(str(a)) for a in argv)} {given_name}"
-                          f"{''.join(f' {d}>&-' for d in close)}{' # limits ' + str(limits) if limits else ''}".strip())
+        self.trail.append(
+            f"{more} {' '.join(shlex.quote(str(a)) for a in argv)} {given_name}"
+            f"{''.join(f' {d}>&-' for d in close)}{' # limits ' + str(limits) if limits else ''}".strip()
+        )
 
         def before():
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -99,9 +116,17 @@ class Torture:
                 resource.setrlimit(what, (value, value))
             for descriptor in close:
                 os.close(descriptor)
-        return subprocess.Popen([str(a) for a in argv], stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
-                                stdout=out, stderr=err or subprocess.PIPE, env=self.environment(env), cwd=cwd or self.folder,
-                                start_new_session=True, preexec_fn=before)
+
+        return subprocess.Popen(
+            [str(a) for a in argv],
+            stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
+            stdout=out,
+            stderr=err or subprocess.PIPE,
+            env=self.environment(env),
+            cwd=cwd or self.folder,
+            start_new_session=True,
+            preexec_fn=before,
+        )
 
     def run(self, argv, timeout=60, given=None, **options):
         """Run a program to its end; what does not end in time is killed with all its children."""
@@ -141,7 +166,9 @@ class Torture:
     def ended_well(self, result, what, sanitized=False):
         """Not crashed, not hung, and never without a word."""
         self.check(result.code is not None, f"{what}: did not end in time")
-        self.check(not result.crashed, f"{what}: crashed, exit {result.code}: {result.err[-1500 if sanitized else -300:]}")
+        self.check(
+            not result.crashed, f"{what}: crashed, exit {result.code}: {result.err[-1500 if sanitized else -300:]}"
+        )
         self.check(result.code == 0 or result.err.strip(), f"{what}: exit {result.code} without a message")
 
 
@@ -158,9 +185,10 @@ def write(path, data):
 def series(path):
     """A series or JSON result without its one record of time, host and ranks, the only bytes that two runs may differ in."""
     text = read(path)
-    if not text.startswith(b'{\n'):
+    if not text.startswith(b"{\n"):
         return b"\n".join(line for line in text.split(b"\n") if not line.startswith(b'{"record":"run"'))
     import json
+
     document = json.loads(text)
     document.pop("run", None)
     return json.dumps(document).encode()
@@ -176,7 +204,7 @@ def damage(rng, data):
         elif kind == "cut":
             new = new[:at]
         elif kind == "zero":
-            new[at:at + 512] = bytes(len(new[at:at + 512]))
+            new[at : at + 512] = bytes(len(new[at : at + 512]))
         elif kind == "extend":
             new += rng.randbytes(rng.randrange(1, 200))
         else:
