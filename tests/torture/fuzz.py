@@ -18,6 +18,7 @@ WHAT = "libFuzzer on the readers"
 LONGEST = {"result": 65536, "recipe": 65536, "cifar": 20000}  # bytes of an input; 16384 for the others
 SECONDS_LIMIT = 10  # for one input
 LARGEST_KEPT = 1024  # bytes of an input that is merged into the tree
+MOST_KEPT = 40  # inputs of one harness in the tree
 
 
 def harnesses():
@@ -79,27 +80,26 @@ def case(t):
 
 
 def merge():
-    """Add what reaches new code to the corpora in the tree."""
+    """Add what reaches new code to the corpora in the tree: small inputs first, until a corpus has MOST_KEPT."""
     t = Torture("merge", 0, os.path.join(ROOT, "build", "torture"), "", "")
     fuzz = os.path.join(ROOT, "build", "fuzz", "fuzz")
     for name in harnesses():
-        found, kept = os.path.join(ROOT, "build", "torture", "corpus", name), os.path.join(
-            ROOT, "tests", "fuzz", "corpus", name
-        )
-        small = os.path.join(t.folder, name)
+        found = os.path.join(ROOT, "build", "torture", "corpus", name)
+        kept = os.path.join(ROOT, "tests", "fuzz", "corpus", name)
+        small, merged = os.path.join(t.folder, name), os.path.join(t.folder, name + ".merged")
         os.makedirs(small)
         for f in os.listdir(found) if os.path.isdir(found) else []:
             if os.path.getsize(os.path.join(found, f)) <= LARGEST_KEPT:
                 shutil.copy(os.path.join(found, f), small)
-        before = set(os.listdir(kept))
-        code = subprocess.call(
-            [os.path.join(fuzz, "fuzz_" + name), "-set_cover_merge=1", kept, small],
-            env=t.environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        new = set(os.listdir(kept)) - before
-        print(f"{name}: {len(before)} inputs and {len(new)} new ones" + (f", exit {code}" if code else ""))
+        shutil.copytree(kept, merged)
+        argv = [os.path.join(fuzz, "fuzz_" + name), "-set_cover_merge=1", merged, small]
+        code = subprocess.call(argv, env=t.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        before = len(os.listdir(kept))
+        new = [os.path.join(merged, f) for f in set(os.listdir(merged)) - set(os.listdir(kept))]
+        new = sorted(new, key=os.path.getsize)[: max(0, MOST_KEPT - before)]
+        for f in new:
+            shutil.copy(f, kept)
+        print(f"{name}: {before} inputs and {len(new)} new ones" + (f", exit {code}" if code else ""))
     shutil.rmtree(t.dir)
 
 

@@ -28,8 +28,11 @@ ERRORS = {
 }
 
 
-def missing(_):
-    return None if shutil.which("strace") else "strace is not installed (apt-get install strace)"
+def missing(t):
+    if not shutil.which("strace"):
+        return "strace is not installed (apt-get install strace)"
+    r = t.run(["strace", "-o", os.path.join(t.folder, "trace"), "true"])
+    return None if r.code == 0 else f"strace may not trace here: {r.err.strip()}"
 
 
 def traced(t, argv, calls, inject=None):
