@@ -120,7 +120,8 @@ all: $(addprefix $(bin)/,$(programs)) $(plugins) ## build the programs into buil
 yes = $(if $(filter 1,$(1)),on,off)
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | sort | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | sort | while IFS='|' read -r name text; do \
+	  echo "$$text" | fold -s -w 54 | sed "1s/^/$$(printf '  %-22s ' "$$name")/; 2,\$$s/^/                         /; s/ *$$//"; done
 	@echo 'ARGS="OPTIONS" passes options of sparsebench to a figure:'
 	@echo '  make fig1 ARGS="--fresh --set workers=8"'
 
@@ -248,22 +249,32 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # ---- the library, installed -----------------------------------------------------------------------------------------
+# Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
+# whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
 soname      := libsparsegrad.so.0
-$(B)/$(soname): $(core_obj)
-	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--exclude-libs,ALL $(ldflags) -o $@ $^ -lm $(cuda_libs)
+api_headers := lib/core/sparsegrad.h $(sort $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h))
+$(B)/api.symbols: $(api_headers)
+	@mkdir -p $(@D); grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' (' | sort -u > $@
+$(B)/api.map: $(B)/api.symbols
+	@{ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+$(B)/$(soname): $(core_obj) $(B)/api.map
+	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(B)/api.map -Wl,--exclude-libs,ALL $(ldflags) -o $@ $(core_obj) -lm $(cuda_libs)
+$(B)/installed/libsparsegrad.a: $(core_obj) $(B)/api.symbols
+	@mkdir -p $(@D); rm -f $@
+	$(call run,LD)ld -r -o $(@D)/sparsegrad.o $(core_obj) && objcopy --keep-global-symbols=$(B)/api.symbols $(@D)/sparsegrad.o && ar rcs $@ $(@D)/sparsegrad.o
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
 	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' \
 	  'Libs.private: $(cuda_libs)' > $@
-install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
+install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes/mini share/sparsegrad/datasets)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(B)/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
 	$(if $(plugins),install -d $(DESTDIR)$(PREFIX)/lib/sparsegrad && install -m 755 $(plugins) $(DESTDIR)$(PREFIX)/lib/sparsegrad)
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 644 lib/core/sparsegrad.h $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad
+	install -m 644 $(api_headers) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard recipes/mini/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/mini
@@ -283,7 +294,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq python3 strace $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
@@ -328,13 +339,29 @@ publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-
 unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
-build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins)
-check: all $(unit_tests) ## unit and program tests in under a minute, no network
+installed   := $(B)/installed/libsparsegrad.a $(B)/$(soname) # made before the tests that look at them run beside others
+build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed)
+check: all $(unit_tests) $(installed) ## after each change: unit tests, then program tests
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
 	@sh tests/run all
+TORTURE     ?= 60
+torture: ## kills, faults and hostile input for an hour (TORTURE=minutes SEED=number)
+	@$(need) $(packages_test)
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -j$(JOBS) MODE=asan all
+	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory -j$(JOBS) fuzz; fi
+	@tests/torture/run --minutes $(TORTURE) $(if $(SEED),--seed $(SEED))
+# A tree of its own: everything is built for libFuzzer, and only its harnesses are linked with it.
+fuzz: ## build the libFuzzer harnesses (clang)
+	@$(MAKE) --no-print-directory MODE=asan B=build/fuzz bin=build/fuzz/bin CC=clang WITH_CUDA=0 WITH_TORCH=0 WITH_MPI=0 \
+	  CFLAGS=-fsanitize=fuzzer-no-link LDFLAGS=-fsanitize=fuzzer $(fuzz_src:tests/fuzz/%.c=build/fuzz/fuzz/%)
+fuzz-merge: fuzz ## keep what the fuzzers found and the corpora lack, in the tree
+	@python3 tests/torture/fuzz.py merge
+bare: ## make fig1 and make test in a bare Debian 12 root (root, debootstrap)
+	@tests/bare
 check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them, on this machine's GPU
 	@$(if $(gpu_tests),prove -v $(gpu_tests),echo "skipped: built without CUDA (no nvcc, or WITH_CUDA=0)")
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
@@ -350,11 +377,11 @@ bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 lint: ## formatting and static analysis
-	clang-format --dry-run -Werror $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh')
+	clang-format --dry-run -Werror $(shell find cmd lib kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 compdb: ## compile_commands.json for editors
 	bear --output build/compile_commands.json -- $(MAKE) -B all
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests bench bench-cnn bench-lm bench-ncf reference check-gpu
+.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf reference check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

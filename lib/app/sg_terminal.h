@@ -22,7 +22,7 @@ void sg_app_start(const char *program);
 /* Have OpenMP threads that wait go to sleep soon instead of spinning for milliseconds: on a busy machine, spinning threads
  * keep those they wait for from running (measured: 2 to 4 times slower steps), on a quiet one nothing is lost. The OpenMP
  * library reads its settings before main, so the program starts itself again with GOMP_SPINCOUNT set, once; a setting of
- * the user's is left alone. After sg_app_start. */
+ * the user's is left alone. After sg_app_start, which also gives the process its own name back. */
 void sg_app_wait_politely(char **argv);
 void sg_app_set_rank(int rank, int size);
 void sg_app_set_verbosity(enum sg_verbosity v);

@@ -23,7 +23,7 @@ owner() { # of a header: its module
 
 @test "includes point down, and never into another module's private header" {
     local bad=""
-    for file in $(cd "$ROOT" && git ls-files 'lib/*/*.[ch]' 'lib/*/*.cu' 'kernels/*.[ch]' 'kernels/*/*.[ch]' 'kernels/*/*.cu*' 'cmd/*.c'); do
+    for file in $(sources | grep -E '^(lib|kernels|cmd)/.*\.([ch]|cuh?)$'); do
         case $file in
         kernels/*) me=kernels ;;
         cmd/*) me=cmd ;;
@@ -42,15 +42,17 @@ owner() { # of a header: its module
 }
 
 @test "file names are unique" {
-    run -0 bash -c "cd '$ROOT' && git ls-files cmd lib kernels tests/unit | xargs -n 1 basename | sort | uniq -d"
-    [ -z "$output" ]
+    run -0 sources
+    [ "${#lines[@]}" -gt 300 ]
+    output=$(grep -E '^(cmd|lib|kernels|tests/unit)/' <<<"$output" | xargs -n 1 basename | sort | uniq -d)
+    [ -z "$output" ] || { echo "$output"; false; }
 }
 
 @test "every header compiles alone, as C11 and as C++" {
     command -v g++ >/dev/null || skip "no C++ compiler"
     local flags
     flags=$(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|" | tr '\n' ' ')
-    for header in $(cd "$ROOT" && git ls-files 'lib/*/sg_*.h' 'lib/core/sparsegrad.h' 'kernels/sg_*.h'); do
+    for header in $(sources | grep -E '^(lib/[a-z]+|kernels)/sg_.*\.h$|^lib/core/sparsegrad\.h$'); do
         # shellcheck disable=SC2086
         gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -x c $flags "$ROOT/$header"
         # shellcheck disable=SC2086
@@ -146,15 +148,39 @@ identities() { # of the tasks, of a copy of the tree
     [[ $output == *"built build/bin"* && $output != *"  CC "* && $output != *"  LD "* ]]
 }
 
-@test "a failing unit test fails the runner" {
+@test "the list of source files is the same without git" {
+    [ -e "$ROOT/.git" ] && command -v git >/dev/null || skip "this is no git checkout"
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/build" "$copy/results/local"
+    sources >"$BATS_TEST_TMPDIR/list"
+    tar -cf - -C "$ROOT" -T "$BATS_TEST_TMPDIR/list" | tar -xf - -C "$copy"
+    touch "$copy/build/made" "$copy/results/local/made.json" "$copy/half.tmp"
+    diff <(sort "$BATS_TEST_TMPDIR/list") <(ROOT=$copy sources | sort)
+}
+
+@test "make help fits a terminal of 80 columns" {
+    run -0 make --no-print-directory -C "$ROOT" help
+    [ "${#lines[@]}" -gt 40 ]
+    [ -z "$(grep -E '.{81}' <<<"$output")" ]
+}
+
+@test "a failing unit test fails the runner, and runs first the next time" {
     local tree=$BATS_TEST_TMPDIR/tree
     mkdir -p "$tree/tests" "$tree/build/release/tests"
     cp "$ROOT/tests/run" "$tree/tests/run"
     printf '#!/bin/sh\necho "not ok 1 - on purpose"\necho 1..1\nexit 1\n' >"$tree/build/release/tests/test_bad"
     printf '#!/bin/sh\necho "ok 1 - then a crash"\nkill -SEGV $$\n' >"$tree/build/release/tests/test_crash"
+    printf '#!/bin/sh\necho "ok 1 - fine"\necho "ok 2 # SKIP nothing to do"\necho 1..2\n' >"$tree/build/release/tests/test_a_good_one"
     chmod +x "$tree"/build/release/tests/*
-    run -1 sh "$tree/tests/run" quick
-    [ "${lines[-1]}" = "1 passed, 2 failed, 0 skipped" ]
+    run -1 env JOBS=1 sh "$tree/tests/run" quick
+    [[ ${lines[0]} == unit-test_a_good_one* ]]
+    [ "${lines[-1]}" = "2 passed, 2 failed, 1 skipped" ]
+    run -1 env JOBS=1 sh "$tree/tests/run" quick
+    [[ ${lines[0]} == "unit-test_bad "* ]]
+    [[ ${lines[-2]} == "failed: unit-test_bad unit-test_crash "* ]]
+    rm "$tree"/build/release/tests/test_[bc]*
+    run -0 sh "$tree/tests/run" quick
+    [ "${lines[-1]}" = "1 passed, 0 failed, 1 skipped" ]
 }
 
 @test "a user's program compiles against the installed library" {
@@ -200,6 +226,19 @@ C
     [ -f "$root/usr/share/sparsegrad/recipes/fig1.yaml" ]
 }
 
+@test "the installed libraries define the functions of their headers and no other name" {
+    local lib=$BATS_TEST_TMPDIR/root/usr/lib
+    make -s -C "$ROOT" install PREFIX=/usr DESTDIR="$BATS_TEST_TMPDIR/root" >/dev/null
+    nm -D --defined-only "$lib/libsparsegrad.so" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/shared"
+    nm -g --defined-only "$lib/libsparsegrad.a" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/static"
+    diff "$BATS_TEST_TMPDIR/shared" "$BATS_TEST_TMPDIR/static"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/shared")" -gt 60 ]
+    while read -r symbol; do
+        [[ $symbol == sg_* ]] || { echo "$symbol is not of the library's prefix"; false; }
+        grep -qw "$symbol" "$lib"/../include/sparsegrad/*.h || { echo "$symbol is in no header"; false; }
+    done <"$BATS_TEST_TMPDIR/shared"
+}
+
 @test "man pages list exactly the options of --help" {
     for program in sparsetrain sparsebench sparsetune sparseplot-export; do
         options=$("$BIN/$program" --help | sed -nE 's/^ +(-[a-z], )?(--[a-z-]+).*/\2/p' | sort -u)
@@ -211,6 +250,6 @@ C
 }
 
 @test "no paths of one machine in the tree" {
-    run bash -c "cd '$ROOT' && git grep -nIE '/root/|/home/[a-z]' -- . ':!tests/cli/tree.bats'"
+    run -1 bash -c "cd '$ROOT' && grep -nIE '/root/|/home/[a-z]' $(sources | grep -vx tests/cli/tree.bats | tr '\n' ' ')"
     [ -z "$output" ]
 }
