@@ -15,7 +15,6 @@
 #include "sg_recipe.h"
 #include "sg_result.h"
 #include "sg_terminal.h"
-#include "sg_train.h"
 #include "sg_version.h"
 
 static struct {
@@ -215,9 +214,8 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
                                 opt.seeds.count, err);
     if (status != SG_OK)
         return status;
-    for (size_t i = 0; i < b->count; i++)
-        if (sg_train_check(&b->cells[i], err) != SG_OK)
-            return sg_prefix(err, "%s:", path);
+    if (b->recipe.dangling)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s", b->recipe.dangling);
     b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
     if (!b->outcomes || !sg_grid_view_open(&b->view, b->count))
         return sg_fail_memory(err, "the cells");

@@ -416,8 +416,6 @@ int main(int argc, char **argv) {
         status = sg_recipe_cells(&recipe, &cells, &n_cells, &err);
     if (status == SG_OK)
         status = choose_cell(&cell, cells, n_cells, &err);
-    if (status == SG_OK && (status = sg_train_check(cell, &err)) != SG_OK)
-        sg_prefix(&err, "%s:", path);
     if (status != SG_OK) {
         if (sg_comm_launch_rank() <= 0) /* every rank reads the recipe and finds the same */
             sg_log_error("%s", err.msg);

@@ -270,5 +270,6 @@ bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node
     if (raw->count > 0 && strcmp(raw->child[0].key, "schema") != 0)
         sg_problem_at(c->problems, raw->child[0].key_line, raw->child[0].key_column,
                       "the first key must be 'schema: 1'");
+    c->root = out;
     return check_section(c, "", "", out, raw, out);
 }

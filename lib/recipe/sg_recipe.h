@@ -61,6 +61,11 @@ struct sg_recipe {
     char sha256[65];     /* of the file's bytes */
     struct sg_node root; /* resolved */
     char *text;          /* the file's bytes, NUL-terminated (sparsetune edits it) */
+    char **set;          /* [n_set] the --set values that were applied */
+    size_t n_set;
+    /* Lines "path:line:column: …": methods and series that the file's claims and plots name and that a --set took away.
+     * Who judges claims must refuse them, a single run need not. NULL = none. */
+    char *dangling;
 };
 
 /* Read, check, apply `set` ("workers=4", "methods.Top-k.k=5", "task.l2=1e-3"; later wins), complete.
@@ -70,6 +75,10 @@ SG_CHECKED sg_status sg_recipe_read(struct sg_recipe *out, const char *path, con
 SG_CHECKED sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name,
                                      const char *const *set, size_t n_set, struct sg_error *err);
 void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
+
+/* Where a value of the resolved recipe or of one of its cells stands, to begin a message with: "path:line:column: ",
+ * "--set key=value: ", or for a default and for NULL "path: ". Cut at `size`; returns out. */
+char *sg_node_place(char *out, size_t size, const struct sg_recipe *recipe, const struct sg_node *node);
 
 /* {"path","sha256","name","title","resolved"}, the "recipe" of a result. */
 cJSON *sg_recipe_json(const struct sg_recipe *recipe);

@@ -21,14 +21,6 @@
 extern "C" {
 #endif
 
-/* Columns every run can record beside the task's metrics; formulas in results/README.md. */
-extern const struct sg_metric sg_train_metrics[];
-extern const size_t sg_train_n_metrics;
-
-/* Series names and method of a cell against what its task and the trainer can record; SG_ERR_ARGUMENT with a
- * suggestion. */
-SG_CHECKED sg_status sg_train_check(const struct sg_cell *cell, struct sg_error *err);
-
 struct sg_train_options {
     const struct sg_recipe *recipe; /* for the header */
     const struct sg_cell *cell;

@@ -128,7 +128,7 @@ sg_status train_flush(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *take_layers, struct sg_error *err) {
+sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *take_layers, struct sg_error *err) {
     const bool evaluates = train_evaluates(t, t->step);
     sg_status status = SG_OK;
     if (t->options->series && evaluates && t->info->evaluation == SG_EVALUATE_QUEUED)

@@ -8,24 +8,6 @@
 #include "sg_stats.h"
 #include "sg_train.h"
 
-/* Columns of the trainer itself, in the order of sg_train_metrics. */
-enum column {
-    COLUMN_BITS,
-    COLUMN_BITS_VALUES,
-    COLUMN_DENSITY,
-    COLUMN_AVERAGE_DENSITY,
-    COLUMN_DENSITY_PADDED,
-    COLUMN_BYTES_SENT,
-    COLUMN_ERROR_NORM,
-    COLUMN_TOTAL_ERROR,
-    COLUMN_ERROR_MAX,
-    COLUMN_COMPRESSION_ERROR,
-    COLUMN_TRAIN_LOSS,
-    COLUMN_LEARNING_RATE,
-    COLUMN_LAMBDA,
-    N_COLUMNS
-};
-
 /* Slots of sg_contribution.note. */
 enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_COMPRESSOR };
 
@@ -36,7 +18,7 @@ enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_COLU
 struct recorded {
     const struct sg_metric *metric;
     bool from_task;
-    size_t index; /* enum column, or the task's metric */
+    size_t index; /* enum sg_column, or the task's metric */
 };
 
 /* Running sums over steps; doubles so that a checkpoint is a plain copy. */
@@ -115,7 +97,7 @@ struct train {
 
     struct recorded *column;
     size_t n_columns;
-    bool wants_evaluation, wants[N_COLUMNS], wants_layers;
+    bool wants_evaluation, wants[SG_COLUMNS], wants_layers;
     double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this step, where it is recorded */
     double *layers_now;  /* [LAYER_COLUMNS][n_layers of the task], the mean over all workers; rank 0 */
 
@@ -138,7 +120,7 @@ struct row {
     uint64_t step;
     bool evaluated;
     cJSON *layers; /* NULL = not asked for, or before the first step */
-    double value[N_COLUMNS];
+    double value[SG_COLUMNS];
 };
 
 /* Set-up: a failure is known to all ranks. Teardown takes what there is. */
@@ -172,7 +154,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
 /* Local worker w's notes after its message was made of gradient g, and its layers where they are recorded; then all
  * workers' as the trainer's columns. */
 sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_error *err);
-void train_account(struct train *t, const struct sg_outcome *outcome, double value[N_COLUMNS]);
+void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);
 /* Collective: layers_now of rank 0, and these and the layers' modes as JSON. */
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
@@ -185,12 +167,12 @@ sg_status train_evaluate_shares(struct train *t, struct sg_error *err);
 
 /* Series (rank 0; on other ranks these do nothing). A record takes `layers`. */
 sg_status train_header(const struct train *t, struct sg_error *err);
-sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *take_layers, struct sg_error *err);
+sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *take_layers, struct sg_error *err);
 sg_status train_flush(struct train *t, struct sg_error *err); /* evaluate and write what waits */
 sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
                        const char *message, struct sg_error *err);
 
-/* Columns the cell asks for; also used by sg_train_check. */
+/* Columns the cell asks for. */
 sg_status train_columns(struct recorded **out, size_t *count, const struct sg_cell *cell,
                         const struct sg_task_kind *task, struct sg_error *err);
 

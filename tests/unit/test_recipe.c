@@ -204,13 +204,15 @@ static void test_claims(void) {
 static void test_normal_form(void) {
     struct sg_recipe recipe;
     struct sg_error err;
-    const char *text = SMALL "seeds: {first: 5, count: 2}\n"
+    const char *text = SMALL "  - {name: H, compressor: hard-threshold, lambda: 1}\n"
+                             "seeds: {first: 5, count: 2}\n"
                              "claims:\n"
                              "  - {text: t, metric: error-norm, of: SGD, at: {tail-median: 0.2}, at-most: 3}\n"
                              "  - {text: t, metric: error-norm, of: SGD, at: {tail-median: 0.2},\n"
-                             "     at-least: {times: 2, metric: error-bound, of: Top-k}}\n"
+                             "     at-least: {times: 2, metric: error-bound, of: H}}\n"
                              "plots: [{x: epoch, y: error-norm}]\n";
-    if (!ok(parse_set(&recipe, text, NULL, 0, &err) == SG_OK, "normal form: %s", err.msg))
+    const char *const series = "record.series=[loss, error-norm]";
+    if (!ok(parse_set(&recipe, text, &series, 1, &err) == SG_OK && recipe.dangling == NULL, "normal form: %s", err.msg))
         return;
     const struct sg_node *root = &recipe.root;
     ok(strcmp(sg_node_string(root, "task.l2", ""), "L/10000") == 0, "default expression");
@@ -232,7 +234,7 @@ static void test_normal_form(void) {
     ok(sg_node_number(root, "claims.0.at-most", NAN) == 3, "a bare bound stays a number");
     const struct sg_node *bound = sg_node_get(root, "claims.1.at-least");
     ok(sg_node_number(bound, "times", NAN) == 2 && sg_node_number(bound, "plus", NAN) == 0 &&
-           strcmp(sg_node_string(bound, "of", ""), "Top-k") == 0 &&
+           strcmp(sg_node_string(bound, "of", ""), "H") == 0 &&
            strcmp(sg_node_string(bound, "metric", ""), "error_bound") == 0 &&
            sg_node_number(bound, "at.tail-median", NAN) == 0.2,
        "a bound is complete");
