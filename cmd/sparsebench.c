@@ -26,7 +26,8 @@ static struct {
 
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "What to run"},
-    {SG_OPTION_LIST, "method", 0, &opt.methods, .value = "LABEL", .help = "only cells of this method; may be repeated"},
+    {SG_OPTION_LIST, "method", 0, &opt.methods, .value = "LABEL",
+     .help = "only cells of this method, by name (all of its cells) or label; may be repeated"},
     {SG_OPTION_LIST, "seed", 0, &opt.seeds, .value = "N", .help = "only cells of this seed; may be repeated"},
     {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4, methods.Top-k.k=5); may be repeated"},

@@ -23,7 +23,8 @@ static struct {
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "What to run"},
     {SG_OPTION_STRING, "method", 0, &opt.method, .value = "LABEL",
-     .help = "method to run, as named in the recipe; not needed when there is one"},
+     .help = "method to run, by its name or, where it has lists of parameters, the label of one cell; not needed "
+             "when there is one"},
     {SG_OPTION_STRING, "seed", 0, &opt.seed, .value = "N",
      .help = "seed to run, whether the recipe lists it or not; its first by default"},
     {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
@@ -100,19 +101,25 @@ static void on_notice(const char *message) {
 
 /* ---- recipe and cell --------------------------------------------------------------------------------------------- */
 
-static sg_status choose_cell(const struct sg_cell **out, const struct sg_cell *cells, size_t n, struct sg_error *err) {
+/* The cell of --method: the one with this label, or the only one of the method with this name. */
+static sg_status choose_cell(const struct sg_cell **out, struct sg_cell *cells, size_t n, struct sg_error *err) {
     char names[512];
-    for (size_t i = 1; i < n && !opt.method; i++)
+    sg_status status = opt.method ? sg_cell_label_check(cells, n, opt.method, err) : SG_OK;
+    size_t found = 0;
+    for (size_t i = 0; i < n && status == SG_OK; i++)
+        if (!opt.method || sg_cell_is(&cells[i], opt.method)) {
+            const struct sg_cell here = cells[i];
+            cells[i] = cells[found];
+            cells[found++] = here;
+        }
+    for (size_t i = 1; i < found; i++)
         if (strcmp(cells[i].label, cells[0].label) != 0)
-            return sg_fail(err, SG_ERR_ARGUMENT, "the recipe has several methods: choose one with --method: %s",
-                           sg_cell_labels(names, sizeof names, cells, n));
-    if (!opt.method)
+            return sg_fail(err, SG_ERR_ARGUMENT, "%s%s%s: choose one with --method: %s",
+                           opt.method ? "--method '" : "the recipe has several methods", opt.method ? opt.method : "",
+                           opt.method ? "' has several cells" : "", sg_cell_labels(names, sizeof names, cells, found));
+    *out = cells;
+    if (status == SG_OK)
         opt.method = cells[0].label;
-    sg_status status = sg_cell_label_check(cells, n, opt.method, err);
-    size_t i = 0;
-    while (status == SG_OK && strcmp(cells[i].label, opt.method) != 0)
-        i++;
-    *out = &cells[i];
     return status;
 }
 

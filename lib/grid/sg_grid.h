@@ -62,10 +62,10 @@ SG_CHECKED sg_status sg_grid_program(char out[PATH_MAX], const char *instead, st
 SG_CHECKED sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder,
                                          struct sg_error *err);
 
-/* Move the cells of these labels and seeds to the front, in their order; none named = all. SG_ERR_ARGUMENT, with a
- * suggestion, for a label or seed that no cell has. */
-SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *label,
-                                    size_t n_labels, const char *const *seed, size_t n_seeds, struct sg_error *err);
+/* Move the cells of these methods (labels of cells, or names that stand for all of a method's) and seeds to the front, in
+ * their order; none named = all. SG_ERR_ARGUMENT, with a suggestion, for a method or seed that no cell has. */
+SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *method,
+                                    size_t n_methods, const char *const *seed, size_t n_seeds, struct sg_error *err);
 
 /* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
 void sg_grid_share(struct sg_grid_options *options, size_t count);

@@ -147,6 +147,10 @@ struct sg_check {
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was noted. */
 bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
 
+/* The list that `seeds` stands for, a complete map {first, count} or a text "1..3,7", every entry at the place of `at`. */
+bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
+                   const struct sg_node *at, struct sg_node *out);
+
 /* A leaf that is not null; *out is a copy of raw, brought into normal form. */
 void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                      struct sg_node *out);

@@ -104,7 +104,9 @@ void sg_recipe_cells_free(struct sg_cell *cells, size_t count);
 
 /* The labels there are, "'SGD', 'Top-k k=1'", each once and cut at `size`; returns out. */
 char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t count);
-/* SG_OK if some cell has this label; else SG_ERR_ARGUMENT with the nearest, or all of them. */
+/* Is it a cell of this method, given as the label of the cell or as the method's name, which stands for all of its cells? */
+bool sg_cell_is(const struct sg_cell *cell, const char *method);
+/* SG_OK if some cell is of this method; else SG_ERR_ARGUMENT with the nearest, or all of them. */
 SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label,
                                          struct sg_error *err);
 

@@ -55,3 +55,28 @@ all_refuse() { # MESSAGE
     run -0 sparsebench "$SMOKE" --dry-run --set "$set" --set 'claims=[]' --set 'plots=[]'
     run -0 sparsetrain -q "$SMOKE" --method "Top-k k=7" --set "$set" --set steps=1 -o one
 }
+
+@test "a tab that indents is called one, with its place" {
+    recipe 's/^  - text: Top-k/\t- text: Top-k/'
+    all_refuse "r.yaml:15:1: a tab indents this line: YAML takes blanks only (put blanks in its place)"
+}
+
+@test "--method with a method's name means all of its cells" {
+    run -0 sparsebench "$SMOKE" --dry-run --method Top-k --seed 1
+    [ "$(awk '!/^#/ { print $3, $4 }' <<<"$output" | xargs)" = "Top-k k=1 Top-k k=4" ]
+    run -0 sparsetrain -q "$SMOKE" --method Top-k --set methods.Top-k.k=3 --set steps=1 # one cell: no list
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method Top-k
+    [ "$stderr" = "sparsetrain: --method 'Top-k' has several cells: choose one with --method: 'Top-k k=1', 'Top-k k=4'" ]
+    run -2 --separate-stderr sparsetrain "$SMOKE"
+    [ "$stderr" = "sparsetrain: the recipe has several methods: choose one with --method: 'SGD', 'Top-k k=1', 'Top-k k=4', 'Hard-threshold'" ]
+}
+
+@test "seeds as 1,2 and 1..2: the cells of the list" {
+    local seeds
+    sparsebench "$SMOKE" --dry-run --set 'seeds=[1, 2]' >list
+    for seeds in 1,2 1..2 "1, 2"; do
+        sparsebench "$SMOKE" --dry-run --set "seeds=$seeds" | cmp - list
+        recipe "s/^seeds: .*/seeds: $seeds/"
+        sparsebench r.yaml --dry-run | cmp - list
+    done
+}

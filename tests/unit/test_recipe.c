@@ -9,9 +9,15 @@ static void test_yaml(void) {
     refused("- 1\n", "r.yaml:1:1: a recipe is a section of keys, got a list");
     refused("schema: 1\nname: [a\n",
             "r.yaml:3:1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
-    refused(
-        "schema: 1\n\tname: a\n",
-        "r.yaml:2:1: not valid YAML: while scanning a plain scalar, found a tab character that violates indentation");
+    refused("schema: 1\n\tname: a\n",
+            "r.yaml:2:1: a tab indents this line: YAML takes blanks only (put blanks in its place)");
+    refused("schema: 1\ntask:\n  \tkind: logreg\n",
+            "r.yaml:3:3: a tab indents this line: YAML takes blanks only (put blanks in its place)");
+    refused("schema: 1\ntask:\n  kind: logreg\n\tdataset: a\n",
+            "r.yaml:4:1: a tab indents this line: YAML takes blanks only (put blanks in its place)");
+    refused("schema: 1\nname:\n\t- a\n",
+            "r.yaml:3:1: a tab indents this line: YAML takes blanks only (put blanks in its place)");
+    accepted(SMALL "workers: 2\t# blanks\tand tabs\n", "a tab elsewhere");
     refused("schema: 1\nname: \xff\n", "r.yaml:2:7: not UTF-8 text: invalid leading UTF-8 octet");
     refused("schema: 1\nname: a\nname: b\n", "r.yaml:3:1: duplicate key 'name' (first on line 2)");
     refused("schema: 1\nname: &a b\n", "r.yaml:2:7: anchors are not allowed in recipes (write the value out)");
@@ -110,6 +116,15 @@ static void test_values(void) {
             "r.yaml:11:5: method 'D': accordion: needs 'k-min' and 'k-max', or 'density-min' and 'density-max'");
     refused(SMALL "seeds: []\n", "r.yaml:10:8: seeds must have 1 to 1000 entries, got 0");
     refused(SMALL "seeds: 4\n", "r.yaml:10:8: seeds must be a list, got 4");
+    refused(SMALL "seeds: x\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got 'x'");
+    refused(SMALL "seeds: 3..1\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '3..1'");
+    refused(SMALL "seeds: 1..\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '1..'");
+    refused(SMALL "seeds: 1,,2\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '1,,2'");
+    refused(SMALL "seeds: 1,-2\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '1,-2'");
+    refused(SMALL "seeds: 1..3,2\n", "r.yaml:10:8: seed 2 is given twice");
+    refused(SMALL "seeds: 1..1000,1001..2000\n", "r.yaml:10:8: seeds must have 1 to 1000 entries, got 2000");
+    refused(SMALL "seeds: 0..1000000\n",
+            "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '0..1000000'");
     refused(SMALL "seeds: [1, x]\n", "r.yaml:10:12: each of seeds must be a whole number, got 'x'");
     refused(SMALL "seeds: [1, 2, 1]\n", "r.yaml:10:15: seed 1 is given twice");
     refused(SMALL "seeds: {first: 1}\n", "r.yaml:10:8: missing key 'count' (how many seeds follow each other)");
