@@ -75,9 +75,14 @@ void sg_grid_share(struct sg_grid_options *options, size_t count);
 SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                   const struct sg_grid_options *options, struct sg_error *err);
 
-/* Look, then run what is not there yet; jobs and threads are filled in. One grid at a time works in a folder. SG_OK
+/* Run `program` once with --check, without the launcher: the cells of the methods that these are of are held against
+ * their data, which leaves the caches that cells share. SG_ERR_ARGUMENT with what is wrong, each mistake once; SG_ERR_INTERRUPTED after a signal. */
+SG_CHECKED sg_status sg_grid_check(const struct sg_cell *cells, size_t count, const struct sg_grid_options *options,
+                                   struct sg_error *err);
+
+/* Look, check if anything is missing, then run what is not there yet; jobs and threads are filled in. One grid at a time works in a folder. SG_OK
  * even if cells failed (see states); SG_ERR_INTERRUPTED after a signal: children stopped with their checkpoints
- * written. The first cell runs alone until its first step, so that what all cells need (data, x*) is prepared once. */
+ * written. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                  struct sg_grid_options *options, struct sg_error *err);
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);

@@ -123,6 +123,9 @@ struct sg_recipe_edit {
 SG_CHECKED sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe, const struct sg_recipe_edit *edits,
                                       size_t n, struct sg_error *err);
 
+/* A parameter of a method may be this word: a value that sparsetune is to find. No cell with it can be run. */
+#define SG_VALUE_TO_FIND "match"
+
 /* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
  * SG_ERR_ARGUMENT names the offending piece and the names that exist. */
 struct sg_constant {

@@ -48,8 +48,11 @@ struct train {
     sg_task *task;
     const struct sg_task_info *info;
 
+    const struct sg_node *at; /* the value of the cell that was looked at last: where an error of train_choose stands */
+
     struct sg_feedback feedback;
-    enum sg_precision precision; /* of the values sent */
+    struct sg_wire_format format; /* of messages */
+    enum sg_precision precision;  /* of the values sent */
     struct sg_layout layout;
     size_t whole[2]; /* offsets of the single layer in `model` scope */
     const struct sg_compressor_ops *compressor_ops;
@@ -126,6 +129,15 @@ struct row {
 /* Set-up: a failure is known to all ranks. Teardown takes what there is. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
+/* Parts of set-up that are this rank's alone, in their order: kernels; the task's table and the columns to record; the
+ * task opened; its facts and constants; what the cell asks for, against these. Then worker w's compressor. */
+sg_status train_choose_kernels(struct train *t, struct sg_error *err);
+sg_status train_find_task(struct train *t, struct sg_error *err);
+sg_status train_open_task(struct train *t, struct sg_error *err);
+sg_status train_know_task(struct train *t, struct sg_error *err);
+sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err);
+sg_status train_choose(struct train *t, struct sg_error *err);
+sg_status train_open_compressor(sg_compressor **out, const struct train *t, size_t w, struct sg_error *err);
 size_t train_x_bytes(const struct train *t); /* of the parameters */
 /* Out of the kernels' memory; the error of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);

@@ -80,3 +80,67 @@ all_refuse() { # MESSAGE
         sparsebench r.yaml --dry-run | cmp - list
     done
 }
+
+# sparsebench says exactly this, exits with 2 and runs no cell; so does sparsetrain --check, of all cells at once.
+data_refute() { # MESSAGE LINES of both, without the program's name
+    local program
+    rm -rf cells
+    run -2 --separate-stderr sparsetrain --check r.yaml
+    [ "${stderr//sparsetrain: /}" = "$1" ] || { echo "$stderr"; false; }
+    run -2 --separate-stderr sparsebench r.yaml --folder cells -o out.json
+    [ "${stderr//sparsebench: /}" = "$1" ] || { echo "$stderr"; false; }
+    [ -z "$output" ] && [ ! -e out.json ] && [ -z "$(find cells -name '*.ndjson*')" ]
+}
+
+@test "what only the data can refute is found once, before the grid, with place" {
+    recipe 's/k: \[1, 4\]/k: [1, 41, d+2]/; /^claims/,$d'
+    data_refute "r.yaml:12:44: method 'Top-k k=41': topk: 'k' = 41 is more than the 40 parameters there are
+r.yaml:12:48: method 'Top-k k=d+2': topk: 'k' = 42 is more than the 40 parameters there are"
+    recipe 's/^workers: 4/workers: 241/'
+    data_refute "r.yaml:5:10: 241 workers for the 240 rows of 'two-clouds': every worker needs a row"
+    recipe 's/^epochs: 20/epochs: 0.001/'
+    data_refute "r.yaml:6:9: epochs: less than one step; an epoch has 60 steps"
+    recipe 's,l2: L/100,l2: 1-L,'
+    data_refute "r.yaml:4:69: task.l2: must not be negative, is $(sparsetrain --check r.yaml 2>&1 | sed 's/.*, is //')"
+    recipe 's/name: SGD/learning-rate: l2-L, &/; s/name: Hard-threshold/learning-rate: l2-L, &/'
+    data_refute "r.yaml:11:21: optimizer.learning-rate: must be a positive number, is $(sparsetrain --check r.yaml 2>&1 | sed -n '1s/.*, is //p')
+r.yaml:13:21: optimizer.learning-rate: must be a positive number, is $(sparsetrain --check r.yaml 2>&1 | sed -n '2s/.*, is //p')"
+    [[ $stderr == *" (method 'SGD')"*" (method 'Hard-threshold')" ]]
+    recipe 's/compressor: topk, k: \[1, 4\]/compressor: randomk, k: 4, unbiased: 1/; /^claims/,$d'
+    data_refute "r.yaml:12:5: method 'Top-k': randomk: 'unbiased' needs error-feedback: none"
+}
+
+@test "a problem of several methods is said once and names them, of all methods without names" {
+    recipe 's,^methods:,&\n  - {name: A\, compressor: none\, shards: {kind: dirichlet}}\n  - {name: B\, compressor: topk\, k: [1\, 2]\, shards: {kind: dirichlet}},'
+    data_refute "r.yaml:11:41: task.shards: 'alpha' goes with kind 'dirichlet', and only with it (method 'A')
+r.yaml:12:52: task.shards: 'alpha' goes with kind 'dirichlet', and only with it (methods 'B k=1', 'B k=2')"
+}
+
+@test "a value that sparsetune is to find is refused by a grid, with its place" {
+    recipe 's,lambda: 0.01/gamma,lambda: match,'
+    data_refute "r.yaml:13:64: method 'Hard-threshold': lambda: 'match' stands for a value that sparsetune is to find: run it first"
+}
+
+@test "a missing data set is said once, with its place in the recipe" {
+    recipe 's/dataset: two-clouds, stand-in: two-clouds/dataset: nosuchset/'
+    for program in "sparsebench r.yaml --folder cells" "sparsetune r.yaml --match-density --folder cells"; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr $program
+        [ "$(grep -c "r.yaml:4:31: data set 'nosuchset' is not here" <<<"$stderr")" = 1 ] || { echo "$stderr"; false; }
+        [ "$(grep -c nosuchset <<<"$stderr")" = 1 ] && [ -z "$output" ]
+    done
+}
+
+@test "--check: nothing to say of a right recipe, --method takes a part" {
+    run -0 sparsetrain --check "$SMOKE"
+    [ -z "$output" ]
+    recipe 's/k: \[1, 4\]/k: [1, 41]/; /^claims/,$d'
+    run -0 sparsetrain --check r.yaml --method SGD
+    run -2 sparsetrain --check r.yaml --method Top-k
+    run -2 sparsetrain --check r.yaml --method SGD --method Top-k
+    run -2 --separate-stderr sparsetrain r.yaml --method SGD --method Top-k
+    [ "$stderr" = "sparsetrain: --method is given 2 times: a run has one method" ]
+    run -0 sparsebench -q r.yaml --method SGD --seed 1 --folder cells # what is not run is not checked
+    run -2 --separate-stderr sparsetrain r.yaml --method "Top-k k=41" # a run of its own says the same
+    [ "$stderr" = "sparsetrain: r.yaml:12:44: method 'Top-k k=41': topk: 'k' = 41 is more than the 40 parameters there are" ]
+}
