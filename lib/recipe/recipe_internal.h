@@ -191,6 +191,4 @@ enum { SG_LABELS = 4096, SG_CELLS = 10000 };
  * with single values, *label its label. Past the last choice *label is NULL. */
 bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label);
 
-extern const char sg_recipe_example[];
-
 #endif

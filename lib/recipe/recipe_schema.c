@@ -142,7 +142,7 @@ static const struct sg_schema_row static_row[] = {
      .required = true,
      .help =
          "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
-         "and gamma, or a list of these (one cell each)"},
+         "and gamma, `match` where sparsetune is to find it, or a list of these (one cell each)"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),

@@ -309,10 +309,27 @@ static void test_reference(void) {
     sg_recipe_reference(out, true);
     fclose(out);
     char *start = strstr(text, "```yaml\n"), *end = start != NULL ? strstr(start + 8, "```") : NULL;
-    if (ok(end != NULL, "the reference ends with an example")) {
+    if (ok(end != NULL, "the reference begins with an example")) {
         *end = '\0';
         accepted(start + 8, "the example of the reference");
+        *end = '`';
     }
+    static const char *const row[] = {
+        "| `encodings` | list of auto\\|raw\\|bitmap\\|delta-varint\\|rice\\|elias-fano | [auto] |",
+        "| `operations` | list of ef-threshold\\|ef-topk-warm\\|ef-topk-cold\\|randomk\\|scatter-add\\|sum-squares\\|"
+        "quickselect\\|nth-element\\|torch-topk\\|torch-threshold\\|encode\\|decode\\|cub-select\\|cub-sort | required "
+        "|",
+        "| `sizes` | list of resnet18\\|lstm\\|ncf or whole number | required |",
+        "| `seeds` | list of whole numbers | [1] |",
+        "| `series` | list of series | required |",
+        "| `metric` | series or constant | required |",
+        "\n* `bits`, in bit per worker: cumulative nominal bits",
+        "\n* `test-accuracy-averaged`: ",
+        "\n* `error_bound`: ",
+        "\n* `row_mean`: ",
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        ok(strstr(text, row[i]) != NULL, "in the reference: %s", row[i]);
     ok(strstr(text, "| `workers` | whole number | 1 | between 1 and 65536 |") != NULL, "a row of the reference");
     free(text);
 }
