@@ -72,7 +72,8 @@ static void take_messages(char *out, size_t size, const char *words) {
 }
 
 /* Until it is over. A signal that asks this process to stop is passed on. Returns it, or 0. */
-static int wait_for(struct sg_process *p, const struct sg_grid_options *o) {
+static int wait_for(struct sg_process *p, const struct sg_cell_outcome *outcomes, const struct sg_cell *cells,
+                    size_t count, const struct sg_grid_options *o) {
     int stopping = 0;
     while (!sg_process_ended(p)) {
         struct pollfd news[] = {{.fd = p->progress, .events = POLLIN}, {.fd = p->errors, .events = POLLIN}};
@@ -81,14 +82,16 @@ static int wait_for(struct sg_process *p, const struct sg_grid_options *o) {
             stopping = signal_number;
             kill(-p->pid, SIGTERM);
         }
+        if (o->changed)
+            o->changed(o->arg, cells, outcomes, count);
         poll(news, 2, p->progress < 0 && p->errors < 0 ? REAP_MS : TICK_MS);
         sg_process_read(p);
     }
     return stopping;
 }
 
-sg_status sg_grid_check(const struct sg_cell *cells, size_t count, const struct sg_grid_options *options,
-                        struct sg_error *err) {
+sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                        const struct sg_grid_options *options, struct sg_error *err) {
     struct sg_process process = {.pid = 0};
     char threads[24], messages[sizeof err->msg];
     char **argv = command_line(cells, count, options, threads);
@@ -98,7 +101,7 @@ sg_status sg_grid_check(const struct sg_cell *cells, size_t count, const struct 
     free(argv);
     if (status != SG_OK)
         return status;
-    const int stopping = wait_for(&process, options), how = process.wait_status;
+    const int stopping = wait_for(&process, outcomes, cells, count, options), how = process.wait_status;
     if (stopping)
         return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal (%s) before the first cell", strsignal(stopping));
     take_messages(messages, sizeof messages, sg_process_last_words(&process));

@@ -381,7 +381,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         goto out;
     for (size_t i = 0; i < count; i++)
         missing += outcomes[i].state == SG_CELL_WAITING;
-    status = missing > 0 ? sg_grid_check(cells, count, options, err) : SG_OK;
+    status = missing > 0 ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
     if (status != SG_OK)
         goto out;
     sg_grid_share(options, missing);

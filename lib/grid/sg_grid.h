@@ -76,9 +76,10 @@ SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct
                                   const struct sg_grid_options *options, struct sg_error *err);
 
 /* Run `program` once with --check, without the launcher: the cells of the methods that these are of are held against
- * their data, which leaves the caches that cells share. SG_ERR_ARGUMENT with what is wrong, each mistake once; SG_ERR_INTERRUPTED after a signal. */
-SG_CHECKED sg_status sg_grid_check(const struct sg_cell *cells, size_t count, const struct sg_grid_options *options,
-                                   struct sg_error *err);
+ * their data, which leaves the caches that cells share. `changed` is called as while cells run, with outcomes [count] as they
+ * are. SG_ERR_ARGUMENT with what is wrong, each mistake once; SG_ERR_INTERRUPTED after a signal. */
+SG_CHECKED sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                                   const struct sg_grid_options *options, struct sg_error *err);
 
 /* Look, check if anything is missing, then run what is not there yet; jobs and threads are filled in. One grid at a time works in a folder. SG_OK
  * even if cells failed (see states); SG_ERR_INTERRUPTED after a signal: children stopped with their checkpoints

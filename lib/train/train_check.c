@@ -124,6 +124,8 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
         opened = train_open_task(&t, &why);
     if (opened == SG_OK)
         opened = train_know_task(&t, &why);
+    if (opened == SG_ERR_MEMORY)
+        status = sg_fail(err, SG_ERR_MEMORY, "%s", why.msg);
     const size_t n_constants = t.n_constants;
     for (size_t i = from; i < c->count && status == SG_OK; i++) {
         if (c->done[i] || strcmp(c->task[i], c->task[from]) != 0)
