@@ -17,7 +17,6 @@
 #include "sg_result.h"
 #include "sg_task.h"
 #include "sg_terminal.h"
-#include "sg_train.h"
 #include "sg_version.h"
 
 enum { MOST_RECIPES = 64 };
@@ -32,7 +31,8 @@ static struct {
 
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "What to run"},
-    {SG_OPTION_LIST, "method", 0, &opt.methods, .value = "LABEL", .help = "only cells of this method; may be repeated"},
+    {SG_OPTION_LIST, "method", 0, &opt.methods, .value = "LABEL",
+     .help = "only cells of this method, by name (all of its cells) or label; may be repeated"},
     {SG_OPTION_LIST, "seed", 0, &opt.seeds, .value = "N", .help = "only cells of this seed; may be repeated"},
     {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4, methods.Top-k.k=5); may be repeated"},
@@ -250,9 +250,8 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
                                 opt.seeds.count, err);
     if (status != SG_OK)
         return status;
-    for (size_t i = 0; i < b->count; i++)
-        if (sg_train_check(&b->cells[i], err) != SG_OK)
-            return sg_prefix(err, "%s:", path);
+    if (b->recipe.dangling)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s", b->recipe.dangling);
     b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
     if (!b->outcomes || !sg_grid_view_open(&b->view, b->count))
         return sg_fail_memory(err, "the cells");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sg_dataset.h"
+#include "sg_grid.h"
 #include "sg_options.h"
 #include "sg_output.h"
 #include "sg_result.h"
@@ -15,16 +16,18 @@
 #include "sg_version.h"
 
 static struct {
-    const char *method, *seed, *output, *data_dir, *device, *checkpoint, *record_inputs;
-    struct sg_option_list set;
+    const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs;
+    struct sg_option_list methods, set;
     int64_t threads, checkpoint_every, progress_fd;
-    bool json, ndjson, table, force, resume, dry_run, help_recipe, help_recipe_markdown, quiet, verbose, fake_clock;
+    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, quiet, verbose;
+    bool fake_clock;
 } opt = {.device = "cpu", .progress_fd = -1};
 
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "What to run"},
-    {SG_OPTION_STRING, "method", 0, &opt.method, .value = "LABEL",
-     .help = "method to run, as named in the recipe; not needed when there is one"},
+    {SG_OPTION_LIST, "method", 0, &opt.methods, .value = "LABEL",
+     .help = "method to run, by its name or, where it has lists of parameters, the label of one cell; not needed "
+             "when there is one; --check takes several"},
     {SG_OPTION_STRING, "seed", 0, &opt.seed, .value = "N",
      .help = "seed to run, whether the recipe lists it or not; its first by default"},
     {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
@@ -35,6 +38,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_INT, "threads", 0, &opt.threads, .value = "N", .min = 0, .max = 1024,
      .help = "threads of this process, 0 = its share of the cores; results do not depend on it"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, print it resolved as JSON, and stop"},
+    {SG_OPTION_FLAG, "check", 0, &opt.check,
+     .help = "check all cells of the recipe, or those of --method, against their data, and stop"},
     {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
     {SG_OPTION_FLAG, "help-recipe-markdown", 0, &opt.help_recipe_markdown, .help = "the same for recipes/README.md",
      .hidden = true},
@@ -88,10 +93,11 @@ static const struct sg_program program = {
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 static struct sg_progress bar;
+static const char *running = ""; /* label of the cell */
 static double fd_last_s;
 
 static void on_progress(const char *what, double done, double total) {
-    sg_progress_show(&bar, *what ? what : opt.method, done, total);
+    sg_progress_show(&bar, *what ? what : running, done, total);
     double now = sg_clock_s();
     if (opt.progress_fd >= 0 && *what == '\0' && (now - fd_last_s > 0.2 || done == total)) {
         fd_last_s = now;
@@ -105,20 +111,24 @@ static void on_notice(const char *message) {
 
 /* ---- recipe and cell --------------------------------------------------------------------------------------------- */
 
-static sg_status choose_cell(const struct sg_cell **out, const struct sg_cell *cells, size_t n, struct sg_error *err) {
+/* The cell to run: the one of --method, by its label or as the only one of the method. */
+static sg_status choose_cell(const struct sg_cell **out, struct sg_cell *cells, size_t n, struct sg_error *err) {
+    const char *named = opt.methods.count > 0 ? opt.methods.item[0] : NULL;
     char names[512];
-    for (size_t i = 1; i < n && !opt.method; i++)
+    size_t found;
+    if (opt.methods.count > 1)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--method is given %zu times: a run has one method", opt.methods.count);
+    sg_status status = sg_grid_choose(&found, cells, n, opt.methods.item, opt.methods.count, NULL, 0, err);
+    if (status != SG_OK)
+        return status;
+    for (size_t i = 1; i < found; i++)
         if (strcmp(cells[i].label, cells[0].label) != 0)
-            return sg_fail(err, SG_ERR_ARGUMENT, "the recipe has several methods: choose one with --method: %s",
-                           sg_cell_labels(names, sizeof names, cells, n));
-    if (!opt.method)
-        opt.method = cells[0].label;
-    sg_status status = sg_cell_label_check(cells, n, opt.method, err);
-    size_t i = 0;
-    while (status == SG_OK && strcmp(cells[i].label, opt.method) != 0)
-        i++;
-    *out = &cells[i];
-    return status;
+            return sg_fail(err, SG_ERR_ARGUMENT, "%s%s%s: choose one with --method: %s",
+                           named ? "--method '" : "the recipe has several methods", named ? named : "",
+                           named ? "' has several cells" : "", sg_cell_labels(names, sizeof names, cells, found));
+    *out = cells;
+    running = cells[0].label;
+    return SG_OK;
 }
 
 static sg_status read_recipe(struct sg_recipe *recipe, const char *path, struct sg_error *err) {
@@ -136,7 +146,35 @@ static sg_status read_recipe(struct sg_recipe *recipe, const char *path, struct 
     }
     sg_status status = sg_recipe_read(recipe, path, set, n, err);
     if (status == SG_OK && opt.seed) /* the result names its seed by itself */
-        cJSON_DeleteItemFromArray(recipe->set, (int)opt.set.count);
+        recipe->n_told = opt.set.count;
+    return status;
+}
+
+enum { MOST_PROBLEMS = 10 };
+
+static void on_problem(void *count, const char *text) {
+    if (++*(size_t *)count <= MOST_PROBLEMS)
+        sg_log_error("%s", text);
+}
+
+/* --check: says each mistake once, and what else keeps the check from its end. */
+static sg_status check_cells(const struct sg_recipe *recipe, struct sg_cell *cells, size_t n) {
+    struct sg_error err;
+    size_t problems = 0, wanted;
+    const struct sg_train_check_options how = {.recipe = recipe,
+                                               .data_dir = opt.data_dir,
+                                               .threads = (int)opt.threads,
+                                               .progress = on_progress,
+                                               .problem = on_problem,
+                                               .arg = &problems};
+    sg_status status = sg_grid_choose(&wanted, cells, n, opt.methods.item, opt.methods.count, NULL, 0, &err);
+    if (status == SG_OK)
+        status = sg_train_check(cells, wanted, &how, &err);
+    sg_progress_end(&bar);
+    if (status != SG_OK && problems == 0)
+        sg_log_error("%s", err.msg);
+    else if (problems > MOST_PROBLEMS)
+        sg_log_error("… and %zu more", problems - MOST_PROBLEMS);
     return status;
 }
 
@@ -283,14 +321,16 @@ int main(int argc, char **argv) {
     sg_status status = read_recipe(&recipe, path, &err);
     if (status == SG_OK)
         status = sg_recipe_cells(&recipe, &cells, &n_cells, &err);
-    if (status == SG_OK)
+    if (status == SG_OK && !opt.check)
         status = choose_cell(&cell, cells, n_cells, &err);
-    if (status == SG_OK && (status = sg_train_check(cell, &err)) != SG_OK)
-        sg_prefix(&err, "%s:", path);
     if (status != SG_OK) {
         if (sg_comm_launch_rank() <= 0) /* every rank reads the recipe and finds the same */
             sg_log_error("%s", err.msg);
         status = SG_ERR_ARGUMENT; /* whatever is wrong with a recipe is a usage error */
+        goto out;
+    }
+    if (opt.check) {
+        status = check_cells(&recipe, cells, n_cells);
         goto out;
     }
     if (opt.dry_run) {

@@ -47,7 +47,6 @@ void sg_app_start(const char *program) {
 }
 
 void sg_app_wait_politely(char **argv) {
-    prctl(PR_SET_NAME, program_invocation_short_name); /* started again below, the process would be called "exe" */
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", "5000", 0) != 0)
         return;
     execv("/proc/self/exe", argv); /* where that fails, waiting is merely rude */

@@ -47,7 +47,6 @@ struct pool {
     char *launcher;    /* cut into words */
     char **argv;       /* room for one command line */
     size_t running;
-    bool warm;    /* a cell has stepped, or was there before: data and x* are prepared */
     int stopping; /* signal number */
 };
 
@@ -119,7 +118,7 @@ static void start_cell(struct pool *p, struct slot *s, size_t cell) {
 
 static void fill_slots(struct pool *p) {
     for (int i = 0; i < p->options->jobs && !p->stopping; i++) {
-        if (p->slot[i].process.pid != 0 || (p->running > 0 && !p->warm))
+        if (p->slot[i].process.pid != 0)
             continue;
         while (p->next < p->count && p->outcomes[p->next].state != SG_CELL_WAITING)
             p->next++;
@@ -186,11 +185,9 @@ static void take_news(struct pool *p) {
         sg_process_read(&s->process);
         p->outcomes[s->cell].done = s->process.done;
         p->outcomes[s->cell].elapsed_s = sg_clock_s() - s->started_s;
-        p->warm = p->warm || s->process.done > 0;
         if (sg_process_ended(&s->process)) {
             p->running--;
             conclude(p, s);
-            p->warm = p->warm || p->outcomes[s->cell].done >= 1;
         }
     }
 }
@@ -270,7 +267,9 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         goto out;
     for (size_t i = 0; i < count; i++)
         missing += outcomes[i].state == SG_CELL_WAITING;
-    pool.warm = missing < count;
+    status = missing > 0 ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
+    if (status != SG_OK)
+        goto out;
     sg_grid_share(options, missing);
     pool.slot = calloc((size_t)options->jobs, sizeof *pool.slot);
     pool.argv = calloc(LAUNCHER_WORDS + CELL_WORDS + 2 * options->n_set + 1, sizeof *pool.argv);

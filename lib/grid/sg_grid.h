@@ -83,10 +83,10 @@ void sg_grid_default_folder(char out[PATH_MAX], const struct sg_recipe *recipe);
 SG_CHECKED sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder,
                                          struct sg_error *err);
 
-/* Move the cells of these labels and seeds to the front, in their order; none named = all. SG_ERR_ARGUMENT, with a
- * suggestion, for a label or seed that no cell has. */
-SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *label,
-                                    size_t n_labels, const char *const *seed, size_t n_seeds, struct sg_error *err);
+/* Move the cells of these methods (labels of cells, or names that stand for all of a method's) and seeds to the front, in
+ * their order; none named = all. SG_ERR_ARGUMENT, with a suggestion, for a method or seed that no cell has. */
+SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *method,
+                                    size_t n_methods, const char *const *seed, size_t n_seeds, struct sg_error *err);
 
 /* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
 void sg_grid_share(struct sg_grid_options *options, size_t count);
@@ -105,9 +105,15 @@ SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct
 SG_CHECKED sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                                        size_t count, struct sg_error *err);
 
-/* Look, then run what is not there yet; jobs and threads are filled in. One grid at a time works in a folder. SG_OK
- * even if cells failed (see states); SG_ERR_MISMATCH as sg_grid_same_data; SG_ERR_INTERRUPTED after a signal: children stopped with their checkpoints
- * written. The first cell runs alone until its first step, so that what all cells need (data, x*) is prepared once. */
+/* Run `program` once with --check, without the launcher: the cells of the methods that these are of are held against
+ * their data, which leaves the caches that cells share. `changed` is called as while cells run, with outcomes [count] as they
+ * are. SG_ERR_ARGUMENT with what is wrong, each mistake once; SG_ERR_INTERRUPTED after a signal. */
+SG_CHECKED sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                                   const struct sg_grid_options *options, struct sg_error *err);
+
+/* Look, check if anything is missing, then run what is not there yet; jobs and threads are filled in. One grid at a time
+ * works in a folder. SG_OK even if cells failed (see states); SG_ERR_MISMATCH as sg_grid_same_data; SG_ERR_INTERRUPTED
+ * after a signal: children stopped with their checkpoints written. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                  struct sg_grid_options *options, struct sg_error *err);
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);

@@ -179,7 +179,7 @@ sg_status train_flush(struct train *t, struct sg_error *err) {
     return status;
 }
 
-sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *take_layers, struct sg_error *err) {
+sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *take_layers, struct sg_error *err) {
     const bool evaluates = train_evaluates(t, t->step);
     sg_status status = SG_OK;
     if (t->options->series && evaluates && t->info->evaluation == SG_EVALUATE_QUEUED)
@@ -213,7 +213,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set_string(run, "kernels", t->kernels->name);
     sg_json_set_string(recipe, "path", t->options->recipe->path);
     sg_json_set_string(recipe, "sha256", t->options->recipe->sha256);
-    sg_json_set(recipe, "set", cJSON_Duplicate(t->options->recipe->set, true));
+    sg_json_set(recipe, "set", sg_recipe_set_json(t->options->recipe));
     sg_json_set(run, "recipe", recipe);
     cJSON *facts = t->task_ops->describe(t->task);
     sg_json_set_string(run, "dataset_path", sg_json_string(facts, "dataset.path", NULL));

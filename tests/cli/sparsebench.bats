@@ -282,15 +282,30 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     run -0 bench -q --strict
 }
 
-@test "the first cell runs alone until it steps" {
-    export FAKE_SLOW="SGD:1"
-    bench -q -j 3 --seed 1 >/dev/null &
-    echo $! >pids
-    wait_for "start SGD:1"
-    sleep 0.1
-    [ "$(started)" = 1 ]
-    wait
+@test "one check before the first cell, without the launcher, and none when all cells are there" {
+    bench -q -j 3 --seed 1 --set workers=2 --data D --launcher "env FAKE_X=1" >/dev/null
+    [ "$(head -n 1 "$FAKE_LOG")" = "check r.yaml --check --quiet --data D --method SGD --method Top-k --set workers=2" ]
+    [ "$(grep -c '^check' "$FAKE_LOG")" = 1 ]
     [ "$(started)" = 3 ]
+    bench -q -j 3 --seed 1 --set workers=2 --data D >/dev/null
+    [ "$(grep -c '^check' "$FAKE_LOG")" = 1 ]
+}
+
+@test "what the check refuses is said once, exit 2, nothing is run and nothing written" {
+    FAKE_REFUSE="r.yaml:11:41: k is too large" run -2 --separate-stderr bench -o out.json
+    [ "$stderr" = "sparsebench: r.yaml:11:41: k is too large" ]
+    [ -z "$output" ] && [ "$(started)" = 0 ] && [ ! -e out.json ]
+}
+
+@test "SIGTERM during the check: it is stopped, exit 143" {
+    FAKE_CHECK_HANGS=1 sparsebench "${ARGS[@]}" -q >/dev/null 2>err &
+    pid=$!
+    echo $pid >pids
+    wait_for "^check"
+    kill -TERM $pid
+    ends_with 143 $pid
+    grep -q "before the first cell: give the same command again to resume" err
+    [ "$(started)" = 0 ]
 }
 
 @test "--jobs, --threads, --set, --data, --device and --launcher reach the cells" {

@@ -167,7 +167,7 @@ last() { # COLUMN FILE: its last recorded value
     [[ $stderr == *":5:"*workers* && $stderr == *":6:"*epochs* ]]
     recipe 's/error-norm, bits/eror-norm, bits/'
     run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *"eror_norm"*"did you mean"* ]]
+    [[ $stderr == *"r.yaml:9:45: "*"'eror-norm' (did you mean 'error-norm'?)" ]]
     head -c 2097152 /dev/zero | tr '\0' '#' >"$OUT/big.yaml"
     run -2 --separate-stderr sparsetrain "$OUT/big.yaml" --method SGD
     [[ $stderr == *"big.yaml"* ]]
