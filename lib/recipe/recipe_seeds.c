@@ -7,12 +7,13 @@
 
 enum { MOST_SEEDS = 1000 };
 
-/* first, first + 1 … last, at the place of `at`. */
-static bool push_range(struct sg_node *out, double first, double last, const struct sg_node *at) {
+/* first, first + 1, …, `count` of them, at the place of `at`. They are counted in whole numbers: doubles stand still from
+ * 2^53 on. */
+static bool push_range(struct sg_node *out, double first, double count, const struct sg_node *at) {
     bool fine = true;
-    for (double seed = first; fine && seed <= last; seed++) {
+    for (int i = 0; fine && i < count && i <= MOST_SEEDS; i++) {
         char text[32];
-        int length = snprintf(text, sizeof text, "%.0f", seed);
+        int length = snprintf(text, sizeof text, "%.0f", first + i);
         struct sg_node node = {.line = at->line, .column = at->column};
         fine = sg_node_set_plain(&node, text, (size_t)length) && sg_node_push(out, &node);
     }
@@ -47,7 +48,7 @@ bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const st
     *out = (struct sg_node){.kind = SG_NODE_LIST, .line = at->line, .column = at->column};
     if (seeds->kind == SG_NODE_MAP) {
         const double first = sg_node_number(seeds, "first", 0);
-        return push_range(out, first, first + sg_node_number(seeds, "count", 0) - 1, at);
+        return push_range(out, first, sg_node_number(seeds, "count", 0), at);
     }
     for (const char *text = seeds->string; text != NULL;) {
         const size_t length = strcspn(text, ",");
@@ -56,7 +57,7 @@ bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const st
             sg_note_wrong(c, row, at, "a list, as [1, 2], 1,2 or 1..10");
             return true;
         }
-        if (!push_range(out, (double)first, (double)last, at))
+        if (!push_range(out, (double)first, (double)(last - first + 1), at))
             return false;
         if (out->count > MOST_SEEDS) /* which the check of the list says */
             return true;

@@ -128,6 +128,8 @@ static void test_values(void) {
     refused(SMALL "seeds: [1, x]\n", "r.yaml:10:12: each of seeds must be a whole number, got 'x'");
     refused(SMALL "seeds: [1, 2, 1]\n", "r.yaml:10:15: seed 1 is given twice");
     refused(SMALL "seeds: {first: 1}\n", "r.yaml:10:8: missing key 'count' (how many seeds follow each other)");
+    refused(SMALL "seeds: {first: 9007199254740992, count: 3}\n",
+            "r.yaml:10:8: each of seeds must be between 0 and 9007199254740992, got 9007199254740994");
     refused(SMALL "seeds: {count: 3, frist: 1}\n", "r.yaml:10:19: unknown key 'frist' (did you mean 'first'?)");
     refused("schema: 1\nname: Small One\ntask: {kind: logre, dataset: a}\noptimizer: {kind: adamw, learning-rate: -1}\n"
             "record: {series: [error_norm]}\n" STEPS METHODS,
