@@ -120,7 +120,10 @@ all: $(addprefix $(bin)/,$(programs)) $(plugins) ## build the programs into buil
 yes = $(if $(filter 1,$(1)),on,off)
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | sort | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | sort | while IFS='|' read -r name text; do \
+	  echo "$$text" | fold -s -w 54 | sed "1s/^/$$(printf '  %-22s ' "$$name")/; 2,\$$s/^/                         /; s/ *$$//"; done
+	@echo 'ARGS="OPTIONS" passes options of sparsebench to a figure:'
+	@echo '  make fig1 ARGS="--fresh --set workers=8"'
 
 # One line a file; V=1 shows the commands.
 run = $(if $(filter 1,$(V)),,@echo '  $(1) $@'; )
@@ -131,12 +134,37 @@ define write_if_changed
 endef
 $(B)/flags: FORCE
 	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(ldflags) $(mpi_cflags) $(mpi_libs) $(if $(filter 1,$(torch)),$(torch_cxx) $(torch_libs)) $(NVCC) $(nvcc_flags) $(cuda_libs))')
+# What can change a cell's numbers, so that a change of anything else leaves finished cells as they are: every source of these
+# folders is in exactly one part. A new file is common to all tasks until it is named in another part. `make identity-parts`
+# lists them.
+identity_folders := lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
+identity_all     := $(sort $(wildcard $(foreach folder,$(identity_folders),$(addprefix $(folder)/,*.c *.h *.cpp *.cu *.cuh))))
+identity_logreg  := $(filter lib/data/dataset.c lib/data/generate.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
+identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
+identity_lm      := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token% lib/task/lm%,$(identity_all))
+identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_ratings.h lib/task/ncf%,$(identity_all))
+identity_torch   := $(filter lib/tensor/% lib/task/task_shares.%,$(identity_all))
+# Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
+identity_apart   := $(filter-out lib/recipe/recipe_expression.c lib/recipe/recipe_node.c,$(filter lib/recipe/recipe%,$(identity_all))) \
+                    $(filter lib/result/file.c lib/result/file_hold.c lib/result/output.c lib/result/plugin.c lib/result/recording.c lib/result/run_print.c lib/result/sg_output.h lib/result/run.c lib/result/sg_file.h \
+                    lib/result/sg_plugin.h lib/result/sg_recording.h lib/result/sg_result.h lib/data/cache_folder.c \
+                    lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
+identity_parts   := logreg cnn lm ncf torch apart
+identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
+torch_version    := $(if $(filter 1,$(torch)),$(shell cat $(TORCH_DIR)/include/torch/csrc/api/include/torch/version.h $(TORCH_DIR)/build-version 2>/dev/null | sha256sum | cut -c1-12),none)
+identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/app/identity.awk; \
+                    echo $(if $(filter $(1),$(torch_tasks)),libtorch $(torch_version)); } | sha256sum | cut -c1-12)
+.PHONY: identity-parts
+identity-parts:
+	@printf '%s\n' $(foreach part,common $(identity_parts),$(addprefix $(part):,$(identity_$(part))))
+
 $(B)/version.h: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define SG_BUILD_VERSION "$(VERSION)"'; \
 	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
 	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.c)) | sha256sum | cut -c1-12)\""; \
+	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(CFLAGS))"'; \
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
@@ -221,22 +249,32 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # ---- the library, installed -----------------------------------------------------------------------------------------
+# Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
+# whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
 soname      := libsparsegrad.so.0
-$(B)/$(soname): $(core_obj)
-	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--exclude-libs,ALL $(ldflags) -o $@ $^ -lm $(cuda_libs)
+api_headers := lib/method/sparsegrad.h $(sort $(wildcard lib/core/sg_*.h lib/wire/sg_*.h lib/method/sg_*.h kernels/sg_*.h))
+$(B)/api.symbols: $(api_headers)
+	@mkdir -p $(@D); grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' (' | sort -u > $@
+$(B)/api.map: $(B)/api.symbols
+	@{ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+$(B)/$(soname): $(core_obj) $(B)/api.map
+	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(B)/api.map -Wl,--exclude-libs,ALL $(ldflags) -o $@ $(core_obj) -lm $(cuda_libs)
+$(B)/installed/libsparsegrad.a: $(core_obj) $(B)/api.symbols
+	@mkdir -p $(@D); rm -f $@
+	$(call run,LD)ld -r -o $(@D)/sparsegrad.o $(core_obj) && objcopy --keep-global-symbols=$(B)/api.symbols $(@D)/sparsegrad.o && ar rcs $@ $(@D)/sparsegrad.o
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
 	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' \
 	  'Libs.private: $(cuda_libs)' > $@
-install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
+install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes/mini share/sparsegrad/datasets)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(B)/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
 	$(if $(plugins),install -d $(DESTDIR)$(PREFIX)/lib/sparsegrad && install -m 755 $(plugins) $(DESTDIR)$(PREFIX)/lib/sparsegrad)
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 644 lib/method/sparsegrad.h $(wildcard lib/core/sg_*.h lib/wire/sg_*.h lib/method/sg_*.h kernels/sg_*.h) $(DESTDIR)$(PREFIX)/include/sparsegrad
+	install -m 644 $(api_headers) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard recipes/mini/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/mini
@@ -245,7 +283,9 @@ install: all $(B)/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install p
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
-# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME. SMOKE=1: 16 steps of every method.
+# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME. SMOKE=1: 16 steps of every method. ARGS are
+# more options for sparsebench: make fig1 ARGS="--fresh --set workers=8".
+export ARGS
 recipe_name  = $(patsubst recipes/%.yaml,%,$(1:recipes/mini/%=recipes/mini-%))
 figures     := $(sort $(foreach r,$(wildcard recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r))))
 torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r)))
@@ -254,7 +294,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq python3 strace $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
@@ -299,13 +339,29 @@ publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-
 unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
-build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins)
-check: all $(unit_tests) ## unit and program tests in under a minute, no network
+installed   := $(B)/installed/libsparsegrad.a $(B)/$(soname) # made before the tests that look at them run beside others
+build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed)
+check: all $(unit_tests) $(installed) ## after each change: unit tests, then program tests
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
 	@sh tests/run all
+TORTURE     ?= 60
+torture: ## kills, faults and hostile input for an hour (TORTURE=minutes SEED=number)
+	@$(need) $(packages_test)
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -j$(JOBS) MODE=asan all
+	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory -j$(JOBS) fuzz; fi
+	@tests/torture/run --minutes $(TORTURE) $(if $(SEED),--seed $(SEED))
+# A tree of its own: everything is built for libFuzzer, and only its harnesses are linked with it.
+fuzz: ## build the libFuzzer harnesses (clang)
+	@$(MAKE) --no-print-directory MODE=asan B=build/fuzz bin=build/fuzz/bin CC=clang WITH_CUDA=0 WITH_TORCH=0 WITH_MPI=0 \
+	  CFLAGS=-fsanitize=fuzzer-no-link LDFLAGS=-fsanitize=fuzzer $(fuzz_src:tests/fuzz/%.c=build/fuzz/fuzz/%)
+fuzz-merge: fuzz ## keep what the fuzzers found and the corpora lack, in the tree
+	@python3 tests/torture/fuzz.py merge
+bare: ## make fig1 and make test in a bare Debian 12 root (root, debootstrap)
+	@tests/bare
 check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them, on this machine's GPU
 	@$(if $(gpu_tests),prove -v $(gpu_tests),echo "skipped: built without CUDA (no nvcc, or WITH_CUDA=0)")
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
@@ -321,11 +377,11 @@ bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 lint: ## formatting and static analysis
-	clang-format --dry-run -Werror $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh')
+	clang-format --dry-run -Werror $(shell find cmd lib kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 compdb: ## compile_commands.json for editors
 	bear --output build/compile_commands.json -- $(MAKE) -B all
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests bench bench-cnn bench-lm bench-ncf reference check-gpu
+.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf reference check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

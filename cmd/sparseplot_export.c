@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "sg_file.h"
+#include "sg_json.h"
 #include "sg_options.h"
 #include "sg_plot.h"
 #include "sg_terminal.h"
@@ -11,11 +12,11 @@
 #define MAX_RESULT_BYTES ((size_t)256 << 20)
 
 static struct {
-    const char *format, *output;
+    const char *format, *output, *color;
     struct sg_plot_select select;
     int64_t panel;
     bool force, list, quiet, verbose;
-} options;
+} options = {.color = "auto"};
 
 static const struct sg_option table[] = {
     {.type = SG_OPTION_GROUP, .name = "Output"},
@@ -89,7 +90,12 @@ static const struct sg_option table[] = {
      .name = "verbose",
      .letter = 'v',
      .target = &options.verbose,
-     .help = "say what is read and written"},
+     .help = "say what is read and written; in tables also every seed of a claim"},
+    {.type = SG_OPTION_CHOICE,
+     .name = "color",
+     .target = &options.color,
+     .choices = "auto|always|never",
+     .help = "colour the verdicts of a table on standard output"},
 };
 
 static const struct sg_program program = {
@@ -100,7 +106,8 @@ static const struct sg_program program = {
                "  sparsebench recipes/fig1.yaml | sparseplot-export -o fig1.svg\n"
                "  sparseplot-export fig1.json                      final values and verdicts\n"
                "  sparseplot-export fig1.json --panel=2 -o bits.pdf\n"
-               "  sparsetrain recipes/smoke.yaml --method SGD --json | sparseplot-export --y=bits --format=csv\n\n"
+               "  sparsetrain recipes/smoke.yaml --method SGD --json |\n"
+               "      sparseplot-export --y=bits --format=csv\n\n"
                "Exit: 0 done, 1 the result could not be read or the output not written, 2 usage error.\n",
     .options = table,
     .n_options = sizeof table / sizeof *table,
@@ -164,6 +171,8 @@ static sg_status run(const char *path, const struct sg_exporter *exporter, struc
         status = sg_file_begin(&writer, options.output, options.force, err);
     if (status == SG_OK)
         status = read_document(&document, path, err);
+    if (status == SG_OK && !options.format && to_stdout && strcmp(sg_json_string(document, "kind", ""), "kernels") == 0)
+        exporter = sg_exporter_find("table"); /* the one format they have, in a pipe as well */
     if (status == SG_OK)
         status = sg_export(to_stdout ? stdout : writer.stream, exporter, document, &options.select, &notes, err);
     print_notes(&notes);
@@ -199,6 +208,9 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_USAGE);
     }
     options.select.panel = (size_t)options.panel;
+    options.select.seeds = options.verbose;
+    options.select.color =
+        (!options.output || strcmp(options.output, "-") == 0) && sg_color(STDOUT_FILENO, options.color);
     const struct sg_exporter *exporter = choose_format(&err);
     sg_status status = exporter ? run(path, exporter, &err) : err.status;
     if (status != SG_OK)

@@ -10,14 +10,13 @@
 #include "sg_recipe.h"
 #include "sg_result.h"
 #include "sg_terminal.h"
-#include "sg_train.h"
 #include "sg_tune.h"
 #include "sg_version.h"
 
 static struct {
     const char *recording, *rule, *output, *launcher, *folder, *data, *device, *program, *metric;
-    bool match_density, reach_baseline, theory, force, json, table, fresh, dry_run, help_recipe, quiet, verbose,
-        fake_clock;
+    bool match_density, reach_baseline, theory, force, json, table, fresh, any_version, dry_run, help_recipe, quiet,
+        verbose, fake_clock;
     int64_t jobs, threads, points, repeats;
     double tolerance;
     struct sg_option_list set;
@@ -71,6 +70,8 @@ static const struct sg_option options[] = {
      .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
     {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
     {SG_OPTION_FLAG, "fresh", 0, &opt.fresh, .help = "run every cell again, finished or not"},
+    {SG_OPTION_FLAG, "any-version", 0, &opt.any_version,
+     .help = "reuse finished cells whatever version of the program made them"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, say which methods are tuned, and stop"},
     {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
     {SG_OPTION_INT, "jobs", 'j', &opt.jobs, .value = "N", .min = 0, .max = 4096,
@@ -104,11 +105,16 @@ static const struct sg_program program = {
         "was, and is read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside.\n"
         "Trials are cells as sparsebench's, in its folder: what is finished is not run again, by neither of them.\n\n"
         "Examples:\n"
-        "  sparsetune recipes/fig1.yaml --match-density | sparsebench - | sparseplot-export --format svg > fig1.svg\n"
-        "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json > matched.yaml\n"
-        "  sparsetune recipes/fig1.yaml --reach-baseline --json | sparseplot-export --format svg > front.svg\n"
-        "  sparsetune recipes/fig1-madelon.yaml --rule=estimated --repeats 0 > by-rule.yaml\n"
-        "  sparsetrain recipes/smoke.yaml --method Hard-threshold --record-inputs ht.inputs -o ht.ndjson\n"
+        "  sparsetune recipes/fig1.yaml --match-density | sparsebench - |\n"
+        "      sparseplot-export --format svg > fig1.svg\n"
+        "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json \\\n"
+        "      > matched.yaml\n"
+        "  sparsetune recipes/fig1.yaml --reach-baseline --json |\n"
+        "      sparseplot-export --format svg > front.svg\n"
+        "  sparsetune recipes/fig1-madelon.yaml --rule=estimated --repeats 0 \\\n"
+        "      > by-rule.yaml\n"
+        "  sparsetrain recipes/smoke.yaml --method Hard-threshold \\\n"
+        "      --record-inputs ht.inputs -o ht.ndjson\n"
         "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n\n"
         "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
         "128+n stopped by signal n.\n",
@@ -167,16 +173,15 @@ static sg_status open_output(struct sg_file_writer *file, const struct sg_recipe
     return status == SG_OK ? sg_file_begin(file, path, true, err) : status;
 }
 
+/* A recipe of kind kernels has no cells, and a --set may leave claims without their methods. */
 static sg_status check_recipe(const struct sg_recipe *recipe, struct sg_error *err) {
     struct sg_cell *cells;
     size_t count;
     sg_status status = sg_recipe_cells(recipe, &cells, &count, err);
     if (status != SG_OK)
         return status;
-    for (size_t i = 0; i < count && status == SG_OK; i++)
-        status = sg_train_check(&cells[i], err);
     sg_recipe_cells_free(cells, count);
-    return status == SG_OK ? SG_OK : sg_prefix(err, "%s:", recipe->path);
+    return recipe->dangling ? sg_fail(err, SG_ERR_ARGUMENT, "%s", recipe->dangling) : SG_OK;
 }
 
 static sg_status tune(const char *path, const struct sg_recipe *recipe, const char *action, int argc, char **argv,
@@ -184,7 +189,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
     char sparsetrain[PATH_MAX], saved[PATH_MAX], folder[PATH_MAX], started_at[21];
     const double start_s = sg_clock_s();
     sg_clock_utc(started_at);
-    snprintf(folder, sizeof folder, "results/local/%s/cells", sg_node_string(&recipe->root, "name", "recipe"));
+    sg_grid_default_folder(folder, recipe);
     struct sg_file_writer file = {0};
     struct sg_tune t = {.recipe = recipe,
                         .grid = {.recipe_path = path,
@@ -195,10 +200,11 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                                  .folder = opt.folder ? opt.folder : folder,
                                  .data_dir = opt.data,
                                  .device = opt.device,
-                                 .identity = sg_version_identity(),
+                                 .identity = sg_version_identity(sg_node_string(&recipe->root, "task.kind", NULL)),
                                  .jobs = (int)opt.jobs,
                                  .threads = (int)opt.threads,
                                  .fresh = opt.fresh,
+                                 .any_version = opt.any_version,
                                  .stop = sg_signal_pending,
                                  .changed = sg_grid_view_changed,
                                  .arg = &view},
@@ -226,7 +232,8 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
         status = sg_tune_find(action)->run(&t, err);
     sg_progress_end(&bar);
     if (status == SG_OK && !opt.dry_run) {
-        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", sg_version_json(program.name));
+        cJSON_ReplaceItemInObjectCaseSensitive(
+            t.evidence, "program", sg_version_json(program.name, sg_node_string(&recipe->root, "task.kind", NULL)));
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run",
                                                sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
         status = deliver(&t, &file, err);
@@ -256,9 +263,16 @@ static const char *choose_action(void) {
 int main(int argc, char **argv) {
     const char *path = NULL;
     size_t n_operands = 0;
-    sg_app_wait_politely(argv);
     sg_app_start(program.name);
+    sg_app_wait_politely(argv);
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    struct sg_error err;
+    bool speaker;
+    if (parse == SG_PARSE_RUN && sg_grid_alone(&speaker, &err) != SG_OK) {
+        if (speaker)
+            sg_log_error("%s", err.msg);
+        return sg_app_finish(speaker ? SG_EXIT_USAGE : SG_EXIT_OK);
+    }
     if (parse != SG_PARSE_RUN)
         return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
@@ -275,7 +289,6 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_USAGE);
     }
     struct sg_recipe recipe = {0};
-    struct sg_error err;
     if (sg_recipe_read(&recipe, path, opt.set.item, opt.set.count, &err) != SG_OK) {
         sg_log_error("%s", err.msg);
         return sg_app_finish(err.status == SG_ERR_MEMORY ? SG_EXIT_FAILED : SG_EXIT_USAGE);

@@ -1,3 +1,4 @@
+/* options.c: an option table at work. */
 #include "sg_options.h"
 
 #include <math.h>
@@ -12,11 +13,14 @@ static const char *or_empty(const char *text) {
     return text ? text : "";
 }
 
-static void print_wrapped(FILE *out, const char *text, int indent, int width) {
+enum { WIDTH = 80, LEFT = 30 };
+
+/* The words of [text, end), which begin in column `indent`, in lines of at most WIDTH characters. */
+static void print_wrapped(FILE *out, const char *text, const char *end, int indent) {
     int column = indent;
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (column > indent && column + 1 + (int)word > width) {
+    while (text < end) {
+        size_t word = strcspn(text, " \n");
+        if (column > indent && column + 1 + (int)word > WIDTH) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
         } else if (column > indent) {
@@ -26,9 +30,37 @@ static void print_wrapped(FILE *out, const char *text, int indent, int width) {
         fprintf(out, "%.*s", (int)word, text);
         column += (int)word;
         text += word;
-        text += strspn(text, " ");
+        text += strspn(text, " \n");
     }
     fputc('\n', out);
+}
+
+/* Paragraphs are wrapped; lines that begin with a blank, examples, stand as they are. */
+static void print_details(FILE *out, const char *text) {
+    while (*text) {
+        const char *end = text + strcspn(text, "\n");
+        if (*text != ' ' && *text != '\n') {
+            while (end[0] == '\n' && end[1] != '\n' && end[1] != ' ' && end[1] != '\0')
+                end += 1 + strcspn(end + 1, "\n");
+            print_wrapped(out, text, end, 0);
+        } else {
+            fprintf(out, "%.*s\n", (int)(end - text), text);
+        }
+        text = end + (*end == '\n');
+    }
+}
+
+/* A long list of choices goes on below its beginning. */
+static void print_left(FILE *out, const char *text) {
+    const int indent = (int)strcspn(text, "=") + 1;
+    int column = 0;
+    while (*text) {
+        const int part = (int)strcspn(text, "|") + (strchr(text, '|') != NULL);
+        if (column > 0 && column + part > WIDTH)
+            column = fprintf(out, "\n%*s", indent, "") - 1;
+        column += fprintf(out, "%.*s", part, text);
+        text += part;
+    }
 }
 
 /* " [default]" of an option, from its live target. */
@@ -45,20 +77,23 @@ static void default_text(const struct sg_option *o, char *out, size_t size) {
 }
 
 static void print_option(FILE *out, const struct sg_option *o) {
-    char left[128], right[1024], preset[256];
+    char left[512], right[1024], preset[256];
     const char *value = o->type == SG_OPTION_FLAG ? NULL : o->choices ? o->choices : o->value;
     snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
              o->letter ? "," : " ", o->name, value ? "=" : "", or_empty(value));
     default_text(o, preset, sizeof preset);
     snprintf(right, sizeof right, "%s%s", o->help, preset);
-    fprintf(out, "%-30s ", left);
-    if (strlen(left) > 30)
-        fprintf(out, "\n%31s", "");
-    print_wrapped(out, right, 31, 100);
+    print_left(out, left);
+    if (strlen(left) > LEFT)
+        fprintf(out, "\n%*s", LEFT + 1, "");
+    else
+        fprintf(out, "%*s", LEFT + 1 - (int)strlen(left), "");
+    print_wrapped(out, right, right + strlen(right), LEFT + 1);
 }
 
 static void print_help(const struct sg_program *p, bool full) {
-    printf("usage: %s %s\n%s\n", p->name, p->usage, p->summary);
+    printf("usage: %s %s\n", p->name, p->usage);
+    print_wrapped(stdout, p->summary, p->summary + strlen(p->summary), 0);
     if (!full) {
         printf("For all options, use %s --help.\n", p->name);
         return;
@@ -72,8 +107,10 @@ static void print_help(const struct sg_program *p, bool full) {
     }
     printf("\nHelp:\n  -h                            short help\n      --help                    this text\n"
            "      --version                 version, build and libraries\n");
-    if (p->details)
-        printf("\n%s", p->details);
+    if (p->details) {
+        printf("\n");
+        print_details(stdout, p->details);
+    }
 }
 
 static enum sg_parse usage_error(const struct sg_program *p) {

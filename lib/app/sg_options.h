@@ -43,7 +43,9 @@ struct sg_program {
     const char *name;    /* "sparsetrain" */
     const char *usage;   /* "[options] RECIPE" */
     const char *summary; /* one line */
-    const char *details; /* paragraphs after the options in --help, examples included; NULL = none */
+    const char
+        *details; /* paragraphs after the options in --help, wrapped there, but for lines that begin with a blank,
+                          * the examples; NULL = none */
     const struct sg_option *options;
     size_t n_options;
 };

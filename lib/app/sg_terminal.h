@@ -14,12 +14,15 @@ enum sg_exit { SG_EXIT_OK = 0, SG_EXIT_FAILED = 1, SG_EXIT_USAGE = 2, SG_EXIT_GA
 
 enum sg_verbosity { SG_QUIET = -1, SG_NORMAL = 0, SG_VERBOSE = 1 };
 
-/* Name used in messages; `rank` >= 0 adds "[rank r]" (mpi). Quiet SIGPIPE. */
+/* First thing in main. The name is used in messages, and the process carries it. SIGPIPE is quiet. Descriptors 0, 1 and 2 that
+ * are closed are opened on /dev/null, so that no file of ours becomes one of them and gets what is meant for another: what is
+ * said on a closed stderr is lost, but reading a closed stdin and writing a closed stdout remain errors. Allocations for
+ * JSON are watched (sg_json_guard). */
 void sg_app_start(const char *program);
 /* Have OpenMP threads that wait go to sleep soon instead of spinning for milliseconds: on a busy machine, spinning threads
  * keep those they wait for from running (measured: 2 to 4 times slower steps), on a quiet one nothing is lost. The OpenMP
  * library reads its settings before main, so the program starts itself again with GOMP_SPINCOUNT set, once; a setting of
- * the user's is left alone. */
+ * the user's is left alone. After sg_app_start, which also gives the process its own name back. */
 void sg_app_wait_politely(char **argv);
 void sg_app_set_rank(int rank, int size);
 void sg_app_set_verbosity(enum sg_verbosity v);
@@ -36,8 +39,8 @@ void sg_log_detail(const char *format, ...) SG_PRINTF(1, 2);
 /* Exit code for a failed status: usage errors (argument, format of a recipe) 2, others 1, interrupted 128 + n. */
 int sg_exit_code(sg_status status);
 
-/* Flush and close stdout; a failed write (full disk, /dev/full) becomes SG_EXIT_FAILED with a message, a closed
- * pipe stays quiet. Call last: return sg_app_finish(code). */
+/* Flush and close stdout; a failed write (full disk, /dev/full) becomes SG_EXIT_FAILED with a message, unless the program
+ * failed and said why already; a closed pipe stays quiet. Call last: return sg_app_finish(code). */
 int sg_app_finish(int code);
 
 /* Wall clock in seconds (monotonic); UTC time as "2025-01-31T12:00:00Z" into out [21]. Both constant under
@@ -68,8 +71,9 @@ int sg_signal_pending(void); /* its number or 0 */
 
 /* stdout is a pipe whose reader went away (which is nothing to complain about). */
 bool sg_stdout_is_abandoned(void);
-/* stdout is a terminal. */
+/* stdout is a terminal; how many characters fit into a line of it, 80 where that is not known or it is not one. */
 bool sg_stdout_is_terminal(void);
+int sg_terminal_columns(void);
 /* Colour on this stream: choice "auto" (terminal, NO_COLOR unset or empty, TERM not dumb), "always", "never". */
 bool sg_color(int fd, const char *choice);
 

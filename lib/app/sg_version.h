@@ -13,11 +13,14 @@ const char *sg_version_cflags(void);
 bool sg_feature_mpi(void);
 bool sg_feature_torch(void);
 bool sg_feature_cuda(void);
-/* Identity of the program that decides whether a finished cell may be reused: version and a hash of all sources,
- * so that edits of documents or tests do not throw results away. */
-const char *sg_version_identity(void);
+/* Identity of the program that decides whether a finished cell of a task of this kind may be reused: the version and a
+ * hash of the code that can change its numbers, which is what all tasks share and what this one has of its own. Comments
+ * and layout do not count, nor do plots, programs or other tasks; of a task that needs libtorch, that library's version
+ * does. A kind that is NULL or unknown gives the hash of all sources. */
+const char *sg_version_identity(const char *task_kind);
 
-/* {"name","version","commit","dirty","identity","compiler","cflags"} as it goes into results. */
-cJSON *sg_version_json(const char *program);
+/* {"name","version","commit","dirty","identity","compiler","cflags"} as it goes into results; the identity is that for
+ * tasks of this kind. NULL = no memory. */
+cJSON *sg_version_json(const char *program, const char *task_kind);
 
 #endif

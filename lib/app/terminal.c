@@ -1,6 +1,8 @@
+/* terminal.c: what programs say, signals, clock and progress. */
 #include "sg_terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,8 +11,12 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "sg_json.h"
 
 /* The only process-wide state of the library: who is speaking, and what a signal asked. */
 static struct {
@@ -18,14 +24,26 @@ static struct {
     int rank, size;
     enum sg_verbosity verbosity;
     bool fake_clock;
-    bool line_open; /* a progress bar stands on stderr */
-} app = {"sparsegrad", 0, 1, SG_NORMAL, false, false};
+    bool line_open;  /* a progress bar stands on stderr */
+    bool said_error; /* somebody knows already that it went wrong */
+} app = {"sparsegrad", 0, 1, SG_NORMAL, false, false, false};
 
 static volatile sig_atomic_t pending_signal;
 
+/* Opening takes the lowest free number. Each is open the other way round, so that using it is an error. */
+static void occupy_standard_descriptors(void) {
+    static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", way[fd]) != fd)
+            _exit(SG_EXIT_FAILED);
+}
+
 void sg_app_start(const char *program) {
+    occupy_standard_descriptors();
+    sg_json_guard();
     app.program = program;
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as a write error, handled in sg_app_finish */
+    prctl(PR_SET_NAME, program); /* "exe" after sg_app_wait_politely */
+    signal(SIGPIPE, SIG_IGN);    /* a closed pipe shows as a write error, handled in sg_app_finish */
 }
 
 void sg_app_wait_politely(char **argv) {
@@ -71,6 +89,7 @@ static void say(const char *kind, const char *format, va_list args) {
 }
 
 void sg_log_error(const char *format, ...) {
+    app.said_error = true;
     va_list args;
     va_start(args, format);
     say("", format, args);
@@ -122,12 +141,18 @@ int sg_app_finish(int code) {
     bool gone = sg_stdout_is_abandoned(), failed = ferror(stdout) != 0;
     bool waiting =
         __fpending(stdout) > 0; /* started with a closed stdout is an error only if there is something to say */
+    /* A stream forgets why it failed; one more byte asks again. */
     errno = failed ? EIO : 0;
+    if (failed && !gone && write(STDOUT_FILENO, "\n", 1) == 1)
+        errno = EIO;
+    const int why = errno;
     if (fclose(stdout) != 0 && (waiting || errno != EBADF))
         failed = true;
+    else
+        errno = why;
     if (!failed)
         return code;
-    if (!gone && errno != EPIPE)
+    if (!gone && errno != EPIPE && !(code == SG_EXIT_FAILED && app.said_error))
         sg_log_error("cannot write the result: %s", strerror(errno));
     return code == SG_EXIT_OK ? SG_EXIT_FAILED : code;
 }
@@ -228,6 +253,11 @@ int sg_signal_pending(void) {
 
 bool sg_stdout_is_terminal(void) {
     return isatty(STDOUT_FILENO);
+}
+
+int sg_terminal_columns(void) {
+    struct winsize size;
+    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 bool sg_color(int fd, const char *choice) {

@@ -1,3 +1,4 @@
+/* data_text.c: maps a data file, or the text that a tool unpacks from it. */
 #include "data_text.h"
 
 #include <errno.h>
@@ -9,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "sg_file.h"
 
 extern char **environ;
 
@@ -36,8 +39,6 @@ static sg_status text_map(struct data_text *out, int fd, const char *path, struc
     struct stat st;
     if (fstat(fd, &st) != 0)
         return sg_fail_errno(err, SG_ERR_IO, "%s", path);
-    if (!S_ISREG(st.st_mode))
-        return sg_fail(err, SG_ERR_IO, "%s: not a regular file", path);
     if (st.st_size == 0)
         return SG_OK;
     void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -123,11 +124,12 @@ static sg_status text_unpack(struct data_text *out, int fd, const struct packer 
 
 sg_status data_text_open(struct data_text *out, const char *path, struct sg_error *err) {
     struct data_text t = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "%s", path);
+    int fd;
+    sg_status status = sg_file_open(&fd, path, err);
+    if (status != SG_OK)
+        return status;
     const struct packer *packer = packer_of(path);
-    sg_status status = packer ? text_unpack(&t, fd, packer, path, err) : text_map(&t, fd, path, err);
+    status = packer ? text_unpack(&t, fd, packer, path, err) : text_map(&t, fd, path, err);
     close(fd);
     if (status == SG_OK)
         *out = t;

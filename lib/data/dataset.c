@@ -1,3 +1,4 @@
+/* dataset.c: labelled matrices: found, verified, remembered as binary caches, or generated. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,29 +10,10 @@
 #include "descriptor.h"
 #include "sg_dataset.h"
 #include "sg_file.h"
-#include "sg_json.h"
+#include "sg_matrix.h"
 
 /* Revision of what the reader makes of a text; part of a cache's key. */
 enum { READER_REVISION = 1 };
-
-cJSON *sg_provenance_json(const struct sg_provenance *p) {
-    cJSON *object = cJSON_CreateObject();
-    sg_json_set_string(object, "name", p->name);
-    sg_json_set_string(object, "source", p->source);
-    sg_json_set_string(object, "generator", p->generator);
-    sg_json_set_string(object, "sha256", p->sha256);
-    sg_json_set_string(object, "path", p->path);
-    if (p->verified == SG_VERIFIED_NOT)
-        sg_json_set(object, "verified", NULL);
-    else
-        sg_json_set_bool(object, "verified", p->verified == SG_VERIFIED_SAME);
-    return object;
-}
-
-void sg_provenance_free(struct sg_provenance *p) {
-    free(p->path);
-    *p = (struct sg_provenance){0};
-}
 
 /* What identifies a data file without reading it. */
 static sg_status file_key(char key[65], const char *path, size_t features, struct sg_error *err) {
@@ -40,8 +22,9 @@ static sg_status file_key(char key[65], const char *path, size_t features, struc
     sg_status status = SG_OK;
     if (!whole || stat(whole, &st) != 0)
         status = sg_fail_errno(err, SG_ERR_IO, "%s", path);
-    else if (asprintf(&question, "text %d\n%s\n%jd\n%jd.%09ld\n%zu\n", READER_REVISION, whole, (intmax_t)st.st_size,
-                      (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, features) < 0)
+    else if (asprintf(&question, "text %d\n%s\n%jd\n%jd.%09ld\n%ju\n%zu\n", READER_REVISION, whole,
+                      (intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (uintmax_t)st.st_ino,
+                      features) < 0)
         status = sg_fail_memory(err, path);
     else
         sg_sha256_of(question, strlen(question), key);
@@ -64,9 +47,17 @@ static void remember(struct sg_matrix *a, const char *cache, const char *key, co
     }
 }
 
-static bool recall(struct sg_matrix *out, const char *cache, const char *key, char sha256[65]) {
-    struct sg_error unused;
-    return cache && sg_matrix_map(out, cache, key, sha256, &unused) == SG_OK;
+/* Maps the cache; a damaged one is told of and counts as absent, so that it is made again. */
+static bool recall(struct sg_matrix *out, const char *cache, const char *key, char sha256[65],
+                   const struct sg_dataset_request *request) {
+    struct sg_error trouble;
+    char message[sizeof trouble.msg + 64];
+    sg_status status = cache ? sg_matrix_map(out, cache, key, sha256, &trouble) : SG_ERR_MISSING;
+    if (request->notice && status != SG_OK && status != SG_ERR_MISSING && status != SG_ERR_MISMATCH) {
+        snprintf(message, sizeof message, "%s; the cache is made again from its source", trouble.msg);
+        request->notice(message);
+    }
+    return status == SG_OK;
 }
 
 /* FOLDER/NAME-TAG.sgm; NULL without a folder. The name is cut of what a file name cannot hold. */
@@ -79,7 +70,8 @@ static char *cache_path(const char *folder, const char *name, const char *tag) {
 }
 
 static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, const char *path, const char *set,
-                           const struct descriptor *descriptor, const char *folder, struct sg_error *err) {
+                           const struct descriptor *descriptor, const char *folder,
+                           const struct sg_dataset_request *request, struct sg_error *err) {
     struct sg_matrix a = {0};
     char key[65], place[65];
     sg_status status = file_key(key, path, descriptor->features, err);
@@ -87,7 +79,7 @@ static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, co
         return status;
     sg_sha256_of(path, strlen(path), place); /* one cache per path: a changed file replaces its cache */
     char *cache = cache_path(folder, set, place);
-    bool cached = recall(&a, cache, key, from->sha256);
+    bool cached = recall(&a, cache, key, from->sha256, request);
     if (!cached)
         status = sg_libsvm_read(&a, path, descriptor->features, from->sha256, err);
     if (status == SG_OK)
@@ -110,15 +102,17 @@ static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, co
     return status;
 }
 
-static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *from, const char *generator, uint64_t seed,
-                                const char *folder, struct sg_error *err) {
+static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *from, const char *folder,
+                                const struct sg_dataset_request *request, struct sg_error *err) {
+    const char *generator = request->stand_in;
+    const uint64_t seed = request->seed;
     struct sg_matrix a = {0};
     char question[128], key[65], sha256[65];
     snprintf(question, sizeof question, "generated %d\n%.64s\n%" PRIu64 "\n", SG_GENERATOR_REVISION, generator, seed);
     sg_sha256_of(question, strlen(question), key);
     char *cache = cache_path(folder, generator, key);
     sg_status status = SG_OK;
-    if (!recall(&a, cache, key, sha256)) {
+    if (!recall(&a, cache, key, sha256, request)) {
         status = sg_generate(&a, generator, seed, err);
         if (status == SG_OK && (status = sg_matrix_sha256(&a, sha256, err)) == SG_OK)
             remember(&a, cache, key, sha256);
@@ -151,6 +145,17 @@ static sg_status locate(char **path, struct descriptor *descriptor, const struct
     return dataset_find_file(path, request, descriptor->file[0].name, err);
 }
 
+/* The generator of data like those of the set; the others are nothing like them. */
+static const char *stand_in_of(const char *set) {
+    return strncmp(set, "gisette", 7) == 0 ? "gisette-like" : strcmp(set, "two-clouds") == 0 ? set : NULL;
+}
+
+static sg_status fail_missing(const struct sg_dataset_request *request, const struct descriptor *descriptor,
+                              struct sg_error *err) {
+    const struct dataset_remedies remedies = {.stand_in = stand_in_of(request->name), .path = true};
+    return dataset_fail_missing(request, descriptor->file[0].name, &remedies, err);
+}
+
 sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, const struct sg_dataset_request *request,
                           struct sg_error *err) {
     struct descriptor descriptor = {0};
@@ -165,14 +170,37 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     if (status == SG_OK)
         status = sg_dataset_cache_folder(&folder, request->data_dir, err);
     if (status == SG_OK && path)
-        status = load_file(out, &found, path, name, &descriptor, folder, err);
+        status = load_file(out, &found, path, name, &descriptor, folder, request, err);
     else if (status == SG_OK && request->stand_in)
-        status = load_generated(out, &found, request->stand_in, request->seed, folder, err);
+        status = load_generated(out, &found, folder, request, err);
     else if (status == SG_OK)
-        status = dataset_fail_missing(request, descriptor.file[0].name, "gisette-like", err);
+        status = fail_missing(request, &descriptor, err);
     if (status == SG_OK)
         *from = found;
     free(path);
     free(folder);
+    return status;
+}
+
+sg_status sg_dataset_identify(struct sg_provenance *from, const struct sg_dataset_request *request,
+                              struct sg_error *err) {
+    struct descriptor descriptor = {0};
+    struct sg_provenance found = {0};
+    char *path = NULL;
+    const char *slash = strrchr(request->name, '/'), *name = slash ? slash + 1 : request->name;
+    snprintf(found.name, sizeof found.name, "%.63s", name);
+    sg_status status = request->stand_in ? sg_generator_check(request->stand_in, err) : SG_OK;
+    if (status == SG_OK)
+        status = locate(&path, &descriptor, request, err);
+    if (status == SG_OK && path)
+        status = dataset_file_identify(&found, path, name, &descriptor, descriptor.file[0].name, true,
+                                       request->data_dir, err);
+    else if (status == SG_OK && request->stand_in)
+        dataset_generated_identify(&found, request->stand_in);
+    else if (status == SG_OK)
+        status = fail_missing(request, &descriptor, err);
+    if (status == SG_OK)
+        *from = found;
+    free(path);
     return status;
 }

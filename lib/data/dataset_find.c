@@ -1,11 +1,15 @@
+/* dataset_find.c: where the files of a data set lie, whether they are the publisher's, and what to do when they are not
+ * there. */
 #include "dataset_find.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "checksum.h"
 #include "sg_file.h"
 
 static bool is_file(const char *path) {
@@ -50,7 +54,7 @@ static void recorded_checksum(char sha256[65], const char *path, const char *fil
     sha256[0] = '\0';
     if (asprintf(&sums, "%.*sSHA256SUMS", slash ? (int)(slash - path + 1) : 0, path) < 0)
         return;
-    if (sg_file_read(&text, &length, sums, 1 << 20, &unused) == SG_OK) {
+    if (sg_file_read_regular(&text, &length, sums, 1 << 20, &unused) == SG_OK) {
         for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
             if (strlen(line) > 66 && strspn(line, "0123456789abcdef") == 64 && strcmp(line + 66, file) == 0)
                 snprintf(sha256, 65, "%.64s", line);
@@ -82,15 +86,64 @@ sg_status dataset_verify(enum sg_verified *out, const char *path, const char *se
     return SG_OK;
 }
 
-sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file, const char *stand_in,
-                               struct sg_error *err) {
-    const char *sparse_data = getenv("SPARSE_DATA");
-    if (sparse_data && !sparse_data[0])
-        sparse_data = NULL;
-    return sg_fail(
-        err, SG_ERR_MISSING,
-        "data set '%s' is not here: no file %s in %s%s%s%sdatasets/cache; run datasets/fetch %s, or name a generated "
-        "stand-in (task.stand-in: %s)",
-        request->name, file, request->data_dir ? request->data_dir : "", request->data_dir ? ", " : "",
-        sparse_data ? sparse_data : "", sparse_data ? ", " : "", request->name, stand_in);
+sg_status dataset_file_identify(struct sg_provenance *from, const char *path, const char *set,
+                                const struct descriptor *descriptor, const char *file, bool strict,
+                                const char *data_dir, struct sg_error *err) {
+    struct sg_provenance found = *from;
+    char *folder = NULL;
+    sg_status status = sg_dataset_cache_folder(&folder, data_dir, err);
+    if (status == SG_OK)
+        status = dataset_checksum(found.sha256, path, folder, err);
+    free(folder);
+    if (status == SG_OK)
+        status = dataset_verify(&found.verified, path, set, descriptor, file, found.sha256, strict, err);
+    if (status == SG_OK && !(found.path = strdup(path)))
+        status = sg_fail_memory(err, path);
+    if (status != SG_OK)
+        return status;
+    snprintf(found.source, sizeof found.source, "file");
+    *from = found;
+    return SG_OK;
+}
+
+void dataset_generated_identify(struct sg_provenance *from, const char *generator) {
+    snprintf(from->source, sizeof from->source, "generated");
+    snprintf(from->generator, sizeof from->generator, "%.63s", generator);
+}
+
+/* Adds to the message; what does not fit is cut off. */
+SG_PRINTF(3, 4) static void say(char *text, size_t room, const char *format, ...) {
+    const size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, room - used, format, args);
+    va_end(args);
+}
+
+sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file,
+                               const struct dataset_remedies *remedies, struct sg_error *err) {
+    const char *sparse_data = getenv("SPARSE_DATA"), *set = request->name;
+    char text[sizeof err->msg] = "", *script;
+    sg_status status = descriptor_fetch_script(&script, set, err);
+    if (status != SG_OK)
+        return status;
+    say(text, sizeof text, "data set '%s' is not here: no file %s in ", set, file);
+    if (request->data_dir)
+        say(text, sizeof text, "%s, ", request->data_dir);
+    if (sparse_data && sparse_data[0])
+        say(text, sizeof text, "%s, ", sparse_data);
+    say(text, sizeof text, "datasets/cache; ");
+    if (remedies->path && is_file(set))
+        say(text, sizeof text, "did you mean the file ./%s (a path has a '/' in it)? Else ", set);
+    if (script)
+        say(text, sizeof text, "run %s %s, or ", script, set);
+    say(text, sizeof text,
+        "put it into datasets/cache/%s/, or name a folder that holds %s/%s with --data or $SPARSE_DATA", set, set,
+        file);
+    if (remedies->path && !is_file(set))
+        say(text, sizeof text, ", or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm");
+    if (remedies->stand_in)
+        say(text, sizeof text, ", or name a generated stand-in (task.stand-in: %s)", remedies->stand_in);
+    free(script);
+    return sg_fail(err, SG_ERR_MISSING, "%s", text);
 }

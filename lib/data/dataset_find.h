@@ -19,8 +19,20 @@ SG_CHECKED sg_status dataset_verify(enum sg_verified *out, const char *path, con
                                     const struct descriptor *descriptor, const char *file, const char *sha256,
                                     bool strict, struct sg_error *err);
 
-/* SG_ERR_MISSING: names the file, the places, the fetch command and the stand-in. */
-sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file, const char *stand_in,
-                               struct sg_error *err);
+/* Source, path, checksum and whether verified, of a set that is one file, without parsing it. */
+SG_CHECKED sg_status dataset_file_identify(struct sg_provenance *from, const char *path, const char *set,
+                                           const struct descriptor *descriptor, const char *file, bool strict,
+                                           const char *data_dir, struct sg_error *err);
+void dataset_generated_identify(struct sg_provenance *from, const char *generator);
+
+/* What else than the files would do. */
+struct dataset_remedies {
+    const char *stand_in; /* a generator of the same kind of data; NULL = there is none */
+    bool path;            /* the path of a file is taken in place of the set's name */
+};
+
+/* SG_ERR_MISSING: names the file, the places, and every remedy. */
+sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file,
+                               const struct dataset_remedies *remedies, struct sg_error *err);
 
 #endif

@@ -1,9 +1,11 @@
+/* dataset_parts.c: sets that are several files. */
 #include "dataset_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "checksum.h"
 #include "sg_file.h"
 
 sg_status dataset_parts_find(struct dataset_part *part, size_t n, const struct sg_dataset_request *request,
@@ -21,7 +23,7 @@ sg_status dataset_parts_find(struct dataset_part *part, size_t n, const struct s
     }
     if (!absent || (found == 0 && request->stand_in))
         return SG_OK;
-    return dataset_fail_missing(request, absent, stand_in, err);
+    return dataset_fail_missing(request, absent, &(struct dataset_remedies){.stand_in = stand_in}, err);
 }
 
 sg_status dataset_part_verify(struct dataset_part *part, const char *set, const struct descriptor *descriptor,
@@ -47,6 +49,33 @@ sg_status dataset_parts_describe(struct sg_provenance *from, const struct datase
     snprintf(from->source, sizeof from->source, "file");
     from->path = strdup(part[0].path);
     return from->path ? SG_OK : sg_fail_memory(err, part[0].path);
+}
+
+static sg_status identify_files(struct sg_provenance *from, struct dataset_part *part, size_t n,
+                                const struct sg_dataset_request *request, struct sg_error *err) {
+    struct descriptor descriptor;
+    char *folder = NULL;
+    sg_status status = descriptor_find(&descriptor, request->name, err);
+    if (status == SG_OK)
+        status = sg_dataset_cache_folder(&folder, request->data_dir, err);
+    for (size_t i = 0; i < n && status == SG_OK; i++) {
+        status = dataset_checksum(part[i].sha256, part[i].path, folder, err);
+        if (status == SG_OK)
+            status = dataset_verify(&part[i].verified, part[i].path, request->name, &descriptor, part[i].file,
+                                    part[i].sha256, false, err);
+    }
+    free(folder);
+    return status == SG_OK ? dataset_parts_describe(from, part, n, err) : status;
+}
+
+sg_status dataset_parts_identify(struct sg_provenance *from, struct dataset_part *part, size_t n,
+                                 const struct sg_dataset_request *request, const char *stand_in, struct sg_error *err) {
+    sg_status status = dataset_parts_find(part, n, request, stand_in, err);
+    if (status == SG_OK && part[0].path)
+        return identify_files(from, part, n, request, err);
+    if (status == SG_OK)
+        dataset_generated_identify(from, stand_in);
+    return status;
 }
 
 void dataset_parts_free(struct dataset_part *part, size_t n) {

@@ -32,6 +32,12 @@ SG_CHECKED sg_status dataset_part_verify(struct dataset_part *part, const char *
 SG_CHECKED sg_status dataset_parts_describe(struct sg_provenance *from, const struct dataset_part *part, size_t n,
                                             struct sg_error *err);
 
+/* What would be read of a set of several files, without parsing: of those that dataset_parts_find finds, the same as their
+ * describing gives, else of the stand-in. `from` has its name already. */
+SG_CHECKED sg_status dataset_parts_identify(struct sg_provenance *from, struct dataset_part *part, size_t n,
+                                            const struct sg_dataset_request *request, const char *stand_in,
+                                            struct sg_error *err);
+
 void dataset_parts_free(struct dataset_part *part, size_t n);
 
 #endif

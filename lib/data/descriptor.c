@@ -1,5 +1,7 @@
+/* descriptor.c: reads datasets/NAME.yaml, and says where such descriptions and the script that fetches sets lie. */
 #include "descriptor.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -153,7 +155,7 @@ static bool try_folder(struct descriptor *out, const char *folder, const char *s
         return true;
     }
     bool there = access(path, F_OK) == 0;
-    if (there && (*status = sg_file_read(&text, &length, path, LONGEST, err)) == SG_OK) {
+    if (there && (*status = sg_file_read_regular(&text, &length, path, LONGEST, err)) == SG_OK) {
         *status = descriptor_parse(out, text, length, path, err);
         free(text);
     }
@@ -173,4 +175,44 @@ sg_status descriptor_find(struct descriptor *out, const char *set, struct sg_err
                        sizeof out->file[0].name - 1);
     memcpy(out->file[0].name, set, strlen(set) + 1);
     return SG_OK;
+}
+
+static bool is_described(const char *folder, const char *set) {
+    char path[PATH_MAX];
+    return folder && snprintf(path, sizeof path, "%s/%s.yaml", folder, set) < (int)sizeof path &&
+           access(path, F_OK) == 0;
+}
+
+/* folder/fetch if it knows the set; *out stays NULL when it does not. */
+static sg_status try_script(char **out, const char *folder, const char *set, struct sg_error *err) {
+    char *path;
+    if (!is_described(folder, set) && !is_described(getenv("SPARSE_DATASETS"), set))
+        return SG_OK;
+    if (asprintf(&path, "%s/fetch", folder) < 0)
+        return sg_fail_memory(err, set);
+    if (access(path, X_OK) == 0)
+        *out = path;
+    else
+        free(path);
+    return SG_OK;
+}
+
+sg_status descriptor_fetch_script(char **out, const char *set, struct sg_error *err) {
+    static const char *const beside[] = {"../../datasets", "../share/sparsegrad/datasets"};
+    char program[PATH_MAX], folder[2 * PATH_MAX];
+    *out = NULL;
+    sg_status status = try_script(out, "datasets", set, err);
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = length > 0 ? memrchr(program, '/', (size_t)length) : NULL;
+    for (size_t i = 0; slash && i < sizeof beside / sizeof *beside && status == SG_OK && !*out; i++) {
+        *slash = '\0';
+        snprintf(folder, sizeof folder, "%s/%s", program, beside[i]);
+        char *plain = realpath(folder, NULL);
+        if (plain)
+            status = try_script(out, plain, set, err);
+        free(plain);
+    }
+    if (status == SG_OK && !*out)
+        status = try_script(out, SG_DATADIR "/datasets", set, err);
+    return status;
 }

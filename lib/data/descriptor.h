@@ -28,4 +28,8 @@ SG_CHECKED sg_status descriptor_parse(struct descriptor *out, const char *text, 
 /* Looks in the places that sg_dataset.h names. A set without descriptor is described by its name alone. */
 SG_CHECKED sg_status descriptor_find(struct descriptor *out, const char *set, struct sg_error *err);
 
+/* Path of a script that can fetch the set, malloc'ed: ./datasets/fetch, or that of the program's own tree or of the
+ * installed copy. NULL where none knows the set. */
+SG_CHECKED sg_status descriptor_fetch_script(char **out, const char *set, struct sg_error *err);
+
 #endif

@@ -106,10 +106,11 @@ static sg_status load_generated(struct sg_image_set *out, const struct cifar_for
     return SG_OK;
 }
 
-sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request, struct sg_error *err) {
+/* The format of a set that is asked for, and the names of its files. */
+static sg_status find_format(const struct cifar_format **out, struct dataset_part part[CIFAR_FILES],
+                             const struct sg_image_request *request, struct sg_error *err) {
     const char *name = request->set.name, *stand_in = request->set.stand_in;
     const struct cifar_format *format = cifar_format_find(name);
-    struct dataset_part part[CIFAR_FILES] = {0};
     if (!format)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "unknown image set '%s': there are cifar-10, cifar-100 and subsets of them, named as "
@@ -117,12 +118,21 @@ sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_requ
                        name);
     if (stand_in && strcmp(stand_in, stand_in_name) != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown stand-in '%s' for images: there is %s", stand_in, stand_in_name);
-
-    struct sg_image_set set = {.scale = format->scale, .augmentation = format->augmentation};
-    snprintf(set.from.name, sizeof set.from.name, "%s", name);
     for (size_t i = 0; i < file_count(format); i++)
         part[i].file = format->file[i].name;
-    sg_status status = dataset_parts_find(part, file_count(format), &request->set, stand_in_name, err);
+    *out = format;
+    return SG_OK;
+}
+
+sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request, struct sg_error *err) {
+    const struct cifar_format *format;
+    struct dataset_part part[CIFAR_FILES] = {0};
+    sg_status status = find_format(&format, part, request, err);
+    if (status != SG_OK)
+        return status;
+    struct sg_image_set set = {.scale = format->scale, .augmentation = format->augmentation};
+    snprintf(set.from.name, sizeof set.from.name, "%s", request->set.name);
+    status = dataset_parts_find(part, file_count(format), &request->set, stand_in_name, err);
     if (status == SG_OK)
         status =
             part[0].path ? load_files(&set, part, format, request, err) : load_generated(&set, format, request, err);
@@ -130,6 +140,22 @@ sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_requ
         *out = set;
     else
         sg_image_set_free(&set);
+    dataset_parts_free(part, CIFAR_FILES);
+    return status;
+}
+
+sg_status sg_image_set_identify(struct sg_provenance *from, const struct sg_image_request *request,
+                                struct sg_error *err) {
+    const struct cifar_format *format;
+    struct dataset_part part[CIFAR_FILES] = {0};
+    struct sg_provenance found = {0};
+    sg_status status = find_format(&format, part, request, err);
+    if (status != SG_OK)
+        return status;
+    snprintf(found.name, sizeof found.name, "%s", request->set.name);
+    status = dataset_parts_identify(&found, part, file_count(format), &request->set, stand_in_name, err);
+    if (status == SG_OK)
+        *from = found;
     dataset_parts_free(part, CIFAR_FILES);
     return status;
 }

@@ -1,16 +1,56 @@
+/* ratings.c: the split of ratings for training and testing, and the examples that are drawn from them. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_ratings.h"
 
+/* A set of ids, in which each has a number: how many smaller ones there are. It takes 3/16 of a byte for each id up to the
+ * largest, 3 MB at most, however few there are. */
+struct id_set {
+    uint64_t *member; /* [words] a bit an id */
+    uint32_t *before; /* [words] members in the words before */
+    size_t words, count;
+};
+
+static void id_set_free(struct id_set *s) {
+    free(s->member);
+    free(s->before);
+}
+
+static bool id_set_make(struct id_set *s, uint32_t largest) {
+    s->words = largest / 64 + 1;
+    s->member = calloc(s->words, sizeof *s->member);
+    s->before = malloc(s->words * sizeof *s->before);
+    return s->member && s->before;
+}
+
+static void id_set_add(struct id_set *s, uint32_t id) {
+    s->member[id / 64] |= (uint64_t)1 << id % 64;
+}
+
+/* Once all ids are in. */
+static void id_set_count(struct id_set *s) {
+    s->count = 0;
+    for (size_t w = 0; w < s->words; w++) {
+        s->before[w] = (uint32_t)s->count;
+        s->count += (size_t)__builtin_popcountll(s->member[w]);
+    }
+}
+
+static uint32_t id_set_number(const struct id_set *s, uint32_t id) {
+    const uint64_t smaller = s->member[id / 64] & (((uint64_t)1 << id % 64) - 1);
+    return s->before[id / 64] + (uint32_t)__builtin_popcountll(smaller);
+}
+
 /* Ratings on their way from a file's order to the split. */
 struct sorting {
+    struct id_set user, item;
     struct sg_rating *rating; /* [count] by user; in it `user` becomes the place among the user's */
-    size_t *start;            /* [ids + 1] of every user id, with the rating for testing */
-    size_t *kept, *latest; /* [ids] ratings left of a user's, 0 = the user is left out; place of the one for testing */
-    uint32_t *item;        /* [SG_RATINGS_MOST_ID + 1] number of an item id + 1; 0 = there is none */
-    size_t ids;
+    size_t users;             /* who are in the file */
+    size_t *start;            /* [users + 1] of every user, with the rating for testing */
+    size_t *kept,
+        *latest; /* [users] ratings left of a user's, 0 = the user is left out; place of the one for testing */
 };
 
 static bool later(const struct sg_rating *a, const struct sg_rating *b) {
@@ -22,23 +62,35 @@ static int by_item_and_time(const void *a, const void *b) {
     return x->item != y->item ? (x->item > y->item) - (x->item < y->item) : later(x, y) - later(y, x);
 }
 
-static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating, size_t count, struct sg_error *err) {
+static sg_status number_ids(struct sorting *s, const struct sg_rating *rating, size_t count, struct sg_error *err) {
+    uint32_t last_user = 0, last_item = 0;
+    for (size_t i = 0; i < count; i++) {
+        last_user = rating[i].user > last_user ? rating[i].user : last_user;
+        last_item = rating[i].item > last_item ? rating[i].item : last_item;
+    }
+    if (!id_set_make(&s->user, last_user) || !id_set_make(&s->item, last_item))
+        return sg_fail_memory(err, "the ids of users and items");
     for (size_t i = 0; i < count; i++)
-        s->ids = rating[i].user >= s->ids ? (size_t)rating[i].user + 1 : s->ids;
+        id_set_add(&s->user, rating[i].user);
+    id_set_count(&s->user);
+    s->users = s->user.count;
+    return SG_OK;
+}
+
+static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating, size_t count, struct sg_error *err) {
     s->rating = malloc(count * sizeof *s->rating);
-    s->start = calloc(s->ids + 2, sizeof *s->start);
-    s->kept = calloc(s->ids, sizeof *s->kept);
-    s->latest = calloc(s->ids, sizeof *s->latest);
-    s->item = calloc(SG_RATINGS_MOST_ID + 1, sizeof *s->item);
-    if (!s->rating || !s->start || !s->kept || !s->latest || !s->item)
+    s->start = calloc(s->users + 2, sizeof *s->start);
+    s->kept = calloc(s->users, sizeof *s->kept);
+    s->latest = calloc(s->users, sizeof *s->latest);
+    if (!s->rating || !s->start || !s->kept || !s->latest)
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu ratings", count);
     size_t *next = s->start + 1; /* counts, then where the next goes, which ends where the following user starts */
     for (size_t i = 0; i < count; i++)
-        next[rating[i].user + 1]++;
-    for (size_t u = 0; u < s->ids; u++)
+        next[id_set_number(&s->user, rating[i].user) + 1]++;
+    for (size_t u = 0; u < s->users; u++)
         next[u + 1] += next[u];
     for (size_t i = 0; i < count; i++)
-        s->rating[next[rating[i].user]++] = rating[i];
+        s->rating[next[id_set_number(&s->user, rating[i].user)]++] = rating[i];
     return SG_OK;
 }
 
@@ -61,7 +113,7 @@ static size_t settle(struct sg_rating *r, size_t n, size_t *latest) {
 static size_t settle_all(struct sorting *s) {
     size_t users = 0;
 #pragma omp parallel for schedule(dynamic, 64) reduction(+ : users)
-    for (size_t u = 0; u < s->ids; u++) {
+    for (size_t u = 0; u < s->users; u++) {
         s->kept[u] = settle(s->rating + s->start[u], s->start[u + 1] - s->start[u], &s->latest[u]);
         if (s->kept[u] < SG_RATINGS_LEAST)
             s->kept[u] = 0;
@@ -77,34 +129,31 @@ static sg_status choose_users(struct sorting *s, size_t users, size_t most, stru
         return sg_fail_memory(err, "choosing users");
     sg_rng rng = sg_rng_open(0, SG_RNG_SHARD, 0, UINT64_MAX); /* no run's seed, no epoch: always the same users */
     sg_rng_permutation(&rng, rank, users);
-    for (size_t u = 0, i = 0; u < s->ids; u++)
+    for (size_t u = 0, i = 0; u < s->users; u++)
         if (s->kept[u] > 0 && rank[i++] >= most)
             s->kept[u] = 0;
     free(rank);
     return SG_OK;
 }
 
-/* Numbers from 1 in the order of ids. */
+/* Returns how many there are among the ratings that are left. */
 static size_t number_items(struct sorting *s) {
-    size_t items = 0;
-    for (size_t u = 0; u < s->ids; u++)
+    for (size_t u = 0; u < s->users; u++)
         for (size_t i = 0; i < s->kept[u]; i++)
-            s->item[s->rating[s->start[u] + i].item] = 1;
-    for (size_t id = 0; id <= SG_RATINGS_MOST_ID; id++)
-        if (s->item[id])
-            s->item[id] = (uint32_t)++items;
-    return items;
+            id_set_add(&s->item, s->rating[s->start[u] + i].item);
+    id_set_count(&s->item);
+    return s->item.count;
 }
 
 static void split(struct sg_ratings *out, const struct sorting *s) {
     size_t user = 0, at = 0;
-    for (size_t u = 0; u < s->ids; u++) {
+    for (size_t u = 0; u < s->users; u++) {
         if (s->kept[u] == 0)
             continue;
         const struct sg_rating *r = s->rating + s->start[u];
         out->start[user] = at;
         for (size_t i = 0; i < s->kept[u]; i++) {
-            const uint32_t item = s->item[r[i].item] - 1;
+            const uint32_t item = id_set_number(&s->item, r[i].item);
             if (i == s->latest[u]) {
                 out->test[user] = item;
                 continue;
@@ -121,7 +170,9 @@ sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *ratin
                            struct sg_error *err) {
     struct sorting s = {0};
     struct sg_ratings r = {0};
-    sg_status status = group_by_user(&s, rating, count, err);
+    sg_status status = number_ids(&s, rating, count, err);
+    if (status == SG_OK)
+        status = group_by_user(&s, rating, count, err);
     if (status)
         goto out;
     r.users = settle_all(&s);
@@ -137,7 +188,7 @@ sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *ratin
     if (status)
         goto out;
     r.items = number_items(&s);
-    for (size_t u = 0; u < s.ids; u++)
+    for (size_t u = 0; u < s.users; u++)
         r.count += s.kept[u];
     r.count -= r.users;
     r.start = malloc((r.users + 1) * sizeof *r.start);
@@ -157,7 +208,8 @@ out:
     free(s.start);
     free(s.kept);
     free(s.latest);
-    free(s.item);
+    id_set_free(&s.user);
+    id_set_free(&s.item);
     return status;
 }
 

@@ -48,28 +48,40 @@ static sg_status generate(struct sg_rating **rating, size_t *count, struct sg_pr
     return SG_OK;
 }
 
-sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenance *from, const struct sg_ratings_request *request,
-                          struct sg_error *err) {
+/* The format of a set that is asked for. */
+static sg_status find_format(const struct movielens_format **out, const struct sg_ratings_request *request,
+                             struct sg_error *err) {
     const char *name = request->set.name, *stand_in = request->set.stand_in;
-    const struct movielens_format *format = movielens_find(name);
-    if (!format)
+    *out = movielens_find(name);
+    if (!*out)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "unknown set of ratings '%s': there are ml-100k, ml-1m, ml-20m and ml-25m, and others in the "
                        "format of one of these, named as ml-100k-SOMETHING",
                        name);
     if (stand_in && strcmp(stand_in, stand_in_name) != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown stand-in '%s' for ratings: there is %s", stand_in, stand_in_name);
+    return SG_OK;
+}
+
+sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenance *from, const struct sg_ratings_request *request,
+                          struct sg_error *err) {
+    const char *name = request->set.name;
+    const struct movielens_format *format;
     struct sg_provenance found = {0};
     struct sg_rating *rating = NULL;
     size_t count = 0;
+    sg_status status = find_format(&format, request, err);
+    if (status != SG_OK)
+        return status;
     snprintf(found.name, sizeof found.name, "%s", name);
-    sg_status status = dataset_find_file(&found.path, &request->set, format->file, err);
+    status = dataset_find_file(&found.path, &request->set, format->file, err);
     if (status == SG_OK && found.path)
         status = read_file(&rating, &count, &found, format, name, err);
-    else if (status == SG_OK && stand_in)
+    else if (status == SG_OK && request->set.stand_in)
         status = generate(&rating, &count, &found, format, request, err);
     else if (status == SG_OK)
-        status = dataset_fail_missing(&request->set, format->file, stand_in_name, err);
+        status = dataset_fail_missing(&request->set, format->file,
+                                      &(struct dataset_remedies){.stand_in = stand_in_name}, err);
     if (status == SG_OK && (status = sg_ratings_split(out, rating, count, request->most_users, err)) != SG_OK)
         sg_prefix(err, "%s: ", found.path ? found.path : name);
     if (status == SG_OK)
@@ -77,6 +89,33 @@ sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenance *from, co
     else
         sg_provenance_free(&found);
     free(rating);
+    return status;
+}
+
+sg_status sg_ratings_identify(struct sg_provenance *from, const struct sg_ratings_request *request,
+                              struct sg_error *err) {
+    const char *name = request->set.name;
+    const struct movielens_format *format;
+    struct descriptor descriptor;
+    struct sg_provenance found = {0};
+    char *path = NULL;
+    sg_status status = find_format(&format, request, err);
+    if (status == SG_OK)
+        status = dataset_find_file(&path, &request->set, format->file, err);
+    if (status != SG_OK)
+        return status;
+    snprintf(found.name, sizeof found.name, "%s", name);
+    if (path && (status = descriptor_find(&descriptor, name, err)) == SG_OK)
+        status =
+            dataset_file_identify(&found, path, name, &descriptor, format->file, false, request->set.data_dir, err);
+    else if (!path && request->set.stand_in)
+        dataset_generated_identify(&found, stand_in_name);
+    else if (!path)
+        status = dataset_fail_missing(&request->set, format->file,
+                                      &(struct dataset_remedies){.stand_in = stand_in_name}, err);
+    if (status == SG_OK)
+        *from = found;
+    free(path);
     return status;
 }
 

@@ -52,12 +52,15 @@ struct sg_image_request {
 };
 
 /* Load training and test images. A missing set with a stand-in is generated in the set's own numbers of images and
- * classes; without one it is SG_ERR_MISSING and the message names the fetch command. A set of which only some files
+ * classes; without one it is SG_ERR_MISSING and the message names every remedy. A set of which only some files
  * are there is an error either way. Truncated or oversize files and labels out of range are SG_ERR_FORMAT naming file,
  * record and value. A file that differs from what datasets/fetch recorded beside it is SG_ERR_MISMATCH; one that merely
  * is not the publisher's is used, and `from.verified` tells. */
 SG_CHECKED sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request,
                                        struct sg_error *err);
+/* What would be loaded, as sg_dataset_identify says it. */
+SG_CHECKED sg_status sg_image_set_identify(struct sg_provenance *from, const struct sg_image_request *request,
+                                           struct sg_error *err);
 void sg_image_set_free(struct sg_image_set *set); /* zeroes it */
 
 /* The provenance, "classes", "train_images" and "test_images", for a result's header; NULL = no memory. */

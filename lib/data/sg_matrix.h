@@ -50,9 +50,9 @@ SG_CHECKED sg_status sg_libsvm_read(struct sg_matrix *out, const char *path, siz
                                     struct sg_error *err);
 
 /* Binary cache: written whole or not at all; mapped read-only and shared between processes. `key` (64 hex digits) ties
- * it to its source, `sha256` is carried along. Mapping checks magic, version, key, the header's checksum and the exact
- * size of the file, and the positions of CSR entries; anything wrong is SG_ERR_MISMATCH (another key) or SG_ERR_FORMAT.
- */
+ * it to its source, `sha256` is carried along. Mapping compares the SHA-256 over every byte of the file, so that a damaged
+ * cache is never used: SG_ERR_FORMAT. A whole one of another key or of another version of the program is SG_ERR_MISMATCH,
+ * none at all SG_ERR_MISSING. */
 SG_CHECKED sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char *key, const char *sha256,
                                     struct sg_error *err);
 SG_CHECKED sg_status sg_matrix_map(struct sg_matrix *out, const char *path, const char *key, char sha256[65],

@@ -58,11 +58,15 @@ struct sg_ratings_request {
 };
 
 /* Find, read and split a set. A missing one with the stand-in "ratings-like" is generated with the set's own numbers of
- * users, items and ratings; without one it is SG_ERR_MISSING and the message names the fetch command. Where the set is
+ * users, items and ratings; without one it is SG_ERR_MISSING and the message names every remedy. Where the set is
  * known by its full name, another number of ratings is SG_ERR_FORMAT. A file that differs from what datasets/fetch
  * recorded beside it is SG_ERR_MISMATCH; one that merely is not the publisher's is used, and `from->verified` tells. */
 SG_CHECKED sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenance *from,
                                      const struct sg_ratings_request *request, struct sg_error *err);
+
+/* What would be loaded, as sg_dataset_identify says it. */
+SG_CHECKED sg_status sg_ratings_identify(struct sg_provenance *from, const struct sg_ratings_request *request,
+                                         struct sg_error *err);
 
 /* The provenance, "users", "items" and "train_ratings", for a result's header; NULL = no memory. */
 cJSON *sg_ratings_json(const struct sg_ratings *r, const struct sg_provenance *from);

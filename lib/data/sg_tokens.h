@@ -43,12 +43,15 @@ struct sg_token_request {
 };
 
 /* Load training and test text. A missing set with a stand-in is generated in the sizes of WikiText-2, with 28,869 words;
- * without one it is SG_ERR_MISSING and the message names the fetch command. A set of which only one file is there is an
+ * without one it is SG_ERR_MISSING and the message names every remedy. A set of which only one file is there is an
  * error either way. Text that is not UTF-8, holds NUL or a word longer than SG_TOKEN_BYTES is SG_ERR_FORMAT with
  * file:line; so is a file without a word. */
 enum { SG_TOKEN_BYTES = 4096 };
 SG_CHECKED sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_request *request,
                                        struct sg_error *err);
+/* What would be loaded, as sg_dataset_identify says it. */
+SG_CHECKED sg_status sg_token_set_identify(struct sg_provenance *from, const struct sg_token_request *request,
+                                           struct sg_error *err);
 void sg_token_set_free(struct sg_token_set *set); /* zeroes it */
 
 /* The provenance, "train_file", "test_file", "train_tokens", "test_tokens" and "vocabulary", for a result's header; NULL =

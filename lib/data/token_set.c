@@ -124,29 +124,52 @@ static sg_status load_generated(struct sg_token_set *out, const struct sg_token_
     return SG_OK;
 }
 
-sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_request *request, struct sg_error *err) {
+/* Checks what is asked for, and names the set's files in `set` and `part`; file is their room. */
+static sg_status name_files(struct sg_token_set *set, struct dataset_part part[PARTS],
+                            char file[PARTS][sizeof set->train_file + 4], const struct sg_token_request *request,
+                            struct sg_error *err) {
     const char *stand_in = request->set.stand_in;
-    struct dataset_part part[PARTS] = {0};
-    struct sg_token_set set = {0};
-    char file[PARTS][sizeof set.train_file + 4];
     if (stand_in && strcmp(stand_in, stand_in_name) != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown stand-in '%s' for text: there is %s", stand_in, stand_in_name);
     if (request->most_words == 1)
         return sg_fail(err, SG_ERR_ARGUMENT, "a vocabulary of 1 word: it holds <unk> and <eos>, 2 at least");
-    snprintf(set.from.name, sizeof set.from.name, "%s", request->set.name);
-    snprintf(set.train_file, sizeof set.train_file, "%s", request->train_file);
-    snprintf(set.test_file, sizeof set.test_file, "%s", request->test_file);
+    snprintf(set->from.name, sizeof set->from.name, "%s", request->set.name);
+    snprintf(set->train_file, sizeof set->train_file, "%s", request->train_file);
+    snprintf(set->test_file, sizeof set->test_file, "%s", request->test_file);
     for (size_t p = 0; p < PARTS; p++) {
-        snprintf(file[p], sizeof file[p], "%s.txt", p == TRAIN ? set.train_file : set.test_file);
+        snprintf(file[p], sizeof file[p], "%s.txt", p == TRAIN ? set->train_file : set->test_file);
         part[p].file = file[p];
     }
-    sg_status status = dataset_parts_find(part, PARTS, &request->set, stand_in_name, err);
+    return SG_OK;
+}
+
+sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_request *request, struct sg_error *err) {
+    struct dataset_part part[PARTS] = {0};
+    struct sg_token_set set = {0};
+    char file[PARTS][sizeof set.train_file + 4];
+    sg_status status = name_files(&set, part, file, request, err);
+    if (status == SG_OK)
+        status = dataset_parts_find(part, PARTS, &request->set, stand_in_name, err);
     if (status == SG_OK)
         status = part[TRAIN].path ? load_files(&set, part, request, err) : load_generated(&set, request, err);
     if (status == SG_OK)
         *out = set;
     else
         sg_token_set_free(&set);
+    dataset_parts_free(part, PARTS);
+    return status;
+}
+
+sg_status sg_token_set_identify(struct sg_provenance *from, const struct sg_token_request *request,
+                                struct sg_error *err) {
+    struct dataset_part part[PARTS] = {0};
+    struct sg_token_set set = {0};
+    char file[PARTS][sizeof set.train_file + 4];
+    sg_status status = name_files(&set, part, file, request, err);
+    if (status == SG_OK)
+        status = dataset_parts_identify(&set.from, part, PARTS, &request->set, stand_in_name, err);
+    if (status == SG_OK)
+        *from = set.from;
     dataset_parts_free(part, PARTS);
     return status;
 }

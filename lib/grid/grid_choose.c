@@ -12,6 +12,13 @@ static bool listed(const char *const *list, size_t n, const char *text) {
     return false;
 }
 
+static bool of_listed(const char *const *method, size_t n, const struct sg_cell *cell) {
+    for (size_t i = 0; i < n; i++)
+        if (sg_cell_is(cell, method[i]))
+            return true;
+    return false;
+}
+
 static const char *seed_text(const struct sg_cell *cell, char out[24]) {
     snprintf(out, 24, "%" PRIu64, cell->seed);
     return out;
@@ -30,11 +37,11 @@ static sg_status check_seeds(const struct sg_cell *cells, size_t count, const ch
     return SG_OK;
 }
 
-sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *label, size_t n_labels,
-                         const char *const *seed, size_t n_seeds, struct sg_error *err) {
+sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *method,
+                         size_t n_methods, const char *const *seed, size_t n_seeds, struct sg_error *err) {
     sg_status status = SG_OK;
-    for (size_t i = 0; i < n_labels && status == SG_OK; i++)
-        status = sg_cell_label_check(cells, count, label[i], err);
+    for (size_t i = 0; i < n_methods && status == SG_OK; i++)
+        status = sg_cell_label_check(cells, count, method[i], err);
     if (status == SG_OK)
         status = check_seeds(cells, count, seed, n_seeds, err);
     if (status != SG_OK)
@@ -42,7 +49,7 @@ sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, co
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         char text[24];
-        if ((n_labels > 0 && !listed(label, n_labels, cells[i].label)) ||
+        if ((n_methods > 0 && !of_listed(method, n_methods, &cells[i])) ||
             (n_seeds > 0 && !listed(seed, n_seeds, seed_text(&cells[i], text))))
             continue;
         struct sg_cell keep = cells[i];

@@ -83,10 +83,15 @@ static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, cons
     sg_json_push(seeds, entry);
 }
 
+static bool asked_for(const char *label, const struct sg_cell *cells, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(cells[i].label, label) == 0)
+            return true;
+    return false;
+}
+
 static const char *verdict(struct tally *t) {
-    if (t->seeds == 0)
-        snprintf(t->reason, sizeof t->reason, "no cell of this method was asked for");
-    if (t->seeds == 0 || t->unknown > 0)
+    if (t->unknown > 0)
         return "undecided";
     if (t->holds == t->seeds)
         return "holds";
@@ -103,10 +108,15 @@ static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells
     struct claim c = read_claim(node);
     struct tally tally = {0};
     cJSON *seeds = cJSON_CreateArray(), *out = cJSON_CreateObject();
-    for (size_t i = 0; i < count; i++)
+    const char *missing = !asked_for(c.value.of, cells, count)                        ? c.value.of
+                          : !c.constant_bound && !asked_for(c.bound.of, cells, count) ? c.bound.of
+                                                                                      : NULL;
+    for (size_t i = 0; i < count && !missing; i++)
         if (strcmp(cells[i].label, c.value.of) == 0)
             weigh(seeds, &tally, &c, cells, outcomes, count, cells[i].seed);
-    const char *word = verdict(&tally);
+    const char *word = missing ? SG_NOT_JUDGED : verdict(&tally);
+    if (missing)
+        snprintf(tally.reason, sizeof tally.reason, "%.64s was not asked for", missing);
     char metric[64];
     sg_snake(metric, sizeof metric, c.value.metric);
     sg_json_set_string(out, "text", sg_node_string(node, "text", NULL));

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sg_grid.h"
+#include "grid_summary.h"
 
 /* A copy of the first such value that a cell's header or run record has. */
 static cJSON *first_copy(const struct sg_cell_outcome *outcomes, size_t count, bool header, const char *key) {
@@ -34,13 +34,32 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
     sg_json_set(out, "run", take_run);
     sg_json_set(out, "recipe", sg_recipe_json(recipe));
     sg_json_set(out, "dataset", first_copy(outcomes, count, true, "dataset"));
+    sg_json_set(out, "identities", sg_grid_identities(outcomes, count));
     sg_json_set(out, "host", sg_result_host());
     sg_json_set(out, "libraries", first_copy(outcomes, count, false, "libraries"));
     sg_json_set(out, "units", first_copy(outcomes, count, true, "units"));
+    const struct grid_traffic traffic = grid_traffic(cells, outcomes, count);
+    sg_json_set(out, "traffic", grid_traffic_json(&traffic));
     sg_json_set(out, "results", sg_grid_results(cells, outcomes, count, most));
     sg_json_set(out, "claims", sg_grid_claims(recipe, cells, outcomes, count));
     sg_json_set(out, "plots", sg_grid_plots(recipe, cells, outcomes, count));
+    sg_json_set(out, "summary", grid_summary_json(recipe, cells, outcomes, count));
     return out;
+}
+
+static void replace(cJSON *object, const char *key, const char *text) {
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    sg_json_set_string(object, key, text);
+}
+
+void sg_grid_unjudge(cJSON *document, const char *why) {
+    cJSON *claim, *summary = cJSON_GetObjectItemCaseSensitive(document, "summary");
+    cJSON_ArrayForEach(claim, cJSON_GetObjectItemCaseSensitive(document, "claims")) {
+        replace(claim, "verdict", SG_NOT_JUDGED);
+        replace(claim, "reason", why);
+    }
+    replace(summary, "text", NULL);
+    replace(summary, "reason", why);
 }
 
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,
@@ -50,7 +69,7 @@ cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const s
         cJSON *cell = cJSON_CreateObject();
         sg_json_set_string(cell, "label", cells[i].label);
         sg_json_set_u64(cell, "seed", cells[i].seed);
-        sg_json_set_string(cell, "action", outcomes[i].state == SG_CELL_REUSED ? "reuse" : "run");
+        sg_json_set_string(cell, "action", sg_grid_action(&outcomes[i]));
         sg_json_set_string(cell, "file", outcomes[i].path);
         sg_json_set_string(cell, "cell_key", cells[i].key);
         sg_json_set(cell, "resolved", sg_node_json(&cells[i].resolved));

@@ -1,10 +1,28 @@
 /* What a grid's processes need: a program and a recipe on disk. */
 #include <libgen.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sg_comm.h"
 #include "sg_file.h"
 #include "sg_grid.h"
+
+sg_status sg_grid_alone(bool *speaker, struct sg_error *err) {
+    /* Of a Slurm job's variables only a step's tell what srun starts: a batch script has the others too. */
+    static const char *const size[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof size / sizeof *size && !text; i++)
+        text = getenv(size[i]);
+    const int ranks = text ? atoi(text) : 1;
+    *speaker = sg_comm_launch_rank() <= 0;
+    return ranks <= 1
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT,
+                         "a launcher started this %d times over: start it once, and give it the launcher for its "
+                         "cells, as --launcher \"mpirun -n %d\"",
+                         ranks, ranks);
+}
 
 sg_status sg_grid_program(char out[PATH_MAX], const char *instead, struct sg_error *err) {
     char self[PATH_MAX];
@@ -19,6 +37,10 @@ sg_status sg_grid_program(char out[PATH_MAX], const char *instead, struct sg_err
         return sg_fail_errno(err, SG_ERR_MISSING, "cannot find the folder of this program");
     }
     return access(out, X_OK) == 0 ? SG_OK : sg_fail_errno(err, SG_ERR_MISSING, "cannot run %s", out);
+}
+
+void sg_grid_default_folder(char out[PATH_MAX], const struct sg_recipe *recipe) {
+    snprintf(out, PATH_MAX, "results/local/%s/cells", sg_node_string(&recipe->root, "name", "recipe"));
 }
 
 sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder,

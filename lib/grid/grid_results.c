@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_grid.h"
+#include "grid_summary.h"
 #include "sg_stats.h"
 #include "sg_text.h"
 
@@ -199,6 +199,8 @@ static cJSON *series_json(const struct group *g, size_t most) {
             if (!is_axis(column))
                 sg_json_set(out, column, column_json(&p, g, column));
         }
+    } else {
+        sg_json_lost();
     }
     points_free(&p);
     return out;
@@ -211,8 +213,10 @@ static cJSON *series_json(const struct group *g, size_t most) {
 static cJSON *spread_json(const struct group *g, const char *metric, const struct sg_node *at) {
     char why[SG_WHY_CHARS];
     double *known = malloc(2 * g->n * sizeof *known), *all = known ? known + g->n : NULL;
-    if (!known)
+    if (!known) {
+        sg_json_lost();
         return NULL;
+    }
     size_t n = 0;
     for (size_t i = 0; i < g->n; i++) {
         all[i] = sg_grid_value(&g->outcomes[i], metric, at, why);
@@ -264,7 +268,7 @@ static cJSON *parameters_json(const struct sg_node *method) {
     return out;
 }
 
-static cJSON *group_json(const struct group *g, size_t most) {
+static cJSON *group_json(const struct group *g, const struct grid_traffic *traffic, size_t most) {
     const struct sg_node *method = g->cells[0].method;
     cJSON *out = cJSON_CreateObject(), *seeds = cJSON_CreateArray(), *cells = cJSON_CreateArray();
     const cJSON *constants = g->first ? sg_json_get(g->first->header, "constants") : NULL;
@@ -280,6 +284,7 @@ static cJSON *group_json(const struct group *g, size_t most) {
     sg_json_set_bool(out, "baseline", g->cells[0].baseline);
     sg_json_set(out, "parameters", parameters_json(method));
     sg_json_set(out, "constants", constants ? cJSON_Duplicate(constants, true) : NULL);
+    sg_json_set_number(out, "times_less", grid_times_less(traffic, g->cells, g->outcomes, g->n));
     sg_json_set(out, "seeds", seeds);
     sg_json_set(out, "cells", cells);
     sg_json_set(out, "series", series_json(g, most));
@@ -289,9 +294,10 @@ static cJSON *group_json(const struct group *g, size_t most) {
 
 cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most) {
     cJSON *out = cJSON_CreateArray();
+    const struct grid_traffic traffic = grid_traffic(cells, outcomes, count);
     for (size_t i = 0; i < count;) {
         struct group g = group_at(cells + i, outcomes + i, count - i);
-        sg_json_push(out, group_json(&g, most));
+        sg_json_push(out, group_json(&g, &traffic, most));
         i += g.n;
     }
     return out;
@@ -343,6 +349,8 @@ cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells
         set_node(p, plot, "x_range", "x-range");
         set_node(p, plot, "y_range", "y-range");
         set_node(p, plot, "methods", "methods");
+        set_node(p, plot, "x_at", "x-at");
+        set_node(p, plot, "y_at", "y-at");
         sg_json_set(p, "points", plot_points(plot, cells, outcomes, count));
         sg_json_push(out, p);
     }

@@ -1,21 +1,19 @@
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
+/* grid_run.c: the cells of a grid as processes, so many at once. */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "grid_private.h"
 #include "grid_process.h"
 #include "sg_file.h"
 #include "sg_grid.h"
 #include "sg_terminal.h"
 
-enum { TICK_MS = 100, REAP_MS = 2, KEY_PREFIX = 12, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
+enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 
 void sg_grid_share(struct sg_grid_options *o, size_t count) {
     int most = count < INT16_MAX ? (int)count : INT16_MAX, share;
@@ -29,118 +27,6 @@ void sg_grid_share(struct sg_grid_options *o, size_t count) {
         share = sg_cores(1) / (o->jobs < most ? o->jobs : most > 0 ? most : 1);
         o->threads = share > 0 ? share : 1;
     }
-}
-
-/* ---- finished cells ---- */
-
-/* Different labels give different names: a blank becomes '_', what is not plain becomes %XX. */
-static void label_text(const char *label, char out[128]) {
-    size_t n = 0;
-    for (const char *c = label; *c && n + 4 < 128; c++) {
-        bool letter = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z');
-        if (letter || strchr("-=", *c) || (*c == '.' && n > 0))
-            out[n++] = *c;
-        else if (*c == ' ')
-            out[n++] = '_';
-        else
-            n += (size_t)snprintf(out + n, 4, "%%%02X", (unsigned char)*c);
-    }
-    out[n] = '\0';
-}
-
-static char *cell_path(const struct sg_cell *cell, const char *folder) {
-    char label[128], *path;
-    label_text(cell->label, label);
-    if (asprintf(&path, "%s/%s-seed%llu-%.*s.ndjson", folder, label, (unsigned long long)cell->seed, KEY_PREFIX,
-                 cell->key) < 0)
-        return NULL;
-    return path;
-}
-
-/* Reused, if this is its finished series. Takes the path if so. */
-static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, char *take_path,
-                          const char *identity) {
-    struct sg_error unfit;
-    if (sg_run_read_finished(&outcome->run, take_path, cell->key, identity, &unfit) != SG_OK)
-        return false;
-    if (take_path != outcome->path)
-        free(outcome->path);
-    outcome->path = take_path;
-    outcome->state = SG_CELL_REUSED;
-    outcome->done = 1;
-    return true;
-}
-
-/* The same run may lie there under another label. */
-static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                             const struct sg_grid_options *o, struct sg_error *err) {
-    DIR *folder = opendir(o->folder);
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        for (size_t i = 0; i < count; i++) {
-            char ending[64], *path;
-            const size_t length = strlen(entry->d_name);
-            const size_t tail = (size_t)snprintf(ending, sizeof ending, "-seed%llu-%.*s.ndjson",
-                                                 (unsigned long long)cells[i].seed, KEY_PREFIX, cells[i].key);
-            if (outcomes[i].state != SG_CELL_WAITING || length < tail ||
-                strcmp(entry->d_name + length - tail, ending) != 0)
-                continue;
-            if (asprintf(&path, "%s/%s", o->folder, entry->d_name) < 0) {
-                closedir(folder);
-                return sg_fail_memory(err, "a path");
-            }
-            if (!take_finished(&outcomes[i], &cells[i], path, o->identity))
-                free(path);
-        }
-    if (folder)
-        closedir(folder);
-    return SG_OK;
-}
-
-sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                       const struct sg_grid_options *o, struct sg_error *err) {
-    size_t missing = 0;
-    for (size_t i = 0; i < count; i++) {
-        outcomes[i].path = cell_path(&cells[i], o->folder);
-        if (!outcomes[i].path)
-            return sg_fail_memory(err, "cells");
-        const bool there = !o->fresh && access(outcomes[i].path, F_OK) == 0;
-        missing += !there || !take_finished(&outcomes[i], &cells[i], outcomes[i].path, o->identity);
-    }
-    return missing > 0 && !o->fresh ? find_by_key(outcomes, cells, count, o, err) : SG_OK;
-}
-
-void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        free(outcomes[i].path);
-        free(outcomes[i].message);
-        sg_run_free(&outcomes[i].run);
-    }
-}
-
-/* Also proves that the folder can be written to and its disk is not full. The descriptor is left open across exec: a
- * child that outlives a killed sparsebench keeps the folder locked until it stopped too. */
-static sg_status lock_folder(int *out, const char *folder, struct sg_error *err) {
-    char *path, owner[32];
-    if (asprintf(&path, "%s/.lock", folder) < 0)
-        return sg_fail_memory(err, "a path");
-    sg_status status = SG_OK;
-    int length = snprintf(owner, sizeof owner, "%ld\n", (long)getpid());
-    int fd = open(path, O_RDWR | O_CREAT, 0666);
-    if (fd < 0)
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
-    else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        status = errno == EWOULDBLOCK
-                     ? sg_fail(err, SG_ERR_IO, "another sparsebench works in %s: wait for it, or use another --folder",
-                               folder)
-                     : sg_fail_errno(err, SG_ERR_IO, "cannot lock %s", path);
-    else if (ftruncate(fd, 0) != 0 || write(fd, owner, (size_t)length) != length)
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
-    free(path);
-    if (status == SG_OK)
-        *out = fd;
-    else if (fd >= 0)
-        close(fd);
-    return status;
 }
 
 /* ---- the pool ---- */
@@ -161,7 +47,6 @@ struct pool {
     char *launcher;    /* cut into words */
     char **argv;       /* room for one command line */
     size_t running;
-    bool warm;    /* a cell has stepped, or was there before: data and x* are prepared */
     int stopping; /* signal number */
 };
 
@@ -233,7 +118,7 @@ static void start_cell(struct pool *p, struct slot *s, size_t cell) {
 
 static void fill_slots(struct pool *p) {
     for (int i = 0; i < p->options->jobs && !p->stopping; i++) {
-        if (p->slot[i].process.pid != 0 || (p->running > 0 && !p->warm))
+        if (p->slot[i].process.pid != 0)
             continue;
         while (p->next < p->count && p->outcomes[p->next].state != SG_CELL_WAITING)
             p->next++;
@@ -300,11 +185,9 @@ static void take_news(struct pool *p) {
         sg_process_read(&s->process);
         p->outcomes[s->cell].done = s->process.done;
         p->outcomes[s->cell].elapsed_s = sg_clock_s() - s->started_s;
-        p->warm = p->warm || s->process.done > 0;
         if (sg_process_ended(&s->process)) {
             p->running--;
             conclude(p, s);
-            p->warm = p->warm || p->outcomes[s->cell].done >= 1;
         }
     }
 }
@@ -377,14 +260,16 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
     if (status == SG_OK)
         status = sg_folder_make(options->folder, err);
     if (status == SG_OK)
-        status = lock_folder(&lock, options->folder, err);
+        status = sg_grid_lock(&lock, options->folder, err);
     if (status == SG_OK)
         status = sg_grid_look(outcomes, cells, count, options, err);
     if (status != SG_OK)
         goto out;
     for (size_t i = 0; i < count; i++)
         missing += outcomes[i].state == SG_CELL_WAITING;
-    pool.warm = missing < count;
+    status = missing > 0 ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
+    if (status != SG_OK)
+        goto out;
     sg_grid_share(options, missing);
     pool.slot = calloc((size_t)options->jobs, sizeof *pool.slot);
     pool.argv = calloc(LAUNCHER_WORDS + CELL_WORDS + 2 * options->n_set + 1, sizeof *pool.argv);
@@ -392,6 +277,14 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         status = sg_fail_memory(err, "the process pool");
     else
         status = run_pool(&pool, err);
+    if (status == SG_OK || status == SG_ERR_INTERRUPTED) {
+        struct sg_error stopped = *err;
+        sg_status same = sg_grid_same_data(cells, outcomes, count, err);
+        if (same == SG_OK)
+            *err = stopped;
+        else
+            status = same;
+    }
 out:
     free(pool.slot);
     free(pool.argv);

@@ -50,6 +50,41 @@ static void tell_finished(struct sg_grid_view *v, const struct sg_cell *cell, co
     }
 }
 
+/* How many finished cells are stale for this reason; `of` receives what they are of, each once, cut at its end. */
+static size_t count_stale(char *of, size_t size, const struct sg_cell_outcome *outcomes, size_t count,
+                          enum sg_cell_stale why) {
+    size_t n = 0, at = 0;
+    of[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const char *text = outcomes[i].stale_of ? outcomes[i].stale_of : "?";
+        if (outcomes[i].stale != why)
+            continue;
+        n++;
+        if (!strstr(of, text) && at < size)
+            at += (size_t)snprintf(of + at, size - at, "%s%s", at > 0 ? "; " : "", text);
+    }
+    return n;
+}
+
+void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count) {
+    char of[400];
+    size_t reused = 0, unchecked = 0, n;
+    for (size_t i = 0; i < count; i++) {
+        reused += outcomes[i].state == SG_CELL_REUSED;
+        unchecked += outcomes[i].unchecked;
+    }
+    if (reused > 0)
+        sg_log_note("%zu of %zu cells were finished before (--fresh runs them again)", reused, count);
+    if (unchecked > 0)
+        sg_log_note("the data set is not here, so finished cells are taken without comparing their data");
+    if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_VERSION)) > 0)
+        sg_log_note("%zu finished cell%s by another version of the program (%s): --any-version takes %s", n,
+                    n == 1 ? " was made" : "s were made", of, n == 1 ? "it" : "them");
+    if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_DATA)) > 0)
+        sg_log_note("%zu finished cell%s from other data than are here now (%s), so %s run again", n,
+                    n == 1 ? " was made" : "s were made", of, n == 1 ? "it is" : "they are");
+}
+
 void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                           size_t count) {
     struct sg_grid_view *v = view;
@@ -63,8 +98,8 @@ void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct 
         else
             tell_finished(v, &cells[i], &outcomes[i], count);
     }
-    if (!v->started && v->finished > 0)
-        sg_log_note("%zu of %zu cells were finished before (--fresh runs them again)", v->finished, count);
+    if (!v->started)
+        sg_grid_view_found(outcomes, count);
     v->started = true;
     if (v->live)
         redraw(v, cells, outcomes, count);

@@ -19,6 +19,8 @@ struct sg_grid_view {
 
 /* For a grid of `count` cells; false = no memory. */
 bool sg_grid_view_open(struct sg_grid_view *view, size_t count);
+/* Say what was found of a grid that was looked at: what is finished, and why other finished cells are not reused. */
+void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count);
 /* sg_grid_options.changed, with the view as its arg. */
 void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                           size_t count);

@@ -71,6 +71,9 @@ static sg_status check_config(const struct sg_method_config *config, struct sg_e
     if (layout->offset[layout->n_layers] > UINT32_MAX)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "%zu parameters: indices are 32 bits wide",
                        layout->offset[layout->n_layers]);
+    if (config->feedback.form != SG_FEEDBACK_UPDATE && config->feedback.form != SG_FEEDBACK_GRADIENT &&
+        config->feedback.form != SG_FEEDBACK_NONE)
+        return sg_fail(err, SG_ERR_ARGUMENT, "error feedback has no form %d", (int)config->feedback.form);
     if (config->feedback.form != SG_FEEDBACK_NONE && !(config->feedback.decay >= 0 && config->feedback.decay <= 1))
         return sg_fail(err, SG_ERR_ARGUMENT, "error-feedback decay %g is not between 0 and 1", config->feedback.decay);
     if (config->count == 0)

@@ -45,8 +45,12 @@ static void put_header(FILE *out, const struct sg_figure *f, char separator) {
     put_comment(out, f->footnote);
     for (size_t p = 0; p < f->n_panels; p++) {
         const struct sg_panel *panel = &f->panel[p];
-        fprintf(out, "# panel %c: x = %s [%s], y = %s [%s]\n", (int)('a' + (int)p), panel->x.name, panel->x.label,
-                panel->y.name, panel->y.label);
+        const char *const part[] = {
+            panel->x.name, " [", panel->x.label, "], y = ", panel->y.name, " [", panel->y.label};
+        fprintf(out, "# panel %c: x = ", (int)('a' + (int)p));
+        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+            put_plain(out, part[i]);
+        fputs("]\n", out);
     }
     fprintf(out, "panel%clabel%cx%cy%cy_std\n", separator, separator, separator, separator);
 }

@@ -171,17 +171,6 @@ static void put_tick_list(FILE *out, char side, const struct sg_axis *axis, stru
     fputs(")\n", out);
 }
 
-static void superscript(char *out, size_t size, int exponent) {
-    static const char *const digit[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    char plain[16];
-    snprintf(plain, sizeof plain, "%d", exponent);
-    out[0] = '\0';
-    for (const char *c = plain; *c; c++) {
-        size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s", *c == '-' ? "⁻" : digit[*c - '0']);
-    }
-}
-
 static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
     char text[2][SG_NUMBER_CHARS];
     struct sg_ticks ticks = sg_plot_ticks(axis);
@@ -200,10 +189,9 @@ static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
 
 /* The title of an axis, with the power of ten its numbers are in. */
 static void put_axis_label(FILE *out, const struct sg_axis *axis) {
-    char power[64], *label = NULL;
+    char power[SG_POWER_CHARS], *label = NULL;
     int exponent = sg_plot_ticks(axis).exponent;
-    superscript(power, sizeof power, exponent);
-    if (exponent && asprintf(&label, "%s (×10%s)", axis->label, power) < 0)
+    if (exponent && asprintf(&label, "%s (%s)", axis->label, sg_plot_power(power, exponent)) < 0)
         label = NULL;
     quoted(out, label ? label : axis->label);
     free(label);
@@ -249,9 +237,13 @@ static void put_panel(FILE *out, const struct sg_figure *f, const struct sheet *
     const struct sg_panel *panel = &f->panel[p];
     double width = 1 / (double)s->columns, height = (s->panels_top - s->panels_bottom) / (double)s->rows;
     double x0 = (double)(p % s->columns) * width, y1 = s->panels_top - (double)(p / s->columns) * height;
-    char *caption = sg_plot_caption(f, p);
+    char *caption = sg_plot_caption(f, p), *name;
+    if (asprintf(&name, "panel %zu: %s over %s", p + 1, panel->y.name, panel->x.name) < 0)
+        name = NULL;
     double top = y1 - (caption && caption[0] ? TOP : 0.1) / s->height, bottom = y1 - height + BOTTOM / s->height;
-    fprintf(out, "\n# panel %zu: %s over %s\n", p + 1, panel->y.name, panel->x.name);
+    fputc('\n', out);
+    comment(out, name ? name : "a panel");
+    free(name);
     fprintf(out,
             "set lmargin at screen %.4f; set rmargin at screen %.4f; set tmargin at screen %.4f; "
             "set bmargin at screen %.4f\n",
@@ -341,7 +333,9 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
             free(index);
         }
     put_terminal(out, &s, format);
-    fputs("set encoding utf8\nset border 3 lw 0.8\nset tics nomirror out scale 0.6,0.3\n"
+    /* In a locale without an encoding gnuplot hands bytes on as they are, and would warn if it were told one. */
+    fputs("if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8\nset border 3 lw 0.8\nset "
+          "tics nomirror out scale 0.6,0.3\n"
           "set grid xtics ytics lt 100 lc rgb '#d9d9d9' lw 0.6 dt 1\nset style line 100 lc rgb '#d9d9d9'\n"
           "set xlabel offset 0,0.3\nunset key\nset multiplot\nsmall = (format eq 'svg') ? ',10' : ',7.5'\n",
           out);

@@ -82,14 +82,19 @@ static void put_xml(FILE *out, const char *text) {
 
 /* <title> and <desc> name gnuplot and its version: let them say what is drawn, for screen readers too. */
 static void put_svg(FILE *out, const struct sg_figure *figure, const char *svg) {
-    const char *title = strstr(svg, "<title>"), *end = strstr(svg, "</desc>");
-    if (title && end && title < end) {
+    const char *title = strstr(svg, "<title>"), *desc = strstr(svg, "</desc>");
+    if (title && desc && title < desc) {
         fwrite(svg, 1, (size_t)(title - svg), out);
         fputs("<title>", out);
         put_xml(out, figure->title);
         fputs("</title>\n<desc>", out);
         put_xml(out, figure->source);
-        svg = end;
+        svg = desc;
+    }
+    /* gnuplot leaves '>' as it is, also where it would end a CDATA section: no XML parser takes that in a text. */
+    for (const char *end; (end = strstr(svg, "]]>")) != NULL; svg = end + 3) {
+        fwrite(svg, 1, (size_t)(end - svg), out);
+        fputs("]]&gt;", out);
     }
     fputs(svg, out);
 }

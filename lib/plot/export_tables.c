@@ -1,51 +1,10 @@
-/* markdown, latex and table: final values and verdicts. */
-#include <math.h>
+/* markdown, latex and table: final values, verdicts and what was found. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
 
-enum { CELL = 96 };
-
-enum style { PLAIN, TEX };
-
-/* Digits after the point so that `shown` has `digits` significant ones. */
-static int decimals(double shown, int digits) {
-    int exponent = shown != 0 ? (int)floor(log10(fabs(shown)) + 1e-9) : 0;
-    int n = digits - 1 - exponent;
-    return n < 0 ? 0 : n > 9 ? 9 : n;
-}
-
-/* "0.123 ± 0.005", "(1.23 ± 0.05)e-3", "4.568e-12": the deviation with two digits, a lone value with four. */
-static void format_value(char out[CELL], double mean, double std, enum style style) {
-    if (!isfinite(mean)) {
-        snprintf(out, CELL, "%s", style == TEX ? "--" : "–");
-        return;
-    }
-    bool pair = isfinite(std);
-    if (pair && std < 1e-9 * fabs(mean)) /* equal seeds: what is left is the rounding of their mean */
-        std = 0;
-    double largest = fmax(fabs(mean), pair ? std : 0);
-    int exponent = 0;
-    if (largest != 0 && !(largest >= 1e-2 && largest < 1e5))
-        exponent = (int)floor(log10(largest));
-    double a = mean / pow(10, exponent), b = pair ? std / pow(10, exponent) : 0;
-    if (!isfinite(a) || !isfinite(b)) { /* subnormal: 10^exponent is no double */
-        snprintf(out, CELL, "%.3g", mean);
-        return;
-    }
-    int places = pair && b != 0 ? decimals(b, 2) : decimals(a, 4);
-    char power[24] = "";
-    if (exponent)
-        snprintf(power, sizeof power, style == TEX ? " \\times 10^{%d}" : "e%d", exponent);
-    const char *dollar = style == TEX ? "$" : "", *open = pair && exponent ? "(" : "",
-               *close = pair && exponent ? ")" : "";
-    if (pair)
-        snprintf(out, CELL, "%s%s%.*f %s %.*f%s%s%s", dollar, open, places, a, style == TEX ? "\\pm" : "±",
-                 b != 0 ? places : 0, b, close, power, dollar);
-    else
-        snprintf(out, CELL, "%s%.*f%s%s", dollar, places, a, power, dollar);
-}
+enum { WIDTH = 80, HEADING = 12 };
 
 /* Terminal columns of UTF-8 text. */
 static size_t width(const char *utf8) {
@@ -55,58 +14,23 @@ static size_t width(const char *utf8) {
     return n;
 }
 
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 static void put_clean(FILE *out, const char *text) {
     for (; *text; text++)
         fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
 }
 
-static void put_padded(FILE *out, const char *text, size_t to) {
-    put_clean(out, text);
-    for (size_t n = width(text); n < to; n++)
+static void put_blanks(FILE *out, size_t n) {
+    while (n-- > 0)
         fputc(' ', out);
 }
 
-static size_t column_width(const struct sg_summary *s, size_t m) {
-    size_t widest = width(s->metric[m].label);
-    for (size_t r = 0; r < s->n_rows; r++) {
-        char text[CELL];
-        format_value(text, s->row[r].mean[m], s->row[r].std[m], PLAIN);
-        widest = width(text) > widest ? width(text) : widest;
-    }
-    return widest;
-}
-
-/* "seed 1: 1.2e-3 ≤ 1.8e-3 (ratio 0.667)" */
-static void format_seed(char out[2 * CELL], const struct sg_claim *claim, const struct sg_claim_seed *seed) {
-    char value[CELL], bound[CELL], ratio[CELL];
-    format_value(value, seed->value, NAN, PLAIN);
-    format_value(bound, seed->bound, NAN, PLAIN);
-    format_value(ratio, seed->ratio, NAN, PLAIN);
-    bool known = isfinite(seed->value) && isfinite(seed->bound);
-    bool within = claim->at_least ? seed->value >= seed->bound : seed->value <= seed->bound;
-    const char *sign = claim->at_least ? (within ? "≥" : "<") : within ? "≤" : ">";
-    snprintf(out, 2 * CELL, "seed %.24s: %.40s %s %.40s (ratio %.40s)", seed->seed, value, known ? sign : "?", bound,
-             ratio);
-}
-
-static void put_claims_plain(FILE *out, const struct sg_summary *s) {
-    for (size_t i = 0; i < s->n_claims; i++) {
-        const struct sg_claim *claim = &s->claim[i];
-        fputs(i == 0 ? "\nclaims\n" : "", out);
-        put_padded(out, claim->verdict, 11);
-        put_clean(out, claim->text);
-        fputc('\n', out);
-        if (claim->reason) {
-            fputs("           ", out);
-            put_clean(out, claim->reason);
-            fputc('\n', out);
-        }
-        for (size_t k = 0; k < claim->n_seeds; k++) {
-            char text[2 * CELL];
-            format_seed(text, claim, &claim->seed[k]);
-            fprintf(out, "           %s\n", text);
-        }
-    }
+static void put_padded(FILE *out, const char *text, size_t to) {
+    put_clean(out, text);
+    put_blanks(out, to - (width(text) < to ? width(text) : to));
 }
 
 static void put_line(FILE *out, const char *before, const char *text) {
@@ -117,56 +41,221 @@ static void put_line(FILE *out, const char *before, const char *text) {
     }
 }
 
-sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error *err) {
-    (void)err;
-    put_line(out, "# ", s->title);
-    put_line(out, "# ", s->source);
-    put_line(out, "# ", s->footnote);
-    size_t first = 6;
-    for (size_t r = 0; r < s->n_rows; r++)
-        first = width(s->row[r].label) > first ? width(s->row[r].label) : first;
-    put_padded(out, "method", s->n_metrics ? first : 0);
-    for (size_t m = 0; m < s->n_metrics; m++) {
-        fputs("  ", out);
-        put_padded(out, s->metric[m].label, m + 1 < s->n_metrics ? column_width(s, m) : 0);
+/* The length of the words of `text` that fit `room` columns; one word at least. */
+static size_t fitting(const char *text, size_t room) {
+    size_t end = 0;
+    for (size_t i = 0, columns = 0;; i++) {
+        if (text[i] == ' ' || text[i] == '\0') {
+            if (end > 0 && columns > room)
+                return end;
+            end = i;
+        }
+        if (text[i] == '\0')
+            return end;
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
     }
-    fputc('\n', out);
+}
+
+/* A comment in lines of at most WIDTH columns, unless a word is longer. */
+static void put_wrapped(FILE *out, const char *text) {
+    for (const char *before = "# "; *text; before = "#   ") {
+        const size_t n = fitting(text, WIDTH - strlen(before));
+        fprintf(out, "%s%.*s\n", before, (int)n, text);
+        text += n;
+        text += *text == ' ';
+    }
+}
+
+/* "bits per worker (×10⁶)"; malloc'ed, NULL = no memory. */
+static char *heading_of(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
+    char power[SG_POWER_CHARS], *out;
+    if (style->scientific || style->exponent == 0)
+        return strdup(s->metric[m].heading);
+    return asprintf(&out, "%s (%s)", s->metric[m].heading, sg_plot_power(power, style->exponent)) < 0 ? NULL : out;
+}
+
+static bool is_shown(const struct sg_summary *s, const struct sg_claim *claim) {
+    return claim->judged || s->seeds;
+}
+
+/* ---- the plain table ---- */
+
+struct column {
+    struct sg_column_style style;
+    char *heading;
+    const char *left;         /* of the heading, what the next line begins with */
+    size_t mean_width, width; /* of its numbers before a deviation; of all with the heading */
+};
+
+static size_t longest_word(const char *text) {
+    size_t longest = 0, n = 0;
+    for (; *text; text++) {
+        n = *text == ' ' ? 0 : n + (((unsigned char)*text & 0xc0) != 0x80);
+        longest = larger(longest, n);
+    }
+    return longest;
+}
+
+static bool lay_out(struct column *c, const struct sg_summary *s, size_t m) {
+    size_t rest_width = 0;
+    c->style = sg_plot_column_style(s, m);
+    c->left = c->heading = heading_of(s, m, &c->style);
     for (size_t r = 0; r < s->n_rows; r++) {
-        put_padded(out, s->row[r].label, s->n_metrics ? first : 0);
-        for (size_t m = 0; m < s->n_metrics; m++) {
-            char text[CELL];
-            format_value(text, s->row[r].mean[m], s->row[r].std[m], PLAIN);
-            fputs("  ", out);
-            put_padded(out, text, m + 1 < s->n_metrics ? column_width(s, m) : 0);
+        char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
+        sg_plot_cell(mean, rest, &c->style, s->row[r].mean[m], s->row[r].std[m], SG_TEXT_PLAIN);
+        c->mean_width = larger(c->mean_width, width(mean));
+        rest_width = larger(rest_width, width(rest));
+    }
+    c->width = larger(c->mean_width + rest_width, larger(HEADING, c->heading ? longest_word(c->heading) : 0));
+    if (c->heading && width(c->heading) < c->width) /* no wider than it needs to be */
+        c->width = larger(c->mean_width + rest_width, width(c->heading));
+    return c->heading != NULL;
+}
+
+/* Headings side by side, each in lines as wide as its column. */
+static void put_headings(FILE *out, struct column *column, size_t n, size_t first) {
+    const char *corner = "method";
+    for (bool more = true; more; corner = "") {
+        more = false;
+        put_padded(out, corner, n ? first : 0);
+        size_t blanks = 0; /* not yet written, for a line does not end in them */
+        for (size_t m = 0; m < n; m++) {
+            struct column *c = &column[m];
+            const size_t length = fitting(c->left, c->width);
+            char *text = strndup(c->left, length);
+            put_blanks(out, *c->left ? blanks + 2 : 0);
+            blanks = (*c->left ? 0 : blanks + 2) + c->width - (text ? width(text) : 0);
+            put_clean(out, text ? text : "");
+            free(text);
+            c->left += length;
+            c->left += *c->left == ' ';
+            more = more || *c->left;
         }
         fputc('\n', out);
     }
-    put_claims_plain(out, s);
-    return SG_OK;
 }
 
+static void put_row(FILE *out, const struct sg_summary *s, const struct column *column, size_t r, size_t first) {
+    size_t blanks = first - width(s->row[r].label);
+    put_clean(out, s->row[r].label);
+    for (size_t m = 0; m < s->n_metrics; m++) {
+        char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
+        sg_plot_cell(mean, rest, &column[m].style, s->row[r].mean[m], s->row[r].std[m], SG_TEXT_PLAIN);
+        put_blanks(out, blanks + 2 + column[m].mean_width - width(mean));
+        fprintf(out, "%s%s", mean, rest);
+        blanks = column[m].width - column[m].mean_width - width(rest);
+    }
+    fputc('\n', out);
+}
+
+static const char *color_of(const char *verdict) {
+    return strcmp(verdict, "holds") == 0 ? "\033[32m" : strcmp(verdict, "fails") == 0 ? "\033[31m" : "\033[33m";
+}
+
+static void put_claims_plain(FILE *out, const struct sg_summary *s) {
+    enum { VERDICT = 11 };
+    const char *heading = "\nclaims (ratio = value / bound)\n";
+    for (size_t i = 0; i < s->n_claims; i++) {
+        const struct sg_claim *claim = &s->claim[i];
+        char text[SG_NUMBERS_CHARS];
+        if (!is_shown(s, claim))
+            continue;
+        fprintf(out, "%s%s", heading, s->color ? color_of(claim->verdict) : "");
+        put_clean(out, claim->verdict);
+        fputs(s->color ? "\033[0m" : "", out);
+        put_blanks(out, larger(width(claim->verdict) + 1, VERDICT) - width(claim->verdict));
+        put_clean(out, claim->text);
+        sg_plot_claim_numbers(text, claim);
+        put_line(out, " (", text[0] ? strcat(text, ")") : "");
+        fputs(text[0] ? "" : "\n", out);
+        for (size_t k = 0; k < (s->seeds ? claim->n_seeds : 0); k++) {
+            sg_plot_claim_seed(text, claim, &claim->seed[k]);
+            put_blanks(out, VERDICT);
+            put_line(out, "", text);
+        }
+        heading = "";
+    }
+}
+
+/* What a heading stands for, below the table, for it would be as wide as the table itself. */
+static void put_formulas(FILE *out, const struct sg_summary *s) {
+    for (size_t m = 0; m < s->n_metrics; m++)
+        if (s->metric[m].formula[0])
+            fprintf(out, "# %s: %s\n", s->metric[m].heading, s->metric[m].formula);
+}
+
+sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error *err) {
+    struct column *column = calloc(s->n_metrics + 1, sizeof *column);
+    bool fine = column != NULL;
+    size_t first = strlen("method");
+    put_wrapped(out, s->title);
+    put_wrapped(out, s->source);
+    put_wrapped(out, s->footnote);
+    for (size_t r = 0; r < s->n_rows; r++)
+        first = larger(first, width(s->row[r].label));
+    for (size_t m = 0; m < s->n_metrics && fine; m++)
+        fine = lay_out(&column[m], s, m);
+    if (fine)
+        put_headings(out, column, s->n_metrics, first);
+    for (size_t r = 0; r < s->n_rows && fine; r++)
+        put_row(out, s, column, r, first);
+    for (size_t m = 0; m < s->n_metrics && column; m++)
+        free(column[m].heading);
+    free(column);
+    put_formulas(out, s);
+    put_claims_plain(out, s);
+    put_line(out, "\n", s->finding ? s->finding : "");
+    return fine ? SG_OK : sg_fail_memory(err, "the table");
+}
+
+/* ---- Markdown and LaTeX ---- */
+
 /* Verdict, text and numbers of a claim as the cells of a row, each text escaped by `put`. */
-static void put_claim(FILE *out, const struct sg_claim *claim, const char *separator,
+static void put_claim(FILE *out, const struct sg_summary *s, const struct sg_claim *claim, const char *separator,
                       void (*put)(FILE *out, const char *text)) {
+    char text[SG_NUMBERS_CHARS];
     put(out, claim->verdict);
     fputs(separator, out);
     put(out, claim->text);
     fputs(separator, out);
-    put(out, claim->reason ? claim->reason : "");
-    for (size_t k = 0; k < claim->n_seeds; k++) {
-        char text[2 * CELL];
-        format_seed(text, claim, &claim->seed[k]);
-        fputs(k || claim->reason ? "; " : "", out);
+    sg_plot_claim_numbers(text, claim);
+    put(out, text);
+    for (size_t k = 0; k < (s->seeds ? claim->n_seeds : 0); k++) {
+        fputs("; ", out);
+        sg_plot_claim_seed(text, claim, &claim->seed[k]);
         put(out, text);
     }
 }
 
 static void put_markdown(FILE *out, const char *text) {
     for (; *text; text++) {
-        if (strchr("|\\*_`<#", *text))
+        if (strchr("|\\*_`<#[]", *text))
             fputc('\\', out);
         fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
     }
+}
+
+static void put_cells(FILE *out, const struct sg_summary *s, size_t r, const char *before, enum sg_text_kind kind) {
+    for (size_t m = 0; m < s->n_metrics; m++) {
+        const struct sg_column_style style = sg_plot_column_style(s, m);
+        char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
+        sg_plot_cell(mean, rest, &style, s->row[r].mean[m], s->row[r].std[m], kind);
+        fprintf(out, "%s%s%s", before, mean, rest);
+    }
+}
+
+/* "suboptimality: f(x) − f*; error norm: ‖e‖²". */
+static void put_formula_list(FILE *out, const struct sg_summary *s, void (*put)(FILE *out, const char *text)) {
+    const char *before = "";
+    for (size_t m = 0; m < s->n_metrics; m++)
+        if (s->metric[m].formula[0]) {
+            fputs(before, out);
+            put(out, s->metric[m].heading);
+            fputs(": ", out);
+            put(out, s->metric[m].formula);
+            before = "; ";
+        }
+    fputs(before[0] ? ". " : "", out);
 }
 
 sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_error *err) {
@@ -174,33 +263,39 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
     fputs(s->title[0] ? "**" : "", out);
     put_markdown(out, s->title);
     fputs(s->title[0] ? "**\n\n" : "", out);
-    fputs("| method |", out);
+    fputs("| method", out);
     for (size_t m = 0; m < s->n_metrics; m++) {
-        fputc(' ', out);
-        put_markdown(out, s->metric[m].label);
-        fputs(" |", out);
+        const struct sg_column_style style = sg_plot_column_style(s, m);
+        char *heading = heading_of(s, m, &style);
+        fputs(" | ", out);
+        put_markdown(out, heading ? heading : "");
+        free(heading);
     }
-    fputs("\n|:--|", out);
+    fputs(" |\n|:--|", out);
     for (size_t m = 0; m < s->n_metrics; m++)
         fputs("--:|", out);
     for (size_t r = 0; r < s->n_rows; r++) {
         fputs("\n| ", out);
         put_markdown(out, s->row[r].label);
+        put_cells(out, s, r, " | ", SG_TEXT_PLAIN);
         fputs(" |", out);
-        for (size_t m = 0; m < s->n_metrics; m++) {
-            char text[CELL];
-            format_value(text, s->row[r].mean[m], s->row[r].std[m], PLAIN);
-            fprintf(out, " %s |", text);
-        }
     }
-    fprintf(out, "\n\n%s. Source: ", s->footnote);
+    fprintf(out, "\n\n%s. ", s->footnote);
+    put_formula_list(out, s, put_markdown);
+    fputs("Source: ", out);
     put_markdown(out, s->source);
     fputs(".\n", out);
-    for (size_t i = 0; i < s->n_claims; i++) {
-        fputs(i == 0 ? "\n| verdict | claim | numbers |\n|:--|:--|:--|\n| " : "| ", out);
-        put_claim(out, &s->claim[i], " | ", put_markdown);
-        fputs(" |\n", out);
-    }
+    const char *heading = "\n| verdict | claim | numbers (ratio = value / bound) |\n|:--|:--|:--|\n";
+    for (size_t i = 0; i < s->n_claims; i++)
+        if (is_shown(s, &s->claim[i])) {
+            fprintf(out, "%s| ", heading);
+            put_claim(out, s, &s->claim[i], " | ", put_markdown);
+            fputs(" |\n", out);
+            heading = "";
+        }
+    fputs(s->finding ? "\n" : "", out);
+    put_markdown(out, s->finding ? s->finding : "");
+    fputs(s->finding ? ".\n" : "", out);
     return SG_OK;
 }
 
@@ -220,27 +315,36 @@ sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error
     for (size_t m = 0; m < s->n_metrics; m++)
         fputc('r', out);
     fputs("}\n\\toprule\nmethod", out);
-    for (size_t m = 0; m < s->n_metrics; m++)
-        fprintf(out, " & %s", s->metric[m].latex);
+    for (size_t m = 0; m < s->n_metrics; m++) {
+        const struct sg_column_style style = sg_plot_column_style(s, m);
+        fputs(" & ", out);
+        put_tex(out, s->metric[m].heading);
+        fprintf(out, "%s%s", s->metric[m].latex[0] ? " " : "", s->metric[m].latex);
+        if (style.exponent && !style.scientific)
+            fprintf(out, " ($\\times 10^{%d}$)", style.exponent);
+    }
     fputs(" \\\\\n\\midrule\n", out);
     for (size_t r = 0; r < s->n_rows; r++) {
         put_tex(out, s->row[r].label);
-        for (size_t m = 0; m < s->n_metrics; m++) {
-            char text[CELL];
-            format_value(text, s->row[r].mean[m], s->row[r].std[m], TEX);
-            fprintf(out, " & %s", text);
-        }
+        put_cells(out, s, r, " & ", SG_TEXT_TEX);
         fputs(" \\\\\n", out);
     }
     fputs("\\bottomrule\n\\end{tabular}\n", out);
-    if (s->n_claims)
-        fputs("\n\\begin{tabular}{lp{0.45\\linewidth}p{0.4\\linewidth}}\n\\toprule\nverdict & claim & numbers "
-              "\\\\\n\\midrule\n",
-              out);
-    for (size_t i = 0; i < s->n_claims; i++) {
-        put_claim(out, &s->claim[i], " & ", put_tex);
-        fputs(" \\\\\n", out);
+    const char *heading = "\n\\begin{tabular}{lp{0.45\\linewidth}p{0.4\\linewidth}}\n\\toprule\nverdict & claim & "
+                          "numbers (ratio = value / bound) \\\\\n\\midrule\n";
+    bool any = false;
+    for (size_t i = 0; i < s->n_claims; i++)
+        if (is_shown(s, &s->claim[i])) {
+            fputs(any ? "" : heading, out);
+            put_claim(out, s, &s->claim[i], " & ", put_tex);
+            fputs(" \\\\\n", out);
+            any = true;
+        }
+    fputs(any ? "\\bottomrule\n\\end{tabular}\n" : "", out);
+    if (s->finding) {
+        fputs("\n", out);
+        put_tex(out, s->finding);
+        fputs(".\n", out);
     }
-    fputs(s->n_claims ? "\\bottomrule\n\\end{tabular}\n" : "", out);
     return SG_OK;
 }

@@ -129,11 +129,9 @@ static void insert_point(struct sg_curve *curve, double x, double y, double std,
 /* The point the document gives for a label (`plots[].points`), else final values. */
 static void find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
                        double *std) {
-    const cJSON *point;
+    const cJSON *point = sg_plot_point(points, result);
     double unused;
-    cJSON_ArrayForEach(point, points) {
-        if (strcmp(sg_json_string(point, "label", ""), sg_json_string(result, "label", "")) != 0)
-            continue;
+    if (point) {
         *x = sg_json_number(point, "x.mean", NAN);
         *y = sg_json_number(point, "y.mean", NAN);
         *std = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(point, "y.std", NAN) : NAN;
@@ -217,7 +215,7 @@ static bool usually_log(const cJSON *document, const char *side, const char *col
     return false;
 }
 
-static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot, const char *side) {
+static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot, const char *side, bool *as_planned) {
     bool is_x = side[0] == 'x';
     const char *planned = sg_json_string(plot, side, NULL), *chosen = is_x ? r->select->x : r->select->y;
     const char *name = chosen ? chosen : planned, *wanted = NULL;
@@ -226,11 +224,10 @@ static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot
         name = sg_plot_resolve(&axis->name, r->document, "epoch", &ignored) == SG_OK ? "epoch" : "step";
     if (sg_plot_resolve(&axis->name, r->document, name, r->err) != SG_OK)
         return false;
-    bool as_planned =
-        planned && sg_plot_resolve(&wanted, r->document, planned, &ignored) == SG_OK && wanted == axis->name;
-    const char *log = r->select->log ? r->select->log : as_planned ? sg_json_string(plot, "log", "") : NULL;
+    *as_planned = planned && sg_plot_resolve(&wanted, r->document, planned, &ignored) == SG_OK && wanted == axis->name;
+    const char *log = r->select->log ? r->select->log : *as_planned ? sg_json_string(plot, "log", "") : NULL;
     axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r->document, side, axis->name);
-    read_range(axis, as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
+    read_range(axis, *as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
     return sg_plot_label(&axis->label, &axis->latex, r->document, axis->name, r->err) == SG_OK;
 }
 
@@ -260,10 +257,15 @@ static void free_panel(struct sg_panel *panel) {
 static bool read_panel(struct reading *r, const cJSON *plot) {
     struct sg_figure *f = r->figure;
     struct sg_panel *panel = &f->panel[f->n_panels++];
-    panel->points = strcmp(sg_json_string(plot, "kind", "curves"), "points") == 0;
-    panel->title = sg_json_string(plot, "title", NULL);
-    if (!read_axis(r, &panel->x, plot, "x") || !read_axis(r, &panel->y, plot, "y"))
+    bool same_x, same_y;
+    if (!read_axis(r, &panel->x, plot, "x", &same_x) || !read_axis(r, &panel->y, plot, "y", &same_y))
         return false;
+    /* The recipe's title and kind are about its own axes. Over another column a panel has curves, as far as it has any:
+     * of a constant each run has but one value. */
+    panel->title = same_x && same_y ? sg_json_string(plot, "title", NULL) : NULL;
+    panel->points = strcmp(sg_json_string(plot, "kind", "curves"), "points") == 0;
+    if (!same_x)
+        panel->points = !sg_plot_is_recorded(r->document, panel->x.name);
     if ((r->select->x || r->select->y) && is_repeated(f, panel)) {
         free_panel(panel);
         f->n_panels--;
@@ -271,7 +273,7 @@ static bool read_panel(struct reading *r, const cJSON *plot) {
     }
     const cJSON *results = sg_json_get(r->document, "results"), *result;
     size_t count = (size_t)cJSON_GetArraySize(results);
-    const cJSON *points = r->select->x || r->select->y ? NULL : sg_json_get(plot, "points");
+    const cJSON *points = same_x && same_y ? sg_json_get(plot, "points") : NULL;
     cJSON_ArrayForEach(result, results) {
         if (!listed(sg_json_get(plot, "methods"), result))
             continue;
@@ -299,14 +301,17 @@ static bool read_panels(struct reading *r) {
         return allocation_failed(r);
     if (n == 0)
         return read_panel(r, NULL);
-    for (size_t i = 0; i < n; i++)
-        if ((only == 0 || only == i + 1) && !read_panel(r, cJSON_GetArrayItem(plots, (int)i)))
+    const cJSON *plot = plots->child;
+    for (size_t i = 0; i < n; i++, plot = plot->next) {
+        if (r->figure->n_panels == SG_PLOT_MAX_PANELS) {
+            sg_fail(r->err, SG_ERR_ARGUMENT, "%zu plots do not fit one figure (at most %d): choose one with --panel=N",
+                    n, SG_PLOT_MAX_PANELS);
             return false;
-    if (r->figure->n_panels <= SG_PLOT_MAX_PANELS)
-        return true;
-    sg_fail(r->err, SG_ERR_ARGUMENT, "%zu plots do not fit one figure (at most %d): choose one with --panel=N",
-            r->figure->n_panels, SG_PLOT_MAX_PANELS);
-    return false;
+        }
+        if ((only == 0 || only == i + 1) && !read_panel(r, plot))
+            return false;
+    }
+    return true;
 }
 
 static bool read_texts(struct reading *r) {

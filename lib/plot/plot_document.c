@@ -88,6 +88,18 @@ sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *n
                    near ? near : "", near ? "'?" : "", list);
 }
 
+bool sg_plot_is_kernels(const cJSON *document) {
+    return strcmp(sg_json_string(document, "kind", ""), "kernels") == 0;
+}
+
+bool sg_plot_is_recorded(const cJSON *document, const char *name) {
+    const cJSON *result;
+    cJSON_ArrayForEach(
+        result, sg_json_get(document, "results")) if (sg_plot_column(sg_json_get(result, "final"), name) ||
+                                                      sg_plot_column(sg_json_get(result, "series"), name)) return true;
+    return false;
+}
+
 int sg_plot_seeds(const cJSON *document) {
     const cJSON *result;
     int seeds = -1;
@@ -102,6 +114,13 @@ int sg_plot_seeds(const cJSON *document) {
 
 bool sg_plot_is_baseline(const cJSON *result) {
     return sg_json_bool(result, "baseline", false);
+}
+
+const cJSON *sg_plot_point(const cJSON *points, const cJSON *result) {
+    const cJSON *point;
+    cJSON_ArrayForEach(point, points) if (strcmp(sg_json_string(point, "label", ""),
+                                                 sg_json_string(result, "label", "")) == 0) return point;
+    return NULL;
 }
 
 /* Last number of an array; null counts as none recorded there. */

@@ -77,7 +77,10 @@ static sg_status check(cJSON *document, const char *name, struct sg_error *err) 
     const cJSON *results = sg_json_get(document, "results"), *result;
     if (!cJSON_IsArray(results))
         return sg_fail(err, SG_ERR_FORMAT, "%s: no \"results\"", name);
+    const bool kernels = sg_plot_is_kernels(document);
     cJSON_ArrayForEach(result, results) {
+        if (kernels)
+            continue; /* a row of its own kind, without label and series */
         if (!sg_json_string(result, "label", NULL))
             return sg_fail(err, SG_ERR_FORMAT, "%s: a result without \"label\"", name);
         if (!is_map(sg_json_get(result, "series")) || !is_map(sg_json_get(result, "final")))
@@ -97,7 +100,9 @@ sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char
         if (status != SG_OK)
             return status;
     }
-    sg_status status = check(document, name, err);
+    sg_status status = sg_plot_clean_document(document, name, err);
+    if (status == SG_OK)
+        status = check(document, name, err);
     if (status != SG_OK)
         cJSON_Delete(document);
     else

@@ -3,29 +3,29 @@
 
 #include "plot_private.h"
 
-/* Columns whose axis title says more than their name and unit. */
+/* Columns that have a formula: what they are called in a heading and on an axis, and the formula for both kinds of text. */
 static const struct {
-    const char *name, *plain, *latex;
+    const char *name, *brief, *words, *formula, *latex;
 } known[] = {
-    {"suboptimality", "suboptimality f(x) − f*", "suboptimality $f(x)-f^\\star$"},
-    {"relative_suboptimality", "suboptimality (f(x) − f*) / (f(x⁰) − f*)",
-     "suboptimality $(f(x)-f^\\star)/(f(x^0)-f^\\star)$"},
-    {"loss", "loss f(x)", "loss $f(x)$"},
-    {"distance_squared", "distance ‖x − x*‖²", "distance $\\Vert x-x^\\star\\Vert^2$"},
-    {"bits", "bits per worker", "bits per worker"},
-    {"bits_values", "bits per worker (values only)", "bits per worker (values only)"},
-    {"bytes_sent", "bytes per worker", "bytes per worker"},
-    {"error_norm", "error norm ‖e‖²", "error norm $\\Vert e\\Vert^2$"},
-    {"total_error", "total error Σ‖e‖²", "total error $\\sum_t\\Vert e_t\\Vert^2$"},
-    {"error_max", "largest error ‖e‖∞", "largest error $\\Vert e\\Vert_\\infty$"},
-    {"compression_error", "compression error ‖p − C(p)‖² / ‖p‖²",
-     "compression error $\\Vert p-C(p)\\Vert^2/\\Vert p\\Vert^2$"},
-    {"train_loss", "training loss", "training loss"},
-    {"learning_rate", "learning rate γ", "learning rate $\\gamma$"},
-    {"lambda", "threshold λ", "threshold $\\lambda$"},
-    {"density", "density k/d", "density $k/d$"},
-    {"average_density", "average density", "average density"},
-    {"density_padded", "density, padded to the largest", "density, padded to the largest"},
+    {"suboptimality", "suboptimality", "suboptimality", "f(x) − f*", "$f(x)-f^\\star$"},
+    {"relative_suboptimality", "relative suboptimality", "suboptimality", "(f(x) − f*) / (f(x⁰) − f*)",
+     "$(f(x)-f^\\star)/(f(x^0)-f^\\star)$"},
+    {"loss", "loss", "loss", "f(x)", "$f(x)$"},
+    {"distance_squared", "squared distance", "distance", "‖x − x*‖²", "$\\Vert x-x^\\star\\Vert^2$"},
+    {"bits", "bits per worker", "bits per worker", "", ""},
+    {"bits_values", "bits per worker (values only)", "bits per worker (values only)", "", ""},
+    {"bytes_sent", "bytes per worker", "bytes per worker", "", ""},
+    {"error_norm", "error norm", "error norm", "‖e‖²", "$\\Vert e\\Vert^2$"},
+    {"total_error", "total error", "total error", "Σ‖e‖²", "$\\sum_t\\Vert e_t\\Vert^2$"},
+    {"error_max", "largest error", "largest error", "‖e‖∞", "$\\Vert e\\Vert_\\infty$"},
+    {"compression_error", "compression error", "compression error", "‖p − C(p)‖² / ‖p‖²",
+     "$\\Vert p-C(p)\\Vert^2/\\Vert p\\Vert^2$"},
+    {"train_loss", "training loss", "training loss", "", ""},
+    {"learning_rate", "learning rate", "learning rate", "γ", "$\\gamma$"},
+    {"lambda", "threshold", "threshold", "λ", "$\\lambda$"},
+    {"density", "density", "density", "k/d", "$k/d$"},
+    {"average_density", "average density", "average density", "", ""},
+    {"density_padded", "density, padded to the largest", "density, padded to the largest", "", ""},
 };
 
 /* UTF-8 that pdflatex does not know by itself, and TeX's own characters. */
@@ -47,8 +47,17 @@ static const struct {
     {"−", "$-$"},
     {"±", "$\\pm$"},
     {"×", "$\\times$"},
-    {"²", "$^2$"},
     {"⁰", "$^0$"},
+    {"¹", "$^1$"},
+    {"²", "$^2$"},
+    {"³", "$^3$"},
+    {"⁴", "$^4$"},
+    {"⁵", "$^5$"},
+    {"⁶", "$^6$"},
+    {"⁷", "$^7$"},
+    {"⁸", "$^8$"},
+    {"⁹", "$^9$"},
+    {"⁻", "$^-$"},
     {"‖", "$\\Vert$"},
     {"∇", "$\\nabla$"},
     {"∞", "$\\infty$"},
@@ -90,23 +99,36 @@ char *sg_plot_tex_escape(const char *text) {
     return out;
 }
 
+static size_t find_known(const char *column) {
+    size_t i = 0;
+    while (i < sizeof known / sizeof *known && strcmp(known[i].name, column) != 0)
+        i++;
+    return i;
+}
+
+/* "hit rate (%)" of hit_rate; malloc'ed, NULL = no memory. */
+static char *name_with_unit(const cJSON *document, const char *column) {
+    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
+    bool named = cJSON_IsString(unit) && unit->valuestring[0];
+    char *out;
+    if (asprintf(&out, named ? "%s (%s)" : "%s", column, named ? unit->valuestring : "") < 0)
+        return NULL;
+    for (size_t i = 0; i < strlen(column); i++)
+        if (out[i] == '_')
+            out[i] = ' ';
+    return out;
+}
+
+static char *two_words(const char *a, const char *b) {
+    char *out;
+    return asprintf(&out, "%s%s%s", a, b[0] ? " " : "", b) < 0 ? NULL : out;
+}
+
 sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column, struct sg_error *err) {
-    char *a = NULL, *b = NULL;
-    for (size_t i = 0; i < sizeof known / sizeof *known && !a; i++)
-        if (strcmp(known[i].name, column) == 0) {
-            a = strdup(known[i].plain);
-            b = strdup(known[i].latex);
-        }
-    if (!a) {
-        const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
-        bool named = cJSON_IsString(unit) && unit->valuestring[0];
-        if (asprintf(&a, named ? "%s (%s)" : "%s", column, named ? unit->valuestring : "") < 0)
-            a = NULL;
-        for (size_t i = 0; a && i < strlen(column); i++)
-            if (a[i] == '_')
-                a[i] = ' ';
-        b = a ? sg_plot_tex_escape(a) : NULL;
-    }
+    const size_t i = find_known(column);
+    const bool is_known = i < sizeof known / sizeof *known;
+    char *a = is_known ? two_words(known[i].words, known[i].formula) : name_with_unit(document, column);
+    char *b = is_known ? two_words(known[i].words, known[i].latex) : a ? sg_plot_tex_escape(a) : NULL;
     if (!a || !b) {
         free(a);
         free(b);
@@ -115,6 +137,24 @@ sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const
     *plain = a;
     *latex = b;
     return SG_OK;
+}
+
+char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex) {
+    const size_t i = find_known(column);
+    const bool is_known = i < sizeof known / sizeof *known;
+    *formula = is_known ? known[i].formula : "";
+    *latex = is_known ? known[i].latex : "";
+    return is_known ? strdup(known[i].brief) : name_with_unit(document, column);
+}
+
+const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent) {
+    static const char *const digit[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    char plain[16];
+    snprintf(plain, sizeof plain, "%d", exponent);
+    size_t used = (size_t)snprintf(out, SG_POWER_CHARS, "×10");
+    for (const char *c = plain; *c; c++)
+        used += (size_t)snprintf(out + used, SG_POWER_CHARS - used, "%s", *c == '-' ? "⁻" : digit[*c - '0']);
+    return out;
 }
 
 /* What a title must not keep from its reader, into out [size]; "" = nothing: generated data, and training on a file that is
@@ -129,24 +169,74 @@ static void data_warning(const cJSON *document, char *out, size_t size) {
         snprintf(out, size, "trained on its file '%s'", train);
 }
 
+static bool same_key(const char *a, const char *b) {
+    size_t n = strcspn(a, "=");
+    return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
+}
+
+/* Is this the change that counts of those to its key, and one that more than the name of the result depends on? */
+static bool is_change(const cJSON *item) {
+    if (!cJSON_IsString(item) || same_key(item->valuestring, "title=") || same_key(item->valuestring, "name="))
+        return false;
+    for (const cJSON *later = item->next; later; later = later->next)
+        if (cJSON_IsString(later) && same_key(later->valuestring, item->valuestring))
+            return false;
+    return true;
+}
+
+/* What --set changed, of a result of either program. */
+static const cJSON *changes_of(const cJSON *document) {
+    const cJSON *set = sg_json_get(document, "recipe.set");
+    return cJSON_IsArray(set) ? set : sg_json_get(document, "run.recipe.set");
+}
+
+static bool sets_title(const cJSON *document) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, changes_of(document)) if (cJSON_IsString(item) &&
+                                                       same_key(item->valuestring, "title=")) return true;
+    return false;
+}
+
+/* "workers=8, seeds=[1,2]" after `before`, nothing where nothing was changed. */
+static void put_changes(FILE *out, const cJSON *document, const char *before) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, changes_of(document)) if (is_change(item)) {
+        fprintf(out, "%s%s", before, item->valuestring);
+        before = ", ";
+    }
+}
+
 char *sg_plot_title(const cJSON *document, const char *override) {
-    const char *title =
-        override ? override : sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
-    char warning[128], *out = NULL;
-    data_warning(document, warning, sizeof warning);
-    if (asprintf(&out, "%s%s%s", title, title[0] && warning[0] ? " — " : "", warning) < 0)
+    const char *title = sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
+    char warning[128], *out = NULL, *own = override ? sg_plot_clean(override) : NULL;
+    if (override && !own)
         return NULL;
-    return out;
+    title = own ? own : title;
+    size_t size;
+    FILE *stream = open_memstream(&out, &size);
+    data_warning(document, warning, sizeof warning);
+    if (stream) {
+        fputs(title, stream);
+        if (!own && title[0] && !sets_title(document)) /* the recipe's title may say what no longer holds */
+            put_changes(stream, document, " — ");
+        fprintf(stream, "%s%s", title[0] && warning[0] ? " — " : "", warning);
+    }
+    free(own);
+    if (!stream || fclose(stream) == 0)
+        return stream ? out : NULL;
+    free(out);
+    return NULL;
 }
 
 char *sg_plot_source(const cJSON *document) {
     size_t size;
     char *out = NULL;
-    const char *hash = sg_json_string(document, "recipe.sha256", NULL);
+    const char *hash = sg_json_string(document, "recipe.sha256", sg_json_string(document, "run.recipe.sha256", NULL));
     FILE *stream = open_memstream(&out, &size);
     if (!stream)
         return NULL;
     fprintf(stream, "recipe %s", sg_json_string(document, "recipe.name", sg_json_string(document, "name", "?")));
+    put_changes(stream, document, ", ");
     if (hash)
         fprintf(stream, " (sha256 %.12s)", hash);
     fprintf(stream, ", dataset %s (%s), sparsegrad %s (%s%s)", sg_json_string(document, "dataset.name", "?"),
@@ -157,9 +247,6 @@ char *sg_plot_source(const cJSON *document) {
         free(out);
         return NULL;
     }
-    for (char *c = out; *c; c++)
-        if ((unsigned char)*c < ' ')
-            *c = ' ';
     return out;
 }
 

@@ -10,6 +10,12 @@ enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 26 };
 
 /* -- reading -------------------------------------------------------------------------------------------------- */
 
+/* `text` as UTF-8 on one line: line ends and tabs become blanks, other control characters, marks that reorder a line
+ * and bytes that are not UTF-8 are shown as \x1b or \u202e. malloc'ed, NULL = no memory. */
+char *sg_plot_clean(const char *text);
+/* The same for every string and every name of a document and of those that follow it in its list. */
+SG_CHECKED sg_status sg_plot_clean_document(cJSON *document, const char *name, struct sg_error *err);
+
 void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINTF(2, 3);
 
 /* Title, source and footnote lines of a document; malloc'ed, NULL = no memory. */
@@ -24,6 +30,10 @@ void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document);
 const cJSON *sg_plot_column(const cJSON *object, const char *name);
 /* The document's own spelling of a column, looked up in all results; SG_ERR_ARGUMENT with the list if unknown. */
 SG_CHECKED sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *name, struct sg_error *err);
+/* Is this what `kind: kernels` measured? It has times of kernels instead of labels, series and plots. */
+bool sg_plot_is_kernels(const cJSON *document);
+/* Does some result have it as a column? Else it is a constant, which plots of points may be over: no result of a run. */
+bool sg_plot_is_recorded(const cJSON *document, const char *name);
 /* Final mean and standard deviation of a column (NaN = none); the last value of the series when there is no "final". */
 void sg_plot_final(const cJSON *result, const char *column, double *mean, double *std);
 /* Is this label one without compression? */
@@ -32,6 +42,35 @@ bool sg_plot_is_baseline(const cJSON *result);
 /* Axis title of a column with its unit: plain text and TeX. malloc'ed. */
 SG_CHECKED sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column,
                                    struct sg_error *err);
+
+/* Heading of a column with its unit, malloc'ed, NULL = no memory; what it is, plain and for TeX, "" = its name says it. */
+char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex);
+/* "×10⁻³". Returns out. */
+enum { SG_POWER_CHARS = 64 };
+const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent);
+/* What the document's plots[].points say of a label: {"label","x","y"}, NULL if nothing. */
+const cJSON *sg_plot_point(const cJSON *points, const cJSON *result);
+
+/* -- tables --------------------------------------------------------------------------------------------------- */
+
+/* How the numbers of one column are written: all in the same power of ten with the same decimals. Where they span more
+ * decades than such numbers can show, `scientific`: each in a power of its own, still with the same decimals. */
+struct sg_column_style {
+    bool scientific;
+    int exponent, decimals;
+};
+enum sg_text_kind { SG_TEXT_PLAIN, SG_TEXT_TEX };
+enum { SG_CELL_CHARS = 96 };
+struct sg_column_style sg_plot_column_style(const struct sg_summary *summary, size_t metric);
+/* A number into mean, "–" for NaN, and " ± deviation" into rest, "" where there is none or it is smaller than the
+ * decimals can show. A scientific number is in `mean` as a whole. */
+void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const struct sg_column_style *style, double value,
+                  double std, enum sg_text_kind kind);
+/* "ratio 0.97 … 1.03, 10 seeds; true at 9 of 10 seeds" into out. */
+enum { SG_NUMBERS_CHARS = 512 };
+void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim);
+/* "seed 1: 1.200e-3 ≤ 1.800e-3 (ratio 0.667)" into out. */
+void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim, const struct sg_claim_seed *seed);
 
 /* -- drawing -------------------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,10 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_bench.h"
 #include "sg_text.h"
 
+/* The formats, and what each needs of a document. */
 static const struct sg_exporter exporters[] = {
     {"table", "final values and verdicts, plain text", "txt", false, false, NULL, sg_export_table},
     {"csv", "every point: panel,label,x,y,y_std", "csv", false, true, sg_export_csv, NULL},
@@ -71,5 +73,11 @@ static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, co
 
 sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
                     const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
+    if (sg_plot_is_kernels(document)) {
+        if (exporter->tables != sg_export_table)
+            return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels are a table only: --format=table");
+        sg_bench_table(out, sg_json_get(document, "results"));
+        return SG_OK;
+    }
     return (exporter->tables ? export_tables : export_figure)(out, exporter, document, select, notes, err);
 }

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Parse a sparsebench result, a sparsetrain result or a series; `name` is for messages, which give line:column.
+/* Parse a sparsebench result (also one of kernels, which is a plain table only), a sparsetrain result or a series; `name` is for messages, which give line:column.
  * A schema newer than ours is SG_ERR_UNSUPPORTED. The caller deletes *out. */
 SG_CHECKED sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name,
                                    struct sg_error *err);
@@ -31,6 +31,8 @@ struct sg_plot_select {
     const char *title;
     size_t panel;         /* 1-based; 0 = all */
     double width, height; /* of the whole figure, inches */
+    bool seeds;           /* tables: every seed of every claim, and claims that are not judged */
+    bool color;           /* the plain table: verdicts in colour, for a terminal */
 };
 
 /* Things the reader of a figure must be told: labels without values, unfinished runs. */
@@ -95,7 +97,8 @@ SG_CHECKED sg_status sg_figure_drawable(const struct sg_figure *figure, struct s
 /* Final values and claims. */
 struct sg_summary_metric {
     const char *name;
-    char *label, *latex;
+    char *heading;               /* with its unit: "hit rate (%), largest" */
+    const char *formula, *latex; /* what it is, plain and for TeX; "" = the heading says it */
 };
 struct sg_summary_row {
     const char *label;
@@ -107,12 +110,16 @@ struct sg_claim_seed {
 };
 struct sg_claim {
     const char *text, *verdict, *reason; /* reason may be NULL */
-    bool at_least;
+    bool at_least, judged;
+    double ratio_min, ratio_max; /* of the seeds' ratios; NaN = none */
     size_t n_seeds;
     struct sg_claim_seed *seed;
 };
 struct sg_summary {
     char *title, *source, *footnote;
+    const char *finding; /* a sentence on the methods and the baseline; NULL = none */
+    char *traffic;       /* what "times less sent" compares; NULL = no such column */
+    bool seeds, color;   /* as selected */
     size_t n_metrics, n_rows, n_claims;
     struct sg_summary_metric *metric;
     struct sg_summary_row *row;

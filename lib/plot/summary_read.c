@@ -7,31 +7,30 @@
 
 enum { MAX_METRICS = 32 };
 
+/* A column of the table. */
+struct source {
+    const char *name;    /* the document's column */
+    const cJSON *points; /* values a plot of points shows of it, at `axis`; NULL = where the runs ended */
+    const char *axis;    /* "x" or "y" */
+    const cJSON *at;     /* what of a run these are; NULL = an older result does not say */
+};
+
 struct choice {
-    const char *name[MAX_METRICS];
+    struct source source[MAX_METRICS];
     size_t n;
 };
 
-/* Not a constant, which some plots of points are over: those are no results. */
-static bool is_recorded(const cJSON *document, const char *name) {
-    const cJSON *result;
-    cJSON_ArrayForEach(
-        result, sg_json_get(document, "results")) if (sg_plot_column(sg_json_get(result, "final"), name) ||
-                                                      sg_plot_column(sg_json_get(result, "series"), name)) return true;
-    return false;
+static bool same_source(const struct source *a, const struct source *b) {
+    return a->name == b->name && !a->points == !b->points &&
+           (!a->points || (a->axis == b->axis && cJSON_Compare(a->at, b->at, true)));
 }
 
-static sg_status choose(struct choice *c, const cJSON *document, const char *name, struct sg_error *err) {
-    const char *column;
-    sg_status status = sg_plot_resolve(&column, document, name, err);
-    if (status != SG_OK || !is_recorded(document, column))
-        return status;
+static void add(struct choice *c, const struct source *source) {
     for (size_t i = 0; i < c->n; i++)
-        if (c->name[i] == column)
-            return SG_OK;
+        if (same_source(&c->source[i], source))
+            return;
     if (c->n < MAX_METRICS)
-        c->name[c->n++] = column;
-    return SG_OK;
+        c->source[c->n++] = *source;
 }
 
 /* Where a run stands is no result of it. */
@@ -39,33 +38,136 @@ static bool is_clock(const char *name) {
     return strcmp(name, "step") == 0 || strcmp(name, "epoch") == 0;
 }
 
+/* Do the points say something else than where the runs ended? */
+static bool is_elsewhere(const cJSON *document, const struct source *s) {
+    const cJSON *result;
+    if (s->at)
+        return cJSON_IsObject(s->at) && !sg_json_bool(s->at, "final", false);
+    cJSON_ArrayForEach(result, sg_json_get(document, "results")) {
+        double mean, std, shown = sg_json_number(sg_json_get(sg_plot_point(s->points, result), s->axis), "mean", NAN);
+        sg_plot_final(result, s->name, &mean, &std);
+        if (!isnan(shown) && shown != mean)
+            return true;
+    }
+    return false;
+}
+
+/* The columns of a plot's axes, y first. A column that no run recorded is left out with a note: the grid may have been
+ * stopped before its first cell was finished. */
+static void choose_plot(struct choice *c, const cJSON *document, const cJSON *plot, struct sg_plot_notes *notes) {
+    static const char *const axis[][2] = {{"y", "y_at"}, {"x", "x_at"}};
+    for (size_t a = 0; a < 2; a++) {
+        const char *name = sg_json_string(plot, axis[a][0], NULL);
+        struct source s = {.axis = axis[a][0], .at = sg_json_get(plot, axis[a][1])};
+        struct sg_error unknown;
+        if (!name || is_clock(name))
+            continue;
+        if (sg_plot_resolve(&s.name, document, name, &unknown) != SG_OK)
+            sg_plot_note(notes, "'%.60s' was not recorded and is left out", name);
+        else if (sg_plot_is_recorded(document, s.name)) {
+            s.points = sg_json_get(plot, "points");
+            if (!cJSON_IsArray(s.points) || !is_elsewhere(document, &s))
+                s.points = NULL;
+            add(c, &s);
+        }
+    }
+}
+
 static sg_status choose_metrics(struct choice *c, const cJSON *document, const struct sg_plot_select *select,
-                                struct sg_error *err) {
-    sg_status status = SG_OK;
-    if (select->y)
-        return choose(c, document, select->y, err);
+                                struct sg_plot_notes *notes, struct sg_error *err) {
+    struct source chosen = {0};
+    if (select->y) {
+        sg_status status = sg_plot_resolve(&chosen.name, document, select->y, err);
+        if (status == SG_OK && sg_plot_is_recorded(document, chosen.name))
+            add(c, &chosen);
+        return status;
+    }
     const cJSON *plots = sg_json_get(document, "plots"), *plot, *result, *item;
     size_t n = (size_t)cJSON_GetArraySize(plots), number = 0;
     if (select->panel > (n ? n : 1))
         return sg_fail(err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", select->panel, n,
                        n == 1 ? "" : "s");
     cJSON_ArrayForEach(plot, plots) {
-        const char *axes[] = {sg_json_string(plot, "y", NULL), sg_json_string(plot, "x", NULL)};
-        if (select->panel && select->panel != ++number)
-            continue;
-        for (size_t a = 0; a < 2 && status == SG_OK; a++)
-            if (axes[a] && !is_clock(axes[a]))
-                status = choose(c, document, axes[a], err);
+        number++;
+        if (select->panel == 0 || select->panel == number)
+            choose_plot(c, document, plot, notes);
     }
-    if (n > 0 || status != SG_OK)
-        return status;
+    if (n > 0)
+        return SG_OK;
     cJSON_ArrayForEach(result, sg_json_get(document, "results"))
-        cJSON_ArrayForEach(item, sg_json_get(result, "series")) if (status == SG_OK && !is_clock(item->string)) status =
-            choose(c, document, item->string, err);
-    return status;
+        cJSON_ArrayForEach(item, sg_json_get(result, "series")) if (c->n < MAX_METRICS && !is_clock(item->string)) {
+        struct source s = {0};
+        sg_status status = sg_plot_resolve(&s.name, document, item->string, err);
+        if (status != SG_OK)
+            return status;
+        add(c, &s);
+    }
+    return SG_OK;
 }
 
-static sg_status read_rows(struct sg_summary *s, const cJSON *document, struct sg_error *err) {
+/* ", median of the last 20 %": what of a run `at` takes, into out. */
+static void at_words(char *out, size_t size, const cJSON *at) {
+    static const struct {
+        const char *key, *words;
+    } flag[] = {{"max", "largest"}, {"min", "smallest"}, {"mean", "mean"}, {"sum", "sum"}};
+    const char *words = "as drawn";
+    const double median = sg_json_number(at, "tail_median", NAN), mean = sg_json_number(at, "tail_mean", NAN);
+    const double epoch = sg_json_number(at, "epoch", NAN), step = sg_json_number(at, "step", NAN);
+    for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
+        if (sg_json_bool(at, flag[i].key, false))
+            words = flag[i].words;
+    if (!isnan(median) || !isnan(mean))
+        snprintf(out, size, ", %s of the last %g %%", isnan(mean) ? "median" : "mean",
+                 100 * (isnan(mean) ? median : mean));
+    else if (!isnan(epoch) || !isnan(step))
+        snprintf(out, size, ", at %s %g", isnan(step) ? "epoch" : "step", isnan(step) ? epoch : step);
+    else if (sg_json_string(at, "when", NULL))
+        snprintf(out, size, ", when %.40s ≤ %g", sg_json_string(at, "when", ""), sg_json_number(at, "below", NAN));
+    else
+        snprintf(out, size, ", %s", words);
+}
+
+static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document, const struct source *source,
+                             struct sg_error *err) {
+    char at[96] = "", *name = sg_plot_heading(document, source->name, &m->formula, &m->latex);
+    m->name = source->name;
+    if (source->points)
+        at_words(at, sizeof at, source->at);
+    if (!name || asprintf(&m->heading, "%s%s", name, at) < 0)
+        m->heading = NULL;
+    free(name);
+    return m->heading ? SG_OK : sg_fail_memory(err, "the table");
+}
+
+static void read_number(struct sg_summary_row *row, size_t m, const cJSON *result, const struct source *source) {
+    if (!source->points) {
+        sg_plot_final(result, source->name, &row->mean[m], &row->std[m]);
+        return;
+    }
+    const cJSON *value = sg_json_get(sg_plot_point(source->points, result), source->axis);
+    row->mean[m] = sg_json_number(value, "mean", NAN);
+    row->std[m] = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(value, "std", NAN) : NAN;
+}
+
+/* The last column: how many times less each method sent than the baseline, where the result says so. */
+static sg_status read_traffic(struct sg_summary *s, const cJSON *document, struct sg_error *err) {
+    const char *baseline = sg_json_string(document, "traffic.baseline", NULL), *unused[2];
+    if (!baseline)
+        return SG_OK;
+    char *sent = sg_plot_heading(document, sg_json_string(document, "traffic.column", "bits"), &unused[0], &unused[1]);
+    struct sg_summary_metric *m = &s->metric[s->n_metrics++];
+    m->name = "times_less";
+    m->heading = strdup("times less sent");
+    if (!sent || asprintf(&s->traffic, "%s of %s / that of the method", sent, baseline) < 0)
+        s->traffic = NULL;
+    free(sent);
+    m->formula = s->traffic;
+    m->latex = "";
+    return s->traffic && m->heading ? SG_OK : sg_fail_memory(err, "the table");
+}
+
+static sg_status read_rows(struct sg_summary *s, const cJSON *document, const struct choice *choice,
+                           struct sg_error *err) {
     const cJSON *results = sg_json_get(document, "results"), *result;
     s->row = calloc((size_t)cJSON_GetArraySize(results) + 1, sizeof *s->row);
     if (!s->row)
@@ -77,8 +179,12 @@ static sg_status read_rows(struct sg_summary *s, const cJSON *document, struct s
         row->std = calloc(s->n_metrics + 1, sizeof *row->std);
         if (!row->mean || !row->std)
             return sg_fail_memory(err, "the table");
-        for (size_t m = 0; m < s->n_metrics; m++)
-            sg_plot_final(result, s->metric[m].name, &row->mean[m], &row->std[m]);
+        for (size_t m = 0; m < choice->n; m++)
+            read_number(row, m, result, &choice->source[m]);
+        if (s->n_metrics > choice->n) {
+            row->mean[choice->n] = sg_json_number(result, "times_less", NAN);
+            row->std[choice->n] = NAN;
+        }
     }
     return SG_OK;
 }
@@ -94,46 +200,52 @@ static sg_status read_claims(struct sg_summary *s, const cJSON *document, struct
         c->text = sg_json_string(claim, "text", "");
         c->verdict = sg_json_string(claim, "verdict", "undecided");
         c->reason = sg_json_string(claim, "reason", NULL);
+        c->judged = strcmp(c->verdict, "not judged") != 0;
         c->at_least = strcmp(sg_json_string(claim, "sense", ""), "at-least") == 0;
         c->seed = calloc((size_t)cJSON_GetArraySize(seeds) + 1, sizeof *c->seed);
         if (!c->seed)
             return sg_fail_memory(err, "the claims");
-        cJSON_ArrayForEach(seed, seeds) c->seed[c->n_seeds++] =
-            (struct sg_claim_seed){sg_json_string(seed, "seed", "?"), sg_json_number(seed, "value", NAN),
-                                   sg_json_number(seed, "bound", NAN), sg_json_number(seed, "ratio", NAN)};
+        c->ratio_min = c->ratio_max = NAN;
+        cJSON_ArrayForEach(seed, seeds) {
+            const double ratio = sg_json_number(seed, "ratio", NAN);
+            c->seed[c->n_seeds++] =
+                (struct sg_claim_seed){sg_json_string(seed, "seed", "?"), sg_json_number(seed, "value", NAN),
+                                       sg_json_number(seed, "bound", NAN), ratio};
+            c->ratio_min = fmin(c->ratio_min, ratio); /* a NaN gives way to a number */
+            c->ratio_max = fmax(c->ratio_max, ratio);
+        }
     }
     return SG_OK;
 }
 
 sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
                           struct sg_error *err) {
-    struct sg_summary s = {0};
+    struct sg_summary s = {.seeds = select->seeds, .color = select->color};
     struct choice choice = {.n = 0};
     int seeds = sg_plot_seeds(document);
-    sg_status status = choose_metrics(&choice, document, select, err);
+    sg_plot_note_status(&s.notes, document);
+    sg_status status = choose_metrics(&choice, document, select, &s.notes, err);
     if (status != SG_OK)
         return status;
-    sg_plot_note_status(&s.notes, document);
     s.title = sg_plot_title(document, select->title);
     s.source = sg_plot_source(document);
+    s.finding = sg_json_string(document, "summary.text", NULL);
     if (seeds > 1 ? asprintf(&s.footnote, "Final values, mean ± standard deviation over %d seeds", seeds) < 0
                   : (s.footnote = strdup(seeds ? "Final values, one seed"
                                                : "Final values, mean ± standard deviation over "
                                                  "seeds")) == NULL)
         s.footnote = NULL;
-    s.metric = calloc(choice.n + 1, sizeof *s.metric);
+    s.metric = calloc(choice.n + 2, sizeof *s.metric);
     if (!s.title || !s.source || !s.footnote || !s.metric) {
         status = sg_fail_memory(err, "the table");
         goto out;
     }
-    for (; s.n_metrics < choice.n; s.n_metrics++) {
-        struct sg_summary_metric *m = &s.metric[s.n_metrics];
-        m->name = choice.name[s.n_metrics];
-        status = sg_plot_label(&m->label, &m->latex, document, m->name, err);
-        if (status != SG_OK)
-            goto out;
-    }
-    status = read_rows(&s, document, err);
+    for (; s.n_metrics < choice.n && status == SG_OK; s.n_metrics++)
+        status = read_metric(&s.metric[s.n_metrics], document, &choice.source[s.n_metrics], err);
+    if (status == SG_OK && !select->y)
+        status = read_traffic(&s, document, err);
+    if (status == SG_OK)
+        status = read_rows(&s, document, &choice, err);
     if (status == SG_OK)
         status = read_claims(&s, document, err);
 out:
@@ -145,10 +257,8 @@ out:
 }
 
 void sg_summary_free(struct sg_summary *s) {
-    for (size_t i = 0; i < s->n_metrics; i++) {
-        free(s->metric[i].label);
-        free(s->metric[i].latex);
-    }
+    for (size_t i = 0; i < s->n_metrics; i++)
+        free(s->metric[i].heading);
     for (size_t i = 0; i < s->n_rows; i++) {
         free(s->row[i].mean);
         free(s->row[i].std);
@@ -158,6 +268,7 @@ void sg_summary_free(struct sg_summary *s) {
     free(s->metric);
     free(s->row);
     free(s->claim);
+    free(s->traffic);
     free(s->title);
     free(s->source);
     free(s->footnote);

@@ -1,3 +1,4 @@
+/* recipe.c: a recipe from its text, and its end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +16,38 @@ static bool read_raw(struct sg_node *raw, const char *text, size_t length, struc
     return true;
 }
 
-static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p, size_t n_set) {
-    struct sg_check check = {.problems = p};
-    for (size_t i = 0; i < n_set; i++)
-        check.methods_set |= strncmp(p->set[i], "methods", 7) == 0;
+static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p,
+                      struct sg_problems *dangling, size_t n_set) {
+    struct sg_check check = {.problems = p, .dangling = dangling};
+    for (size_t i = 0; i < n_set; i++) {
+        if (strncmp(p->set[i], "methods", 7) == 0)
+            check.methods_set = p->set[i];
+        if (strncmp(p->set[i], "record", 6) == 0)
+            check.series_set = p->set[i];
+    }
     bool fine = sg_schema_open(&check.schema) && sg_check_root(&check, raw, root);
-    for (size_t i = 0; i < check.n_labels; i++)
-        free(check.label[i]);
-    free(check.label);
+    sg_check_forget_labels(&check);
     sg_schema_close(&check.schema);
     return fine;
+}
+
+/* What a --set took away under the file's claims and plots, as text for whoever judges them. */
+static bool keep_dangling(struct sg_recipe *recipe, const struct sg_problems *dangling) {
+    struct sg_error text;
+    if (dangling->count == 0)
+        return true;
+    sg_problems_report(dangling, SG_ERR_ARGUMENT, &text);
+    recipe->dangling = strdup(text.msg);
+    return recipe->dangling != NULL;
+}
+
+static bool keep_set(struct sg_recipe *recipe, const char *const *set, size_t n_set) {
+    recipe->set = calloc(n_set + 1, sizeof *recipe->set);
+    for (; recipe->set != NULL && recipe->n_set < n_set; recipe->n_set++)
+        if ((recipe->set[recipe->n_set] = strdup(set[recipe->n_set])) == NULL)
+            return false;
+    recipe->n_told = recipe->n_set;
+    return recipe->set != NULL;
 }
 
 sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name,
@@ -32,7 +55,7 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
     if (length > SG_RECIPE_BYTES)
         return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length,
                        SG_RECIPE_BYTES);
-    struct sg_problems problems = {.path = name, .set = set};
+    struct sg_problems problems = {.path = name, .set = set}, dangling = problems;
     struct sg_recipe recipe = {.path = strdup(name), .text = malloc(length + 1)};
     struct sg_node raw = {0};
     sg_status status = SG_OK;
@@ -41,7 +64,8 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
         status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
         goto out;
     }
-    if (!fine || !check_raw(&recipe.root, &raw, &problems, n_set)) {
+    if (!fine || !check_raw(&recipe.root, &raw, &problems, &dangling, n_set) || !keep_dangling(&recipe, &dangling) ||
+        !keep_set(&recipe, set, n_set)) {
         status = sg_fail_memory(err, "the recipe");
         goto out;
     }
@@ -76,16 +100,38 @@ sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *co
 void sg_recipe_free(struct sg_recipe *recipe) {
     free(recipe->path);
     free(recipe->text);
+    free(recipe->dangling);
+    for (size_t i = 0; i < recipe->n_set; i++)
+        free(recipe->set[i]);
+    free(recipe->set);
     sg_node_clear(&recipe->root);
     *recipe = (struct sg_recipe){0};
+}
+
+cJSON *sg_recipe_set_json(const struct sg_recipe *recipe) {
+    cJSON *out = cJSON_CreateArray();
+    for (size_t i = 0; i < recipe->n_told; i++)
+        sg_json_push_string(out, recipe->set[i]);
+    return out;
 }
 
 cJSON *sg_recipe_json(const struct sg_recipe *recipe) {
     cJSON *out = cJSON_CreateObject();
     sg_json_set_string(out, "path", recipe->path);
     sg_json_set_string(out, "sha256", recipe->sha256);
+    sg_json_set(out, "set", sg_recipe_set_json(recipe));
     sg_json_set_string(out, "name", sg_node_string(&recipe->root, "name", NULL));
     sg_json_set_string(out, "title", sg_node_string(&recipe->root, "title", NULL));
     sg_json_set(out, "resolved", sg_node_json(&recipe->root));
+    return out;
+}
+
+char *sg_node_place(char *out, size_t size, const struct sg_recipe *recipe, const struct sg_node *node) {
+    if (node != NULL && node->line > 0)
+        snprintf(out, size, "%s:%d:%d: ", recipe->path, node->line, node->column);
+    else if (node != NULL && node->column > 0 && (size_t)node->column <= recipe->n_set)
+        snprintf(out, size, "--set %s: ", recipe->set[node->column - 1]);
+    else
+        snprintf(out, size, "%s: ", recipe->path);
     return out;
 }

@@ -226,6 +226,10 @@ char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t
     return out;
 }
 
+bool sg_cell_is(const struct sg_cell *cell, const char *method) {
+    return strcmp(cell->label, method) == 0 || strcmp(cell->name, method) == 0;
+}
+
 sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label, struct sg_error *err) {
     const char **known = calloc(count + 1, sizeof *known);
     if (known == NULL)
@@ -233,7 +237,7 @@ sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const c
     bool there = false;
     for (size_t i = 0; i < count; i++) {
         known[i] = cells[i].label;
-        there |= strcmp(label, cells[i].label) == 0;
+        there |= sg_cell_is(&cells[i], label);
     }
     const char *near = there ? NULL : sg_suggest(label, known, count);
     char names[512];

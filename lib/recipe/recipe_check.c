@@ -174,32 +174,28 @@ static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size
     return true;
 }
 
-/* seeds: {first: 1, count: 3} becomes [1, 2, 3]. */
-static bool check_seed_range(struct sg_check *c, const struct sg_node *root, const struct sg_node *raw,
-                             struct sg_node *out) {
-    struct sg_node range = {0};
+enum { GRID_ENTRIES = 256 };
+
+/* Seeds that are not written as a list become one: {first: 1, count: 3}, "1..3" and "1,2,3". */
+static bool check_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *root,
+                        const struct sg_node *raw, struct sg_node *out) {
+    struct sg_node range = {0}, list = {0};
     size_t before = c->problems->count;
-    bool fine = check_section(c, "seeds", "", root, raw, &range);
+    bool fine = raw->kind != SG_NODE_MAP || check_section(c, "seeds", "", root, raw, &range);
     *out = (struct sg_node){.kind = SG_NODE_LIST, .line = raw->line, .column = raw->column};
-    if (fine && c->problems->count == before) {
-        double first = sg_node_number(&range, "first", 0), count = sg_node_number(&range, "count", 0);
-        for (double i = 0; fine && i < count; i++) {
-            char text[32];
-            int length = snprintf(text, sizeof text, "%.0f", first + i);
-            struct sg_node seed = {.line = raw->line, .column = raw->column};
-            fine = sg_node_set_plain(&seed, text, (size_t)length) && sg_node_push(out, &seed);
-        }
-    }
+    if (fine && c->problems->count == before)
+        fine = sg_list_seeds(c, row, raw->kind == SG_NODE_MAP ? &range : raw, raw, &list);
+    if (fine && c->problems->count == before)
+        fine = check_list(c, row, row->least, row->most, "", root, &list, out);
     sg_node_clear(&range);
+    sg_node_clear(&list);
     return fine;
 }
 
-enum { GRID_ENTRIES = 256 };
-
 static bool check_given(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                         const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
-    if (strcmp(row->path, "seeds") == 0 && raw->kind == SG_NODE_MAP)
-        return check_seed_range(c, root, raw, out);
+    if (strcmp(row->path, "seeds") == 0 && (raw->kind == SG_NODE_MAP || raw->kind == SG_NODE_STRING))
+        return check_seeds(c, row, root, raw, out);
     size_t before = c->problems->count;
     bool fine;
     if (row->most > 0)
@@ -270,5 +266,6 @@ bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node
     if (raw->count > 0 && strcmp(raw->child[0].key, "schema") != 0)
         sg_problem_at(c->problems, raw->child[0].key_line, raw->child[0].key_column,
                       "the first key must be 'schema: 1'");
+    c->root = out;
     return check_section(c, "", "", out, raw, out);
 }

@@ -15,7 +15,8 @@ struct reader {
     const char *text, *at;
     const struct sg_constant *constant;
     size_t n_constants;
-    bool any_name; /* syntax check: a name has some value */
+    bool any_name; /* every name is a constant's */
+    bool unvalued; /* a check: constants have no values yet, 1 stands in for them */
     bool named;    /* a name was seen */
     int depth;
     struct sg_error *err;
@@ -199,7 +200,7 @@ static sg_status read_all(struct reader *r, double *out) {
     skip_blanks(r);
     if (*r->at != '\0')
         return wrong(r, "an operator or the end");
-    bool known = !(r->any_name && r->named);
+    bool known = !(r->unvalued && r->named);
     if (known && !isfinite(value)) {
         char whole[SG_EXCERPT];
         return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s' has no finite value", sg_excerpt(whole, r->text));
@@ -214,8 +215,18 @@ sg_status sg_expression(double *out, const char *text, const struct sg_constant 
     return read_all(&r, out);
 }
 
-sg_status sg_expression_check(const char *text, bool *literal, double *value, struct sg_error *err) {
-    struct reader r = {.text = text, .at = text, .any_name = true, .err = err};
+sg_status sg_expression_check(const char *text, const char *const *name, size_t n, bool *literal, double *value,
+                              struct sg_error *err) {
+    struct sg_constant constant[SG_NAMES];
+    for (size_t i = 0; i < n && i < SG_NAMES; i++)
+        constant[i] = (struct sg_constant){name[i], 1};
+    struct reader r = {.text = text,
+                       .at = text,
+                       .constant = constant,
+                       .n_constants = n < SG_NAMES ? n : SG_NAMES,
+                       .any_name = n == 0,
+                       .unvalued = true,
+                       .err = err};
     sg_status status = read_all(&r, value);
     *literal = !r.named;
     return status;

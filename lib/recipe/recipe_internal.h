@@ -6,6 +6,7 @@
 #ifndef RECIPE_INTERNAL_H
 #define RECIPE_INTERNAL_H
 
+#include "sg_compressor.h"
 #include "sg_recipe.h"
 
 /* ---- nodes ---- */
@@ -91,6 +92,8 @@ struct sg_schema_row {
     char preset[48];     /* default as YAML, "" = none: null when absent */
     double min, max;     /* numbers: inclusive */
     bool required;
+    size_t constants;           /* EXPRESSION of a task: how many of its constants may stand in it */
+    bool constant;              /* SERIES: the name of a constant is fine too */
     bool above;                 /* min itself is excluded */
     bool whole;                 /* EXPRESSION: a literal must be a whole number */
     bool grid;                  /* may be a list of such values, one cell each */
@@ -124,16 +127,29 @@ char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 
 /* ---- checks ---- */
 
+/* A label that a cell can have, and what its method compresses with. */
+struct sg_label {
+    char *text;
+    const struct sg_compressor_ops *compressor;
+};
+
 struct sg_check {
     struct sg_schema schema;
     struct sg_problems *problems;
-    char **label; /* [n_labels] of the cells; NULL until the methods are known to be right */
+    struct sg_problems *dangling; /* names in the file's claims and plots that a --set took away */
+    const struct sg_node *root;   /* the top level as far as it is complete */
+    struct sg_label *label;       /* [n_labels] of the cells; NULL until the methods are known to be right */
     size_t n_labels;
-    bool methods_set; /* a --set changed methods, and with them perhaps labels */
+    bool series_right;                    /* record.series is complete and free of problems */
+    const char *methods_set, *series_set; /* a --set that changed methods or record, and with them perhaps names */
 };
 
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was noted. */
 bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
+
+/* The list that `seeds` stands for, a complete map {first, count} or a text "1..3,7", every entry at the place of `at`. */
+bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
+                   const struct sg_node *at, struct sg_node *out);
 
 /* A leaf that is not null; *out is a copy of raw, brought into normal form. */
 void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
@@ -143,14 +159,29 @@ void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const st
 /* That "…", in out or static. */
 const char *sg_describe_value(const struct sg_node *node, char out[80]);
 
+/* A name in record.series, or one that a claim or plot gives, against what the task can record and what is recorded. */
+void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw);
+/* The two axes of a complete plot: curves are drawn over series, constants have no curve. */
+void sg_check_axes(struct sg_check *c, const struct sg_node *plot);
+/* A complete claim, or its bound: does this method have the constant that its metric may be? */
+void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term);
+/* record.series names nothing twice. */
+void sg_check_series_once(struct sg_check *c, const struct sg_node *series);
+/* Names that may stand in an expression of this row: n of them, into name [SG_NAMES]; 0 = the task is not known. */
+enum { SG_NAMES = 64 };
+size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row *row, const char *name[SG_NAMES]);
+
 /* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is
  * the top level as far as it is complete. They may bring the map into normal form. */
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
 /* The same for the list of methods; fills c->label when all is well. */
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
+void sg_check_forget_labels(struct sg_check *c);
 
-/* Syntax only: names may be anything. *literal: no names in it, and *value is then its value. */
-sg_status sg_expression_check(const char *text, bool *literal, double *value, struct sg_error *err);
+/* Syntax, and names against name [n] (n = 0: they may be anything). *literal: no names in it, and *value is then its
+ * value. */
+sg_status sg_expression_check(const char *text, const char *const *name, size_t n, bool *literal, double *value,
+                              struct sg_error *err);
 
 /* ---- cells ---- */
 
@@ -159,7 +190,5 @@ enum { SG_LABELS = 4096, SG_CELLS = 10000 };
 /* The turn-th choice of a method's list parameters, the last varying fastest: *method is {compressor, its parameters}
  * with single values, *label its label. Past the last choice *label is NULL. */
 bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label);
-
-extern const char sg_recipe_example[];
 
 #endif

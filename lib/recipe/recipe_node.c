@@ -166,6 +166,8 @@ static bool add_json(cJSON *parent, const struct sg_node *child) {
         added = cJSON_AddItemToArray(parent, value);
     } else {
         char *key = strdup(child->key);
+        if (key == NULL)
+            sg_json_lost();
         added = key != NULL && cJSON_AddItemToObject(parent, sg_snake(key, strlen(key) + 1, key), value);
         free(key);
     }

@@ -1,5 +1,6 @@
 /* The key reference, from the schema rows: plain text for --help-recipe, Markdown for recipes/README.md. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
@@ -7,36 +8,40 @@
 #include "sg_optimizer.h"
 #include "sg_task.h"
 
-const char sg_recipe_example[] =
+static const char example[] =
     "schema: 1\n"
     "name: example\n"
-    "title: \"Top-k and hard-threshold on madelon\"\n"
-    "task: {kind: logreg, dataset: madelon, l2: L/10000, start: {offset-from-optimum: 1e-4}}\n"
-    "workers: 20\n"
+    "title: \"Top-k and hard-threshold on two generated clouds\"\n"
+    "# What is trained. A data set's name is looked up in datasets/; ./own.libsvm would be a file of your own.\n"
+    "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: L/100}\n"
+    "workers: 4\n"
     "batch: 1\n"
-    "epochs: 30\n"
-    "optimizer: {kind: sgd, learning-rate: 1/(L+l2)}\n"
+    "epochs: 20\n"
+    "optimizer: {kind: sgd, learning-rate: 0.1/(L+l2)}\n"
     "error-feedback: update\n"
-    "seeds: {first: 1, count: 3}\n"
+    "seeds: 1..3\n"
     "record: {every: 10, series: [relative-suboptimality, error-norm, bits, density]}\n"
+    "# What is compared: each method, and each value in a list, at every seed.\n"
     "methods:\n"
     "  - {name: SGD, compressor: none, baseline: true}\n"
-    "  - {name: Top-k, compressor: topk, k: [1, 5]}\n"
-    "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 5e-4/gamma}\n"
+    "  - {name: Top-k, compressor: topk, k: [1, 4]}\n"
+    "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.05/gamma}\n"
+    "# What is expected, judged at every seed.\n"
     "claims:\n"
-    "  - text: Hard-threshold sends fewer bits than Top-1 until the relative suboptimality is 1e-2\n"
+    "  - text: Hard-threshold sends a third of the bits of SGD, or fewer, until the relative suboptimality is 0.1\n"
     "    metric: bits\n"
-    "    at: {when: relative-suboptimality, below: 1e-2}\n"
+    "    at: {when: relative-suboptimality, below: 0.1}\n"
     "    of: Hard-threshold\n"
-    "    at-most: {times: 1, of: Top-k k=1}\n"
+    "    at-most: {times: 0.33, of: SGD}\n"
     "  - text: Its error stays below the bound\n"
     "    metric: error-norm\n"
     "    at: {max: true}\n"
     "    of: Hard-threshold\n"
-    "    at-most: {times: 1, metric: error-bound}\n"
+    "    at-most: {metric: error-bound}\n"
     "plots:\n"
     "  - {x: epoch, y: relative-suboptimality, log: y}\n"
-    "  - {x: bits, y: error-norm, log: xy, methods: [Top-k k=1, Hard-threshold]}\n";
+    "  - {x: bits, y: relative-suboptimality, log: xy}\n"
+    "  - {x: epoch, y: error-norm, methods: [Top-k k=1, Top-k k=4, Hard-threshold]}\n";
 
 static const char *const deviations[] = {
     "Figure 1: the paper says a 6,000-parameter model; gisette has 5000 features and 6000 samples, so d = 5000.",
@@ -54,15 +59,11 @@ static const char *const deviations[] = {
     "Figure 2b: thresholds are picked by hand; mini/fig2b trains on the validation file, evaluates on the test file.",
 };
 
-enum { ENCODINGS_CHARS = 120 };
-
-/* Every name an encoding can have, as a choice is shown. */
-static const char *encodings_text(char out[ENCODINGS_CHARS]) {
-    size_t length = 0;
+/* The names that a value can have, "a|b|c". */
+static void put_variants(FILE *out, enum sg_value_type type) {
     const char *name;
-    for (size_t i = 0; length < ENCODINGS_CHARS && (name = sg_variant_at(SG_VALUE_ENCODING, i)) != NULL; i++)
-        length += (size_t)snprintf(out + length, ENCODINGS_CHARS - length, "%s%s", i ? "|" : "", name);
-    return out;
+    for (size_t i = 0; (name = sg_variant_at(type, i)) != NULL; i++)
+        fprintf(out, "%s%s", i ? "|" : "", name);
 }
 
 static const char *type_text(const struct sg_schema_row *row) {
@@ -72,18 +73,11 @@ static const char *type_text(const struct sg_schema_row *row) {
     case SG_VALUE_NAME:
         return "identifier";
     case SG_VALUE_SERIES:
-        return "series";
+        return row->most > 0 ? "series" : row->constant ? "series or constant" : "series";
     case SG_VALUE_METHOD:
         return "method";
     case SG_VALUE_CHOICE:
         return row->choices;
-    case SG_VALUE_KIND:
-        return "training|kernels";
-    case SG_VALUE_TASK:
-    case SG_VALUE_OPTIMIZER:
-    case SG_VALUE_COMPRESSOR:
-    case SG_VALUE_ENCODING:
-        return "name";
     case SG_VALUE_NUMBER:
         return "number";
     case SG_VALUE_INTEGER:
@@ -92,27 +86,50 @@ static const char *type_text(const struct sg_schema_row *row) {
         return "true|false";
     case SG_VALUE_EXPRESSION:
         return row->whole ? "whole number or expression" : "number or expression";
+    case SG_VALUE_KIND:
+    case SG_VALUE_TASK:
+    case SG_VALUE_OPTIMIZER:
+    case SG_VALUE_COMPRESSOR:
+    case SG_VALUE_ENCODING:
+        return NULL;
     case SG_VALUE_MAP:
         break;
     }
     return row->or_number ? "number or section" : row->shorthand != NULL ? "value or section" : "section";
 }
 
+/* "list of whole numbers"; a choice has no plural. */
+static void put_type(FILE *out, const struct sg_schema_row *row) {
+    const char *type = type_text(row);
+    const bool list = row->most > 0, word = type != NULL && strchr(type, '|') == NULL;
+    fputs(list ? "list of " : "", out);
+    if (type == NULL)
+        put_variants(out, row->type);
+    else
+        fputs(type, out);
+    if (row->type == SG_VALUE_CHOICE && row->or_number)
+        fputs(" or whole number", out);
+    fputs(list && word && type[strlen(type) - 1] != 's' ? "s" : "", out);
+    fputs(row->grid ? ", or a list" : "", out);
+}
+
 static bool has_range(const struct sg_schema_row *row) {
     return row->type == SG_VALUE_NUMBER || row->type == SG_VALUE_INTEGER || row->type == SG_VALUE_EXPRESSION;
 }
 
-/* Cells of a row: type, default, range. */
+/* Cells of a row: type (to be freed; NULL = no memory), default, range. */
 struct cells {
-    char type[160], preset[60], range[SG_RANGE];
+    char *type, preset[60], range[SG_RANGE];
 };
 
 static void fill_cells(struct cells *cells, const struct sg_schema_row *row) {
-    char names[ENCODINGS_CHARS];
-    const char *type = row->type == SG_VALUE_ENCODING ? encodings_text(names) : type_text(row);
-    bool plural = row->most > 0 && row->choices == NULL && type[strlen(type) - 1] != 's';
-    snprintf(cells->type, sizeof cells->type, "%s%s%s%s", row->most > 0 ? "list of " : "", type, plural ? "s" : "",
-             row->grid ? ", or a list" : "");
+    size_t size;
+    cells->type = NULL;
+    FILE *type = open_memstream(&cells->type, &size);
+    if (type != NULL) {
+        put_type(type, row);
+        fclose(type);
+    }
     bool empty = row->preset[0] == '\0' || strcmp(row->preset, "{}") == 0 || strcmp(row->preset, "[]") == 0;
     snprintf(cells->preset, sizeof cells->preset, "%s", row->required ? "required" : empty ? "" : row->preset);
     cells->range[0] = '\0';
@@ -126,7 +143,7 @@ static void fill_cells(struct cells *cells, const struct sg_schema_row *row) {
 static void print_text_row(FILE *out, const struct sg_schema_row *row) {
     struct cells cells;
     fill_cells(&cells, row);
-    fprintf(out, "  %s: %s", sg_row_key(row), cells.type);
+    fprintf(out, "  %s: %s", sg_row_key(row), cells.type != NULL ? cells.type : "");
     if (cells.range[0] != '\0')
         fprintf(out, " %s", cells.range);
     if (row->unit != NULL && row->unit[0] != '\0')
@@ -134,6 +151,7 @@ static void print_text_row(FILE *out, const struct sg_schema_row *row) {
     if (cells.preset[0] != '\0')
         fprintf(out, row->required ? ", %s" : ", default %s", cells.preset);
     fprintf(out, "\n      %s\n", row->help);
+    free(cells.type);
 }
 
 /* '|' would end a cell of a Markdown table. */
@@ -149,12 +167,13 @@ static void print_markdown_row(FILE *out, const struct sg_schema_row *row) {
     struct cells cells;
     fill_cells(&cells, row);
     fprintf(out, "| `%s` | ", sg_row_key(row));
-    print_escaped(out, cells.type);
+    print_escaped(out, cells.type != NULL ? cells.type : "");
     fprintf(out, " | ");
     print_escaped(out, cells.preset);
     fprintf(out, " | %s | %s | ", cells.range, row->unit != NULL ? row->unit : "");
     print_escaped(out, row->help);
     fprintf(out, " |\n");
+    free(cells.type);
 }
 
 static void print_heading(FILE *out, bool markdown, const char *title, const char *summary) {
@@ -212,13 +231,72 @@ static void print_owner(FILE *out, bool markdown, const struct sg_schema *schema
     }
 }
 
+/* ---- series and constants ---- */
+
+/* A name of a table as recipes spell it. */
+static const char *kebab(const char *name, char out[64]) {
+    snprintf(out, 64, "%s", name);
+    for (char *c = out; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c;
+    return out;
+}
+
+static void print_fact(FILE *out, bool markdown, const char *name, const char *unit, const char *help) {
+    const char *in = unit[0] != '\0' ? ", in " : "";
+    if (markdown)
+        fprintf(out, "* `%s`%s%s: %s\n", name, in, unit, help);
+    else
+        fprintf(out, "      %s%s%s: %s\n", name, in, unit, help);
+}
+
+static void print_series(FILE *out, bool markdown, const struct sg_metric *metric, size_t n) {
+    char name[64];
+    for (size_t i = 0; i < n; i++)
+        print_fact(out, markdown, kebab(metric[i].name, name), metric[i].unit, metric[i].help);
+}
+
+static void print_constants(FILE *out, bool markdown, const struct sg_constant_kind *constant, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        print_fact(out, markdown, constant[i].name, "", constant[i].help);
+}
+
+static void print_heading_line(FILE *out, bool markdown, const char *title) {
+    fprintf(out, markdown ? "\n### %s\n\n" : "\n%s\n", title);
+}
+
+/* What record.series, claims, plots and expressions can name in every recipe. */
+static void print_common_names(FILE *out, bool markdown) {
+    print_heading_line(out, markdown, "Series of every task");
+    fputs("What record.series can list, beside the series of the task's own, below. Claims and plots name what is "
+          "listed\n"
+          "there, and step and epoch, which every run records. results/README.md has the formulas in full.\n\n",
+          out);
+    for (size_t i = 0; i < SG_COLUMNS; i++) {
+        print_series(out, markdown, &sg_common_metrics[i], 1);
+        for (size_t k = 0; sg_task_kind_at(k) != NULL; k++)
+            if (!sg_task_records(sg_task_kind_at(k), (enum sg_column)i))
+                fprintf(out, "%s(not of task %s)\n", markdown ? "  " : "        ", sg_task_kind_at(k)->name);
+    }
+    print_heading_line(out, markdown, "Constants of every task");
+    fputs(
+        "Numbers that are known once the data are open, beside the constants of the task's own, below. Expressions of\n"
+        "`learning-rate` may use the task's; a compressor's parameters these and gamma; claims, and plots of kind "
+        "points,\n"
+        "name any of them. '-' is minus in an expression, so that names are spelt with '_' there: f_star; in claims "
+        "and\n"
+        "plots f-star.\n\n",
+        out);
+    print_constants(out, markdown, sg_common_constants, SG_COMMON_CONSTANTS);
+}
+
 static void print_owners(FILE *out, bool markdown, const struct sg_schema *schema) {
     const struct sg_task_kind *task;
     for (size_t i = 0; (task = sg_task_kind_at(i)) != NULL; i++) {
         print_owner(out, markdown, schema, "task", "task", task->name, task->summary);
         fprintf(out, markdown ? "\nSeries of its own:\n" : "  series of its own:\n");
-        for (size_t j = 0; j < task->n_metrics; j++)
-            fprintf(out, markdown ? "* `%s`: %s\n" : "      %s: %s\n", task->metric[j].name, task->metric[j].help);
+        print_series(out, markdown, task->metric, task->n_metrics);
+        fprintf(out, markdown ? "\nConstants of its own:\n" : "  constants of its own:\n");
+        print_constants(out, markdown, task->constant, task->n_constants);
     }
     const struct sg_optimizer_ops *optimizer;
     for (size_t i = 0; (optimizer = sg_optimizer_at(i)) != NULL; i++)
@@ -236,25 +314,27 @@ void sg_recipe_reference(FILE *out, bool markdown) {
             markdown
                 ? "# Keys of a recipe\n\nGenerated from the schema of the programs (`--help-recipe`); do not edit.\n\n"
                 : "Keys of a recipe\n\n");
-    fprintf(out,
-            "A recipe is one YAML file of at most 1 MiB: no anchors, aliases, tags or second document; only true and "
-            "false\n"
-            "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written "
-            "with '-'\n"
-            "here and with '_' in results. Expressions know + - * / ( ) sqrt() and the constants of the task. On the "
-            "command\n"
-            "line, --set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set 'seeds=[1, 2]'.\n");
+    fputs("A complete recipe, which runs as it stands, anywhere and within seconds, by\n"
+          "sparsebench example.yaml | sparseplot-export --format svg > example.svg:\n\n",
+          out);
+    fprintf(out, markdown ? "```yaml\n%s```\n\n" : "%s\n", example);
+    fputs("A recipe is one YAML file of at most 1 MiB: no anchors, aliases, tags or second document; only true and "
+          "false\n"
+          "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written with "
+          "'-'\n"
+          "here and with '_' in results. Expressions know + - * / ( ) sqrt() and constants. On the command line,\n"
+          "--set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set seeds=1,2.\n",
+          out);
     print_heading(out, markdown, "Top level", "");
     print_rows(out, markdown, &schema, "", NULL);
     print_sub_sections(out, markdown, &schema, NULL);
     print_owner(out, markdown, &schema, "recipe kind", "", "kernels",
                 "Times the kernels of the compressors in one process; beside these keys only schema, name, title and "
                 "kind.");
+    print_common_names(out, markdown);
     print_owners(out, markdown, &schema);
     fprintf(out, markdown ? "\n## Deviations from the paper\n\n" : "\nDeviations from the paper\n");
     for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++)
         fprintf(out, markdown ? "* %s\n" : "  * %s\n", deviations[i]);
-    fprintf(out, markdown ? "\n## A complete example\n\n```yaml\n%s```\n" : "\nA complete example\n\n%s",
-            sg_recipe_example);
     sg_schema_close(&schema);
 }

@@ -105,7 +105,13 @@ static bool check_claim(struct sg_check *c, struct sg_node *claim) {
     if (upper != NULL && lower != NULL)
         sg_problem_at(c->problems, claim->line, claim->column,
                       "a claim has one bound, 'at-most' or 'at-least' (write two claims)");
-    return complete_bound(claim, "at-most") && complete_bound(claim, "at-least");
+    if (!complete_bound(claim, "at-most") || !complete_bound(claim, "at-least"))
+        return false;
+    sg_check_bound_constant(c, claim);
+    const struct sg_node *bound = upper != NULL ? upper : lower;
+    if (bound != NULL && bound->kind == SG_NODE_MAP)
+        sg_check_bound_constant(c, bound);
+    return true;
 }
 
 /* ---- plots ---- */
@@ -165,6 +171,9 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
     } else if (strcmp(section, "plots[]") == 0) {
         check_axis_range(c, map, "x-range");
         check_axis_range(c, map, "y-range");
+        sg_check_axes(c, map);
+    } else if (strcmp(section, "record") == 0) {
+        sg_check_series_once(c, sg_node_get(map, "series"));
     }
     return true;
 }
@@ -204,7 +213,7 @@ static void check_parameters(struct sg_check *c, const struct sg_node *at, const
         struct sg_error ignored;
         param[i] = value != NULL ? value->number : NAN;
         if (value != NULL && value->kind == SG_NODE_STRING &&
-            (sg_expression_check(value->string, &literal, &param[i], &ignored) != SG_OK || !literal))
+            (sg_expression_check(value->string, NULL, 0, &literal, &param[i], &ignored) != SG_OK || !literal))
             return;
     }
     struct sg_error err;
@@ -216,18 +225,18 @@ static void check_parameters(struct sg_check *c, const struct sg_node *at, const
 static bool add_label(struct sg_check *c, const struct sg_node *at, char *label) {
     char name[SG_EXCERPT];
     for (size_t i = 0; i < c->n_labels; i++)
-        if (strcmp(c->label[i], label) == 0) {
+        if (strcmp(c->label[i].text, label) == 0) {
             sg_problem_at(c->problems, at->line, at->column, "method name '%s' is used twice", sg_excerpt(name, label));
             free(label);
             return true;
         }
-    char **grown = realloc(c->label, (c->n_labels + 1) * sizeof *grown);
+    struct sg_label *grown = realloc(c->label, (c->n_labels + 1) * sizeof *grown);
     if (grown == NULL) {
         free(label);
         return false;
     }
     c->label = grown;
-    c->label[c->n_labels++] = label;
+    c->label[c->n_labels++] = (struct sg_label){label, sg_compressor_find(sg_node_string(at, "compressor", ""))};
     return true;
 }
 
@@ -251,9 +260,9 @@ static bool check_choices(struct sg_check *c, const struct sg_node *method) {
     return true;
 }
 
-static void forget_labels(struct sg_check *c) {
+void sg_check_forget_labels(struct sg_check *c) {
     for (size_t i = 0; i < c->n_labels; i++)
-        free(c->label[i]);
+        free(c->label[i].text);
     free(c->label);
     c->label = NULL;
     c->n_labels = 0;
@@ -271,6 +280,6 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
         sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,
                       SG_CELLS);
     if (c->problems->count > before)
-        forget_labels(c);
+        sg_check_forget_labels(c);
     return fine;
 }

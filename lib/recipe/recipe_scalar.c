@@ -39,10 +39,11 @@ static void check_range(struct sg_check *c, const struct sg_schema_row *row, con
         sg_note_wrong(c, row, raw, sg_range_text(row, range));
 }
 
-static bool kebab(const char *s, bool lower) {
+/* Lower-case words joined by '-'. */
+static bool kebab(const char *s) {
     bool start = true; /* of a word */
     for (; *s != '\0'; s++) {
-        bool letter = (*s >= 'a' && *s <= 'z') || (!lower && *s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9');
+        bool letter = (*s >= 'a' && *s <= 'z') || (*s >= '0' && *s <= '9');
         if (!letter && (*s != '-' || start))
             return false;
         start = !letter;
@@ -112,16 +113,22 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
         return;
     }
     for (size_t i = 0; i < c->n_labels; i++)
-        if (strcmp(c->label[i], raw->string) == 0)
+        if (strcmp(c->label[i].text, raw->string) == 0)
             return;
     if (c->label == NULL) /* the methods themselves are wrong */
         return;
-    if (c->methods_set && raw->line > 0) /* the file is right; its claims become undecided */
+    if (c->methods_set && raw->line > 0) { /* the file may be right as it stands */
+        char name[SG_EXCERPT], set[SG_EXCERPT];
+        sg_problem_at(c->dangling, raw->line, raw->column,
+                      "there is no method '%s' any more after --set %s (leave claims and plots out with "
+                      "--set claims=[] --set plots=[], or change them too)",
+                      sg_excerpt(name, raw->string), sg_excerpt(set, c->methods_set));
         return;
+    }
     const char *candidate[SG_MAP_KEYS];
     size_t n = c->n_labels < SG_MAP_KEYS ? c->n_labels : SG_MAP_KEYS;
     for (size_t i = 0; i < n; i++)
-        candidate[i] = c->label[i];
+        candidate[i] = c->label[i].text;
     note_wrong_name(c, row, raw, candidate, n);
 }
 
@@ -134,7 +141,7 @@ static void check_text(struct sg_check *c, const struct sg_schema_row *row, cons
     } else if ((double)strlen(raw->string) > row->max) {
         snprintf(wanted, sizeof wanted, "at most %.0f bytes long", row->max);
         sg_note_wrong(c, row, raw, wanted);
-    } else if (row->type == SG_VALUE_NAME && !kebab(raw->string, true)) {
+    } else if (row->type == SG_VALUE_NAME && !kebab(raw->string)) {
         sg_note_wrong(c, row, raw, "lower-case words and digits joined by '-'");
     }
 }
@@ -142,9 +149,13 @@ static void check_text(struct sg_check *c, const struct sg_schema_row *row, cons
 static void check_expression(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     double value = raw->number;
     bool literal = true;
+    if (row->grid && raw->kind == SG_NODE_STRING && strcmp(raw->string, SG_VALUE_TO_FIND) == 0)
+        return;
     if (raw->kind == SG_NODE_STRING) {
         struct sg_error err;
-        if (sg_expression_check(raw->string, &literal, &value, &err) != SG_OK) {
+        const char *name[SG_NAMES];
+        size_t n = sg_expression_names(c, row, name);
+        if (sg_expression_check(raw->string, name, n, &literal, &value, &err) != SG_OK) {
             sg_problem_at(c->problems, raw->line, raw->column, "%s: %s", sg_row_key(row), err.msg);
             return;
         }
@@ -167,9 +178,8 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
         check_text(c, row, raw);
         break;
     case SG_VALUE_SERIES:
-        if (raw->kind != SG_NODE_STRING || strlen(raw->string) > 64 || !kebab(raw->string, false))
-            sg_note_wrong(c, row, raw, "a series name, words joined by '-'");
-        else
+        sg_check_series(c, row, raw);
+        if (out->kind == SG_NODE_STRING)
             sg_snake(out->string, strlen(out->string) + 1, out->string);
         break;
     case SG_VALUE_METHOD:

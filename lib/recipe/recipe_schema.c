@@ -119,7 +119,7 @@ static const struct sg_schema_row static_row[] = {
                    "residual"),
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
-            .help = "one cell a method and seed; a list, or {first, count}"),
+            .help = "one cell a method and seed; a list, also as 1,2 or 1..10, or {first, count}"),
     INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "first seed of a range"),
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many seeds follow each other"),
 
@@ -142,7 +142,7 @@ static const struct sg_schema_row static_row[] = {
      .required = true,
      .help =
          "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
-         "and gamma, or a list of these (one cell each)"},
+         "and gamma, `match` where sparsetune is to find it, or a list of these (one cell each)"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),
@@ -165,7 +165,8 @@ static const struct sg_schema_row static_row[] = {
     MAP("claims", .training = true, .preset = "[]", .least = 0, .most = 256,
         .help = "the paper's sentences as checks; a list"),
     TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
-    SERIES("claims[].metric", .required = true, .help = "series or constant of a run that is looked at"),
+    SERIES("claims[].metric", .required = true, .constant = true,
+           .help = "series or constant of a run that is looked at"),
     METHOD("claims[].of", .required = true, .help = "method, or label of its cell when it has lists"),
     MAP("claims[].at", .preset = "{final: true}",
         .help = "how a series becomes one number: one of the keys below (when and below go together)"),
@@ -185,13 +186,14 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("claims[].at-most.times", -INFINITY, INFINITY, .preset = "1", .help = "factor on the other value"),
     NUMBER("claims[].at-most.plus", -INFINITY, INFINITY, .preset = "0", .help = "added to it"),
     METHOD("claims[].at-most.of", .help = "method of the other value; absent: the claim's"),
-    SERIES("claims[].at-most.metric", .help = "its series or constant; absent: the claim's"),
+    SERIES("claims[].at-most.metric", .constant = true, .help = "its series or constant; absent: the claim's"),
     MAP("claims[].at-most.at", .like = "claims[].at", .help = "its place in the series; absent: the claim's"),
     MAP("claims[].at-least", .or_number = true, .like = "claims[].at-most", .help = "lower bound, in the same forms"),
 
     MAP("plots", .training = true, .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure; a list"),
-    SERIES("plots[].x", .required = true, .help = "series on the horizontal axis"),
-    SERIES("plots[].y", .required = true, .help = "series on the vertical axis"),
+    SERIES("plots[].x", .required = true, .constant = true,
+           .help = "series on the horizontal axis; points may have a constant there"),
+    SERIES("plots[].y", .required = true, .constant = true, .help = "series on the vertical axis; likewise"),
     CHOICE("plots[].log", "none|x|y|xy", .preset = "none", .help = "logarithmic axes"),
     TEXT("plots[].title", 200, .help = "title of the panel"),
     NUMBER("plots[].x-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]; absent: automatic"),
@@ -299,6 +301,7 @@ static bool append_tasks(struct sg_schema *s) {
                                         .min = key->min,
                                         .max = key->max,
                                         .required = key->required,
+                                        .constants = key->constants,
                                         .owner = kind->name};
             if (row.type == SG_VALUE_EXPRESSION) {
                 row.min = -INFINITY;

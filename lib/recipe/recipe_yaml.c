@@ -29,6 +29,18 @@ static enum outcome refuse(struct builder *b, const char *what) {
     return READ_STOPPED;
 }
 
+/* Is there a tab in what indents the line at which the text went wrong? *at is moved to it. */
+static bool find_tab(const char *text, yaml_mark_t *at) {
+    const char *line = text;
+    for (size_t i = 0; i < at->line && line != NULL; i++)
+        line = (line = strchr(line, '\n')) != NULL ? line + 1 : NULL;
+    const size_t blanks = line != NULL ? strspn(line, " ") : 0;
+    if (line == NULL || line[blanks] != '\t')
+        return false;
+    at->column = blanks;
+    return true;
+}
+
 static enum outcome syntax_error(struct builder *b) {
     const yaml_parser_t *p = &b->parser;
     if (p->error == YAML_MEMORY_ERROR)
@@ -45,6 +57,8 @@ static enum outcome syntax_error(struct builder *b) {
             }
         }
         snprintf(what, sizeof what, "not UTF-8 text: %s", p->problem);
+    } else if (find_tab(b->text, &at)) {
+        snprintf(what, sizeof what, "a tab indents this line: YAML takes blanks only (put blanks in its place)");
     } else {
         snprintf(what, sizeof what, "not valid YAML: %s%s%s", p->context ? p->context : "", p->context ? ", " : "",
                  p->problem ? p->problem : "unknown error");

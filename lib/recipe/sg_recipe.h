@@ -61,6 +61,12 @@ struct sg_recipe {
     char sha256[65];     /* of the file's bytes */
     struct sg_node root; /* resolved */
     char *text;          /* the file's bytes, NUL-terminated (sparsetune edits it) */
+    char **set;          /* [n_set] the --set values that were applied */
+    size_t n_set;
+    size_t n_told; /* of these, as many are named in results: all but those that say what a result names anyway */
+    /* Lines "path:line:column: …": methods and series that the file's claims and plots name and that a --set took away.
+     * Who judges claims must refuse them, a single run need not. NULL = none. */
+    char *dangling;
 };
 
 /* Read, check, apply `set` ("workers=4", "methods.Top-k.k=5", "task.l2=1e-3"; later wins), complete.
@@ -71,7 +77,13 @@ SG_CHECKED sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, si
                                      const char *const *set, size_t n_set, struct sg_error *err);
 void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
 
-/* {"path","sha256","name","title","resolved"}, the "recipe" of a result. */
+/* Where a value of the resolved recipe or of one of its cells stands, to begin a message with: "path:line:column: ",
+ * "--set key=value: ", or for a default and for NULL "path: ". Cut at `size`; returns out. */
+char *sg_node_place(char *out, size_t size, const struct sg_recipe *recipe, const struct sg_node *node);
+
+/* What --set changed, as it was given: an array of strings. */
+cJSON *sg_recipe_set_json(const struct sg_recipe *recipe);
+/* {"path","sha256","set","name","title","resolved"}, the "recipe" of a result. */
 cJSON *sg_recipe_json(const struct sg_recipe *recipe);
 
 /* One cell of the grid methods x parameter lists x seeds, as one sparsetrain process runs it. */
@@ -95,7 +107,9 @@ void sg_recipe_cells_free(struct sg_cell *cells, size_t count);
 
 /* The labels there are, "'SGD', 'Top-k k=1'", each once and cut at `size`; returns out. */
 char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t count);
-/* SG_OK if some cell has this label; else SG_ERR_ARGUMENT with the nearest, or all of them. */
+/* Is it a cell of this method, given as the label of the cell or as the method's name, which stands for all of its cells? */
+bool sg_cell_is(const struct sg_cell *cell, const char *method);
+/* SG_OK if some cell is of this method; else SG_ERR_ARGUMENT with the nearest, or all of them. */
 SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label,
                                          struct sg_error *err);
 
@@ -111,6 +125,9 @@ struct sg_recipe_edit {
  * first counts. SG_ERR_ARGUMENT where no single value stands. */
 SG_CHECKED sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe, const struct sg_recipe_edit *edits,
                                       size_t n, struct sg_error *err);
+
+/* A parameter of a method may be this word: a value that sparsetune is to find. No cell with it can be run. */
+#define SG_VALUE_TO_FIND "match"
 
 /* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
  * SG_ERR_ARGUMENT names the offending piece and the names that exist. */

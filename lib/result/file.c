@@ -1,18 +1,47 @@
+/* file.c: whole files, read and written. */
 #include "sg_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
-    bool standard = strcmp(path, "-") == 0;
-    FILE *in = standard ? stdin : fopen(path, "rb");
-    if (!in)
+static const char *kind_of(mode_t mode) {
+    return S_ISDIR(mode)    ? "folder"
+           : S_ISFIFO(mode) ? "pipe"
+           : S_ISSOCK(mode) ? "socket"
+           : S_ISBLK(mode)  ? "block device"
+                            : "device";
+}
+
+sg_status sg_file_open(int *fd, const char *path, struct sg_error *err) {
+    struct stat info;
+    if (stat(path, &info) != 0)
         return sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
+    int opened = S_ISREG(info.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    if (S_ISREG(info.st_mode) && (opened < 0 || fstat(opened, &info) != 0)) {
+        sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
+        if (opened >= 0)
+            close(opened);
+        return err->status;
+    }
+    if (!S_ISREG(info.st_mode)) { /* the second look is at what was opened, whatever the name came to mean meanwhile */
+        if (opened >= 0)
+            close(opened);
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s is a %s, not a regular file", path, kind_of(info.st_mode));
+    }
+    *fd = opened;
+    return SG_OK;
+}
+
+/* `name` is for messages. */
+static sg_status read_stream(char **out, size_t *length, FILE *in, const char *name, size_t max_bytes,
+                             struct sg_error *err) {
     sg_status status = SG_OK;
     size_t used = 0, capacity = 1 << 16;
     char *data = malloc(capacity + 1);
@@ -20,7 +49,7 @@ sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_
         size_t got = fread(data + used, 1, capacity - used, in);
         used += got;
         if (used > max_bytes) {
-            status = sg_fail(err, SG_ERR_FORMAT, "%s: larger than %zu bytes", standard ? "<stdin>" : path, max_bytes);
+            status = sg_fail(err, SG_ERR_FORMAT, "%s: larger than %zu bytes", name, max_bytes);
             break;
         }
         if (got == 0)
@@ -34,11 +63,9 @@ sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_
         }
     }
     if (!data)
-        status = sg_fail_memory(err, path);
+        status = sg_fail_memory(err, name);
     else if (status == SG_OK && ferror(in))
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
-    if (!standard)
-        fclose(in);
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", name);
     if (status != SG_OK) {
         free(data);
         return status;
@@ -49,15 +76,79 @@ sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_
     return SG_OK;
 }
 
+sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
+    if (strcmp(path, "-") == 0)
+        return read_stream(out, length, stdin, "<stdin>", max_bytes, err);
+    FILE *in = fopen(path, "rb");
+    if (!in)
+        return sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
+    sg_status status = read_stream(out, length, in, path, max_bytes, err);
+    fclose(in);
+    return status;
+}
+
+sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
+    int fd;
+    sg_status status = sg_file_open(&fd, path, err);
+    if (status != SG_OK)
+        return status;
+    FILE *in = fdopen(fd, "rb");
+    if (!in) {
+        close(fd);
+        return sg_fail_memory(err, path);
+    }
+    status = read_stream(out, length, in, path, max_bytes, err);
+    fclose(in);
+    return status;
+}
+
+enum { ROOM = 16 }; /* for what is added to the name of a file that is not whole yet */
+
+/* Is there room for a temporary name beside `path`? Asked before a run, which would only then find that there is not. */
+static sg_status check_length(const char *path, struct sg_error *err) {
+    char *copy[] = {strdup(path), strdup(path)};
+    sg_status status = copy[0] && copy[1] ? SG_OK : sg_fail_memory(err, path);
+    if (status == SG_OK) {
+        const long most = pathconf(dirname(copy[0]), _PC_NAME_MAX), name_max = (most > 0 ? most : NAME_MAX) - ROOM;
+        if (strlen(path) + ROOM >= PATH_MAX || (long)strlen(basename(copy[1])) > name_max)
+            status = sg_fail(err, SG_ERR_ARGUMENT, "%.200s…: the name is too long: at most %ld bytes, in a path of %d",
+                             path, name_max, PATH_MAX - ROOM - 1);
+    }
+    free(copy[0]);
+    free(copy[1]);
+    return status;
+}
+
 sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg_error *err) {
     struct stat info;
     bool there = stat(path, &info) == 0;
+    if (*path == '\0')
+        return sg_fail(err, SG_ERR_ARGUMENT, "the name of a file to write is empty");
+    if (check_length(path, err) != SG_OK)
+        return err->status;
     if (there && S_ISDIR(info.st_mode))
         return sg_fail(err, SG_ERR_IO, "%s is a folder: name a file", path);
     *device = there && !S_ISREG(info.st_mode);
     return there && !*device && !replace
                ? sg_fail(err, SG_ERR_ARGUMENT, "%s exists: choose another name or add --force", path)
                : SG_OK;
+}
+
+/* An open that waits would be started again after a signal; a sleep is not. */
+sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err) {
+    const struct timespec moment = {.tv_nsec = 20000000};
+    struct stat info;
+    const bool waits = stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+    int fd;
+    while ((fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && waits && errno == ENXIO)
+        if (nanosleep(&moment, NULL) != 0)
+            return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal while nobody read the pipe %s", path);
+    if (fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 && (*out = fdopen(fd, "w")))
+        return SG_OK;
+    sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
+    if (fd >= 0)
+        close(fd);
+    return err->status;
 }
 
 bool sg_file_same(const char *a, const char *b) {
@@ -77,30 +168,17 @@ sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace
     sg_status status = sg_file_target(&device, path, replace, err);
     if (status != SG_OK)
         return status;
-    if (device) {
-        w->stream = fopen(path, "w");
-        w->path = strdup(path);
-        if (w->stream && w->path)
-            return SG_OK;
-        sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
-        sg_file_abandon(w);
-        return err->status;
-    }
-    w->path = strdup(path);
-    if (!w->path || asprintf(&w->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0) {
-        w->temporary = NULL;
-        sg_file_abandon(w);
+    if (!(w->path = strdup(path)))
         return sg_fail_memory(err, path);
+    if (device) {
+        status = sg_file_device(&w->stream, path, err);
+    } else {
+        sg_file_sweep(path);
+        status = sg_file_temporary(&w->stream, &w->temporary, path, err);
     }
-    w->stream = fopen(w->temporary, "w");
-    if (!w->stream) {
-        sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
-        free(w->temporary);
-        w->temporary = NULL;
+    if (status != SG_OK)
         sg_file_abandon(w);
-        return err->status;
-    }
-    return SG_OK;
+    return status;
 }
 
 /* A rename is durable once its folder is. Best effort: some file systems refuse fsync of a folder. */
@@ -115,6 +193,9 @@ static void sync_folder_of(const char *path) {
 }
 
 sg_status sg_file_publish(FILE *stream, const char *from, const char *to, struct sg_error *err) {
+    if (!sg_file_is_still(stream, from))
+        return sg_fail(err, SG_ERR_IO, "%s is no longer the file that was written under this name: %s is not replaced",
+                       from, to);
     if (fflush(stream) != 0 || ferror(stream) || fsync(fileno(stream)) != 0 || rename(from, to) != 0)
         return sg_fail_errno(err, SG_ERR_IO, "cannot write %s", to);
     sync_folder_of(to);
@@ -136,12 +217,13 @@ sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err) {
 }
 
 void sg_file_abandon(struct sg_file_writer *w) {
-    if (w->stream)
-        fclose(w->stream);
     if (w->temporary) {
-        unlink(w->temporary);
+        if (sg_file_is_still(w->stream, w->temporary))
+            unlink(w->temporary);
         free(w->temporary);
     }
+    if (w->stream)
+        fclose(w->stream);
     free(w->path);
     *w = (struct sg_file_writer){0};
 }

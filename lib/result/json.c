@@ -1,13 +1,32 @@
+/* json.c: JSON in and out. */
 #include "sg_json.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_file.h"
 
 enum { MAX_RESULT_BYTES = 256 << 20, MAX_DEPTH = 64 };
+
+static atomic_bool out_of_memory;
+
+static void *watched_malloc(size_t bytes) {
+    void *memory = malloc(bytes);
+    if (!memory)
+        sg_json_lost();
+    return memory;
+}
+
+void sg_json_lost(void) {
+    atomic_store(&out_of_memory, true);
+}
+
+void sg_json_guard(void) {
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = watched_malloc, .free_fn = free});
+}
 
 char *sg_number_text(double x, char out[SG_NUMBER_CHARS]) {
     if (!isfinite(x)) {
@@ -105,7 +124,7 @@ bool sg_json_bool(const cJSON *object, const char *path, bool fallback) {
 
 /* cJSON indents arrays of numbers on one line already; its text is kept. */
 char *sg_json_text(const cJSON *value, bool pretty) {
-    if (!value)
+    if (!value || atomic_load(&out_of_memory))
         return NULL;
     char *text = pretty ? cJSON_Print(value) : cJSON_PrintUnformatted(value);
     if (!text)

@@ -1,3 +1,4 @@
+/* recording.c: the inputs of a run's compressors, written and read. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,17 +55,40 @@ static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
 
 static void put(struct sg_recording *r, const void *data, size_t bytes) {
     fwrite(data, 1, bytes, r->file);
+    sg_sha256_add(&r->hash, data, bytes);
 }
+
+static const char remedy[] = "start again with --force instead of --resume, or go on without --record-inputs";
 
 static sg_status lacks(const struct sg_recording *r, uint64_t step, struct sg_error *err) {
     return sg_fail(err, SG_ERR_MISMATCH,
-                   "%s does not hold the %llu steps before the checkpoint, and a recording has all steps: start again "
-                   "without --resume, or go on without --record-inputs",
-                   r->part, (unsigned long long)step);
+                   "%s does not hold the %llu steps before the checkpoint, and a recording has all steps: %s", r->part,
+                   (unsigned long long)step, remedy);
+}
+
+/* The hash goes on where the file is cut. */
+static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha256, struct sg_error *err) {
+    enum { CHUNK_BYTES = 1 << 16 };
+    char hex[65], *chunk = malloc(CHUNK_BYTES);
+    if (!chunk)
+        return sg_fail_memory(err, r->part);
+    rewind(r->file);
+    sg_sha256_start(&r->hash);
+    for (size_t got = 1; at > 0 && got > 0; at -= (off_t)got) {
+        got = fread(chunk, 1, at < CHUNK_BYTES ? (size_t)at : CHUNK_BYTES, r->file);
+        sg_sha256_add(&r->hash, chunk, got);
+    }
+    free(chunk);
+    sg_recording_hash(r, hex);
+    return at == 0 && strcmp(hex, sha256) == 0
+               ? SG_OK
+               : sg_fail(err, SG_ERR_MISMATCH, "%s was changed since the checkpoint or is damaged: %s", r->part,
+                         remedy);
 }
 
 /* Cut an earlier part back to `step`, which its header must match. */
-static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step, struct sg_error *err) {
+static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step, const char *sha256,
+                       struct sg_error *err) {
     const size_t length = strlen(header);
     char *theirs = malloc(length);
     if (!theirs)
@@ -72,19 +96,35 @@ static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step
     const off_t at = (off_t)length + (off_t)(step * record_bytes(r));
     const bool same = fread(theirs, 1, length, r->file) == length && memcmp(theirs, header, length) == 0;
     free(theirs);
-    if (!same || fseeko(r->file, 0, SEEK_END) != 0 || ftello(r->file) < at)
+    if (!same || *sha256 == '\0' || fseeko(r->file, 0, SEEK_END) != 0 || ftello(r->file) < at)
         return lacks(r, step, err);
-    return ftruncate(fileno(r->file), at) == 0 && fseeko(r->file, at, SEEK_SET) == 0
-               ? SG_OK
-               : sg_fail_errno(err, SG_ERR_IO, "cannot cut %s back to the checkpoint", r->part);
+    sg_status status = check_begin(r, at, sha256, err);
+    if (status == SG_OK && !sg_file_is_still(r->file, r->part) && rename(r->path, r->part) != 0)
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r->part);
+    if (status == SG_OK && (ftruncate(fileno(r->file), at) != 0 || fseeko(r->file, at, SEEK_SET) != 0))
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot cut %s back to the checkpoint", r->part);
+    return status;
+}
+
+/* A run that was killed after it gave its recording the final name, and before its result, goes on in that. */
+static sg_status open_part(struct sg_recording *r, uint64_t step, struct sg_error *err) {
+    sg_status status = sg_file_hold(&r->file, r->part, step == 0, err);
+    if (status == SG_ERR_MISSING)
+        status = sg_file_hold(&r->file, r->path, false, err);
+    if (status == SG_ERR_MISSING)
+        status = lacks(r, step, err);
+    if (status == SG_OK && step == 0 && ftruncate(fileno(r->file), 0) != 0)
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r->part);
+    return status;
 }
 
 sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *take_header, uint64_t step,
-                             struct sg_error *err) {
+                             const char *sha256, struct sg_error *err) {
     struct sg_recording r = {.path = strdup(path)};
     char *text = sg_json_text(take_header, false);
     sg_status status = SG_OK;
     cJSON_Delete(take_header);
+    sg_sha256_start(&r.hash);
     if (!text || !r.path || asprintf(&r.part, "%s.part", path) < 0) {
         r.part = NULL;
         status = sg_fail_memory(err, path);
@@ -93,11 +133,10 @@ sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *
         status = sg_json_parse(&r.header, text, strlen(text), path, err);
     if (status == SG_OK)
         status = take_shape(&r, err);
-    if (status == SG_OK && !(r.file = fopen(r.part, step ? "r+" : "w")))
-        status =
-            step && errno == ENOENT ? lacks(&r, step, err) : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r.part);
+    if (status == SG_OK)
+        status = open_part(&r, step, err);
     if (status == SG_OK && step)
-        status = go_on(&r, text, step, err);
+        status = go_on(&r, text, step, sha256, err);
     else if (status == SG_OK)
         put(&r, text, strlen(text));
     free(text);
@@ -106,6 +145,11 @@ sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *
     else
         sg_recording_free(&r);
     return status;
+}
+
+void sg_recording_hash(const struct sg_recording *r, char hex[65]) {
+    sg_sha256 copy = r->hash;
+    sg_sha256_end(&copy, hex);
 }
 
 void sg_recording_put_step(struct sg_recording *r, double gamma) {
@@ -143,15 +187,20 @@ static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
 }
 
 sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err) {
-    struct sg_recording r = {.path = strdup(path), .file = fopen(path, "rb")};
     struct stat info;
-    sg_status status = SG_OK;
-    if (!r.path)
+    int fd;
+    sg_status status = sg_file_open(&fd, path, err);
+    if (status == SG_ERR_ARGUMENT)
+        return sg_fail(err, status, "%s is not a plain file: a recording is read twice", path);
+    if (status != SG_OK)
+        return status;
+    struct sg_recording r = {.path = strdup(path), .file = fdopen(fd, "rb")};
+    if (!r.file)
+        close(fd);
+    if (!r.path || !r.file)
         status = sg_fail_memory(err, path);
-    else if (!r.file)
-        status = sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
-    if (status == SG_OK && (fstat(fileno(r.file), &info) != 0 || !S_ISREG(info.st_mode)))
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s is not a plain file: a recording is read twice", path);
+    else if (fstat(fd, &info) != 0)
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
     if (status == SG_OK)
         status = read_header(&r, err);
     if (status == SG_OK) {

@@ -22,9 +22,58 @@ sg_status sg_schema_check(const char *schema, const char *ours, const char *name
     return SG_OK;
 }
 
-static sg_status make_series(struct sg_run *run, size_t capacity, const char *name, struct sg_error *err) {
+/* The columns in the order of their names, to find one among many quickly, and which of them were given a value. */
+struct index {
+    struct sg_series **by_name; /* [n], pointers into the run's series */
+    size_t *seen;               /* [n]: the record, counted from 1, that gave the column its last value */
+    size_t n;
+};
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp((*(struct sg_series *const *)a)->name, (*(struct sg_series *const *)b)->name);
+}
+
+static void free_index(struct index *index) {
+    free(index->by_name);
+    free(index->seen);
+}
+
+static sg_status make_index(struct index *index, const struct sg_run *run, const char *name, struct sg_error *err) {
+    index->n = run->n_series;
+    index->by_name = malloc((index->n + 1) * sizeof(struct sg_series *));
+    index->seen = calloc(index->n + 1, sizeof *index->seen);
+    if (!index->by_name || !index->seen)
+        return sg_fail_memory(err, name);
+    for (size_t i = 0; i < index->n; i++)
+        index->by_name[i] = &run->series[i];
+    qsort(index->by_name, index->n, sizeof(struct sg_series *), compare_names);
+    for (size_t i = 1; i < index->n; i++)
+        if (strcmp(index->by_name[i - 1]->name, index->by_name[i]->name) == 0)
+            return sg_fail(err, SG_ERR_FORMAT, "%s: column '%.80s' is there twice", name, index->by_name[i]->name);
+    return SG_OK;
+}
+
+/* The column of this name, NULL if there is none; *fresh says whether it has no value in this record yet. */
+static struct sg_series *find_series(const struct index *index, char *name, size_t record, bool *fresh) {
+    struct sg_series wanted = {.name = name}, *key = &wanted;
+    struct sg_series **found = bsearch(&key, index->by_name, index->n, sizeof(struct sg_series *), compare_names);
+    *fresh = found && index->seen[found - index->by_name] != record;
+    if (found)
+        index->seen[found - index->by_name] = record;
+    return found ? *found : NULL;
+}
+
+/* `length` is that of the text that the series come from. A number with its separator takes two bytes or more, so the
+ * room for `records` of them, each with every column, is not larger than the text is worth. */
+static size_t worth(size_t records, size_t columns, size_t length) {
+    const size_t most = columns ? length / (2 * columns) + 1 : 1;
+    return records < most ? records : most;
+}
+
+static sg_status make_series(struct sg_run *run, size_t records, size_t length, const char *name,
+                             struct sg_error *err) {
     const cJSON *columns = sg_json_get(run->header, "columns"), *column;
-    size_t n = (size_t)cJSON_GetArraySize(columns);
+    const size_t n = (size_t)cJSON_GetArraySize(columns), capacity = worth(records, n, length);
     run->series = calloc(n ? n : 1, sizeof *run->series);
     if (!run->series)
         return sg_fail_memory(err, name);
@@ -40,13 +89,44 @@ static sg_status make_series(struct sg_run *run, size_t capacity, const char *na
     return SG_OK;
 }
 
+/* What reading a series line by line needs to know. */
+struct reading {
+    struct sg_run *run;
+    struct index index;
+    size_t lines, length; /* of the text */
+    int number;           /* of this line */
+    const char *name;
+};
+
+static sg_status take_step(struct reading *r, const cJSON *line, struct sg_error *err) {
+    struct sg_run *run = r->run;
+    const cJSON *item;
+    size_t known = 0;
+    for (item = line->child; item; item = item->next) {
+        bool fresh;
+        struct sg_series *series = find_series(&r->index, item->string, run->n_points + 1, &fresh);
+        if (fresh)
+            series->value[run->n_points] = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+        known += fresh;
+    }
+    if (known != run->n_series)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: line %d has %zu of the header's %zu columns", r->name, r->number, known,
+                       run->n_series);
+    run->n_points++;
+    return SG_OK;
+}
+
 /* Takes over `line` when it is one of the three single records. */
-static sg_status take_record(struct sg_run *run, cJSON *line, size_t capacity, const char *name, struct sg_error *err) {
+static sg_status take_record(struct reading *r, cJSON *line, struct sg_error *err) {
+    struct sg_run *run = r->run;
+    const char *name = r->name;
     const char *kind = sg_json_string(line, "record", "");
     if (strcmp(kind, "header") == 0 && !run->header) {
         run->header = line;
         sg_status status = sg_schema_check(sg_json_string(line, "schema", NULL), SG_SCHEMA_TRAIN, name, err);
-        return status == SG_OK ? make_series(run, capacity, name, err) : status;
+        if (status == SG_OK)
+            status = make_series(run, r->lines, r->length, name, err);
+        return status == SG_OK ? make_index(&r->index, run, name, err) : status;
     }
     if (!run->header) {
         cJSON_Delete(line);
@@ -64,9 +144,7 @@ static sg_status take_record(struct sg_run *run, cJSON *line, size_t capacity, c
     if (strcmp(kind, "step") != 0 || run->end) {
         status = sg_fail(err, SG_ERR_FORMAT, "%s: unexpected record '%s'", name, kind);
     } else {
-        for (size_t i = 0; i < run->n_series; i++)
-            run->series[i].value[run->n_points] = sg_json_number(line, run->series[i].name, NAN);
-        run->n_points++;
+        status = take_step(r, line, err);
         cJSON *layers = cJSON_DetachItemFromObjectCaseSensitive(line, "layers");
         if (layers && !run->layers)
             run->layers = cJSON_CreateArray();
@@ -78,45 +156,62 @@ static sg_status take_record(struct sg_run *run, cJSON *line, size_t capacity, c
 
 static sg_status parse_lines(struct sg_run *run, const char *text, size_t length, const char *name,
                              struct sg_error *err) {
-    size_t lines = 0;
+    struct reading r = {.run = run, .length = length, .name = name};
+    sg_status status = SG_OK;
     for (size_t i = 0; i < length; i++)
-        lines += text[i] == '\n';
-    int number = 0;
-    for (size_t start = 0; start < length;) {
+        r.lines += text[i] == '\n';
+    for (size_t start = 0; start < length && status == SG_OK;) {
         const char *newline = memchr(text + start, '\n', length - start);
         if (!newline)
             break; /* torn last line of an interrupted writer */
         size_t stop = (size_t)(newline - text);
         cJSON *line;
-        number++;
-        sg_status status = sg_json_parse(&line, text + start, stop - start, name, err);
-        if (status != SG_OK)
-            return sg_fail(err, status, "%s: line %d is not a JSON record", name, number);
-        status = take_record(run, line, lines, name, err);
-        if (status != SG_OK)
-            return status;
+        r.number++;
+        status = sg_json_parse(&line, text + start, stop - start, name, err);
+        status = status == SG_OK ? take_record(&r, line, err)
+                                 : sg_fail(err, status, "%s: line %d is not a JSON record", name, r.number);
         start = stop + 1;
     }
-    return run->header ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: no complete header record", name);
+    free_index(&r.index);
+    return status != SG_OK || run->header ? status : sg_fail(err, SG_ERR_FORMAT, "%s: no complete header record", name);
 }
 
-static sg_status unfold(struct sg_run *run, cJSON *folded, const char *name, struct sg_error *err) {
+static sg_status take_series(struct sg_run *run, const cJSON *series, size_t n, const char *name,
+                             struct sg_error *err) {
+    struct index index = {0};
+    const cJSON *values, *value;
+    size_t known = 0;
+    sg_status status = make_index(&index, run, name, err);
+    for (values = series ? series->child : NULL; values && status == SG_OK; values = values->next) {
+        bool fresh;
+        struct sg_series *column = find_series(&index, values->string, 1, &fresh);
+        size_t point = 0;
+        if (fresh && (size_t)cJSON_GetArraySize(values) != n)
+            status = sg_fail(err, SG_ERR_FORMAT, "%s: series '%s' has not %zu points", name, column->name, n);
+        for (value = fresh && status == SG_OK ? values->child : NULL; value; value = value->next)
+            column->value[point++] = cJSON_IsNumber(value) ? value->valuedouble : NAN;
+        known += fresh;
+    }
+    if (status == SG_OK && known != run->n_series)
+        status =
+            sg_fail(err, SG_ERR_FORMAT, "%s: has the series of %zu of its %zu columns", name, known, run->n_series);
+    free_index(&index);
+    return status;
+}
+
+static sg_status unfold(struct sg_run *run, cJSON *folded, size_t length, const char *name, struct sg_error *err) {
     run->run = cJSON_DetachItemFromObjectCaseSensitive(folded, "run");
     run->end = cJSON_DetachItemFromObjectCaseSensitive(folded, "end");
     run->layers = cJSON_DetachItemFromObjectCaseSensitive(folded, "layer_series");
     cJSON *series = cJSON_DetachItemFromObjectCaseSensitive(folded, "series");
     run->header = folded;
     size_t n = (size_t)cJSON_GetArraySize(series ? series->child : NULL);
-    sg_status status = make_series(run, n, name, err);
-    for (size_t i = 0; status == SG_OK && i < run->n_series; i++) {
-        const cJSON *values = cJSON_GetObjectItemCaseSensitive(series, run->series[i].name), *value;
-        size_t point = 0;
-        if ((size_t)cJSON_GetArraySize(values) != n)
-            status = sg_fail(err, SG_ERR_FORMAT, "%s: series '%s' has not %zu points", name, run->series[i].name, n);
-        else
-            cJSON_ArrayForEach(value, values) run->series[i].value[point++] =
-                cJSON_IsNumber(value) ? value->valuedouble : NAN;
-    }
+    const size_t columns = (size_t)cJSON_GetArraySize(sg_json_get(folded, "columns"));
+    sg_status status = worth(n, columns, length) < n
+                           ? sg_fail(err, SG_ERR_FORMAT, "%s: not every series has %zu points", name, n)
+                           : make_series(run, n, length, name, err);
+    if (status == SG_OK)
+        status = take_series(run, series, n, name, err);
     run->n_points = status == SG_OK ? n : 0;
     cJSON_Delete(series);
     return status;
@@ -129,7 +224,7 @@ sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, cons
     if (status == SG_OK && !sg_json_get(whole, "record")) {
         status = sg_schema_check(sg_json_string(whole, "schema", NULL), SG_SCHEMA_TRAIN, name, err);
         if (status == SG_OK)
-            status = unfold(&run, whole, name, err);
+            status = unfold(&run, whole, length, name, err);
         else
             cJSON_Delete(whole);
     } else {
@@ -166,7 +261,7 @@ sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char 
         status = sg_fail(err, SG_ERR_MISMATCH, "%s is not a finished series", path);
     else if (strcmp(sg_json_string(run.header, "cell_key", ""), cell_key) != 0)
         status = sg_fail(err, SG_ERR_MISMATCH, "%s is the series of another recipe, method or seed", path);
-    else if (strcmp(program, identity) != 0)
+    else if (identity && strcmp(program, identity) != 0)
         status =
             sg_fail(err, SG_ERR_MISMATCH, "%s was written by another build (%s, this is %s)", path, program, identity);
     if (status == SG_OK)

@@ -21,6 +21,12 @@ enum { SG_NUMBER_CHARS = 32 };
 /* Text of x as above into out [SG_NUMBER_CHARS]; "null" for NaN and Inf. Returns out. */
 char *sg_number_text(double x, char out[SG_NUMBER_CHARS]);
 
+/* Watch all allocations of cJSON in this process from now on: after the first that failed, sg_json_text refuses every
+ * value, because no one knows which of them lacks something. Programs call it first thing (sg_app_start). */
+void sg_json_guard(void);
+/* Memory for a part of a document ran out where cJSON could not see it: refuse from now on as well. */
+void sg_json_lost(void);
+
 /* Members; each does nothing when an earlier allocation failed (object NULL). sg_json_* never abort. */
 void sg_json_set_number(cJSON *object, const char *key, double value);
 void sg_json_set_string(cJSON *object, const char *key, const char *value); /* NULL value = null */
@@ -38,7 +44,8 @@ double sg_json_number(const cJSON *object, const char *path, double fallback);
 const char *sg_json_string(const cJSON *object, const char *path, const char *fallback);
 bool sg_json_bool(const cJSON *object, const char *path, bool fallback);
 
-/* Whole value as text ending in a newline, indented (`pretty`) or on one line. malloc'ed; NULL = no memory. */
+/* Whole value as text ending in a newline, indented (`pretty`) or on one line. malloc'ed; NULL = no memory, now or
+ * since sg_json_guard. */
 char *sg_json_text(const cJSON *value, bool pretty);
 
 /* Parse `text` [length]; `name` is for messages, which give line:column. Depth and size are limited

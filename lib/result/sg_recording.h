@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sg_file.h"
 #include "sg_json.h"
 #include "sg_status.h"
 
@@ -30,14 +31,19 @@ struct sg_recording {
     /* private */
     FILE *file;
     char *path, *part;
-    uint64_t next; /* step that is read next */
-    long begin;    /* of record 0 */
+    sg_sha256 hash; /* of all that was written */
+    uint64_t next;  /* step that is read next */
+    long begin;     /* of record 0 */
 };
 
-/* Begin PATH.part, or with step > 0 go on in one that has the same header and at least so many steps, cut there. Takes
- * over the header, also on failure. */
+/* Begin PATH.part, or with step > 0 go on in one that has the same header and at least so many steps, cut there; where
+ * it is not there but PATH is, in PATH, which becomes PATH.part again. sha256: of all up to that step, as
+ * sg_recording_hash gave it; SG_ERR_MISMATCH when it is not that. One process at a time holds PATH.part. Takes over the
+ * header, also on failure. */
 SG_CHECKED sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *take_header, uint64_t step,
-                                        struct sg_error *err);
+                                        const char *sha256, struct sg_error *err);
+/* SHA-256 of all that was written so far. */
+void sg_recording_hash(const struct sg_recording *r, char hex[65]);
 /* Append: gamma, then what each worker sent and was given, in worker order. */
 void sg_recording_put_step(struct sg_recording *r, double gamma);
 SG_CHECKED sg_status sg_recording_put_worker(struct sg_recording *r, uint64_t sent, const float *a,

@@ -8,7 +8,7 @@
  *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}
  *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"phase_s":null|{"gradient","compression",
  *    "exchange","update"},"ranks":…,"threads":…,"device":…,"kernels":…,
- *    "recipe":{"path","sha256"},"dataset_path":…,"host":{…},"libraries":{…}}
+ *    "recipe":{"path","sha256","set":["workers=4"]},"dataset_path":…,"host":{…},"libraries":{…}}
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
  * No end record = truncated. Everything but the `run` record is a function of recipe, method, seed, data and
  * program: the same bytes for every rank count, thread count and interruption.
@@ -56,8 +56,8 @@ struct sg_run {
 SG_CHECKED sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err);
 SG_CHECKED sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name,
                                   struct sg_error *err);
-/* The same for a run that ended by itself ("ok" or "diverged"), with this cell key and written by this program;
- * SG_ERR_MISMATCH says which of these it is not. */
+/* The same for a run that ended by itself ("ok" or "diverged"), with this cell key and written by the program
+ * of this identity (NULL = any); SG_ERR_MISMATCH says which of these it is not. */
 SG_CHECKED sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char *cell_key,
                                           const char *identity, struct sg_error *err);
 void sg_run_free(struct sg_run *run); /* zeroes it */

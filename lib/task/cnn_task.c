@@ -14,6 +14,7 @@
 #include "sg_task.h"
 #include "task_shares.h"
 #include "task_shards.h"
+#include "task_data.h"
 
 /* What a worker contributes to an evaluation, of the model as it is and of the running average. */
 enum { SHARE_IMAGES, SHARE_LOSS, SHARE_CORRECT, SHARE_AVERAGE_LOSS, SHARE_AVERAGE_CORRECT, SHARES };
@@ -61,11 +62,7 @@ static void cnn_close(struct sg_task *t) {
 }
 
 static sg_status load_images(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    const struct sg_image_request request = {.set = {.name = sg_node_string(config->task, "dataset", ""),
-                                                     .stand_in = sg_node_string(config->task, "stand-in", NULL),
-                                                     .data_dir = config->data_dir},
-                                             .most_train = (size_t)sg_node_number(config->task, "train-images", 0),
-                                             .most_test = (size_t)sg_node_number(config->task, "test-images", 0)};
+    const struct sg_image_request request = task_request_cnn(config->task, config->data_dir);
     if (config->progress)
         config->progress("loading", 0, 1);
     sg_status status = sg_image_set_load(&t->data, &request, err);

@@ -14,6 +14,7 @@
 #include "sg_task.h"
 #include "task_shares.h"
 #include "sg_tokens.h"
+#include "task_data.h"
 
 /* What a worker contributes to an evaluation. */
 enum { SHARE_TOKENS, SHARE_LOSS, SHARE_BATCHES, SHARE_PERPLEXITY, SHARES };
@@ -71,16 +72,7 @@ static size_t column_length(const struct sg_task *t, const struct sg_tokens *tex
 }
 
 static sg_status load_text(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    const struct sg_node *task = config->task;
-    const struct sg_token_request request = {.set = {.name = sg_node_string(task, "dataset", ""),
-                                                     .stand_in = sg_node_string(task, "stand-in", NULL),
-                                                     .data_dir = config->data_dir},
-                                             .train_file = sg_node_string(task, "train-file", "train"),
-                                             .test_file = sg_node_string(task, "test-file", "valid"),
-                                             .lower_case = sg_node_bool(task, "lower-case", true),
-                                             .most_words = (size_t)sg_node_number(task, "vocabulary", 0),
-                                             .most_train = (size_t)sg_node_number(task, "train-tokens", 0),
-                                             .most_test = (size_t)sg_node_number(task, "test-tokens", 0)};
+    const struct sg_token_request request = task_request_lm(config->task, config->data_dir);
     if (config->progress)
         config->progress("loading", 0, 1);
     sg_status status = sg_token_set_load(&t->data, &request, err);

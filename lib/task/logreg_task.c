@@ -14,6 +14,7 @@
 #include "sg_rng.h"
 #include "sg_task.h"
 #include "task_shards.h"
+#include "task_data.h"
 
 enum { QUEUE = 64, METRICS = 4 };
 enum oracle { ORACLE_STOCHASTIC, ORACLE_FULL, ORACLE_FULL_SHIFTED };
@@ -63,9 +64,8 @@ static sg_status evaluate_key(double *out, const struct sg_task *t, const struct
 }
 
 static sg_status load_data(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    struct sg_dataset_request request = {.name = sg_node_string(config->task, "dataset", ""),
-                                         .stand_in = sg_node_string(config->task, "stand-in", NULL),
-                                         .data_dir = config->data_dir};
+    struct sg_dataset_request request = task_request_logreg(config->task, config->data_dir);
+    request.notice = config->notice;
     if (config->progress)
         config->progress("loading", 0, 1);
     sg_status status = sg_dataset_load(&t->data, &t->from, &request, err);
@@ -73,6 +73,15 @@ static sg_status load_data(struct sg_task *t, const struct sg_task_config *confi
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu workers for the %zu rows of '%s': every worker needs a row",
                        t->workers, t->data.m, request.name);
     return status;
+}
+
+static struct sg_optimum_options optimum_options(const struct sg_task *t, const struct sg_task_config *config,
+                                                 const char *folder) {
+    return (struct sg_optimum_options){.sha256 = t->from.sha256,
+                                       .folder = folder,
+                                       .threads = t->threads,
+                                       .progress = config->progress,
+                                       .notice = config->notice};
 }
 
 /* The optimum is needed for suboptimalities, for a start next to it, and for the shifted oracle. */
@@ -86,8 +95,9 @@ static sg_status find_optimum(struct sg_task *t, const struct sg_task_config *co
         return SG_OK;
     char *folder = NULL;
     sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
+    const struct sg_optimum_options options = optimum_options(t, config, folder);
     if (status == SG_OK)
-        status = sg_optimum_solve(&t->best, &t->data, t->from.sha256, t->l2, folder, t->threads, config->progress, err);
+        status = sg_optimum_solve(&t->best, &t->data, t->l2, &options, err);
     free(folder);
     t->solved = status == SG_OK;
     return status;
@@ -97,8 +107,9 @@ static sg_status measure(struct sg_task *t, const struct sg_task_config *config,
     struct sg_logreg_constants c;
     char *folder = NULL;
     sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
+    const struct sg_optimum_options options = optimum_options(t, config, folder);
     if (status == SG_OK)
-        status = sg_optimum_measure(&c, &t->data, t->from.sha256, folder, t->threads, config->progress, err);
+        status = sg_optimum_measure(&c, &t->data, &options, err);
     free(folder);
     if (status != SG_OK)
         return status;

@@ -13,6 +13,7 @@
 #include "sg_ratings.h"
 #include "sg_task.h"
 #include "task_shares.h"
+#include "task_data.h"
 
 /* What a worker contributes to an evaluation. */
 enum { SHARE_USERS, SHARE_HITS, SHARE_NDCG, SHARES };
@@ -73,10 +74,7 @@ static void ncf_close(struct sg_task *t) {
 }
 
 static sg_status load_ratings(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    const struct sg_ratings_request request = {.set = {.name = sg_node_string(config->task, "dataset", ""),
-                                                       .stand_in = sg_node_string(config->task, "stand-in", NULL),
-                                                       .data_dir = config->data_dir},
-                                               .most_users = (size_t)sg_node_number(config->task, "users", 0)};
+    const struct sg_ratings_request request = task_request_ncf(config->task, config->data_dir);
     if (config->progress)
         config->progress("loading", 0, 1);
     sg_status status = sg_ratings_load(&t->ratings, &t->from, &request, err);

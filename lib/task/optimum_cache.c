@@ -1,3 +1,4 @@
+/* optimum_cache.c: L and x* of a data set, computed once and remembered in files with a checksum. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,39 +23,54 @@ struct memory {
 };
 
 /* The key names the question in full: what, which version of its answer, of which data, at which l2. */
-static void memory_open(struct memory *m, const char *folder, const char *what, const char *sha256, double l2) {
+static void memory_open(struct memory *m, const struct sg_optimum_options *o, const char *what, double l2) {
     char question[256];
-    int length = snprintf(question, sizeof question, "sparsegrad 1\n%s\n%s\n%a\n", what, sha256, l2);
+    int length = snprintf(question, sizeof question, "sparsegrad 1\n%s\n%s\n%a\n", what, o->sha256, l2);
     sg_sha256_of(question, (size_t)length, m->key);
-    if (!folder || asprintf(&m->path, "%s/%s-%.16s.bin", folder, what, m->key) < 0)
+    if (!o->folder || asprintf(&m->path, "%s/%s-%.16s.bin", o->folder, what, m->key) < 0)
         m->path = NULL;
 }
 
-static bool memory_recall(const struct memory *m, double *value, size_t count) {
+/* Is the file of this length the answer to this question, whole and unchanged? */
+static bool is_sound(const struct memory *m, const char *file, size_t length, size_t count) {
     struct header h;
+    char check[65];
+    if (length != sizeof h + count * sizeof(double))
+        return false;
+    memcpy(&h, file, sizeof h);
+    sg_sha256_of(file + sizeof h, length - sizeof h, check);
+    return memcmp(h.magic, "SGDOUBL\n", sizeof h.magic) == 0 && h.count == count &&
+           memcmp(h.key, m->key, sizeof h.key) == 0 && memcmp(h.check, check, sizeof h.check) == 0;
+}
+
+static bool memory_recall(const struct memory *m, double *value, size_t count, const struct sg_optimum_options *o) {
     struct sg_error unused;
-    char *text = NULL, check[65];
-    size_t length;
-    bool good = false;
-    if (m->path && sg_file_read(&text, &length, m->path, sizeof h + count * sizeof *value, &unused) == SG_OK &&
-        length == sizeof h + count * sizeof *value) {
-        memcpy(&h, text, sizeof h);
-        sg_sha256_of(text + sizeof h, length - sizeof h, check);
-        good = memcmp(h.magic, "SGDOUBL\n", sizeof h.magic) == 0 && h.count == count &&
-               memcmp(h.key, m->key, sizeof h.key) == 0 && memcmp(h.check, check, sizeof h.check) == 0;
-        if (good)
-            memcpy(value, text + sizeof h, count * sizeof *value);
+    char *file = NULL, message[512];
+    size_t length = 0;
+    sg_status status = SG_ERR_MISSING;
+    if (m->path)
+        status = sg_file_read_regular(&file, &length, m->path, sizeof(struct header) + count * sizeof *value, &unused);
+    const bool good = status == SG_OK && is_sound(m, file, length, count);
+    if (good)
+        memcpy(value, file + sizeof(struct header), count * sizeof *value);
+    else if (status != SG_ERR_MISSING && o->notice) {
+        snprintf(message, sizeof message, "%s: damaged: what it holds is computed anew", m->path);
+        o->notice(message);
     }
-    free(text);
+    free(file);
     return good;
 }
 
-/* A folder that cannot be written to costs time in the next run, nothing else. */
+/* A folder that cannot be written to costs time in the next run, nothing else; nor does something else than a file in
+ * the file's place, such as a named pipe, which would wait for a reader. */
 static void memory_keep(const struct memory *m, const double *value, size_t count) {
     struct header h = {.count = count};
     struct sg_error unused;
     size_t length = sizeof h + count * sizeof *value;
-    char *text = m->path ? malloc(length) : NULL, check[65];
+    bool device;
+    if (!m->path || sg_file_target(&device, m->path, true, &unused) != SG_OK || device)
+        return;
+    char *text = malloc(length), check[65];
     if (!text)
         return;
     sg_sha256_of(value, count * sizeof *value, check);
@@ -68,19 +84,18 @@ static void memory_keep(const struct memory *m, const double *value, size_t coun
     free(text);
 }
 
-sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, const char *sha256,
-                             const char *folder, int threads,
-                             void (*progress)(const char *what, double done, double total), struct sg_error *err) {
+sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a,
+                             const struct sg_optimum_options *o, struct sg_error *err) {
     struct memory m;
     double value[3];
     sg_status status = SG_OK;
-    memory_open(&m, folder, "constants", sha256, 0);
-    if (memory_recall(&m, value, 3)) {
+    memory_open(&m, o, "constants", 0);
+    if (memory_recall(&m, value, 3, o)) {
         *out = (struct sg_logreg_constants){value[0], value[1], value[2]};
     } else {
-        if (progress)
-            progress("measuring L", 0, 1);
-        status = sg_logreg_measure(out, a, threads, err);
+        if (o->progress)
+            o->progress("measuring L", 0, 1);
+        status = sg_logreg_measure(out, a, o->threads, err);
         if (status == SG_OK)
             memory_keep(&m, (const double[]){out->lipschitz, out->row_mean, out->row_max}, 3);
     }
@@ -102,18 +117,17 @@ static void watch_step(void *arg, int step, double gradient_norm) {
         w->progress("solving for x*", fmin(15, log10(w->first / gradient_norm)), 15);
 }
 
-sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, const char *sha256, double l2,
-                           const char *folder, int threads,
-                           void (*progress)(const char *what, double done, double total), struct sg_error *err) {
+sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, double l2,
+                           const struct sg_optimum_options *o, struct sg_error *err) {
     struct memory m;
-    struct watch watch = {.progress = progress};
+    struct watch watch = {.progress = o->progress};
     sg_status status = SG_OK;
     double *record = malloc((a->d + 2) * sizeof *record); /* x, f(x), |grad f(x)| */
     if (!record)
         return sg_fail_memory(err, "the optimum");
-    memory_open(&m, folder, "optimum", sha256, l2);
-    if (!memory_recall(&m, record, a->d + 2)) {
-        status = sg_logreg_solve(record, record + a->d, record + a->d + 1, a, l2, threads, watch_step, &watch, err);
+    memory_open(&m, o, "optimum", l2);
+    if (!memory_recall(&m, record, a->d + 2, o)) {
+        status = sg_logreg_solve(record, record + a->d, record + a->d + 1, a, l2, o->threads, watch_step, &watch, err);
         if (status == SG_OK)
             memory_keep(&m, record, a->d + 2);
     }

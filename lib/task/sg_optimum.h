@@ -21,15 +21,19 @@ struct sg_optimum {
     double value, gradient_norm;
 };
 
-/* progress (may be NULL) is told what is being computed and how far it is, in the manner of sg_task_config. */
-SG_CHECKED sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, const char *sha256,
-                                        const char *folder, int threads,
-                                        void (*progress)(const char *what, double done, double total),
-                                        struct sg_error *err);
-SG_CHECKED sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, const char *sha256, double l2,
-                                      const char *folder, int threads,
-                                      void (*progress)(const char *what, double done, double total),
-                                      struct sg_error *err);
+/* How to find them, and where. Both callbacks may be NULL. */
+struct sg_optimum_options {
+    const char *sha256; /* of the data */
+    const char *folder;
+    int threads;
+    void (*progress)(const char *what, double done, double total); /* what is computed and how far, as sg_task_config */
+    void (*notice)(const char *message);                           /* told of a damaged file, which is computed anew */
+};
+
+SG_CHECKED sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a,
+                                        const struct sg_optimum_options *options, struct sg_error *err);
+SG_CHECKED sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, double l2,
+                                      const struct sg_optimum_options *options, struct sg_error *err);
 void sg_optimum_free(struct sg_optimum *best); /* zeroes it */
 
 #ifdef __cplusplus

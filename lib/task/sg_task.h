@@ -23,6 +23,7 @@ extern "C" {
 #endif
 
 typedef struct sg_task sg_task;
+struct sg_provenance;
 
 /* A recipe key a task adds to the `task:` section. */
 enum sg_key_type { SG_KEY_STRING, SG_KEY_CHOICE, SG_KEY_NUMBER, SG_KEY_INTEGER, SG_KEY_BOOLEAN, SG_KEY_EXPRESSION };
@@ -32,6 +33,7 @@ struct sg_key {
     const char *choices; /* "a|b", CHOICE only */
     double min, max;     /* NUMBER, INTEGER */
     const char *preset;  /* default as text; NULL = none (null when absent) */
+    size_t constants;    /* EXPRESSION: the first so many constants of the kind may stand in it */
     bool required;
     const char *unit; /* "" = none */
     const char *help;
@@ -43,6 +45,37 @@ struct sg_metric {
     const char *help; /* formula */
     bool higher;      /* is better */
 };
+
+/* A number that a task knows once its data are open. */
+struct sg_constant_kind {
+    const char *name; /* as in results: "f_star"; recipes' claims say f-star */
+    const char *help; /* formula */
+};
+
+/* Columns that every run can record beside its task's own, in the order of sg_common_metrics; formulas in
+ * results/README.md. */
+enum sg_column {
+    SG_COLUMN_BITS,
+    SG_COLUMN_BITS_VALUES,
+    SG_COLUMN_DENSITY,
+    SG_COLUMN_AVERAGE_DENSITY,
+    SG_COLUMN_DENSITY_PADDED,
+    SG_COLUMN_BYTES_SENT,
+    SG_COLUMN_ERROR_NORM,
+    SG_COLUMN_TOTAL_ERROR,
+    SG_COLUMN_ERROR_MAX,
+    SG_COLUMN_COMPRESSION_ERROR,
+    SG_COLUMN_TRAIN_LOSS,
+    SG_COLUMN_LEARNING_RATE,
+    SG_COLUMN_LAMBDA,
+    SG_COLUMNS
+};
+extern const struct sg_metric sg_common_metrics[SG_COLUMNS];
+
+/* Constants that the trainer adds to the task's: gamma, which the parameters of compressors may use as well, and
+ * error_bound, which only methods with an absolute bound have and only claims can name. */
+enum { SG_CONSTANT_GAMMA, SG_CONSTANT_ERROR_BOUND, SG_COMMON_CONSTANTS };
+extern const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS];
 
 struct sg_task_config {
     const struct sg_node *task; /* the resolved `task` section; lives as long as the task */
@@ -57,6 +90,7 @@ struct sg_task_config {
     struct sg_exec exec;              /* for calls of the kernels: all threads; exec.device is NULL on the CPU */
     bool lead;                        /* rank 0: evaluates and writes caches */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
+    void (*notice)(const char *message);                           /* something the user should know; may be NULL */
 };
 
 /* Who evaluates. QUEUED: rank 0 alone, `queue` at a recorded step and `evaluate` when many wait. SHARED: every worker its
@@ -66,16 +100,17 @@ enum sg_evaluation { SG_EVALUATE_QUEUED = 0, SG_EVALUATE_SHARED = 1 };
 
 /* What the trainer needs to know once a task is open. */
 struct sg_task_info {
-    size_t d;                           /* parameters */
-    enum sg_dtype dtype;                /* of x */
-    struct sg_layout layout;            /* layers, borrowed */
-    uint64_t steps_per_epoch;           /* of `batch` rows a worker */
-    bool parallel_workers;              /* gradient may be called for different workers at once; never on a GPU */
-    double gradient_flops;              /* of one gradient call, for choosing how many threads pay off; 0 = unknown */
-    enum sg_evaluation evaluation;      /* who evaluates */
-    size_t n_shares;                    /* SHARED: numbers (sums, counts) that one worker contributes */
-    const bool *no_decay;               /* [n_layers] layers that weight decay skips (batch-norm); NULL = none */
-    const struct sg_constant *constant; /* [n_constants] for expressions and the result's header: L, l2, d, f_star … */
+    size_t d;                      /* parameters */
+    enum sg_dtype dtype;           /* of x */
+    struct sg_layout layout;       /* layers, borrowed */
+    uint64_t steps_per_epoch;      /* of `batch` rows a worker */
+    bool parallel_workers;         /* gradient may be called for different workers at once; never on a GPU */
+    double gradient_flops;         /* of one gradient call, for choosing how many threads pay off; 0 = unknown */
+    enum sg_evaluation evaluation; /* who evaluates */
+    size_t n_shares;               /* SHARED: numbers (sums, counts) that one worker contributes */
+    const bool *no_decay;          /* [n_layers] layers that weight decay skips (batch-norm); NULL = none */
+    const struct sg_constant
+        *constant; /* [n_constants] for expressions and the result's header, as its kind lists them */
     size_t n_constants;
 };
 
@@ -138,10 +173,24 @@ struct sg_task_kind {
     size_t n_keys;
     const struct sg_metric *metric; /* what evaluation gives, in order */
     size_t n_metrics;
+    const struct sg_constant_kind *constant; /* all of them, in the order in which they become known */
+    size_t n_constants;
     const struct sg_task_ops *ops; /* NULL = in the plug-in of libtorch tasks */
+    /* What opening a task with this resolved `task` section would read now (sg_dataset_identify), without libtorch. */
+    sg_status (*identify)(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
+                          struct sg_error *err);
 };
 const struct sg_task_kind *sg_task_kind_at(size_t i);
 const struct sg_task_kind *sg_task_kind_find(const char *name);
+
+/* The "dataset" of a header as a run of this resolved cell would write it now (sg_dataset_identity compares them); *out is
+ * NULL where the data are not here, neither as a file nor as a stand-in. Loads no plug-in. */
+SG_CHECKED sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir,
+                                     struct sg_error *err);
+
+/* Can tasks of this kind record the column? A plug-in's task is only known once it is loaded; without losses its column
+ * holds null. */
+bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column);
 
 /* Loads the plug-in if needed; SG_ERR_UNSUPPORTED says what to install or rebuild. */
 SG_CHECKED sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *err);

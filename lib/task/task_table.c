@@ -4,6 +4,7 @@
 #include "sg_plugin.h"
 #include "sg_task.h"
 #include "sg_task_plugin.h"
+#include "task_data.h"
 
 extern const struct sg_task_ops sg_logreg_ops;
 
@@ -20,6 +21,22 @@ extern const struct sg_task_ops sg_logreg_ops;
         .help = "concentration of dirichlet: large is near iid, small is one class each"                               \
     }
 
+enum { LOGREG_L2_MAY_USE = 6, LOGREG_START_MAY_USE = 7 }; /* of the constants below */
+
+static const struct sg_constant_kind logreg_constant[] = {
+    {"L", "sigma_max(A)^2 / (4 m), the largest curvature of the loss without l2"},
+    {"row_mean", "mean_j |a_j|^2 / 4"},
+    {"row_max", "max_j |a_j|^2 / 4"},
+    {"m", "rows of the data set"},
+    {"d", "parameters: features of the data set"},
+    {"n", "workers"},
+    {"l2", "the value of task.l2"},
+    {"label_skew", "mean over workers of (1/2) sum_c |share of class c in the shard - in all data|"},
+    {"D", "(1/n) sum_i |grad f_i(x*)|^2, null without x*"},
+    {"f_star", "f(x*), null without x*"},
+    {"f_start", "f(x0)"},
+};
+
 static const struct sg_key logreg_key[] = {
     {.name = "dataset",
      .type = SG_KEY_STRING,
@@ -28,7 +45,11 @@ static const struct sg_key logreg_key[] = {
     {.name = "stand-in",
      .type = SG_KEY_STRING,
      .help = "generator to use where the data set is missing: gisette-like, two-clouds; results say so"},
-    {.name = "l2", .type = SG_KEY_EXPRESSION, .preset = "L/10000", .help = "weight of (l2/2)|x|^2; may use L, d, m, n"},
+    {.name = "l2",
+     .type = SG_KEY_EXPRESSION,
+     .preset = "L/10000",
+     .constants = LOGREG_L2_MAY_USE,
+     .help = "weight of (l2/2)|x|^2; may use L, row_mean, row_max, m, d, n"},
     {.name = "oracle",
      .type = SG_KEY_CHOICE,
      .choices = "stochastic|full|full-shifted",
@@ -38,6 +59,7 @@ static const struct sg_key logreg_key[] = {
              "shard; full-shifted: grad f_i(x) - grad f_i(x*), written GD*"},
     {.name = "start.offset-from-optimum",
      .type = SG_KEY_EXPRESSION,
+     .constants = LOGREG_START_MAY_USE,
      .help = "c: start at x0 = x* + c in every coordinate; absent: at zeros"},
     {.name = "solve-optimum",
      .type = SG_KEY_BOOLEAN,
@@ -51,6 +73,14 @@ static const struct sg_metric logreg_metric[] = {
     {"suboptimality", "", "f(x) - f(x*)", false},
     {"relative_suboptimality", "", "(f(x) - f(x*)) / (f(x0) - f(x*))", false},
     {"distance_squared", "", "|x - x*|^2", false},
+};
+
+static const struct sg_constant_kind cnn_constant[] = {
+    {"d", "parameters of the network"},
+    {"n", "workers"},
+    {"images", "images in the training set"},
+    {"classes", "classes of the data set"},
+    {"label_skew", "mean over workers of (1/2) sum_c |share of class c in the shard - in all data|"},
 };
 
 static const struct sg_key cnn_key[] = {
@@ -99,6 +129,13 @@ static const struct sg_metric cnn_metric[] = {
     {"test_loss_averaged", "", "test_loss of the mean of the models at the evaluations so far, statistics averaged too",
      false},
     {"test_accuracy_averaged", "", "test_accuracy of that mean", true},
+};
+
+static const struct sg_constant_kind lm_constant[] = {
+    {"d", "parameters of the network"},
+    {"n", "workers"},
+    {"V", "words of the vocabulary"},
+    {"tokens", "tokens of the training text"},
 };
 
 static const struct sg_key lm_key[] = {
@@ -177,6 +214,12 @@ static const struct sg_metric lm_metric[] = {
     {"test_perplexity_corpus", "", "exp(test_loss), the perplexity of the text as one", false},
 };
 
+static const struct sg_constant_kind ncf_constant[] = {
+    {"d", "parameters of the network"},     {"n", "workers"},
+    {"users", "users of the data set"},     {"items", "items of the data set"},
+    {"ratings", "ratings of the data set"},
+};
+
 static const struct sg_key ncf_key[] = {
     {.name = "dataset",
      .type = SG_KEY_STRING,
@@ -246,25 +289,37 @@ static const struct sg_task_kind task_kind[] = {
      .n_keys = COUNT(logreg_key),
      .metric = logreg_metric,
      .n_metrics = COUNT(logreg_metric),
+     .identify = task_identify_logreg,
+     .constant = logreg_constant,
+     .n_constants = COUNT(logreg_constant),
      .ops = &sg_logreg_ops},
     {.name = "cnn",
      .summary = "image classification by a convolutional network (needs libtorch)",
      .key = cnn_key,
      .n_keys = COUNT(cnn_key),
      .metric = cnn_metric,
-     .n_metrics = COUNT(cnn_metric)},
+     .n_metrics = COUNT(cnn_metric),
+     .identify = task_identify_cnn,
+     .constant = cnn_constant,
+     .n_constants = COUNT(cnn_constant)},
     {.name = "lm",
      .summary = "language model of LSTM layers (needs libtorch); batch counts the columns of text that a worker reads",
      .key = lm_key,
      .n_keys = COUNT(lm_key),
      .metric = lm_metric,
-     .n_metrics = COUNT(lm_metric)},
+     .n_metrics = COUNT(lm_metric),
+     .identify = task_identify_lm,
+     .constant = lm_constant,
+     .n_constants = COUNT(lm_constant)},
     {.name = "ncf",
      .summary = "recommendation by neural collaborative filtering, NeuMF (needs libtorch)",
      .key = ncf_key,
      .n_keys = COUNT(ncf_key),
      .metric = ncf_metric,
-     .n_metrics = COUNT(ncf_metric)},
+     .n_metrics = COUNT(ncf_metric),
+     .identify = task_identify_ncf,
+     .constant = ncf_constant,
+     .n_constants = COUNT(ncf_constant)},
 };
 
 const struct sg_task_kind *sg_task_kind_at(size_t i) {

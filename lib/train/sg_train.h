@@ -21,13 +21,30 @@
 extern "C" {
 #endif
 
-/* Columns every run can record beside the task's metrics; formulas in results/README.md. */
-extern const struct sg_metric sg_train_metrics[];
-extern const size_t sg_train_n_metrics;
+struct sg_train_check_options {
+    const struct sg_recipe *recipe; /* of the cells, for places */
+    const char *data_dir;
+    int threads;                                                   /* 0 = cores of this host */
+    void (*progress)(const char *what, double done, double total); /* may be NULL */
+    /* A mistake, each once: "path:line:column: what (which methods, unless all)". */
+    void (*problem)(void *arg, const char *text);
+    void *arg;
+};
 
-/* Series names and method of a cell against what its task and the trainer can record; SG_ERR_ARGUMENT with a
- * suggestion. */
-SG_CHECKED sg_status sg_train_check(const struct sg_cell *cell, struct sg_error *err);
+/* What only the data can refute, before anything is run: every cell's task is opened, on the CPU and by this process
+ * alone, and the cell's steps, feedback, compressor, message and optimizer are held against it. Cells that differ in
+ * their seed only are looked at once. Tasks that several cells share are opened once and leave their caches (data,
+ * optimum), which runs then find. SG_ERR_ARGUMENT if there were problems. */
+SG_CHECKED sg_status sg_train_check(const struct sg_cell *cells, size_t count,
+                                    const struct sg_train_check_options *options, struct sg_error *err);
+
+/* *out: is there a checkpoint from which this cell would go on, of this version of the program and of these data (as a
+ * result's header names them; NULL = any)? Only its beginning is read: it may yet turn out damaged. */
+SG_CHECKED sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_cell *cell,
+                                        const cJSON *dataset, struct sg_error *err);
+
+/* Does this file begin as a checkpoint of any run does? */
+bool sg_train_is_checkpoint(const char *path);
 
 struct sg_train_options {
     const struct sg_recipe *recipe; /* for the header */

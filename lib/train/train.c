@@ -1,3 +1,4 @@
+/* train.c: the loop of one run. */
 #include <math.h>
 #include <string.h>
 
@@ -9,16 +10,16 @@ static const double CHECKPOINT_EVERY_S = 60;
 
 /* The point before the first step: nothing sent, and no densities, losses or learning rate yet. */
 static sg_status record_start(struct train *t, struct sg_error *err) {
-    double value[N_COLUMNS] = {0};
-    value[COLUMN_DENSITY] = value[COLUMN_AVERAGE_DENSITY] = value[COLUMN_DENSITY_PADDED] = NAN;
-    value[COLUMN_COMPRESSION_ERROR] = value[COLUMN_TRAIN_LOSS] = value[COLUMN_LEARNING_RATE] = NAN;
-    value[COLUMN_LAMBDA] = NAN;
+    double value[SG_COLUMNS] = {0};
+    value[SG_COLUMN_DENSITY] = value[SG_COLUMN_AVERAGE_DENSITY] = value[SG_COLUMN_DENSITY_PADDED] = NAN;
+    value[SG_COLUMN_COMPRESSION_ERROR] = value[SG_COLUMN_TRAIN_LOSS] = value[SG_COLUMN_LEARNING_RATE] = NAN;
+    value[SG_COLUMN_LAMBDA] = NAN;
     return train_record(t, value, NULL, err);
 }
 
 /* What was just stepped to. The status is all ranks', but for *recorded, which is this rank's. */
 static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_status *recorded, struct sg_error *err) {
-    double value[N_COLUMNS];
+    double value[SG_COLUMNS];
     sg_status status = SG_OK;
     train_account(t, outcome, value);
     if (!train_records(t, t->step))
@@ -101,6 +102,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     sg_clock_utc(started_at);
     double start_s = sg_clock_s();
     *report = (struct sg_train_report){0};
+    sg_sha256_start(&t.series_hash);
     bool resumed = false, header = false;
     sg_status status = train_setup(&t, err);
     if (status == SG_OK)

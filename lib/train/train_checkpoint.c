@@ -1,28 +1,36 @@
 /* A checkpoint is the whole state of a run between two steps, for all workers, so that it resumes under any number of
- * ranks: magic, cell key, program identity, step, sums, length of the series so far, x, optimizer state, what the task
- * and the method keep for all workers; per worker: residual, task state, method state; then the SHA-256 of all that. Random draws
- * are named by step, so no generator state is needed. */
+ * ranks: magic, cell key, identity of program and data, step, sums, length and SHA-256 of the series so far and of the
+ * recording, x, optimizer state, what the task and the method keep for all workers; per worker: residual, task state,
+ * method state; then the SHA-256 of all that. Random draws are named by step, so no generator state is needed. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sg_dataset.h"
 #include "sg_file.h"
+#include "sg_json.h"
 #include "sg_version.h"
 #include "train_state.h"
 
-static const char magic[16] = "sg-checkpoint/2";
+/* All formats have the key and the identity at the same place, and the hash at the end. */
+static const char magic[16] = "sg-checkpoint/3";
+enum { MAGIC_KIND = 14 }; /* characters before the number of the format */
 
-enum { HASH_DIGITS = 64 };
+enum { HASH_DIGITS = 64, IDENTITY_CHARS = 64 };
 
 struct preamble {
     char magic[16];
-    char key[72], identity[64];
+    char key[72], identity[IDENTITY_CHARS];
+    char series_sha256[64], inputs_sha256[64]; /* the latter zeros if nothing is recorded */
     uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
         workers_bytes, /* of all workers together */
         is_recorded;   /* with --record-inputs, up to here */
     struct totals totals;
 };
+
+enum { COMMON_BYTES = offsetof(struct preamble, series_sha256) }; /* of all formats */
 
 struct sink {
     FILE *out;
@@ -63,6 +71,18 @@ static bool hosts(const struct train *t, size_t worker) {
     return worker >= t->first && worker < t->first + t->count;
 }
 
+/* Of the program and of the data that it reads, cut to its room: a checkpoint of others says nothing to this run. */
+static void identify(char out[IDENTITY_CHARS], const char *task_kind, const cJSON *dataset) {
+    char data[SG_DATASET_IDENTITY];
+    memset(out, 0, IDENTITY_CHARS);
+    snprintf(out, IDENTITY_CHARS, "%.31s %.31s", sg_version_identity(task_kind), sg_dataset_identity(data, dataset));
+}
+
+/* Up to the first blank: the program's part. */
+static bool begins_alike(const char *then, const char *now) {
+    return strncmp(then, now, strcspn(now, " ") + 1) == 0;
+}
+
 static struct preamble describe(const struct train *t) {
     struct preamble p = {.step = t->step,
                          .d = t->d,
@@ -77,7 +97,9 @@ static struct preamble describe(const struct train *t) {
         p.workers_bytes += total(sizes_of(t, w));
     memcpy(p.magic, magic, sizeof magic);
     snprintf(p.key, sizeof p.key, "%s", t->options->cell->key);
-    snprintf(p.identity, sizeof p.identity, "%s", sg_version_identity());
+    cJSON *facts = t->task_ops->describe(t->task);
+    identify(p.identity, sg_node_string(&t->options->cell->resolved, "task.kind", NULL), sg_json_get(facts, "dataset"));
+    cJSON_Delete(facts);
     return p;
 }
 
@@ -138,7 +160,12 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         status = train_inputs_sync(t, err);
     if (status == SG_OK && t->options->series) {
         off_t at = ftello(t->options->series);
+        char hex[65];
         p.series_bytes = at > 0 ? (uint64_t)at : 0;
+        train_series_hash(t, hex);
+        memcpy(p.series_sha256, hex, sizeof p.series_sha256);
+        train_inputs_hash(t, hex);
+        memcpy(p.inputs_sha256, hex, sizeof p.inputs_sha256);
         if (fsync(fileno(t->options->series)) != 0 && errno != EINVAL && errno != EROFS)
             status = sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
         else
@@ -170,38 +197,28 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* Everything is checked before anything is taken over. *ours: written by this very program; else it says nothing to it.
- */
-static sg_status check(bool *ours, const struct train *t, const char *data, size_t length, struct sg_error *err) {
+/* Everything is checked before anything is taken over. *ours: written by this very program from the same data; else it
+ * says nothing to it. */
+static sg_status check(bool *ours, bool *same_program, const struct train *t, const char *data, size_t length,
+                       struct sg_error *err) {
     const char *path = t->options->checkpoint;
     struct preamble now = describe(t), then;
     size_t expected = sizeof then + (size_t)now.x_bytes + (size_t)now.optimizer_floats * sizeof(float) +
                       (size_t)now.common_bytes + (size_t)now.workers_bytes + HASH_DIGITS;
-    if (length < sizeof then + HASH_DIGITS || memcmp(data, magic, sizeof magic) != 0)
+    if (length < COMMON_BYTES + HASH_DIGITS || memcmp(data, magic, MAGIC_KIND) != 0)
         return sg_fail(err, SG_ERR_FORMAT, "%s is not a checkpoint of this program: delete it to start afresh", path);
-    memcpy(&then, data, sizeof then);
+    memcpy(&then, data, COMMON_BYTES);
     if (memcmp(then.key, now.key, sizeof now.key) != 0)
         return sg_fail(err, SG_ERR_MISMATCH,
                        "%s belongs to another recipe, method or seed: give another -o, or delete it to start afresh",
                        path);
     char hex[65];
     sg_sha256_of(data, length - HASH_DIGITS, hex);
-    *ours = memcmp(then.identity, now.identity, sizeof now.identity) == 0;
+    *ours = memcmp(then.magic, now.magic, sizeof now.magic) == 0 &&
+            memcmp(then.identity, now.identity, sizeof now.identity) == 0;
+    *same_program = begins_alike(then.identity, now.identity);
     if (memcmp(hex, data + length - HASH_DIGITS, HASH_DIGITS) != 0 || (*ours && length != expected))
         return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: delete it to start afresh", path);
-    return SG_OK;
-}
-
-/* Back to the length it had; rank 0. */
-static sg_status cut_series(const struct train *t, uint64_t bytes, struct sg_error *err) {
-    FILE *series = t->options->series;
-    if (!series)
-        return SG_OK;
-    if (fseeko(series, 0, SEEK_END) != 0 || ftello(series) < (off_t)bytes)
-        return sg_fail(err, SG_ERR_MISMATCH, "the partial series is shorter than %s says: delete both to start afresh",
-                       t->options->checkpoint);
-    if (ftruncate(fileno(series), (off_t)bytes) != 0 || fseeko(series, (off_t)bytes, SEEK_SET) != 0)
-        return sg_fail_errno(err, SG_ERR_IO, "cannot cut the partial series back to the checkpoint");
     return SG_OK;
 }
 
@@ -209,6 +226,10 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     struct preamble p;
     memcpy(&p, data, sizeof p);
     const char *at = data + sizeof p;
+    sg_status status = train_series_go_on(t, p.series_bytes, p.series_sha256, err);
+    if (status != SG_OK)
+        return status;
+    memcpy(t->inputs_sha256, p.inputs_sha256, sizeof p.inputs_sha256);
     if (p.is_recorded && !t->options->record_inputs && t->options->notice)
         t->options->notice("the run is no longer recorded: FILE.part of its --record-inputs can be deleted");
     t->step = p.step;
@@ -232,7 +253,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
         }
         at += total(n);
     }
-    return cut_series(t, p.series_bytes, err);
+    return SG_OK;
 }
 
 sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
@@ -241,18 +262,20 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     *found = false;
     if (!t->options->checkpoint || !t->options->resume)
         return SG_OK;
-    sg_status status = sg_file_read(&data, &length, t->options->checkpoint, SIZE_MAX / 2, err);
+    sg_status status = sg_file_read_regular(&data, &length, t->options->checkpoint, SIZE_MAX / 2, err);
     bool present = status == SG_OK;
     if (status == SG_ERR_MISSING)
         status = SG_OK;
-    bool ours = false;
+    bool ours = false, same_program = false;
     if (present)
-        status = check(&ours, t, data, length, err);
+        status = check(&ours, &same_program, t, data, length, err);
     if (present && status == SG_OK && !ours) {
         if (t->options->notice)
-            t->options->notice("the checkpoint was written by another version of the program: starting afresh");
+            t->options->notice(same_program
+                                   ? "the checkpoint belongs to a run on other data: starting afresh"
+                                   : "the checkpoint was written by another version of the program: starting afresh");
         present = false;
-        status = cut_series(t, 0, err);
+        status = train_series_go_on(t, 0, NULL, err);
     }
     char lead = present; /* rank 0 decides; a rank that cannot see the file says so */
     status = sg_comm_agree(t->comm, status, err);
@@ -266,4 +289,30 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     }
     free(data);
     return sg_comm_agree(t->comm, status, err);
+}
+
+bool sg_train_is_checkpoint(const char *path) {
+    char found[sizeof magic];
+    FILE *in = fopen(path, "rb");
+    const bool fine = in && fread(found, sizeof found, 1, in) == 1 && memcmp(found, magic, strcspn(magic, "/")) == 0;
+    if (in)
+        fclose(in);
+    return fine;
+}
+
+sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_cell *cell, const cJSON *dataset,
+                             struct sg_error *err) {
+    struct preamble then;
+    char identity[IDENTITY_CHARS];
+    *out = false;
+    FILE *in = fopen(checkpoint, "rb");
+    if (!in)
+        return errno == ENOENT ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot read %s", checkpoint);
+    const bool whole = fread(&then, sizeof then, 1, in) == 1;
+    fclose(in);
+    identify(identity, sg_node_string(&cell->resolved, "task.kind", NULL), dataset);
+    *out = whole && memcmp(then.magic, magic, sizeof magic) == 0 &&
+           strncmp(then.key, cell->key, sizeof then.key) == 0 &&
+           (dataset ? memcmp(then.identity, identity, sizeof identity) == 0 : begins_alike(then.identity, identity));
+    return SG_OK;
 }

@@ -73,7 +73,7 @@ static sg_status reserve_copy(struct train *t, size_t w, size_t count, struct sg
     free((void *)copy->index);
     free((void *)copy->data);
     copy->index = malloc(room * sizeof *copy->index);
-    copy->data = malloc(room * t->code->width);
+    copy->data = malloc(room * t->format.code->width);
     t->copied_room[w] = copy->index && copy->data ? room : 0;
     return t->copied_room[w] ? SG_OK : sg_fail_memory(err, "a worker's message");
 }

@@ -14,7 +14,7 @@ static cJSON *describe(const struct train *t) {
     sg_json_set_string(h, "method", cell->label);
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set_string(h, "identity", sg_version_identity());
+    sg_json_set_string(h, "identity", sg_version_identity(sg_node_string(&cell->resolved, "task.kind", NULL)));
     sg_json_set_number(h, "steps", (double)t->steps);
     sg_json_set_number(h, "workers", (double)t->workers);
     sg_json_set_number(h, "steps_per_epoch", (double)t->info->steps_per_epoch);
@@ -44,7 +44,7 @@ sg_status train_inputs_open(struct train *t, struct sg_error *err) {
     if (status == SG_OK)
         status = allocate(t, err);
     if (status == SG_OK && t->lead)
-        status = sg_recording_begin(&t->recording, path, describe(t), t->step, err);
+        status = sg_recording_begin(&t->recording, path, describe(t), t->step, t->inputs_sha256, err);
     return sg_comm_agree(t->comm, status, err);
 }
 
@@ -100,6 +100,12 @@ sg_status train_inputs_write(struct train *t, struct sg_error *err) {
 
 sg_status train_inputs_sync(struct train *t, struct sg_error *err) {
     return t->input && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
+}
+
+void train_inputs_hash(const struct train *t, char hex[65]) {
+    memset(hex, 0, 65);
+    if (t->input && t->lead)
+        sg_recording_hash(&t->recording, hex);
 }
 
 sg_status train_inputs_end(struct train *t, struct sg_error *err) {

@@ -63,15 +63,15 @@ static sg_status measure_layers(const struct train *t, size_t w, double *value, 
 sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_error *err) {
     const float *e = t->residual[w];
     const bool *wants = t->wants, recorded = train_records(t, t->step + 1);
-    const bool squares =
-        wants[COLUMN_TOTAL_ERROR] || (recorded && (wants[COLUMN_ERROR_NORM] || wants[COLUMN_COMPRESSION_ERROR]));
+    const bool squares = wants[SG_COLUMN_TOTAL_ERROR] ||
+                         (recorded && (wants[SG_COLUMN_ERROR_NORM] || wants[SG_COLUMN_COMPRESSION_ERROR]));
     double *note = t->note[w];
     note[NOTE_METHOD] = sg_method_note(t->method, t->first + w);
     note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(&t->worker_exec, e, t->d) : 0;
     note[NOTE_ERROR_MAX] =
-        recorded && wants[COLUMN_ERROR_MAX] && e ? (double)t->kernels->largest(&t->worker_exec, e, t->d) : 0;
+        recorded && wants[SG_COLUMN_ERROR_MAX] && e ? (double)t->kernels->largest(&t->worker_exec, e, t->d) : 0;
     note[NOTE_COMPRESSION_ERROR] =
-        recorded && wants[COLUMN_COMPRESSION_ERROR] ? compression_error(t, w, g, note[NOTE_ERROR_NORM]) : 0;
+        recorded && wants[SG_COLUMN_COMPRESSION_ERROR] ? compression_error(t, w, g, note[NOTE_ERROR_NORM]) : 0;
     if (!recorded || !t->wants_layers)
         return SG_OK;
     return measure_layers(t, w, t->layers_mine + w * LAYER_COLUMNS * t->info->layout.n_layers, err);
@@ -86,7 +86,7 @@ static double mean_note(const struct train *t, const struct sg_outcome *outcome,
     return sum / (double)t->workers;
 }
 
-void train_account(struct train *t, const struct sg_outcome *outcome, double value[N_COLUMNS]) {
+void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]) {
     const struct sg_volume *v = &outcome->volume;
     const double error = mean_note(t, outcome, NOTE_ERROR_NORM), d = (double)t->d;
     t->totals.steps += 1;
@@ -94,19 +94,19 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
     t->totals.values += v->elements_mean;
     t->totals.bytes += v->bytes_sent;
     t->totals.total_error += error;
-    value[COLUMN_BITS] = t->totals.bits;
-    value[COLUMN_BITS_VALUES] = 32 * t->totals.values;
-    value[COLUMN_DENSITY] = v->elements_mean / d;
-    value[COLUMN_AVERAGE_DENSITY] = t->totals.values / t->totals.steps / d;
-    value[COLUMN_DENSITY_PADDED] = v->elements_max / d;
-    value[COLUMN_BYTES_SENT] = t->totals.bytes;
-    value[COLUMN_ERROR_NORM] = error;
-    value[COLUMN_TOTAL_ERROR] = t->totals.total_error;
-    value[COLUMN_ERROR_MAX] = mean_note(t, outcome, NOTE_ERROR_MAX);
-    value[COLUMN_COMPRESSION_ERROR] = mean_note(t, outcome, NOTE_COMPRESSION_ERROR);
-    value[COLUMN_TRAIN_LOSS] = t->task_ops->batch_loss ? mean_note(t, outcome, NOTE_TRAIN_LOSS) : NAN;
-    value[COLUMN_LEARNING_RATE] = t->gamma;
-    value[COLUMN_LAMBDA] = t->lambda;
+    value[SG_COLUMN_BITS] = t->totals.bits;
+    value[SG_COLUMN_BITS_VALUES] = 32 * t->totals.values;
+    value[SG_COLUMN_DENSITY] = v->elements_mean / d;
+    value[SG_COLUMN_AVERAGE_DENSITY] = t->totals.values / t->totals.steps / d;
+    value[SG_COLUMN_DENSITY_PADDED] = v->elements_max / d;
+    value[SG_COLUMN_BYTES_SENT] = t->totals.bytes;
+    value[SG_COLUMN_ERROR_NORM] = error;
+    value[SG_COLUMN_TOTAL_ERROR] = t->totals.total_error;
+    value[SG_COLUMN_ERROR_MAX] = mean_note(t, outcome, NOTE_ERROR_MAX);
+    value[SG_COLUMN_COMPRESSION_ERROR] = mean_note(t, outcome, NOTE_COMPRESSION_ERROR);
+    value[SG_COLUMN_TRAIN_LOSS] = t->task_ops->batch_loss ? mean_note(t, outcome, NOTE_TRAIN_LOSS) : NAN;
+    value[SG_COLUMN_LEARNING_RATE] = t->gamma;
+    value[SG_COLUMN_LAMBDA] = t->lambda;
 }
 
 /* ---- layers, at recorded steps ---------------------------------------------------------------------------------- */

@@ -1,3 +1,4 @@
+/* train_series.c: the series of a run, record by record. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,14 +10,58 @@
 #include "sg_version.h"
 #include "train_state.h"
 
-static sg_status write_line(FILE *out, cJSON *take_record, struct sg_error *err) {
+/* All that the series gets goes through here, so that its hash is known without reading it back. */
+static sg_status append(struct train *t, const char *text, size_t length, struct sg_error *err) {
+    FILE *out = t->options->series;
+    sg_sha256_add(&t->series_hash, text, length);
+    return (length == 0 || fwrite(text, 1, length, out) == length) && fflush(out) == 0 && !ferror(out)
+               ? SG_OK
+               : sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
+}
+
+static sg_status write_line(struct train *t, cJSON *take_record, struct sg_error *err) {
     char *text = sg_json_text(take_record, false);
     cJSON_Delete(take_record);
-    if (!text)
-        return sg_fail_memory(err, "a record of the series");
-    int bad = fputs(text, out) == EOF || fflush(out) != 0;
+    sg_status status = text ? append(t, text, strlen(text), err) : sg_fail_memory(err, "a record of the series");
     free(text);
-    return bad ? sg_fail_errno(err, SG_ERR_IO, "cannot write the series") : SG_OK;
+    return status;
+}
+
+void train_series_hash(const struct train *t, char hex[65]) {
+    sg_sha256 copy = t->series_hash;
+    sg_sha256_end(&copy, hex);
+}
+
+sg_status train_series_go_on(struct train *t, uint64_t bytes, const char *sha256, struct sg_error *err) {
+    enum { CHUNK_BYTES = 1 << 16 };
+    FILE *series = t->options->series;
+    if (!series)
+        return SG_OK;
+    char hex[65], *chunk = malloc(CHUNK_BYTES);
+    if (!chunk)
+        return sg_fail_memory(err, "the series");
+    uint64_t left = bytes;
+    rewind(series);
+    sg_sha256_start(&t->series_hash);
+    for (size_t got = 1; left > 0 && got > 0; left -= got) {
+        got = fread(chunk, 1, left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES, series);
+        sg_sha256_add(&t->series_hash, chunk, got);
+    }
+    free(chunk);
+    train_series_hash(t, hex);
+    if (left > 0)
+        return sg_fail(err, SG_ERR_MISMATCH,
+                       "the partial series is shorter than %s says: start again with --force "
+                       "instead of --resume",
+                       t->options->checkpoint);
+    if (bytes > 0 && memcmp(hex, sha256, sizeof hex - 1) != 0)
+        return sg_fail(err, SG_ERR_MISMATCH,
+                       "the partial series was changed since %s was written, or is damaged: start again with --force "
+                       "instead of --resume",
+                       t->options->checkpoint);
+    if (ftruncate(fileno(series), (off_t)bytes) != 0 || fseeko(series, (off_t)bytes, SEEK_SET) != 0)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot cut the partial series back to the checkpoint");
+    return SG_OK;
 }
 
 static cJSON *record(const char *kind) {
@@ -49,7 +94,7 @@ static cJSON *phases_json(const struct train *t) {
     return out;
 }
 
-sg_status train_header(const struct train *t, struct sg_error *err) {
+sg_status train_header(struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_node *root = &t->options->recipe->root;
     cJSON *h = record("header"), *recipe = cJSON_CreateObject(), *constants = cJSON_CreateObject();
@@ -60,7 +105,7 @@ sg_status train_header(const struct train *t, struct sg_error *err) {
     sg_json_set_string(h, "method", cell->label);
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set(h, "program", sg_version_json("sparsetrain"));
+    sg_json_set(h, "program", sg_version_json("sparsetrain", sg_node_string(&cell->resolved, "task.kind", NULL)));
     sg_json_set(recipe, "resolved", sg_node_json(&cell->resolved));
     sg_json_set(h, "recipe", recipe);
     cJSON *facts = t->task_ops->describe(t->task);
@@ -82,12 +127,11 @@ sg_status train_header(const struct train *t, struct sg_error *err) {
     sg_json_set(h, "columns", columns);
     sg_json_set(h, "units", units);
     sg_json_set(h, "layers", t->wants_layers ? layers_json(&t->info->layout) : NULL);
-    return write_line(t->options->series, h, err);
+    return write_line(t, h, err);
 }
 
-/* evaluated: the task's columns, NULL = not known at this step. */
-static void write_row(const struct train *t, const struct row *row, const double *evaluated) {
-    FILE *out = t->options->series;
+/* evaluated: the task's columns, NULL = not known at this step. False: no memory. */
+static bool put_row(const struct train *t, FILE *out, const struct row *row, const double *evaluated) {
     char text[SG_NUMBER_CHARS];
     fprintf(out, "{\"record\":\"step\",\"step\":%llu,\"epoch\":%s", (unsigned long long)row->step,
             sg_number_text((double)row->step / (double)t->info->steps_per_epoch, text));
@@ -100,10 +144,12 @@ static void write_row(const struct train *t, const struct row *row, const double
                                text));
     }
     char *layers = row->layers ? sg_json_text(row->layers, false) : NULL;
+    const bool whole = layers || !row->layers;
     if (t->wants_layers) /* the text ends in a newline */
         fprintf(out, ",\"layers\":%.*s", layers ? (int)strcspn(layers, "\n") : 4, layers ? layers : "null");
     free(layers);
     fputs("}\n", out);
+    return whole;
 }
 
 sg_status train_flush(struct train *t, struct sg_error *err) {
@@ -115,20 +161,25 @@ sg_status train_flush(struct train *t, struct sg_error *err) {
         if (status != SG_OK)
             return status;
     }
+    char *text = NULL;
+    size_t length = 0;
+    FILE *lines = t->n_rows ? open_memstream(&text, &length) : NULL;
+    bool whole = lines || !t->n_rows;
     const double *next = t->evaluated;
     for (size_t i = 0; i < t->n_rows; i++) {
         const struct row *row = &t->row[i];
-        write_row(t, row, row->evaluated ? next : NULL);
+        whole = whole && put_row(t, lines, row, row->evaluated ? next : NULL);
         next += row->evaluated ? t->task_kind->n_metrics : 0;
         cJSON_Delete(row->layers);
     }
     t->n_rows = t->n_evaluated = 0;
-    if (fflush(t->options->series) != 0 || ferror(t->options->series))
-        return sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
-    return SG_OK;
+    whole = (!lines || (!ferror(lines) & (fclose(lines) == 0))) && whole;
+    sg_status status = whole ? append(t, text, length, err) : sg_fail_memory(err, "records of the series");
+    free(text);
+    return status;
 }
 
-sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *take_layers, struct sg_error *err) {
+sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *take_layers, struct sg_error *err) {
     const bool evaluates = train_evaluates(t, t->step);
     sg_status status = SG_OK;
     if (t->options->series && evaluates && t->info->evaluation == SG_EVALUATE_QUEUED)
@@ -146,8 +197,7 @@ sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *ta
 
 sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
                        const char *message, struct sg_error *err) {
-    FILE *out = t->options->series;
-    if (!out)
+    if (!t->options->series)
         return SG_OK;
     char hash[65];
     struct sg_error unread; /* after a failure of the device there is no hash */
@@ -163,6 +213,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set_string(run, "kernels", t->kernels->name);
     sg_json_set_string(recipe, "path", t->options->recipe->path);
     sg_json_set_string(recipe, "sha256", t->options->recipe->sha256);
+    sg_json_set(recipe, "set", sg_recipe_set_json(t->options->recipe));
     sg_json_set(run, "recipe", recipe);
     cJSON *facts = t->task_ops->describe(t->task);
     sg_json_set_string(run, "dataset_path", sg_json_string(facts, "dataset.path", NULL));
@@ -180,9 +231,9 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set_string(end, "message", message);
     sg_json_set_number(end, "steps", (double)report->steps);
     sg_json_set_string(end, "parameters_sha256", hashed ? hash : NULL);
-    sg_status status = write_line(out, run, err);
+    sg_status status = write_line(t, run, err);
     if (status == SG_OK)
-        status = write_line(out, end, err);
+        status = write_line(t, end, err);
     else
         cJSON_Delete(end);
     return status;

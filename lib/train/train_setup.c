@@ -10,68 +10,61 @@
 #include "sg_terminal.h"
 #include "train_state.h"
 
-static sg_status number_of(double *out, const struct train *t, const struct sg_node *node, const char *what,
-                           struct sg_error *err) {
-    if (!node || node->kind == SG_NODE_NULL) {
-        *out = NAN;
-        return SG_OK;
-    }
-    sg_status status = sg_expression(out, node->string, t->constant, t->n_constants, err);
-    return status == SG_OK ? SG_OK : sg_prefix(err, "%s: ", what);
-}
-
-static sg_status add_constant(struct train *t, const char *name, double value, struct sg_error *err) {
-    struct sg_constant *more = realloc(t->constant, (t->n_constants + 1) * sizeof *more);
-    if (!more)
-        return sg_fail_memory(err, "constants");
-    t->constant = more;
-    t->constant[t->n_constants++] = (struct sg_constant){name, value};
-    return SG_OK;
-}
-
-static sg_status open_task(struct train *t, struct sg_error *err) {
+sg_status train_find_task(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     const char *kind = sg_node_string(cell, "task.kind", "");
     t->task_kind = sg_task_kind_find(kind);
     sg_status status =
         t->task_kind ? sg_task_load(&t->task_ops, kind, err) : sg_fail(err, SG_ERR_ARGUMENT, "unknown task '%s'", kind);
-    if (status == SG_OK)
-        status = train_columns(&t->column, &t->n_columns, t->options->cell, t->task_kind, err);
-    if (status != SG_OK)
-        return status;
-    struct sg_task_config config = {.task = sg_node_get(cell, "task"),
-                                    .workers = t->workers,
-                                    .first = t->first,
-                                    .count = t->count,
-                                    .batch = (size_t)sg_node_number(cell, "batch", 1),
-                                    .seed = t->options->cell->seed,
-                                    .threads = t->threads,
-                                    .data_dir = t->options->data_dir,
-                                    .device = t->device,
-                                    .kernels = t->kernels,
-                                    .exec = t->exec,
-                                    .lead = t->lead,
-                                    .progress = t->options->progress};
-    /* Rank 0 goes first, so that caches are made once and then shared. */
-    if (config.lead)
-        status = t->task_ops->open(&t->task, &config, err);
-    status = sg_comm_agree(t->comm, status, err);
-    if (status == SG_OK && !config.lead)
-        status = t->task_ops->open(&t->task, &config, err);
-    status = sg_comm_agree(t->comm, status, err);
-    if (status != SG_OK)
-        return status;
+    return status == SG_OK ? train_columns(&t->column, &t->n_columns, t->options->cell, t->task_kind, err) : status;
+}
+
+sg_status train_open_task(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const struct sg_task_config config = {.task = sg_node_get(cell, "task"),
+                                          .workers = t->workers,
+                                          .first = t->first,
+                                          .count = t->count,
+                                          .batch = (size_t)sg_node_number(cell, "batch", 1),
+                                          .seed = t->options->cell->seed,
+                                          .threads = t->threads,
+                                          .data_dir = t->options->data_dir,
+                                          .device = t->device,
+                                          .kernels = t->kernels,
+                                          .exec = t->exec,
+                                          .lead = t->lead,
+                                          .progress = t->options->progress,
+                                          .notice = t->lead ? t->options->notice : NULL};
+    return t->task_ops->open(&t->task, &config, err);
+}
+
+sg_status train_know_task(struct train *t, struct sg_error *err) {
+    sg_status status = SG_OK;
     t->info = t->task_ops->info(t->task);
     t->d = t->info->d;
-    if (t->gpu && train_gpu_check_task(t, err) != SG_OK)
-        return err->status;
     for (size_t i = 0; i < t->info->n_constants && status == SG_OK; i++)
-        status = add_constant(t, t->info->constant[i].name, t->info->constant[i].value, err);
+        status = train_add_constant(t, t->info->constant[i].name, t->info->constant[i].value, err);
     return status;
 }
 
+static sg_status open_task(struct train *t, struct sg_error *err) {
+    sg_status status = train_find_task(t, err);
+    if (status != SG_OK)
+        return status;
+    /* Rank 0 goes first, so that caches are made once and then shared. */
+    if (t->lead)
+        status = train_open_task(t, err);
+    status = sg_comm_agree(t->comm, status, err);
+    if (status == SG_OK && !t->lead)
+        status = train_open_task(t, err);
+    status = sg_comm_agree(t->comm, status, err);
+    if (status == SG_OK)
+        status = train_know_task(t, err);
+    return status == SG_OK && t->gpu ? train_gpu_check_task(t, err) : status;
+}
+
 /* Hosts may differ in what they run. */
-static sg_status choose_kernels(struct train *t, struct sg_error *err) {
+sg_status train_choose_kernels(struct train *t, struct sg_error *err) {
     t->exec = (struct sg_exec){.threads = t->threads};
     if (strcmp(t->options->device, "cpu") != 0)
         return train_gpu_open(t, err);
@@ -80,111 +73,6 @@ static sg_status choose_kernels(struct train *t, struct sg_error *err) {
     return t->kernels ? SG_OK
                       : sg_fail(err, SG_ERR_UNSUPPORTED,
                                 "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)", getenv("SG_CPU"));
-}
-
-static sg_status choose_steps(struct train *t, struct sg_error *err) {
-    const struct sg_node *cell = &t->options->cell->resolved;
-    double steps = sg_node_number(cell, "steps", NAN);
-    if (isnan(steps))
-        steps = floor(sg_node_number(cell, "epochs", 0) * (double)t->info->steps_per_epoch + 0.5);
-    if (!(steps >= 1))
-        return sg_fail(err, SG_ERR_ARGUMENT, "epochs: less than one step; an epoch has %llu steps",
-                       (unsigned long long)t->info->steps_per_epoch);
-    t->steps = (uint64_t)steps;
-    t->every = (uint64_t)sg_node_number(cell, "record.every", 1);
-    t->evaluate_epochs = sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
-    t->wants_layers = sg_node_bool(cell, "record.layers", false);
-    return SG_OK;
-}
-
-static sg_status choose_feedback(struct train *t, struct sg_error *err) {
-    const struct sg_node *cell = &t->options->cell->resolved;
-    const char *form = sg_node_string(cell, "error-feedback.form", "update");
-    t->feedback.form = strcmp(form, "none") == 0       ? SG_FEEDBACK_NONE
-                       : strcmp(form, "gradient") == 0 ? SG_FEEDBACK_GRADIENT
-                                                       : SG_FEEDBACK_UPDATE;
-    t->feedback.decay = sg_node_number(cell, "error-feedback.decay", 1);
-    t->layout = t->info->layout;
-    if (strcmp(sg_node_string(cell, "scope", "layer"), "model") == 0) {
-        t->whole[1] = t->d;
-        t->layout = (struct sg_layout){.n_layers = 1, .offset = t->whole};
-    }
-    double gamma;
-    sg_status status =
-        number_of(&gamma, t, sg_node_get(cell, "optimizer.learning-rate"), "optimizer.learning-rate", err);
-    if (status == SG_OK && !(gamma > 0 && isfinite(gamma)))
-        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.learning-rate: must be a positive number, is %g", gamma);
-    t->gamma = gamma;
-    if (status == SG_OK)
-        status = train_schedule_read(&t->schedule, sg_node_get(cell, "optimizer"), gamma, err);
-    return status == SG_OK ? add_constant(t, "gamma", gamma, err) : status;
-}
-
-static sg_status choose_compressor(struct train *t, struct sg_error *err) {
-    const struct sg_node *method = t->options->cell->method;
-    const char *name = sg_node_string(method, "compressor", "");
-    t->compressor_ops = sg_compressor_find(name);
-    if (!t->compressor_ops)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor '%s'", name);
-    size_t n = t->compressor_ops->n_params;
-    t->compressor_param = calloc(n ? n : 1, sizeof(double));
-    sg_status status = t->compressor_param ? SG_OK : sg_fail_memory(err, "compressor parameters");
-    for (size_t i = 0; i < n && status == SG_OK; i++) {
-        const char *key = t->compressor_ops->params[i].name;
-        status = number_of(&t->compressor_param[i], t, sg_node_get(method, key), key, err);
-    }
-    if (status == SG_OK)
-        status = sg_compressor_check(t->compressor_ops, t->compressor_param, t->d, err);
-    if (status != SG_OK)
-        return sg_prefix(err, "method '%s': ", t->options->cell->label);
-    if ((t->compressor_ops->traits & SG_TRAIT_ABSOLUTE) && t->compressor_ops->bound) {
-        /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
-        double scale = t->feedback.form == SG_FEEDBACK_UPDATE ? train_schedule_largest(&t->schedule) : 1;
-        double bound = scale * scale * t->compressor_ops->bound(t->compressor_param, t->d);
-        if (!isnan(bound)) /* a budget has none */
-            status = add_constant(t, "error_bound", bound, err);
-    }
-    return status;
-}
-
-/* How messages travel; fp16 values are rounded by the compressor, whose residual takes the error. */
-static sg_status choose_message(struct train *t, struct sg_error *err) {
-    const struct sg_node *cell = &t->options->cell->resolved;
-    const char *encoding = sg_node_string(cell, "message.encoding", "raw");
-    struct sg_wire_format format = {.encoding = sg_wire_find(encoding)};
-    if (!format.encoding && strcmp(encoding, "auto") != 0)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown encoding '%s'", encoding);
-    format.code = t->code = sg_code_find(sg_node_string(cell, "message.values", "fp32"));
-    if (!t->code)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown code '%s'", sg_node_string(cell, "message.values", ""));
-    sg_comm_set_format(t->comm, &format);
-    return SG_OK;
-}
-
-static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
-    const struct sg_node *cell = &t->options->cell->resolved;
-    const char *name = sg_node_string(cell, "optimizer.kind", "");
-    t->optimizer_ops = sg_optimizer_find(name);
-    if (!t->optimizer_ops)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown optimizer '%s'", name);
-    size_t n = t->optimizer_ops->n_params;
-    t->optimizer_param = calloc(n ? n : 1, sizeof(double));
-    if (!t->optimizer_param)
-        return sg_fail_memory(err, "optimizer parameters");
-    const struct sg_node *section = sg_node_get(cell, "optimizer");
-    for (size_t i = 0; i < n; i++)
-        t->optimizer_param[i] =
-            sg_node_number(section, t->optimizer_ops->params[i].name, t->optimizer_ops->params[i].preset);
-    if (t->feedback.form == SG_FEEDBACK_UPDATE) {
-        const char *why = t->optimizer_ops->refuses_update_form(t->optimizer_param);
-        return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
-                   : SG_OK;
-    }
-    if (t->gpu && !t->kernels->has_optimizer(name))
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "optimizer '%s' does not run on a GPU: use --device cpu", name);
-    t->optimizer_floats = t->optimizer_ops->state_floats(t->optimizer_param, t->d);
-    t->optimizer_state = t->kernels->allocate(&t->exec, t->optimizer_floats * sizeof(float));
-    return t->optimizer_state ? SG_OK : sg_fail_memory(err, "optimizer state");
 }
 
 /* Layers without weight decay are pieces of their own; other borders do not matter to the optimizer. */
@@ -209,21 +97,31 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-static sg_status open_method(struct train *t, struct sg_error *err) {
+sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err) {
     const struct sg_method_config config = {.compressor = t->compressor_ops,
                                             .param = t->compressor_param,
                                             .layout = t->layout,
                                             .feedback = t->feedback,
-                                            .code = t->code,
+                                            .code = t->format.code,
                                             .seed = t->options->cell->seed,
                                             .first = t->first,
-                                            .count = t->count,
+                                            .count = count,
                                             .steps_per_epoch = t->info->steps_per_epoch,
                                             .steps = t->steps,
                                             .kernels = t->kernels,
                                             .exec = t->worker_exec,
                                             .turns = t->gpu != NULL};
-    return sg_method_open(&t->method, &config, err);
+    return sg_method_open(out, &config, err);
+}
+
+/* With the place in the recipe, or the --set, of what the data refute. */
+static sg_status choose_and_place(struct train *t, struct sg_error *err) {
+    char place[512];
+    sg_status status = train_choose(t, err);
+    if (status == SG_OK)
+        return SG_OK;
+    sg_node_place(place, sizeof place, t->options->recipe, t->at);
+    return sg_prefix(err, "%s", place);
 }
 
 enum { ROWS = 64 }; /* that may wait to be written where the task has no queue */
@@ -243,8 +141,11 @@ static bool allocate_buffers(struct train *t) {
     t->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_now);
     t->layers_mine =
         t->wants_layers ? calloc(t->count * LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_mine) : NULL;
-    bool whole = t->lead_square && t->residual && t->message && t->note && t->worker_error && t->spent && t->gradient &&
-                 t->sum && t->row && t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
+    if (t->feedback.form != SG_FEEDBACK_UPDATE)
+        t->optimizer_state = t->kernels->allocate(&t->exec, t->optimizer_floats * sizeof(float));
+    bool whole = (t->optimizer_state || t->feedback.form == SG_FEEDBACK_UPDATE) && t->lead_square && t->residual &&
+                 t->message && t->note && t->worker_error && t->spent && t->gradient && t->sum && t->row &&
+                 t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count && t->feedback.form != SG_FEEDBACK_NONE && !t->exact; w++)
@@ -254,7 +155,7 @@ static bool allocate_buffers(struct train *t) {
 
 /* Workers that take turns have all threads for their compression. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
-    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->code == &sg_code_fp32;
+    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->format.code == &sg_code_fp32;
     t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
     t->worker_exec = t->exec;
     t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
@@ -264,7 +165,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     sg_status status = cut_pieces(t, err);
     if (status == SG_OK && t->gpu)
         status = train_gpu_allocate(t, err);
-    return status == SG_OK ? open_method(t, err) : status;
+    return status == SG_OK ? train_open_method(&t->method, t, t->count, err) : status;
 }
 
 static void announce(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
@@ -305,12 +206,12 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     t->first = sg_comm_first(t->comm);
     t->count = sg_comm_count(t->comm);
     t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
-    sg_status (*const part[])(struct train *, struct sg_error *) = {choose_kernels,   open_task,         choose_steps,
-                                                                    choose_feedback,  choose_compressor, choose_message,
-                                                                    choose_optimizer, allocate};
+    sg_status (*const part[])(struct train *, struct sg_error *) = {train_choose_kernels, open_task, choose_and_place,
+                                                                    allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
+    sg_comm_set_format(t->comm, &t->format);
     announce_data(t);
     for (size_t i = 0; i < t->n_columns; i++)
         if (t->column[i].from_task)

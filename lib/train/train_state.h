@@ -3,29 +3,12 @@
 #define SG_TRAIN_STATE_H
 
 #include "sg_cuda.h"
+#include "sg_file.h"
 #include "sg_method.h"
 #include "sg_optimizer.h"
 #include "sg_recording.h"
 #include "sg_stats.h"
 #include "sg_train.h"
-
-/* Columns of the trainer itself, in the order of sg_train_metrics. */
-enum column {
-    COLUMN_BITS,
-    COLUMN_BITS_VALUES,
-    COLUMN_DENSITY,
-    COLUMN_AVERAGE_DENSITY,
-    COLUMN_DENSITY_PADDED,
-    COLUMN_BYTES_SENT,
-    COLUMN_ERROR_NORM,
-    COLUMN_TOTAL_ERROR,
-    COLUMN_ERROR_MAX,
-    COLUMN_COMPRESSION_ERROR,
-    COLUMN_TRAIN_LOSS,
-    COLUMN_LEARNING_RATE,
-    COLUMN_LAMBDA,
-    N_COLUMNS
-};
 
 /* Slots of sg_contribution.note. */
 enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD };
@@ -37,7 +20,7 @@ enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_COLU
 struct recorded {
     const struct sg_metric *metric;
     bool from_task;
-    size_t index; /* enum column, or the task's metric */
+    size_t index; /* enum sg_column, or the task's metric */
 };
 
 /* Running sums over steps; doubles so that a checkpoint is a plain copy. */
@@ -67,8 +50,10 @@ struct train {
     sg_task *task;
     const struct sg_task_info *info;
 
+    const struct sg_node *at; /* the value of the cell that was looked at last: where an error of train_choose stands */
+
     struct sg_feedback feedback;
-    const struct sg_code *code; /* of the values sent */
+    struct sg_wire_format format; /* of messages, and the code of the values sent */
     struct sg_layout layout;
     size_t whole[2]; /* offsets of the single layer in `model` scope */
     const struct sg_compressor_ops *compressor_ops;
@@ -115,7 +100,7 @@ struct train {
 
     struct recorded *column;
     size_t n_columns;
-    bool wants_evaluation, wants[N_COLUMNS], wants_layers;
+    bool wants_evaluation, wants[SG_COLUMNS], wants_layers;
     double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this step, where it is recorded */
     double *layers_now;  /* [LAYER_COLUMNS][n_layers of the task], the mean over all workers; rank 0 */
 
@@ -126,7 +111,10 @@ struct train {
     size_t n_evaluated;
     double last_flush_s;
 
+    sg_sha256 series_hash; /* of all that was written to the series */
+
     struct sg_recording recording; /* rank 0 */
+    char inputs_sha256[65];        /* of the recording up to the checkpoint that the run goes on from; "" = none */
     float **input;                 /* [count] what each compressor was given at this step; NULL = not recorded */
 
     struct totals totals;
@@ -138,12 +126,22 @@ struct row {
     uint64_t step;
     bool evaluated;
     cJSON *layers; /* NULL = not asked for, or before the first step */
-    double value[N_COLUMNS];
+    double value[SG_COLUMNS];
 };
 
 /* Set-up: a failure is known to all ranks. Teardown takes what there is. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
+/* Parts of set-up that are this rank's alone, in their order: kernels; the task's table and the columns to record; the
+ * task opened; its facts and constants; what the cell asks for, against these. Then the method, of the
+ * first `count` workers of this rank. */
+sg_status train_choose_kernels(struct train *t, struct sg_error *err);
+sg_status train_find_task(struct train *t, struct sg_error *err);
+sg_status train_open_task(struct train *t, struct sg_error *err);
+sg_status train_know_task(struct train *t, struct sg_error *err);
+sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err);
+sg_status train_choose(struct train *t, struct sg_error *err);
+sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
 size_t train_x_bytes(const struct train *t); /* of the parameters */
 /* Out of the kernels' memory; the error of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
@@ -172,7 +170,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
 /* Local worker w's notes after its message was made of gradient g, and its layers where they are recorded; then all
  * workers' as the trainer's columns. */
 sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_error *err);
-void train_account(struct train *t, const struct sg_outcome *outcome, double value[N_COLUMNS]);
+void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);
 /* Collective: layers_now of rank 0, and these and the layers' modes as JSON. */
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
@@ -183,24 +181,29 @@ bool train_evaluates(const struct train *t, uint64_t step);
 /* SHARED evaluation of the current x, collective: rank 0 gets the task's columns of the row that comes next. */
 sg_status train_evaluate_shares(struct train *t, struct sg_error *err);
 
-/* Series (rank 0; on other ranks these do nothing). A record takes `layers`. */
-sg_status train_header(const struct train *t, struct sg_error *err);
-sg_status train_record(struct train *t, const double value[N_COLUMNS], cJSON *take_layers, struct sg_error *err);
+/* Series (rank 0; on other ranks these do nothing). A record takes `layers`. Go on: cut the series back to its first
+ * `bytes`, whose hash (64 digits) must be this; 0 bytes have any. */
+sg_status train_series_go_on(struct train *t, uint64_t bytes, const char *sha256, struct sg_error *err);
+void train_series_hash(const struct train *t, char hex[65]);
+sg_status train_header(struct train *t, struct sg_error *err);
+sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *take_layers, struct sg_error *err);
 sg_status train_flush(struct train *t, struct sg_error *err); /* evaluate and write what waits */
 sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
                        const char *message, struct sg_error *err);
 
-/* Columns the cell asks for; also used by sg_train_check. */
+/* Columns the cell asks for. */
 sg_status train_columns(struct recorded **out, size_t *count, const struct sg_cell *cell,
                         const struct sg_task_kind *task, struct sg_error *err);
 
 /* A recording of what the compressors are given: opened once it is known which step comes next; local worker w's part
- * after its message went out for gradient g; all workers' once the step is done; to the disk before a checkpoint; its
- * end. All but `note` are collective, and all do nothing where none is asked for. */
+ * after its message went out for gradient g; all workers' once the step is done; to the disk before a checkpoint, and
+ * rank 0's hash of it so far, 64 digits, "" where there is none; its end. All but `note` and `hash` are collective, and
+ * all others do nothing where none is asked for. */
 sg_status train_inputs_open(struct train *t, struct sg_error *err);
 void train_inputs_note(struct train *t, size_t w, const float *g);
 sg_status train_inputs_write(struct train *t, struct sg_error *err);
 sg_status train_inputs_sync(struct train *t, struct sg_error *err);
+void train_inputs_hash(const struct train *t, char hex[65]);
 sg_status train_inputs_end(struct train *t, struct sg_error *err);
 void train_inputs_close(struct train *t);
 

@@ -95,7 +95,8 @@ static sg_status open_judge(struct visitor *v, struct sg_error *err) {
                                           .data_dir = v->options->data_dir,
                                           .device = "cpu",
                                           .lead = true,
-                                          .progress = v->options->progress};
+                                          .progress = v->options->progress,
+                                          .notice = v->options->notice};
     sg_status status = theory_recipe_check(v->cell, err);
     if (status == SG_OK)
         status = sg_task_load(&v->ops, "logreg", err);

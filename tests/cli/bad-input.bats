@@ -30,6 +30,41 @@ refuses_rows() { # MESSAGE
     refuses_rows "./rows: No such file or directory"
 }
 
+@test "what is no regular file is refused at once as data; a recipe may come through a pipe" {
+    mkfifo rows rows.gz && mkdir folder
+    for case in ./rows:pipe ./rows.gz:pipe ./folder:folder /dev/zero:device; do
+        file=${case%:*}
+        run -2 --separate-stderr timeout -k 5 20 sparsetrain -q "$SMOKE" --method SGD --set task.dataset=$file -o out
+        [ "$stderr" = "sparsetrain: $file is a ${case#*:}, not a regular file" ] || { echo "$stderr"; false; }
+        [ ! -e out ] && [ ! -e out.part ]
+    done
+    run -2 --separate-stderr timeout -k 5 20 sparsetune "$SMOKE" --oracle rows
+    [ "$stderr" = "sparsetune: rows is not a plain file: a recording is read twice" ] || { echo "$stderr"; false; }
+    run -0 --separate-stderr timeout -k 5 20 sparsetrain --dry-run <(cat "$SMOKE") --method SGD
+    run -0 --separate-stderr timeout -k 5 20 sparsetrain --dry-run /dev/stdin --method SGD <"$SMOKE"
+    # Somebody who waits for a pipe's other end can be stopped.
+    mkfifo recipe
+    run -124 timeout -k 5 1 sparsetrain --dry-run recipe
+}
+
+@test "a damaged cache of parsed data is told of, made again and never used" {
+    mkdir data
+    awk 'BEGIN { for (i = 0; i < 40; i++) print (i % 2 ? 1 : -1), "1:" i / 7, "2:" (i * i) % 11 / 3, "3:" i % 5 }' >data/rows
+    train() { sparsetrain -q "$SMOKE" --data data --set workers=2 --set task.dataset=rows --set steps=50 --method SGD "$@"; }
+    train -o whole
+    cache=$(ls data/derived/rows-*.sgm)
+    before=$(sha256sum <"$cache")
+    at=$(($(stat -c %s "$cache") - 9)) # in the values
+    byte=$(od -An -tu1 -j $at -N 1 "$cache")
+    printf "\\$(printf %o $((byte ^ 16)))" | dd of="$cache" bs=1 seek=$at conv=notrunc 2>/dev/null
+    [ "$(sha256sum <"$cache")" != "$before" ]
+    run -0 --separate-stderr sparsetrain "$SMOKE" --data data --set workers=2 --set task.dataset=rows --set steps=50 --method SGD -o again
+    [[ $stderr == *"$cache: damaged: its bytes do not have its checksum; the cache is made again from its source"* ]] || { echo "$stderr"; false; }
+    [ "$(sha256sum <"$cache")" = "$before" ]
+    [ "$(tail -n 1 whole | jq -S 'del(.elapsed_s, .setup_s)')" = "$(tail -n 1 again | jq -S 'del(.elapsed_s, .setup_s)')" ]
+    [[ $(tail -n 1 again) == *parameters_sha256* ]]
+}
+
 @test "a packed file that is cut off" {
     seq 1 20000 | sed 's/.*/1 1:& 2:3\n-1 1:2/' | gzip >rows.gz
     head -c 20000 rows.gz >cut.gz
@@ -60,7 +95,6 @@ tiny() {
     printf '1 1:1 2:2\n-1 1:3 2:1\n' >published
     describe trust-on-first-use
     "$ROOT/datasets/fetch" tiny sets
-    mv sets/tiny/published sets/tiny/rows # fetch keeps the publisher's name
     run -0 --separate-stderr tiny
     [[ $output == *'"source":"file"'* ]]
     printf '1 1:1 2:2\n-1 1:3 2:7\n' >sets/tiny/rows

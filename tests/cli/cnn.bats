@@ -31,6 +31,7 @@ cnn() { # METHOD ARGUMENTS...
     sparsetrain -q cnn.yaml --method "$method" "$@"
 }
 
+# bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 4 ranks: the same bytes, each method in its way" {
     need_torch
     for method in SGD Top-k Hard-threshold Accordion Whole Forgetful; do
@@ -48,6 +49,7 @@ cnn() { # METHOD ARGUMENTS...
     have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
+# bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals, statistics and the averaged model" {
     need_torch
     for method in Hard-threshold Accordion; do
@@ -55,6 +57,7 @@ cnn() { # METHOD ARGUMENTS...
     done
 }
 
+# bats test_tags=slow
 @test "it learns, batch-norm's statistics and the average too" {
     need_torch
     cnn SGD --set 'task.train-images=480' --set 'task.test-images=60' --set batch=20 --set epochs=6 --set 'optimizer.decay-at=[5]' -o run

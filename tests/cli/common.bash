@@ -11,10 +11,16 @@ export OMP_NUM_THREADS=2
 CACHE=$ROOT/build/test-cache
 mkdir -p "$CACHE"
 
+# The files of the sources, one a line.
+sources() {
+    sh "$BATS_TEST_DIRNAME/../sources" "$ROOT"
+}
+
 # Real data, or a skip that says why.
 need_real() {
     [ -d "$SHARED/$1" ] || skip "real data set $1 is not at $SHARED"
-    [ -f "$CACHE/$1/$1" ] || "$SHARED/unpack" "$CACHE" "$1" >/dev/null
+    # Suites run beside each other: one unpacks, the others wait for it.
+    flock "$CACHE/.unpack" sh -c '[ -f "$1/$2/$2" ] || "$3/unpack" "$1" "$2"' sh "$CACHE" "$1" "$SHARED" >/dev/null
 }
 
 # A series without its one volatile record (times, ranks, host).

@@ -125,3 +125,106 @@ ZIP
     run -2 "$ROOT/datasets/fetch"
     [[ $output == *usage* ]]
 }
+
+@test "fetch runs nothing and writes nowhere that a description says" {
+    cd "$BATS_TEST_TMPDIR"
+    for name in 'a$//;1e>pwned;s/' '$(>pwned)' '`>pwned`' ../../evil a/b .hidden -o SHA256SUMS '*'; do
+        printf 'name: tiny\ntitle: tiny\nformat: libsvm\nfiles:\n  - name: %s\n    url: file://%s/rows.gz\n    sha256: trust-on-first-use\n' \
+            "$name" "$BATS_TEST_TMPDIR" >"$SPARSE_DATASETS/tiny.yaml"
+        for round in 1 2; do
+            run -1 "$ROOT/datasets/fetch" tiny "$DEST/deep"
+            [[ $output == "fetch: "*"tiny.yaml: not a plain file name: '$name'" ]] || { echo "$name, $round: $output"; false; }
+        done
+    done
+    for url in -o/tmp/x 'rows.gz' 'dict://x' 'file:///x/$(>pwned).tar.gz' "file://$BATS_TEST_TMPDIR/..tar.gz"; do
+        printf 'name: tiny\ntitle: tiny\nformat: libsvm\nfiles:\n  - name: rows\n    url: %s\n    sha256: trust-on-first-use\n' \
+            "$url" >"$SPARSE_DATASETS/tiny.yaml"
+        run -1 "$ROOT/datasets/fetch" tiny "$DEST/deep"
+        [[ $output == *"tiny.yaml: file rows: "*"'$url'" ]] || { echo "$url: $output"; false; }
+    done
+    [ ! -e "$DEST" ] && [ ! -e pwned ]
+}
+
+@test "fetch takes a set's name, no path; and a description that lists files" {
+    cp "$SPARSE_DATASETS/tiny.yaml" "$BATS_TEST_TMPDIR/outside.yaml"
+    for name in ../outside ./tiny .. -x; do
+        run -2 "$ROOT/datasets/fetch" "$name" "$DEST"
+        [[ $output == *"no data set '$name'"* || $output == usage* ]] || { echo "$output"; false; }
+    done
+    printf 'name: tiny\ntitle: tiny\nformat: libsvm\nfiles:\n' >"$SPARSE_DATASETS/tiny.yaml"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == "fetch: "*"tiny.yaml: lists no files" ]]
+    printf '  - name: rows\n    sha256: trust-on-first-use\n' >>"$SPARSE_DATASETS/tiny.yaml"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"file rows: not an address"* ]]
+    [ ! -e "$DEST" ]
+}
+
+@test "fetch reads the keys of a file in any order" {
+    printf 'format: libsvm\nfiles:\n- sha256: %s\n  url: file://%s/rows.gz # packed\n  name: rows\ntitle: tiny\n' \
+        "$SUM" "$BATS_TEST_TMPDIR" >"$SPARSE_DATASETS/tiny.yaml"
+    run -0 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"$DEST/tiny/rows.gz: verified" ]] || { echo "$output"; false; }
+}
+
+@test "fetch replaces a link in the place of what it writes, and leaves its target alone" {
+    archive
+    mkdir -p "$DEST/tiny" "$DEST/pair"
+    for link in tiny/rows.gz.part tiny/SHA256SUMS pair/one.bin.part pair/pair.tar.gz.part; do
+        echo precious >"$BATS_TEST_TMPDIR/victim"
+        ln -s "$BATS_TEST_TMPDIR/victim" "$DEST/$link"
+        run -0 "$ROOT/datasets/fetch" "${link%%/*}" "$DEST"
+        [ "$(cat "$BATS_TEST_TMPDIR/victim")" = precious ] || { echo "$link was followed"; false; }
+        rm -r "$DEST/${link%%/*}" && mkdir "$DEST/${link%%/*}"
+    done
+    [ -z "$(find "$DEST" -type l)" ]
+}
+
+@test "fetches of one set at once all end well" {
+    archive
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/sh\necho >>"%s/downloads"\nsleep 0.5\nexec %s "$@"\n' "$BATS_TEST_TMPDIR" "$(command -v curl)" >"$BATS_TEST_TMPDIR/bin/curl"
+    chmod +x "$BATS_TEST_TMPDIR/bin/curl"
+    pids=
+    for i in 1 2 3 4; do
+        PATH=$BATS_TEST_TMPDIR/bin:$PATH "$ROOT/datasets/fetch" pair "$DEST" >"$BATS_TEST_TMPDIR/out$i" 2>&1 3>&- &
+        pids="$pids $!"
+    done
+    for pid in $pids; do
+        wait "$pid" || { cat "$BATS_TEST_TMPDIR"/out*; false; }
+    done
+    [ "$(cat "$BATS_TEST_TMPDIR"/out* | grep -c 'waiting for it')" = 3 ] # they did meet
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/downloads")" = 1 ]
+    [ "$(cat "$BATS_TEST_TMPDIR"/out* | grep -c ': verified')" = 8 ]
+    [ "$(wc -l <"$DEST/pair/SHA256SUMS")" = 2 ]
+}
+
+@test "fetch says a failure in one sentence, and shows progress on a terminal only" {
+    "$ROOT/datasets/fetch" tiny "$DEST" 2>"$BATS_TEST_TMPDIR/err" >/dev/null
+    [ "$(cat "$BATS_TEST_TMPDIR/err")" = "fetch: tiny rows" ]
+    rm -r "$DEST"
+    run -0 script -qec "'$ROOT/datasets/fetch' tiny '$DEST'" /dev/null </dev/null
+    [[ $output == *"#"* ]]
+    rm -r "$DEST"
+    run -0 script -qec "'$ROOT/datasets/fetch' --no-progress tiny '$DEST'" /dev/null </dev/null
+    [[ $output != *"#"* && $output == *"recorded $SUM"* ]]
+    rm -r "$DEST" "$BATS_TEST_TMPDIR/rows.gz"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [ "$output" = "fetch: tiny rows
+fetch: file://$BATS_TEST_TMPDIR/rows.gz: not downloaded: there is no such file" ] || { echo "$output"; false; }
+}
+
+@test "a figure whose data cannot be fetched says where the files can be put" {
+    cd "$BATS_TEST_TMPDIR" && mkdir datasets recipes
+    cp "$ROOT/datasets/fetch" datasets
+    sed "s|url: .*|url: file://$PWD/gone|" "$SPARSE_DATASETS/tiny.yaml" >datasets/tiny.yaml
+    sed 's/dataset: two-clouds/dataset: tiny/' "$ROOT/recipes/smoke.yaml" >recipes/tiny.yaml
+    grep -q 'dataset: tiny' recipes/tiny.yaml
+    unset SPARSE_DATASETS
+    for have in nothing part; do # an interrupted download is no data
+        run -0 --separate-stderr env -u SPARSE_DATA SMOKE=1 sh "$ROOT/recipes/run" tiny "$BIN" 2
+        [[ $stderr == *"fetch: file://$PWD/gone: not downloaded: there is no such file"* ]] || { echo "$stderr"; false; }
+        [[ $stderr == *"put its files into datasets/cache/tiny, or name a folder that holds tiny with \$SPARSE_DATA"* ]]
+        mkdir -p datasets/cache/tiny && printf 1 >datasets/cache/tiny/rows.part
+    done
+}

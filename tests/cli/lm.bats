@@ -30,6 +30,7 @@ lm() { # METHOD ARGUMENTS...
     sparsetrain -q lm.yaml --method "$method" "$@"
 }
 
+# bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes" {
     need_torch
     for method in SGD Top-k Hard-threshold; do
@@ -42,11 +43,13 @@ lm() { # METHOD ARGUMENTS...
     have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
+# bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals and the hidden state" {
     need_torch
     same_after_kill 7 lm.yaml --method Hard-threshold --set epochs=40
 }
 
+# bats test_tags=slow
 @test "it learns the chain behind the text, and perplexities fit the loss" {
     need_torch
     lm SGD --set task.train-tokens=6000 --set task.layers=1 --set task.dropout=0 --set task.clip=2 --set epochs=4 --set optimizer.learning-rate=8 --set 'optimizer.decay-at=[3]' -o run

@@ -31,6 +31,7 @@ ncf() { # METHOD ARGUMENTS...
     sparsetrain -q ncf.yaml --method "$method" "$@"
 }
 
+# bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes, each method in its way" {
     need_torch
     for method in Adam Top-k Hard-threshold Accordion Whole Forgetful; do
@@ -46,6 +47,7 @@ ncf() { # METHOD ARGUMENTS...
     have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
+# bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals and Adam's state" {
     need_torch
     for method in Hard-threshold Accordion; do
@@ -53,6 +55,7 @@ ncf() { # METHOD ARGUMENTS...
     done
 }
 
+# bats test_tags=slow
 @test "it learns more than what is popular by chance" {
     need_torch
     ncf Adam --set 'task.users=150' --set epochs=10 --set batch=200 --set task.dropout=0 -o run

@@ -7,7 +7,7 @@ setup_file() {
     export TREE=$BATS_FILE_TMPDIR/tree
     mkdir -p "$TREE/build"
     cd "$ROOT" || exit 1
-    git ls-files -z | tar -cf - --null -T - | tar -xf - -C "$TREE"
+    sources | tar -cf - -T - | tar -xf - -C "$TREE"
     cp -a build/release build/bin "$TREE/build/"
 }
 
@@ -85,7 +85,7 @@ blocks() {
 
 @test "every file that a document links is there" {
     local missing="" absent=""
-    for document in README.md recipes/README.md results/README.md; do
+    for document in README.md recipes/README.md results/README.md tests/README.md; do
         for link in $(grep -o '](\([^)]*\))' $document | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^https\?:' | sort -u); do
             [ -e "$(dirname $document)/$link" ] && continue
             case $link in results/*.svg) absent="$absent $link" ;; *) missing="$missing $document:$link" ;; esac

@@ -7,6 +7,8 @@ setup() {
     FAKE=$ROOT/tests/cli/fake_sparsetrain
     export FAKE_LOG=$BATS_TEST_TMPDIR/log
     : >"$FAKE_LOG"
+    export SPARSE_DATA=$BATS_TEST_TMPDIR # the set is here, so nothing is generated
+    printf '1 1:1 2:2\n-1 1:3 2:0.5\n' >two-clouds
     ARGS=(r.yaml --program "$FAKE" --folder cells) # for jobs: of a function, $! is not the program
     cat >r.yaml <<'YAML'
 schema: 1
@@ -67,6 +69,19 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(jq '[.results[].cells[] | select(.status == "ok" and .reused == false)] | length' out.json)" = 9 ]
 }
 
+@test "what --set changed is named beside the recipe: in the JSON and in the table" {
+    run -0 --separate-stderr bench -q
+    [ "$(jq -c .recipe.set <<<"$output")" = "[]" ]
+    run -0 --separate-stderr bench -q --set workers=8 --set 'seeds=[1,2]' --json
+    [ "$(jq -c .recipe.set <<<"$output")" = '["workers=8","seeds=[1,2]"]' ]
+    run -0 --separate-stderr bench -q --set workers=8 --set 'seeds=[1,2]' --table
+    [[ ${lines[0]} = "# A grid — workers=8, seeds=[1,2]" ]]
+    [[ $output == *"# recipe grid, workers=8, seeds=[1,2] (sha256 "* ]]
+    # A title of one's own says what it wants to, and a change that was changed again is none.
+    run -0 --separate-stderr bench -q --set workers=2 --set title=Mine --set workers=8 --table
+    [[ ${lines[0]} = "# Mine" && $output == *"# recipe grid, workers=8 (sha256 "* ]]
+}
+
 @test "off a terminal: a plain line per finished cell and claims on stderr" {
     run -0 --separate-stderr bench
     [ "$(grep -c ': done after .* (. of 9)$' <<<"$stderr")" = 9 ]
@@ -100,6 +115,30 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     sed -i 's/"identity":"/&older/' cells/SGD-seed1-*
     bench -q --method SGD --seed 1 >/dev/null
     [ "$(started)" = 3 ]
+}
+
+@test "finished cells of another version are counted; --any-version takes them and the result names them" {
+    bench -q --method SGD >/dev/null
+    sed -i 's/"identity":"/&older/' cells/SGD-seed[12]-*
+    run -0 --separate-stderr bench --method SGD --dry-run
+    [[ $stderr == *"2 finished cells were made by another version of the program (older"*"): --any-version takes them"* ]]
+    [ "$(grep -c '^run' <<<"$output")" = 2 ]
+    run -0 --separate-stderr bench --method SGD --any-version
+    [ "$(started)" = 3 ]
+    [ "$(jq '.identities | length' <<<"$output")" = 2 ]
+    [ "$(jq '[.results[].cells[] | select(.reused)] | length' <<<"$output")" = 3 ]
+    run -0 --separate-stderr bench --method SGD
+    [ "$(started)" = 5 ]
+    [[ $stderr == *"2 finished cells were made by another version"* ]]
+    [ "$(jq -c '.identities == [.program.identity]' <<<"$output")" = true ]
+}
+
+@test "cells that read different data while the grid ran: an error that names both, and no result" {
+    FAKE_DATA='{"sha256":"feedfeedfeedfeed"}' FAKE_DATA_OF=SGD:2 run -1 --separate-stderr bench --method SGD -o out.json
+    [[ $stderr == *"cells of different data have no means: SGD, seed 1 (cells/SGD-seed1-"*", but SGD, seed 2 (cells/SGD-seed2-"*") read two-clouds, SHA-256 feedfeedfeed"* ]]
+    [ ! -e out.json ]
+    run -0 bench -q --method SGD -o out.json
+    [ "$(started)" = 4 ]
 }
 
 @test "a truncated or foreign file in a cell's place is run again" {
@@ -164,21 +203,109 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $stderr == *"SGD, seed 2 diverged: step 30"* ]]
 }
 
+@test "claims about methods that were not asked for are not judged" {
+    run -0 --separate-stderr bench --method "Top-k k=1"
+    [[ $stderr != *claim* ]]
+    [ "$(jq -r '.claims[] | .verdict + ", " + .reason' <<<"$output" | sort -u)" = "not judged, SGD was not asked for" ]
+    run -0 --separate-stderr bench -q --method "Top-k k=1" --table
+    [[ $output != *claims* && $output == *"Top-k k=1"* ]]
+    run -0 --separate-stderr bench -q --method "Top-k k=1" --strict
+    run -0 --separate-stderr bench --method SGD --table
+    [[ $output == *"holds      ends below 20"* && $output == *"fails      ends below 3"* ]]
+}
+
+@test "--no-judge: no verdict, no finding, whatever --strict says" {
+    run -0 --separate-stderr bench --no-judge --strict
+    [[ $stderr != *claim* && $stderr != *reach* ]]
+    [ "$(jq -r '[.claims[].verdict] | unique | join(",")' <<<"$output")" = "not judged" ]
+    [ "$(jq -r '.summary.text, .summary.reason' <<<"$output" | xargs)" = "null --no-judge was given" ]
+    run -0 --separate-stderr bench -q --no-judge --table
+    [[ $output != *claims* && $output != *reach* ]]
+}
+
+@test "a smoke run of a figure judges nothing; a whole one prints its claims once" {
+    mkdir recipes
+    cp "$ROOT/recipes/run" "$ROOT/recipes/smoke.yaml" recipes/
+    grep -q '^claims:' recipes/smoke.yaml
+    run -0 --separate-stderr env SPARSE_DATA="$CACHE" SMOKE=1 recipes/run smoke "$BIN" 2
+    [[ $output == *"# Smoke run of smoke, 16 steps"* && $output$stderr != *claim* && $output != *reach* ]]
+    [ "$(jq -r '[.claims[].verdict] | unique | join(",")' results/local/smoke-smoke.json)" = "not judged" ]
+    run -0 --separate-stderr env SPARSE_DATA="$CACHE" recipes/run smoke "$BIN" 2
+    [ "$(grep -c "Top-k with k = 4 sends at most" <<<"$output$stderr")" = 1 ]
+    [[ $output == *"claims (ratio = value / bound)"* ]]
+}
+
+@test "the table: a line for a claim, with -v one for each of its seeds, and the finding last" {
+    run -0 --separate-stderr bench -q --table
+    [ "$(grep -c "ends below" <<<"$output")" = 2 ]
+    grep -qx 'holds      ends below 20 (ratio 0.20 … 0.60, 3 seeds)' <<<"$output"
+    grep -qx 'fails      ends below 3 (ratio 1.33 … 4.00, 3 seeds; true at none of 3 seeds)' <<<"$output"
+    [[ $output != *"seed 1:"* && $output != *"± 0"* ]]
+    [ "${lines[-1]}" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
+    [ -z "$stderr" ]
+    run -0 --separate-stderr bench -v --table
+    [ "$(grep -c "^           seed [123]: [0-9.]* [≤>] [0-9.]* (ratio " <<<"$output")" = 6 ]
+    run -0 --separate-stderr bench --json
+    [[ $stderr == *"sparsebench: Top-k k=1 reaches SGD's suboptimality; "* ]]
+    [ "$(jq -r .summary.text <<<"$output")" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
+}
+
+@test "verdicts in the table are coloured on a terminal, unless NO_COLOR or --color says otherwise" {
+    bench -q >/dev/null
+    local red=$'\e[31mfails\e[0m      ends below 3'
+    run -0 bash -c "env -u NO_COLOR TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q' /dev/null </dev/null"
+    [[ $output == *"$red"* ]]
+    run -0 bash -c "NO_COLOR=1 TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q' /dev/null </dev/null"
+    [[ $output == *"fails      ends below 3"* && $output != *$'\e[3'* ]]
+    run -0 bash -c "env -u NO_COLOR TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q --color=never' /dev/null </dev/null"
+    [[ $output != *$'\e[3'* ]]
+    run -0 bench -q --table --color=always
+    [[ $output == *"$red"* ]]
+    run -0 bench -q --table
+    [[ $output != *$'\e[3'* ]]
+}
+
+@test "a table of a grid that was stopped before anything was finished is no second error" {
+    FAKE_HANG="SGD:1" bash -c 'exec sparsebench "$@"' - "${ARGS[@]}" --table >out 2>err 3>&- &
+    pid=$!
+    echo $pid >pids
+    wait_for "^start SGD:1"
+    kill -INT $pid
+    ends_with 130 $pid
+    grep -q "give the same command again" err
+    run -1 grep -E "no column|columns:" err
+}
+
 @test "--strict: exit 3 when a claim fails, 0 when it does not" {
     run -3 bench -q --strict
     sed -i '/below 3/d' r.yaml
     run -0 bench -q --strict
 }
 
-@test "the first cell runs alone until it steps" {
-    export FAKE_SLOW="SGD:1"
-    bench -q -j 3 --seed 1 >/dev/null &
-    echo $! >pids
-    wait_for "start SGD:1"
-    sleep 0.1
-    [ "$(started)" = 1 ]
-    wait
+@test "one check before the first cell, without the launcher, and none when all cells are there" {
+    bench -q -j 3 --seed 1 --set workers=2 --data D --launcher "env FAKE_X=1" >/dev/null
+    [ "$(head -n 1 "$FAKE_LOG")" = "check r.yaml --check --quiet --data D --method SGD --method Top-k --set workers=2" ]
+    [ "$(grep -c '^check' "$FAKE_LOG")" = 1 ]
     [ "$(started)" = 3 ]
+    bench -q -j 3 --seed 1 --set workers=2 --data D >/dev/null
+    [ "$(grep -c '^check' "$FAKE_LOG")" = 1 ]
+}
+
+@test "what the check refuses is said once, exit 2, nothing is run and nothing written" {
+    FAKE_REFUSE="r.yaml:11:41: k is too large" run -2 --separate-stderr bench -o out.json
+    [ "$stderr" = "sparsebench: r.yaml:11:41: k is too large" ]
+    [ -z "$output" ] && [ "$(started)" = 0 ] && [ ! -e out.json ]
+}
+
+@test "SIGTERM during the check: it is stopped, exit 143" {
+    FAKE_CHECK_HANGS=1 sparsebench "${ARGS[@]}" -q >/dev/null 2>err &
+    pid=$!
+    echo $pid >pids
+    wait_for "^check"
+    kill -TERM $pid
+    ends_with 143 $pid
+    grep -q "before the first cell: give the same command again to resume" err
+    [ "$(started)" = 0 ]
 }
 
 @test "--jobs, --threads, --set, --data, --device and --launcher reach the cells" {
@@ -201,7 +328,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     grep -q "stop SGD:2" "$FAKE_LOG"
     grep -q "with 2 of 3 cells unfinished: give the same command again to resume" err
     [ "$(jq -r '.status, (.results[0].cells | map(.status) | join(" "))' out.json | xargs)" = "interrupted ok interrupted not_run" ]
-    run -0 bench -q --method SGD -o out.json --force
+    run -0 bench -q --method SGD -j 1 -o out.json
     grep -q "resume SGD:2" "$FAKE_LOG"
     [ "$(jq -c '.results[0].final.suboptimality.values' out.json)" = "[4,8,12]" ]
 }
@@ -251,6 +378,34 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(jq -r '.recipe.sha256' <<<"$output")" = "$(sha256sum <r.yaml | cut -d' ' -f1)" ]
 }
 
+@test "a partial result is replaced by the same command, and by no other" {
+    FAKE_FAIL="SGD:2" run -1 bench -q --method SGD --set workers=2 -o out.json
+    [ "$(jq -r '.status, .run.set[0], .run.methods[0], (.run.seeds | length)' out.json | xargs)" = "failed workers=2 SGD 0" ]
+    cp out.json before.json
+    for other in "" "--set workers=3" "--set workers=2 --method Top-k k=1" "--set workers=2 --seed 1 --method SGD"; do
+        # shellcheck disable=SC2086
+        run -2 bench -q $other -o out.json
+        cmp out.json before.json
+    done
+    sed -i 's/below 3/below 4/' r.yaml
+    run -2 bench -q --method SGD --set workers=2 -o out.json
+    [[ $output == *"out.json exists"* ]]
+    sed -i 's/below 4/below 3/' r.yaml
+    run -0 bench -q --method SGD --set workers=2 -o out.json
+    [ "$(jq -r .status out.json)" = ok ]
+    run -2 bench -q --method SGD --set workers=2 -o out.json # a whole one stays
+    echo '{"schema":"sparsebench/1","status":"interrupted"}' >foreign.json
+    run -2 bench -q -o foreign.json
+    : >empty.json
+    run -2 bench -q -o empty.json
+}
+
+@test "a result without a single finished cell blocks nothing" {
+    FAKE_FAIL="SGD:1 SGD:2 SGD:3" run -1 bench -q --method SGD -o out.json
+    run -0 bench -q --method "Top-k k=1" --set workers=2 -o out.json
+    [ "$(jq -r .status out.json)" = ok ]
+}
+
 @test "-o: whole or not at all, never over another file unless forced" {
     run -0 --separate-stderr bench -q -o out.json
     [ -z "$output" ]
@@ -282,6 +437,10 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $output == *"cannot create folder"* || $output == *"is not a folder"* ]]
     run -1 sparsebench r.yaml --program "$FAKE" --folder /proc/self/fdinfo
     [[ $output == *"cannot write to folder /proc/self/fdinfo"* ]]
+    mkdir linked && echo precious >victim && ln -s ../victim linked/.lock
+    run -1 sparsebench r.yaml --program "$FAKE" --folder linked
+    [[ $output == *"linked/.lock is a symbolic link: remove it"* ]]
+    [ "$(cat victim)" = precious ]
     [ "$(started)" = 0 ]
 }
 
@@ -309,7 +468,8 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
 }
 
 @test "generated data are announced" {
-    FAKE_SOURCE=generated run -0 --separate-stderr bench -q --method SGD
+    rm two-clouds
+    run -0 --separate-stderr bench -q --method SGD
     [[ $stderr == *"warning: the data are generated (two-clouds)"* ]]
 }
 

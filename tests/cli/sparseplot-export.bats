@@ -117,7 +117,7 @@ need_gnuplot() {
 
 @test "default format: csv in a pipe, table on a terminal, by extension with -o" {
     sparseplot-export fig1.json | grep -q '^panel,label,x,y,y_std$'
-    script -qec "$BIN/sparseplot-export fig1.json" /dev/null </dev/null | grep -q '^holds  *Hard-threshold converges'
+    NO_COLOR=1 script -qec "$BIN/sparseplot-export fig1.json" /dev/null </dev/null | grep -q '^holds  *Hard-threshold converges'
     sparseplot-export fig1.json -o "$OUT/t.md"
     cmp "$OUT/t.md" golden/fig1.markdown
     sparseplot-export fig1.json -o "$OUT/t.tex" && grep -q groupplot "$OUT/t.tex"
@@ -170,7 +170,111 @@ need_gnuplot() {
     run -0 --separate-stderr sparseplot-export fig1.json --title="My title" --panel=1 --log=xy --format=gnuplot
     [[ $output == *"'My title — generated data (gisette-like)'"* && $output == *"set logscale x"* ]]
     run -0 --separate-stderr sparseplot-export fig1.json --y=bits --format=table
-    [[ $output == *"bits per worker"* && $output != *"error norm"* ]]
+    [[ $output == *"bits per"* && $output != *"error norm"* ]]
+}
+
+@test "every format names what was changed of the recipe, in the title and in the source" {
+    jq '.recipe.set = ["workers=8", "seeds=[1,2]"]' fig1.json >"$OUT/set.json"
+    for format in csv tsv gnuplot pgfplots vegalite table markdown latex; do
+        sparseplot-export -q "$OUT/set.json" --format=$format | sed 's/\\//g' >"$OUT/set"
+        grep -q "Figure 1: logistic regression, 20 workers — workers=8, seeds=[[]1,2]" "$OUT/set" || { echo "$format: title"; false; }
+        tr -d '\n' <"$OUT/set" | grep -q "recipe fig1, workers=8, seeds=[[]1,2][ #]*(sha256" || { echo "$format: source"; false; }
+    done
+    run -0 --separate-stderr sparseplot-export "$OUT/set.json" --title=Mine --format=csv
+    [[ ${lines[0]} = "# Mine — generated data (gisette-like)" ]]
+}
+
+@test "over other columns a panel has neither the recipe's title nor its kind" {
+    jq '.plots[0].title = "suboptimality vs. epochs" | .plots[1] |= (.kind = "points" | .title = "at the end")' fig1.json >"$OUT/t.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/t.json" --format=gnuplot
+    [[ $output == *"suboptimality vs. epochs"* && $output == *"at the end"* && $output == *yerrorbars* ]]
+    run -0 --separate-stderr sparseplot-export "$OUT/t.json" --x=step --y=error-norm --format=gnuplot
+    [[ $output != *"vs. epochs"* && $output != *"at the end"* && $output != *yerrorbars* ]]
+    [[ $output == *"# panel 1: error_norm over step"* && $output != *"# panel 2"* ]]
+    # The panel whose axes were chosen as they are keeps both.
+    run -0 --separate-stderr sparseplot-export "$OUT/t.json" --panel=1 --y=suboptimality --format=gnuplot
+    [[ $output == *"suboptimality vs. epochs"* ]]
+}
+
+@test "a table fits 80 columns, its columns have one power of ten and no deviation of nothing" {
+    run -0 --separate-stderr sparseplot-export fig1.json --format=table
+    [ "$(sed '/^claims/,$d' <<<"$output" | LC_ALL=C.UTF-8 awk 'length > 80' | wc -l)" = 0 ]
+    for format in table markdown latex; do
+        run -1 bash -c "sparseplot-export -q fig1.json --format=$format | grep -E '(±|pm) *0(\.0*)?( |\\$|\$)'"
+    done
+    run -0 --separate-stderr sparseplot-export fig1.json --format=table
+    [[ $output == *$'\nSGD             1.20 ± 0.70    480.00             0\n'* && $output == *"(×10⁶)"* ]]
+    # Numbers too far apart for one power have one each.
+    jq '.results[0].final.suboptimality.mean = 1e-12 | .results[0].final.suboptimality.std = 3e-13' fig1.json >"$OUT/far.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/far.json" --y=suboptimality --format=table
+    [[ $output == *"(1.00 ± 0.30)e-12"* && $output == *"(4.10 ± 0.60)e-3"* ]]
+}
+
+@test "a table beside points shows them where the panel takes them, and says so" {
+    jq '.plots[0] |= (.kind = "points" | .y_at = {"tail_median": 0.2} | .x_at = {"final": true} | .points = [
+        {"label": "SGD", "x": {"mean": 10}, "y": {"mean": 0.5, "std": 0.01}},
+        {"label": "Top-k", "x": {"mean": 10}, "y": {"mean": 0.25, "std": 0.02}}])' fig1.json >"$OUT/at.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/at.json" --panel=1 --format=markdown
+    [[ $output == *"| method | suboptimality, median of the last 20 % |"* ]]
+    [[ $output == *"| SGD | 0.500 ± 0.010 |"* && $output == *"| Top-k | 0.250 ± 0.020 |"* && $output == *"| Hard-threshold | – |"* ]]
+    # Beside a panel of curves there is also the value at the end.
+    run -0 --separate-stderr sparseplot-export "$OUT/at.json" --format=markdown
+    [[ $output == *"| method | suboptimality, median of the last 20 % | suboptimality (×10⁻³) | bits"* ]]
+    for at in '{"max":true}/largest' '{"min":true}/smallest' '{"mean":true}/mean' '{"sum":true}/sum' \
+        '{"tail_mean":0.1}/mean of the last 10 %' '{"epoch":5}/at epoch 5' '{"step":7}/at step 7' \
+        '{"when":"bits","below":9}/when bits ≤ 9'; do
+        jq --argjson at "${at%%/*}" '.plots[0].y_at = $at' "$OUT/at.json" >"$OUT/at2.json"
+        run -0 --separate-stderr sparseplot-export "$OUT/at2.json" --panel=1 --format=markdown
+        [[ $output == *"| suboptimality, ${at#*/} |"* ]] || { echo "$at: $output"; false; }
+    done
+    # A result that does not say where has points that differ from the end.
+    jq 'del(.plots[0].y_at)' "$OUT/at.json" >"$OUT/old.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/old.json" --panel=1 --format=markdown
+    [[ $output == *"| suboptimality, as drawn |"* ]]
+}
+
+@test "a table says how much less the methods sent, and ends with what was found" {
+    jq '.traffic = {"column": "bits", "baseline": "SGD"} | .results[0].times_less = null | .results[1].times_less = 250
+        | .results[2].times_less = 252.63 | .summary.text = "Hard-threshold reaches it"' fig1.json >"$OUT/less.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/less.json" --format=table
+    [[ $output == *"times less"* && ${lines[-1]} = "Hard-threshold reaches it" ]]
+    [[ $output == *"# times less sent: bits per worker of SGD / that of the method"* ]]
+    grep -qE "^Top-k .* 250.0$" <<<"$output"
+    grep -qE "^Hard-threshold .* 252.6$" <<<"$output"
+    for format in markdown latex; do
+        sparseplot-export -q "$OUT/less.json" --format=$format >"$OUT/less"
+        grep -q "times less sent" "$OUT/less" && [ "$(tail -n 1 "$OUT/less")" = "Hard-threshold reaches it." ]
+    done
+}
+
+@test "one row for a claim, with -v its seeds; what is not judged only there" {
+    jq '.claims += [{"text": "a secret", "verdict": "not judged", "reason": "SGD was not asked for", "seeds": []}]' fig1.json >"$OUT/c.json"
+    for format in table markdown latex; do
+        sparseplot-export -q "$OUT/c.json" --format=$format >"$OUT/c"
+        [ "$(grep -c "converges as fast" "$OUT/c")" = 1 ]
+        grep -q "ratio 0.67 … 0.74, 2 seeds" "$OUT/c"
+        run -1 grep -E "seed 1|a secret" "$OUT/c"
+        sparseplot-export -v "$OUT/c.json" --format=$format >"$OUT/c" 2>/dev/null
+        grep -q "seed 1: 1.200e-3 .* 1.800e-3 (ratio 0.6667)" "$OUT/c"
+        grep -q "not judged.*a secret" "$OUT/c"
+    done
+    run -0 sparseplot-export -q fig1.json --format=table --color=always
+    [[ $output == *$'\e[32mholds\e[0m      Hard'* && $output == *$'\e[31mfails\e[0m      Top'* && $output == *$'\e[33mundecided\e[0m  The'* ]]
+    run -0 sparseplot-export -q fig1.json -o "$OUT/t.txt" --color=always
+    run -1 grep $'\e' "$OUT/t.txt"
+}
+
+@test "times of kernels are shown as their table" {
+    run -0 --separate-stderr sparseplot-export "$ROOT/results/kernels.json"
+    [[ ${lines[0]} == "# operation "* && ${#lines[@]} -gt 20 && -z $stderr ]]
+    run -2 --separate-stderr sparseplot-export "$ROOT/results/kernels.json" --format=svg
+    [[ $stderr == *"--format=table"* ]]
+}
+
+@test "a column of a plot that no run recorded is left out of the table with a note" {
+    jq '.plots[0].y = "perplexity" | .status = "interrupted"' fig1.json >"$OUT/gone.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/gone.json" --format=table
+    [[ $stderr == *"'perplexity' was not recorded"* && $output == *suboptimality* ]]
 }
 
 @test "unknown column: a suggestion and the list" {
@@ -253,7 +357,7 @@ need_gnuplot() {
     run -0 bash -c "echo '{\"schema\":\"sparsebench/1\",\"status\":\"ok\",\"results\":[{\"label\":\"A\",\"seeds\":[\"1\",\"2\",\"3\"],
         \"final\":{\"density\":{\"mean\":0.1,\"std\":1.7e-17,\"n\":3}}}],\"plots\":[{\"x\":\"epoch\",\"y\":\"density\"}]}' |
         sparseplot-export -q --format table"
-    [[ ${lines[-1]} == "A"*" 0.1000 ± 0" ]]
+    [[ $output == *$'\nA       0.1\n'* ]]
 }
 
 @test "a run that diverged over 290 decades is drawn" {

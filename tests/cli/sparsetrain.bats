@@ -64,6 +64,17 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
     [ ! -e "$OUT/two.json.part" ] && [ ! -e "$OUT/two.json.ckpt" ]
 }
 
+@test "the run record names what --set changed, and the figure does" {
+    run -0 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --seed 2 --set steps=20 --set workers=2 --json
+    [ "$(jq -c .run.recipe.set <<<"$output")" = '["steps=20","workers=2"]' ]
+    echo "$output" >"$OUT/r.json"
+    run -0 --separate-stderr sparseplot-export -q "$OUT/r.json" --y=suboptimality --format=csv
+    [[ ${lines[0]} = "# Top-k and hard-threshold on two generated clouds — steps=20, workers=2 — generated data (two-clouds)" ]]
+    [[ ${lines[1]} = "# recipe smoke, steps=20, workers=2 (sha256 "* ]]
+    run -0 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --json
+    [ "$(jq -c .run.recipe.set <<<"$output")" = '[]' ]
+}
+
 @test "the run record says where the time went: every phase, together no more than there was" {
     run -0 --separate-stderr sparsetrain -q $SMOKE --method "Top-k k=4" --threads 1 --json
     jq -e '.run | (.phase_s | keys == ["compression", "exchange", "gradient", "update"] and all(. > 0)) and
@@ -72,7 +83,7 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
 
 @test "on a terminal: a table with units, and a progress bar that is erased" {
     run -0 script -qec "sparsetrain $SMOKE --method SGD" /dev/null
-    [[ $output == *"# step epoch suboptimality"* && $output == *"(bit per worker)"* ]]
+    [[ $output =~ "# step "\ *"epoch "\ *suboptimality && $output == *"(bit per worker)"* ]]
     [[ $output != *'"record"'* ]]
 }
 
@@ -156,7 +167,7 @@ last() { # COLUMN FILE: its last recorded value
     [[ $stderr == *":5:"*workers* && $stderr == *":6:"*epochs* ]]
     recipe 's/error-norm, bits/eror-norm, bits/'
     run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *"eror_norm"*"did you mean"* ]]
+    [[ $stderr == *"r.yaml:9:45: "*"'eror-norm' (did you mean 'error-norm'?)" ]]
     head -c 2097152 /dev/zero | tr '\0' '#' >"$OUT/big.yaml"
     run -2 --separate-stderr sparsetrain "$OUT/big.yaml" --method SGD
     [[ $stderr == *"big.yaml"* ]]
@@ -175,10 +186,24 @@ last() { # COLUMN FILE: its last recorded value
     [[ $stderr == *cuda* ]]
 }
 
-@test "a missing data set names the fetch command" {
+@test "a missing data set: every remedy that there is for it, none that there is not" {
     recipe 's/dataset: two-clouds, stand-in: two-clouds/dataset: nosuchset/'
-    run -1 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *"datasets/fetch nosuchset"* ]]
+    cd "$OUT"
+    run -1 --separate-stderr sparsetrain r.yaml --method SGD --data "$OUT/mine"
+    [ "$stderr" = "sparsetrain: data set 'nosuchset' is not here: no file nosuchset in $OUT/mine, $SPARSE_DATA, datasets/cache; \
+put it into datasets/cache/nosuchset/, or name a folder that holds nosuchset/nosuchset with --data or \$SPARSE_DATA, \
+or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo "$stderr"; false; }
+    printf '1 1:1\n-1 1:2\n' >own.libsvm
+    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=own.libsvm
+    [[ $stderr == *"did you mean the file ./own.libsvm (a path has a '/' in it)?"* ]] || { echo "$stderr"; false; }
+    mkdir none
+    export SPARSE_DATA=$OUT/none
+    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=madelon
+    [[ $stderr == *"run "*"datasets/fetch madelon, or put"* && $stderr != *stand-in* ]] || { echo "$stderr"; false; }
+    script=$(sed 's/.*; run \(.*\) madelon, or put.*/\1/' <<<"$stderr")
+    [ -x "$script" ]
+    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=gisette
+    [[ $stderr == *"fetch gisette, or put"*"(task.stand-in: gisette-like)" ]] || { echo "$stderr"; false; }
 }
 
 @test "a diverging run keeps its series, says where, and exits 1" {
@@ -353,7 +378,7 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     local args=("$SMOKE" --method SGD --set epochs=1000 -o "$OUT/cut")
     stop_at_checkpoint "${args[@]}"
     run -1 --separate-stderr sparsetrain -q "${args[@]}" --resume --record-inputs "$OUT/k.in"
-    [[ $stderr == *"k.in.part does not hold the "*"start again without --resume, or go on without --record-inputs" ]]
+    [[ $stderr == *"k.in.part does not hold the "*"start again with --force instead of --resume, or go on without --record-inputs" ]]
     [ -e "$OUT/cut.ckpt" ] && [ ! -e "$OUT/k.in.part" ]
     # another run's file there is no help
     sparsetrain -q "$SMOKE" --method SGD --set epochs=1 --record-inputs "$OUT/k.in" >/dev/null

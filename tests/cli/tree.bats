@@ -23,7 +23,7 @@ owner() { # of a header: its module
 
 @test "includes point down, and never into another module's private header" {
     local bad=""
-    for file in $(cd "$ROOT" && git ls-files 'lib/*/*.[ch]' 'lib/*/*.cu' 'kernels/*.[ch]' 'kernels/*/*.[ch]' 'kernels/*/*.cu*' 'cmd/*.c'); do
+    for file in $(sources | grep -E '^(lib|kernels|cmd)/.*\.([ch]|cuh?)$'); do
         case $file in
         kernels/*) me=kernels ;;
         cmd/*) me=cmd ;;
@@ -42,20 +42,87 @@ owner() { # of a header: its module
 }
 
 @test "file names are unique" {
-    run -0 bash -c "cd '$ROOT' && git ls-files cmd lib kernels tests/unit | xargs -n 1 basename | sort | uniq -d"
-    [ -z "$output" ]
+    run -0 sources
+    [ "${#lines[@]}" -gt 300 ]
+    output=$(grep -E '^(cmd|lib|kernels|tests/unit)/' <<<"$output" | xargs -n 1 basename | sort | uniq -d)
+    [ -z "$output" ] || { echo "$output"; false; }
 }
 
 @test "every header compiles alone, as C11 and as C++" {
     command -v g++ >/dev/null || skip "no C++ compiler"
     local flags
     flags=$(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|" | tr '\n' ' ')
-    for header in $(cd "$ROOT" && git ls-files 'lib/*/sg_*.h' 'lib/method/sparsegrad.h' 'kernels/sg_*.h'); do
+    for header in $(sources | grep -E '^(lib/[a-z]+|kernels)/sg_.*\.h$|^lib/method/sparsegrad\.h$'); do
         # shellcheck disable=SC2086
         gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -x c $flags "$ROOT/$header"
         # shellcheck disable=SC2086
         g++ -Wall -Wextra -Werror -fsyntax-only -x c++ $flags "$ROOT/$header"
     done
+}
+
+@test "every source that can change a number is in one part of the program's identity" {
+    make -s -C "$ROOT" identity-parts >"$BATS_TEST_TMPDIR/parts"
+    cd "$ROOT" || exit 1
+    # All of these folders, each in one part: a file of a folder that the Makefile does not list would be in none.
+    find lib/comm lib/core lib/data lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels -type f \
+        '(' -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' ')' | sort >"$BATS_TEST_TMPDIR/sources"
+    cut -d: -f2 "$BATS_TEST_TMPDIR/parts" | sort | diff - "$BATS_TEST_TMPDIR/sources"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/sources")" -gt 150 ]
+    # What one task has of its own, no other includes: else a change of it would go unnoticed there.
+    local bad="" part file header owner
+    while IFS=: read -r part file; do
+        case $file in lib/task/task_data.*) continue ;; esac # asks every task's readers which data there are
+        [ "$part" != apart ] || continue
+        for header in $(sed -n 's/^#include "\(.*\)"/\1/p' "$file"); do
+            owner=$(grep "/$header$" "$BATS_TEST_TMPDIR/parts" | cut -d: -f1)
+            case $owner:$part in
+            :* | common:* | apart:* | "$part:$part" | torch:cnn | torch:lm | torch:ncf) ;;
+            *) bad="$bad $file($part):$header($owner)" ;;
+            esac
+        done
+    done <"$BATS_TEST_TMPDIR/parts"
+    [ -z "$bad" ] || { echo "$bad"; false; }
+    # Every task that there is has an identity of its own.
+    local kinds
+    kinds=$(sed -n 's/^    {\.name = "\([a-z]*\)",$/\1/p' lib/task/task_table.c | grep -x 'logreg\|cnn\|lm\|ncf' | sort | xargs)
+    [ "$(grep SG_BUILD_IDENTITIES build/release/version.h | grep -o '{"[a-z]*"' | tr -d '{"' | sort | xargs)" = "$kinds" ]
+}
+
+identities() { # of the tasks, of a copy of the tree
+    make -s -C "$BATS_TEST_TMPDIR/copy" WITH_CUDA=0 build/release/version.h
+    sed -n 's/#define SG_BUILD_IDENTITIES //p' "$BATS_TEST_TMPDIR/copy/build/release/version.h" | tr -d '{} "' | tr ',' ' '
+}
+
+@test "a comment, a plot or another task's source changes no task's identity, code does" {
+    local copy=$BATS_TEST_TMPDIR/copy before after
+    mkdir "$copy"
+    cp -r "$ROOT/lib" "$ROOT/kernels" "$ROOT/cmd" "$ROOT/Makefile" "$copy"
+    unset MAKEFLAGS MAKELEVEL MODE
+    before=$(identities)
+    [ "$(wc -w <<<"$before")" = 8 ]
+    sed -i '1i /* A comment, with "quotes" and a // in it. */' "$copy/lib/train/train_step.c" "$copy/lib/core/rng.c"
+    echo '// the end' >>"$copy/lib/tensor/sg_tensor.cpp"
+    sed -i 's/^    /        /; s/ \* / *\n        /' "$copy/lib/core/stats.c" # another layout
+    ! cmp -s "$copy/lib/core/stats.c" "$ROOT/lib/core/stats.c"
+    echo 'int more_of_a_plot;' >>"$copy/lib/plot/plot_axis.c"
+    echo 'int more_of_a_grid;' >>"$copy/lib/grid/grid_run.c"
+    echo 'int more_of_a_reference;' >>"$copy/lib/recipe/recipe_reference.c"
+    [ "$(identities)" = "$before" ]
+    echo 'int more_of_a_reader;' >>"$copy/lib/data/token_text.c" # of one task
+    after=$(identities)
+    [ "$(diff <(xargs -n 2 <<<"$before") <(xargs -n 2 <<<"$after") | grep '^>' | cut -d' ' -f2)" = lm ]
+    sed -i 's/^\( *\)return /\1return 0 + /' "$copy/lib/core/rng.c" # of all
+    ! cmp -s "$copy/lib/core/rng.c" "$ROOT/lib/core/rng.c"
+    [ "$(diff <(xargs -n 2 <<<"$after") <(identities | xargs -n 2) | grep -c '^>')" = 4 ]
+    before=$(identities)
+    echo 'int sg_new_file;' >"$copy/lib/train/train_new.c" # common until it is named elsewhere
+    [ "$(diff <(xargs -n 2 <<<"$before") <(identities | xargs -n 2) | grep -c '^>')" = 4 ]
+    before=$(identities)
+    sed -i 's/"\([a-z]\)/"\1x/' "$copy/lib/wire/wire_raw.c" # quoted text is code
+    ! cmp -s "$copy/lib/wire/wire_raw.c" "$ROOT/lib/wire/wire_raw.c"
+    [ "$(diff <(xargs -n 2 <<<"$before") <(identities | xargs -n 2) | grep -c '^>')" = 4 ]
+    make -s -C "$copy" WITH_CUDA=0 CC=clang build/release/version.h
+    [ "$(sed -n 's/#define SG_BUILD_IDENTITIES //p' "$copy/build/release/version.h" | tr -d '{} "' | tr ',' ' ')" = "$(identities)" ]
 }
 
 @test "the core library needs libc, libm and OpenMP only, and neither prints nor exits" {
@@ -81,15 +148,39 @@ owner() { # of a header: its module
     [[ $output == *"built build/bin"* && $output != *"  CC "* && $output != *"  LD "* ]]
 }
 
-@test "a failing unit test fails the runner" {
+@test "the list of source files is the same without git" {
+    [ -e "$ROOT/.git" ] && command -v git >/dev/null || skip "this is no git checkout"
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/build" "$copy/results/local"
+    sources >"$BATS_TEST_TMPDIR/list"
+    tar -cf - -C "$ROOT" -T "$BATS_TEST_TMPDIR/list" | tar -xf - -C "$copy"
+    touch "$copy/build/made" "$copy/results/local/made.json" "$copy/half.tmp"
+    diff <(sort "$BATS_TEST_TMPDIR/list") <(ROOT=$copy sources | sort)
+}
+
+@test "make help fits a terminal of 80 columns" {
+    run -0 make --no-print-directory -C "$ROOT" help
+    [ "${#lines[@]}" -gt 40 ]
+    [ -z "$(grep -E '.{81}' <<<"$output")" ]
+}
+
+@test "a failing unit test fails the runner, and runs first the next time" {
     local tree=$BATS_TEST_TMPDIR/tree
     mkdir -p "$tree/tests" "$tree/build/release/tests"
     cp "$ROOT/tests/run" "$tree/tests/run"
     printf '#!/bin/sh\necho "not ok 1 - on purpose"\necho 1..1\nexit 1\n' >"$tree/build/release/tests/test_bad"
     printf '#!/bin/sh\necho "ok 1 - then a crash"\nkill -SEGV $$\n' >"$tree/build/release/tests/test_crash"
+    printf '#!/bin/sh\necho "ok 1 - fine"\necho "ok 2 # SKIP nothing to do"\necho 1..2\n' >"$tree/build/release/tests/test_a_good_one"
     chmod +x "$tree"/build/release/tests/*
-    run -1 sh "$tree/tests/run" quick
-    [ "${lines[-1]}" = "1 passed, 2 failed, 0 skipped" ]
+    run -1 env JOBS=1 sh "$tree/tests/run" quick
+    [[ ${lines[0]} == unit-test_a_good_one* ]]
+    [ "${lines[-1]}" = "2 passed, 2 failed, 1 skipped" ]
+    run -1 env JOBS=1 sh "$tree/tests/run" quick
+    [[ ${lines[0]} == "unit-test_bad "* ]]
+    [[ ${lines[-2]} == "failed: unit-test_bad unit-test_crash "* ]]
+    rm "$tree"/build/release/tests/test_[bc]*
+    run -0 sh "$tree/tests/run" quick
+    [ "${lines[-1]}" = "1 passed, 0 failed, 1 skipped" ]
 }
 
 @test "a user's program compiles against the installed library" {
@@ -143,6 +234,19 @@ C
     [ -f "$root/usr/share/sparsegrad/recipes/fig1.yaml" ]
 }
 
+@test "the installed libraries define the functions of their headers and no other name" {
+    local lib=$BATS_TEST_TMPDIR/root/usr/lib
+    make -s -C "$ROOT" install PREFIX=/usr DESTDIR="$BATS_TEST_TMPDIR/root" >/dev/null
+    nm -D --defined-only "$lib/libsparsegrad.so" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/shared"
+    nm -g --defined-only "$lib/libsparsegrad.a" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/static"
+    diff "$BATS_TEST_TMPDIR/shared" "$BATS_TEST_TMPDIR/static"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/shared")" -gt 60 ]
+    while read -r symbol; do
+        [[ $symbol == sg_* ]] || { echo "$symbol is not of the library's prefix"; false; }
+        grep -qw "$symbol" "$lib"/../include/sparsegrad/*.h || { echo "$symbol is in no header"; false; }
+    done <"$BATS_TEST_TMPDIR/shared"
+}
+
 @test "man pages list exactly the options of --help" {
     for program in sparsetrain sparsebench sparsetune sparseplot-export; do
         options=$("$BIN/$program" --help | sed -nE 's/^ +(-[a-z], )?(--[a-z-]+).*/\2/p' | sort -u)
@@ -154,6 +258,6 @@ C
 }
 
 @test "no paths of one machine in the tree" {
-    run bash -c "cd '$ROOT' && git grep -nIE '/root/|/home/[a-z]' -- . ':!tests/cli/tree.bats'"
+    run -1 bash -c "cd '$ROOT' && grep -nIE '/root/|/home/[a-z]' $(sources | grep -vx tests/cli/tree.bats | tr '\n' ' ')"
     [ -z "$output" ]
 }

@@ -1,25 +1,19 @@
-/* A binary matrix from a hostile cache file. Every accepted CSR position is followed. The header's checksum would stop
+/* A binary matrix from a hostile cache file. Every accepted CSR position is followed. The file's checksum would stop
  * a fuzzer at the door, so inputs are repaired first: byte 0 says whether to. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "matrix_layout.h"
 #include "replay.h"
 #include "sg_matrix.h"
 
-enum { CHECKED = 176, PREFIX = 1 }; /* bytes of the header before its checksum */
-
-static uint64_t fnv1a(const uint8_t *p, size_t length) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ p[i]) * 0x100000001b3u;
-    return h;
-}
+enum { PREFIX = 1 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char key[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-    char path[64], sha256[65];
+    char path[64], sha256[65], checksum[65];
     struct sg_error err;
     struct sg_matrix a;
     if (size < PREFIX)
@@ -30,9 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!file || fd < 0)
         abort();
     memcpy(file, data + PREFIX, length);
-    if (data[0] & 1 && length >= CHECKED + 8) {
-        uint64_t check = fnv1a(file, CHECKED);
-        memcpy(file + CHECKED, &check, sizeof check);
+    if (data[0] & 1 && length >= SG_MATRIX_HEADER_BYTES) {
+        if (sg_matrix_checksum(checksum, file, length, &err) != SG_OK)
+            abort();
+        memcpy(file + SG_MATRIX_CHECKSUM_AT, checksum, 64);
     }
     if (write(fd, file, length) != (ssize_t)length)
         abort();

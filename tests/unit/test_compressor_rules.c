@@ -58,6 +58,9 @@ static void refused(const char *why, const char *compressor, enum sg_feedback_fo
 
 static void test_refusals(void) {
     const struct setting k10 = {"k", 10}, half = {"density", 0.5};
+    ok(!open_with("topk", one_layer, (enum sg_feedback_form)99, k10, nothing) && err.status == SG_ERR_ARGUMENT &&
+           strstr(err.msg, "no form 99"),
+       "refused: %s", err.msg);
     refused("needs 'k'", "topk", SG_FEEDBACK_UPDATE, nothing, nothing);
     refused("not both", "topk", SG_FEEDBACK_UPDATE, k10, half);
     refused("more than the 1000", "topk", SG_FEEDBACK_UPDATE, (struct setting){"k", N + 1}, nothing);

@@ -8,6 +8,7 @@
 #include "sg_dataset.h"
 #include "sg_file.h"
 #include "sg_json.h"
+#include "sg_matrix.h"
 #include "tap.h"
 #include "temporary.h"
 
@@ -15,10 +16,17 @@ static struct sg_error err;
 static const char tiny[] = "1 1:1 2:2\n-1 1:3 2:0.6\n";
 static const char changed[] = "1 1:1 2:2\n-1 1:3 2:0.7\n";
 
+static char noticed[512];
+static void take_notice(const char *message) {
+    snprintf(noticed, sizeof noticed, "%s", message);
+}
+
 /* Loads from the test's folder and forgets the matrix; *value is its last cell, in double storage. */
 static sg_status load(const char *name, const char *stand_in, struct sg_provenance *from, double *value) {
     struct sg_matrix a;
-    struct sg_dataset_request request = {.name = name, .stand_in = stand_in, .data_dir = temporary};
+    struct sg_dataset_request request = {
+        .name = name, .stand_in = stand_in, .data_dir = temporary, .notice = take_notice};
+    noticed[0] = '\0';
     sg_status status = sg_dataset_load(&a, from, &request, &err);
     if (status == SG_OK) {
         *value = a.f64 ? a.f64[a.m * a.d - 1] : -1;
@@ -74,8 +82,23 @@ static void test_find(void) {
     } else {
         skip("xz is not installed");
     }
-    ok(load("absent", NULL, &from, &value) == SG_ERR_MISSING && strstr(err.msg, "datasets/fetch absent") != NULL,
-       "a missing set names the fetch command");
+    alarm(10); /* ends a test that waits for somebody who writes to the pipe */
+    ok(mkfifo(temporary_path("pipe"), 0666) == 0 &&
+           load(temporary_path("pipe"), NULL, &from, &value) == SG_ERR_ARGUMENT && strstr(err.msg, "is a pipe"),
+       "a named pipe is refused at once: %s", err.msg);
+    ok(load("pipe", NULL, &from, &value) == SG_ERR_MISSING, "and is no file of a set");
+    alarm(0);
+    ok(load(temporary_path("nested"), NULL, &from, &value) == SG_ERR_ARGUMENT && strstr(err.msg, "is a folder"),
+       "so is a folder");
+    ok(load("absent", NULL, &from, &value) == SG_ERR_MISSING && !strstr(err.msg, "datasets/fetch") &&
+           strstr(err.msg, "put it into datasets/cache/absent/") &&
+           strstr(err.msg, "absent/absent with --data or $SPARSE_DATA") && strstr(err.msg, "./own.libsvm") &&
+           !strstr(err.msg, "stand-in"),
+       "a missing set that nothing describes: %s", err.msg);
+    write_descriptor("gisette-mine", "trust-on-first-use");
+    ok(load("gisette-mine", NULL, &from, &value) == SG_ERR_MISSING && strstr(err.msg, "fetch gisette-mine") &&
+           strstr(err.msg, "datasets/fetch gisette-mine") && strstr(err.msg, "task.stand-in: gisette-like"),
+       "a described one: the fetch command and the stand-in of its kind: %s", err.msg);
     ok(load("absent", "gisette-lik", &from, &value) == SG_ERR_ARGUMENT, "an unknown stand-in");
 }
 
@@ -89,7 +112,20 @@ static void test_cache(void) {
              "for f in %s/tiny-*.sgm; do test -s $f || exit 1; printf X | dd of=$f conv=notrunc 2>/dev/null; done",
              folder);
     ok(system(command) == 0, "there is a cache of the parsed file");
-    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6, "a damaged cache is made anew");
+    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6 && strstr(noticed, "tiny-") &&
+           strstr(noticed, "made again"),
+       "a damaged cache is told of and made again: %s", noticed);
+    sg_provenance_free(&from);
+    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6 && !noticed[0], "then it is whole");
+    sg_provenance_free(&from);
+    snprintf(command, sizeof command,
+             "for f in %s/tiny-*.sgm; do printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) - 1)) conv=notrunc "
+             "2>/dev/null; done",
+             folder);
+    ok(system(command) == 0 && load("tiny", NULL, &from, &value) == SG_OK && value == 0.6 && noticed[0],
+       "damaged values are not used");
+    sg_provenance_free(&from);
+    ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6 && !noticed[0], "nor twice");
     sg_provenance_free(&from);
     struct stat st;
     struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};

@@ -38,7 +38,9 @@ static void read_recipe(const char *rest) {
 }
 
 /* The run of cell i as sparsetrain would write it: at point p = 1..points, step 10 p, epoch p / 4,
- * error_norm = scale * seed * p, suboptimality = 2^-p. Constants: error_bound = 5. */
+ * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much. Constants: error_bound = 5. */
+static double b_times = 1;
+
 static void make_run(size_t i, int points, const char *status) {
     char text[8192], *at = text, *end = text + sizeof text;
     int scale = i < SEEDS ? 1 : 3, seed = (int)cells[i].seed;
@@ -46,11 +48,13 @@ static void make_run(size_t i, int points, const char *status) {
     at += snprintf(at, (size_t)(end - at),
                    "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"dataset\":{\"name\":\"two-clouds\"},"
                    "\"constants\":{\"error_bound\":5},\"units\":{\"error_norm\":\"\"},"
-                   "\"columns\":[\"step\",\"epoch\",\"error_norm\",\"suboptimality\"]}\n");
+                   "\"columns\":[\"step\",\"epoch\",\"error_norm\",\"bits\",\"suboptimality\"]}\n");
     for (int p = 1; p <= points; p++)
         at += snprintf(at, (size_t)(end - at),
-                       "{\"record\":\"step\",\"step\":%d,\"epoch\":%.17g,\"error_norm\":%d,\"suboptimality\":%.17g}\n",
-                       10 * p, p / 4.0, scale * seed * p, ldexp(1, -p));
+                       "{\"record\":\"step\",\"step\":%d,\"epoch\":%.17g,\"error_norm\":%d,\"bits\":%d,"
+                       "\"suboptimality\":%.17g}\n",
+                       10 * p, p / 4.0, scale * seed * p, i < SEEDS ? 6930 * p : 10 * p,
+                       ldexp(i < SEEDS ? 1 : b_times, -p));
     at += snprintf(at, (size_t)(end - at),
                    "{\"record\":\"run\",\"elapsed_s\":1.5}\n{\"record\":\"end\",\"status\":\"%s\","
                    "\"message\":null,\"steps\":%d}\n",
@@ -319,8 +323,16 @@ static void test_missing(void) {
     read_recipe("claims:\n  - {text: x, metric: error-norm, of: B, at-most: {times: 9, of: A}}\n");
     cJSON *part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS)); /* only the cells of A were asked for */
     const cJSON *first = cJSON_GetArrayItem(part, 0);
-    ok(strcmp(sg_json_string(first, "verdict", ""), "undecided") == 0 && sg_json_string(first, "reason", NULL),
-       "a method that was not run");
+    ok(strcmp(sg_json_string(first, "verdict", ""), SG_NOT_JUDGED) == 0 &&
+           strcmp(sg_json_string(first, "reason", ""), "B was not asked for") == 0,
+       "a claim about a method that was not asked for is not judged");
+    cJSON_Delete(part);
+    read_recipe("claims:\n  - {text: x, metric: error-norm, of: A, at-most: {times: 9, of: B}}\n");
+    part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS));
+    first = cJSON_GetArrayItem(part, 0);
+    ok(strcmp(sg_json_string(first, "verdict", ""), SG_NOT_JUDGED) == 0 &&
+           cJSON_GetArraySize(sg_json_get(first, "seeds")) == 0,
+       "nor one whose bound is about such a method");
     cJSON_Delete(part);
 }
 
@@ -340,9 +352,90 @@ static void test_plots(void) {
     cJSON_Delete(plots);
 }
 
+/* ---- the summary ---- */
+
+/* The whole result of this recipe with B's suboptimality `times` that of A. */
+static cJSON *found(const char *rest, double times) {
+    read_recipe(rest);
+    b_times = times;
+    all_runs();
+    b_times = 1;
+    return reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count, 0));
+}
+
+static void test_summary(void) {
+    static const char claims[] = "claims:\n  - {text: e, metric: error-norm, of: B, at-most: 1}\n"
+                                 "  - {text: passes, metric: suboptimality, at: {step: 10}, of: B, at-most: 1}\n"
+                                 "  - {text: s, metric: suboptimality, at: {tail-mean: 0.1}, of: B, at-most: 1}\n";
+    static const struct {
+        double times;
+        const char *text;
+    } table[] = {
+        {1, "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic"},
+        {1.049, "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic"},
+        {0.5, "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic"},
+        {1.12, "No method reaches A's suboptimality (mean of the last 10 %) within 5 %: B is 12 % above it with 693 "
+               "times less traffic"},
+        {4.6, "No method reaches A's suboptimality (mean of the last 10 %) within 5 %: B is 4.6 times above it with "
+              "693 times less traffic"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        cJSON *d = found(claims, table[i].times);
+        ok(strcmp(sg_json_string(d, "summary.text", ""), table[i].text) == 0, "%g times: %s", table[i].times,
+           sg_json_string(d, "summary.text", "(nothing)"));
+        cJSON_Delete(d);
+    }
+    cJSON *d = found(claims, 4.6);
+    const cJSON *b = cJSON_GetArrayItem(sg_json_get(d, "summary.methods"), 0);
+    ok(strcmp(sg_json_string(d, "summary.baseline", ""), "A") == 0 &&
+           strcmp(sg_json_string(d, "summary.metric", ""), "suboptimality") == 0 &&
+           sg_json_number(d, "summary.at.tail_mean", 0) == 0.1 &&
+           strcmp(sg_json_string(d, "summary.better", ""), "lower") == 0 &&
+           sg_json_number(d, "summary.value", 0) == ldexp(1, -10),
+       "the first claim about quality in the end chooses the metric and where it is taken");
+    ok(fabs(sg_json_number(b, "ratio", 0) - 4.6) < 1e-12 && !sg_json_bool(b, "reaches", true) &&
+           sg_json_number(b, "times_less", 0) == 693,
+       "numbers of a method");
+    ok(strcmp(sg_json_string(d, "traffic.column", ""), "bits") == 0 &&
+           sg_json_number(cJSON_GetArrayItem(sg_json_get(d, "results"), 1), "times_less", 0) == 693 &&
+           cJSON_IsNull(sg_json_get(cJSON_GetArrayItem(sg_json_get(d, "results"), 0), "times_less")),
+       "times less is of the methods, not of the baseline");
+    sg_grid_unjudge(d, "too short");
+    ok(strcmp(sg_json_string(cJSON_GetArrayItem(sg_json_get(d, "claims"), 0), "verdict", ""), SG_NOT_JUDGED) == 0 &&
+           cJSON_IsNull(sg_json_get(d, "summary.text")) &&
+           strcmp(sg_json_string(d, "summary.reason", ""), "too short") == 0,
+       "verdicts and summary can be taken back");
+    cJSON_Delete(d);
+    d = found("plots:\n  - {x: epoch, y: error-norm}\n  - {x: epoch, y: suboptimality}\n", 1);
+    ok(strcmp(sg_json_string(d, "summary.metric", ""), "suboptimality") == 0 &&
+           sg_json_bool(d, "summary.at.final", false),
+       "without such a claim the plots choose");
+    cJSON_Delete(d);
+    d = found("", 1);
+    ok(cJSON_IsNull(sg_json_get(d, "summary.text")) &&
+           strcmp(sg_json_string(d, "summary.reason", ""),
+                  "neither a claim nor a plot is about the quality of a model") == 0,
+       "nothing to compare by");
+    cJSON_Delete(d);
+    read_recipe(claims);
+    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells + SEEDS, outcomes + SEEDS,
+                                SEEDS, 0));
+    ok(strcmp(sg_json_string(d, "summary.reason", ""), "no method is a baseline to compare with") == 0 &&
+           cJSON_IsNull(sg_json_get(d, "traffic")),
+       "no baseline among the cells");
+    cJSON_Delete(d);
+    read_recipe(claims);
+    all_runs();
+    make_run(SEEDS + 1, 5, "diverged"); /* B, seed 2 */
+    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count, 0));
+    ok(strcmp(sg_json_string(d, "summary.text", ""), "No method has a suboptimality at every seed") == 0,
+       "a method that diverged at a seed is not compared: %s", sg_json_string(d, "summary.text", ""));
+    cJSON_Delete(d);
+}
+
 static void test_document(void) {
-    static const char *const keys[] = {"schema", "status",    "program", "run",     "recipe", "dataset",
-                                       "host",   "libraries", "units",   "results", "claims", "plots"};
+    static const char *const keys[] = {"schema",    "status", "program", "run",    "recipe", "dataset", "host",
+                                       "libraries", "units",  "results", "claims", "plots",  "traffic", "summary"};
     all_runs();
     read_recipe("");
     outcomes[0].state = SG_CELL_REUSED;
@@ -374,6 +467,7 @@ int main(void) {
     test_verdicts();
     test_missing();
     test_plots();
+    test_summary();
     test_document();
     sg_grid_outcomes_free(outcomes, CELLS);
     sg_recipe_cells_free(cells, count);

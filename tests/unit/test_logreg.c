@@ -1,7 +1,9 @@
 #include <float.h>
+#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../golden/logreg_golden.h"
@@ -201,42 +203,97 @@ static void count_progress(const char *what, double done, double total) {
     progress_calls += what && done <= total;
 }
 
-static void test_optimum_cache(void) {
-    struct sg_matrix a;
-    struct sg_optimum best[3];
-    struct sg_logreg_constants c[2];
-    char sha256[65], command[1024];
-    sg_sha256_of("data", 4, sha256);
-    golden_matrix(&a, SG_STORAGE_F32);
-    int good = 1;
-    for (int i = 0; i < 2; i++) {
-        good &= sg_optimum_solve(&best[i], &a, sha256, l2, temporary, 1, count_progress, &err) == SG_OK;
-        good &= sg_optimum_measure(&c[i], &a, sha256, temporary, 1, count_progress, &err) == SG_OK;
-        if (i == 0)
-            ok(good && progress_calls > 1, "L and x* are computed at first");
-        progress_calls = i == 0 ? 0 : progress_calls;
+static int notices;
+static void count_notice(const char *message) {
+    notices += strstr(message, "damaged") != NULL;
+}
+
+/* Each byte of the file changed by one bit, in turn another of the eight, is noticed; returns how often it was not. */
+static size_t count_unnoticed(const char *path, sg_status (*again)(void *arg), void *arg) {
+    char *bytes;
+    size_t length, unnoticed = 0;
+    if (sg_file_read(&bytes, &length, path, 1 << 20, &err) != SG_OK)
+        return SIZE_MAX;
+    for (size_t at = 0; at < length; at++) {
+        const char bit = (char)(1 << (at + at / 8) % 8);
+        bytes[at] ^= bit;
+        if (sg_file_replace(path, bytes, length, &err) != SG_OK)
+            return SIZE_MAX;
+        bytes[at] ^= bit;
+        notices = progress_calls = 0;
+        unnoticed += again(arg) != SG_OK || notices != 1 || progress_calls == 0;
     }
-    ok(good && progress_calls == 0, "then remembered");
-    ok(memcmp(best[0].x, best[1].x, D * sizeof(double)) == 0 && best[0].value == best[1].value &&
-           best[0].gradient_norm == best[1].gradient_norm && c[0].lipschitz == c[1].lipschitz,
-       "with the same bits");
-    snprintf(command, sizeof command,
-             "for f in '%s'/optimum-*.bin; do printf X | dd of=\"$f\" bs=1 seek=200 conv=notrunc 2>/dev/null; done",
-             temporary);
-    good =
-        system(command) == 0 && sg_optimum_solve(&best[2], &a, sha256, l2, temporary, 1, count_progress, &err) == SG_OK;
-    ok(good && progress_calls > 0 && memcmp(best[0].x, best[2].x, D * sizeof(double)) == 0,
-       "a damaged one is computed anew");
-    for (int i = 0; i < 3; i++)
-        sg_optimum_free(&best[i]);
+    free(bytes);
+    return unnoticed;
+}
+
+struct question {
+    struct sg_matrix a;
+    struct sg_optimum_options options;
+    struct sg_optimum best;
+    struct sg_logreg_constants constants;
+    bool same;
+};
+
+static sg_status solve_again(void *arg) {
+    struct question *q = arg;
+    struct sg_optimum best;
+    sg_status status = sg_optimum_solve(&best, &q->a, l2, &q->options, &err);
+    if (status != SG_OK)
+        return status;
+    q->same &= memcmp(best.x, q->best.x, D * sizeof(double)) == 0 && best.value == q->best.value;
+    sg_optimum_free(&best);
+    return SG_OK;
+}
+
+static sg_status measure_again(void *arg) {
+    struct question *q = arg;
+    struct sg_logreg_constants c;
+    sg_status status = sg_optimum_measure(&c, &q->a, &q->options, &err);
+    q->same &= status == SG_OK && memcmp(&c, &q->constants, sizeof c) == 0;
+    return status;
+}
+
+static void test_optimum_cache(void) {
+    char sha256[65], l_path[512] = "", x_path[512] = "";
+    struct question q = {
+        .options = {
+            .sha256 = sha256, .folder = temporary, .threads = 1, .progress = count_progress, .notice = count_notice}};
+    sg_sha256_of("data", 4, sha256);
+    golden_matrix(&q.a, SG_STORAGE_F32);
+    q.same = true;
     progress_calls = 0;
-    good = sg_optimum_solve(best, &a, sha256, 2 * l2, temporary, 1, count_progress, &err) == SG_OK;
-    ok(good && progress_calls > 0, "another l2 is another optimum");
-    sg_optimum_free(best);
-    good = sg_optimum_solve(best, &a, sha256, l2, "/proc/none", 1, NULL, &err) == SG_OK;
-    ok(good && best->x, "a folder that cannot be written is done without");
-    sg_optimum_free(best);
-    sg_matrix_free(&a);
+    ok(sg_optimum_solve(&q.best, &q.a, l2, &q.options, &err) == SG_OK &&
+           sg_optimum_measure(&q.constants, &q.a, &q.options, &err) == SG_OK && progress_calls > 1,
+       "L and x* are computed at first");
+    progress_calls = 0;
+    ok(solve_again(&q) == SG_OK && measure_again(&q) == SG_OK && progress_calls == 0, "then remembered");
+    ok(q.same && notices == 0, "with the same bits");
+
+    glob_t found;
+    char pattern[512];
+    snprintf(pattern, sizeof pattern, "%s/*-*.bin", temporary);
+    ok(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 2, "in two files");
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        snprintf(strstr(found.gl_pathv[i], "/optimum-") ? x_path : l_path, sizeof x_path, "%s", found.gl_pathv[i]);
+    globfree(&found);
+    ok(count_unnoticed(x_path, solve_again, &q) == 0 && q.same, "a flipped bit of x* is told of, and x* computed anew");
+    ok(count_unnoticed(l_path, measure_again, &q) == 0 && q.same, "a flipped bit of L is told of, and L computed anew");
+    notices = 0;
+    ok(truncate(x_path, 100) == 0 && solve_again(&q) == SG_OK && q.same && notices == 1, "so is a truncated file");
+    ok(unlink(x_path) == 0 && mkfifo(x_path, 0666) == 0 && solve_again(&q) == SG_OK && q.same && notices == 2,
+       "a named pipe in its place is not waited for");
+    sg_optimum_free(&q.best);
+
+    progress_calls = 0;
+    ok(sg_optimum_solve(&q.best, &q.a, 2 * l2, &q.options, &err) == SG_OK && progress_calls > 0,
+       "another l2 is another optimum");
+    sg_optimum_free(&q.best);
+    q.options = (struct sg_optimum_options){.sha256 = sha256, .folder = "/proc/none", .threads = 1};
+    ok(sg_optimum_solve(&q.best, &q.a, l2, &q.options, &err) == SG_OK && q.best.x,
+       "a folder that cannot be written is done without");
+    sg_optimum_free(&q.best);
+    sg_matrix_free(&q.a);
 }
 
 /* The published constants, on the real data. */

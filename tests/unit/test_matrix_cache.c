@@ -1,8 +1,10 @@
+/* test_matrix_cache.c: matrices that go to a file and come back, and files that were damaged. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "matrix_layout.h"
 #include "sg_file.h"
 #include "sg_matrix.h"
 #include "tap.h"
@@ -44,7 +46,34 @@ static void test_round_trip(void) {
     ok(sg_matrix_map(&b, temporary_path("none.sgm"), key, back, &err) == SG_ERR_MISSING, "an absent cache is missing");
 }
 
-/* Bytes all over the header changed, and lengths from nothing to too long. */
+/* Each byte of the file changed by one bit, in turn another of the eight. Only the four bytes of the version, 8 to 11, may
+ * make it a whole file of another version. */
+static size_t count_accepted(char *bytes, size_t length) {
+    size_t accepted = 0;
+    for (size_t at = 0; at < length; at++) {
+        struct sg_matrix b;
+        char back[65], bit = (char)(1 << (at + at / 8) % 8);
+        bytes[at] ^= bit;
+        temporary_write("b.sgm", bytes, length);
+        bytes[at] ^= bit;
+        const sg_status status = sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err);
+        accepted += status != (at / 4 == 2 ? SG_ERR_MISMATCH : SG_ERR_FORMAT);
+        if (status == SG_OK)
+            sg_matrix_free(&b);
+    }
+    return accepted;
+}
+
+/* Writes `bytes` with the checksum that belongs to them: what only the checks behind the checksum can find. */
+static void write_sealed(char *bytes, size_t length) {
+    char checksum[65];
+    if (sg_matrix_checksum(checksum, bytes, length, &err) != SG_OK)
+        exit(tap_done());
+    memcpy(bytes + SG_MATRIX_CHECKSUM_AT, checksum, 64);
+    temporary_write("b.sgm", bytes, length);
+}
+
+/* Lengths from nothing to too long, and positions that lead out of the arrays. */
 static void test_corruption(void) {
     const char *path = temporary_path("a.sgm");
     for (size_t i = 0; i < 4; i++) {
@@ -55,13 +84,8 @@ static void test_corruption(void) {
             sg_matrix_save(&a, path, key, sha256, &err) != SG_OK ||
             sg_file_read(&bytes, &length, path, 1 << 20, &err) != SG_OK)
             exit(tap_done());
-        for (size_t at = 0; at < 184; at += 3) { /* up to the checksum and into it */
-            bytes[at] ^= 0x10;
-            temporary_write("b.sgm", bytes, length);
-            bytes[at] ^= 0x10;
-            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) == SG_OK;
-        }
-        ok(accepted == 0, "%s: no flipped bit of the header is accepted", storage[i]);
+        ok(count_accepted(bytes, length) == 0, "%s: no flipped bit in any of %zu bytes is accepted", storage[i],
+           length);
         for (size_t size = 0; size < length; size += size < 300 ? 50 : 13) {
             temporary_write("b.sgm", bytes, size);
             accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) != SG_ERR_FORMAT;
@@ -75,18 +99,49 @@ static void test_corruption(void) {
             size_t column = (size_t)((const char *)a.csr_column - (const char *)a.base);
             size_t start = (size_t)((const char *)a.csr_start - (const char *)a.base);
             bytes[column] = 9; /* d = 9: the first column that is none */
-            temporary_write("b.sgm", bytes, length);
-            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) == SG_OK;
+            write_sealed(bytes, length);
+            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) != SG_ERR_FORMAT ||
+                        !strstr(err.msg, "row positions");
             bytes[column] = 0;
             bytes[start + 8] = 99;
-            temporary_write("b.sgm", bytes, length);
-            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) == SG_OK;
+            write_sealed(bytes, length);
+            accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) != SG_ERR_FORMAT ||
+                        !strstr(err.msg, "row positions");
             ok(accepted == 0, "CSR: positions out of range are refused");
         }
         free(longer);
         free(bytes);
         sg_matrix_free(&a);
     }
+}
+
+/* Several blocks, so that all threads take part. */
+static void test_large(void) {
+    struct sg_matrix a, b;
+    struct sg_matrix_room room;
+    const char *path = temporary_path("large.sgm");
+    char *bytes, back[65];
+    size_t length;
+    if (sg_matrix_allocate(&a, &room, SG_STORAGE_F32, 1000, 700, 0, &err) != SG_OK)
+        exit(tap_done());
+    for (size_t i = 0; i < 700000; i++)
+        room.f32[i] = (float)i;
+    ok(sg_matrix_save(&a, path, key, sha256, &err) == SG_OK && sg_matrix_map(&b, path, key, back, &err) == SG_OK &&
+           same(&a, &b),
+       "a matrix of several MiB comes back");
+    sg_matrix_free(&a);
+    sg_matrix_free(&b);
+    if (sg_file_read(&bytes, &length, path, 1 << 24, &err) != SG_OK)
+        exit(tap_done());
+    size_t accepted = 0;
+    for (size_t at = 300; at < length; at += 200003) {
+        bytes[at] ^= 4;
+        temporary_write("b.sgm", bytes, length);
+        bytes[at] ^= 4;
+        accepted += sg_matrix_map(&b, temporary_path("b.sgm"), key, back, &err) != SG_ERR_FORMAT;
+    }
+    ok(accepted == 0, "a flipped bit in any block is found");
+    free(bytes);
 }
 
 int main(void) {
@@ -96,5 +151,6 @@ int main(void) {
     sg_sha256_of("text", 4, sha256);
     test_round_trip();
     test_corruption();
+    test_large();
     return tap_done();
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sg_dataset.h"
+#include "sg_matrix.h"
 #include "sg_json.h"
 #include "sg_logreg.h"
 #include "sg_noise.h"

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "sg_json.h"
@@ -17,6 +18,25 @@ static struct sg_error err;
 
 static sg_status parse(struct sg_rating **out, size_t *count, const char *format, const char *text) {
     return sg_ratings_parse(out, count, text, strlen(text), format, "file", &err);
+}
+
+/* Few ratings with the largest ids there are take little memory; called before anything else takes some. */
+static void test_memory(void) {
+    struct sg_rating rating[2 * SG_RATINGS_LEAST];
+    struct sg_ratings r;
+    struct rusage before, after;
+    for (uint32_t i = 0; i < COUNT(rating); i++)
+        rating[i] = (struct sg_rating){
+            .user = SG_RATINGS_MOST_ID - i % 2, .item = SG_RATINGS_MOST_ID - 700 * (i / 2), .time = (int64_t)i};
+    getrusage(RUSAGE_SELF, &before);
+    ok(sg_ratings_split(&r, rating, COUNT(rating), 0, &err) == SG_OK && r.users == 2 && r.items == SG_RATINGS_LEAST &&
+           r.start[1] == SG_RATINGS_LEAST - 1 && r.test[0] == 0 && r.test[1] == 0 && r.item[0] == 1 &&
+           r.item[SG_RATINGS_LEAST - 2] == SG_RATINGS_LEAST - 1,
+       "the largest ids get small numbers in their order");
+    getrusage(RUSAGE_SELF, &after);
+    ok(after.ru_maxrss - before.ru_maxrss < 16 << 10, "and take little memory: %ld KiB",
+       after.ru_maxrss - before.ru_maxrss);
+    sg_ratings_free(&r);
 }
 
 static void test_formats(void) {
@@ -303,9 +323,9 @@ static void test_load(void) {
         sg_ratings_free(&r);
         sg_provenance_free(&from);
     }
-    ok(load(&r, &from, "ml-1m-none", NULL, 0) == SG_ERR_MISSING && strstr(err.msg, "datasets/fetch ml-1m-none") &&
-           strstr(err.msg, "ratings-like"),
-       "a missing set names the fetch command and the stand-in");
+    ok(load(&r, &from, "ml-1m-none", NULL, 0) == SG_ERR_MISSING && strstr(err.msg, "datasets/cache/ml-1m-none/") &&
+           !strstr(err.msg, "datasets/fetch") && strstr(err.msg, "ratings-like"),
+       "a missing set: where to put it, and the stand-in");
     ok(load(&r, &from, "ml-1m-none", "cifar-like", 0) == SG_ERR_ARGUMENT && strstr(err.msg, "ratings-like"),
        "an unknown stand-in");
     ok(load(&r, &from, "netflix", NULL, 0) == SG_ERR_ARGUMENT && strstr(err.msg, "ml-25m"), "an unknown set");
@@ -350,6 +370,7 @@ static void test_real(void) {
 
 int main(void) {
     temporary_make();
+    test_memory();
     test_formats();
     test_refused();
     test_split();

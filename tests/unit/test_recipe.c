@@ -9,9 +9,15 @@ static void test_yaml(void) {
     refused("- 1\n", "r.yaml:1:1: a recipe is a section of keys, got a list");
     refused("schema: 1\nname: [a\n",
             "r.yaml:3:1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
-    refused(
-        "schema: 1\n\tname: a\n",
-        "r.yaml:2:1: not valid YAML: while scanning a plain scalar, found a tab character that violates indentation");
+    refused("schema: 1\n\tname: a\n",
+            "r.yaml:2:1: a tab indents this line: YAML takes blanks only (put blanks in its place)");
+    refused("schema: 1\ntask:\n  \tkind: logreg\n",
+            "r.yaml:3:3: a tab indents this line: YAML takes blanks only (put blanks in its place)");
+    refused("schema: 1\ntask:\n  kind: logreg\n\tdataset: a\n",
+            "r.yaml:4:1: a tab indents this line: YAML takes blanks only (put blanks in its place)");
+    refused("schema: 1\nname:\n\t- a\n",
+            "r.yaml:3:1: a tab indents this line: YAML takes blanks only (put blanks in its place)");
+    accepted(SMALL "workers: 2\t# blanks\tand tabs\n", "a tab elsewhere");
     refused("schema: 1\nname: \xff\n", "r.yaml:2:7: not UTF-8 text: invalid leading UTF-8 octet");
     refused("schema: 1\nname: a\nname: b\n", "r.yaml:3:1: duplicate key 'name' (first on line 2)");
     refused("schema: 1\nname: &a b\n", "r.yaml:2:7: anchors are not allowed in recipes (write the value out)");
@@ -110,9 +116,20 @@ static void test_values(void) {
             "r.yaml:11:5: method 'D': accordion: needs 'k-min' and 'k-max', or 'density-min' and 'density-max'");
     refused(SMALL "seeds: []\n", "r.yaml:10:8: seeds must have 1 to 1000 entries, got 0");
     refused(SMALL "seeds: 4\n", "r.yaml:10:8: seeds must be a list, got 4");
+    refused(SMALL "seeds: x\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got 'x'");
+    refused(SMALL "seeds: 3..1\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '3..1'");
+    refused(SMALL "seeds: 1..\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '1..'");
+    refused(SMALL "seeds: 1,,2\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '1,,2'");
+    refused(SMALL "seeds: 1,-2\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '1,-2'");
+    refused(SMALL "seeds: 1..3,2\n", "r.yaml:10:8: seed 2 is given twice");
+    refused(SMALL "seeds: 1..1000,1001..2000\n", "r.yaml:10:8: seeds must have 1 to 1000 entries, got 2000");
+    refused(SMALL "seeds: 0..1000000\n",
+            "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '0..1000000'");
     refused(SMALL "seeds: [1, x]\n", "r.yaml:10:12: each of seeds must be a whole number, got 'x'");
     refused(SMALL "seeds: [1, 2, 1]\n", "r.yaml:10:15: seed 1 is given twice");
     refused(SMALL "seeds: {first: 1}\n", "r.yaml:10:8: missing key 'count' (how many seeds follow each other)");
+    refused(SMALL "seeds: {first: 9007199254740992, count: 3}\n",
+            "r.yaml:10:8: each of seeds must be between 0 and 9007199254740992, got 9007199254740994");
     refused(SMALL "seeds: {count: 3, frist: 1}\n", "r.yaml:10:19: unknown key 'frist' (did you mean 'first'?)");
     refused("schema: 1\nname: Small One\ntask: {kind: logre, dataset: a}\noptimizer: {kind: adamw, learning-rate: -1}\n"
             "record: {series: [error_norm]}\n" STEPS METHODS,
@@ -204,13 +221,15 @@ static void test_claims(void) {
 static void test_normal_form(void) {
     struct sg_recipe recipe;
     struct sg_error err;
-    const char *text = SMALL "seeds: {first: 5, count: 2}\n"
+    const char *text = SMALL "  - {name: H, compressor: hard-threshold, lambda: 1}\n"
+                             "seeds: {first: 5, count: 2}\n"
                              "claims:\n"
                              "  - {text: t, metric: error-norm, of: SGD, at: {tail-median: 0.2}, at-most: 3}\n"
                              "  - {text: t, metric: error-norm, of: SGD, at: {tail-median: 0.2},\n"
-                             "     at-least: {times: 2, metric: error-bound, of: Top-k}}\n"
+                             "     at-least: {times: 2, metric: error-bound, of: H}}\n"
                              "plots: [{x: epoch, y: error-norm}]\n";
-    if (!ok(parse_set(&recipe, text, NULL, 0, &err) == SG_OK, "normal form: %s", err.msg))
+    const char *const series = "record.series=[loss, error-norm]";
+    if (!ok(parse_set(&recipe, text, &series, 1, &err) == SG_OK && recipe.dangling == NULL, "normal form: %s", err.msg))
         return;
     const struct sg_node *root = &recipe.root;
     ok(strcmp(sg_node_string(root, "task.l2", ""), "L/10000") == 0, "default expression");
@@ -232,7 +251,7 @@ static void test_normal_form(void) {
     ok(sg_node_number(root, "claims.0.at-most", NAN) == 3, "a bare bound stays a number");
     const struct sg_node *bound = sg_node_get(root, "claims.1.at-least");
     ok(sg_node_number(bound, "times", NAN) == 2 && sg_node_number(bound, "plus", NAN) == 0 &&
-           strcmp(sg_node_string(bound, "of", ""), "Top-k") == 0 &&
+           strcmp(sg_node_string(bound, "of", ""), "H") == 0 &&
            strcmp(sg_node_string(bound, "metric", ""), "error_bound") == 0 &&
            sg_node_number(bound, "at.tail-median", NAN) == 0.2,
        "a bound is complete");
@@ -292,10 +311,27 @@ static void test_reference(void) {
     sg_recipe_reference(out, true);
     fclose(out);
     char *start = strstr(text, "```yaml\n"), *end = start != NULL ? strstr(start + 8, "```") : NULL;
-    if (ok(end != NULL, "the reference ends with an example")) {
+    if (ok(end != NULL, "the reference begins with an example")) {
         *end = '\0';
         accepted(start + 8, "the example of the reference");
+        *end = '`';
     }
+    static const char *const row[] = {
+        "| `encodings` | list of auto\\|raw\\|bitmap\\|delta-varint\\|rice\\|elias-fano | [auto] |",
+        "| `operations` | list of ef-threshold\\|ef-topk-warm\\|ef-topk-cold\\|randomk\\|scatter-add\\|sum-squares\\|"
+        "quickselect\\|nth-element\\|torch-topk\\|torch-threshold\\|encode\\|decode\\|cub-select\\|cub-sort | required "
+        "|",
+        "| `sizes` | list of resnet18\\|lstm\\|ncf or whole number | required |",
+        "| `seeds` | list of whole numbers | [1] |",
+        "| `series` | list of series | required |",
+        "| `metric` | series or constant | required |",
+        "\n* `bits`, in bit per worker: cumulative nominal bits",
+        "\n* `test-accuracy-averaged`: ",
+        "\n* `error_bound`: ",
+        "\n* `row_mean`: ",
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        ok(strstr(text, row[i]) != NULL, "in the reference: %s", row[i]);
     ok(strstr(text, "| `workers` | whole number | 1 | between 1 and 65536 |") != NULL, "a row of the reference");
     free(text);
 }

@@ -154,6 +154,26 @@ static void test_keys(void) {
     close_grid(&a);
 }
 
+/* However seeds are written, they are the cells of the list. */
+static void test_seeds(void) {
+    static const char *const set[] = {"seeds=[5, 6, 7]", "seeds=5,6,7", "seeds=5..7", "seeds={first: 5, count: 3}",
+                                      "seeds=5, 6..7"};
+    struct grid list;
+    if (!open_grid(&list, SMALL, set, 1))
+        return;
+    for (size_t i = 1; i < sizeof set / sizeof *set; i++) {
+        struct grid other;
+        if (!open_grid(&other, SMALL, &set[i], 1))
+            continue;
+        bool same = other.count == list.count;
+        for (size_t j = 0; same && j < list.count; j++)
+            same = strcmp(other.cell[j].key, list.cell[j].key) == 0;
+        ok(same, "%s: the keys of the list", set[i]);
+        close_grid(&other);
+    }
+    close_grid(&list);
+}
+
 static double set_number(const char *text, const char *set, const char *path) {
     struct sg_recipe recipe;
     struct sg_error err;
@@ -172,6 +192,9 @@ static void test_set(void) {
     ok(set_number(SMALL, "error-feedback.decay=0.5", "error-feedback.decay") == 0.5, "a section that was not there");
     ok(set_number(SMALL, "seeds=[3, 4]", "seeds.1") == 4, "a list");
     ok(set_number(SMALL, "seeds={first: 3, count: 2}", "seeds.1") == 4, "a section");
+    ok(set_number(SMALL, "seeds=3,9", "seeds.1") == 9, "seeds with a comma");
+    ok(set_number(SMALL, "seeds=3..12", "seeds.9") == 12, "a range of seeds");
+    ok(set_number(SMALL "seeds: 1..3, 7\n", "workers=1", "seeds.3") == 7, "a range and a number");
     ok(set_number(SMALL, "methods.Top-k.k=5", "methods.1.k") == 5, "an entry by name");
     ok(set_number(SMALL, "methods.1.k=5", "methods.1.k") == 5, "an entry by index");
     ok(set_number(SMALL "  - {name: Top-k 0.1, compressor: topk, k: 1}\n", "methods.Top-k 0.1.k=5", "methods.2.k") == 5,
@@ -236,6 +259,7 @@ int main(void) {
     test_cells();
     test_lengths();
     test_keys();
+    test_seeds();
     test_set();
     test_read();
     return tap_done();

@@ -2,7 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sg_file.h"
@@ -88,6 +90,127 @@ static void test_files(const char *folder) {
     ok(sg_file_read(&text, &length, "/nonexistent/x", 9, &err) == SG_ERR_MISSING, "a missing file is told as such");
 }
 
+/* Alarms end a test that waits for a pipe's other end. */
+static void test_regular(const char *folder) {
+    struct sg_error err = {0};
+    char path[300], *text = NULL;
+    size_t length = 0;
+    int fd = -1;
+    snprintf(path, sizeof path, "%s/regular", folder);
+    ok(sg_file_replace(path, "four", 4, &err) == SG_OK && sg_file_open(&fd, path, &err) == SG_OK && close(fd) == 0 &&
+           sg_file_read_regular(&text, &length, path, 100, &err) == SG_OK && strcmp(text, "four") == 0,
+       "a regular file is opened and read");
+    free(text);
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    alarm(10);
+    ok(mkfifo(path, 0666) == 0 && sg_file_open(&fd, path, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a pipe") &&
+           sg_file_read_regular(&text, &length, path, 100, &err) == SG_ERR_ARGUMENT,
+       "a named pipe is refused at once: %s", err.msg);
+    alarm(0);
+    unlink(path);
+    ok(sg_file_open(&fd, folder, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a folder"), "so is a folder");
+    ok(sg_file_open(&fd, "/dev/null", &err) == SG_ERR_ARGUMENT && strstr(err.msg, "is a device"), "and a device");
+    ok(sg_file_open(&fd, "/nonexistent/x", &err) == SG_ERR_MISSING, "a missing file is missing");
+}
+
+static bool is_there(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+static void test_holding(const char *folder) {
+    struct sg_error err = {0};
+    char path[300], other[320], *name = NULL;
+    FILE *first = NULL, *second = NULL, *temporary = NULL;
+    snprintf(path, sizeof path, "%s/held", folder);
+    ok(sg_file_hold(&first, path, false, &err) == SG_ERR_MISSING && !is_there(path), "what is not there is not held");
+    ok(sg_file_hold(&first, path, true, &err) == SG_OK && is_there(path), "asked, it is made");
+    ok(sg_file_hold(&second, path, true, &err) == SG_ERR_IO && strstr(err.msg, "another sparsetrain writes"),
+       "and held once: %s", err.msg);
+    fputs("series", first);
+    snprintf(other, sizeof other, "%s/final", folder);
+    ok(sg_file_publish(first, path, other, &err) == SG_OK && sg_file_hold(&second, path, true, &err) == SG_OK,
+       "with its final name its old one is free");
+    ok(!sg_file_is_still(first, path) && sg_file_is_still(first, other) && sg_file_is_still(second, path),
+       "and each is known by its name");
+    remove(path);
+    temporary = fopen(path, "w");
+    ok(temporary && sg_file_publish(second, path, other, &err) == SG_ERR_IO && strstr(err.msg, "no longer the file"),
+       "a name that another file took gives nothing: %s", err.msg);
+    fclose(temporary);
+    fclose(first);
+    fclose(second);
+    ok(sg_file_hold(&first, folder, true, &err) == SG_ERR_IO && mkfifo(strcat(path, ".fifo"), 0600) == 0 &&
+           sg_file_hold(&first, path, true, &err) == SG_ERR_ARGUMENT,
+       "a folder and a named pipe are refused: %s", err.msg);
+    bool device;
+    ok(sg_file_target(&device, "", true, &err) == SG_ERR_ARGUMENT, "an empty name is refused");
+    memset(other, 'a', 240);
+    other[240] = '\0';
+    ok(sg_file_target(&device, other, true, &err) == SG_ERR_ARGUMENT, "one without room for a temporary is refused");
+    other[239] = '\0';
+    ok(sg_file_target(&device, other, true, &err) == SG_OK, "one with room is not");
+
+    snprintf(path, sizeof path, "%s/result", folder);
+    ok(sg_file_temporary(&temporary, &name, path, &err) == SG_OK, "a temporary file");
+    snprintf(other, sizeof other, "%s.1.tmp", path);
+    fclose(fopen(other, "w"));
+    sg_file_sweep(path);
+    ok(is_there(name) && !is_there(other), "a sweep leaves the one that is held, and takes the one that is not");
+    fclose(temporary);
+    sg_file_sweep(path);
+    ok(!is_there(name), "once it is let go, it is swept too");
+    free(name);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+enum { ALLOCATIONS_FAIL = 0 };
+#else
+enum { ALLOCATIONS_FAIL = 1 };
+#endif
+
+/* A document that lacks a key for want of memory is never written, nor is any other from then on. In a process of its own. */
+static int without_memory(void) {
+    const size_t bytes = (size_t)1 << 28;
+    char *big = malloc(bytes + 1);
+    if (!big)
+        return 10;
+    memset(big, 'a', bytes);
+    big[bytes] = '\0';
+    sg_json_guard();
+    cJSON *before = cJSON_CreateObject(), *json = cJSON_CreateObject();
+    sg_json_set_string(json, "message", "small");
+    char *text = sg_json_text(json, false);
+    if (!text)
+        return 11;
+    free(text);
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    const rlim_t was = limit.rlim_cur;
+    limit.rlim_cur = 3 * bytes / 2;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        return 12;
+    sg_json_set_string(json, "message", big);
+    limit.rlim_cur = was;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        return 13;
+    return sg_json_text(json, false) || sg_json_text(before, true) ? 1 : 0;
+}
+
+static void test_memory(void) {
+    if (!ALLOCATIONS_FAIL) {
+        skip("an address sanitizer's allocator does not fail");
+        return;
+    }
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(without_memory());
+    int status = -1;
+    const bool ended = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+    ok(ended && WEXITSTATUS(status) == 0, "once memory ran out, no document is written that may lack a key (%d)",
+       WEXITSTATUS(status));
+}
+
 static void test_sha256(void) {
     /* FIPS 180-4 examples, and one million 'a'. */
     char hex[65];
@@ -166,6 +289,9 @@ int main(void) {
     test_numbers();
     test_parse();
     test_files(folder);
+    test_regular(folder);
+    test_holding(folder);
+    test_memory();
     test_sha256();
     test_runs();
     snprintf(command, sizeof command, "rm -rf %s", folder);

@@ -16,7 +16,7 @@ if (!exists("format")) format = 'svg'
 if (format eq 'svg') { set terminal svg enhanced size 442,361 font 'Helvetica,Arial,sans-serif,12' background 'white' }
 if (format eq 'png') { set terminal pngcairo enhanced size 883,722 font 'sans-serif,9' fontscale 2 linewidth 2 pointscale 2 background 'white' }
 if (format eq 'pdf') { set terminal pdfcairo enhanced size 4.60in,3.76in font 'sans-serif,9' linewidth 1 pointscale 0.5 background 'white' }
-set encoding utf8
+if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8
 set border 3 lw 0.8
 set tics nomirror out scale 0.6,0.3
 set grid xtics ytics lt 100 lc rgb '#d9d9d9' lw 0.6 dt 1

@@ -1,0 +1,63 @@
+/* grid_partial.c: whether a result file that is in the way is a partial one of the same command. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sg_file.h"
+#include "sg_grid.h"
+
+static cJSON *list_json(const struct sg_grid_words *words) {
+    cJSON *out = cJSON_CreateArray();
+    for (size_t i = 0; i < words->count; i++)
+        sg_json_push_string(out, words->item[i]);
+    return out;
+}
+
+static bool same_list(const cJSON *then, const struct sg_grid_words *now) {
+    size_t i = 0;
+    const cJSON *word;
+    cJSON_ArrayForEach(word, then) if (i == now->count || !cJSON_IsString(word) ||
+                                       strcmp(word->valuestring, now->item[i++]) != 0) return false;
+    return cJSON_IsArray(then) && i == now->count;
+}
+
+void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command) {
+    sg_json_set(run, "set", list_json(&command->set));
+    sg_json_set(run, "methods", list_json(&command->methods));
+    sg_json_set(run, "seeds", list_json(&command->seeds));
+}
+
+size_t sg_grid_finished(const cJSON *result) {
+    const cJSON *method, *cell;
+    size_t n = 0;
+    cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
+        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) {
+            const char *status = sg_json_string(cell, "status", "");
+            n += strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
+        }
+    }
+    return n;
+}
+
+/* Whole: every cell came to its end, be it a diverged one. */
+static bool is_whole(const cJSON *result) {
+    const char *status = sg_json_string(result, "status", "");
+    return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
+}
+
+bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command) {
+    struct sg_error unused;
+    struct stat st;
+    cJSON *then;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || sg_json_read(&then, path, &unused) != SG_OK)
+        return false;
+    const cJSON *run = sg_json_get(then, "run");
+    const bool ours = strcmp(sg_json_string(then, "schema", ""), SG_SCHEMA_BENCH) == 0 && !sg_json_get(then, "kind") &&
+                      cJSON_IsArray(sg_json_get(then, "results")) && !is_whole(then);
+    const bool same = strcmp(sg_json_string(then, "recipe.sha256", ""), recipe->sha256) == 0 &&
+                      same_list(sg_json_get(run, "set"), &command->set) &&
+                      same_list(sg_json_get(run, "methods"), &command->methods) &&
+                      same_list(sg_json_get(run, "seeds"), &command->seeds);
+    const bool partial = ours && (same || sg_grid_finished(then) == 0);
+    cJSON_Delete(then);
+    return partial;
+}

@@ -1,0 +1,212 @@
+/* grid_reuse.c: which cells of a grid are finished, and whether they may be reused. */
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "grid_private.h"
+#include "sg_dataset.h"
+#include "sg_task.h"
+#include "sg_train.h"
+
+/* Different labels give different names: a blank becomes '_', what is not plain becomes %XX. */
+static void label_text(const char *label, char out[128]) {
+    size_t n = 0;
+    for (const char *c = label; *c && n + 4 < 128; c++) {
+        bool letter = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z');
+        if (letter || strchr("-=", *c) || (*c == '.' && n > 0))
+            out[n++] = *c;
+        else if (*c == ' ')
+            out[n++] = '_';
+        else
+            n += (size_t)snprintf(out + n, 4, "%%%02X", (unsigned char)*c);
+    }
+    out[n] = '\0';
+}
+
+static char *cell_path(const struct sg_cell *cell, const char *folder) {
+    char label[128], *path;
+    label_text(cell->label, label);
+    if (asprintf(&path, "%s/%s-seed%llu-%.*s.ndjson", folder, label, (unsigned long long)cell->seed, KEY_PREFIX,
+                 cell->key) < 0)
+        return NULL;
+    return path;
+}
+
+char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset) {
+    const char *sha256 = sg_json_string(dataset, "sha256", "");
+    if (strcmp(sg_json_string(dataset, "source", ""), "generated") == 0)
+        snprintf(out, DATA_TEXT, "%.63s, generated%s%.12s", sg_json_string(dataset, "generator", "?"),
+                 *sha256 ? ", SHA-256 " : "", sha256);
+    else
+        snprintf(out, DATA_TEXT, "%.63s, SHA-256 %.12s", sg_json_string(dataset, "name", "?"),
+                 *sha256 ? sha256 : "unknown");
+    return out;
+}
+
+/* What a finished cell must have to be reused. */
+struct wanted {
+    const char *identity; /* of the program; NULL = any */
+    const cJSON *dataset; /* NULL = the data are not here: any */
+};
+
+static enum sg_cell_stale compare(const struct sg_run *run, const struct wanted *wanted) {
+    char now[SG_DATASET_IDENTITY], then[SG_DATASET_IDENTITY];
+    if (wanted->identity && strcmp(sg_json_string(run->header, "program.identity", ""), wanted->identity) != 0)
+        return SG_STALE_VERSION;
+    sg_dataset_identity(now, wanted->dataset);
+    sg_dataset_identity(then, sg_json_get(run->header, "dataset"));
+    return wanted->dataset && strcmp(now, then) != 0 ? SG_STALE_DATA : SG_STALE_NOT;
+}
+
+/* Reused, if this is its finished series. Takes the path if so. */
+static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, char *take_path,
+                          const struct wanted *wanted) {
+    struct sg_error unfit;
+    struct sg_run run;
+    char data[DATA_TEXT];
+    if (sg_run_read_finished(&run, take_path, cell->key, NULL, &unfit) != SG_OK)
+        return false;
+    const enum sg_cell_stale stale = compare(&run, wanted);
+    free(outcome->stale_of);
+    outcome->stale = stale;
+    outcome->stale_of = stale == SG_STALE_VERSION ? strdup(sg_json_string(run.header, "program.identity", "?"))
+                        : stale == SG_STALE_DATA  ? strdup(grid_data_text(data, sg_json_get(run.header, "dataset")))
+                                                  : NULL;
+    if (stale != SG_STALE_NOT) {
+        sg_run_free(&run);
+        return false;
+    }
+    if (take_path != outcome->path)
+        free(outcome->path);
+    outcome->path = take_path;
+    outcome->run = run;
+    outcome->state = SG_CELL_REUSED;
+    outcome->unchecked = !wanted->dataset;
+    outcome->done = 1;
+    return true;
+}
+
+/* The same run may lie there under another label. */
+static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                             const char *folder_path, const struct wanted *wanted, struct sg_error *err) {
+    DIR *folder = opendir(folder_path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        for (size_t i = 0; i < count; i++) {
+            char ending[64], *path;
+            const size_t length = strlen(entry->d_name);
+            const size_t tail = (size_t)snprintf(ending, sizeof ending, "-seed%llu-%.*s.ndjson",
+                                                 (unsigned long long)cells[i].seed, KEY_PREFIX, cells[i].key);
+            if (outcomes[i].state != SG_CELL_WAITING || length < tail ||
+                strcmp(entry->d_name + length - tail, ending) != 0)
+                continue;
+            if (asprintf(&path, "%s/%s", folder_path, entry->d_name) < 0) {
+                closedir(folder);
+                return sg_fail_memory(err, "a path");
+            }
+            if (!take_finished(&outcomes[i], &cells[i], path, wanted))
+                free(path);
+        }
+    if (folder)
+        closedir(folder);
+    return SG_OK;
+}
+
+/* Is there a stopped run of the cell, with its partial series? */
+static sg_status find_checkpoint(struct sg_cell_outcome *o, const struct sg_cell *cell, const cJSON *dataset,
+                                 struct sg_error *err) {
+    char *part = NULL, *checkpoint = NULL;
+    sg_status status = SG_OK;
+    if (asprintf(&part, "%s.part", o->path) < 0 || asprintf(&checkpoint, "%s.ckpt", o->path) < 0)
+        status = sg_fail_memory(err, "a path");
+    else if (access(part, F_OK) == 0)
+        status = sg_train_resumable(&o->resumable, checkpoint, cell, dataset, err);
+    free(part);
+    free(checkpoint);
+    return status;
+}
+
+static sg_status look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                      const struct sg_grid_options *o, const struct wanted *wanted, struct sg_error *err) {
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++) {
+        outcomes[i].path = cell_path(&cells[i], o->folder);
+        if (!outcomes[i].path)
+            return sg_fail_memory(err, "cells");
+        const bool there = !o->fresh && access(outcomes[i].path, F_OK) == 0;
+        missing += !there || !take_finished(&outcomes[i], &cells[i], outcomes[i].path, wanted);
+    }
+    if (missing == 0 || o->fresh)
+        return SG_OK;
+    sg_status status = find_by_key(outcomes, cells, count, o->folder, wanted, err);
+    for (size_t i = 0; i < count && status == SG_OK; i++)
+        if (outcomes[i].state == SG_CELL_WAITING)
+            status = find_checkpoint(&outcomes[i], &cells[i], wanted->dataset, err);
+    return status;
+}
+
+sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                       const struct sg_grid_options *o, struct sg_error *err) {
+    cJSON *dataset = NULL;
+    sg_status status = count > 0 && !o->fresh ? sg_task_dataset(&dataset, &cells[0].resolved, o->data_dir, err) : SG_OK;
+    const struct wanted wanted = {o->any_version ? NULL : o->identity, dataset};
+    if (status == SG_OK)
+        status = look(outcomes, cells, count, o, &wanted, err);
+    cJSON_Delete(dataset);
+    return status;
+}
+
+const char *sg_grid_action(const struct sg_cell_outcome *outcome) {
+    return outcome->state == SG_CELL_REUSED ? "reuse" : outcome->resumable ? "resume" : "run";
+}
+
+/* Also of what was generated the bytes, which the cells know. */
+static bool same_data(const cJSON *a, const cJSON *b) {
+    char one[SG_DATASET_IDENTITY], other[SG_DATASET_IDENTITY];
+    return strcmp(sg_dataset_identity(one, a), sg_dataset_identity(other, b)) == 0 &&
+           strcmp(sg_json_string(a, "sha256", ""), sg_json_string(b, "sha256", "")) == 0;
+}
+
+sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
+                            struct sg_error *err) {
+    const cJSON *first = NULL;
+    char one[DATA_TEXT], other[DATA_TEXT];
+    size_t of = 0;
+    for (size_t i = 0; i < count; i++) {
+        const cJSON *dataset = sg_json_get(outcomes[i].run.header, "dataset");
+        if (dataset && !first) {
+            first = dataset;
+            of = i;
+        }
+        if (dataset && !same_data(first, dataset))
+            return sg_fail(err, SG_ERR_MISMATCH,
+                           "cells of different data have no means: %s, seed %" PRIu64 " (%.200s) read %s, "
+                           "but %s, seed %" PRIu64 " (%.200s) read %s: run them with --fresh, or remove "
+                           "the files of one",
+                           cells[of].label, cells[of].seed, outcomes[of].path, grid_data_text(one, first),
+                           cells[i].label, cells[i].seed, outcomes[i].path, grid_data_text(other, dataset));
+    }
+    return SG_OK;
+}
+
+cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count) {
+    cJSON *out = cJSON_CreateArray(), *known;
+    for (size_t i = 0; i < count; i++) {
+        const char *identity = sg_json_string(outcomes[i].run.header, "program.identity", NULL);
+        bool found = identity == NULL;
+        cJSON_ArrayForEach(known, out) found = found || strcmp(known->valuestring, identity) == 0;
+        if (!found)
+            sg_json_push_string(out, identity);
+    }
+    return out;
+}
+
+void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        free(outcomes[i].path);
+        free(outcomes[i].message);
+        free(outcomes[i].stale_of);
+        sg_run_free(&outcomes[i].run);
+    }
+}

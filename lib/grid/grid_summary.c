@@ -1,0 +1,335 @@
+/* What a grid found, in numbers and in one sentence: which methods reach the baseline's quality, and with how much less
+ * traffic. The rules are in results/README.md. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grid_summary.h"
+#include "sg_stats.h"
+#include "sg_task.h"
+#include "sg_text.h"
+
+static const double WITHIN = 0.05; /* of the baseline's value */
+
+enum { TEXT = 160 };
+
+/* The cells of one label are neighbours. */
+static size_t label_cells(const struct sg_cell *cells, size_t count) {
+    size_t n = 0;
+    while (n < count && strcmp(cells[n].label, cells[0].label) == 0)
+        n++;
+    return n;
+}
+
+/* Mean over the seeds of a label; NaN unless every seed has a finite value. */
+static double label_mean(const struct sg_cell_outcome *outcomes, size_t n, const char *metric,
+                         const struct sg_node *at) {
+    char why[SG_WHY_CHARS];
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += sg_grid_value(&outcomes[i], metric, at, why);
+    return isfinite(sum) && n > 0 ? sum / (double)n : NAN;
+}
+
+/* ---- traffic ---- */
+
+struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    static const char *const column[] = {"bytes_sent", "bits", "bits_values"};
+    struct grid_traffic t = {.sent = NAN};
+    for (size_t i = 0, n; i < count && !t.baseline; i += n) {
+        n = label_cells(cells + i, count - i);
+        for (size_t c = 0; cells[i].baseline && c < sizeof column / sizeof *column && !t.baseline; c++) {
+            t.sent = label_mean(outcomes + i, n, column[c], NULL);
+            if (t.sent > 0)
+                t = (struct grid_traffic){.column = column[c], .baseline = cells[i].label, .sent = t.sent};
+        }
+    }
+    return t;
+}
+
+double grid_times_less(const struct grid_traffic *t, const struct sg_cell *cells,
+                       const struct sg_cell_outcome *outcomes, size_t count) {
+    if (!t->baseline || cells[0].baseline)
+        return NAN;
+    double sent = label_mean(outcomes, label_cells(cells, count), t->column, NULL);
+    return sent > 0 ? t->sent / sent : NAN;
+}
+
+cJSON *grid_traffic_json(const struct grid_traffic *t) {
+    if (!t->baseline)
+        return NULL;
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "column", t->column);
+    sg_json_set_string(out, "baseline", t->baseline);
+    return out;
+}
+
+/* ---- quality ---- */
+
+struct quality {
+    const struct sg_metric *metric; /* NULL = the recipe names none */
+    const struct sg_node *at;       /* NULL = the last record */
+};
+
+static const struct sg_metric *find_metric(const struct sg_recipe *recipe, const char *name) {
+    const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(&recipe->root, "task.kind", ""));
+    char snake[64];
+    sg_snake(snake, sizeof snake, name);
+    for (size_t i = 0; kind && i < kind->n_metrics; i++)
+        if (strcmp(kind->metric[i].name, snake) == 0)
+            return &kind->metric[i];
+    return NULL;
+}
+
+/* Is what `at` takes of a run where it ended up, not something that it passed? */
+static bool is_ending(const struct sg_node *at, bool higher) {
+    if (!at || at->kind == SG_NODE_NULL || sg_node_bool(at, "final", false))
+        return true;
+    return !isnan(sg_node_number(at, "tail-median", NAN)) || !isnan(sg_node_number(at, "tail-mean", NAN)) ||
+           sg_node_bool(at, higher ? "max" : "min", false);
+}
+
+/* The first claim's metric that says how good a model is in the end, else the first plot's y that does. */
+static struct quality choose_quality(const struct sg_recipe *recipe) {
+    static const char *const where[][3] = {{"claims", "metric", "at"}, {"plots", "y", "y-at"}};
+    for (size_t w = 0; w < 2; w++) {
+        const struct sg_node *list = sg_node_get(&recipe->root, where[w][0]);
+        for (size_t i = 0; list && i < list->count; i++) {
+            const struct sg_metric *metric = find_metric(recipe, sg_node_string(&list->child[i], where[w][1], ""));
+            const struct sg_node *at = sg_node_get(&list->child[i], where[w][2]);
+            if (metric && is_ending(at, metric->higher))
+                return (struct quality){metric, at && at->kind != SG_NODE_NULL ? at : NULL};
+        }
+    }
+    return (struct quality){0};
+}
+
+/* ---- methods against the baseline ---- */
+
+struct method {
+    const char *label;
+    double value, times_less;
+    bool reaches;
+};
+
+struct comparison {
+    struct quality quality;
+    struct grid_traffic traffic;
+    const char *baseline;
+    double base;
+    struct method *method; /* [n] without the baseline */
+    size_t n;
+};
+
+static bool reaches(const struct comparison *c, double value) {
+    const double room = WITHIN * fabs(c->base);
+    return c->quality.metric->higher ? value >= c->base - room : value <= c->base + room;
+}
+
+static cJSON *methods_json(const struct comparison *c) {
+    cJSON *out = cJSON_CreateArray();
+    for (size_t i = 0; i < c->n; i++) {
+        const struct method *m = &c->method[i];
+        cJSON *entry = cJSON_CreateObject();
+        sg_json_set_string(entry, "label", m->label);
+        sg_json_set_number(entry, "value", m->value);
+        sg_json_set_number(entry, "ratio", m->value / c->base);
+        if (isnan(m->value))
+            sg_json_set(entry, "reaches", NULL);
+        else
+            sg_json_set_bool(entry, "reaches", m->reaches);
+        sg_json_set_number(entry, "times_less", m->times_less);
+        sg_json_push(out, entry);
+    }
+    return out;
+}
+
+/* ---- the sentence ---- */
+
+/* "693", "3.6", "1.04": three digits at most, none of them nothing but zeros. */
+static const char *times_text(double x, char out[32]) {
+    snprintf(out, 32, x >= 100 ? "%.0f" : x >= 1.995 ? "%.3g" : "%.2f", x);
+    return out;
+}
+
+/* "with 693 times less traffic", "" where it is not known. */
+static const char *traffic_text(const struct method *m, char out[TEXT]) {
+    char times[32];
+    if (!(m->times_less > 0))
+        out[0] = '\0';
+    else if (m->times_less >= 1.005)
+        snprintf(out, TEXT, " with %s times less traffic", times_text(m->times_less, times));
+    else if (m->times_less > 0.995)
+        snprintf(out, TEXT, " with as much traffic");
+    else
+        snprintf(out, TEXT, " with %s times the traffic", times_text(1 / m->times_less, times));
+    return out;
+}
+
+/* "is 4.6 times above it", "is 12 % below it". */
+static const char *distance_text(const struct comparison *c, const struct method *m, char out[TEXT]) {
+    char times[32];
+    const char *side = c->quality.metric->higher ? "below" : "above";
+    const double ratio = c->quality.metric->higher ? c->base / m->value : m->value / c->base;
+    const double share = fabs(m->value - c->base) / fabs(c->base);
+    if (ratio >= 2 && isfinite(ratio))
+        snprintf(out, TEXT, "is %s times %s it", times_text(ratio, times), side);
+    else if (share > 0 && isfinite(share))
+        snprintf(out, TEXT, "is %.2g %% %s it", 100 * share, side);
+    else
+        snprintf(out, TEXT, "does not reach it");
+    return out;
+}
+
+/* `a` says more than `b`: among those that reach the baseline less traffic, among the others a better value. */
+static bool says_more(const struct comparison *c, const struct method *a, const struct method *b) {
+    if (a->reaches != b->reaches)
+        return a->reaches;
+    if (a->reaches)
+        return a->times_less > b->times_less || (isnan(b->times_less) && !isnan(a->times_less));
+    return c->quality.metric->higher ? a->value > b->value : a->value < b->value;
+}
+
+static const struct method *best(const struct comparison *c, bool reaching) {
+    const struct method *found = NULL;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->method[i].reaches == reaching && !isnan(c->method[i].value) &&
+            (!found || says_more(c, &c->method[i], found)))
+            found = &c->method[i];
+    return found;
+}
+
+/* " (median of the last 20 %)": where in a run the values are taken, "" at its end. */
+static void at_text(char out[TEXT], const struct sg_node *at) {
+    const double median = at ? sg_node_number(at, "tail-median", NAN) : NAN;
+    const double mean = at ? sg_node_number(at, "tail-mean", NAN) : NAN;
+    if (!isnan(median) || !isnan(mean))
+        snprintf(out, TEXT, " (%s of the last %g %%)", isnan(mean) ? "median" : "mean",
+                 100 * (isnan(mean) ? median : mean));
+    else
+        snprintf(out, TEXT, "%s",
+                 !at                              ? ""
+                 : sg_node_bool(at, "max", false) ? " (the highest)"
+                 : sg_node_bool(at, "min", false) ? " (the lowest)"
+                                                  : "");
+}
+
+static void put_method(FILE *out, const struct comparison *c, const struct method *m, const char *it) {
+    char text[TEXT];
+    if (isnan(m->value))
+        fprintf(out, "%s has no value at every seed", m->label);
+    else if (m->reaches)
+        fprintf(out, "%s reaches %s%s", m->label, it, traffic_text(m, text));
+    else
+        fprintf(out, "%s %s", m->label, distance_text(c, m, text));
+}
+
+/* All of a few methods, the best first; of many the best that reaches the baseline and the nearest of the others. */
+static void put_sentence(FILE *out, const struct comparison *c) {
+    enum { FEW = 3 };
+    char it[2 * TEXT], quality[64], at[TEXT], text[TEXT], sent[TEXT];
+    snprintf(quality, sizeof quality, "%s", c->quality.metric->name);
+    for (char *p = quality; *p; p++)
+        *p = *p == '_' ? ' ' : *p;
+    at_text(at, c->quality.at);
+    snprintf(it, sizeof it, "%.60s's %s%s", c->baseline, quality, at);
+    const struct method *first = best(c, true), *near = best(c, false);
+    size_t others = 0;
+    for (size_t i = 0; i < c->n; i++)
+        others += !c->method[i].reaches;
+    if (!first && near) {
+        fprintf(out, "No method reaches %s within %.0f %%: %s %s%s", it, 100 * WITHIN, near->label,
+                distance_text(c, near, text), traffic_text(near, sent));
+        first = near;
+    } else if (first) {
+        put_method(out, c, first, it);
+    } else {
+        fprintf(out, "No method has a %s at every seed", quality);
+        return;
+    }
+    if (c->n <= FEW) {
+        for (size_t i = 0; i < 2 * c->n; i++) { /* those that reach it, then the others */
+            const struct method *m = &c->method[i % c->n];
+            if (m != first && m->reaches == (i < c->n)) {
+                fputs("; ", out);
+                put_method(out, c, m, "it");
+            }
+        }
+    } else if (others == 0) {
+        fprintf(out, "; all %zu methods do", c->n);
+    } else if (near && near != first) {
+        fprintf(out, "; %zu of %zu methods do not, the nearest, %s, %s", others, c->n, near->label,
+                distance_text(c, near, text));
+    }
+}
+
+static char *sentence(const struct comparison *c) {
+    size_t size;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    put_sentence(out, c);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* ---- all of it ---- */
+
+/* Why there is nothing to compare, or NULL. Fills in what the comparison begins with. */
+static const char *begin(struct comparison *c, const struct sg_recipe *recipe, const struct sg_cell *cells,
+                         const struct sg_cell_outcome *outcomes, size_t count) {
+    size_t baselines = 0;
+    c->quality = choose_quality(recipe);
+    c->traffic = grid_traffic(cells, outcomes, count);
+    for (size_t i = 0, n; i < count; i += n) {
+        n = label_cells(cells + i, count - i);
+        baselines += cells[i].baseline;
+        c->n += !cells[i].baseline;
+        if (cells[i].baseline && c->quality.metric) {
+            c->baseline = cells[i].label;
+            c->base = label_mean(outcomes + i, n, c->quality.metric->name, c->quality.at);
+        }
+    }
+    return baselines == 0       ? "no method is a baseline to compare with"
+           : baselines > 1      ? "there are several baselines to compare with"
+           : !c->quality.metric ? "neither a claim nor a plot is about the quality of a model"
+           : isnan(c->base)     ? "the baseline has no value at every seed"
+           : c->n == 0          ? "there is no method beside the baseline"
+                                : NULL;
+}
+
+cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                         const struct sg_cell_outcome *outcomes, size_t count) {
+    struct comparison c = {.base = NAN};
+    const char *reason = begin(&c, recipe, cells, outcomes, count);
+    const struct sg_metric *metric = c.quality.metric;
+    size_t k = 0;
+    c.method = calloc(c.n + 1, sizeof *c.method);
+    for (size_t i = 0, n; c.method && !reason && i < count; i += n) {
+        n = label_cells(cells + i, count - i);
+        if (cells[i].baseline)
+            continue;
+        const double value = label_mean(outcomes + i, n, metric->name, c.quality.at);
+        c.method[k++] =
+            (struct method){cells[i].label, value, grid_times_less(&c.traffic, cells + i, outcomes + i, count - i),
+                            !isnan(value) && reaches(&c, value)};
+    }
+    char *text = c.method && !reason ? sentence(&c) : NULL;
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "text", text);
+    sg_json_set_string(out, "reason", reason);
+    sg_json_set_string(out, "baseline", reason ? NULL : c.baseline);
+    sg_json_set_string(out, "metric", metric ? metric->name : NULL);
+    sg_json_set(out, "at", c.quality.at ? sg_node_json(c.quality.at) : NULL);
+    sg_json_set_string(out, "better", !metric ? NULL : metric->higher ? "higher" : "lower");
+    sg_json_set_number(out, "within", WITHIN);
+    sg_json_set_number(out, "value", reason ? NAN : c.base);
+    sg_json_set(out, "methods", reason ? NULL : methods_json(&c));
+    free(text);
+    free(c.method);
+    return out;
+}

@@ -1,0 +1,154 @@
+/* How a table writes its numbers: a column in one power of ten with the same decimals, a claim in one line. */
+#include <math.h>
+#include <string.h>
+
+#include "plot_private.h"
+
+enum {
+    FIGURES = 7,       /* digits of the largest number of a column, at most */
+    LEAST_FIGURES = 2, /* of the smallest, else the column is scientific */
+    MEAN_FIGURES = 3,  /* of the smallest, where there is room */
+    LONE_FIGURES = 4   /* the same for numbers without a deviation */
+};
+
+static int decade(double x) {
+    return (int)floor(log10(fabs(x)) + 1e-9);
+}
+
+struct extent {
+    double largest, smallest, spread; /* of |mean| and deviation; smallest of the means that are not 0; 0 = none */
+};
+
+/* Seeds that agree: what is left of their deviation is the rounding of their mean. */
+static double deviation(double mean, double std) {
+    return isfinite(std) && std >= 1e-9 * fabs(mean) ? std : 0;
+}
+
+static struct extent measure(const struct sg_summary *s, size_t m) {
+    struct extent e = {0};
+    for (size_t r = 0; r < s->n_rows; r++) {
+        double mean = fabs(s->row[r].mean[m]), std = deviation(s->row[r].mean[m], s->row[r].std[m]);
+        if (!isfinite(mean))
+            continue;
+        e.largest = fmax(e.largest, fmax(mean, std));
+        e.spread = fmax(e.spread, std);
+        if (mean > 0 && (e.smallest == 0 || mean < e.smallest))
+            e.smallest = mean;
+    }
+    return e;
+}
+
+/* Would any number of the column lose something with one decimal fewer? */
+static bool needs_last(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
+    for (size_t r = 0; r < s->n_rows; r++) {
+        char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
+        sg_plot_cell(mean, rest, style, s->row[r].mean[m], NAN, SG_TEXT_PLAIN);
+        if (isfinite(s->row[r].mean[m]) && strcmp(mean, "0") != 0 && mean[strlen(mean) - 1] != '0')
+            return true;
+    }
+    return false;
+}
+
+struct sg_column_style sg_plot_column_style(const struct sg_summary *s, size_t m) {
+    struct sg_column_style style = {0};
+    const struct extent e = measure(s, m);
+    if (e.largest == 0)
+        return style;
+    if (!(e.largest >= 1e-2 && e.largest < 1e5)) /* by thousands, as prefixes of units go */
+        style.exponent = 3 * (int)floor(decade(e.largest) / 3.0);
+    const int top = decade(e.largest) - style.exponent + 1; /* digits before the point */
+    const int bottom = e.smallest > 0 ? style.exponent - decade(e.smallest) - 1 : 0;
+    const int room = FIGURES - (top > 1 ? top : 1);
+    int wanted = bottom + (e.spread > 0 ? MEAN_FIGURES : LONE_FIGURES);
+    if (e.spread > 0 && style.exponent - decade(e.spread) + 1 > wanted) /* two digits of the largest deviation */
+        wanted = style.exponent - decade(e.spread) + 1;
+    style.scientific = bottom + LEAST_FIGURES > room || !isfinite(e.largest / pow(10, style.exponent));
+    style.decimals = style.scientific ? 2 : wanted < 0 ? 0 : wanted > room ? room : wanted;
+    while (!style.scientific && e.spread == 0 && style.decimals > 0 && !needs_last(s, m, &style))
+        style.decimals--; /* what is counted or chosen has few digits by itself */
+    return style;
+}
+
+/* "(1.20 ± 0.70)e-12", "4.57e-12": each number in its own power of ten. */
+static void scientific(char out[SG_CELL_CHARS], int decimals, double mean, double std, enum sg_text_kind kind) {
+    const bool tex = kind == SG_TEXT_TEX;
+    const int exponent = fmax(fabs(mean), std) > 0 ? decade(fmax(fabs(mean), std)) : 0;
+    const double a = mean / pow(10, exponent), b = std / pow(10, exponent);
+    const char *dollar = tex ? "$" : "";
+    char power[32] = "";
+    if (!isfinite(a) || !isfinite(b)) { /* subnormal: 10^exponent is no double */
+        snprintf(out, SG_CELL_CHARS, "%.3g", mean);
+        return;
+    }
+    if (exponent)
+        snprintf(power, sizeof power, tex ? " \\times 10^{%d}" : "e%d", exponent);
+    if (b >= 0.5 * pow(10, -decimals))
+        snprintf(out, SG_CELL_CHARS, "%s%s%.*f %s %.*f%s%s%s", dollar, exponent ? "(" : "", decimals, a,
+                 tex ? "\\pm" : "±", decimals, b, exponent ? ")" : "", power, dollar);
+    else
+        snprintf(out, SG_CELL_CHARS, "%s%.*f%s%s", dollar, decimals, a, power, dollar);
+}
+
+void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const struct sg_column_style *style, double value,
+                  double std, enum sg_text_kind kind) {
+    const bool tex = kind == SG_TEXT_TEX;
+    const double spread = deviation(value, std), scale = pow(10, style->exponent), b = spread / scale;
+    const bool shown = b >= 0.5 * pow(10, -style->decimals);
+    rest[0] = '\0';
+    if (!isfinite(value))
+        snprintf(mean, SG_CELL_CHARS, "%s", tex ? "--" : "–");
+    else if (value == 0 && spread == 0)
+        snprintf(mean, SG_CELL_CHARS, "0");
+    else if (style->scientific)
+        scientific(mean, style->decimals, value, spread, kind);
+    else if (tex && shown)
+        snprintf(mean, SG_CELL_CHARS, "$%.*f \\pm %.*f$", style->decimals, value / scale, style->decimals, b);
+    else
+        snprintf(mean, SG_CELL_CHARS, tex ? "$%.*f$" : "%.*f", style->decimals, value / scale);
+    if (isfinite(value) && !style->scientific && !tex && shown)
+        snprintf(rest, SG_CELL_CHARS, " ± %.*f", style->decimals, b);
+}
+
+/* A number by itself, with four digits. */
+static void lone_number(char out[SG_CELL_CHARS], double x) {
+    const int exponent = x != 0 && isfinite(x) ? decade(x) : 0;
+    if (!isfinite(x))
+        snprintf(out, SG_CELL_CHARS, "–");
+    else if (exponent < -2 || exponent > 4)
+        scientific(out, 3, x, 0, SG_TEXT_PLAIN);
+    else
+        snprintf(out, SG_CELL_CHARS, "%.*f", 3 - exponent > 0 ? 3 - exponent : 0, x);
+}
+
+static void ratio_text(char out[32], double ratio) {
+    const bool plain = ratio == 0 || (fabs(ratio) >= 1e-3 && fabs(ratio) < 1e5);
+    snprintf(out, 32, !plain ? "%.1e" : fabs(ratio) >= 100 ? "%.0f" : fabs(ratio) >= 0.1 ? "%.2f" : "%.2g", ratio);
+}
+
+void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim) {
+    char low[32], high[32], ratio[96] = "";
+    ratio_text(low, claim->ratio_min);
+    ratio_text(high, claim->ratio_max);
+    if (isfinite(claim->ratio_min) && strcmp(low, high) == 0)
+        snprintf(ratio, sizeof ratio, "ratio %s, ", low);
+    else if (isfinite(claim->ratio_min))
+        snprintf(ratio, sizeof ratio, "ratio %s … %s, ", low, high);
+    const char *reason = claim->reason ? claim->reason : "";
+    if (claim->n_seeds == 0)
+        snprintf(out, SG_NUMBERS_CHARS, "%.400s", reason);
+    else
+        snprintf(out, SG_NUMBERS_CHARS, "%s%zu seed%s%s%.360s", ratio, claim->n_seeds, claim->n_seeds == 1 ? "" : "s",
+                 *reason ? "; " : "", reason);
+}
+
+void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim, const struct sg_claim_seed *seed) {
+    char value[SG_CELL_CHARS], bound[SG_CELL_CHARS], ratio[SG_CELL_CHARS];
+    lone_number(value, seed->value);
+    lone_number(bound, seed->bound);
+    lone_number(ratio, seed->ratio);
+    const bool known = isfinite(seed->value) && isfinite(seed->bound);
+    const bool within = claim->at_least ? seed->value >= seed->bound : seed->value <= seed->bound;
+    const char *sign = claim->at_least ? (within ? "≥" : "<") : within ? "≤" : ">";
+    snprintf(out, SG_NUMBERS_CHARS, "seed %.24s: %s %s %s (ratio %s)", seed->seed, value, known ? sign : "?", bound,
+             ratio);
+}

@@ -1,0 +1,221 @@
+/* recipe_names.c: the series and constants that a recipe names, against those that its task has and that it records.
+ *
+ * Recipes spell them with '-', tables of tasks and results with '_'. */
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_task.h"
+#include "sg_text.h"
+
+enum { NAME_CHARS = 48 };
+
+/* Names as recipes spell them. */
+struct names {
+    char text[SG_NAMES][NAME_CHARS];
+    const char *at[SG_NAMES];
+    size_t n;
+};
+
+static void add(struct names *names, const char *name) {
+    if (names->n == SG_NAMES)
+        return;
+    char *text = names->text[names->n];
+    snprintf(text, NAME_CHARS, "%s", name);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c;
+    names->at[names->n++] = text;
+}
+
+static bool has(const struct names *names, const char *name) {
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->at[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* The kind of the recipe's task; NULL while that is not known, because it has a problem itself. */
+static const struct sg_task_kind *task_of(const struct sg_check *c) {
+    return c->root != NULL ? sg_task_kind_find(sg_node_string(c->root, "task.kind", "")) : NULL;
+}
+
+static void add_recordable(struct names *names, const struct sg_task_kind *task) {
+    for (size_t i = 0; i < SG_COLUMNS; i++)
+        if (sg_task_records(task, (enum sg_column)i))
+            add(names, sg_common_metrics[i].name);
+    for (size_t i = 0; i < task->n_metrics; i++)
+        add(names, task->metric[i].name);
+}
+
+/* What every run of the recipe records. */
+static void add_recorded(struct names *names, const struct sg_node *series) {
+    add(names, "step");
+    add(names, "epoch");
+    for (size_t i = 0; i < series->count; i++)
+        add(names, series->child[i].string);
+}
+
+static void add_constants(struct names *names, const struct sg_task_kind *task) {
+    for (size_t i = 0; i < task->n_constants; i++)
+        add(names, task->constant[i].name);
+    for (size_t i = 0; i < SG_COMMON_CONSTANTS; i++)
+        add(names, sg_common_constants[i].name);
+}
+
+/* "a, b, c", cut at an entry's end. */
+static const char *list_of(const struct names *names, char out[160]) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < names->n; i++) {
+        if (used + strlen(names->at[i]) + 8 > 160) {
+            snprintf(out + used, 160 - used, ", …");
+            break;
+        }
+        used += (size_t)snprintf(out + used, 160 - used, "%s%s", i ? ", " : "", names->at[i]);
+    }
+    return out;
+}
+
+static void check_recordable(struct sg_check *c, const struct sg_task_kind *task, const struct sg_node *raw) {
+    struct names names = {.n = 0};
+    char name[SG_EXCERPT], list[160];
+    add_recordable(&names, task);
+    if (has(&names, raw->string))
+        return;
+    const char *near = sg_suggest(raw->string, names.at, names.n);
+    sg_excerpt(name, raw->string);
+    if (near != NULL)
+        sg_problem_at(c->problems, raw->line, raw->column,
+                      "record.series: task '%s' cannot record '%s' (did you mean '%s'?)", task->name, name, near);
+    else
+        sg_problem_at(c->problems, raw->line, raw->column, "record.series: task '%s' cannot record '%s'; it has %s",
+                      task->name, name, list_of(&names, list));
+}
+
+/* In the file, after a --set of record: the file may be right as it stands. */
+static bool note_taken_away(struct sg_check *c, const struct sg_node *raw) {
+    char set[SG_EXCERPT];
+    if (c->series_set == NULL || raw->line == 0)
+        return false;
+    sg_problem_at(c->dangling, raw->line, raw->column,
+                  "series '%s' is not recorded any more after --set %s (leave claims and plots out with "
+                  "--set claims=[] --set plots=[], or change them too)",
+                  raw->string, sg_excerpt(set, c->series_set));
+    return true;
+}
+
+/* A name that is not among those known here: is it not recorded, a constant, or misspelt? */
+static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, const struct sg_task_kind *task,
+                         const struct names *known, const struct sg_node *raw) {
+    struct names recordable = {.n = 0}, constants = {.n = 0}, all = *known;
+    char name[SG_EXCERPT], list[160];
+    add_recordable(&recordable, task);
+    add_constants(&constants, task);
+    if (has(&recordable, raw->string)) {
+        if (!note_taken_away(c, raw))
+            sg_problem_at(c->problems, raw->line, raw->column,
+                          "%s: series '%s' is not recorded (add it to record.series)", sg_row_key(row), raw->string);
+        return;
+    }
+    sg_excerpt(name, raw->string);
+    if (has(&constants, raw->string)) {
+        sg_problem_at(c->problems, raw->line, raw->column, "%s: '%s' is a constant, and a series is needed here",
+                      sg_row_key(row), name);
+        return;
+    }
+    for (size_t i = 0; i < recordable.n; i++)
+        add(&all, recordable.at[i]);
+    const char *near = sg_suggest(raw->string, all.at, all.n);
+    if (near != NULL)
+        sg_problem_at(c->problems, raw->line, raw->column, "%s: unknown series '%s' (did you mean '%s'%s?)",
+                      sg_row_key(row), name, near, has(known, near) ? "" : ", which would have to be in record.series");
+    else
+        sg_problem_at(c->problems, raw->line, raw->column, "%s: unknown series '%s'; there are %s", sg_row_key(row),
+                      name, list_of(known, list));
+}
+
+void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    const struct sg_task_kind *task = task_of(c);
+    const struct sg_node *series = c->root != NULL ? sg_node_get(c->root, "record.series") : NULL;
+    if (raw->kind != SG_NODE_STRING || raw->string[0] == '\0' || strlen(raw->string) >= NAME_CHARS ||
+        (task == NULL && strchr(raw->string, '_') != NULL)) {
+        sg_note_wrong(c, row, raw, "a series name, words joined by '-'");
+        return;
+    }
+    if (task == NULL)
+        return;
+    if (strcmp(row->path, "record.series") == 0) {
+        check_recordable(c, task, raw);
+        return;
+    }
+    if (!c->series_right || series == NULL)
+        return;
+    struct names known = {.n = 0};
+    add_recorded(&known, series);
+    if (row->constant)
+        add_constants(&known, task);
+    if (!has(&known, raw->string))
+        note_unknown(c, row, task, &known, raw);
+}
+
+void sg_check_series_once(struct sg_check *c, const struct sg_node *series) {
+    for (size_t i = 0; i < series->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(series->child[i].string, series->child[j].string) == 0) {
+                struct names once = {.n = 0};
+                add(&once, series->child[i].string);
+                sg_problem_at(c->problems, series->child[i].line, series->child[i].column,
+                              "record.series names '%s' twice", once.at[0]);
+                return;
+            }
+    c->series_right = true;
+}
+
+void sg_check_axes(struct sg_check *c, const struct sg_node *plot) {
+    const struct sg_node *series = sg_node_get(c->root, "record.series");
+    const char *const axis[] = {"x", "y"};
+    if (task_of(c) == NULL || !c->series_right || strcmp(sg_node_string(plot, "kind", ""), "curves") != 0)
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        const struct sg_node *name = sg_node_get(plot, axis[i]);
+        struct names recorded = {.n = 0}, spelt = {.n = 0};
+        add_recorded(&recorded, series);
+        add(&spelt, name->string);
+        if (!has(&recorded, spelt.at[0]) && !(c->series_set != NULL && name->line > 0))
+            sg_problem_at(c->problems, name->line, name->column,
+                          "%s: '%s' is a constant; a plot of kind 'curves' needs a series (or kind: points)", axis[i],
+                          spelt.at[0]);
+    }
+}
+
+void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term) {
+    const char *of = sg_node_string(term, "of", "");
+    const struct sg_node *metric = sg_node_get(term, "metric");
+    if (metric == NULL || metric->kind != SG_NODE_STRING ||
+        strcmp(metric->string, sg_common_constants[SG_CONSTANT_ERROR_BOUND].name) != 0)
+        return;
+    for (size_t i = 0; i < c->n_labels; i++) {
+        const struct sg_compressor_ops *ops = c->label[i].compressor;
+        if (strcmp(c->label[i].text, of) == 0 && !((ops->traits & SG_TRAIT_ABSOLUTE) && ops->bound != NULL)) {
+            char name[SG_EXCERPT];
+            sg_problem_at(c->problems, metric->line, metric->column,
+                          "metric: method '%s' has no 'error-bound', which is a constant of absolute compressors "
+                          "(hard-threshold)",
+                          sg_excerpt(name, of));
+        }
+    }
+}
+
+size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row *row, const char *name[SG_NAMES]) {
+    const struct sg_task_kind *task = task_of(c);
+    const bool of_task = strncmp(row->path, "task.", 5) == 0;
+    /* A task's own keys are checked before its section is complete. */
+    const struct sg_task_kind *kind = of_task && row->owner != NULL ? sg_task_kind_find(row->owner) : task;
+    size_t n = 0;
+    if (kind == NULL)
+        return 0;
+    for (size_t most = of_task ? row->constants : kind->n_constants; n < most && n < SG_NAMES - 1; n++)
+        name[n] = kind->constant[n].name;
+    if (row->owner != NULL && sg_row_in(row, "methods[]")) /* a parameter of a compressor */
+        name[n++] = sg_common_constants[SG_CONSTANT_GAMMA].name;
+    return n;
+}

@@ -1,0 +1,252 @@
+/* output.c: the files of one run, from their names to the result. */
+#include "sg_output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sg_file.h"
+
+/* Every file that the run writes has a name of its own. */
+static sg_status check_names(const struct sg_output *o, struct sg_error *err) {
+    const char *result = o->options.path, *inputs = o->options.recording;
+    char *recording = NULL;
+    if (inputs && asprintf(&recording, "%s.part", inputs) < 0)
+        return sg_fail_memory(err, "file names");
+    const struct {
+        const char *name, *role;
+    } file[] = {{inputs, "the recording"},
+                {recording, "the recording until it is whole"},
+                {result, "the result"},
+                {o->part, "the result until the run is over"},
+                {o->checkpoint, "the checkpoint"}};
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        for (size_t j = 0; j < i && status == SG_OK; j++)
+            if (file[i].name && file[j].name && sg_file_same(file[i].name, file[j].name))
+                status = sg_fail(err, SG_ERR_ARGUMENT, "%s would be both %s and %s: choose another name", file[i].name,
+                                 file[j].role, file[i].role);
+    free(recording);
+    return status;
+}
+
+/* A file that takes its name at the end only. `option` is what asks for it. */
+static sg_status check_plain(const char *option, const char *path, bool replace, struct sg_error *err) {
+    bool device = false;
+    sg_status status = sg_file_target(&device, path, replace, err);
+    if (status == SG_OK && device)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s %s is not a plain file", option, path);
+    return status;
+}
+
+sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *options, struct sg_error *err) {
+    const bool replace = options->force || options->resume;
+    sg_status status = SG_OK;
+    o->options = *options;
+    if (options->recording)
+        status = check_plain("--record-inputs", options->recording, replace, err);
+    if (status == SG_OK && options->path)
+        status = sg_file_target(&o->device, options->path, replace, err);
+    if (status == SG_OK && o->device && (options->resume || options->checkpoint))
+        status =
+            sg_fail(err, SG_ERR_ARGUMENT, "-o %s is not a plain file: nothing there can be resumed", options->path);
+    if (status == SG_OK && options->path && !o->device) {
+        if (asprintf(&o->part, "%s.part", options->path) < 0)
+            o->part = NULL;
+        if (options->checkpoint)
+            o->checkpoint = strdup(options->checkpoint);
+        else if (asprintf(&o->checkpoint, "%s.ckpt", options->path) < 0)
+            o->checkpoint = NULL;
+        status = o->part && o->checkpoint
+                     ? check_plain(options->checkpoint ? "--checkpoint" : "checkpoint", o->checkpoint, true, err)
+                     : sg_fail_memory(err, "file names");
+    }
+    return status == SG_OK ? check_names(o, err) : status;
+}
+
+static bool is_there(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+static bool is_empty(FILE *file) {
+    struct stat info;
+    return fstat(fileno(file), &info) == 0 && info.st_size == 0;
+}
+
+static void remove_parts(const struct sg_output *o) {
+    unlink(o->checkpoint);
+    unlink(o->part);
+}
+
+/* What a run of this cell that was killed between its result and its end left beside it. A part of another cell stays, and
+ * one that somebody writes. */
+static void remove_leftovers(const struct sg_output *o) {
+    struct sg_error none;
+    struct sg_run run;
+    FILE *part;
+    sg_file_sweep(o->checkpoint);
+    sg_file_sweep(o->options.path);
+    if (!is_there(o->part) && !is_there(o->checkpoint))
+        return;
+    if (sg_file_hold(&part, o->part, true, &none) != SG_OK)
+        return;
+    if (is_empty(part)) {
+        remove_parts(o);
+    } else if (sg_run_read(&run, o->part, &none) == SG_OK) {
+        if (strcmp(sg_json_string(run.header, "cell_key", ""), o->options.cell_key) == 0)
+            remove_parts(o);
+        sg_run_free(&run);
+    }
+    fclose(part);
+}
+
+static sg_status read_finished(struct sg_run *out, const struct sg_output_options *p, struct sg_error *err) {
+    struct sg_run run;
+    sg_status status = sg_run_read_finished(&run, p->path, p->cell_key, p->identity, err);
+    if (status == SG_OK && p->check && (status = p->check(p->check_arg, &run, err)) != SG_OK)
+        sg_run_free(&run);
+    else if (status == SG_OK)
+        *out = run;
+    return status;
+}
+
+sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *err) {
+    const struct sg_output_options *p = &o->options;
+    struct sg_run run;
+    *finished = false;
+    if (!p->resume || !is_there(p->path))
+        return SG_OK;
+    if (read_finished(&run, p, err) != SG_OK) {
+        if (p->force)
+            return SG_OK;
+        struct sg_error why = *err;
+        return sg_fail(err, SG_ERR_ARGUMENT, "--resume: %.800s: choose another name or add --force", why.msg);
+    }
+    *finished = true;
+    sg_status status = SG_OK;
+    if (p->recording && !is_there(p->recording)) {
+        sg_run_free(&run);
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "--resume: %s is finished, but %s is not there: remove the former to run again", p->path,
+                       p->recording);
+    }
+    if (strcmp(sg_json_string(run.end, "status", ""), "ok") != 0)
+        status = sg_fail(err, SG_ERR_NONFINITE, "%s: diverged before: %.800s", p->path,
+                         sg_json_string(run.end, "message", ""));
+    sg_run_free(&run);
+    remove_leftovers(o);
+    return status;
+}
+
+/* Is the part the whole series of the run whose result PATH is? It was killed before it could remove it then, and what is
+ * to be run now is another. */
+static bool is_of_result(const struct sg_output *o) {
+    struct sg_error none;
+    struct sg_run part, result;
+    bool same = false;
+    if (sg_run_read(&part, o->part, &none) != SG_OK)
+        return false;
+    if (part.end && sg_run_read(&result, o->options.path, &none) == SG_OK) {
+        same = result.end &&
+               strcmp(sg_json_string(part.header, "cell_key", ""), sg_json_string(result.header, "cell_key", "-")) == 0;
+        sg_run_free(&result);
+    }
+    sg_run_free(&part);
+    return same;
+}
+
+/* Nobody else writes these files from here on; what was there before is looked at once more. */
+static sg_status open_part(struct sg_output *o, struct sg_error *err) {
+    const struct sg_output_options *p = &o->options;
+    const bool there = is_there(o->part);
+    bool device;
+    sg_status status = sg_file_hold(&o->series, o->part, true, err);
+    if (status == SG_OK)
+        status = sg_file_target(&device, p->path, p->force || p->resume, err);
+    if (status != SG_OK)
+        return status;
+    const bool unfinished = there && is_there(o->checkpoint);
+    if (unfinished && !p->resume && !p->force)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s and %s are of a run that was stopped: go on with --resume, or start again with --force",
+                       o->part, o->checkpoint);
+    sg_file_sweep(o->checkpoint);
+    sg_file_sweep(p->path);
+    if (p->resume && unfinished && !(p->force && is_there(p->path) && is_of_result(o)))
+        return SG_OK;
+    unlink(o->checkpoint); /* a checkpoint without its series is of no use */
+    return ftruncate(fileno(o->series), 0) == 0 ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", o->part);
+}
+
+sg_status sg_output_open(struct sg_output *o, struct sg_error *err) {
+    if (o->part)
+        return open_part(o, err);
+    if (o->options.format != SG_OUTPUT_SERIES)
+        o->series = tmpfile();
+    else if (o->device)
+        return sg_file_device(&o->series, o->options.path, err);
+    else
+        o->series = o->options.standard;
+    return o->series ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot write a temporary file");
+}
+
+static sg_status read_back(struct sg_run *run, const struct sg_output *o, struct sg_error *err) {
+    if (fflush(o->series) != 0)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
+    if (o->part)
+        return sg_run_read(run, o->part, err);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(o->series));
+    return sg_run_read(run, path, err);
+}
+
+static sg_status write_json(const struct sg_run *run, const struct sg_output *o, struct sg_error *err) {
+    cJSON *json = sg_run_json(run);
+    char *text = sg_json_text(json, true);
+    cJSON_Delete(json);
+    sg_status status = SG_OK;
+    if (!text)
+        status = sg_fail_memory(err, "the result");
+    else if (o->options.path)
+        status = sg_file_replace(o->options.path, text, strlen(text), err);
+    else
+        fputs(text, o->options.standard);
+    free(text);
+    return status;
+}
+
+sg_status sg_output_finish(struct sg_output *o, struct sg_error *err) {
+    FILE *standard = o->options.standard;
+    sg_status status = SG_OK;
+    if (o->options.format != SG_OUTPUT_SERIES) {
+        struct sg_run run;
+        status = read_back(&run, o, err);
+        if (status != SG_OK)
+            return status;
+        if (o->options.format == SG_OUTPUT_JSON)
+            status = write_json(&run, o, err);
+        else
+            sg_run_print(standard, &run, o->options.columns);
+        sg_run_free(&run);
+        if (status == SG_OK && !o->options.path && (fflush(standard) != 0 || ferror(standard)))
+            status = sg_fail_errno(err, SG_ERR_IO, "cannot write the result");
+        if (status == SG_OK && o->part)
+            unlink(o->part);
+    } else if (o->part) {
+        status = sg_file_publish(o->series, o->part, o->options.path, err);
+    }
+    if (status == SG_OK && o->checkpoint)
+        unlink(o->checkpoint);
+    return status;
+}
+
+void sg_output_close(struct sg_output *o) {
+    if (o->series && o->part && is_empty(o->series) && sg_file_is_still(o->series, o->part))
+        unlink(o->part); /* it ended before there was anything to keep */
+    if (o->series && o->series != o->options.standard)
+        fclose(o->series);
+    free(o->part);
+    free(o->checkpoint);
+    *o = (struct sg_output){0};
+}

@@ -1,0 +1,35 @@
+/* task_columns.c: the columns and constants that runs of every task have, beside those of task_table.c. The trainer fills
+ * them in; recipes, their key reference and the trainer all read this list. */
+#include "sg_task.h"
+
+const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
+    [SG_COLUMN_BITS] = {"bits", "bit per worker",
+                        "cumulative nominal bits a worker sent: 32 a value, and 32 an index when sparse", false},
+    [SG_COLUMN_BITS_VALUES] = {"bits_values", "bit per worker", "the same without indices: 32 a value", false},
+    [SG_COLUMN_DENSITY] = {"density", "", "entries sent / d at this step, mean over workers", false},
+    [SG_COLUMN_AVERAGE_DENSITY] = {"average_density", "", "mean of density over the steps so far", false},
+    [SG_COLUMN_DENSITY_PADDED] = {"density_padded", "", "entries of the largest message / d at this step", false},
+    [SG_COLUMN_BYTES_SENT] = {"bytes_sent", "byte per worker",
+                              "cumulative bytes of the messages as encoded, mean over workers", false},
+    [SG_COLUMN_ERROR_NORM] = {"error_norm", "", "(1/n) sum_i |e_i|^2 after this step", false},
+    [SG_COLUMN_TOTAL_ERROR] = {"total_error", "", "sum of error_norm over all steps so far", false},
+    [SG_COLUMN_ERROR_MAX] = {"error_max", "", "(1/n) sum_i max_j |e_ij| after this step", false},
+    [SG_COLUMN_COMPRESSION_ERROR] = {"compression_error", "", "(1/n) sum_i |p_i - C(p_i)|^2 / |p_i|^2 at this step",
+                                     false},
+    [SG_COLUMN_TRAIN_LOSS] = {"train_loss", "", "mean over workers of the loss of this step's batch", false},
+    [SG_COLUMN_LEARNING_RATE] = {"learning_rate", "", "gamma_t of this step", false},
+    [SG_COLUMN_LAMBDA] = {"lambda", "", "threshold of this step; null where nothing is to be sent, or without one",
+                          false},
+};
+
+const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS] = {
+    [SG_CONSTANT_GAMMA] = {"gamma", "the base learning rate, the value of optimizer.learning-rate"},
+    [SG_CONSTANT_ERROR_BOUND] = {"error_bound",
+                                 "the bound on error-norm that an absolute compressor keeps: (gamma nu)^2 in "
+                                 "the form `update`, where gamma is the largest of the run, else nu^2; "
+                                 "hard-threshold has nu^2 = d lambda^2"},
+};
+
+bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column) {
+    return column != SG_COLUMN_TRAIN_LOSS || !kind->ops || kind->ops->batch_loss;
+}

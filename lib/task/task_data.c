@@ -1,0 +1,56 @@
+/* task_data.c: which data a task reads, the same for those who load them and for those who only ask which they are. */
+#include "task_data.h"
+
+#include "sg_task.h"
+
+struct sg_dataset_request task_request_logreg(const struct sg_node *task, const char *data_dir) {
+    return (struct sg_dataset_request){.name = sg_node_string(task, "dataset", ""),
+                                       .stand_in = sg_node_string(task, "stand-in", NULL),
+                                       .data_dir = data_dir};
+}
+
+struct sg_image_request task_request_cnn(const struct sg_node *task, const char *data_dir) {
+    return (struct sg_image_request){.set = task_request_logreg(task, data_dir),
+                                     .most_train = (size_t)sg_node_number(task, "train-images", 0),
+                                     .most_test = (size_t)sg_node_number(task, "test-images", 0)};
+}
+
+struct sg_token_request task_request_lm(const struct sg_node *task, const char *data_dir) {
+    return (struct sg_token_request){.set = task_request_logreg(task, data_dir),
+                                     .train_file = sg_node_string(task, "train-file", "train"),
+                                     .test_file = sg_node_string(task, "test-file", "valid"),
+                                     .lower_case = sg_node_bool(task, "lower-case", true),
+                                     .most_words = (size_t)sg_node_number(task, "vocabulary", 0),
+                                     .most_train = (size_t)sg_node_number(task, "train-tokens", 0),
+                                     .most_test = (size_t)sg_node_number(task, "test-tokens", 0)};
+}
+
+struct sg_ratings_request task_request_ncf(const struct sg_node *task, const char *data_dir) {
+    return (struct sg_ratings_request){.set = task_request_logreg(task, data_dir),
+                                       .most_users = (size_t)sg_node_number(task, "users", 0)};
+}
+
+#define IDENTIFY(kind, request_type, identify)                                                                         \
+    sg_status task_identify_##kind(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,       \
+                                   struct sg_error *err) {                                                             \
+        const struct request_type request = task_request_##kind(task, data_dir);                                       \
+        return identify(from, &request, err);                                                                          \
+    }
+IDENTIFY(logreg, sg_dataset_request, sg_dataset_identify)
+IDENTIFY(cnn, sg_image_request, sg_image_set_identify)
+IDENTIFY(lm, sg_token_request, sg_token_set_identify)
+IDENTIFY(ncf, sg_ratings_request, sg_ratings_identify)
+
+sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir, struct sg_error *err) {
+    const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(resolved, "task.kind", ""));
+    struct sg_provenance from;
+    *out = NULL;
+    if (!kind)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown task kind '%s'", sg_node_string(resolved, "task.kind", ""));
+    sg_status status = kind->identify(&from, sg_node_get(resolved, "task"), data_dir, err);
+    if (status != SG_OK)
+        return status == SG_ERR_MISSING ? SG_OK : status;
+    *out = sg_provenance_json(&from);
+    sg_provenance_free(&from);
+    return *out ? SG_OK : sg_fail_memory(err, "the data set's description");
+}

@@ -1,0 +1,21 @@
+/* task_data.h: which data a task reads, from its section of the recipe; private to lib/task. Names point into it. */
+#ifndef TASK_DATA_H
+#define TASK_DATA_H
+
+#include "sg_dataset.h"
+#include "sg_images.h"
+#include "sg_ratings.h"
+#include "sg_recipe.h"
+#include "sg_tokens.h"
+
+struct sg_dataset_request task_request_logreg(const struct sg_node *task, const char *data_dir);
+struct sg_image_request task_request_cnn(const struct sg_node *task, const char *data_dir);
+struct sg_token_request task_request_lm(const struct sg_node *task, const char *data_dir);
+struct sg_ratings_request task_request_ncf(const struct sg_node *task, const char *data_dir);
+
+/* The `identify` of struct sg_task_kind. */
+typedef sg_status task_identify_fn(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
+                                   struct sg_error *err);
+task_identify_fn task_identify_logreg, task_identify_cnn, task_identify_lm, task_identify_ncf;
+
+#endif

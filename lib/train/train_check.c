@@ -1,0 +1,198 @@
+/* train_check.c: cells against their data before the first of them runs, so that a mistake is found once and not by every
+ * cell. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_json.h"
+#include "sg_terminal.h"
+#include "train_state.h"
+
+/* A problem and the cells that have it. */
+struct finding {
+    char *text;
+    size_t *cell; /* [n_cells] */
+    size_t n_cells;
+};
+
+struct check {
+    const struct sg_cell *cells;
+    size_t count, n_labels;
+    const struct sg_train_check_options *options;
+    char **task; /* [count] the sections that decide the task, as text */
+    bool *done;  /* [count] */
+    struct finding *finding;
+    size_t n_findings;
+};
+
+/* Seeds are the innermost: a cell that is the first of its label. */
+static bool first_of_label(const struct check *c, size_t i) {
+    return i == 0 || strcmp(c->cells[i].label, c->cells[i - 1].label) != 0;
+}
+
+static char *task_text(const struct sg_cell *cell) {
+    cJSON *json = cJSON_CreateObject();
+    const char *const key[] = {"task", "workers", "batch"};
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++)
+        sg_json_set(json, key[i], sg_node_json(sg_node_get(&cell->resolved, key[i])));
+    char *text = sg_json_text(json, false);
+    cJSON_Delete(json);
+    return text;
+}
+
+static sg_status note(struct check *c, size_t cell, const struct sg_node *at, const char *message,
+                      struct sg_error *err) {
+    char place[512], *text;
+    sg_node_place(place, sizeof place, c->options->recipe, at);
+    if (asprintf(&text, "%s%s", place, message) < 0)
+        return sg_fail_memory(err, "what the check found");
+    struct finding *f = NULL;
+    for (size_t i = 0; i < c->n_findings && !f; i++)
+        f = strcmp(c->finding[i].text, text) == 0 ? &c->finding[i] : NULL;
+    if (f) {
+        free(text);
+    } else {
+        f = &c->finding[c->n_findings]; /* there are at most as many as cells */
+        f->text = text;
+        f->cell = calloc(c->n_labels, sizeof *f->cell);
+        if (!f->cell) {
+            free(text);
+            return sg_fail_memory(err, "what the check found");
+        }
+        c->n_findings++;
+    }
+    f->cell[f->n_cells++] = cell;
+    return SG_OK;
+}
+
+/* Where the recipe says what a task could not be opened with. Tasks begin with the key where one is at fault, "task.l2:
+ * …", and with the number of workers where these are too many. */
+static const struct sg_node *place_of_task(const struct sg_node *cell, const struct sg_error *why) {
+    if (strncmp(why->msg, "task.", 5) == 0) {
+        char key[64];
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(why->msg, ": "), why->msg);
+        const struct sg_node *at = sg_node_get(cell, key);
+        return at ? at : sg_node_get(cell, "task");
+    }
+    if (isdigit((unsigned char)why->msg[0]) && strstr(why->msg, " workers"))
+        return sg_node_get(cell, "workers");
+    const bool data = why->status == SG_ERR_MISSING || why->status == SG_ERR_FORMAT || why->status == SG_ERR_IO;
+    return sg_node_get(cell, data ? "task.dataset" : why->status == SG_ERR_UNSUPPORTED ? "task.kind" : "task");
+}
+
+/* What is wrong with a cell whose task is open goes into why. */
+static sg_status judge(struct train *t, struct sg_error *why) {
+    sg_method *method = NULL;
+    sg_status status = train_choose(t, why);
+    if (status == SG_OK) {
+        t->at = t->options->cell->method;
+        status = train_open_method(&method, t, 1, why);
+        if (status != SG_OK)
+            sg_prefix(why, "method '%s': ", t->options->cell->label);
+    }
+    sg_method_close(method);
+    return status;
+}
+
+/* Back to what is the task's alone. */
+static void forget(struct train *t, size_t n_constants) {
+    free(t->compressor_param);
+    free(t->optimizer_param);
+    free(t->schedule.decay_at);
+    t->compressor_param = t->optimizer_param = t->schedule.decay_at = NULL;
+    t->n_constants = n_constants;
+}
+
+/* All cells whose task is that of cell `from`. */
+static sg_status check_task(struct check *c, size_t from, struct sg_error *err) {
+    struct sg_train_options how = {.recipe = c->options->recipe,
+                                   .cell = &c->cells[from],
+                                   .data_dir = c->options->data_dir,
+                                   .device = "cpu",
+                                   .progress = c->options->progress};
+    struct train t = {.options = &how,
+                      .workers = (size_t)sg_node_number(&c->cells[from].resolved, "workers", 1),
+                      .lead = true,
+                      .threads = c->options->threads > 0 ? c->options->threads : sg_cores(1)};
+    t.count = t.workers;
+    struct sg_error why;
+    sg_status status = SG_OK, opened = train_choose_kernels(&t, &why);
+    t.worker_exec = t.exec;
+    if (opened == SG_OK)
+        opened = train_find_task(&t, &why);
+    if (opened == SG_OK)
+        opened = train_open_task(&t, &why);
+    if (opened == SG_OK)
+        opened = train_know_task(&t, &why);
+    if (opened == SG_ERR_MEMORY)
+        status = sg_fail(err, SG_ERR_MEMORY, "%s", why.msg);
+    const size_t n_constants = t.n_constants;
+    for (size_t i = from; i < c->count && status == SG_OK; i++) {
+        if (c->done[i] || strcmp(c->task[i], c->task[from]) != 0)
+            continue;
+        c->done[i] = true;
+        if (!first_of_label(c, i))
+            continue;
+        how.cell = &c->cells[i];
+        if (opened != SG_OK)
+            status = note(c, i, place_of_task(&how.cell->resolved, &why), why.msg, err);
+        else if (judge(&t, &why) != SG_OK)
+            status = why.status == SG_ERR_MEMORY ? sg_fail(err, SG_ERR_MEMORY, "%s", why.msg)
+                                                 : note(c, i, t.at, why.msg, err);
+        forget(&t, n_constants);
+    }
+    train_teardown(&t);
+    return status;
+}
+
+/* A problem as one text: with the methods that have it, unless all do or it names its method itself. */
+static void tell(const struct check *c, const struct finding *f) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return;
+    fputs(f->text, out);
+    if (f->n_cells < c->n_labels && !strstr(f->text, "method '")) {
+        for (size_t i = 0; i < f->n_cells; i++)
+            fprintf(out, "%s'%s'", i ? ", " : f->n_cells > 1 ? " (methods " : " (method ", c->cells[f->cell[i]].label);
+        fputc(')', out);
+    }
+    if (fclose(out) == 0)
+        c->options->problem(c->options->arg, text);
+    free(text);
+}
+
+sg_status sg_train_check(const struct sg_cell *cells, size_t count, const struct sg_train_check_options *options,
+                         struct sg_error *err) {
+    struct check c = {.cells = cells, .count = count, .options = options};
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < count; i++)
+        c.n_labels += first_of_label(&c, i);
+    c.task = calloc(count + 1, sizeof *c.task);
+    c.done = calloc(count + 1, sizeof *c.done);
+    c.finding = calloc(c.n_labels + 1, sizeof *c.finding);
+    if (!c.task || !c.done || !c.finding)
+        status = sg_fail_memory(err, "the check of the cells");
+    for (size_t i = 0; i < count && status == SG_OK; i++)
+        if ((c.task[i] = task_text(&cells[i])) == NULL)
+            status = sg_fail_memory(err, "the check of the cells");
+    for (size_t i = 0; i < count && status == SG_OK; i++)
+        if (!c.done[i])
+            status = check_task(&c, i, err);
+    for (size_t i = 0; i < c.n_findings && status == SG_OK; i++)
+        tell(&c, &c.finding[i]);
+    if (status == SG_OK && c.n_findings > 0)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%zu problem%s with the recipe: nothing was run", c.n_findings,
+                         c.n_findings == 1 ? "" : "s");
+    for (size_t i = 0; i < c.n_findings; i++) {
+        free(c.finding[i].text);
+        free(c.finding[i].cell);
+    }
+    for (size_t i = 0; c.task && i < count; i++)
+        free(c.task[i]);
+    free(c.task);
+    free(c.done);
+    free(c.finding);
+    return status;
+}

@@ -1,0 +1,165 @@
+/* train_choose.c: what a cell asks for beside its task, once the task is open: length, feedback, learning rate, compressor,
+ * messages and optimizer, as values that can be stepped with. Expressions get their values here. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train_state.h"
+
+static sg_status number_of(double *out, struct train *t, const struct sg_node *node, const char *what,
+                           struct sg_error *err) {
+    if (!node || node->kind == SG_NODE_NULL) {
+        *out = NAN;
+        return SG_OK;
+    }
+    t->at = node;
+    if (node->kind == SG_NODE_STRING && strcmp(node->string, SG_VALUE_TO_FIND) == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: '%s' stands for a value that sparsetune is to find: run it first",
+                       what, SG_VALUE_TO_FIND);
+    sg_status status = sg_expression(out, node->string, t->constant, t->n_constants, err);
+    return status == SG_OK ? SG_OK : sg_prefix(err, "%s: ", what);
+}
+
+sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err) {
+    struct sg_constant *more = realloc(t->constant, (t->n_constants + 1) * sizeof *more);
+    if (!more)
+        return sg_fail_memory(err, "constants");
+    t->constant = more;
+    t->constant[t->n_constants++] = (struct sg_constant){name, value};
+    return SG_OK;
+}
+
+static const double MOST_STEPS = 9007199254740992; /* 2^53: a double counts them one by one up to there */
+
+static sg_status choose_steps(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    double steps = sg_node_number(cell, "steps", NAN);
+    t->at = sg_node_get(cell, isnan(steps) ? "epochs" : "steps");
+    if (isnan(steps))
+        steps = floor(sg_node_number(cell, "epochs", 0) * (double)t->info->steps_per_epoch + 0.5);
+    if (!(steps >= 1))
+        return sg_fail(err, SG_ERR_ARGUMENT, "epochs: less than one step; an epoch has %llu steps",
+                       (unsigned long long)t->info->steps_per_epoch);
+    if (!(steps <= MOST_STEPS))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "epochs: %g steps, %llu an epoch, are more than the 2^53 that can be counted", steps,
+                       (unsigned long long)t->info->steps_per_epoch);
+    t->steps = (uint64_t)steps;
+    t->every = (uint64_t)sg_node_number(cell, "record.every", 1);
+    t->evaluate_epochs = sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
+    t->wants_layers = sg_node_bool(cell, "record.layers", false);
+    return SG_OK;
+}
+
+static sg_status choose_feedback(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const char *form = sg_node_string(cell, "error-feedback.form", "update");
+    t->feedback.form = strcmp(form, "none") == 0       ? SG_FEEDBACK_NONE
+                       : strcmp(form, "gradient") == 0 ? SG_FEEDBACK_GRADIENT
+                                                       : SG_FEEDBACK_UPDATE;
+    t->feedback.decay = sg_node_number(cell, "error-feedback.decay", 1);
+    t->layout = t->info->layout;
+    if (strcmp(sg_node_string(cell, "scope", "layer"), "model") == 0) {
+        t->whole[1] = t->d;
+        t->layout = (struct sg_layout){.n_layers = 1, .offset = t->whole};
+    }
+    double gamma;
+    sg_status status =
+        number_of(&gamma, t, sg_node_get(cell, "optimizer.learning-rate"), "optimizer.learning-rate", err);
+    if (status == SG_OK && !(gamma > 0 && isfinite(gamma)))
+        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.learning-rate: must be a positive number, is %g", gamma);
+    t->gamma = gamma;
+    if (status == SG_OK)
+        status = train_schedule_read(&t->schedule, sg_node_get(cell, "optimizer"), gamma, err);
+    return status == SG_OK ? train_add_constant(t, "gamma", gamma, err) : status;
+}
+
+/* The only parameter that a method gives, else the method: where a value stands that the compressor refuses. */
+static const struct sg_node *parameter_of(const struct sg_node *method, const struct sg_compressor_ops *ops) {
+    const struct sg_node *only = NULL;
+    for (size_t i = 0; i < ops->n_params; i++) {
+        const struct sg_node *given = sg_node_get(method, ops->params[i].name);
+        if (!given || given->kind == SG_NODE_NULL || (given->line == 0 && given->column == 0))
+            continue;
+        if (only)
+            return method;
+        only = given;
+    }
+    return only ? only : method;
+}
+
+static sg_status choose_compressor(struct train *t, struct sg_error *err) {
+    const struct sg_node *method = t->options->cell->method;
+    const char *name = sg_node_string(method, "compressor", "");
+    t->compressor_ops = sg_compressor_find(name);
+    if (!t->compressor_ops)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor '%s'", name);
+    size_t n = t->compressor_ops->n_params;
+    t->compressor_param = calloc(n ? n : 1, sizeof(double));
+    sg_status status = t->compressor_param ? SG_OK : sg_fail_memory(err, "compressor parameters");
+    for (size_t i = 0; i < n && status == SG_OK; i++) {
+        const char *key = t->compressor_ops->params[i].name;
+        status = number_of(&t->compressor_param[i], t, sg_node_get(method, key), key, err);
+    }
+    if (status == SG_OK) {
+        t->at = parameter_of(method, t->compressor_ops);
+        status = sg_compressor_check(t->compressor_ops, t->compressor_param, t->d, err);
+    }
+    if (status != SG_OK)
+        return sg_prefix(err, "method '%s': ", t->options->cell->label);
+    if ((t->compressor_ops->traits & SG_TRAIT_ABSOLUTE) && t->compressor_ops->bound) {
+        /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
+        double scale = t->feedback.form == SG_FEEDBACK_UPDATE ? train_schedule_largest(&t->schedule) : 1;
+        double bound = scale * scale * t->compressor_ops->bound(t->compressor_param, t->d);
+        if (!isnan(bound)) /* a budget has none */
+            status = train_add_constant(t, "error_bound", bound, err);
+    }
+    return status;
+}
+
+/* How messages travel; fp16 values are rounded by the compressor, whose residual takes the error. */
+static sg_status choose_message(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const char *encoding = sg_node_string(cell, "message.encoding", "raw");
+    t->format = (struct sg_wire_format){.encoding = sg_wire_find(encoding)};
+    if (!t->format.encoding && strcmp(encoding, "auto") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown encoding '%s'", encoding);
+    t->format.code = sg_code_find(sg_node_string(cell, "message.values", "fp32"));
+    if (!t->format.code)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown code '%s'", sg_node_string(cell, "message.values", ""));
+    return SG_OK;
+}
+
+static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    const char *name = sg_node_string(cell, "optimizer.kind", "");
+    t->optimizer_ops = sg_optimizer_find(name);
+    if (!t->optimizer_ops)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown optimizer '%s'", name);
+    size_t n = t->optimizer_ops->n_params;
+    t->optimizer_param = calloc(n ? n : 1, sizeof(double));
+    if (!t->optimizer_param)
+        return sg_fail_memory(err, "optimizer parameters");
+    const struct sg_node *section = t->at = sg_node_get(cell, "optimizer");
+    for (size_t i = 0; i < n; i++)
+        t->optimizer_param[i] =
+            sg_node_number(section, t->optimizer_ops->params[i].name, t->optimizer_ops->params[i].preset);
+    if (t->feedback.form == SG_FEEDBACK_UPDATE) {
+        const char *why = t->optimizer_ops->refuses_update_form(t->optimizer_param);
+        return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
+                   : SG_OK;
+    }
+    if (t->gpu && !t->kernels->has_optimizer(name))
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "optimizer '%s' does not run on a GPU: use --device cpu", name);
+    t->optimizer_floats = t->optimizer_ops->state_floats(t->optimizer_param, t->d);
+    return SG_OK;
+}
+
+sg_status train_choose(struct train *t, struct sg_error *err) {
+    sg_status (*const choose[])(struct train *, struct sg_error *) = {choose_steps, choose_feedback, choose_compressor,
+                                                                      choose_message, choose_optimizer};
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)
+        status = choose[i](t, err);
+    return status;
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# The key reference says what is true: its example runs, and tasks have the series and constants that it lists.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$CACHE
+}
+
+@test "the reference begins with a recipe that runs as it stands" {
+    sparsetrain --help-recipe-markdown | sed -n '/^```yaml/,/^```/p' | sed '/^```/d' >example.yaml
+    [ "$(head -n 1 example.yaml)" = "schema: 1" ]
+    [ "$(sparsetrain --help-recipe | grep -n '^schema: 1$' | cut -d: -f1)" -lt 8 ]
+    sparsetrain --help-recipe | grep -qxFf example.yaml
+    run -0 sparsebench example.yaml --dry-run
+    [ "$(grep -c '^run' <<<"$output")" = 12 ]
+    run -0 --separate-stderr sparsebench -q example.yaml --folder cells
+    [ "$(jq -r '.status, (.claims | map(.verdict) | join(" "))' <<<"$output" | xargs)" = "ok holds holds" ]
+    sparseplot-export --format svg >example.svg <<<"$output"
+}
+
+# The part of the reference about a task.
+about() { # KIND
+    sparsetrain --help-recipe-markdown | sed -n "/^### task \`$1\`/,/^### [^\`]*\`[a-z]*\`\$/p" |
+        awk -v kind="### task \`$1\`" '/^### / && $0 != kind && !/task\./ { exit } { print }'
+}
+
+# "* `NAME`…" after the line WHAT, one name a line.
+listed() { # WHAT
+    awk -v what="$1" '$0 == what { on = 1; next } on && !/^[* ]/ && NF { exit } on && /^\*/ { print }' | sed 's/^\* `\([^`]*\)`.*/\1/'
+}
+
+# A run of r.yaml, one method with every constant there can be, has the constants and takes the series of the reference.
+as_listed() { # KIND
+    local series constants
+    constants=$(about "$1" | listed "Constants of its own:")
+    series=$(sparsetrain --help-recipe-markdown | sed -n '/^### Series of every task/,/^### Constants/p' | sed -n 's/^\* `\([^`]*\)`.*/\1/p')
+    [ "$1" != logreg ] || series=$(grep -vx train-loss <<<"$series")
+    series="$series"$'\n'$(about "$1" | listed "Series of its own:")
+    [ "$(wc -l <<<"$constants")" -ge 4 ] && [ "$(wc -l <<<"$series")" -ge 14 ]
+    sparsetrain -q r.yaml --set "record.series=[$(paste -sd, <<<"$series")]" -o out --force
+    diff <(printf '%s\n' "$constants" gamma error_bound) <(head -n 1 out | jq -r '.constants | keys_unsorted[]')
+    diff <(printf '%s\n' step epoch "$series" | tr - _) <(head -n 1 out | jq -r '.columns[]')
+}
+
+recipe() { # TASK
+    cat >r.yaml <<YAML
+schema: 1
+name: tiny
+task: {$1}
+workers: 2
+steps: 1
+optimizer: {learning-rate: 0.1}
+record: {series: [bits]}
+methods:
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.01}
+YAML
+}
+
+@test "logreg has the series and constants of the reference" {
+    recipe "kind: logreg, dataset: two-clouds, stand-in: two-clouds"
+    as_listed logreg
+}
+
+@test "networks have the series and constants of the reference" {
+    need_torch
+    recipe "kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like, train-images: 64, test-images: 16"
+    as_listed cnn
+    recipe "kind: lm, dataset: wikitext-2, stand-in: text-like, embedding: 4, layers: 1, train-tokens: 2000, test-tokens: 500"
+    as_listed lm
+    recipe "kind: ncf, dataset: ml-100k, stand-in: ratings-like, users: 40, factors: 4, mlp: 8-4"
+    as_listed ncf
+}

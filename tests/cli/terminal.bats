@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# What programs write to a terminal, a launcher's pipe, a full disk and closed descriptors.
+load common
+
+setup() {
+    cd "$ROOT" || exit 1
+    export SPARSE_DATA=$CACHE
+    OUT=$BATS_TEST_TMPDIR
+    SMOKE=recipes/smoke.yaml
+}
+
+@test "closed descriptors: no message gets into a result, for any program and any of the three" {
+    sparsetrain "$SMOKE" --method SGD -o "$OUT/whole"
+    for closed in '2>&-' '>&-' '<&-' '<&- >&-' '<&- >&- 2>&-' '>&- 2>&-' '<&- 2>&-'; do
+        eval "sparsetrain $SMOKE --method SGD -o '$OUT/r' --force $closed"
+        same_series "$OUT/whole" "$OUT/r" || { echo "sparsetrain $closed"; false; }
+        eval "sparsetrain $SMOKE --method SGD -o '$OUT/r.json' --force $closed"
+        jq -e '.end.status == "ok"' "$OUT/r.json"
+        eval "sparsebench $SMOKE --set steps=20 --method SGD --folder '$OUT/cells' -o '$OUT/b.json' --force $closed"
+        jq -e '.status == "ok"' "$OUT/b.json"
+        eval "sparseplot-export -v '$OUT/b.json' --y=suboptimality --format=csv -o '$OUT/e.csv' --force $closed"
+        [ -s "$OUT/e.csv" ] && [ "$(grep -c "^sparseplot" "$OUT/e.csv")" = 0 ]
+    done
+    sparsetrain -q "$SMOKE" --method "Top-k k=4" --set epochs=3 --record-inputs "$OUT/k" >/dev/null
+    sparsetune "$SMOKE" --set epochs=3 --oracle "$OUT/k" --json -o "$OUT/t.json" --force 2>&-
+    jq -e . "$OUT/t.json" >/dev/null
+}
+
+@test "closed descriptors: reading stdin and writing stdout are errors" {
+    for program in sparsetrain sparsebench; do
+        run ! --separate-stderr bash -c "$program -q - <&-"
+        [[ $stderr == *"Bad file descriptor"* ]]
+    done
+    for program in sparsetrain sparsebench sparsetune sparseplot-export; do
+        run -1 --separate-stderr bash -c "$program --version >&-"
+        [ "$stderr" = "$program: cannot write the result: Bad file descriptor" ]
+    done
+}
+
+@test "a full disk is said once, by its name" {
+    for format in --ndjson --json --table; do
+        run -1 --separate-stderr bash -c "sparsetrain -q $SMOKE --method SGD $format >/dev/full"
+        [[ $stderr == "sparsetrain: cannot write the "*": No space left on device" ]]
+        [ "$(grep -c . <<<"$stderr")" = 1 ]
+    done
+    for command in "sparsetrain -q $SMOKE --method SGD -o /dev/full" "sparsetrain --help >/dev/full" \
+        "sparsebench -q $SMOKE --method SGD --set steps=20 --folder $OUT/cells --force >/dev/full" \
+        "sparsetune --help >/dev/full" "sparseplot-export --help >/dev/full"; do
+        run -1 --separate-stderr bash -c "$command"
+        stderr=$(grep -v "the data are generated" <<<"$stderr")
+        [[ $stderr == *": No space left on device" && $stderr != *"Input/output"* ]] || { echo "$command: $stderr"; false; }
+        [ "$(grep -c . <<<"$stderr")" = 1 ]
+    done
+}
+
+@test "help of every program fits 80 columns" {
+    for program in sparsetrain sparsebench sparsetune sparseplot-export; do
+        for option in -h --help; do
+            run -0 --separate-stderr "$program" $option
+            [ -z "$(awk 'length > 80' <<<"$output")" ] || { awk 'length > 80' <<<"$output"; false; }
+        done
+    done
+}
+
+@test "a long run is some twenty aligned rows on a terminal, first and last among them" {
+    run -0 script -qec "sparsetrain -q $SMOKE --method SGD --set epochs=null --set steps=3000 --set record.every=1" /dev/null
+    text=$(tr -d '\r' <<<"$output")
+    rows=$(grep -v '^#' <<<"$text")
+    [ "$(wc -l <<<"$rows")" = 20 ]
+    [ "$(head -n 1 <<<"$rows" | awk '{print $1}')" = 0 ]
+    [ "$(tail -n 1 <<<"$rows" | awk '{print $1}')" = 3000 ]
+    # evenly spread, and all lines but the first and the last as long as each other
+    awk 'NR > 1 && ($1 - last < 157 || $1 - last > 159) { exit 1 } { last = $1 }' <<<"$rows"
+    [ "$(sed '1d;$d' <<<"$text" | awk '{ print length }' | sort -u | wc -l)" = 1 ]
+    [ -z "$(awk 'length > 80' <<<"$text")" ]
+    # six digits at most
+    [ "$(grep -cE '[0-9]\.[0-9]{9}' <<<"$rows")" = 0 ]
+    [ "$(tail -n 1 <<<"$text")" = "# 20 of 3001 points, 6 of 6 columns, 6 digits; all of it: -o FILE or --ndjson" ]
+    [ "$(sed -n 2p <<<"$text" | wc -w)" = 7 ]
+}
+
+@test "--table in a pipe; a short run is all there; columns that do not fit are counted" {
+    run -0 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --table --set epochs=null --set steps=5 --set record.every=1 \
+        --set 'record.series=[loss, suboptimality, error-norm, error-max, total-error, bits, bytes-sent, average-density]'
+    [ "$(grep -vc '^#' <<<"$output")" = 6 ]
+    [ -z "$(awk 'length > 80' <<<"$output")" ]
+    [[ ${lines[-1]} == "# 6 of 6 points, "[5-9]" of 10 columns, "* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --table --json
+    [[ $stderr == *"exclude each other"* ]]
+    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --table -o "$OUT/r"
+    [[ $stderr == *"--table is for standard output"* ]]
+}
+
+@test "under a launcher standard output is a series, on a terminal too, unless a table is asked for" {
+    have_mpi || skip "built without MPI, or mpirun is not installed"
+    sparsetrain -q "$SMOKE" --method SGD -o "$OUT/one"
+    for n in 1 2; do
+        $MPI -n $n "$BIN/sparsetrain" -q "$SMOKE" --method SGD >"$OUT/run.ndjson" 3>&-
+        same_series "$OUT/one" "$OUT/run.ndjson"
+        run -0 script -qec "$MPI -n $n $BIN/sparsetrain -q $SMOKE --method SGD" /dev/null
+        [[ $output == *'{"record":"end","status":"ok"'* ]]
+        run -0 script -qec "$MPI -n $n $BIN/sparsetrain -q $SMOKE --method SGD --table" /dev/null
+        [[ $output == *"# smoke, SGD, seed 1: ok"* && $output != *'"record"'* ]]
+    done
+}
+
+@test "a running program is called by its name" {
+    env -u GOMP_SPINCOUNT "$BIN/sparsetrain" -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/r" 3>&- &
+    pid=$!
+    for _ in $(seq 500); do [ -s "$OUT/r.part" ] && break; sleep 0.01; done
+    [ "$(cat /proc/$pid/comm)" = sparsetrain ]
+    kill -KILL $pid
+    wait $pid || true
+}
