@@ -38,7 +38,7 @@ static void read_recipe(const char *rest) {
 }
 
 /* The run of cell i as sparsetrain would write it: at point p = 1..points, step 10 p, epoch p / 4,
- * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much. Constants: error_bound = 5. */
+ * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much. Constants: gamma = 5. */
 static double b_times = 1;
 
 static void make_run(size_t i, int points, const char *status) {
@@ -47,7 +47,7 @@ static void make_run(size_t i, int points, const char *status) {
     struct sg_error err = {.status = SG_OK};
     at += snprintf(at, (size_t)(end - at),
                    "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"dataset\":{\"name\":\"two-clouds\"},"
-                   "\"constants\":{\"error_bound\":5},\"units\":{\"error_norm\":\"\"},"
+                   "\"constants\":{\"gamma\":5},\"units\":{\"error_norm\":\"\"},"
                    "\"columns\":[\"step\",\"epoch\",\"error_norm\",\"bits\",\"suboptimality\"]}\n");
     for (int p = 1; p <= points; p++)
         at += snprintf(at, (size_t)(end - at),
@@ -289,9 +289,9 @@ static void test_verdicts(void) {
     check("metric: error-norm, of: B, at-most: {times: 2, plus: 5, of: A}", "fails", 60, 45, "times and plus");
     check("metric: error-norm, of: B, at-most: {times: 2, plus: 10, of: A}", "undecided", 60, 50,
           "true at seed 1 (30 <= 30) alone");
-    check("metric: error-norm, of: A, at: {max: true}, at-most: {times: 4, metric: error-bound}", "undecided", 20, 20,
+    check("metric: error-norm, of: A, at: {max: true}, at-most: {times: 4, metric: gamma}", "undecided", 20, 20,
           "a constant as bound; false at seed 3");
-    check("metric: error-bound, of: A, at: {max: true}, at-most: 5", "holds", 5, 5, "a constant as value");
+    check("metric: gamma, of: A, at: {max: true}, at-most: 5", "holds", 5, 5, "a constant as value");
     check("metric: error-norm, of: A, at: {max: true}, at-most: {at: {sum: true}}", "holds", 20, 110,
           "a bound at another place");
     cJSON *c = claim("metric: error-norm, of: B, at-most: {times: 2, plus: 10, of: A}");
