@@ -19,7 +19,7 @@ static const char recipe_head[] = "schema: 1\n"
                                   "epochs: 1\n"
                                   "optimizer: {kind: sgd, learning-rate: 0.1}\n"
                                   "seeds: [1, 2, 3]\n"
-                                  "record: {every: 10, series: [error-norm, suboptimality]}\n"
+                                  "record: {every: 10, series: [error-norm, suboptimality, density]}\n"
                                   "methods:\n"
                                   "  - {name: A, compressor: none, baseline: true}\n"
                                   "  - {name: B, compressor: topk, k: 2}\n";
@@ -99,7 +99,7 @@ static void test_aggregates(void) {
     ok(strcmp(sg_json_string(a, "label", ""), "A") == 0 && sg_json_bool(a, "baseline", false), "A is the baseline");
     ok(strcmp(sg_json_string(b, "compressor", ""), "topk") == 0 && sg_json_number(b, "parameters.k", 0) == 2,
        "B: its compressor and parameter");
-    ok(sg_json_number(b, "constants.error_bound", 0) == 5, "constants");
+    ok(sg_json_number(b, "constants.gamma", 0) == 5, "constants");
     ok(strcmp(cJSON_GetArrayItem(sg_json_get(a, "seeds"), 2)->valuestring, "3") == 0, "seeds are strings");
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS && element(a, "series.step", 4) == 50 &&
            element(a, "series.epoch", 4) == 1.25,
@@ -317,8 +317,8 @@ static void test_missing(void) {
     c = claim("metric: error-norm, of: A, at-most: {times: 100, of: B}");
     ok(strcmp(sg_json_string(c, "verdict", ""), "undecided") == 0, "nor does a diverged bound");
     cJSON_Delete(c);
-    c = claim("metric: loss, of: A, at-most: 1");
-    ok(strcmp(sg_json_string(c, "reason", ""), "A, seed 1: loss was not recorded") == 0, "a metric nobody recorded");
+    c = claim("metric: density, of: A, at-most: 1");
+    ok(strcmp(sg_json_string(c, "reason", ""), "A, seed 1: density was not recorded") == 0, "a metric that the run lacks");
     cJSON_Delete(c);
     read_recipe("claims:\n  - {text: x, metric: error-norm, of: B, at-most: {times: 9, of: A}}\n");
     cJSON *part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS)); /* only the cells of A were asked for */
