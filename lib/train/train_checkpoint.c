@@ -214,9 +214,9 @@ static sg_status check(bool *ours, bool *same_program, const struct train *t, co
                        path);
     char hex[65];
     sg_sha256_of(data, length - HASH_DIGITS, hex);
-    *ours = memcmp(then.magic, now.magic, sizeof now.magic) == 0 &&
-            memcmp(then.identity, now.identity, sizeof now.identity) == 0;
-    *same_program = begins_alike(then.identity, now.identity);
+    const bool same_format = memcmp(then.magic, now.magic, sizeof now.magic) == 0;
+    *ours = same_format && memcmp(then.identity, now.identity, sizeof now.identity) == 0;
+    *same_program = same_format && begins_alike(then.identity, now.identity);
     if (memcmp(hex, data + length - HASH_DIGITS, HASH_DIGITS) != 0 || (*ours && length != expected))
         return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: delete it to start afresh", path);
     return SG_OK;

@@ -19,7 +19,7 @@ static const char recipe_head[] = "schema: 1\n"
                                   "epochs: 1\n"
                                   "optimizer: {kind: sgd, learning-rate: 0.1}\n"
                                   "seeds: [1, 2, 3]\n"
-                                  "record: {every: 10, series: [error-norm, suboptimality]}\n"
+                                  "record: {every: 10, series: [error-norm, suboptimality, density]}\n"
                                   "methods:\n"
                                   "  - {name: A, compressor: none, baseline: true}\n"
                                   "  - {name: B, compressor: topk, k: 2}\n";
@@ -38,7 +38,7 @@ static void read_recipe(const char *rest) {
 }
 
 /* The run of cell i as sparsetrain would write it: at point p = 1..points, step 10 p, epoch p / 4,
- * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much. Constants: error_bound = 5. */
+ * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much. Constants: gamma = 5. */
 static double b_times = 1;
 
 static void make_run(size_t i, int points, const char *status) {
@@ -47,7 +47,7 @@ static void make_run(size_t i, int points, const char *status) {
     struct sg_error err = {.status = SG_OK};
     at += snprintf(at, (size_t)(end - at),
                    "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"dataset\":{\"name\":\"two-clouds\"},"
-                   "\"constants\":{\"error_bound\":5},\"units\":{\"error_norm\":\"\"},"
+                   "\"constants\":{\"gamma\":5},\"units\":{\"error_norm\":\"\"},"
                    "\"columns\":[\"step\",\"epoch\",\"error_norm\",\"bits\",\"suboptimality\"]}\n");
     for (int p = 1; p <= points; p++)
         at += snprintf(at, (size_t)(end - at),
@@ -99,7 +99,7 @@ static void test_aggregates(void) {
     ok(strcmp(sg_json_string(a, "label", ""), "A") == 0 && sg_json_bool(a, "baseline", false), "A is the baseline");
     ok(strcmp(sg_json_string(b, "compressor", ""), "topk") == 0 && sg_json_number(b, "parameters.k", 0) == 2,
        "B: its compressor and parameter");
-    ok(sg_json_number(b, "constants.error_bound", 0) == 5, "constants");
+    ok(sg_json_number(b, "constants.gamma", 0) == 5, "constants");
     ok(strcmp(cJSON_GetArrayItem(sg_json_get(a, "seeds"), 2)->valuestring, "3") == 0, "seeds are strings");
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS && element(a, "series.step", 4) == 50 &&
            element(a, "series.epoch", 4) == 1.25,
@@ -289,9 +289,9 @@ static void test_verdicts(void) {
     check("metric: error-norm, of: B, at-most: {times: 2, plus: 5, of: A}", "fails", 60, 45, "times and plus");
     check("metric: error-norm, of: B, at-most: {times: 2, plus: 10, of: A}", "undecided", 60, 50,
           "true at seed 1 (30 <= 30) alone");
-    check("metric: error-norm, of: A, at: {max: true}, at-most: {times: 4, metric: error-bound}", "undecided", 20, 20,
+    check("metric: error-norm, of: A, at: {max: true}, at-most: {times: 4, metric: gamma}", "undecided", 20, 20,
           "a constant as bound; false at seed 3");
-    check("metric: error-bound, of: A, at: {max: true}, at-most: 5", "holds", 5, 5, "a constant as value");
+    check("metric: gamma, of: A, at: {max: true}, at-most: 5", "holds", 5, 5, "a constant as value");
     check("metric: error-norm, of: A, at: {max: true}, at-most: {at: {sum: true}}", "holds", 20, 110,
           "a bound at another place");
     cJSON *c = claim("metric: error-norm, of: B, at-most: {times: 2, plus: 10, of: A}");
@@ -317,8 +317,8 @@ static void test_missing(void) {
     c = claim("metric: error-norm, of: A, at-most: {times: 100, of: B}");
     ok(strcmp(sg_json_string(c, "verdict", ""), "undecided") == 0, "nor does a diverged bound");
     cJSON_Delete(c);
-    c = claim("metric: loss, of: A, at-most: 1");
-    ok(strcmp(sg_json_string(c, "reason", ""), "A, seed 1: loss was not recorded") == 0, "a metric nobody recorded");
+    c = claim("metric: density, of: A, at-most: 1");
+    ok(strcmp(sg_json_string(c, "reason", ""), "A, seed 1: density was not recorded") == 0, "a metric that the run lacks");
     cJSON_Delete(c);
     read_recipe("claims:\n  - {text: x, metric: error-norm, of: B, at-most: {times: 9, of: A}}\n");
     cJSON *part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS)); /* only the cells of A were asked for */
