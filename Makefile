@@ -146,7 +146,7 @@ identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_r
 identity_torch   := $(filter lib/tensor/% lib/task/task_shares.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
 identity_apart   := $(filter-out lib/recipe/recipe_expression.c lib/recipe/recipe_node.c,$(filter lib/recipe/recipe%,$(identity_all))) \
-                    $(filter lib/result/file.c lib/result/plugin.c lib/result/recording.c lib/result/run.c lib/result/sg_file.h \
+                    $(filter lib/result/file.c lib/result/file_hold.c lib/result/output.c lib/result/plugin.c lib/result/recording.c lib/result/run_print.c lib/result/sg_output.h lib/result/run.c lib/result/sg_file.h \
                     lib/result/sg_plugin.h lib/result/sg_recording.h lib/result/sg_result.h lib/data/cache_folder.c \
                     lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
 identity_parts   := logreg cnn lm ncf torch apart
