@@ -220,11 +220,7 @@ static int list_cells(const struct sg_recipe *recipe, const struct sg_cell *cell
         cJSON *dataset = NULL, *plan = sg_grid_plan(version_json(recipe), recipe, cells, outcomes, count);
         if (count > 0 && sg_task_dataset(&dataset, &cells[0].resolved, opt.data, &unused) == SG_OK)
             sg_json_set(plan, "dataset", dataset);
-        char *text = sg_json_text(plan, true);
-        cJSON_Delete(plan);
-        fputs(text ? text : "", stdout);
-        free(text);
-        return text ? SG_EXIT_OK : SG_EXIT_FAILED;
+        return sg_exit_code(sg_app_print_json(plan));
     }
     printf("# action  seed  label  file\n");
     for (size_t i = 0; i < count; i++)
@@ -310,15 +306,6 @@ static void say_warning(const char *text) {
     sg_log_warning("%s", text);
 }
 
-static int print_recipe(const struct sg_recipe *recipe) {
-    cJSON *json = sg_recipe_json(recipe);
-    char *text = sg_json_text(json, true);
-    cJSON_Delete(json);
-    fputs(text ? text : "", stdout);
-    free(text);
-    return text ? SG_EXIT_OK : SG_EXIT_FAILED;
-}
-
 /* In the form of the other results, so that one reader does for both. */
 static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
     const struct sg_bench_options how = {
@@ -332,7 +319,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     double start_s = sg_clock_s();
     sg_clock_utc(started_at);
     if (opt.dry_run)
-        return print_recipe(recipe);
+        return sg_exit_code(sg_app_print_json(sg_recipe_json(recipe)));
     sg_status status = opt.output ? sg_file_begin(&file, opt.output, opt.force, &err) : SG_OK;
     if (status == SG_OK)
         status = sg_bench_run(&results, &verified, recipe, &how, &err);

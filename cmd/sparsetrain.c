@@ -334,14 +334,7 @@ int main(int argc, char **argv) {
         goto out;
     }
     if (opt.dry_run) {
-        cJSON *json = sg_node_json(&cell->resolved);
-        char *text = sg_json_text(json, true);
-        cJSON_Delete(json);
-        if (text)
-            fputs(text, stdout);
-        else
-            sg_log_error("out of memory: the resolved recipe"), status = SG_ERR_MEMORY;
-        free(text);
+        status = sg_app_print_json(sg_node_json(&cell->resolved));
         goto out;
     }
     sg_signals_catch();

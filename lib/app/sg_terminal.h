@@ -3,6 +3,7 @@
 #ifndef SG_TERMINAL_H
 #define SG_TERMINAL_H
 
+#include <cjson/cJSON.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,6 +36,10 @@ void sg_log_error(const char *format, ...) SG_PRINTF(1, 2);
 void sg_log_warning(const char *format, ...) SG_PRINTF(1, 2);
 void sg_log_note(const char *format, ...) SG_PRINTF(1, 2);
 void sg_log_detail(const char *format, ...) SG_PRINTF(1, 2);
+
+/* The document onto stdout, indented, and free it; NULL is a document for which there was no memory. What fails is said.
+ * Returns SG_OK or SG_ERR_MEMORY. */
+sg_status sg_app_print_json(cJSON *take_json);
 
 /* Exit code for a failed status: usage errors (argument, format of a recipe) 2, others 1, interrupted 128 + n. */
 int sg_exit_code(sg_status status);

@@ -123,6 +123,18 @@ void sg_log_detail(const char *format, ...) {
     va_end(args);
 }
 
+sg_status sg_app_print_json(cJSON *take_json) {
+    char *text = sg_json_text(take_json, true);
+    cJSON_Delete(take_json);
+    if (!text) {
+        sg_log_error("out of memory: the result");
+        return SG_ERR_MEMORY;
+    }
+    fputs(text, stdout);
+    free(text);
+    return SG_OK;
+}
+
 int sg_exit_code(sg_status status) {
     if (status == SG_OK)
         return SG_EXIT_OK;

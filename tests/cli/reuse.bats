@@ -361,7 +361,7 @@ SH
     ARGS="--fresh --set 'title=It'\\''s [1,2]' --set=workers=8 --seed 2 --method Budget --jobs 3 --strict" \
         run -0 sh recipes/run budget-madelon bin 2
     local common="<--set> <title=It's [1,2]> <--set=workers=8>"
-    grep -qF "sparsebench <recipes/budget-madelon.yaml> <--folder> <results/local/budget-madelon/cells> <--jobs> <2> <--points> <600> <--json> <-o> <results/local/budget-madelon.json> <--force> <--fresh> $common <--seed> <2> <--method> <Budget> <--jobs> <3> <--strict>" stub.log
+    grep -qF "sparsebench <recipes/budget-madelon.yaml> <--folder> <results/local/budget-madelon/cells> <--jobs> <2> <--points> <600> <--table> <-o> <results/local/budget-madelon.json> <--force> <--fresh> $common <--seed> <2> <--method> <Budget> <--jobs> <3> <--strict>" stub.log
     [ "$(grep -c "^sparsetrain" stub.log)" = 1 ]
     grep -qF "sparsetrain <recipes/budget-madelon.yaml> $common <--seed> <2> <--method> <Budget> <--record-inputs>" stub.log
     grep -qF "sparsetune <recipes/budget-madelon.yaml> <--fresh> $common <--jobs> <3> <--oracle>" stub.log

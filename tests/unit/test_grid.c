@@ -318,7 +318,8 @@ static void test_missing(void) {
     ok(strcmp(sg_json_string(c, "verdict", ""), "undecided") == 0, "nor does a diverged bound");
     cJSON_Delete(c);
     c = claim("metric: density, of: A, at-most: 1");
-    ok(strcmp(sg_json_string(c, "reason", ""), "A, seed 1: density was not recorded") == 0, "a metric that the run lacks");
+    ok(strcmp(sg_json_string(c, "reason", ""), "A, seed 1: density was not recorded") == 0,
+       "a metric that the run lacks");
     cJSON_Delete(c);
     read_recipe("claims:\n  - {text: x, metric: error-norm, of: B, at-most: {times: 9, of: A}}\n");
     cJSON *part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS)); /* only the cells of A were asked for */
