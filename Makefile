@@ -71,11 +71,11 @@ endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
-core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
+core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c lib/method/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
                $(if $(filter 1,$(cuda)),,kernels/cuda/no_cuda.c))
 torch_tasks := cnn lm ncf # lib/task/NAME*.c, their tests and recipes are only where libtorch is on
 torch_task  := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
-engine_src  := $(sort $(filter-out lib/core/% lib/wire/% $(torch_task),$(wildcard lib/*/*.c)))
+engine_src  := $(sort $(filter-out lib/core/% lib/wire/% lib/method/% $(torch_task),$(wildcard lib/*/*.c)))
 programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/*.c)))))
 torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(filter 1,$(torch)),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
@@ -137,7 +137,7 @@ $(B)/flags: FORCE
 # What can change a cell's numbers, so that a change of anything else leaves finished cells as they are: every source of these
 # folders is in exactly one part. A new file is common to all tasks until it is named in another part. `make identity-parts`
 # lists them.
-identity_folders := lib/comm lib/core lib/data lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
+identity_folders := lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
 identity_all     := $(sort $(wildcard $(foreach folder,$(identity_folders),$(addprefix $(folder)/,*.c *.h *.cpp *.cu *.cuh))))
 identity_logreg  := $(filter lib/data/dataset.c lib/data/generate.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
 identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
@@ -252,7 +252,7 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 # Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
 # whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
 soname      := libsparsegrad.so.0
-api_headers := lib/core/sparsegrad.h $(sort $(wildcard lib/core/sg_*.h lib/wire/sg_*.h kernels/sg_*.h))
+api_headers := lib/method/sparsegrad.h $(sort $(wildcard lib/core/sg_*.h lib/wire/sg_*.h lib/method/sg_*.h kernels/sg_*.h))
 $(B)/api.symbols: $(api_headers)
 	@mkdir -p $(@D); grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' (' | sort -u > $@
 $(B)/api.map: $(B)/api.symbols

@@ -87,9 +87,11 @@ int sg_cuda_largest(void *stream, const float *x, size_t n, uint32_t *most);
 /* *sum <- `cross` of sg_kernels.h of the first `count` entries, one after another. */
 int sg_cuda_cross(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum);
 
-/* `average`, `round_half`, `has_optimizer` and `update` of sg_kernels.h. */
+/* `average`, `encode_half`, `decode_half`, `has_optimizer` and `update` of sg_kernels.h. */
 int sg_cuda_average(void *stream, float *mean, const float *x, size_t n, double weight);
-int sg_cuda_round_half(void *stream, float *value, const uint32_t *index, size_t count, float *e);
+int sg_cuda_encode_half(void *stream, uint16_t *half, const float *value, const uint32_t *index, size_t count,
+                        float *e);
+int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count);
 bool sg_cuda_has_optimizer(const char *name);
 int sg_cuda_update(void *stream, const struct sg_update *u);
 

@@ -1,7 +1,7 @@
 /* sg_half.h: float values as IEEE 754 halves (binary16), for messages of 16 bits a value.
  *
  * Rounding is to nearest, ties to even. A magnitude that would round to infinity (65520 and up) saturates to 65504, the
- * largest half: what is cut off stays in the residual like any rounding error. */
+ * largest half. */
 #ifndef SG_HALF_H
 #define SG_HALF_H
 
@@ -18,9 +18,6 @@ extern "C" {
 #else
 #define SG_HALF_INLINE static inline
 #endif
-
-/* How values are represented on the wire. The numbers are part of the wire format. */
-enum sg_precision { SG_FP32 = 0, SG_FP16 = 1 };
 
 SG_HALF_INLINE uint32_t sg_float_bits(float x) {
     uint32_t bits;
@@ -54,12 +51,6 @@ SG_HALF_INLINE float sg_half_value(uint16_t half) {
         sg_float_bits(sg_float_of_bits(magnitude < 0x00800000 ? magnitude + 0x38800000 : 0x38800000) - 0x1p-14F);
     return sg_float_of_bits((magnitude < 0x00800000 ? tiny : normal) | sign);
 }
-
-/* Round a message's values to halves and give the error back to the residual: with h = half(value[j]),
- *     e[index[j]] += value[j] - h,  value[j] <- h
- * so that e + value keeps its value bit for bit wherever e was 0 and |value[j]| < 2^29 (beyond, saturation leaves more
- * than a float holds). index NULL: 0..count-1. e NULL: the error is lost. Values are finite. */
-void sg_half_round(float *value, const uint32_t *index, size_t count, float *e);
 
 #ifdef __cplusplus
 }

@@ -152,10 +152,16 @@ struct sg_kernels {
     /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, in double, rounded once. */
     void (*average)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 
+    /* half[j] <- the half h nearest to value[j], which is finite (sg_half.h); and where e is not NULL,
+     * e[index[j]] += value[j] - h, index NULL meaning 0..count-1: where e was 0 and |value[j]| < 2^29, nothing is lost
+     * (beyond, saturation leaves more than a float holds). */
+    void (*encode_half)(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
+                        size_t count, float *e);
+    /* value[j] <- half[j]. */
+    void (*decode_half)(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
+
     /* ---- what lib/core does on a CPU: NULL there ---- */
 
-    /* sg_half_round of sg_half.h. */
-    void (*round_half)(const struct sg_exec *exec, float *value, const uint32_t *index, size_t count, float *e);
     /* Is there an `update` for the optimizer of that name? */
     bool (*has_optimizer)(const char *name);
     /* All of a step behind the sum over workers, with the bits of lib/core's optimizers. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_half.h"
+
 enum { WORTH_ELEMENTS = 1 << 17 }; /* from here on a second thread saves more than it costs */
 
 void *cpu_allocate(const struct sg_exec *exec, size_t bytes) {
@@ -63,4 +65,20 @@ void cpu_average(const struct sg_exec *exec, float *restrict mean, const float *
 #pragma omp parallel for schedule(static) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
     for (size_t i = 0; i < n; i++)
         mean[i] = (float)((double)mean[i] + ((double)x[i] - (double)mean[i]) * weight);
+}
+
+void cpu_encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
+                     size_t count, float *e) {
+    (void)exec;
+    for (size_t j = 0; j < count; j++) {
+        half[j] = sg_half_of(value[j]);
+        if (e != NULL)
+            e[index != NULL ? index[j] : j] += value[j] - sg_half_value(half[j]);
+    }
+}
+
+void cpu_decode_half(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count) {
+    (void)exec;
+    for (size_t j = 0; j < count; j++)
+        value[j] = sg_half_value(half[j]);
 }

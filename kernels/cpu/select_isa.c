@@ -190,4 +190,6 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .largest = cpu_largest,
     .cross = cpu_cross,
     .average = cpu_average,
+    .encode_half = cpu_encode_half,
+    .decode_half = cpu_decode_half,
 };

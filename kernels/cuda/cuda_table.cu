@@ -399,10 +399,17 @@ static void average(const struct sg_exec *exec, float *mean, const float *x, siz
         begun(d, sg_cuda_average(STREAM, mean, x, n, weight));
 }
 
-static void round_half(const struct sg_exec *exec, float *value, const uint32_t *index, size_t count, float *e) {
+static void encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
+                        size_t count, float *e) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        begun(d, sg_cuda_round_half(STREAM, value, index, count, e));
+        begun(d, sg_cuda_encode_half(STREAM, half, value, index, count, e));
+}
+
+static void decode_half(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count) {
+    sg_cuda_device *d = device_of(exec);
+    if (ready(d))
+        begun(d, sg_cuda_decode_half(STREAM, value, half, count));
 }
 
 static void update(const struct sg_exec *exec, const struct sg_update *u) {
@@ -429,7 +436,8 @@ const struct sg_kernels *sg_cuda_kernels(void) {
                                             largest,
                                             cross,
                                             average,
-                                            round_half,
+                                            encode_half,
+                                            decode_half,
                                             sg_cuda_has_optimizer,
                                             update};
     return &table;

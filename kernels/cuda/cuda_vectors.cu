@@ -79,19 +79,29 @@ int sg_cuda_average(void *stream, float *mean, const float *x, size_t n, double 
 }
 
 /* Indices differ, so no two threads meet in e. */
-__global__ void half_kernel(float *value, const uint32_t *index, uint64_t count, float *e) {
+__global__ void encode_half_kernel(uint16_t *half, const float *value, const uint32_t *index, uint64_t count,
+                                   float *e) {
     for (uint64_t j = first_place(); j < count; j += stride()) {
-        const float p = value[j], h = sg_half_value(sg_half_of(p));
-        value[j] = h;
+        half[j] = sg_half_of(value[j]);
         if (e != NULL) {
             float *kept = &e[index != NULL ? index[j] : j];
-            *kept = __fadd_rn(*kept, __fadd_rn(p, -h));
+            *kept = __fadd_rn(*kept, __fadd_rn(value[j], -sg_half_value(half[j])));
         }
     }
 }
 
-int sg_cuda_round_half(void *stream, float *value, const uint32_t *index, size_t count, float *e) {
-    return launch(pass_blocks(count), false, stream, half_kernel, value, index, (uint64_t)count, e);
+int sg_cuda_encode_half(void *stream, uint16_t *half, const float *value, const uint32_t *index, size_t count,
+                        float *e) {
+    return launch(pass_blocks(count), false, stream, encode_half_kernel, half, value, index, (uint64_t)count, e);
+}
+
+__global__ void decode_half_kernel(float *value, const uint16_t *half, uint64_t count) {
+    for (uint64_t j = first_place(); j < count; j += stride())
+        value[j] = sg_half_value(half[j]);
+}
+
+int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count) {
+    return launch(pass_blocks(count), false, stream, decode_half_kernel, value, half, (uint64_t)count);
 }
 
 /* ---- the end of a step: one block a piece --------------------------------------------------------------------- */

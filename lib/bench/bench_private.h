@@ -58,7 +58,7 @@ struct job {
     /* Encode and decode: the format, and a message in it. */
     const char *encoding; /* its name, "auto" too */
     struct sg_wire_format format;
-    uint8_t *message;
+    uint8_t *message, *coded; /* as bytes; its data in the code */
     size_t message_bytes, index_bytes;
 };
 

@@ -92,12 +92,11 @@ static sg_status add_wire_jobs(struct bench *b, const struct operation *operatio
     sg_status status = SG_OK;
     for (size_t i = 0; i < encodings->count; i++)
         for (size_t v = 0; status == SG_OK && v < values->count; v++) {
-            const bool half = strcmp(values->child[v].string, "fp16") == 0;
             const struct job job = {.operation = operation,
                                     .exec = {.threads = 1},
                                     .encoding = encodings->child[i].string,
                                     .format = {.encoding = sg_wire_find(encodings->child[i].string),
-                                               .precision = half ? SG_FP16 : SG_FP32}};
+                                               .code = sg_code_find(values->child[v].string)}};
             status = add_job(b, &job, err);
         }
     return status;
@@ -124,6 +123,7 @@ static void free_jobs(struct bench *b) {
     for (size_t i = 0; i < b->jobs; i++) {
         free(b->job[i].guess);
         free(b->job[i].message);
+        free(b->job[i].coded);
     }
     device_close(b->device);
     b->device = NULL;
@@ -238,7 +238,7 @@ static void add_result(cJSON *out, bool on_device, double k, const struct timing
 static void add_format(cJSON *out, const struct job *job) {
     const bool wire = job && job->operation->wire;
     sg_json_set_string(out, "encoding", wire ? job->encoding : NULL);
-    sg_json_set_string(out, "values", !wire ? NULL : job->format.precision == SG_FP16 ? "fp16" : "fp32");
+    sg_json_set_string(out, "values", !wire ? NULL : job->format.code->name);
     sg_json_set_number(out, "message_bytes", wire ? (double)job->message_bytes : NAN);
     sg_json_set_number(out, "bits_per_index", wire ? 8.0 * (double)job->index_bytes / (double)job->sent : NAN);
 }

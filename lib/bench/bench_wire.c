@@ -3,15 +3,27 @@
 #include <string.h>
 
 #include "bench_private.h"
+#include "sg_half.h"
 
+/* The message in the job's code, as a compressor hands it over. */
 static sg_status plan_message(struct job *job, struct sg_wire_plan *plan, struct sg_error *err) {
     const struct data *d = job->data;
-    const struct sg_wire_set set = {.n = d->layers->n, .count = d->k_total, .index = d->position};
-    return sg_wire_plan(plan, &job->format, &set, err);
+    const struct sg_code *code = job->format.code;
+    code->encode(job->coded, d->position_value, d->k_total);
+    const struct sg_message m = {.code = code,
+                                 .n = d->layers->n,
+                                 .count = d->k_total,
+                                 .index = d->position,
+                                 .data = job->coded,
+                                 .bytes = d->k_total * code->width};
+    return sg_wire_plan(plan, job->format.encoding, &m, err);
 }
 
 sg_status wire_job_open(struct job *job, struct sg_error *err) {
     struct sg_wire_plan plan;
+    job->coded = malloc(job->data->k_total * sizeof(float) + 1);
+    if (!job->coded)
+        return sg_fail_memory(err, "a message");
     sg_status status = plan_message(job, &plan, err);
     if (status != SG_OK)
         return status;
@@ -19,27 +31,34 @@ sg_status wire_job_open(struct job *job, struct sg_error *err) {
     job->index_bytes = plan.index_bytes;
     job->message_bytes = plan.bytes;
     job->message = malloc(plan.bytes);
-    return job->message ? sg_wire_encode(job->message, plan.bytes, &plan, job->data->position_value, err)
+    return job->message ? sg_wire_encode(job->message, plan.bytes, &plan, err)
                         : sg_fail_memory(err, "an encoded message");
 }
 
-/* The choice of parameter and encoding is part of it. */
+/* From floats to bytes; the choice of parameter and encoding is part of it. */
 void run_encode(struct job *job) {
     struct sg_error err;
     struct sg_wire_plan plan;
     sg_status status = plan_message(job, &plan, &err);
     if (status == SG_OK)
-        status = sg_wire_encode(job->message, job->message_bytes, &plan, job->data->position_value, &err);
+        status = sg_wire_encode(job->message, job->message_bytes, &plan, &err);
     job->status = status == SG_OK ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
+/* And back to floats, which are the data themselves where the code is fp32. */
 void run_decode(struct job *job) {
     struct sg_error err;
     struct sg_wire_header header;
+    struct sg_message m;
+    const struct data *d = job->data;
+    const bool floats = job->format.code == &sg_code_fp32;
     sg_status status = sg_wire_peek(&header, job->message, job->message_bytes, &err);
-    if (status == SG_OK && header.count == job->sent)
-        status = sg_wire_decode(job->data->index, job->data->value, &header, job->message, &err);
-    job->status = status == SG_OK && header.count == job->sent ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+    const bool right = status == SG_OK && header.count == job->sent && header.code == job->format.code;
+    if (right)
+        status = sg_wire_decode(&m, d->index, floats ? (void *)d->value : job->coded, &header, job->message, &err);
+    if (right && status == SG_OK && !floats)
+        m.code->decode(d->value, &m, 0, m.count);
+    job->status = right && status == SG_OK ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
 bool round_trips(struct job *job, bool corrupt) {
@@ -56,7 +75,7 @@ bool round_trips(struct job *job, bool corrupt) {
     size_t wrong = 0;
     for (size_t j = 0; j < job->sent; j++) {
         const float v = d->position_value[j];
-        const float want = job->format.precision == SG_FP16 ? sg_half_value(sg_half_of(v)) : v;
+        const float want = job->format.code == &sg_code_fp16 ? sg_half_value(sg_half_of(v)) : v;
         wrong += sg_float_bits(d->value[j]) != sg_float_bits(want);
     }
     return wrong == 0;

@@ -33,7 +33,7 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
         return sg_fail_memory(err, "the exchange");
     }
     c->displacement = c->items + ranks;
-    c->format.encoding = sg_wire_find("raw");
+    c->format = (struct sg_wire_format){sg_wire_find("raw"), &sg_code_fp32};
     *out = c;
     return SG_OK;
 }
@@ -63,17 +63,17 @@ sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err) 
     free(c->plan);
     c->note = calloc(workers, sizeof *c->note);
     c->number = calloc(workers, sizeof *c->number);
-    free(c->entries);
-    c->entries = calloc(workers, sizeof *c->entries);
+    free(c->message);
+    c->message = calloc(workers, sizeof *c->message);
     c->plan = calloc(c->count, sizeof *c->plan);
     free(c->place);
     c->place = calloc(workers, sizeof *c->place);
-    return c->note && c->number && c->entries && c->plan && c->place ? SG_OK : sg_fail_memory(err, "the exchange");
+    return c->note && c->number && c->message && c->plan && c->place ? SG_OK : sg_fail_memory(err, "the exchange");
 }
 
 void sg_comm_set_format(sg_comm *c, const struct sg_wire_format *format) {
     c->format = *format;
-    c->encoded = format->precision != SG_FP32 || format->encoding != sg_wire_find("raw");
+    c->encoded = format->code != &sg_code_fp32 || format->encoding != sg_wire_find("raw");
 }
 
 int sg_comm_rank(const sg_comm *c) {
@@ -154,7 +154,7 @@ void sg_comm_close(sg_comm *c) {
         sg_transport_close();
     free(c->note);
     free(c->number);
-    free(c->entries);
+    free(c->message);
     free(c->items);
     free(c->agreed);
     free(c->mine);

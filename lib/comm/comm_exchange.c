@@ -45,19 +45,22 @@ sg_status comm_for_workers(const struct for_workers *f, size_t count, size_t ent
     return status;
 }
 
+/* An empty message has no positions either, and is a sparse one. */
+static bool is_dense(const struct sg_message *m) {
+    return !m->index && m->count > 0 && m->count == m->n;
+}
+
 /* Exact bytes of this rank's worker's message; an encoded one is planned, not yet written. */
 static sg_status size_message(const struct for_workers *f, size_t local, struct sg_error *err) {
     sg_comm *c = f->c;
     const struct sg_message *m = &f->message[local];
     double *bytes = &c->note[c->first + local].bytes;
-    if (m->kind == SG_MESSAGE_DENSE) {
-        const size_t width = c->format.precision == SG_FP16 ? sizeof(uint16_t) : sizeof(float);
-        *bytes = (double)(COUNT_BYTES + m->count * width);
+    if (is_dense(m)) {
+        *bytes = (double)(COUNT_BYTES + m->bytes);
     } else if (!c->encoded) {
         *bytes = (double)(COUNT_BYTES + m->count * ENTRY_BYTES);
     } else {
-        const struct sg_wire_set set = {.n = m->n, .count = m->count, .index = m->index};
-        sg_status status = sg_wire_plan(&c->plan[local], &c->format, &set, err);
+        sg_status status = sg_wire_plan(&c->plan[local], c->format.encoding, m, err);
         if (status != SG_OK)
             return status;
         *bytes = (double)c->plan[local].bytes;
@@ -77,9 +80,9 @@ static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, in
         note->save = mine->save;
         if (mine->status != SG_OK)
             continue;
-        note->kind = mine->message[w].kind;
+        note->dense = is_dense(&mine->message[w]);
         note->count = (double)mine->message[w].count;
-        note->bits = sg_message_bits(&mine->message[w]);
+        note->bits = mine->message[w].bits;
         entries += c->encoded ? mine->message[w].count : 0; /* else sizes are a product */
         if (mine->note)
             memcpy(note->number, mine->note[w], sizeof note->number);
@@ -100,7 +103,7 @@ static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, in
 
 /* What the notes say together. */
 static void read_notes(sg_comm *c, struct sg_outcome *out, bool *dense, bool *mixed) {
-    int kinds = 0;
+    size_t dense_messages = 0;
     for (size_t w = 0; w < c->n; w++) {
         const struct note *note = &c->note[w];
         if (note->status != SG_OK && out->status == SG_OK) {
@@ -109,11 +112,11 @@ static void read_notes(sg_comm *c, struct sg_outcome *out, bool *dense, bool *mi
         }
         out->stop = note->stop > out->stop ? note->stop : out->stop;
         out->save = note->save > out->save ? note->save : out->save;
-        kinds |= 1 << note->kind;
+        dense_messages += note->dense;
         memcpy(c->number[w], note->number, sizeof c->number[w]);
     }
-    *dense = kinds == 1 << SG_MESSAGE_DENSE;
-    *mixed = !*dense && kinds != 1 << SG_MESSAGE_SPARSE;
+    *dense = dense_messages == c->n;
+    *mixed = !*dense && dense_messages > 0;
 }
 
 static struct sg_volume volume_of(const sg_comm *c) {
@@ -149,7 +152,7 @@ sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float
         if (c->world.size > 1)
             status = (dense ? comm_sum_dense : comm_sum_sparse)(c, mine->message, sum, d, kernels, exec, err);
         else if (sum)
-            comm_sum_local(c, mine->message, sum, d, kernels, exec);
+            sg_message_add_all(sum, d, mine->message, c->n, kernels, exec);
     }
     if (status == SG_OK)
         *out = outcome;

@@ -10,7 +10,7 @@ struct note {
     double count, bits, bytes, number[SG_COMM_NOTES];
     int stop, save; /* of the worker's rank */
     sg_status status;
-    enum sg_message_kind kind; /* of its message */
+    bool dense; /* its message has no positions: everything is sent */
 };
 
 struct sg_comm {
@@ -19,10 +19,10 @@ struct sg_comm {
     size_t n, first, count;
     struct note *note;               /* [n] of the last exchange */
     double (*number)[SG_COMM_NOTES]; /* [n] handed out */
-    struct sg_entries *entries;      /* [n] what is added up */
+    struct sg_message *message;      /* [n] what is added up, where it arrived over ranks */
     size_t *place;                   /* [n] scratch: offsets of the workers' messages */
     struct sg_wire_format format;    /* of the messages */
-    bool encoded;                    /* sparse messages go through the encodings, not as they are */
+    bool encoded;                    /* messages with positions go through the encodings, not as they are */
     struct sg_wire_plan *plan;       /* [count of this rank] of sparse messages, when encoded */
     int *items, *displacement;       /* [size] scratch of gathers */
     sg_status *agreed;               /* [size] scratch of sg_comm_agree */
@@ -58,12 +58,9 @@ sg_status comm_for_workers(const struct for_workers *f, size_t count, size_t ent
                            sg_status (*one)(const struct for_workers *f, size_t worker, struct sg_error *err),
                            struct sg_error *err);
 
-/* sum [d] += all workers' messages in worker order; message: of this rank's workers. LOCAL: one process has them all. */
+/* sum [d] += all workers' messages in worker order, over ranks; message: of this rank's workers. */
 sg_status comm_sum_sparse(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
                           const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_error *err);
 sg_status comm_sum_dense(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
                          const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_error *err);
-void comm_sum_local(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
-                    const struct sg_kernels *kernels, const struct sg_exec *exec);
-
 #endif

@@ -14,25 +14,26 @@ static sg_status put_message(const struct for_workers *f, size_t local, struct s
     const struct sg_message *m = &f->message[local];
     uint8_t *out = (uint8_t *)c->mine + c->place[local];
     if (c->encoded)
-        return sg_wire_encode(out, moved_bytes(c, c->first + local), &c->plan[local], m->value, err);
+        return sg_wire_encode(out, moved_bytes(c, c->first + local), &c->plan[local], err);
     if (m->count) { /* also keeps a NULL index of an empty message away from memcpy */
         memcpy(out, m->index, m->count * sizeof *m->index);
-        memcpy(out + m->count * sizeof *m->index, m->value, m->count * sizeof *m->value);
+        memcpy(out + m->count * sizeof *m->index, m->data, m->bytes);
     }
     return SG_OK;
 }
 
-/* Decode a worker's message where c->entries says. */
+/* Decode a worker's message where c->message says. */
 static sg_status get_message(const struct for_workers *f, size_t worker, struct sg_error *err) {
     const sg_comm *c = f->c;
-    const struct sg_entries *to = &c->entries[worker];
+    struct sg_message *to = &c->message[worker];
     const uint8_t *in = (const uint8_t *)c->all + c->place[worker];
     struct sg_wire_header header;
     sg_status status = sg_wire_peek(&header, in, moved_bytes(c, worker), err);
-    if (status == SG_OK && (header.n != f->d || header.count != to->count || header.bytes != moved_bytes(c, worker)))
+    if (status == SG_OK && (header.n != f->d || header.count != to->count || header.code != c->format.code ||
+                            header.bytes != moved_bytes(c, worker)))
         status = sg_fail(err, SG_ERR_FORMAT, "not the message that was announced");
     if (status == SG_OK)
-        status = sg_wire_decode((uint32_t *)to->index, (float *)to->value, &header, in, err);
+        status = sg_wire_decode(to, (uint32_t *)(uintptr_t)to->index, (void *)(uintptr_t)to->data, &header, in, err);
     return status == SG_OK ? SG_OK : sg_prefix(err, "from worker %zu: ", worker);
 }
 
@@ -86,7 +87,12 @@ static sg_status get_messages(sg_comm *c, size_t d, int threads, struct sg_error
     for (size_t w = 0, decoded = 0; w < c->n; w++) {
         const size_t count = (size_t)c->note[w].count;
         const uint8_t *at = c->encoded ? (uint8_t *)c->decoded + decoded : (uint8_t *)c->all + c->place[w];
-        c->entries[w] = (struct sg_entries){(const void *)at, (const void *)(at + count * sizeof(uint32_t)), count};
+        c->message[w] = (struct sg_message){.code = c->format.code,
+                                            .n = d,
+                                            .count = count,
+                                            .index = (const void *)at,
+                                            .data = at + count * sizeof(uint32_t),
+                                            .bytes = count * c->format.code->width};
         decoded += count * ENTRY_BYTES;
     }
     return c->encoded ? comm_for_workers(&(struct for_workers){c, NULL, d}, c->n, entries, threads, get_message, err)
@@ -108,61 +114,32 @@ sg_status comm_sum_sparse(sg_comm *c, const struct sg_message *message, float *s
     if (status == SG_OK)
         status = get_messages(c, d, exec->threads, err);
     if (status == SG_OK)
-        kernels->add_messages(exec, sum, d, c->entries, c->n);
+        sg_message_add_all(sum, d, c->message, c->n, kernels, exec);
     return status;
-}
-
-static void put_halves(uint8_t *out, const float *value, size_t count) {
-    for (size_t j = 0; j < count; j++) {
-        const uint16_t half = sg_half_of(value[j]);
-        memcpy(out + j * sizeof half, &half, sizeof half);
-    }
-}
-
-static void get_halves(float *value, const uint8_t *in, size_t count) {
-    for (size_t j = 0; j < count; j++) {
-        uint16_t half;
-        memcpy(&half, in + j * sizeof half, sizeof half);
-        value[j] = sg_half_value(half);
-    }
 }
 
 sg_status comm_sum_dense(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
                          const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_error *err) {
-    const bool half = c->format.precision == SG_FP16;
-    const size_t chunk = d < DENSE_CHUNK ? d : DENSE_CHUNK, width = half ? sizeof(uint16_t) : sizeof(float);
+    const size_t chunk = d < DENSE_CHUNK ? d : DENSE_CHUNK, width = c->format.code->width;
     sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * chunk * width, err);
     if (status == SG_OK)
         status = comm_reserve(&c->all, &c->all_bytes, c->n * chunk * width, err);
-    if (status == SG_OK && half)
-        status = comm_reserve(&c->decoded, &c->decoded_bytes, chunk * sizeof(float), err);
     for (int r = 0; r < c->world.size; r++)
         c->items[r] = (int)(comm_first_of(c, r + 1) - comm_first_of(c, r));
     for (size_t start = 0; status == SG_OK && start < d; start += chunk) {
         const size_t length = d - start < chunk ? d - start : chunk;
-        for (size_t w = 0; w < c->count; w++) {
-            uint8_t *to = (uint8_t *)c->mine + w * length * width;
-            if (half)
-                put_halves(to, message[w].value + start, length);
-            else
-                memcpy(to, message[w].value + start, length * width);
-        }
+        for (size_t w = 0; w < c->count; w++)
+            memcpy((uint8_t *)c->mine + w * length * width, (const uint8_t *)message[w].data + start * width,
+                   length * width);
         status = comm_gather(c, c->mine, c->all, length * width, err);
-        for (size_t w = 0; status == SG_OK && w < c->n; w++) {
-            const uint8_t *from = (const uint8_t *)c->all + w * length * width;
-            if (half)
-                get_halves(c->decoded, from, length);
-            const struct sg_entries part = {NULL, half ? c->decoded : (const void *)from, length};
-            kernels->add_messages(exec, sum + start, length, &part, 1);
-        }
+        for (size_t w = 0; status == SG_OK && w < c->n; w++)
+            c->message[w] = (struct sg_message){.code = c->format.code,
+                                                .n = length,
+                                                .count = length,
+                                                .data = (const uint8_t *)c->all + w * length * width,
+                                                .bytes = length * width};
+        if (status == SG_OK)
+            sg_message_add_all(sum + start, length, c->message, c->n, kernels, exec);
     }
     return status;
-}
-
-/* One process has all messages: its threads share the sum. */
-void comm_sum_local(sg_comm *c, const struct sg_message *message, float *sum, size_t d,
-                    const struct sg_kernels *kernels, const struct sg_exec *exec) {
-    for (size_t w = 0; w < c->n; w++)
-        c->entries[w] = (struct sg_entries){message[w].index, message[w].value, message[w].count};
-    kernels->add_messages(exec, sum, d, c->entries, c->n);
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sg_compressor.h"
+#include "sg_message.h"
 #include "sg_status.h"
 #include "sg_wire.h"
 
@@ -32,9 +32,8 @@ SG_CHECKED sg_status sg_comm_open(sg_comm **out, struct sg_error *err);
 /* Say how many workers there are; SG_ERR_ARGUMENT if workers < ranks. */
 SG_CHECKED sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err);
 
-/* How messages travel from now on; raw fp32 unless said. The same on every rank. Raw fp32 messages, and dense ones of
- * either precision, go as they are; all others are encoded (sg_wire.h). Under SG_FP16 the messages' values must be
- * halves already (the compressor rounds them), so that nothing depends on which messages travel. */
+/* How messages travel from now on; raw fp32 unless said. The same on every rank, and the messages are of that code. Raw
+ * fp32 messages, and those that send everything, go as they are; all others are encoded (sg_wire.h). */
 void sg_comm_set_format(sg_comm *c, const struct sg_wire_format *format);
 
 int sg_comm_rank(const sg_comm *c);
@@ -49,9 +48,9 @@ size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
 struct sg_volume {
     double elements_mean; /* entries sent, mean over workers */
     double elements_max;  /* entries of the largest message: the padded length of an equal-size all-gather */
-    double bits_mean;     /* nominal bits a worker, sg_message_bits */
+    double bits_mean;     /* the bits that messages state, mean over workers */
     /* Bytes of the messages in their format, mean over workers: an encoded one exactly, header included; else 4 for the
-     * count, 4 an index, 4 (dense fp16: 2) a value. In one process nothing travels and nothing is encoded: the sizes
+     * count, 4 an index, and the data. In one process nothing travels and nothing is encoded: the sizes
      * are those that `sg_wire_plan` gives, the same numbers as over ranks. */
     double bytes_sent;
 };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sg_compressor.h"
+#include "sg_parameter.h"
 #include "sg_status.h"
 
 #ifdef __cplusplus

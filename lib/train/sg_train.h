@@ -1,6 +1,6 @@
 /* sg_train.h: the EF-SGD loop (paper, Algorithm 1) of one method and one seed.
  *
- * step t = 0..T-1:  for each worker i of this rank: g_i, then message and residual (sg_compressor_run);
+ * step t = 0..T-1:  for each worker i of this rank: g_i, then message and residual (sg_method.h);
  *                   exchange and sum in worker order; mean; optimizer; metrics.
  * Every number a run reports is a function of the resolved recipe, the data and the program: ranks, threads and
  * interruptions do not change a bit. */

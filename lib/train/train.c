@@ -140,7 +140,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
         }
     }
     snprintf(report->status, sizeof report->status, "%s", word_for(status));
-    report->budget = header ? sg_compressor_budget(t.compressor[0]) : NAN;
+    report->budget = header ? sg_method_budget(t.method) : NAN;
     report->sent = t.totals.values;
     train_teardown(&t);
     return status;

@@ -82,15 +82,15 @@ static const struct sg_node *place_of_task(const struct sg_node *cell, const str
 
 /* What is wrong with a cell whose task is open goes into why. */
 static sg_status judge(struct train *t, struct sg_error *why) {
-    sg_compressor *compressor = NULL;
+    sg_method *method = NULL;
     sg_status status = train_choose(t, why);
     if (status == SG_OK) {
         t->at = t->options->cell->method;
-        status = train_open_compressor(&compressor, t, 0, why);
+        status = train_open_method(&method, t, 1, why);
         if (status != SG_OK)
             sg_prefix(why, "method '%s': ", t->options->cell->label);
     }
-    sg_compressor_close(compressor);
+    sg_method_close(method);
     return status;
 }
 

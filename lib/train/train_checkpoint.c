@@ -1,7 +1,7 @@
 /* A checkpoint is the whole state of a run between two steps, for all workers, so that it resumes under any number of
  * ranks: magic, cell key, identity of program and data, step, sums, length and SHA-256 of the series so far and of the
- * recording, x, optimizer state, what the task keeps for all workers; per worker: residual, task state, compressor state;
- * then the SHA-256 of all that. Random draws are named by step, so no generator state is needed. */
+ * recording, x, optimizer state, what the task and the method keep for all workers; per worker: residual, task state,
+ * method state; then the SHA-256 of all that. Random draws are named by step, so no generator state is needed. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "train_state.h"
 
 /* All formats have the key and the identity at the same place, and the hash at the end. */
-static const char magic[16] = "sg-checkpoint/2";
+static const char magic[16] = "sg-checkpoint/3";
 enum { MAGIC_KIND = 14 }; /* characters before the number of the format */
 
 enum { HASH_DIGITS = 64, IDENTITY_CHARS = 64 };
@@ -44,23 +44,27 @@ static void put(struct sink *s, const void *data, size_t bytes) {
     sg_sha256_add(&s->hash, data, bytes);
 }
 
-/* What there is of one worker; compressors may keep more for one than for another. */
+/* What there is of one worker; a method may keep more for one than for another. */
 struct sizes {
-    size_t residual, task, compressor;
+    size_t residual, task, method;
 };
 
 static struct sizes sizes_of(const struct train *t, size_t worker) {
     return (struct sizes){.residual = t->residual[0] ? t->d * sizeof(float) : 0,
                           .task = t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0,
-                          .compressor = sg_compressor_state_bytes(t->compressor[0], (uint32_t)worker)};
+                          .method = sg_method_worker_bytes(t->method, worker)};
 }
 
 static size_t total(struct sizes s) {
-    return s.residual + s.task + s.compressor;
+    return s.residual + s.task + s.method;
+}
+
+static size_t task_common_bytes(const struct train *t) {
+    return t->task_ops->common_bytes ? t->task_ops->common_bytes(t->task) : 0;
 }
 
 static size_t common_bytes(const struct train *t) {
-    return t->task_ops->common_bytes ? t->task_ops->common_bytes(t->task) : 0;
+    return task_common_bytes(t) + sg_method_common_bytes(t->method);
 }
 
 static bool hosts(const struct train *t, size_t worker) {
@@ -110,7 +114,7 @@ static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *
                 status = train_get(t, mine, t->residual[local], n.residual, err);
             if (n.task)
                 t->task_ops->state_save(t->task, w, mine + n.residual);
-            sg_compressor_state_save(t->compressor[local], mine + n.residual + n.task);
+            sg_method_worker_save(t->method, w, mine + n.residual + n.task);
         }
         status = sg_comm_agree(t->comm, status, err);
         if (status == SG_OK)
@@ -131,10 +135,11 @@ static sg_status put_vector(const struct train *t, struct sink *s, const void *f
 
 /* Once, from rank 0. */
 static void put_common(const struct train *t, struct sink *s, char *scratch) {
-    const size_t bytes = common_bytes(t);
-    if (bytes && t->lead)
+    const size_t of_task = task_common_bytes(t);
+    if (of_task && t->lead)
         t->task_ops->common_save(t->task, scratch);
-    put(s, scratch, bytes);
+    sg_method_common_save(t->method, scratch + of_task);
+    put(s, scratch, common_bytes(t));
 }
 
 sg_status train_save(struct train *t, struct sg_error *err) {
@@ -233,8 +238,9 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     at += p.x_bytes;
     t->kernels->put(&t->exec, t->optimizer_state, at, t->optimizer_floats * sizeof(float));
     at += t->optimizer_floats * sizeof(float);
-    if (p.common_bytes)
+    if (task_common_bytes(t))
         t->task_ops->common_load(t->task, at);
+    sg_method_common_load(t->method, at + task_common_bytes(t));
     at += p.common_bytes;
     for (size_t w = 0; w < t->workers; w++) {
         const struct sizes n = sizes_of(t, w);
@@ -243,7 +249,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
                 t->kernels->put(&t->exec, t->residual[w - t->first], at, n.residual);
             if (n.task)
                 t->task_ops->state_load(t->task, w, at + n.residual);
-            sg_compressor_state_load(t->compressor[w - t->first], at + n.residual + n.task);
+            sg_method_worker_load(t->method, w, at + n.residual + n.task);
         }
         at += total(n);
     }

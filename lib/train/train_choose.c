@@ -124,8 +124,9 @@ static sg_status choose_message(struct train *t, struct sg_error *err) {
     t->format = (struct sg_wire_format){.encoding = sg_wire_find(encoding)};
     if (!t->format.encoding && strcmp(encoding, "auto") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown encoding '%s'", encoding);
-    t->precision = strcmp(sg_node_string(cell, "message.values", "fp32"), "fp16") == 0 ? SG_FP16 : SG_FP32;
-    t->format.precision = t->precision;
+    t->format.code = sg_code_find(sg_node_string(cell, "message.values", "fp32"));
+    if (!t->format.code)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown code '%s'", sg_node_string(cell, "message.values", ""));
     return SG_OK;
 }
 

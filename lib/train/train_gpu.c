@@ -44,12 +44,9 @@ sg_status train_gpu_check_task(const struct train *t, struct sg_error *err) {
 }
 
 sg_status train_gpu_allocate(struct train *t, struct sg_error *err) {
-    const bool dense = t->compressor_ops->traits & SG_TRAIT_DENSE;
-    t->index = dense ? NULL : t->kernels->allocate(&t->exec, t->d * sizeof *t->index);
-    t->value = t->kernels->allocate(&t->exec, t->d * sizeof *t->value);
     t->copied = calloc(t->count, sizeof *t->copied);
     t->copied_room = calloc(t->count, sizeof *t->copied_room);
-    return (dense || t->index) && t->value && t->copied && t->copied_room
+    return t->copied && t->copied_room
                ? SG_OK
                : sg_fail(err, SG_ERR_MEMORY, "device %s: out of memory for messages of %zu parameters", t->device,
                          t->d);
@@ -58,12 +55,10 @@ sg_status train_gpu_allocate(struct train *t, struct sg_error *err) {
 void train_gpu_close(struct train *t) {
     for (size_t w = 0; t->copied && w < t->count; w++) {
         free((void *)t->copied[w].index);
-        free((void *)t->copied[w].value);
+        free((void *)t->copied[w].data);
     }
     free(t->copied);
     free(t->copied_room);
-    t->kernels->release(&t->exec, t->index);
-    t->kernels->release(&t->exec, t->value);
     sg_cuda_device_close(t->gpu);
 }
 
@@ -71,21 +66,22 @@ void train_gpu_close(struct train *t) {
 
 /* At least `count` entries, a little more so that the next one fits too. */
 static sg_status reserve_copy(struct train *t, size_t w, size_t count, struct sg_error *err) {
-    struct sg_entries *copy = &t->copied[w];
+    struct sg_message *copy = &t->copied[w];
     const size_t room = count + count / 2 < t->d ? count + count / 2 : t->d;
     if (count <= t->copied_room[w])
         return SG_OK;
     free((void *)copy->index);
-    free((void *)copy->value);
+    free((void *)copy->data);
     copy->index = malloc(room * sizeof *copy->index);
-    copy->value = malloc(room * sizeof *copy->value);
-    t->copied_room[w] = copy->index && copy->value ? room : 0;
+    copy->data = malloc(room * t->format.code->width);
+    t->copied_room[w] = copy->index && copy->data ? room : 0;
     return t->copied_room[w] ? SG_OK : sg_fail_memory(err, "a worker's message");
 }
 
 sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err) {
     struct sg_message *m = &t->message[w];
-    const struct sg_entries made = {m->index, m->value, m->count}, *copy = &t->copied[w];
+    const struct sg_message *copy = &t->copied[w];
+    const struct sg_entries made = {m->index, sg_method_values(t->method, t->first + w, m), m->count};
     if (sg_comm_size(t->comm) == 1)
         t->kernels->scatter_add_messages(&t->exec, t->sum, t->d, &made, 1);
     if (!sg_comm_reads_messages(t->comm))
@@ -94,9 +90,9 @@ sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err) {
     if (status == SG_OK && m->index)
         status = train_get(t, (void *)copy->index, m->index, m->count * sizeof *m->index, err);
     if (status == SG_OK)
-        status = train_get(t, (void *)copy->value, m->value, m->count * sizeof *m->value, err);
+        status = train_get(t, (void *)copy->data, m->data, m->bytes, err);
     m->index = m->index ? copy->index : NULL;
-    m->value = copy->value;
+    m->data = copy->data;
     return status;
 }
 

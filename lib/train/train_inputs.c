@@ -64,8 +64,7 @@ void train_inputs_note(struct train *t, size_t w, const float *g) {
         memcpy(a, e, t->d * sizeof *a);
     else
         memset(a, 0, t->d * sizeof *a);
-    for (size_t j = 0; j < m->count; j++)
-        a[m->index ? m->index[j] : j] += m->value[j];
+    sg_message_add(a, m, 1, &t->worker_exec);
     if (t->feedback.form == SG_FEEDBACK_UPDATE)
         for (size_t j = 0; j < t->d; j++)
             a[j] = (float)((double)a[j] / t->gamma);

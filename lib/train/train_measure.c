@@ -10,7 +10,8 @@
 /* |p - C(p)|^2 / |p|^2; 0 for p = 0. With feedback e = p - C(p), so that p is e and what was sent; without, p = g. */
 static double compression_error(const struct train *t, size_t w, const float *g, double error_norm) {
     const struct sg_exec *exec = &t->worker_exec;
-    const struct sg_entries sent = {t->message[w].index, t->message[w].value, t->message[w].count};
+    const struct sg_message *m = &t->message[w];
+    const struct sg_entries sent = {m->index, sg_method_values(t->method, t->first + w, m), m->count};
     const float *e = t->residual[w];
     double lost = error_norm, all;
     if (t->exact)
@@ -65,7 +66,7 @@ sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_err
     const bool squares = wants[SG_COLUMN_TOTAL_ERROR] ||
                          (recorded && (wants[SG_COLUMN_ERROR_NORM] || wants[SG_COLUMN_COMPRESSION_ERROR]));
     double *note = t->note[w];
-    note[NOTE_COMPRESSOR] = sg_compressor_note(t->compressor[w]);
+    note[NOTE_METHOD] = sg_method_note(t->method, t->first + w);
     note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(&t->worker_exec, e, t->d) : 0;
     note[NOTE_ERROR_MAX] =
         recorded && wants[SG_COLUMN_ERROR_MAX] && e ? (double)t->kernels->largest(&t->worker_exec, e, t->d) : 0;
@@ -131,7 +132,7 @@ sg_status train_collect_layers(struct train *t, struct sg_error *err) {
 
 cJSON *train_layers_json(const struct train *t) {
     const size_t n = t->info->layout.n_layers;
-    const uint8_t *mode = sg_compressor_mode(t->compressor[0]);
+    const double *mode = sg_method_modes(t->method);
     cJSON *out = cJSON_CreateObject(), *modes = mode ? cJSON_CreateArray() : NULL;
     for (size_t c = 0; c < LAYER_COLUMNS; c++)
         sg_json_set(out, layer_name[c], sg_json_numbers(t->layers_now + c * n, n));

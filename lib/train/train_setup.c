@@ -97,28 +97,21 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-sg_status train_open_compressor(sg_compressor **out, const struct train *t, size_t w, struct sg_error *err) {
-    const struct sg_compressor_config config = {.ops = t->compressor_ops,
-                                                .param = t->compressor_param,
-                                                .layout = t->layout,
-                                                .feedback = t->feedback,
-                                                .precision = t->precision,
-                                                .seed = t->options->cell->seed,
-                                                .worker = (uint32_t)(t->first + w),
-                                                .steps_per_epoch = t->info->steps_per_epoch,
-                                                .steps = t->steps,
-                                                .kernels = t->kernels,
-                                                .exec = t->worker_exec,
-                                                .index = t->index,
-                                                .value = t->value};
-    return sg_compressor_open(out, &config, err);
-}
-
-static sg_status open_compressors(struct train *t, struct sg_error *err) {
-    sg_status status = SG_OK;
-    for (size_t w = 0; w < t->count && status == SG_OK; w++)
-        status = train_open_compressor(&t->compressor[w], t, w, err);
-    return status;
+sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err) {
+    const struct sg_method_config config = {.compressor = t->compressor_ops,
+                                            .param = t->compressor_param,
+                                            .layout = t->layout,
+                                            .feedback = t->feedback,
+                                            .code = t->format.code,
+                                            .seed = t->options->cell->seed,
+                                            .first = t->first,
+                                            .count = count,
+                                            .steps_per_epoch = t->info->steps_per_epoch,
+                                            .steps = t->steps,
+                                            .kernels = t->kernels,
+                                            .exec = t->worker_exec,
+                                            .turns = t->gpu != NULL};
+    return sg_method_open(out, &config, err);
 }
 
 /* With the place in the recipe, or the --set, of what the data refute. */
@@ -134,7 +127,7 @@ static sg_status choose_and_place(struct train *t, struct sg_error *err) {
 enum { ROWS = 64 }; /* that may wait to be written where the task has no queue */
 
 static bool allocate_buffers(struct train *t) {
-    t->compressor = calloc(t->count, sizeof *t->compressor);
+    t->lead_square = calloc(t->layout.n_layers, sizeof *t->lead_square);
     t->residual = calloc(t->count, sizeof *t->residual);
     t->message = calloc(t->count, sizeof *t->message);
     t->note = calloc(t->count, sizeof *t->note);
@@ -150,7 +143,7 @@ static bool allocate_buffers(struct train *t) {
         t->wants_layers ? calloc(t->count * LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_mine) : NULL;
     if (t->feedback.form != SG_FEEDBACK_UPDATE)
         t->optimizer_state = t->kernels->allocate(&t->exec, t->optimizer_floats * sizeof(float));
-    bool whole = (t->optimizer_state || t->feedback.form == SG_FEEDBACK_UPDATE) && t->compressor && t->residual &&
+    bool whole = (t->optimizer_state || t->feedback.form == SG_FEEDBACK_UPDATE) && t->lead_square && t->residual &&
                  t->message && t->note && t->worker_error && t->spent && t->gradient && t->sum && t->row &&
                  t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
@@ -162,7 +155,7 @@ static bool allocate_buffers(struct train *t) {
 
 /* Workers that take turns have all threads for their compression. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
-    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->precision == SG_FP32;
+    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->format.code == &sg_code_fp32;
     t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
     t->worker_exec = t->exec;
     t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
@@ -172,7 +165,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     sg_status status = cut_pieces(t, err);
     if (status == SG_OK && t->gpu)
         status = train_gpu_allocate(t, err);
-    return status == SG_OK ? open_compressors(t, err) : status;
+    return status == SG_OK ? train_open_method(&t->method, t, t->count, err) : status;
 }
 
 static void announce(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
@@ -230,8 +223,6 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
 
 void train_teardown(struct train *t) {
     for (size_t w = 0; w < t->count; w++) {
-        if (t->compressor)
-            sg_compressor_close(t->compressor[w]);
         if (t->residual)
             t->kernels->release(&t->exec, t->residual[w]);
     }
@@ -245,11 +236,12 @@ void train_teardown(struct train *t) {
         t->kernels->release(&t->exec, t->piece);
     }
     train_inputs_close(t);
+    sg_method_close(t->method);
     if (t->task)
         t->task_ops->close(t->task);
     if (t->gpu)
         train_gpu_close(t);
-    void *const owned[] = {t->compressor,      t->residual,
+    void *const owned[] = {t->lead_square,     t->residual,
                            t->message,         t->note,
                            t->worker_error,    t->spent,
                            t->gradient,        t->row,

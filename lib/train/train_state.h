@@ -4,13 +4,14 @@
 
 #include "sg_cuda.h"
 #include "sg_file.h"
+#include "sg_method.h"
 #include "sg_optimizer.h"
 #include "sg_recording.h"
 #include "sg_stats.h"
 #include "sg_train.h"
 
 /* Slots of sg_contribution.note. */
-enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_COMPRESSOR };
+enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD };
 
 /* What `record.layers` adds to a recorded step for every layer of the task. */
 enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_COLUMNS };
@@ -52,16 +53,16 @@ struct train {
     const struct sg_node *at; /* the value of the cell that was looked at last: where an error of train_choose stands */
 
     struct sg_feedback feedback;
-    struct sg_wire_format format; /* of messages */
-    enum sg_precision precision;  /* of the values sent */
+    struct sg_wire_format format; /* of messages, and the code of the values sent */
     struct sg_layout layout;
     size_t whole[2]; /* offsets of the single layer in `model` scope */
     const struct sg_compressor_ops *compressor_ops;
     double *compressor_param;
-    sg_compressor **compressor; /* [count] of this rank */
-    bool exact;                 /* the compressor loses nothing, so that there are no residuals */
-    char device[24];            /* "cpu", "cuda:1" */
-    sg_cuda_device *gpu;        /* behind the kernels, unless they are a CPU's */
+    sg_method *method;   /* of this rank's workers */
+    double *lead_square; /* [n_layers of the method] of worker 0, where the controller asks for it */
+    bool exact;          /* the compressor loses nothing, so that there are no residuals */
+    char device[24];     /* "cpu", "cuda:1" */
+    sg_cuda_device *gpu; /* behind the kernels, unless they are a CPU's */
     const struct sg_kernels *kernels;
     struct sg_exec exec;        /* of all threads */
     struct sg_exec worker_exec; /* of one worker's compression */
@@ -73,11 +74,9 @@ struct train {
     float **gradient;              /* [n_gradients]: one a thread if workers run in parallel */
     size_t n_gradients;
     float *sum; /* [d] */
-    /* On a GPU all workers' messages are made here, one after another, and added up at once; what the exchange reads of
-     * them, and all of it over ranks, where their sum comes from, is copied to the host. */
-    uint32_t *index;           /* [d] */
-    float *value;              /* [d] */
-    struct sg_entries *copied; /* [count] owns index and value of each worker's message */
+    /* On a GPU workers take turns and their messages are added up at once; what the exchange reads of them, and all of it
+     * over ranks, where their sum comes from, is copied to the host. */
+    struct sg_message *copied; /* [count] owns index and data of each worker's message */
     size_t *copied_room;       /* [count] entries */
 
     const struct sg_optimizer_ops *optimizer_ops;
@@ -134,14 +133,15 @@ struct row {
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
 /* Parts of set-up that are this rank's alone, in their order: kernels; the task's table and the columns to record; the
- * task opened; its facts and constants; what the cell asks for, against these. Then worker w's compressor. */
+ * task opened; its facts and constants; what the cell asks for, against these. Then the method, of the
+ * first `count` workers of this rank. */
 sg_status train_choose_kernels(struct train *t, struct sg_error *err);
 sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
 sg_status train_know_task(struct train *t, struct sg_error *err);
 sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err);
 sg_status train_choose(struct train *t, struct sg_error *err);
-sg_status train_open_compressor(sg_compressor **out, const struct train *t, size_t w, struct sg_error *err);
+sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
 size_t train_x_bytes(const struct train *t); /* of the parameters */
 /* Out of the kernels' memory; the error of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);

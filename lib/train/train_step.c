@@ -36,8 +36,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     struct sg_error *err = &t->worker_error[w];
     const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
     const double start_s = sg_clock_s();
-    sg_compressor_touched(t->compressor[w], touched);
-    sg_status status = sg_compressor_run(t->compressor[w], t->gamma, t->step, g, t->residual[w], &t->message[w], err);
+    sg_status status = sg_method_send(t->method, t->first + w, g, t->residual[w], touched, &t->message[w], err);
     spend(t, w, PHASE_COMPRESSION, start_s);
     if (status == SG_ERR_UNSUPPORTED && t->gpu)
         status = train_gpu_fail(t, err);
@@ -58,26 +57,21 @@ static void worker_step(struct train *t, size_t w, float *g) {
         worker_message(t, w, g);
 }
 
-/* Where layers may change their mode, worker 0's gradient comes first and all compressors take over what it makes of
- * it. `earlier` as below: rank 0 must not stay away from what all ranks do together. */
-static sg_status decide(struct train *t, sg_status earlier, struct sg_error *err) {
-    uint8_t *mode = sg_compressor_mode(t->compressor[0]);
+/* A controller that goes by worker 0's gradient: compute that gradient first and let every rank know its squares.
+ * `earlier` is a failure from before; the rank still takes part, because the others wait in the collective calls. */
+static sg_status lead(struct train *t, sg_status earlier, struct sg_error *err) {
     float *g = t->gradient[0];
     sg_status status = earlier;
     if (status == SG_OK && t->first == 0) {
         status = worker_gradient(t, 0, g);
         if (status == SG_OK)
-            sg_compressor_decide(t->compressor[0], t->gamma, t->step, g);
+            sg_method_lead(t->method, g, t->lead_square);
         else
             *err = t->worker_error[0];
     }
     status = sg_comm_agree(t->comm, status, err);
     if (status == SG_OK)
-        status = sg_comm_broadcast(t->comm, mode, t->layout.n_layers * sizeof *mode, err);
-    for (size_t w = 1; status == SG_OK && w < t->count; w++)
-        memcpy(sg_compressor_mode(t->compressor[w]), mode, t->layout.n_layers * sizeof *mode);
-    if (status == SG_OK && t->first == 0)
-        worker_message(t, 0, g);
+        status = sg_comm_broadcast(t->comm, t->lead_square, t->layout.n_layers * sizeof *t->lead_square, err);
     return status;
 }
 
@@ -94,12 +88,16 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
     sg_status status = earlier;
     if (t->gpu)
         t->kernels->zero(&t->exec, t->sum, t->d * sizeof *t->sum);
-    if (sg_compressor_due(t->compressor[0], t->step)) {
-        status = decide(t, earlier, err);
-        begin = t->first == 0;
-    }
+    const bool leads = sg_method_leads(t->method, t->step, t->gamma);
+    if (leads)
+        status = lead(t, earlier, err);
     if (status != SG_OK)
         return status;
+    sg_method_begin(t->method, t->step, t->gamma, leads ? t->lead_square : NULL);
+    if (leads && t->first == 0) { /* its gradient is there already */
+        worker_message(t, 0, t->gradient[0]);
+        begin = 1;
+    }
     const int threads = t->info->gradient_flops * (double)t->count < PARALLEL_FLOPS ? 1 : t->threads;
     if (!t->info->parallel_workers) { /* in the order that batches are prepared in */
         for (size_t w = begin; w < t->count; w++)
@@ -150,14 +148,13 @@ static void update(struct train *t) {
         t->task_ops->subtract(t->task, sum);
 }
 
-/* What all workers did, to the compressors that go by it. */
-static void learn(struct train *t, const struct sg_outcome *outcome) {
-    double note = 0;
+/* What all workers did, to the controller if it goes by it. */
+static void end_method(struct train *t, const struct sg_outcome *outcome) {
+    double largest = 0;
     for (size_t i = 0; i < t->workers; i++)
-        note = fmax(note, outcome->note[i][NOTE_COMPRESSOR]);
-    t->lambda = sg_compressor_threshold(t->compressor[0]);
-    for (size_t w = 0; w < t->count; w++)
-        sg_compressor_learn(t->compressor[w], t->step, outcome->volume.elements_mean, note);
+        largest = fmax(largest, outcome->note[i][NOTE_METHOD]);
+    t->lambda = sg_method_threshold(t->method);
+    sg_method_end(t->method, outcome->volume.elements_mean, largest);
 }
 
 /* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
@@ -179,7 +176,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     }
     if (outcome->status != SG_OK)
         return sg_comm_agree(t->comm, mine.status, err);
-    learn(t, outcome);
+    end_method(t, outcome);
     start_s = sg_clock_s();
     (t->gpu ? train_gpu_update : update)(t);
     spend(t, 0, PHASE_UPDATE, start_s);

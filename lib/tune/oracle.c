@@ -2,19 +2,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_compressor.h"
 #include "sg_json.h"
+#include "sg_method.h"
 #include "sg_oracle.h"
 #include "sg_recording.h"
 
 enum { PARALLEL = 1 << 18 }; /* entries a step, below which a second thread costs more than it gives */
 
-/* One method under way: a compressor a worker, and what each leaves behind. */
+/* One method under way, and what each worker leaves behind. */
 struct subject {
     struct sg_oracle_method *result;
-    sg_compressor **compressor; /* [workers] */
-    double *error;              /* [workers] of this step */
-    uint64_t *sent;             /* [workers] of this step */
+    sg_method *method;
+    double *square; /* [n_layers of the method] of worker 0, where the controller asks for it */
+    double *error;  /* [workers] of this step */
+    uint64_t *sent; /* [workers] of this step */
 };
 
 struct work {
@@ -65,35 +66,34 @@ static sg_status open_subject(struct work *k, struct subject *s, struct sg_error
     const struct sg_recording *r = &k->recording;
     const struct sg_cell *cell = s->result->cell;
     const bool model = strcmp(sg_node_string(&cell->resolved, "scope", "layer"), "model") == 0;
-    struct sg_compressor_config config = {
-        .ops = sg_compressor_find(sg_node_string(cell->method, "compressor", "")),
+    struct sg_method_config config = {
+        .compressor = sg_compressor_find(sg_node_string(cell->method, "compressor", "")),
         .layout = {.n_layers = model ? 1 : r->n_layers, .offset = model ? k->whole : r->offset},
         .feedback = {.form = SG_FEEDBACK_GRADIENT, .decay = 0},
         .seed = cell->seed,
+        .count = r->workers,
         .steps_per_epoch = r->steps_per_epoch,
         .steps = r->steps,
         .kernels = k->kernels,
         .exec = {.threads = 1}};
     double *param = NULL;
     sg_status status = SG_OK;
-    s->compressor = calloc(r->workers, sizeof *s->compressor);
+    s->square = calloc(config.layout.n_layers, sizeof *s->square);
     s->error = calloc(r->workers, sizeof *s->error);
     s->sent = calloc(r->workers, sizeof *s->sent);
-    if (!config.ops)
+    if (!config.compressor)
         status = sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor");
-    else if (!s->compressor || !s->error || !s->sent || !(param = calloc(config.ops->n_params + 1, sizeof *param)))
+    else if (!s->square || !s->error || !s->sent || !(param = calloc(config.compressor->n_params + 1, sizeof *param)))
         status = sg_fail_memory(err, "the oracle");
-    for (size_t i = 0; status == SG_OK && i < config.ops->n_params; i++) {
-        const struct sg_node *value = sg_node_get(cell->method, config.ops->params[i].name);
+    for (size_t i = 0; status == SG_OK && i < config.compressor->n_params; i++) {
+        const struct sg_node *value = sg_node_get(cell->method, config.compressor->params[i].name);
         param[i] = NAN;
         if (value && value->kind != SG_NODE_NULL)
             status = sg_expression(&param[i], value->string, k->constant, k->n_constants, err);
     }
     config.param = param;
-    for (size_t w = 0; status == SG_OK && w < r->workers; w++) {
-        config.worker = (uint32_t)w;
-        status = sg_compressor_open(&s->compressor[w], &config, err);
-    }
+    if (status == SG_OK)
+        status = sg_method_open(&s->method, &config, err);
     free(param);
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", cell->label);
 }
@@ -134,50 +134,44 @@ static sg_status allocate(struct work *k, struct sg_error *err) {
 
 /* ---- the two passes ---------------------------------------------------------------------------------------------- */
 
-static void compress_one(struct work *k, struct subject *s, size_t w, double gamma, uint64_t step) {
+static void compress_one(struct work *k, struct subject *s, size_t w) {
     const size_t d = k->recording.d;
     const struct sg_exec exec = {.threads = 1};
     struct sg_message m;
     float *lost = k->lost + w * d;
     struct sg_error *err = &k->trouble[w];
     if (err->status != SG_OK ||
-        (err->status = sg_compressor_run(s->compressor[w], gamma, step, k->a + w * d, lost, &m, err)) != SG_OK)
+        (err->status = sg_method_send(s->method, w, k->a + w * d, lost, NULL, &m, err)) != SG_OK)
         return;
     s->sent[w] = m.count;
     s->error[w] = k->kernels->sum_squares(&exec, lost, d);
 }
 
-/* Layers change their mode by what worker 0 sees, as in training. */
-static void decide(struct work *k, struct subject *s, double gamma, uint64_t step) {
-    uint8_t *mode = sg_compressor_mode(s->compressor[0]);
-    if (!sg_compressor_due(s->compressor[0], step))
-        return;
-    sg_compressor_decide(s->compressor[0], gamma, step, k->a);
-    const bool model = strcmp(sg_node_string(&s->result->cell->resolved, "scope", "layer"), "model") == 0;
-    for (size_t w = 1; w < k->recording.workers; w++)
-        memcpy(sg_compressor_mode(s->compressor[w]), mode, (model ? 1 : k->recording.n_layers) * sizeof *mode);
+static void begin(struct work *k, struct subject *s, double gamma, uint64_t step) {
+    const bool leads = sg_method_leads(s->method, step, gamma);
+    if (leads)
+        sg_method_lead(s->method, k->a, s->square);
+    sg_method_begin(s->method, step, gamma, leads ? s->square : NULL);
 }
 
-/* What all workers did, to the compressors that go by it, as in training. */
-static void learn(struct work *k, struct subject *s, uint64_t step) {
+static void end(struct work *k, struct subject *s) {
     const size_t workers = k->recording.workers;
-    double note = 0, sent = 0;
+    double largest = 0, sent = 0;
     for (size_t w = 0; w < workers; w++) {
-        note = fmax(note, sg_compressor_note(s->compressor[w]));
+        largest = fmax(largest, sg_method_note(s->method, w));
         sent += (double)s->sent[w];
     }
-    for (size_t w = 0; w < workers; w++)
-        sg_compressor_learn(s->compressor[w], step, sent / (double)workers, note);
+    sg_method_end(s->method, sent / (double)workers, largest);
 }
 
 static sg_status apply_methods(struct work *k, double gamma, uint64_t step, struct sg_error *err) {
     const size_t workers = k->recording.workers;
     for (size_t i = 0; i < k->out->n_methods; i++) {
         struct subject *s = &k->subject[i];
-        decide(k, s, gamma, step);
+        begin(k, s, gamma, step);
 #pragma omp parallel for schedule(static) num_threads(k->options->threads) if (workers * k->recording.d >= PARALLEL)
         for (size_t w = 0; w < workers; w++)
-            compress_one(k, s, w, gamma, step);
+            compress_one(k, s, w);
         for (size_t w = 0; w < workers; w++) {
             if (k->trouble[w].status != SG_OK) {
                 *err = k->trouble[w];
@@ -186,7 +180,7 @@ static sg_status apply_methods(struct work *k, double gamma, uint64_t step, stru
             s->result->sent += s->sent[w];
             s->result->error += s->error[w];
         }
-        learn(k, s, step);
+        end(k, s);
     }
     return SG_OK;
 }
@@ -241,9 +235,8 @@ static sg_status two_passes(struct work *k, struct sg_error *err) {
 
 static void work_free(struct work *k) {
     for (size_t i = 0; k->subject && i < k->out->n_methods; i++) {
-        for (size_t w = 0; k->subject[i].compressor && w < k->recording.workers; w++)
-            sg_compressor_close(k->subject[i].compressor[w]);
-        free(k->subject[i].compressor);
+        sg_method_close(k->subject[i].method);
+        free(k->subject[i].square);
         free(k->subject[i].error);
         free(k->subject[i].sent);
     }

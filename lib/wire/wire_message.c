@@ -1,4 +1,4 @@
-/* Header and values around what the encodings of the table write. */
+/* wire_message.c: header and data around what the encodings of the table write. */
 #include "wire_private.h"
 
 enum { VERSION = 1, FIXED_BYTES = 3, NUMBER_BYTES = 10 }; /* a 64-bit number takes at most 10 bytes */
@@ -59,10 +59,6 @@ static const uint8_t *get_number(uint64_t *out, uint64_t most, const uint8_t *in
 
 /* ---- sizes ---- */
 
-static size_t value_width(enum sg_precision precision) {
-    return precision == SG_FP16 ? sizeof(uint16_t) : sizeof(float);
-}
-
 /* Empty and full sets need no bytes: header and values say it all. */
 static bool trivial(uint64_t n, size_t count) {
     return count == 0 || count == n;
@@ -75,14 +71,19 @@ static bool is_ascending(const struct sg_wire_set *set) {
     return !wrong && set->index[set->count - 1] < set->n;
 }
 
+static struct sg_wire_set positions_of(const struct sg_message *m) {
+    return (struct sg_wire_set){m->n, m->count, m->index};
+}
+
 /* Least bytes among `encoding`, or all of the table for NULL. */
 static uint64_t choose(struct sg_wire_plan *plan, const struct sg_wire_encoding *encoding) {
+    const struct sg_wire_set set = positions_of(&plan->message);
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < ROWS; i++) {
         if (encoding != NULL && table[i] != encoding)
             continue;
         unsigned parameter = 0;
-        const uint64_t bytes = trivial(plan->set.n, plan->set.count) ? 0 : table[i]->size(&plan->set, &parameter);
+        const uint64_t bytes = trivial(set.n, set.count) ? 0 : table[i]->size(&set, &parameter);
         if (bytes < least) {
             plan->encoding = table[i];
             plan->parameter = parameter;
@@ -92,109 +93,77 @@ static uint64_t choose(struct sg_wire_plan *plan, const struct sg_wire_encoding 
     return least;
 }
 
-sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_format *format, const struct sg_wire_set *set,
+sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *encoding, const struct sg_message *m,
                        struct sg_error *err) {
-    if (set->n > SG_WIRE_MAX_N || set->count > set->n)
+    const struct sg_wire_set set = positions_of(m);
+    if (set.n > SG_WIRE_MAX_N || set.count > set.n)
         return sg_fail(err, SG_ERR_ARGUMENT,
-                       "a message of %zu entries for a vector of %llu: at most 2^32 and that many", set->count,
-                       (unsigned long long)set->n);
-    if (!trivial(set->n, set->count) && !is_ascending(set))
+                       "a message of %zu entries for a vector of %llu: at most 2^32 and that many", set.count,
+                       (unsigned long long)set.n);
+    if (!trivial(set.n, set.count) && !is_ascending(&set))
         return sg_fail(err, SG_ERR_ARGUMENT, "indices of a message must ascend and stay below %llu",
-                       (unsigned long long)set->n);
-    struct sg_wire_plan plan = {.precision = format->precision, .set = *set};
-    plan.index_bytes = (size_t)choose(&plan, format->encoding);
-    plan.value_bytes = set->count * value_width(format->precision);
-    plan.header_bytes = FIXED_BYTES + number_bytes(set->n) + number_bytes(set->count) +
-                        number_bytes(plan.index_bytes + plan.value_bytes);
-    plan.bytes = plan.header_bytes + plan.index_bytes + plan.value_bytes;
+                       (unsigned long long)set.n);
+    if (m->bytes != m->count * m->code->width)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu entries in %zu bytes are not what %s writes", m->count, m->bytes,
+                       m->code->name);
+    struct sg_wire_plan plan = {.message = *m};
+    plan.index_bytes = (size_t)choose(&plan, encoding);
+    plan.header_bytes =
+        FIXED_BYTES + number_bytes(set.n) + number_bytes(set.count) + number_bytes(plan.index_bytes + m->bytes);
+    plan.bytes = plan.header_bytes + plan.index_bytes + m->bytes;
     *out = plan;
     return SG_OK;
 }
 
-uint64_t sg_wire_bound(uint64_t n, size_t count, enum sg_precision precision) {
+uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes) {
     /* 5 bytes an index: delta-varint's longest, and above elias-fano's 35 bits and rice's 32 (b = 31 at worst) for
      * the pair of them 2 bytes of padding. */
     const uint64_t listed = 5 * (uint64_t)count + 2, mapped = wire_bytes_of_bits(n);
-    return FIXED_BYTES + 3 * NUMBER_BYTES + (listed > mapped ? listed : mapped) +
-           (uint64_t)count * value_width(precision);
-}
-
-/* ---- values ---- */
-
-/* false: Inf or NaN among them. */
-static bool put_values(uint8_t *out, const float *value, size_t count, enum sg_precision precision) {
-    uint32_t wrong = 0;
-    for (size_t j = 0; j < count; j++)
-        wrong |= (sg_float_bits(value[j]) & 0x7f800000) == 0x7f800000;
-    if (precision == SG_FP16)
-        for (size_t j = 0; j < count; j++) {
-            const uint16_t half = htole16(sg_half_of(value[j]));
-            memcpy(out + 2 * j, &half, sizeof half);
-        }
-    else
-        for (size_t j = 0; j < count; j++)
-            wire_store32(out + 4 * j, sg_float_bits(value[j]));
-    return !wrong;
-}
-
-static bool get_values(float *value, const uint8_t *in, size_t count, enum sg_precision precision) {
-    uint32_t wrong = 0;
-    if (precision == SG_FP16)
-        for (size_t j = 0; j < count; j++) {
-            uint16_t half;
-            memcpy(&half, in + 2 * j, sizeof half);
-            half = le16toh(half);
-            wrong |= (half & 0x7c00) == 0x7c00;
-            value[j] = sg_half_value(half);
-        }
-    else
-        for (size_t j = 0; j < count; j++) {
-            const uint32_t bits = wire_load32(in + 4 * j);
-            wrong |= (bits & 0x7f800000) == 0x7f800000;
-            value[j] = sg_float_of_bits(bits);
-        }
-    return !wrong;
+    return FIXED_BYTES + 3 * NUMBER_BYTES + (listed > mapped ? listed : mapped) + data_bytes;
 }
 
 /* ---- whole messages ---- */
 
-sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_plan *plan, const float *value,
-                         struct sg_error *err) {
+sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_plan *plan, struct sg_error *err) {
+    const struct sg_message *m = &plan->message;
+    const struct sg_wire_set set = positions_of(m);
     if (capacity < plan->bytes)
         return sg_fail(err, SG_ERR_ARGUMENT, "a message of %zu bytes into %zu", plan->bytes, capacity);
-    *out++ = (uint8_t)(VERSION << 4 | plan->precision);
+    *out++ = (uint8_t)(VERSION << 4 | m->code->number);
     *out++ = row_of(plan->encoding);
     *out++ = (uint8_t)plan->parameter;
-    out = put_number(out, plan->set.n);
-    out = put_number(out, plan->set.count);
-    out = put_number(out, plan->index_bytes + plan->value_bytes);
+    out = put_number(out, set.n);
+    out = put_number(out, set.count);
+    out = put_number(out, plan->index_bytes + m->bytes);
     if (plan->index_bytes)
-        plan->encoding->encode(out, plan->index_bytes, &plan->set, plan->parameter);
-    if (!put_values(out + plan->index_bytes, value, plan->set.count, plan->precision))
+        plan->encoding->encode(out, plan->index_bytes, &set, plan->parameter);
+    if (!m->code->valid(m))
         return sg_fail(err, SG_ERR_NONFINITE, "a message with a value that is NaN or Inf");
+    if (m->bytes) /* no bytes may also be no pointer */
+        memcpy(out + plan->index_bytes, m->data, m->bytes);
     return SG_OK;
 }
 
 sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t available, struct sg_error *err) {
     const uint8_t *const end = in + available, *at = in + FIXED_BYTES;
     uint64_t n, count, payload;
-    if (available < FIXED_BYTES || in[0] >> 4 != VERSION || (in[0] & 15) > SG_FP16 || in[1] >= ROWS ||
+    if (available < FIXED_BYTES || in[0] >> 4 != VERSION || !sg_code_at(in[0] & 15) || in[1] >= ROWS ||
         !(at = get_number(&n, SG_WIRE_MAX_N, at, end)) || !(at = get_number(&count, n, at, end)) ||
         !(at = get_number(&payload, (uint64_t)1 << 40, at, end)))
         return sg_fail(err, SG_ERR_FORMAT, "not an encoded message, or one of another version");
-    const enum sg_precision precision = (enum sg_precision)(in[0] & 15);
-    const uint64_t value_bytes = count * value_width(precision);
-    if (payload > (uint64_t)(end - at) || payload < value_bytes)
+    const struct sg_code *code = sg_code_at(in[0] & 15);
+    const uint64_t data_bytes = count * code->width;
+    if (payload > (uint64_t)(end - at) || payload < data_bytes)
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %llu entries is cut off or damaged",
                        (unsigned long long)count);
     *out = (struct sg_wire_header){.encoding = table[in[1]],
-                                   .precision = precision,
+                                   .code = code,
                                    .parameter = in[2],
                                    .n = n,
                                    .count = (size_t)count,
                                    .header_bytes = (size_t)(at - in),
-                                   .index_bytes = (size_t)(payload - value_bytes),
-                                   .value_bytes = (size_t)value_bytes,
+                                   .index_bytes = (size_t)(payload - data_bytes),
+                                   .data_bytes = (size_t)data_bytes,
                                    .bytes = (size_t)(at - in) + (size_t)payload};
     return SG_OK;
 }
@@ -207,13 +176,21 @@ static bool decode_indices(uint32_t *index, const struct sg_wire_header *h, cons
     return h->index_bytes == 0 && h->parameter == 0;
 }
 
-sg_status sg_wire_decode(uint32_t *index, float *value, const struct sg_wire_header *header, const uint8_t *in,
-                         struct sg_error *err) {
+sg_status sg_wire_decode(struct sg_message *out, uint32_t *index, void *data, const struct sg_wire_header *header,
+                         const uint8_t *in, struct sg_error *err) {
     in += header->header_bytes;
     if (!decode_indices(index, header, in))
         return sg_fail(err, SG_ERR_FORMAT, "the %s indices of a message of %zu entries are damaged",
                        header->encoding->name, header->count);
-    if (!get_values(value, in + header->index_bytes, header->count, header->precision))
+    if (header->data_bytes)
+        memcpy(data, in + header->index_bytes, header->data_bytes);
+    *out = (struct sg_message){.code = header->code,
+                               .n = (size_t)header->n,
+                               .count = header->count,
+                               .index = index,
+                               .data = data,
+                               .bytes = header->data_bytes};
+    if (!header->code->valid(out))
         return sg_fail(err, SG_ERR_FORMAT, "a message holds a value that is NaN or Inf");
     return SG_OK;
 }

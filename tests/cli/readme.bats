@@ -65,12 +65,12 @@ blocks() {
 }
 
 @test "the README's C compiles without a warning and does what it says" {
-    local flags=(-std=c11 -Wall -Wextra -Werror -Ilib/core -Ikernels)
+    local flags=(-std=c11 -Wall -Wextra -Werror -Ilib/core -Ilib/wire -Ilib/method -Ikernels)
     {
         printf '#include <math.h>\n#include <stdio.h>\n#include "sparsegrad.h"\nint main(void) {\n'
         blocks c
-        printf 'for (size_t i = 0; i < m.count; i++)\n printf("%%u:%%g ", m.index[i], (double)m.value[i]);\n'
-        printf 'for (int i = 0; i < 6; i++)\n printf("%%g ", (double)residual[i]);\nsg_compressor_close(c);\n}\n'
+        printf 'for (size_t i = 0; i < m.count; i++)\n printf("%%u:%%g ", m.index[i], (double)((const float *)m.data)[i]);\n'
+        printf 'for (int i = 0; i < 6; i++)\n printf("%%g ", (double)residual[i]);\nsg_method_close(method);\n}\n'
     } >readme.c
     gcc "${flags[@]}" -fopenmp -o readme readme.c build/release/libsparsegrad.a -lm
     run -0 ./readme

@@ -7,7 +7,7 @@ level() {
     kernels) echo 0 ;;
     core) echo 1 ;;
     wire | tensor) echo 2 ;;
-    result | comm | net | data | recipe | task) echo 3 ;;
+    method | result | comm | net | data | recipe | task) echo 3 ;;
     app | train | grid | plot | bench) echo 4 ;;
     tune) echo 5 ;;
     *) echo 99 ;;
@@ -52,7 +52,7 @@ owner() { # of a header: its module
     command -v g++ >/dev/null || skip "no C++ compiler"
     local flags
     flags=$(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|" | tr '\n' ' ')
-    for header in $(sources | grep -E '^(lib/[a-z]+|kernels)/sg_.*\.h$|^lib/core/sparsegrad\.h$'); do
+    for header in $(sources | grep -E '^(lib/[a-z]+|kernels)/sg_.*\.h$|^lib/method/sparsegrad\.h$'); do
         # shellcheck disable=SC2086
         gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -x c $flags "$ROOT/$header"
         # shellcheck disable=SC2086
@@ -102,8 +102,8 @@ identities() { # of the tasks, of a copy of the tree
     [ "$(wc -w <<<"$before")" = 8 ]
     sed -i '1i /* A comment, with "quotes" and a // in it. */' "$copy/lib/train/train_step.c" "$copy/lib/core/rng.c"
     echo '// the end' >>"$copy/lib/tensor/sg_tensor.cpp"
-    sed -i 's/^    /        /; s/ \* / *\n        /' "$copy/lib/core/half.c" # another layout
-    ! cmp -s "$copy/lib/core/half.c" "$ROOT/lib/core/half.c"
+    sed -i 's/^    /        /; s/ \* / *\n        /' "$copy/lib/core/stats.c" # another layout
+    ! cmp -s "$copy/lib/core/stats.c" "$ROOT/lib/core/stats.c"
     echo 'int more_of_a_plot;' >>"$copy/lib/plot/plot_axis.c"
     echo 'int more_of_a_grid;' >>"$copy/lib/grid/grid_run.c"
     echo 'int more_of_a_reference;' >>"$copy/lib/recipe/recipe_reference.c"
@@ -199,19 +199,27 @@ int main(void) {
     const double param[] = {2, NAN};
     struct sg_error err;
     struct sg_message m;
-    sg_compressor *c;
-    struct sg_compressor_config config = {.ops = sg_compressor_find("topk"), .param = param, .layout = {1, offset, NULL},
-                                          .feedback = {SG_FEEDBACK_GRADIENT, 1}, .exec = {.threads = 1}};
-    if (sg_compressor_open(&c, &config, &err) != SG_OK || sg_compressor_run(c, 1, 0, g, e, &m, &err) != SG_OK)
+    sg_method *method;
+    struct sg_method_config config = {.compressor = sg_compressor_find("topk"), .param = param, .layout = {1, offset, NULL},
+                                      .feedback = {SG_FEEDBACK_GRADIENT, 1}, .count = 1, .exec = {.threads = 1}};
+    if (sg_method_open(&method, &config, &err) != SG_OK)
+        return puts(err.msg), 1;
+    sg_method_begin(method, 0, 1, NULL);
+    if (sg_method_send(method, 0, g, e, NULL, &m, &err) != SG_OK)
         return puts(err.msg), 1;
     for (size_t i = 0; i < m.count; i++)
-        printf("%u:%g ", m.index[i], m.value[i]);
+        printf("%u:%g ", m.index[i], ((const float *)m.data)[i]);
     struct sg_wire_plan plan;
-    const struct sg_wire_set set = {m.n, m.count, m.index};
-    if (sg_wire_plan(&plan, &(struct sg_wire_format){NULL, SG_FP16}, &set, &err) != SG_OK)
+    uint16_t half[2];
+    struct sg_message halves = m;
+    sg_code_fp16.encode(half, m.data, m.count);
+    halves.code = &sg_code_fp16;
+    halves.data = half;
+    halves.bytes = sizeof half;
+    if (sg_wire_plan(&plan, NULL, &halves, &err) != SG_OK)
         return puts(err.msg), 1;
     printf("kept %g, %zu bytes as %s\n", e[4], plan.bytes, plan.encoding->name);
-    sg_compressor_close(c);
+    sg_method_close(method);
 }
 C
     export PKG_CONFIG_PATH=$root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root

@@ -12,22 +12,20 @@ static void require(int condition) {
         abort();
 }
 
-static void check_message(const struct sg_wire_header *h, const uint8_t *in, const uint32_t *index,
-                          const float *value) {
+static void check_message(const struct sg_wire_header *h, const uint8_t *in, const struct sg_message *m, float *value) {
+    m->code->decode(value, m, 0, m->count);
     for (size_t j = 0; j < h->count; j++)
-        require(index[j] < h->n && (j == 0 || index[j] > index[j - 1]) && isfinite(value[j]));
+        require(m->index[j] < h->n && (j == 0 || m->index[j] > m->index[j - 1]) && isfinite(value[j]));
     uint8_t *again = calloc(h->bytes, 1);
     require(again != NULL);
     struct sg_error err;
     const struct sg_wire_plan plan = {.encoding = h->encoding,
-                                      .precision = h->precision,
                                       .parameter = h->parameter,
-                                      .set = {h->n, h->count, index},
+                                      .message = *m,
                                       .header_bytes = h->header_bytes,
                                       .index_bytes = h->index_bytes,
-                                      .value_bytes = h->value_bytes,
                                       .bytes = h->bytes};
-    require(sg_wire_encode(again, h->bytes, &plan, value, &err) == SG_OK && memcmp(again, in, h->bytes) == 0);
+    require(sg_wire_encode(again, h->bytes, &plan, &err) == SG_OK && memcmp(again, in, h->bytes) == 0);
     free(again);
 }
 
@@ -38,14 +36,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require(h.bytes <= size && h.count <= h.bytes / 2);
         uint32_t *index = malloc(h.count * sizeof *index + 1);
         float *value = malloc(h.count * sizeof *value + 1);
-        require(index != NULL && value != NULL);
-        sg_status status = sg_wire_decode(index, value, &h, data, &err);
+        void *numbers = malloc(h.data_bytes + 1);
+        struct sg_message m;
+        require(index != NULL && value != NULL && numbers != NULL);
+        sg_status status = sg_wire_decode(&m, index, numbers, &h, data, &err);
         if (status == SG_OK)
-            check_message(&h, data, index, value);
+            check_message(&h, data, &m, value);
         else
             require(status == SG_ERR_FORMAT && err.msg[0] != '\0');
         free(index);
         free(value);
+        free(numbers);
         data += h.bytes;
         size -= h.bytes;
     }

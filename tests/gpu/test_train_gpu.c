@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "gpu_run.h"
+#include "sg_method.h"
 #include "sg_json.h"
 #include "sg_rng.h"
 
@@ -311,17 +312,18 @@ static void test_compressor_without(void) {
     struct sg_compressor_ops ops = *sg_compressor_find("topk");
     char why[256];
     sg_cuda_device *device;
-    sg_compressor *c;
+    sg_method *m;
     const double param[] = {3, (double)NAN};
     ops.traits &= ~(unsigned)SG_TRAIT_GPU;
     if (sg_cuda_device_open(&device, 0, 0, why, sizeof why) != SG_KERNEL_OK)
         return;
-    const struct sg_compressor_config config = {.ops = &ops,
-                                                .param = param,
-                                                .layout = {LAYERS, offset, NULL},
-                                                .kernels = sg_cuda_kernels(),
-                                                .exec = {1, device}};
-    ok(sg_compressor_open(&c, &config, &err) == SG_ERR_UNSUPPORTED && c == NULL &&
+    const struct sg_method_config config = {.compressor = &ops,
+                                            .param = param,
+                                            .layout = {LAYERS, offset, NULL},
+                                            .count = 1,
+                                            .kernels = sg_cuda_kernels(),
+                                            .exec = {1, device}};
+    ok(sg_method_open(&m, &config, &err) == SG_ERR_UNSUPPORTED && m == NULL &&
            strcmp(err.msg, "compressor 'topk' does not run on a GPU: use --device cpu") == 0,
        "one that needs the host: %s", err.msg);
     sg_cuda_device_close(device);

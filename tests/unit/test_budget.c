@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compressor_private.h"
+#include "method_private.h"
 #include "sg_rng.h"
+#include "message_values.h"
+#include "one_worker.h"
 #include "tap.h"
 
 /* ---- worlds: what is sent at lambda at time x of the run, 0..1 ---- */
@@ -91,122 +93,108 @@ static void edges(void) {
     ok(sg_threshold_budget_begin(&b, 100, 10, 9, 1) == 0 && b.lambda == INFINITY, "to the end");
 }
 
-/* ---- through the compressor ---- */
+/* ---- through the method ---- */
 
 enum { D = 400, WORKERS = 3, STEPS = 400 };
 
 static const size_t offset[] = {0, 100, D};
 
-static sg_compressor *opened_as(enum sg_feedback_form form, double lambda, double budget, uint64_t steps,
-                                uint32_t worker, struct sg_error *err) {
+static sg_method *opened_as(enum sg_feedback_form form, double lambda, double budget, uint64_t steps, size_t workers,
+                            struct sg_error *err) {
     const double param[] = {lambda, budget};
-    const struct sg_compressor_config config = {.ops = sg_compressor_find("hard-threshold"),
-                                                .param = param,
-                                                .layout = {2, offset, NULL},
-                                                .feedback = {form, 1},
-                                                .worker = worker,
-                                                .steps = steps,
-                                                .exec = {.threads = 1}};
-    sg_compressor *c = NULL;
-    err->status = sg_compressor_open(&c, &config, err);
-    return c;
+    const struct sg_method_config config = {.compressor = sg_compressor_find("hard-threshold"),
+                                            .param = param,
+                                            .layout = {2, offset, NULL},
+                                            .feedback = {form, 1},
+                                            .count = workers,
+                                            .steps = steps,
+                                            .exec = {.threads = 1}};
+    sg_method *m = NULL;
+    err->status = sg_method_open(&m, &config, err);
+    return m;
 }
 
-static sg_compressor *opened(double lambda, double budget, uint64_t steps, uint32_t worker, struct sg_error *err) {
-    return opened_as(SG_FEEDBACK_GRADIENT, lambda, budget, steps, worker, err);
+static sg_method *opened(double lambda, double budget, uint64_t steps, size_t workers, struct sg_error *err) {
+    return opened_as(SG_FEEDBACK_GRADIENT, lambda, budget, steps, workers, err);
 }
 
-/* Steps from..to-1 of all workers at learning rate gamma, as the trainer takes them; false when they come to different
- * lambdas. drift: all elements of a worker grow alike, so that they come to lambda together: the worst bursts there are. */
-static bool run(sg_compressor **c, float (*e)[D], uint64_t from, uint64_t to, double gamma, bool drift, double *sent) {
-    bool alike = true;
+/* Steps from..to-1 of all workers at learning rate gamma, as the trainer takes them. drift: all elements of a worker grow
+ * alike, so that they come to lambda together: the worst bursts there are. */
+static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, double gamma, bool drift, double *sent) {
+    bool fine = true;
     for (uint64_t t = from; t < to; t++) {
         double mean = 0, note = 0;
+        sg_method_begin(m, t, gamma, NULL);
         for (uint32_t w = 0; w < WORKERS; w++) {
             float g[D];
-            struct sg_message m;
+            struct sg_message message;
             struct sg_error err;
             sg_rng r = sg_rng_open(1, SG_RNG_TEST, w, t);
             for (size_t j = 0; j < D; j++)
                 g[j] = (float)(drift ? 1 + 0.5 * sg_rng_normal(&r) : sg_rng_normal(&r) * (1 + (double)(j % 7)));
-            alike = sg_compressor_run(c[w], gamma, t, g, e[w], &m, &err) == SG_OK && alike;
-            const double ours = sg_compressor_threshold(c[w]), first = sg_compressor_threshold(c[0]);
-            alike = alike && (ours == first || (isnan(ours) && t + 1 == STEPS));
-            mean += (double)m.count / WORKERS;
-            note = fmax(note, sg_compressor_note(c[w]));
+            fine = sg_method_send(m, w, g, e[w], NULL, &message, &err) == SG_OK && fine;
+            mean += (double)message.count / WORKERS;
+            note = fmax(note, sg_method_note(m, w));
         }
-        for (uint32_t w = 0; w < WORKERS; w++)
-            sg_compressor_learn(c[w], t, mean, note);
+        fine = fine && (!isnan(sg_method_threshold(m)) || t + 1 == STEPS);
+        sg_method_end(m, mean, note);
         *sent += mean;
     }
-    return alike;
+    return fine;
 }
 
-static void compressors(void) {
+static void methods(void) {
     static float e[WORKERS][D], again[WORKERS][D];
-    sg_compressor *c[WORKERS], *late[WORKERS];
     struct sg_error err;
     double sent = 0;
-    bool fine = true;
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        c[w] = opened(NAN, 0.02, STEPS, w, &err);
-        late[w] = opened(NAN, 0.02, STEPS, w, &err);
-        fine = fine && c[w] && late[w];
-    }
-    ok(fine && isnan(sg_compressor_threshold(c[0])), "a budget opens; no lambda before the first step");
-    ok(fine && run(c, e, 0, 150, 1, false, &sent), "all workers have the same lambda");
-    for (uint32_t w = 0; fine && w < WORKERS; w++) {
+    sg_method *m = opened(NAN, 0.02, STEPS, WORKERS, &err), *late = opened(NAN, 0.02, STEPS, WORKERS, &err);
+    bool fine = m && late;
+    ok(fine && isnan(sg_method_threshold(m)), "a budget opens; no lambda before the first step");
+    ok(fine && run(m, e, 0, 150, 1, false, &sent), "every step but the last has a lambda");
+    if (fine) {
         char state[256];
-        fine = sg_compressor_state_bytes(c[w], w) <= sizeof state;
-        sg_compressor_state_save(c[w], state);
-        sg_compressor_state_load(late[w], state);
-        memcpy(again[w], e[w], sizeof e[w]);
+        fine = sg_method_common_bytes(m) <= sizeof state && sg_method_worker_bytes(m, 0) == 0;
+        sg_method_common_save(m, state);
+        sg_method_common_load(late, state);
+        memcpy(again, e, sizeof e);
     }
     double sent_late = sent;
-    fine = fine && run(c, e, 150, STEPS, 1, false, &sent) && run(late, again, 150, STEPS, 1, false, &sent_late);
+    fine = fine && run(m, e, 150, STEPS, 1, false, &sent) && run(late, again, 150, STEPS, 1, false, &sent_late);
     ok(fine && sent == sent_late && memcmp(e, again, sizeof e) == 0, "a resumed run ends with the same bits");
     ok(fabs(sent / (0.02 * D * STEPS) - 1) <= 0.02, "and the budget is met (%.2f %%)",
        100 * (sent / (0.02 * D * STEPS) - 1));
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        sg_compressor_close(c[w]);
-        sg_compressor_close(late[w]);
-    }
-    sg_compressor *all = opened(NAN, 0.9, 10, 0, &err);
-    ok(all && sg_compressor_budget(all) == 3600, "every entry of every step but the first may be asked for");
-    sg_compressor_close(all);
-    sg_compressor *constant = opened(2, NAN, 0, 0, &err);
-    ok(constant && sg_compressor_state_bytes(constant, 0) == 0 && sg_compressor_note(constant) == 0 &&
-           isnan(sg_compressor_budget(constant)),
+    sg_method_close(m);
+    sg_method_close(late);
+    sg_method *all = opened(NAN, 0.9, 10, 1, &err);
+    ok(all && sg_method_budget(all) == 3600, "every entry of every step but the first may be asked for");
+    sg_method_close(all);
+    sg_method *constant = opened(2, NAN, 0, 1, &err);
+    ok(constant && sg_method_common_bytes(constant) == 0 && sg_method_worker_bytes(constant, 0) == 0 &&
+           sg_method_note(constant, 0) == 0 && isnan(sg_method_budget(constant)),
        "a constant lambda keeps no state and no budget");
-    sg_compressor_close(constant);
+    sg_method_close(constant);
 }
 
 /* The learning rate falls to a tenth at half of the run. */
 static void bursts(enum sg_feedback_form form, double budget) {
     static float e[WORKERS][D];
     const char *name = form == SG_FEEDBACK_UPDATE ? "update" : "gradient";
-    sg_compressor *c[WORKERS];
     struct sg_error err;
-    bool fine = true;
     double sent = 0, at_fall = 0;
     memset(e, 0, sizeof e);
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        c[w] = opened_as(form, NAN, budget, STEPS, w, &err);
-        fine = fine && c[w];
-    }
-    fine = fine && run(c, e, 0, STEPS / 2, 1, true, &sent);
-    const double lambda = sg_compressor_threshold(c[0]);
-    fine = fine && run(c, e, STEPS / 2, STEPS / 2 + 1, 0.1, true, &at_fall);
-    const double after = sg_compressor_threshold(c[0]);
+    sg_method *m = opened_as(form, NAN, budget, STEPS, WORKERS, &err);
+    bool fine = m && run(m, e, 0, STEPS / 2, 1, true, &sent);
+    const double lambda = fine ? sg_method_threshold(m) : NAN;
+    fine = fine && run(m, e, STEPS / 2, STEPS / 2 + 1, 0.1, true, &at_fall);
+    const double after = fine ? sg_method_threshold(m) : NAN;
     sent += at_fall;
-    fine = fine && run(c, e, STEPS / 2 + 1, STEPS, 0.1, true, &sent);
+    fine = fine && run(m, e, STEPS / 2 + 1, STEPS, 0.1, true, &sent);
     ok(fine && sent <= budget + 1e-9 && sent > budget - 1, "a budget of %.0f, %s form: %.2f were sent", budget, name,
        sent);
     if (form == SG_FEEDBACK_UPDATE && budget > 3) /* else all is spent by then */
         ok(after > 5 * lambda && at_fall < D / 10.0, "a falling learning rate: lambda %g, then %g; %.1f leave", lambda,
            after, at_fall);
-    for (uint32_t w = 0; w < WORKERS; w++)
-        sg_compressor_close(c[w]);
+    sg_method_close(m);
 }
 
 /* ---- the last step, against the definition ---- */
@@ -231,19 +219,19 @@ static void last_step(enum sg_feedback_form form, size_t most, size_t zeros) {
     uint32_t order[D];
     struct sg_message m;
     struct sg_error err;
-    sg_compressor *c = opened_as(form, NAN, (double)most + 0.5, LAST + 1, 0, &err);
+    sg_method *c = opened_as(form, NAN, (double)most + 0.5, LAST + 1, 1, &err);
     bool fine = c != NULL;
     for (size_t j = 0; j < D; j++)
         g[j] = j < zeros ? 0 : (float)((j * 37 + 11) % 101) - 50.5F;
     for (uint64_t t = 0; fine && t < LAST; t++) {
-        fine = sg_compressor_run(c, 1, t, g, residual, &m, &err) == SG_OK && m.count == 0;
-        sg_compressor_learn(c, t, 0, 1e12);
+        fine = one_worker(c, (struct one_step){0, 1, t, NULL}, g, residual, &m, &err) == SG_OK && m.count == 0;
+        sg_method_end(c, 0, 1e12);
     }
     for (uint32_t j = 0; j < D; j++) {
         order[j] = j;
         p[j] = e[j] + g[j];
     }
-    fine = fine && sg_compressor_run(c, 1, LAST, g, residual, &m, &err) == SG_OK;
+    fine = fine && one_worker(c, (struct one_step){0, 1, LAST, NULL}, g, residual, &m, &err) == SG_OK;
     const size_t expected = most < D - zeros ? most : D - zeros;
     qsort(order, D, sizeof *order, larger);
     qsort(order, expected, sizeof *order, ascending);
@@ -251,12 +239,12 @@ static void last_step(enum sg_feedback_form form, size_t most, size_t zeros) {
            memcmp(m.index, order, expected * sizeof *order) == 0;
     for (size_t j = 0, k = 0; fine && j < D; j++) {
         const bool sent = k < expected && order[k] == j;
-        fine = (!sent || (m.value[k] == p[j] && (j < offset[1]) == (k < m.layer_count[0]))) &&
+        fine = (!sent || (values_of(&m)[k] == p[j] && (j < offset[1]) == (k < m.layer_count[0]))) &&
                (residual == NULL || e[j] == (sent ? 0 : p[j]));
         k += sent;
     }
     ok(fine, "the last step sends the %zu largest and keeps the rest (form %d)", expected, (int)form);
-    sg_compressor_close(c);
+    sg_method_close(c);
 }
 
 static void last_steps(void) {
@@ -269,15 +257,15 @@ static void last_steps(void) {
 
 static void refused(double lambda, double budget, uint64_t steps, const char *what) {
     struct sg_error err = {.status = SG_OK};
-    sg_compressor *c = opened(lambda, budget, steps, 0, &err);
+    sg_method *c = opened(lambda, budget, steps, 1, &err);
     ok(c == NULL && strstr(err.msg, what), "refused: %s", err.msg);
-    sg_compressor_close(c);
+    sg_method_close(c);
 }
 
 int main(void) {
     worlds();
     edges();
-    compressors();
+    methods();
     for (int form = SG_FEEDBACK_UPDATE; form <= SG_FEEDBACK_GRADIENT; form++) /* of D elements that come at once */
         for (double budget = 3; budget <= 3000; budget *= 10)
             bursts((enum sg_feedback_form)form, budget);

@@ -7,6 +7,22 @@
 
 enum { WORKERS = 3, D = 5 };
 
+static struct sg_message sparse(size_t count, const uint32_t *index, const float *value, const size_t *layer_count) {
+    return (struct sg_message){.code = &sg_code_fp32,
+                               .n = D,
+                               .count = count,
+                               .index = index,
+                               .data = value,
+                               .bytes = 4 * count,
+                               .bits = 64 * (double)count,
+                               .layer_count = layer_count};
+}
+
+static struct sg_message all_of(const struct sg_code *code, const void *data) {
+    return (struct sg_message){
+        .code = code, .n = D, .count = D, .data = data, .bytes = D * code->width, .bits = 32 * D};
+}
+
 int main(void) {
     struct sg_error err = {0};
     sg_comm *c = NULL;
@@ -23,7 +39,7 @@ int main(void) {
     struct sg_message message[WORKERS];
     double note[WORKERS][SG_COMM_NOTES] = {{1}, {2}, {3, 0, 0, 7}};
     for (int w = 0; w < WORKERS; w++)
-        message[w] = (struct sg_message){SG_MESSAGE_SPARSE, D, count[w], index[w], value[w], &count[w]};
+        message[w] = sparse(count[w], index[w], value[w], &count[w]);
     const struct sg_kernels *kernels = sg_kernels_cpu("c");
     const struct sg_exec exec = {.threads = 1};
     struct sg_contribution mine = {.message = message, .note = (const double(*)[SG_COMM_NOTES])note, .stop = 15};
@@ -36,7 +52,7 @@ int main(void) {
     ok(out.note[0][0] == 1 && out.note[2][0] == 3 && out.note[2][3] == 7, "notes of all workers");
     ok(out.stop == 15 && out.save == 0 && out.status == SG_OK && out.failed_rank == -1, "a stop reaches everyone");
 
-    const struct sg_message empty = {SG_MESSAGE_SPARSE, D, 0, NULL, NULL, NULL};
+    const struct sg_message empty = sparse(0, NULL, NULL, NULL);
     for (int w = 0; w < WORKERS; w++)
         message[w] = empty;
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_OK && sum[2] == 0 &&
@@ -45,31 +61,38 @@ int main(void) {
 
     const float dense[D] = {1, 2, 3, 4, 5};
     for (int w = 0; w < WORKERS; w++)
-        message[w] = (struct sg_message){SG_MESSAGE_DENSE, D, D, NULL, dense, NULL};
+        message[w] = all_of(&sg_code_fp32, dense);
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_OK && sum[0] == 3 && sum[4] == 15 &&
            out.volume.bits_mean == 32 * D && out.volume.bytes_sent == 4 + 4 * D,
        "dense messages");
-    const struct sg_wire_format rice = {sg_wire_find("rice"), SG_FP16};
+    const struct sg_wire_format rice = {sg_wire_find("rice"), &sg_code_fp16};
     sg_comm_set_format(c, &rice);
+    uint16_t halves[D];
+    sg_code_fp16.encode(halves, dense, D);
+    for (int w = 0; w < WORKERS; w++)
+        message[w] = all_of(&sg_code_fp16, halves);
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_OK && sum[4] == 15 &&
            out.volume.bits_mean == 32 * D && out.volume.bytes_sent == 4 + 2 * D,
        "dense halves take 2 bytes a value");
-    const float half[2] = {1, 2};
     size_t bytes = 0;
     for (int w = 0; w < WORKERS; w++) {
-        const struct sg_wire_set set = {D, count[w], index[w]};
         struct sg_wire_plan plan = {0};
-        message[w] = (struct sg_message){SG_MESSAGE_SPARSE, D, count[w], index[w], half, &count[w]};
-        bytes += sg_wire_plan(&plan, &rice, &set, &err) == SG_OK ? plan.bytes : 0;
+        message[w] = sparse(count[w], index[w], NULL, &count[w]);
+        message[w].code = &sg_code_fp16;
+        message[w].data = halves; /* 1, 2 */
+        message[w].bytes = 2 * count[w];
+        bytes += sg_wire_plan(&plan, rice.encoding, &message[w], &err) == SG_OK ? plan.bytes : 0;
     }
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_OK && sum[0] == 3 && sum[2] == 2 &&
            out.volume.bits_mean == 64 * 5.0 / 3 && bytes > 0 && out.volume.bytes_sent == (double)bytes / WORKERS,
        "encoded messages count the bytes of their plan");
     const uint32_t descending[2] = {4, 0};
-    message[2] = (struct sg_message){SG_MESSAGE_SPARSE, D, 2, descending, half, NULL};
+    message[2].count = 2;
+    message[2].bytes = 4;
+    message[2].index = descending;
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_ERR_ARGUMENT,
        "what cannot be encoded is refused");
-    message[0] = message[2] = (struct sg_message){SG_MESSAGE_DENSE, D, D, NULL, dense, NULL};
+    message[0] = message[2] = all_of(&sg_code_fp16, halves);
     message[1] = empty;
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_ERR_ARGUMENT, "kinds are not mixed");
 

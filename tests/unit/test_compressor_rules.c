@@ -1,11 +1,12 @@
 /* What single compressors promise beyond the common properties, and what they refuse. */
+#include "message_values.h"
+#include "one_worker.h"
 #include "tap.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "patterns.h"
-#include "sg_compressor.h"
 
 enum { N = 1000 };
 
@@ -20,25 +21,26 @@ struct setting {
 };
 
 /* Opens with the named parameters; NULL and a message in err otherwise. */
-static sg_compressor *open_with(const char *compressor, struct sg_layout layout, enum sg_feedback_form form,
-                                struct setting a, struct setting b) {
+static sg_method *open_with(const char *compressor, struct sg_layout layout, enum sg_feedback_form form,
+                            struct setting a, struct setting b) {
     double param[8];
-    sg_compressor *c;
-    struct sg_compressor_config config = {.ops = sg_compressor_find(compressor),
-                                          .param = param,
-                                          .layout = layout,
-                                          .feedback = {form, 1},
-                                          .seed = 7,
-                                          .worker = 1,
-                                          .exec = {.threads = 1}};
-    for (size_t i = 0; i < config.ops->n_params; i++) {
-        const char *name = config.ops->params[i].name;
+    sg_method *c;
+    struct sg_method_config config = {.compressor = sg_compressor_find(compressor),
+                                      .param = param,
+                                      .layout = layout,
+                                      .feedback = {form, 1},
+                                      .seed = 7,
+                                      .first = 1,
+                                      .count = 1,
+                                      .exec = {.threads = 1}};
+    for (size_t i = 0; i < config.compressor->n_params; i++) {
+        const char *name = config.compressor->params[i].name;
         param[i] = a.name != NULL && strcmp(name, a.name) == 0   ? a.value
                    : b.name != NULL && strcmp(name, b.name) == 0 ? b.value
                                                                  : NAN;
     }
     err = (struct sg_error){SG_OK, ""};
-    if (sg_compressor_open(&c, &config, &err) == SG_OK)
+    if (sg_method_open(&c, &config, &err) == SG_OK)
         err.status = SG_OK;
     return c;
 }
@@ -47,11 +49,11 @@ static const struct setting nothing = {NULL, 0};
 
 static void refused(const char *why, const char *compressor, enum sg_feedback_form form, struct setting a,
                     struct setting b) {
-    sg_compressor *c = open_with(compressor, one_layer, form, a, b);
+    sg_method *c = open_with(compressor, one_layer, form, a, b);
     ok(c == NULL && err.status == SG_ERR_ARGUMENT && strstr(err.msg, compressor) == err.msg &&
            strstr(err.msg, why) != NULL,
        "refused: %s", err.msg);
-    sg_compressor_close(c);
+    sg_method_close(c);
 }
 
 static void test_refusals(void) {
@@ -86,25 +88,28 @@ static void test_refusals(void) {
     ok(open_with("none", (struct sg_layout){1, huge, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL &&
            err.status == SG_ERR_UNSUPPORTED,
        "2^32 parameters: %s", err.msg);
-    sg_compressor_close(NULL);
+    sg_method_close(NULL);
 }
 
 static void test_run_arguments(void) {
     struct sg_message m;
-    sg_compressor *c = open_with("none", one_layer, SG_FEEDBACK_UPDATE, nothing, nothing);
+    sg_method *c = open_with("none", one_layer, SG_FEEDBACK_UPDATE, nothing, nothing);
     static const double bad[] = {0, -1, NAN, INFINITY, 1e300, 1e-300};
     size_t accepted = 0;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        accepted += sg_compressor_run(c, bad[i], 0, g, e, &m, &err) != SG_ERR_ARGUMENT;
+        accepted += one_worker(c, (struct one_step){1, bad[i], 0, NULL}, g, e, &m, &err) != SG_ERR_ARGUMENT;
     ok(accepted == 0, "a learning rate that is no positive float: %s", err.msg);
-    ok(sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_OK, "an exact compressor needs no residual");
-    sg_compressor_close(c);
+    ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK,
+       "an exact compressor needs no residual");
+    sg_method_close(c);
     c = open_with("topk", one_layer, SG_FEEDBACK_UPDATE, (struct setting){"k", 1}, nothing);
-    ok(sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_ERR_ARGUMENT, "error feedback without residual");
-    sg_compressor_close(c);
+    ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
+       "error feedback without residual");
+    sg_method_close(c);
     c = open_with("none", one_layer, SG_FEEDBACK_NONE, nothing, nothing);
-    ok(sg_compressor_run(c, 1, 0, g, e, &m, &err) == SG_ERR_ARGUMENT, "residual without error feedback");
-    sg_compressor_close(c);
+    ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, e, &m, &err) == SG_ERR_ARGUMENT,
+       "residual without error feedback");
+    sg_method_close(c);
     setenv("SG_CPU", "z80", 1);
     c = open_with("none", one_layer, SG_FEEDBACK_NONE, nothing, nothing);
     ok(c == NULL && err.status == SG_ERR_UNSUPPORTED && strstr(err.msg, "z80") != NULL, "%s", err.msg);
@@ -127,14 +132,14 @@ static void test_share(void) {
     for (size_t v = 0; v < 2 * sizeof cases / sizeof cases[0]; v++) {
         const char *name = takes_share[v % 2];
         struct sg_message m = {0};
-        sg_compressor *c = open_with(name, four_layers, SG_FEEDBACK_NONE, cases[v / 2].setting, nothing);
+        sg_method *c = open_with(name, four_layers, SG_FEEDBACK_NONE, cases[v / 2].setting, nothing);
         fill(g, N, NORMAL, 3);
-        bool right = sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_OK;
+        bool right = one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK;
         for (size_t l = 0; l < 4 && right; l++)
             right = m.layer_count[l] == cases[v / 2].want[l];
         ok(right, "%s with %s = %g: elements of each layer", name, cases[v / 2].setting.name,
            cases[v / 2].setting.value);
-        sg_compressor_close(c);
+        sg_method_close(c);
     }
 }
 
@@ -144,16 +149,16 @@ static void test_threshold_unit(void) {
     for (int form = SG_FEEDBACK_UPDATE; form <= SG_FEEDBACK_GRADIENT; form++) {
         const float tau = (float)(form == SG_FEEDBACK_UPDATE ? lambda * gamma : lambda);
         struct sg_message m = {0};
-        sg_compressor *c = open_with("hard-threshold", one_layer, (enum sg_feedback_form)form,
-                                     (struct setting){"lambda", lambda}, nothing);
+        sg_method *c = open_with("hard-threshold", one_layer, (enum sg_feedback_form)form,
+                                 (struct setting){"lambda", lambda}, nothing);
         memset(g, 0, sizeof g);
         memset(e, 0, sizeof e);
         e[3] = -tau;
         e[5] = nextafterf(tau, 0);
-        ok(sg_compressor_run(c, gamma, 0, g, e, &m, &err) == SG_OK && m.count == 1 && m.index[0] == 3 &&
-               m.value[0] == -tau && e[5] == nextafterf(tau, 0),
+        ok(one_worker(c, (struct one_step){1, gamma, 0, NULL}, g, e, &m, &err) == SG_OK && m.count == 1 &&
+               m.index[0] == 3 && values_of(&m)[0] == -tau && e[5] == nextafterf(tau, 0),
            "%s form: threshold %g", form == SG_FEEDBACK_UPDATE ? "update" : "gradient", (double)tau);
-        sg_compressor_close(c);
+        sg_method_close(c);
     }
 }
 
@@ -166,19 +171,19 @@ static void test_random(void) {
     for (int unbiased = 0; unbiased <= 1; unbiased++) {
         size_t count[SMALL] = {0}, far = 0, wrong = 0;
         double sum[SMALL] = {0}, all = 0, left = 0, left_squares = 0;
-        sg_compressor *c = open_with("randomk", layout, SG_FEEDBACK_NONE, (struct setting){"k", K},
-                                     (struct setting){"unbiased", unbiased});
+        sg_method *c = open_with("randomk", layout, SG_FEEDBACK_NONE, (struct setting){"k", K},
+                                 (struct setting){"unbiased", unbiased});
         fill(g, SMALL, NORMAL, 4);
         for (size_t i = 0; i < SMALL; i++)
             all += (double)g[i] * (double)g[i];
         for (uint64_t t = 0; t < DRAWS; t++) {
             struct sg_message m = {0};
             double error = all;
-            wrong += sg_compressor_run(c, 1, t, g, NULL, &m, &err) != SG_OK || m.count != K;
+            wrong += one_worker(c, (struct one_step){1, 1, t, NULL}, g, NULL, &m, &err) != SG_OK || m.count != K;
             for (size_t j = 0; j < m.count; j++) {
-                const double x = (double)g[m.index[j]], kept = x - (double)m.value[j];
+                const double x = (double)g[m.index[j]], kept = x - (double)values_of(&m)[j];
                 count[m.index[j]]++;
-                sum[m.index[j]] += (double)m.value[j];
+                sum[m.index[j]] += (double)values_of(&m)[j];
                 error += kept * kept - x * x;
             }
             left += error / DRAWS;
@@ -197,55 +202,58 @@ static void test_random(void) {
         /* The scaled error is a sum of fixed size only if all |g| are equal; its spread is measured, not assumed. */
         ok(fabs(left - (1 - delta) * all) <= 4.5 * deviation + 1e-6 * all,
            "randomk%s: mean error %.4f |x|^2, declared %.4f", unbiased ? ", unbiased" : "", left / all, 1 - delta);
-        sg_compressor_close(c);
+        sg_method_close(c);
     }
     struct sg_message m;
-    sg_compressor *c =
+    sg_method *c =
         open_with("randomk", one_layer, SG_FEEDBACK_NONE, (struct setting){"k", 1}, (struct setting){"unbiased", 1});
     for (size_t i = 0; i < N; i++)
         g[i] = 3e38F;
-    ok(sg_compressor_run(c, 1, 0, g, NULL, &m, &err) == SG_ERR_NONFINITE, "overflow of the scaled value: %s", err.msg);
-    sg_compressor_close(c);
+    ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_NONFINITE,
+       "overflow of the scaled value: %s", err.msg);
+    sg_method_close(c);
 }
 
 /* The stream is named by seed, worker and step: the same step again gives the same subset, another one another. */
 static void test_random_names(void) {
     uint32_t index[100];
     struct sg_message m = {0};
-    sg_compressor *c = open_with("randomk", one_layer, SG_FEEDBACK_NONE, (struct setting){"k", 100}, nothing);
+    sg_method *c = open_with("randomk", one_layer, SG_FEEDBACK_NONE, (struct setting){"k", 100}, nothing);
     fill(g, N, NORMAL, 5);
-    bool fine = sg_compressor_run(c, 1, 5, g, NULL, &m, &err) == SG_OK;
+    bool fine = one_worker(c, (struct one_step){1, 1, 5, NULL}, g, NULL, &m, &err) == SG_OK;
     memcpy(index, m.index, sizeof index);
-    fine &= sg_compressor_run(c, 1, 6, g, NULL, &m, &err) == SG_OK && memcmp(index, m.index, sizeof index) != 0;
-    fine &= sg_compressor_run(c, 1, 5, g, NULL, &m, &err) == SG_OK && memcmp(index, m.index, sizeof index) == 0;
+    fine &= one_worker(c, (struct one_step){1, 1, 6, NULL}, g, NULL, &m, &err) == SG_OK &&
+            memcmp(index, m.index, sizeof index) != 0;
+    fine &= one_worker(c, (struct one_step){1, 1, 5, NULL}, g, NULL, &m, &err) == SG_OK &&
+            memcmp(index, m.index, sizeof index) == 0;
     ok(fine, "random-k draws the same at the same step, whatever came before");
-    sg_compressor_close(c);
+    sg_method_close(c);
 }
 
 /* Algorithm 1 over many steps: what was sent plus what is kept is all that was fed in (integers: exact). */
 static void test_conservation(void) {
     static double fed[N], sent[N];
-    sg_compressor *c = open_with("topk", four_layers, SG_FEEDBACK_GRADIENT, (struct setting){"k", 7}, nothing);
+    sg_method *c = open_with("topk", four_layers, SG_FEEDBACK_GRADIENT, (struct setting){"k", 7}, nothing);
     memset(e, 0, sizeof e);
     bool fine = true;
     for (uint64_t t = 0; t < 200; t++) {
         struct sg_message m = {0};
         fill(g, N, FEW_VALUES, t);
-        fine &= sg_compressor_run(c, 1, t, g, e, &m, &err) == SG_OK;
+        fine &= one_worker(c, (struct one_step){1, 1, t, NULL}, g, e, &m, &err) == SG_OK;
         for (size_t i = 0; i < N; i++)
             fed[i] += (double)g[i];
         for (size_t j = 0; j < m.count; j++)
-            sent[m.index[j]] += (double)m.value[j];
+            sent[m.index[j]] += (double)values_of(&m)[j];
     }
     for (size_t i = 0; i < N; i++)
         fine &= fed[i] == sent[i] + (double)e[i];
     ok(fine, "error feedback loses nothing in 200 steps");
-    sg_compressor_close(c);
+    sg_method_close(c);
 }
 
 static bool same_message(const struct sg_message *a, const struct sg_message *b, size_t n_layers) {
     return a->count == b->count && memcmp(a->index, b->index, a->count * sizeof *a->index) == 0 &&
-           memcmp(a->value, b->value, a->count * sizeof *a->value) == 0 &&
+           memcmp(values_of(a), values_of(b), a->bytes) == 0 &&
            memcmp(a->layer_count, b->layer_count, n_layers * sizeof *a->layer_count) == 0;
 }
 
@@ -266,8 +274,8 @@ static void test_touched(void) {
     enum { ROW = 10, ROWS = (N - 100) / ROW };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const enum sg_feedback_form form = cases[i].form;
-        sg_compressor *told = open_with(cases[i].compressor, four_layers, form, cases[i].parameter, nothing);
-        sg_compressor *dense = open_with(cases[i].compressor, four_layers, form, cases[i].parameter, nothing);
+        sg_method *told = open_with(cases[i].compressor, four_layers, form, cases[i].parameter, nothing);
+        sg_method *dense = open_with(cases[i].compressor, four_layers, form, cases[i].parameter, nothing);
         static float mine[N], theirs[N];
         bool same = told != NULL && dense != NULL;
         size_t sent = 0;
@@ -288,10 +296,9 @@ static void test_touched(void) {
             }
             struct sg_message a, b;
             float *e_told = form == SG_FEEDBACK_NONE ? NULL : mine, *e_dense = form == SG_FEEDBACK_NONE ? NULL : theirs;
-            sg_compressor_touched(told, &touched);
-            same = sg_compressor_run(told, 0.5, step, g, e_told, &a, &err) == SG_OK &&
-                   sg_compressor_run(dense, 0.5, step, g, e_dense, &b, &err) == SG_OK && same_message(&a, &b, 4) &&
-                   memcmp(mine, theirs, sizeof mine) == 0;
+            same = one_worker(told, (struct one_step){1, 0.5, step, &touched}, g, e_told, &a, &err) == SG_OK &&
+                   one_worker(dense, (struct one_step){1, 0.5, step, NULL}, g, e_dense, &b, &err) == SG_OK &&
+                   same_message(&a, &b, 4) && memcmp(mine, theirs, sizeof mine) == 0;
             sent += a.count;
         }
         ok(same && sent > 0, "%s, form %d: touched rows give the same bits (%zu entries)", cases[i].compressor, form,
@@ -300,12 +307,13 @@ static void test_touched(void) {
             struct sg_range all = {0, N};
             struct sg_message m;
             g[600] = INFINITY;
-            sg_compressor_touched(told, &(struct sg_ranges){&all, 1});
-            ok(sg_compressor_run(told, 1, 300, g, mine, &m, &err) == SG_ERR_NONFINITE && strstr(err.msg, "layer 3"),
+            ok(one_worker(told, (struct one_step){1, 1, 300, &(struct sg_ranges){&all, 1}}, g, mine, &m, &err) ==
+                       SG_ERR_NONFINITE &&
+                   strstr(err.msg, "layer 3"),
                "touched rows that are not finite: %s", err.msg);
         }
-        sg_compressor_close(told);
-        sg_compressor_close(dense);
+        sg_method_close(told);
+        sg_method_close(dense);
     }
 }
 

@@ -1,12 +1,13 @@
 /* Every compressor of the table x every kernel table of this machine x sizes x inputs x layers x feedback forms: what
  * was to be sent is sent or kept bit for bit, the declared bounds hold, and the kernel tables agree. */
+#include "message_values.h"
+#include "one_worker.h"
 #include "tap.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "patterns.h"
-#include "sg_compressor.h"
 
 enum {
     MAX_N = (1 << 20) + 1,
@@ -71,20 +72,21 @@ struct run {
     size_t n;
 };
 
-static sg_compressor *open_run(const struct run *run, const struct sg_kernels *kernels) {
+static sg_method *open_run(const struct run *run, const struct sg_kernels *kernels) {
     struct sg_error err;
-    sg_compressor *c;
-    const struct sg_compressor_config config = {
-        .ops = run->ops,
+    sg_method *c;
+    const struct sg_method_config config = {
+        .compressor = run->ops,
         .param = run->param,
         .layout = run->layout,
         .feedback = run->form->feedback,
         .seed = 42,
-        .worker = 3,
+        .first = 3,
+        .count = 1,
         .kernels = kernels,
         .exec = {.threads = 1},
     };
-    if (sg_compressor_open(&c, &config, &err) != SG_OK)
+    if (sg_method_open(&c, &config, &err) != SG_OK)
         printf("# %s\n", err.msg);
     return c;
 }
@@ -93,7 +95,7 @@ static sg_compressor *open_run(const struct run *run, const struct sg_kernels *k
 static bool well_formed(const struct run *run, const struct sg_message *m) {
     const bool dense = run->ops->traits & SG_TRAIT_DENSE;
     size_t j = 0;
-    if (m->n != run->n || (m->kind == SG_MESSAGE_DENSE) != dense || (dense && (m->index != NULL || m->count != m->n)))
+    if (m->n != run->n || (m->index == NULL) != dense || (dense && (m->index != NULL || m->count != m->n)))
         return false;
     for (size_t l = 0; l < run->layout.n_layers; l++) {
         const size_t begin = run->layout.offset[l], end = run->layout.offset[l + 1], upto = j + m->layer_count[l];
@@ -104,7 +106,7 @@ static bool well_formed(const struct run *run, const struct sg_message *m) {
                 return false;
         j = upto;
     }
-    return j == m->count && sg_message_bits(m) == (dense ? 32.0 : 64.0) * (double)m->count;
+    return j == m->count && m->bits == (dense ? 32.0 : 64.0) * (double)m->count;
 }
 
 /* Each p is sent or kept, bit for bit, and the other of the two is +0 (kept nowhere without feedback). */
@@ -112,7 +114,7 @@ static bool sent_or_kept(const struct run *run, const struct sg_message *m) {
     const bool feedback = run->form->feedback.form != SG_FEEDBACK_NONE;
     for (size_t i = 0, j = 0; i < run->n; i++) {
         const bool sent = j < m->count && (m->index == NULL || m->index[j] == i);
-        if (sent && bits_of(m->value[j]) != bits_of(p[i]))
+        if (sent && bits_of(values_of(m)[j]) != bits_of(p[i]))
             return false;
         if (feedback && bits_of(e[i]) != (sent ? 0 : bits_of(p[i])))
             return false;
@@ -152,7 +154,7 @@ static const char *play(const struct run *run, const struct sg_kernels *kernels,
                 scale = run->form->feedback.form == SG_FEEDBACK_UPDATE ? (float)run->form->gamma : 1;
     const int steps = run->n > LARGE ? 2 : STEPS;
     const char *trouble = NULL;
-    sg_compressor *c = open_run(run, kernels);
+    sg_method *c = open_run(run, kernels);
     if (c == NULL)
         return "does not open";
     memset(e, 0, run->n * sizeof *e);
@@ -161,7 +163,8 @@ static const char *play(const struct run *run, const struct sg_kernels *kernels,
         struct sg_message m;
         for (size_t i = 0; i < run->n && first; i++)
             p[i] = feedback ? decay * e[i] + scale * gradient[t][i] : gradient[t][i];
-        if (sg_compressor_run(c, run->form->gamma, (uint64_t)t, gradient[t], feedback ? e : NULL, &m, &err) != SG_OK) {
+        if (one_worker(c, (struct one_step){3, run->form->gamma, (uint64_t)t, NULL}, gradient[t], feedback ? e : NULL,
+                       &m, &err) != SG_OK) {
             trouble = "fails";
         } else if (first) {
             trouble = !well_formed(run, &m)    ? "malformed message"
@@ -169,18 +172,18 @@ static const char *play(const struct run *run, const struct sg_kernels *kernels,
                       : !within_bound(run, &m) ? "the declared bound does not hold"
                                                : NULL;
             reference_count[t] = m.count;
-            memcpy(reference_value[t], m.value, m.count * sizeof *m.value);
+            memcpy(reference_value[t], values_of(&m), m.count * sizeof(float));
             if (m.index != NULL)
                 memcpy(reference_index[t], m.index, m.count * sizeof *m.index);
             memcpy(reference_e[t], e, run->n * sizeof *e);
         } else if (m.count != reference_count[t] ||
-                   memcmp(reference_value[t], m.value, m.count * sizeof *m.value) != 0 ||
+                   memcmp(reference_value[t], values_of(&m), m.count * sizeof(float)) != 0 ||
                    (m.index != NULL && memcmp(reference_index[t], m.index, m.count * sizeof *m.index) != 0) ||
                    memcmp(reference_e[t], e, run->n * sizeof *e) != 0) {
             trouble = "not the bits of the plain C kernels";
         }
     }
-    sg_compressor_close(c);
+    sg_method_close(c);
     return trouble;
 }
 
@@ -236,17 +239,17 @@ static void test_nonfinite(const struct sg_compressor_ops *ops, const struct sg_
                 struct sg_message m;
                 run.layout.name = name;
                 vary(run.param, ops, 1);
-                sg_compressor *c = open_run(&run, kernels);
+                sg_method *c = open_run(&run, kernels);
                 fill(g, 100, NORMAL, 1);
                 memset(e, 0, 100 * sizeof *e);
                 g[place] = bad[v];
                 float *residual = forms[f].feedback.form == SG_FEEDBACK_NONE ? NULL : e;
-                missed += sg_compressor_run(c, 0.5, 17, g, residual, &m, &err) != SG_ERR_NONFINITE;
+                missed += one_worker(c, (struct one_step){3, 0.5, 17, NULL}, g, residual, &m, &err) != SG_ERR_NONFINITE;
                 unnamed +=
                     strstr(err.msg, "worker 3, step 17") == NULL || strstr(err.msg, place < 33   ? " conv"
                                                                                     : place < 83 ? " norm"
                                                                                                  : " head") == NULL;
-                sg_compressor_close(c);
+                sg_method_close(c);
             }
     ok(missed == 0, "%s, %s: NaN and Inf stop the run (%zu missed)", ops->name, kernels->name, missed);
     ok(unnamed == 0, "%s, %s: the message names worker, step and layer", ops->name, kernels->name);
@@ -264,19 +267,19 @@ static void test_idempotent(const struct sg_compressor_ops *ops, const struct sg
             struct sg_error err;
             struct sg_message m;
             vary(run.param, ops, variant);
-            sg_compressor *c = open_run(&run, kernels);
+            sg_method *c = open_run(&run, kernels);
             fill(g, N, (enum pattern)pattern, 5);
-            wrong += sg_compressor_run(c, 1, 0, g, NULL, &m, &err) != SG_OK;
+            wrong += one_worker(c, (struct one_step){3, 1, 0, NULL}, g, NULL, &m, &err) != SG_OK;
             memset(p, 0, N * sizeof *p);
             for (size_t j = 0; j < m.count; j++)
-                p[m.index ? m.index[j] : j] = m.value[j];
+                p[m.index ? m.index[j] : j] = values_of(&m)[j];
             memcpy(g, p, N * sizeof *p);
             memset(p, 0, N * sizeof *p);
-            wrong += sg_compressor_run(c, 1, 1, g, NULL, &m, &err) != SG_OK;
+            wrong += one_worker(c, (struct one_step){3, 1, 1, NULL}, g, NULL, &m, &err) != SG_OK;
             for (size_t j = 0; j < m.count; j++)
-                p[m.index ? m.index[j] : j] = m.value[j];
+                p[m.index ? m.index[j] : j] = values_of(&m)[j];
             wrong += memcmp(g, p, N * sizeof *p) != 0;
-            sg_compressor_close(c);
+            sg_method_close(c);
         }
     ok(wrong == 0, "%s, %s: idempotent", ops->name, kernels->name);
 }

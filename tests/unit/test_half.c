@@ -1,4 +1,5 @@
 /* Halves against the definition of the format, and what rounding a message leaves in the residual. */
+#include "one_worker.h"
 #include "tap.h"
 
 #include <float.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_compressor.h"
+#include "sg_half.h"
 #include "sg_rng.h"
 
 enum { FINITE = 0x7c00, N = 4000, K = 100, STEPS = 5 }; /* halves 0..FINITE-1 are the finite ones of positive sign */
@@ -63,52 +64,60 @@ static bool nearest(sg_rng *r) {
 }
 
 static void test_round(void) {
-    float value[4] = {1.0003F, -3e-9F, 70000, -1e30F}, e[8] = {0};
+    const struct sg_kernels *kernels = sg_kernels_cpu("c");
+    const struct sg_exec exec = {.threads = 1};
+    const float before[4] = {1.0003F, -3e-9F, 70000, -1e30F};
     const uint32_t index[4] = {1, 3, 4, 7};
-    float before[4];
-    memcpy(before, value, sizeof before);
-    sg_half_round(value, index, 4, e);
+    float value[4], e[8] = {0};
+    uint16_t half[4];
+    kernels->encode_half(&exec, half, before, index, 4, e);
+    kernels->decode_half(&exec, value, half, 4);
     ok(value[0] == 1 && e[1] == before[0] - 1 && value[1] == 0 && e[3] == before[1],
        "the error of rounding goes to its place in the residual, all of a value too small for a half");
     ok(value[2] == 65504 && e[4] == 70000 - 65504, "what saturation cuts off does too");
     ok(value[3] == -65504 && e[7] == -1e30F + 65504 && e[0] == 0 && e[2] == 0, "and nothing else changes");
     float dense[2] = {2049, -2051}, rest[2] = {0.25F, 0.5F};
-    sg_half_round(dense, NULL, 2, rest);
+    kernels->encode_half(&exec, half, dense, NULL, 2, rest);
+    kernels->decode_half(&exec, dense, half, 2);
     ok(dense[0] == 2048 && rest[0] == 1.25F && dense[1] == -2052 && rest[1] == 1.5F, "dense: added, ties to even");
     float lost = 1.0003F;
-    sg_half_round(&lost, NULL, 1, NULL);
+    kernels->encode_half(&exec, half, &lost, NULL, 1, NULL);
+    kernels->decode_half(&exec, &lost, half, 1);
     ok(lost == 1, "without a residual the error is lost");
 }
 
-static sg_compressor *opened(const char *name, double parameter, enum sg_precision precision) {
+static sg_method *opened(const char *name, double parameter, const struct sg_code *code) {
     static const size_t offset[] = {0, N / 3, N};
     const double param[8] = {parameter, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    const struct sg_compressor_config config = {.ops = sg_compressor_find(name),
-                                                .param = param,
-                                                .layout = {2, offset, NULL},
-                                                .feedback = {SG_FEEDBACK_UPDATE, 1},
-                                                .precision = precision,
-                                                .exec = {.threads = 1}};
+    const struct sg_method_config config = {.compressor = sg_compressor_find(name),
+                                            .param = param,
+                                            .layout = {2, offset, NULL},
+                                            .feedback = {SG_FEEDBACK_UPDATE, 1},
+                                            .count = 1,
+                                            .code = code,
+                                            .exec = {.threads = 1}};
     struct sg_error err;
-    sg_compressor *c;
-    return sg_compressor_open(&c, &config, &err) == SG_OK ? c : NULL;
+    sg_method *c;
+    return sg_method_open(&c, &config, &err) == SG_OK ? c : NULL;
 }
 
 /* One step from the same residual in both precisions: the same entries, and value + residual the same number. */
-static bool same_but_rounded(sg_compressor *whole, sg_compressor *half, const float *g, float *e, uint64_t step) {
+static bool same_but_rounded(sg_method *whole, sg_method *half, const float *g, float *e, uint64_t step) {
     static float full[N];
     struct sg_message exact, rounded;
     struct sg_error err;
     memcpy(full, e, sizeof full);
-    if (sg_compressor_run(whole, 0.1, step, g, full, &exact, &err) != SG_OK ||
-        sg_compressor_run(half, 0.1, step, g, e, &rounded, &err) != SG_OK || exact.count != rounded.count)
+    if (one_worker(whole, (struct one_step){0, 0.1, step, NULL}, g, full, &exact, &err) != SG_OK ||
+        one_worker(half, (struct one_step){0, 0.1, step, NULL}, g, e, &rounded, &err) != SG_OK ||
+        exact.count != rounded.count)
         return false;
+    const float *sent = sg_method_values(half, 0, &rounded), *p = sg_method_values(whole, 0, &exact);
     bool right = true;
     for (size_t j = 0; j < exact.count; j++) {
         const size_t i = exact.index ? exact.index[j] : j;
         right &= rounded.index == NULL || rounded.index[j] == exact.index[j];
-        right &= same_bits(rounded.value[j], sg_half_value(sg_half_of(exact.value[j])));
-        right &= rounded.value[j] + e[i] == exact.value[j];
+        right &= same_bits(sent[j], sg_half_value(sg_half_of(p[j])));
+        right &= sent[j] + e[i] == p[j];
         full[i] = e[i];
     }
     return right && memcmp(full, e, sizeof full) == 0;
@@ -121,8 +130,8 @@ static void test_compressors(sg_rng *r) {
     } cases[] = {{"topk", K}, {"hard-threshold", 1.5}, {"randomk", K}, {"none", NAN}};
     static float g[N], e[N];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sg_compressor *whole = opened(cases[i].name, cases[i].parameter, SG_FP32);
-        sg_compressor *half = opened(cases[i].name, cases[i].parameter, SG_FP16);
+        sg_method *whole = opened(cases[i].name, cases[i].parameter, &sg_code_fp32);
+        sg_method *half = opened(cases[i].name, cases[i].parameter, &sg_code_fp16);
         bool right = whole != NULL && half != NULL;
         memset(e, 0, sizeof e);
         for (uint64_t step = 0; right && step < STEPS; step++) {
@@ -131,15 +140,15 @@ static void test_compressors(sg_rng *r) {
             right = same_but_rounded(whole, half, g, e, step);
         }
         ok(right, "%s in fp16 sends its fp32 entries rounded, and sent + kept is the same number", cases[i].name);
-        sg_compressor_close(whole);
-        sg_compressor_close(half);
+        sg_method_close(whole);
+        sg_method_close(half);
     }
-    sg_compressor *none = opened("none", NAN, SG_FP16);
+    sg_method *none = opened("none", NAN, &sg_code_fp16);
     struct sg_message m;
     struct sg_error err;
-    ok(none && sg_compressor_run(none, 1, 0, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
+    ok(none && one_worker(none, (struct one_step){0, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
        "an exact compressor in fp16 needs a residual");
-    sg_compressor_close(none);
+    sg_method_close(none);
 }
 
 int main(void) {

@@ -1,5 +1,7 @@
 /* How often the last step's k-th magnitude is a good enough hint for Top-k: logistic regression on madelon, 20 workers,
  * error feedback, the kernel watched from outside. results/README.md has the definition and the numbers. */
+#include "message_values.h"
+#include "one_worker.h"
 #include "tap.h"
 
 #include <math.h>
@@ -7,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sg_compressor.h"
 #include "sg_logreg.h"
 #include "sg_matrix.h"
 #include "sg_rng.h"
@@ -37,7 +38,7 @@ static int watch_topk(const struct sg_select *s, const size_t *k, float *guess) 
 /* ---- training ---- */
 
 struct worker {
-    sg_compressor *compressor;
+    sg_method *method;
     float e[D];
     uint32_t row[SHARD];
 };
@@ -56,9 +57,9 @@ static bool step(struct worker *worker, double *x, const struct sg_matrix *a, do
         for (size_t i = 0; i < batch; i++)
             row[i] = worker[w].row[row[i]];
         sg_logreg_shifted_gradient(g, a, row, batch, x, l2, NULL, scratch);
-        if (sg_compressor_run(worker[w].compressor, gamma, at, g, worker[w].e, &m, &err) != SG_OK)
+        if (one_worker(worker[w].method, (struct one_step){w, gamma, at, NULL}, g, worker[w].e, &m, &err) != SG_OK)
             return false;
-        watched.real->scatter_add(&(struct sg_exec){.threads = 1}, sum, m.index, m.value, m.count);
+        watched.real->scatter_add(&(struct sg_exec){.threads = 1}, sum, m.index, values_of(&m), m.count);
     }
     for (size_t i = 0; i < D; i++)
         x[i] -= (double)sum[i] / WORKERS;
@@ -79,21 +80,22 @@ static void test_hits(const struct sg_matrix *a, double l2, const double *start,
     memcpy(x, start, sizeof x);
     memset(worker, 0, sizeof worker);
     for (uint32_t w = 0; w < WORKERS; w++) {
-        const struct sg_compressor_config config = {.ops = sg_compressor_find("topk"),
-                                                    .param = param,
-                                                    .layout = {.n_layers = 1, .offset = offset},
-                                                    .feedback = {SG_FEEDBACK_UPDATE, 1},
-                                                    .worker = w,
-                                                    .kernels = &kernels,
-                                                    .exec = {.threads = 1}};
+        const struct sg_method_config config = {.compressor = sg_compressor_find("topk"),
+                                                .param = param,
+                                                .layout = {.n_layers = 1, .offset = offset},
+                                                .feedback = {SG_FEEDBACK_UPDATE, 1},
+                                                .first = w,
+                                                .count = 1,
+                                                .kernels = &kernels,
+                                                .exec = {.threads = 1}};
         for (uint32_t i = 0; i < SHARD; i++) /* the file's rows are in no order */
             worker[w].row[i] = w + WORKERS * i;
-        good = good && sg_compressor_open(&worker[w].compressor, &config, &err) == SG_OK;
+        good = good && sg_method_open(&worker[w].method, &config, &err) == SG_OK;
     }
     for (uint64_t s = 0; good && s < STEPS; s++)
         good = step(worker, x, a, l2, s, batch);
     for (size_t w = 0; w < WORKERS; w++)
-        sg_compressor_close(worker[w].compressor);
+        sg_method_close(worker[w].method);
     ok(good && watched.asked == (STEPS - 1) * WORKERS && 100 * watched.enough >= 95 * watched.asked,
        "madelon, Top-%zu, %zu rows a step: %zu of %zu hints were enough (%.2f %%)", k, batch, watched.enough,
        watched.asked, 100.0 * (double)watched.enough / (double)watched.asked);

@@ -1,4 +1,4 @@
-/* Every encoding x many sets of positions x both precisions: exact sizes, round trips, and hostile bytes. */
+/* Every encoding x many sets of positions x both codes of floats: exact sizes, round trips, and hostile bytes. */
 #include "tap.h"
 
 #include <math.h>
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_half.h"
 #include "sg_rng.h"
 #include "sg_wire.h"
 
@@ -15,6 +16,7 @@ static const uint64_t LARGEST_MAP = (uint64_t)1 << 24; /* beyond, bitmaps are si
 static sg_rng rng;
 static uint32_t index_of[MAX_COUNT];
 static float value_of[MAX_COUNT];
+static float data_of[MAX_COUNT]; /* value_of in the code of the message at hand */
 
 /* ---- sets ---- */
 
@@ -107,14 +109,21 @@ static long draw(enum shape shape, uint64_t n) {
 
 /* ---- round trips ---- */
 
-static bool complain(const char *what, const struct sg_wire_set *set, const char *encoding) {
+/* The first `count` of value_of, at these positions of n. */
+static struct sg_message message_of(const struct sg_code *code, uint64_t n, size_t count, const uint32_t *index) {
+    code->encode(data_of, value_of, count);
+    return (struct sg_message){
+        .code = code, .n = n, .count = count, .index = index, .data = data_of, .bytes = count * code->width};
+}
+
+static bool complain(const char *what, const struct sg_message *set, const char *encoding) {
     printf("# %s: %s of %zu in %llu\n", what, encoding, set->count, (unsigned long long)set->n);
     return false;
 }
 
 /* Into and out of blocks of exactly the size stated, so that sanitizers see a byte too many. */
 static bool round_trip(const struct sg_wire_plan *plan) {
-    const struct sg_wire_set *set = &plan->set;
+    const struct sg_message *set = &plan->message;
     const char *name = plan->encoding->name;
     struct sg_error err;
     struct sg_wire_header h;
@@ -122,22 +131,26 @@ static bool round_trip(const struct sg_wire_plan *plan) {
     uint8_t *bytes = malloc(plan->bytes);
     uint32_t *index = malloc(set->count * sizeof *index + 1);
     float *value = malloc(set->count * sizeof *value + 1);
-    if (!bytes || !index || !value)
+    void *data = malloc(set->bytes + 1);
+    struct sg_message m;
+    if (!bytes || !index || !value || !data)
         goto out;
-    right = plan->bytes == plan->header_bytes + plan->index_bytes + plan->value_bytes &&
-            plan->bytes <= sg_wire_bound(set->n, set->count, plan->precision);
+    right = plan->bytes == plan->header_bytes + plan->index_bytes + set->bytes &&
+            plan->bytes <= sg_wire_bound(set->n, set->count, set->bytes);
     if (!right && !complain("size", set, name))
         goto out;
-    right = sg_wire_encode(bytes, plan->bytes, plan, value_of, &err) == SG_OK &&
+    right = sg_wire_encode(bytes, plan->bytes, plan, &err) == SG_OK &&
             sg_wire_peek(&h, bytes, plan->bytes, &err) == SG_OK && h.encoding == plan->encoding &&
-            h.precision == plan->precision && h.parameter == plan->parameter && h.n == set->n &&
-            h.count == set->count && h.bytes == plan->bytes && h.index_bytes == plan->index_bytes;
+            h.code == set->code && h.parameter == plan->parameter && h.n == set->n && h.count == set->count &&
+            h.bytes == plan->bytes && h.index_bytes == plan->index_bytes;
     if (!right && !complain("header", set, name))
         goto out;
-    right = sg_wire_decode(index, value, &h, bytes, &err) == SG_OK &&
+    right = sg_wire_decode(&m, index, data, &h, bytes, &err) == SG_OK &&
             memcmp(index, index_of, set->count * sizeof *index) == 0;
+    if (right)
+        m.code->decode(value, &m, 0, m.count);
     for (size_t j = 0; right && j < set->count; j++) {
-        const float sent = plan->precision == SG_FP16 ? sg_half_value(sg_half_of(value_of[j])) : value_of[j];
+        const float sent = set->code == &sg_code_fp16 ? sg_half_value(sg_half_of(value_of[j])) : value_of[j];
         right = sg_float_bits(value[j]) == sg_float_bits(sent);
     }
     if (!right)
@@ -146,6 +159,7 @@ out:
     free(bytes);
     free(index);
     free(value);
+    free(data);
     return right;
 }
 
@@ -154,8 +168,8 @@ static bool best_parameter(const struct sg_wire_plan *plan) {
     unsigned best = 0;
     uint64_t least = UINT64_MAX;
     for (unsigned b = 0; b < 32; b++) {
-        uint64_t bits = (uint64_t)(b + 1) * plan->set.count;
-        for (size_t j = 0; j < plan->set.count; j++)
+        uint64_t bits = (uint64_t)(b + 1) * plan->message.count;
+        for (size_t j = 0; j < plan->message.count; j++)
             bits += (index_of[j] - (j ? index_of[j - 1] + 1 : 0)) >> b;
         if (bits < least) {
             least = bits;
@@ -165,12 +179,11 @@ static bool best_parameter(const struct sg_wire_plan *plan) {
     return plan->parameter == best;
 }
 
-static bool every_encoding(const struct sg_wire_set *set, enum sg_precision precision) {
+static bool every_encoding(const struct sg_message *set) {
     struct sg_wire_plan plan, least = {.bytes = SIZE_MAX};
     struct sg_error err;
     for (size_t i = 0; sg_wire_at(i); i++) {
-        const struct sg_wire_format format = {sg_wire_at(i), precision};
-        if (sg_wire_plan(&plan, &format, set, &err) != SG_OK || plan.encoding != sg_wire_at(i))
+        if (sg_wire_plan(&plan, sg_wire_at(i), set, &err) != SG_OK || plan.encoding != sg_wire_at(i))
             return complain("plan", set, sg_wire_at(i)->name);
         if (plan.bytes < least.bytes)
             least = plan;
@@ -179,9 +192,7 @@ static bool every_encoding(const struct sg_wire_set *set, enum sg_precision prec
         if ((plan.index_bytes <= LARGEST_MAP / 8 || set->n <= LARGEST_MAP) && !round_trip(&plan))
             return false;
     }
-    const struct sg_wire_format automatic = {NULL, precision};
-    if (sg_wire_plan(&plan, &automatic, set, &err) != SG_OK || plan.encoding != least.encoding ||
-        plan.bytes != least.bytes)
+    if (sg_wire_plan(&plan, NULL, set, &err) != SG_OK || plan.encoding != least.encoding || plan.bytes != least.bytes)
         return complain("auto", set, least.encoding->name);
     return round_trip(&plan);
 }
@@ -220,17 +231,19 @@ static void test_round_trips(void) {
             const long count = draw(shape, sizes[s]);
             if (count < 0)
                 continue;
-            const struct sg_wire_set set = {sizes[s], (size_t)count, index_of};
-            right &= every_encoding(&set, SG_FP32) && every_encoding(&set, SG_FP16);
+            const struct sg_message floats = message_of(&sg_code_fp32, sizes[s], (size_t)count, index_of);
+            right &= every_encoding(&floats);
+            const struct sg_message halves = message_of(&sg_code_fp16, sizes[s], (size_t)count, index_of);
+            right &= every_encoding(&halves);
             tried++;
         }
         ok(right && tried > 10, "every encoding, %s, n up to 2^32: sizes as computed, round trip", shape_name[shape]);
     }
-    const struct sg_wire_format auto16 = {NULL, SG_FP16};
-    const struct sg_wire_set all = {1000, 1000, NULL};
+    const struct sg_message all = message_of(&sg_code_fp16, 1000, 1000, NULL);
     struct sg_wire_plan plan;
     struct sg_error err;
-    ok(sg_wire_plan(&plan, &auto16, &all, &err) == SG_OK && plan.index_bytes == 0 && plan.value_bytes == 2000,
+    ok(sg_wire_plan(&plan, NULL, &all, &err) == SG_OK && plan.index_bytes == 0 &&
+           plan.bytes == plan.header_bytes + 2000,
        "a full message needs no indices, neither given nor written");
 }
 
@@ -246,11 +259,11 @@ static bool mean_bits(double bits[ENCODINGS], size_t count) {
     for (size_t draw = 0; right && draw < draws; draw++) {
         sg_rng_subset(&rng, index, count, D);
         for (size_t e = 0; e < ENCODINGS; e++) {
-            const struct sg_wire_set set = {D, count, index};
-            const struct sg_wire_format format = {sg_wire_at(e), SG_FP32};
+            const struct sg_message set = {
+                .code = &sg_code_fp32, .n = D, .count = count, .index = index, .bytes = 4 * count};
             struct sg_wire_plan plan = {0};
             struct sg_error err;
-            right &= sg_wire_plan(&plan, &format, &set, &err) == SG_OK;
+            right &= sg_wire_plan(&plan, sg_wire_at(e), &set, &err) == SG_OK;
             bits[e] += 8 * (double)plan.index_bytes / (double)(count * draws);
         }
     }
@@ -279,22 +292,28 @@ static void test_sizes(void) {
 
 static void test_arguments(void) {
     const uint32_t twice[] = {3, 3}, descending[] = {5, 4}, high[] = {0, 10}, fine[] = {1, 9};
-    const struct sg_wire_format format = {sg_wire_find("rice"), SG_FP32};
+    const struct sg_wire_encoding *rice = sg_wire_find("rice");
     struct sg_wire_plan plan = {0};
     struct sg_error err;
     const struct sg_wire_set bad[] = {
         {10, 2, twice}, {10, 2, descending}, {10, 2, high}, {1, 2, fine}, {SG_WIRE_MAX_N + 1, 2, fine}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ok(sg_wire_plan(&plan, &format, &bad[i], &err) == SG_ERR_ARGUMENT && !plan.encoding, "refused: set %zu", i);
-    const struct sg_wire_set set = {10, 2, fine};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct sg_message m = message_of(&sg_code_fp32, bad[i].n, bad[i].count, bad[i].index);
+        ok(sg_wire_plan(&plan, rice, &m, &err) == SG_ERR_ARGUMENT && !plan.encoding, "refused: set %zu", i);
+    }
     uint8_t bytes[64];
-    const float value[] = {1, 2}, infinite[] = {1, INFINITY}, nan[] = {NAN, 1};
-    ok(sg_wire_plan(&plan, &format, &set, &err) == SG_OK &&
-           sg_wire_encode(bytes, plan.bytes - 1, &plan, value, &err) == SG_ERR_ARGUMENT,
+    const float infinite[] = {1, INFINITY}, nan[] = {NAN, 1};
+    struct sg_message m = message_of(&sg_code_fp32, 10, 2, fine);
+    m.bytes--;
+    ok(sg_wire_plan(&plan, rice, &m, &err) == SG_ERR_ARGUMENT && !plan.encoding, "bytes that are not the code's");
+    m.bytes++;
+    ok(sg_wire_plan(&plan, rice, &m, &err) == SG_OK &&
+           sg_wire_encode(bytes, plan.bytes - 1, &plan, &err) == SG_ERR_ARGUMENT,
        "no room for the last byte");
-    ok(sg_wire_encode(bytes, sizeof bytes, &plan, infinite, &err) == SG_ERR_NONFINITE &&
-           sg_wire_encode(bytes, sizeof bytes, &plan, nan, &err) == SG_ERR_NONFINITE,
-       "values must be finite");
+    plan.message.data = infinite;
+    ok(sg_wire_encode(bytes, sizeof bytes, &plan, &err) == SG_ERR_NONFINITE, "values must be finite");
+    plan.message.data = nan;
+    ok(sg_wire_encode(bytes, sizeof bytes, &plan, &err) == SG_ERR_NONFINITE, "and numbers");
     ok(sg_wire_find("auto") == NULL && sg_wire_find("elias-fano") == sg_wire_at(4) && sg_wire_at(ENCODINGS) == NULL,
        "the table");
 }
@@ -312,15 +331,19 @@ static bool harmless(const uint8_t *bytes, size_t length, int *accepted) {
     sg_status status = right ? sg_wire_peek(&h, in, length, &err) : SG_ERR_MEMORY;
     uint32_t *index = NULL;
     float *value = NULL;
+    void *data = NULL;
+    struct sg_message m;
     if (status == SG_OK) {
         index = malloc(h.count * sizeof *index + 1);
         value = malloc(h.count * sizeof *value + 1);
+        data = malloc(h.data_bytes + 1);
         again = calloc(h.index_bytes + 1, 1);
-        right = index && value && again;
-        status = right ? sg_wire_decode(index, value, &h, in, &err) : SG_ERR_MEMORY;
+        right = index && value && data && again;
+        status = right ? sg_wire_decode(&m, index, data, &h, in, &err) : SG_ERR_MEMORY;
     }
     if (status == SG_OK) {
         ++*accepted;
+        m.code->decode(value, &m, 0, m.count);
         for (size_t j = 0; j < h.count; j++)
             right &= index[j] < h.n && (j == 0 || index[j] > index[j - 1]) && isfinite(value[j]);
         const struct sg_wire_set set = {h.n, h.count, index};
@@ -333,6 +356,7 @@ static bool harmless(const uint8_t *bytes, size_t length, int *accepted) {
     free(in);
     free(index);
     free(value);
+    free(data);
     free(again);
     return right;
 }
@@ -342,14 +366,13 @@ static void test_hostile(void) {
     uint8_t bytes[1024], changed[1024];
     for (size_t e = 0; sg_wire_at(e); e++) {
         const char *name = sg_wire_at(e)->name;
-        const struct sg_wire_format format = {sg_wire_at(e), e & 1 ? SG_FP16 : SG_FP32};
         struct sg_wire_plan plan;
         struct sg_error err;
         uint32_t index[COUNT];
         sg_rng_subset(&rng, index, COUNT, 700);
-        const struct sg_wire_set set = {700, COUNT, index};
-        if (!ok(sg_wire_plan(&plan, &format, &set, &err) == SG_OK &&
-                    sg_wire_encode(bytes, sizeof bytes, &plan, value_of, &err) == SG_OK,
+        const struct sg_message m = message_of(e & 1 ? &sg_code_fp16 : &sg_code_fp32, 700, COUNT, index);
+        if (!ok(sg_wire_plan(&plan, sg_wire_at(e), &m, &err) == SG_OK &&
+                    sg_wire_encode(bytes, sizeof bytes, &plan, &err) == SG_OK,
                 "%s encodes", name))
             continue;
         int accepted = 0;
@@ -393,7 +416,7 @@ static void test_faults(void) {
         {"raw: a parameter", {0x11, 0, 1, 64, 2, 12, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, 18, false},
         {"an infinite half", {0x11, 0, 0, 64, 2, 12, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0x7c, 0, 0}, 18, false},
         {"another version", {0x21, 0, 0, 64, 2, 12, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, 18, false},
-        {"another precision", {0x12, 0, 0, 64, 2, 12, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, 18, false},
+        {"a code that does not exist", {0x12, 0, 0, 64, 2, 12, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, 18, false},
         {"another encoding", {0x11, 9, 0, 64, 2, 12, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, 18, false},
         {"a count in two bytes where one will do", {0x11, 0, 0, 64, 0x82, 0, 12, 3, 0, 0, 0, 9}, 19, false},
         {"more entries than n", {0x11, 0, 0, 1, 2, 4, 0, 0, 0, 0}, 10, false},

@@ -3,7 +3,7 @@
  * The values are sent as they are: with error feedback that is the contraction with delta = k/n that the theory asks
  * for (E|x - C(x)|^2 = (1 - k/n)|x|^2). `unbiased` multiplies them by n/k instead, so that E C(x) = x; what the message
  * then leaves out is no longer what a residual could keep, so it excludes error feedback. */
-#include "compressor_private.h"
+#include "method_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +12,21 @@
 
 enum { UNBIASED = SG_SHARE_PARAMS, PARAMS };
 
-static sg_status open_randomk(sg_compressor *c, struct sg_error *err) {
-    if (c->param[UNBIASED] > 0 && c->feedback.form != SG_FEEDBACK_NONE)
+static bool is_density(const struct sg_worker *w) {
+    return sg_share_knob(w->param) == SG_SHARE_DENSITY;
+}
+
+static sg_status open_randomk(struct sg_worker *w, struct sg_error *err) {
+    if (w->param[UNBIASED] > 0 && w->feedback.form != SG_FEEDBACK_NONE)
         return sg_fail(err, SG_ERR_ARGUMENT, "randomk: 'unbiased' needs error-feedback: none");
-    if (c->param[UNBIASED] > 0 && c->exec.device != NULL)
+    if (w->param[UNBIASED] > 0 && w->exec.device != NULL)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "randomk: 'unbiased' does not run on a GPU: use --device cpu");
-    size_t sent = 0;
-    for (size_t l = 0; l < c->layout.n_layers; l++)
-        sent += sg_share_of(c->param, c->layout.offset[l + 1] - c->layout.offset[l]);
-    c->state = malloc((sent + 1) * sizeof(uint32_t)); /* positions, drawn here wherever the vectors are */
-    return c->state != NULL ? SG_OK : sg_fail_memory(err, "randomk");
+    const struct sg_layout *layout = &w->layout;
+    size_t most = w->controlled ? layout->offset[layout->n_layers] : 0;
+    for (size_t l = 0; l < layout->n_layers && !w->controlled; l++)
+        most += sg_share_of(w->knob[l], is_density(w), layout->offset[l + 1] - layout->offset[l]);
+    w->scratch = malloc((most + 1) * sizeof(uint32_t)); /* positions, drawn here wherever the vectors are */
+    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "randomk");
 }
 
 /* Finite values may overflow when scaled. */
@@ -42,21 +47,20 @@ static int scale_up(const struct sg_select *s) {
     return SG_KERNEL_OK;
 }
 
-static int compress(sg_compressor *c, struct sg_select *s, double gamma, uint64_t step) {
-    (void)gamma;
-    sg_rng rng = sg_rng_open(c->seed, SG_RNG_COMPRESS, c->worker, step);
-    uint32_t *position = c->state;
+static int select_subset(struct sg_worker *w, struct sg_select *s) {
+    sg_rng rng = sg_rng_open(w->seed, SG_RNG_COMPRESS, w->number, w->step);
+    uint32_t *position = w->scratch;
     size_t sent = 0;
     for (size_t l = 0; l < s->n_layers; l++) {
         const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
-        s->count[l] = sg_share_of(c->param, n);
+        s->count[l] = sg_share_of(w->knob[l], is_density(w), n);
         sg_rng_subset(&rng, position + sent, s->count[l], n);
         for (size_t j = 0; j < s->count[l]; j++)
             position[sent + j] += (uint32_t)begin;
         sent += s->count[l];
     }
-    const int status = c->kernels->select_positions(s, position);
-    return status == SG_KERNEL_OK && c->param[UNBIASED] > 0 ? scale_up(s) : status;
+    const int status = w->kernels->select_positions(s, position);
+    return status == SG_KERNEL_OK && w->param[UNBIASED] > 0 ? scale_up(s) : status;
 }
 
 /* Scaled, E|x - C(x)|^2 = (n/k - 1)|x|^2: still of the form (1 - delta)|x|^2, delta <= 0 where k <= n/2. */
@@ -79,7 +83,8 @@ const struct sg_compressor_ops sg_compress_randomk = {
     .params = params,
     .n_params = PARAMS,
     .check = sg_share_check,
+    .knob = sg_share_knob,
     .open = open_randomk,
-    .compress = compress,
+    .select = select_subset,
     .bound = bound,
 };

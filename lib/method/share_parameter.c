@@ -1,5 +1,5 @@
-/* compress_share.c: k or density, shared by the compressors that send a given share of every layer. */
-#include "compressor_private.h"
+/* share_parameter.c: k or density, shared by the compressors that send a given share of every layer. */
+#include "method_private.h"
 
 #include <math.h>
 
@@ -15,14 +15,18 @@ sg_status sg_share_check(const double *param, size_t d, struct sg_error *err) {
     return SG_OK;
 }
 
-size_t sg_share_of(const double *param, size_t n) {
-    const double density = param[SG_SHARE_DENSITY];
-    size_t share = isnan(density) ? (size_t)param[SG_SHARE_K] : (size_t)floor(density * (double)n);
+size_t sg_share_knob(const double *param) {
+    return (size_t)(isnan(param[SG_SHARE_DENSITY]) ? SG_SHARE_K : SG_SHARE_DENSITY);
+}
+
+size_t sg_share_of(double value, bool is_density, size_t n) {
+    size_t share = is_density ? (size_t)floor(value * (double)n) : (size_t)value;
     if (share < 1)
         share = 1;
     return share < n ? share : n;
 }
 
 double sg_share_delta(const double *param, size_t n) {
-    return n > 0 ? (double)sg_share_of(param, n) / (double)n : 1;
+    const size_t knob = sg_share_knob(param);
+    return n > 0 ? (double)sg_share_of(param[knob], knob == SG_SHARE_DENSITY, n) / (double)n : 1;
 }

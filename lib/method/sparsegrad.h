@@ -3,7 +3,7 @@
 #ifndef SPARSEGRAD_H
 #define SPARSEGRAD_H
 
-#include "sg_compressor.h"
+#include "sg_method.h"
 #include "sg_half.h"
 #include "sg_kernels.h"
 #include "sg_optimizer.h"

@@ -12,7 +12,7 @@
  *
  * The first step sends nothing: only then the workers know how large gradients are. No step of a worker sends more than
  * what is left for each, so that no burst exceeds the budget; at the last step each sends its largest, as many as that. */
-#include "compressor_private.h"
+#include "method_private.h"
 
 #include <math.h>
 

@@ -1,35 +1,35 @@
 /* compress_topk.c: exact Top-k per layer, ties to the lower index. */
-#include "compressor_private.h"
+#include "method_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Per layer: k, and the last k-th magnitude as a hint for the kernel. The hint saves time only, so it is no part of a
- * checkpoint. */
+/* Per layer: the last k-th magnitude as a hint for the kernel, and k. */
 struct topk {
     float *guess;
     size_t k[]; /* [n_layers], the guesses behind it */
 };
 
-static sg_status open_topk(sg_compressor *c, struct sg_error *err) {
-    const size_t n = c->layout.n_layers;
-    struct topk *t = malloc(sizeof *t + n * (sizeof *t->k + sizeof *t->guess));
+sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err) {
+    const size_t n = w->layout.n_layers;
+    struct topk *t = w->scratch = malloc(sizeof *t + n * (sizeof *t->k + sizeof *t->guess));
     if (t == NULL)
         return sg_fail_memory(err, "top-k");
     t->guess = (float *)(t->k + n);
-    for (size_t l = 0; l < n; l++) {
-        t->k[l] = sg_share_of(c->param, c->layout.offset[l + 1] - c->layout.offset[l]);
+    for (size_t l = 0; l < n; l++)
         t->guess[l] = -1;
-    }
-    c->state = t;
     return SG_OK;
 }
 
-static int compress(sg_compressor *c, struct sg_select *s, double gamma, uint64_t step) {
-    (void)gamma;
-    (void)step;
-    struct topk *t = c->state;
-    return c->kernels->select_topk(s, t->k, t->guess);
+int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density) {
+    struct topk *t = w->scratch;
+    for (size_t l = 0; l < s->n_layers; l++)
+        t->k[l] = sg_share_of(w->knob[l], is_density, s->offset[l + 1] - s->offset[l]);
+    return w->kernels->select_topk(s, t->k, t->guess);
+}
+
+static int select_topk(struct sg_worker *w, struct sg_select *s) {
+    return sg_topk_select(w, s, sg_share_knob(w->param) == SG_SHARE_DENSITY);
 }
 
 static const struct sg_parameter params[] = {
@@ -45,7 +45,8 @@ const struct sg_compressor_ops sg_compress_topk = {
     .params = params,
     .n_params = SG_SHARE_PARAMS,
     .check = sg_share_check,
-    .open = open_topk,
-    .compress = compress,
+    .knob = sg_share_knob,
+    .open = sg_topk_open,
+    .select = select_topk,
     .bound = sg_share_delta,
 };

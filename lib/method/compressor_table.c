@@ -1,5 +1,5 @@
 /* compressor_table.c: one row a compressor; the order is the order in help and benchmarks. */
-#include "compressor_private.h"
+#include "method_private.h"
 
 #include <string.h>
 

@@ -1,0 +1,16 @@
+/* sg_parameter.h: how compressors and optimizers declare their parameters, which are keys of recipes. */
+#ifndef SG_PARAMETER_H
+#define SG_PARAMETER_H
+
+#include <stdbool.h>
+
+/* A numeric parameter. */
+struct sg_parameter {
+    const char *name; /* kebab-case */
+    double min, max;  /* inclusive */
+    double preset;    /* default; NaN = no default */
+    bool integer;
+    const char *help;
+};
+
+#endif

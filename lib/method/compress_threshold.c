@@ -1,0 +1,116 @@
+/* compress_threshold.c: the hard-threshold sparsifier (eq. 5), one lambda for all layers: constant, or steered by the
+ * controller of a budget (control_budget.c). */
+#include "method_private.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { LAMBDA, BUDGET, PARAMS };
+
+static sg_status check(const double *param, size_t d, struct sg_error *err) {
+    (void)d;
+    if (isnan(param[LAMBDA]) == isnan(param[BUDGET]))
+        return sg_fail(err, SG_ERR_ARGUMENT, "needs 'lambda' or 'budget', one of them");
+    if (param[BUDGET] == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "'budget' must be above 0");
+    return SG_OK;
+}
+
+static size_t knob(const double *param) {
+    (void)param;
+    return LAMBDA;
+}
+
+static const struct sg_controller_ops *controller(const double *param, double *out) {
+    out[0] = param[BUDGET];
+    return isnan(param[BUDGET]) ? NULL : &sg_control_budget;
+}
+
+static sg_status open_threshold(struct sg_worker *w, struct sg_error *err) {
+    w->scratch = malloc(w->layout.n_layers * sizeof(float));
+    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "hard-threshold");
+}
+
+/* Elsewhere g is 0 and p = e, which the last step left below the same threshold. A threshold of 0 sends even zeros, and
+ * rounding to halves may leave more than the threshold. On a GPU many small passes cost more than one large. */
+static bool may_skip_untouched(const struct sg_worker *w) {
+    const bool kept = w->feedback.form == SG_FEEDBACK_GRADIENT && w->feedback.decay == 1 && w->code == &sg_code_fp32;
+    return w->touched != NULL && w->exec.device == NULL && !w->controlled && (float)w->param[LAMBDA] > 0 &&
+           (kept || w->feedback.form == SG_FEEDBACK_NONE);
+}
+
+static int select_touched(const struct sg_worker *w, struct sg_select *s, const float *tau) {
+    size_t sent = 0, layer = 0;
+    for (size_t l = 0; l < s->n_layers; l++)
+        s->count[l] = 0;
+    for (size_t i = 0; i < w->touched->count; i++) {
+        const struct sg_range *range = &w->touched->range[i];
+        for (size_t at = range->begin, end; at < range->end; at = end) {
+            while (s->offset[layer + 1] <= at)
+                layer++;
+            end = range->end < s->offset[layer + 1] ? range->end : s->offset[layer + 1];
+            size_t found;
+            const struct sg_select part = {.exec = s->exec,
+                                           .n_layers = 1,
+                                           .offset = (const size_t[]){0, end - at},
+                                           .g = s->g + at,
+                                           .e = s->e != NULL ? s->e + at : NULL,
+                                           .scale = s->scale,
+                                           .decay = s->decay,
+                                           .index = s->index + sent,
+                                           .value = s->value + sent,
+                                           .count = &found};
+            const int status = w->kernels->select_threshold(&part, &tau[layer]);
+            if (status != SG_KERNEL_OK) {
+                s->count[0] = layer;
+                return status;
+            }
+            for (size_t j = sent; j < sent + found; j++)
+                s->index[j] += (uint32_t)at;
+            s->count[layer] += found;
+            sent += found;
+        }
+    }
+    return SG_KERNEL_OK;
+}
+
+/* Algorithm 1 thresholds p / gamma in the update form, that is p at lambda gamma: rounded once, to the kernel's float.
+ */
+static int select_threshold(struct sg_worker *w, struct sg_select *s) {
+    float *tau = w->scratch;
+    for (size_t l = 0; l < s->n_layers; l++) {
+        tau[l] = (float)(w->knob[l] * w->unit);
+        if (w->counted)
+            tau[l] = fmaxf(tau[l], FLT_MIN);
+    }
+    return may_skip_untouched(w) ? select_touched(w, s, tau) : w->kernels->select_threshold(s, tau);
+}
+
+/* Every element left behind is below lambda. With a budget lambda is not known before. */
+static double bound(const double *param, size_t n) {
+    return (double)n * param[LAMBDA] * param[LAMBDA];
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false,
+                "threshold on the gradient's scale: sends where |p / gamma| >= lambda"},
+    [BUDGET] = {"budget", 0, 1e18, NAN, false,
+                "instead of lambda: what a worker sends over the whole run, up to 1 as average density, above 1 in "
+                "entries; lambda is found and steered as training goes on"},
+};
+
+const struct sg_compressor_ops sg_compress_hard_threshold = {
+    .name = "hard-threshold",
+    .summary = "every element at least lambda in magnitude",
+    .source = "section 4, eq. 5; Strom, Interspeech 2015; Dutta et al., AAAI 2020",
+    .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
+    .params = params,
+    .n_params = PARAMS,
+    .check = check,
+    .knob = knob,
+    .open = open_threshold,
+    .select = select_threshold,
+    .bound = bound,
+    .controller = controller,
+};

@@ -1,0 +1,98 @@
+/* control_budget.c: a threshold that is steered so that a worker sends a given number of entries over the run
+ * (threshold_budget.c has the rule). */
+#include "method_private.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TOTAL, N_PARAMS };
+
+enum { DOUBLES = sizeof(struct sg_threshold_budget) / sizeof(double) };
+
+/* Entries a worker may send over the whole run. */
+static double total(const double *param, const struct sg_facts *f) {
+    return param[TOTAL] <= 1 ? param[TOTAL] * (double)f->d * (double)f->steps : param[TOTAL];
+}
+
+static sg_status check(const double *param, const struct sg_facts *run, struct sg_error *err) {
+    const double d = (double)run->d, steps = (double)run->steps;
+    const double most = d * (steps - 1), all = total(param, run); /* the first step sends nothing */
+    if (!(param[TOTAL] > 0))
+        return sg_fail(err, SG_ERR_ARGUMENT, "'budget' must be above 0");
+    if (run->steps == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "a budget needs the number of steps");
+    if (!(all <= most))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "a budget of %.15g entries, where a worker can send at most %.15g (%g of all): the first of "
+                       "%.0f steps sends nothing",
+                       all, most, floor(1e6 * most / (d * steps)) / 1e6, steps);
+    return SG_OK;
+}
+
+static size_t doubles(size_t layers) {
+    (void)layers;
+    return DOUBLES;
+}
+
+static struct sg_threshold_budget load(const double *state) {
+    struct sg_threshold_budget b;
+    memcpy(&b, state, sizeof b);
+    return b;
+}
+
+static void store(double *state, const struct sg_threshold_budget *b) {
+    memcpy(state, b, sizeof *b);
+}
+
+static void start(double *state, size_t layers) {
+    (void)layers;
+    store(state, &(struct sg_threshold_budget){.lambda = INFINITY, .rate = NAN});
+}
+
+/* Are gradients still unknown? */
+static bool is_to_start(const double *state) {
+    const struct sg_threshold_budget b = load(state);
+    return b.lambda == INFINITY && b.sent == 0;
+}
+
+static unsigned ask(const double *param, const double *state, const struct sg_facts *f) {
+    (void)param;
+    return !f || is_to_start(state) ? SG_ASK_LARGEST : 0;
+}
+
+static void decide(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
+    struct sg_threshold_budget b = load(state);
+    out->most = sg_threshold_budget_begin(&b, total(param, f), f->steps, f->step, f->unit);
+    for (size_t l = 0; l < f->layers; l++)
+        out->knob[l] = b.lambda;
+    store(state, &b);
+}
+
+static void learn(const double *param, double *state, const struct sg_facts *f, double entries, double largest) {
+    struct sg_threshold_budget b = load(state);
+    if (is_to_start(state))
+        sg_threshold_budget_start(&b, total(param, f), f->steps, largest);
+    else
+        sg_threshold_budget_learn(&b, total(param, f), f->steps, f->step, entries);
+    store(state, &b);
+}
+
+static const struct sg_parameter params[N_PARAMS] = {
+    [TOTAL] = {"total", 0, 1e18, NAN, false,
+               "what a worker sends over the whole run: up to 1 as average density, above 1 in entries"},
+};
+
+const struct sg_controller_ops sg_control_budget = {
+    .name = "budget",
+    .summary = "a threshold that is found and steered so that a given number of entries is sent over the run",
+    .source = "section 4 of the paper asks for a constant threshold; this one is held as long as the budget is met",
+    .params = params,
+    .n_params = N_PARAMS,
+    .check = check,
+    .doubles = doubles,
+    .start = start,
+    .ask = ask,
+    .decide = decide,
+    .learn = learn,
+    .budget = total,
+};

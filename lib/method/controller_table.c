@@ -1,0 +1,18 @@
+/* controller_table.c: one row a controller; the order is the order in help. */
+#include "method_private.h"
+
+#include <string.h>
+
+static const struct sg_controller_ops *const table[] = {&sg_control_accordion, &sg_control_budget};
+
+const struct sg_controller_ops *sg_controller_at(size_t i) {
+    return i < sizeof table / sizeof table[0] ? table[i] : NULL;
+}
+
+const struct sg_controller_ops *sg_controller_find(const char *name) {
+    const struct sg_controller_ops *ops;
+    for (size_t i = 0; (ops = sg_controller_at(i)) != NULL; i++)
+        if (strcmp(ops->name, name) == 0)
+            return ops;
+    return NULL;
+}

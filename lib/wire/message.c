@@ -1,0 +1,117 @@
+/* message.c: the table of codes, and adding what a message stands for. */
+#include "sg_message.h"
+
+#include <string.h>
+
+/* A code's place is its number on the wire. */
+static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16};
+enum { CODES = sizeof table / sizeof *table };
+
+enum { WORTH_ENTRIES = 1 << 14, BATCH = 64 }; /* from so many entries on a second thread saves more than it costs */
+
+const struct sg_code *sg_code_at(unsigned number) {
+    return number < CODES ? table[number] : NULL;
+}
+
+const struct sg_code *sg_code_find(const char *name) {
+    for (size_t i = 0; i < CODES; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    return NULL;
+}
+
+const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
+                               const struct sg_exec *exec) {
+    if (m->code == &sg_code_fp32)
+        return m->data;
+    if (exec->device)
+        kernels->decode_half(exec, room, m->data, m->count);
+    else
+        m->code->decode(room, m, 0, m->count);
+    return room;
+}
+
+/* The first j with index[j] >= at; count if there is none. */
+static size_t first_at_least(const uint32_t *index, size_t count, size_t at) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (index[middle] < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What of the message lies in the elements begin .. end-1. */
+static void add_range(float *to, const struct sg_message *m, float weight, size_t begin, size_t end) {
+    float piece[SG_MESSAGE_PIECE];
+    const size_t first = m->index ? first_at_least(m->index, m->count, begin) : begin;
+    const size_t last = m->index ? first_at_least(m->index, m->count, end) : end;
+    for (size_t at = first, count; at < last; at += count) {
+        count = last - at < SG_MESSAGE_PIECE ? last - at : SG_MESSAGE_PIECE;
+        m->code->decode(piece, m, at, count);
+        if (m->index)
+            for (size_t j = 0; j < count; j++)
+                to[m->index[at + j]] += weight * piece[j];
+        else
+            for (size_t j = 0; j < count; j++)
+                to[at + j] += weight * piece[j];
+    }
+}
+
+static void add_shared(float *to, size_t n, const struct sg_message *messages, size_t count, float weight,
+                       const struct sg_exec *exec) {
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += messages[i].count;
+    const size_t ranges = exec->threads > 1 && total >= WORTH_ENTRIES ? 4 * (size_t)exec->threads : 1;
+#pragma omp parallel for schedule(dynamic) num_threads(exec->threads) if (ranges > 1)
+    for (size_t r = 0; r < ranges; r++)
+        for (size_t i = 0; i < count; i++)
+            add_range(to, &messages[i], weight, n / ranges * r, r + 1 < ranges ? n / ranges * (r + 1) : n);
+}
+
+void sg_message_add(float *to, const struct sg_message *m, float weight, const struct sg_exec *exec) {
+    add_shared(to, m->n, m, 1, weight, exec);
+}
+
+static void add_floats(float *to, size_t n, const struct sg_message *messages, size_t count,
+                       const struct sg_kernels *kernels, const struct sg_exec *exec) {
+    struct sg_entries batch[BATCH];
+    for (size_t i = 0, now; i < count; i += now) {
+        now = count - i < BATCH ? count - i : BATCH;
+        for (size_t j = 0; j < now; j++)
+            batch[j] = (struct sg_entries){messages[i + j].index, messages[i + j].data, messages[i + j].count};
+        kernels->add_messages(exec, to, n, batch, now);
+    }
+}
+
+/* Host messages of another code onto a GPU: decoded piece by piece, and sent there as floats. */
+static void add_decoded(float *to, size_t n, const struct sg_message *m, const struct sg_kernels *kernels,
+                        const struct sg_exec *exec) {
+    float piece[SG_MESSAGE_PIECE];
+    for (size_t at = 0, count; at < m->count; at += count) {
+        count = m->count - at < SG_MESSAGE_PIECE ? m->count - at : SG_MESSAGE_PIECE;
+        m->code->decode(piece, m, at, count);
+        const struct sg_entries part = {m->index ? m->index + at : NULL, piece, count};
+        kernels->add_messages(exec, m->index ? to : to + at, m->index ? n : count, &part, 1);
+    }
+}
+
+void sg_message_add_all(float *to, size_t n, const struct sg_message *messages, size_t count,
+                        const struct sg_kernels *kernels, const struct sg_exec *exec) {
+    for (size_t i = 0, same; i < count; i += same) { /* runs of one kind, in order */
+        const bool floats = messages[i].code == &sg_code_fp32;
+        for (same = 1; i + same < count && (messages[i + same].code == &sg_code_fp32) == floats;)
+            same++;
+        if (floats)
+            add_floats(to, n, messages + i, same, kernels, exec);
+        else if (!exec->device)
+            add_shared(to, n, messages + i, same, 1, exec);
+        else
+            for (size_t j = 0; j < same; j++)
+                add_decoded(to, n, &messages[i + j], kernels, exec);
+    }
+}
