@@ -1,3 +1,4 @@
+/* version.c: what this build is: version, commit, compiler, features, and the identity of each task's code. */
 #include "sg_version.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* bench_table.c: the results of the kernel benchmark as a table for a terminal. */
 #include <math.h>
 
 #include "sg_bench.h"

@@ -1,3 +1,4 @@
+/* bench_verify.c: does a kernel write what the plain C version writes? Asked in the same process that times it. */
 #include "bench_verify.h"
 
 #include <stdlib.h>

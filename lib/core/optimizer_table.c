@@ -1,3 +1,4 @@
+/* optimizer_table.c: one row an optimizer; the order is the order in help. */
 #include <string.h>
 
 #include "optimizer_private.h"

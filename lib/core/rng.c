@@ -1,3 +1,4 @@
+/* rng.c: random numbers by counter (Philox4x32-10): a draw is a function of seed, purpose, worker and step alone. */
 #include "sg_rng.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* stats.c: sums, means, deviations and quantiles of a few numbers. */
 #include "sg_stats.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* status.c: filling in an error: its status and the message that the user reads. */
 #include "sg_status.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* text.c: suggestions for misspelt words, and numbers read from whole strings. */
 #include "sg_text.h"
 
 #include <errno.h>

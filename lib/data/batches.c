@@ -1,3 +1,4 @@
+/* batches.c: batches of images, which a thread prepares ahead of their use. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>

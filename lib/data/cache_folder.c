@@ -1,3 +1,4 @@
+/* cache_folder.c: where files that are derived from data are kept, and whether that place can be written to. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

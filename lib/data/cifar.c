@@ -1,3 +1,4 @@
+/* cifar.c: the records of CIFAR-10 and CIFAR-100 in their publisher's binary version. */
 #include "cifar.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* image_augment.c: crop, flip and rotation of a training image, and its bytes as floats. */
 #include "image_augment.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* image_set.c: a set of images from its files or from the generator, with where it comes from. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* libsvm.c: the parser of the LIBSVM text format; every mistake is said with its line and column. */
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>

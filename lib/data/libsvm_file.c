@@ -1,3 +1,4 @@
+/* libsvm_file.c: a LIBSVM file, packed or not, as a matrix. */
 #include <string.h>
 
 #include "data_text.h"

@@ -1,3 +1,4 @@
+/* matrix.c: where the arrays of a matrix lie in its one block of memory, and the SHA-256 of its values. */
 #include "sg_matrix.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* ratings_generate.c: ratings that stand in for MovieLens: users rate items that are popular and fit their taste. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

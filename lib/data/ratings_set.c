@@ -1,3 +1,4 @@
+/* ratings_set.c: a set of ratings from its file or from the generator, with where it comes from. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

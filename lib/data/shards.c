@@ -1,3 +1,4 @@
+/* shards.c: samples dealt to workers: alike, sorted by class, or by Dirichlet shares of the classes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* token_set.c: a text for training and one for testing as numbers of words, from files or from the generator. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* grid_claims.c: the claims of a recipe, judged at every seed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

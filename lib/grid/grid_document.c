@@ -1,3 +1,4 @@
+/* grid_document.c: the whole result of a grid as one JSON document, and the plan of one that is not run. */
 #include <string.h>
 
 #include "grid_summary.h"

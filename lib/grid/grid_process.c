@@ -1,3 +1,4 @@
+/* grid_process.c: one child process: started, read without waiting, reaped. */
 #include "grid_process.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* grid_results.c: series and final values of the cells of one label, as mean and deviation over the seeds. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* grid_view.c: a grid on stderr while it runs, and what was found of finished cells. */
 #include "sg_grid_view.h"
 
 #include <inttypes.h>

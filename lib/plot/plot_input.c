@@ -1,3 +1,4 @@
+/* plot_input.c: a result from JSON or from a series, in the one form that exporters read. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

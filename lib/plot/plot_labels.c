@@ -1,3 +1,4 @@
+/* plot_labels.c: headings and axis labels of columns, in plain text and in TeX. */
 #include <stdlib.h>
 #include <string.h>
 

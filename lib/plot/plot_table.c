@@ -1,3 +1,4 @@
+/* plot_table.c: the table of export formats. */
 #include <string.h>
 
 #include "plot_private.h"

@@ -1,3 +1,4 @@
+/* recipe_node.c: the tree that a recipe is read into. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

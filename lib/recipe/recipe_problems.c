@@ -1,3 +1,4 @@
+/* recipe_problems.c: what is wrong with a recipe, collected and reported in the order of its places. */
 #include <stdarg.h>
 #include <string.h>
 

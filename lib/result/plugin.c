@@ -1,3 +1,4 @@
+/* plugin.c: a symbol of a shared object that lies beside the programs and is loaded when it is needed. */
 #include "sg_plugin.h"
 
 #include <dlfcn.h>

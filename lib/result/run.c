@@ -1,3 +1,4 @@
+/* run.c: a run read back from its series or from folded JSON, and facts about this machine. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

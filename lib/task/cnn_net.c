@@ -1,3 +1,4 @@
+/* cnn_net.c: layers of convolutional networks: their parameters, where they begin in x, and their forward pass. */
 #include "cnn_net.h"
 
 #include <math.h>

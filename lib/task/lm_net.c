@@ -1,3 +1,4 @@
+/* lm_net.c: the layers of the LSTM language model, their start values and its forward pass. */
 #include "lm_net.h"
 
 #include <math.h>

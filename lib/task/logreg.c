@@ -1,3 +1,4 @@
+/* logreg.c: value and gradient of l2-regularised logistic regression, summed in a fixed order. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* logreg_measure.c: the constants of a logistic regression: Lipschitz constants by Lanczos, norms of rows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* logreg_solve.c: the minimum x* by Newton steps, to the limit of double precision. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

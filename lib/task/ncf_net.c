@@ -1,3 +1,4 @@
+/* ncf_net.c: the layers of NeuMF, their start values and its forward pass. */
 #include "ncf_net.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* magnitudes.c: the exact k-th largest magnitude of all numbers of a run, in two passes and bounded memory. */
 #include <math.h>
 #include <stdlib.h>
 

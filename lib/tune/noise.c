@@ -1,3 +1,4 @@
+/* noise.c: how noisy gradients are: sigma^2 and M of the theory, fitted along a run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* oracle.c: the least error that a recorded run's volume allows (Lemma 3), and what methods would have left. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

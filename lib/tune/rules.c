@@ -1,3 +1,4 @@
+/* rules.c: a threshold from the paper's rules, with constants measured along a pilot. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

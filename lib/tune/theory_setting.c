@@ -1,3 +1,4 @@
+/* theory_setting.c: do the theorems speak of this recipe and of this method? */
 #include <string.h>
 
 #include "sg_compressor.h"

@@ -1,3 +1,4 @@
+/* tune_actions.c: the table of what sparsetune can do, and what its actions share. */
 #include <stdlib.h>
 #include <string.h>
 
