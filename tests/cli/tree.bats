@@ -2,16 +2,8 @@
 # The shape of the tree: dependency arrows, headers, build, installation.
 load common
 
-level() {
-    case $1 in
-    kernels) echo 0 ;;
-    core) echo 1 ;;
-    wire | tensor) echo 2 ;;
-    method | result | comm | net | data | recipe | task) echo 3 ;;
-    app | train | grid | plot | bench) echo 4 ;;
-    tune) echo 5 ;;
-    *) echo 99 ;;
-    esac
+permitted() { # the rooms that a room may include, from the table in lib/README.md
+    sed -n "s/^| $1 | \\([a-z ]*\\)|.*/\\1/p" "$ROOT/lib/README.md"
 }
 
 owner() { # of a header: its module
@@ -21,8 +13,11 @@ owner() { # of a header: its module
     case $path in kernels/*) echo kernels ;; *) echo "$path" | cut -d/ -f2 ;; esac
 }
 
-@test "includes point down, and never into another module's private header" {
-    local bad=""
+@test "includes follow the arrows of lib/README.md, and never into another room's private header" {
+    local bad="" room
+    for room in $(cd "$ROOT/lib" && ls -d */ | tr -d /) cmd kernels; do
+        grep -q "^| $room |" "$ROOT/lib/README.md" || bad="$bad $room(not in the table)"
+    done
     for file in $(sources | grep -E '^(lib|kernels|cmd)/.*\.([ch]|cuh?)$'); do
         case $file in
         kernels/*) me=kernels ;;
@@ -35,10 +30,31 @@ owner() { # of a header: its module
             [ -n "$you" ] || { bad="$bad $file:$header(unknown)"; continue; }
             [ "$me" = "$you" ] && continue
             case $header in sg_*|sparsegrad.h) ;; *) bad="$bad $file:$header(private)" ;; esac
-            [ "$me" = cmd ] || [ "$(level "$me")" -ge "$(level "$you")" ] || bad="$bad $file:$header(up)"
+            [[ " $(permitted "$me") " == *" $you "* ]] || bad="$bad $file:$header(no such arrow)"
         done
     done
     [ -z "$bad" ] || { echo "$bad"; false; }
+}
+
+@test "the table of rooms has no arrow that nothing uses" {
+    local unused="" me you
+    while read -r me you; do
+        for room in $you; do
+            case $me in cmd | kernels) folder=$ROOT/$me ;; *) folder=$ROOT/lib/$me ;; esac
+            for header in $(cat "$folder"/*.[ch]* | sed -n 's/^#include "\(.*\)"/\1/p' | sort -u) none; do
+                [ "$(owner "$header")" != "$room" ] || break
+            done
+            [ "$header" != none ] || unused="$unused $me->$room"
+        done
+    done < <(sed -n 's/^| \([a-z]*\) | \([a-z ]*\) | [^|]* |$/\1 \2/p' "$ROOT/lib/README.md" | grep -v '^room ')
+    [ -z "$unused" ] || { echo "$unused"; false; }
+}
+
+@test "the compressor of lib/README.md compiles" {
+    sed -n '/^```c$/,/^```$/{/^```/!p}' "$ROOT/lib/README.md" >"$BATS_TEST_TMPDIR/compress_first.c"
+    # shellcheck disable=SC2046
+    gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only \
+        $(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|") "$BATS_TEST_TMPDIR/compress_first.c"
 }
 
 @test "file names are unique" {
