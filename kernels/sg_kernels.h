@@ -160,7 +160,7 @@ struct sg_kernels {
     /* value[j] <- half[j]. */
     void (*decode_half)(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
 
-    /* ---- what lib/core does on a CPU: NULL there ---- */
+    /* ---- tables of devices only; NULL in tables of CPUs, where the engine does the same work itself ---- */
 
     /* Is there an `update` for the optimizer of that name? */
     bool (*has_optimizer)(const char *name);

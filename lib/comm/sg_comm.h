@@ -79,10 +79,11 @@ struct sg_outcome {
  * be in host memory then. */
 bool sg_comm_reads_messages(const sg_comm *c);
 
-/* All-gather and sum. sum lies in the kernels' memory; NULL in one process, whose caller adds its messages up itself. An error of this call itself (memory, transport) is not known to the other ranks: abort.
- * sum [d] <- sum over workers in order 0..n-1 of their messages, from +0. Collective.
- * Empty messages are normal. Sparse and dense messages may not be mixed in one call.
- * The sum is over workers, not the mean: dividing by n is the caller's. */
+/* Send this rank's messages to all ranks, and add all workers' messages to sum [d], which starts at +0, in the order of the
+ * workers. Collective. `sum` lies in the kernels' memory; in a single process it may be NULL, and the caller adds its
+ * messages itself. An empty message is normal. Messages with and without positions may not be mixed in one call. The sum
+ * is not divided by the number of workers. If the call itself fails (memory, transport), the other ranks do not know it:
+ * the program must abort. */
 SG_CHECKED sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float *sum, size_t d,
                                       const struct sg_kernels *kernels, const struct sg_exec *exec,
                                       struct sg_outcome *out, struct sg_error *err);

@@ -1,17 +1,20 @@
 /* threshold_budget.c: a lambda that spends a budget of entries over a run, without seeing the future.
  *
- * The theory wants lambda constant, so it is held as long as the spending is in order: as long as the share of the budget
- * that was sent is near the share of the run that is over, with more room above than below, because runs send most at their
- * beginning; or as long as what was sent and what the present rate makes of the rest come to the budget, nearly. Else it
- * is steered: moved a little at every step, against the difference between the present rate and the one that spends the
- * rest. A little, because the residuals just below lambda would all be sent at a jump.
+ * The theory asks for a constant lambda, so lambda changes only when the run would miss its budget. Let `over` be the share
+ * of the steps done, `ahead` the share of the budget spent less `over`, and `miss` the share of the budget that the present
+ * rate would leave unspent. Steering starts if |miss| > 0.005 + 0.1 (1 - over) and one of these holds: the last 10 % of the
+ * run has begun; ahead > 0.6 r; ahead < -0.15 r, with r = sqrt(over) (1 - over); miss > 0.35. There is more room above than
+ * below because runs send most at their beginning. Steering stops when |miss| is half of that bound. The first 5 % of the
+ * run have a rule of their own (see `steers`). While it steers, lambda changes by a small factor a step, because a large
+ * change would release all residuals just below lambda at once.
  *
- * They would be at a jump of the learning rate gamma too, where lambda is compared with p / gamma: where it falls, lambda
- * rises as much, so that what p itself is compared with stays, and the rate is taken to fall with it. Where gamma rises
- * nothing is at stake: p / gamma falls.
+ * A fall of the learning rate gamma would do the same where lambda is compared with p / gamma. So lambda is multiplied by
+ * what gamma is divided by: p itself is then compared with the same number, and the rate is taken to fall with gamma. When
+ * gamma rises, p / gamma falls and nothing need be done.
  *
- * The first step sends nothing: only then the workers know how large gradients are. No step of a worker sends more than
- * what is left for each, so that no burst exceeds the budget; at the last step each sends its largest, as many as that. */
+ * The first step sends nothing, because only after it are the sizes of gradients known. No worker sends more at a step than
+ * what is left for each, so no burst exceeds the budget. At the last step each worker sends its largest entries, as many as
+ * are left. */
 #include "method_private.h"
 
 #include <math.h>

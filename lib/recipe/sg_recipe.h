@@ -32,7 +32,7 @@ struct sg_node {
     char *string;          /* STRING: its text. NUMBER: its spelling in the recipe */
     struct sg_node *child; /* [count] */
     size_t count;
-    int line, column; /* of the value, 1-based; line 0: column 0 = a default, column s = the s-th --set (from 1) */
+    int line, column;         /* of the value, from 1; line 0: a default (column 0) or the s-th --set (column s) */
     int key_line, key_column; /* of its key, the same way */
 };
 

@@ -83,7 +83,7 @@ static inline double logistic_loss(double z) {
     return z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
 }
 
-/* 1 / (1 + exp(z)); a selection, for the sign of a margin cannot be predicted. */
+/* 1 / (1 + exp(z)); branch-free, because a branch on a margin's sign is mispredicted. */
 static inline double logistic_tail(double z) {
     double t = exp(-fabs(z));
     return (z > 0 ? t : 1) / (1 + t);

@@ -129,9 +129,9 @@ struct sg_task_ops {
      * 0. From SG_STEP_BEYOND on the samples of steps at least an epoch apart are independent. On a GPU it need not wait for
      * its end. */
     sg_status (*gradient)(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
-    /* NULL, or where local worker `worker`'s last gradient may differ from 0, until its next. Then `gradient` is given
-     * zeros, and need only write there; the trainer puts zeros back when it is done with g. It gives NULL where the task
-     * does without, as on a GPU: `gradient` finds anything in g and writes all of it. */
+    /* The ranges that `worker`'s last gradient wrote; valid until its next gradient. A task with this hook gets g filled
+     * with zeros and may write only those ranges; the trainer clears them afterwards. If the hook is NULL or returns NULL,
+     * as on a GPU, g may hold anything on entry and `gradient` must write all of it. */
     const struct sg_ranges *(*touched)(const sg_task *t, size_t worker);
     /* What `gradient` is a draw of, exactly, at the current x: mean [d] <- grad f_i of local worker `worker`, *noise <-
      * E|g_i - grad f_i|^2 over the draws. NULL = cannot be had. */

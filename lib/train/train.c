@@ -17,7 +17,7 @@ static sg_status record_start(struct train *t, struct sg_error *err) {
     return train_record(t, value, NULL, err);
 }
 
-/* What was just stepped to. The status is all ranks', but for *recorded, which is this rank's. */
+/* Record the step that just ended. The returned status is the same on all ranks; *recorded is this rank's own. */
 static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_status *recorded, struct sg_error *err) {
     double value[SG_COLUMNS];
     sg_status status = SG_OK;

@@ -197,8 +197,8 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* Everything is checked before anything is taken over. *ours: written by this very program from the same data; else it
- * says nothing to it. */
+/* Check everything before anything is taken over. *ours: was the checkpoint written by a program with the same numbers from
+ * the same data? If not, it is ignored, and that is no error. *same_program: then only the data are others. */
 static sg_status check(bool *ours, bool *same_program, const struct train *t, const char *data, size_t length,
                        struct sg_error *err) {
     const char *path = t->options->checkpoint;

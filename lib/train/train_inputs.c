@@ -48,8 +48,9 @@ sg_status train_inputs_open(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* With feedback p is what stayed plus what was sent, and only one of them is not 0 (rounding to halves splits p without
- * loss); without, p = g; what an exact compressor keeps no residual of, it sends. */
+/* Rebuild p, what the compressor was given. With feedback p = residual + message: both add without rounding, because at
+ * every element one of them is 0, or they are the two parts of an exact split (fp16). Without feedback p = g. An exact
+ * compressor has no residual, and p is its message. */
 void train_inputs_note(struct train *t, size_t w, const float *g) {
     if (!t->input)
         return;

@@ -20,7 +20,7 @@ static double compression_error(const struct train *t, size_t w, const float *g,
         all = error_norm + t->kernels->cross(exec, &sent, e, 2);
     } else {
         all = t->kernels->sum_squares(exec, g, t->d);
-        lost = fmax(0, all + t->kernels->cross(exec, &sent, g, -2)); /* rounding may take what is nothing below it */
+        lost = fmax(0, all + t->kernels->cross(exec, &sent, g, -2)); /* rounding can make it negative */
     }
     return all > 0 ? lost / all : 0;
 }

@@ -147,8 +147,9 @@ size_t train_x_bytes(const struct train *t); /* of the parameters */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
 
-/* train_gpu.c, where the run is on one. Open chooses the kernels. Check: can the task? Pass on: local worker w's message
- * into the sum and to where the exchange reads it. The rest as their names say. */
+/* train_gpu.c, used only if the run is on a GPU. train_gpu_open chooses the device and its kernels. train_gpu_check_task
+ * fails if the task cannot run there. train_gpu_pass_on adds worker w's message to the sum on the device, and copies it to
+ * the host if the exchange will read it. */
 sg_status train_gpu_open(struct train *t, struct sg_error *err);
 sg_status train_gpu_check_task(const struct train *t, struct sg_error *err);
 sg_status train_gpu_allocate(struct train *t, struct sg_error *err);

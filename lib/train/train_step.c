@@ -31,7 +31,8 @@ static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
                    t->first + w, (unsigned long long)t->step, loss);
 }
 
-/* g's end: where the task touches parts of it only, these are 0 again. */
+/* Send the message of gradient g, which is not needed after this. A task that writes only parts of g expects zeros there
+ * at its next step, so those parts are cleared here. */
 static sg_status worker_message(struct train *t, size_t w, float *g) {
     struct sg_error *err = &t->worker_error[w];
     const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
@@ -75,8 +76,8 @@ static sg_status lead(struct train *t, sg_status earlier, struct sg_error *err) 
     return status;
 }
 
-/* Workers from..to-1 in turn, one way at even steps and back at odd ones: what the last step touched last is still in the
- * cache, where the same way again would find nothing of a set of rows a little larger than it. */
+/* Workers from..to-1 in turn, forwards at even steps and backwards at odd ones: the data of the workers that came last are
+ * still in the cache, and a second pass in the same direction would have evicted them before it comes to them. */
 static void back_and_forth(struct train *t, size_t from, size_t to, float *g) {
     for (size_t i = from; i < to; i++)
         worker_step(t, t->step % 2 ? from + to - 1 - i : i, g);

@@ -205,7 +205,8 @@ static struct sg_noise_line free_line(const struct moments *m) {
     return (struct sg_noise_line){slope, level, slope, level, NAN, NAN};
 }
 
-/* Slope and level held at or above 0: at its border the other one alone. */
+/* Fit with slope >= 0 and level >= 0. Where the free fit has a negative slope, the slope is 0 and the level is fitted
+ * alone; where it has a negative level, the level is 0 and the slope is fitted alone. */
 static struct sg_noise_line bounded_line(const struct moments *m) {
     struct sg_noise_line out = free_line(m);
     if (!(out.slope >= 0)) {

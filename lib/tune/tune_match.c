@@ -34,8 +34,8 @@ struct match {
     const char *name;
     struct tune_length length;
     size_t seeds;
-    struct tune_point whole[POINTS]; /* whole runs so far, each lambda once: means over the seeds, */
-    bool rough[POINTS]; /* or the first seed's times mean_of_first, which is what the last mean was of it */
+    struct tune_point whole[POINTS]; /* whole runs so far, each lambda once: means over the seeds */
+    bool rough[POINTS];              /* estimated: entries at the first seed times mean_of_first */
     size_t n_whole;
     double mean_of_first, pilot_steps;
     cJSON *trials;
@@ -198,7 +198,8 @@ static void learn_mean_of_first(struct match *m, double ratio) {
     m->mean_of_first = ratio;
 }
 
-/* Whole runs of these targets at their lambda: at the first seed, and where that is near, or was not enough before, at all. */
+/* Run each target at its lambda with the first seed. If the result is near the target, or if one seed was not enough the
+ * last time, run it with all seeds. */
 static sg_status verify(struct match *m, struct target *const *open, size_t n, struct sg_error *err) {
     struct tune_point p[TARGETS], sure[TARGETS];
     size_t which[TARGETS], n_sure = 0;
