@@ -1,13 +1,15 @@
 /* message.c: the table of codes, and adding what a message stands for. */
 #include "sg_message.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A code's place is its number on the wire. */
 static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16};
 enum { CODES = sizeof table / sizeof *table };
 
-enum { WORTH_ENTRIES = 1 << 14, BATCH = 64 }; /* from so many entries on a second thread saves more than it costs */
+enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */
+enum { BATCH = 64, LARGE_PIECE = 1 << 18 };
 
 const struct sg_code *sg_code_at(unsigned number) {
     return number < CODES ? table[number] : NULL;
@@ -88,16 +90,19 @@ static void add_floats(float *to, size_t n, const struct sg_message *messages, s
     }
 }
 
-/* Host messages of another code onto a GPU: decoded piece by piece, and sent there as floats. */
+/* Host messages of another code onto a GPU: decoded part by part, and sent there as floats. A part is small only where
+ * there is no memory for a large one. */
 static void add_decoded(float *to, size_t n, const struct sg_message *m, const struct sg_kernels *kernels,
                         const struct sg_exec *exec) {
-    float piece[SG_MESSAGE_PIECE];
+    float small[SG_MESSAGE_PIECE], *large = malloc(LARGE_PIECE * sizeof *large), *part = large ? large : small;
+    const size_t most = large ? LARGE_PIECE : SG_MESSAGE_PIECE;
     for (size_t at = 0, count; at < m->count; at += count) {
-        count = m->count - at < SG_MESSAGE_PIECE ? m->count - at : SG_MESSAGE_PIECE;
-        m->code->decode(piece, m, at, count);
-        const struct sg_entries part = {m->index ? m->index + at : NULL, piece, count};
-        kernels->add_messages(exec, m->index ? to : to + at, m->index ? n : count, &part, 1);
+        count = m->count - at < most ? m->count - at : most;
+        m->code->decode(part, m, at, count);
+        const struct sg_entries entries = {m->index ? m->index + at : NULL, part, count};
+        kernels->add_messages(exec, m->index ? to : to + at, m->index ? n : count, &entries, 1);
     }
+    free(large);
 }
 
 void sg_message_add_all(float *to, size_t n, const struct sg_message *messages, size_t count,

@@ -1,0 +1,119 @@
+/* Messages: the table of codes, what `valid` refuses, and the one decoder: any weight, any threads, any mixture. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message_values.h"
+#include "sg_half.h"
+#include "sg_rng.h"
+#include "tap.h"
+
+enum { N = 50000, WORKERS = 5 };
+
+static uint32_t index_of[WORKERS][N];
+static float value_of[WORKERS][N], data_of[WORKERS][N];
+
+/* Worker w's message: all elements, or about every third; its numbers in the code. */
+static struct sg_message draw(const struct sg_code *code, bool dense, size_t w) {
+    sg_rng r = sg_rng_open(5, SG_RNG_TEST, (uint32_t)w, dense);
+    size_t count = 0;
+    for (size_t i = 0; i < N; i++)
+        if (dense || sg_rng_below(&r, 3) == 0) {
+            index_of[w][count] = (uint32_t)i;
+            value_of[w][count++] = (float)sg_rng_normal(&r);
+        }
+    code->encode(data_of[w], value_of[w], count);
+    return (struct sg_message){.code = code,
+                               .n = N,
+                               .count = count,
+                               .index = dense ? NULL : index_of[w],
+                               .data = data_of[w],
+                               .bytes = count * code->width};
+}
+
+static float sent(const struct sg_code *code, float x) {
+    return code == &sg_code_fp16 ? sg_half_value(sg_half_of(x)) : x;
+}
+
+static void test_codes(void) {
+    for (unsigned i = 0; sg_code_at(i); i++) {
+        const struct sg_code *code = sg_code_at(i);
+        ok(code->number == i && sg_code_find(code->name) == code, "%s is found by number and name", code->name);
+        struct sg_message m = draw(code, true, 0);
+        float out[10];
+        code->decode(out, &m, 777, 10);
+        bool right = code->valid(&m);
+        for (size_t j = 0; j < 10; j++)
+            right &= out[j] == sent(code, value_of[0][777 + j]);
+        ok(right, "%s is decoded from any number on", code->name);
+        m.bytes--;
+        ok(!code->valid(&m), "%s: bytes that are too few", code->name);
+        m.bytes++;
+        memset((char *)data_of[0] + code->width * 1000, 0xff, code->width);
+        ok(!code->valid(&m), "%s: a number that is not finite", code->name);
+    }
+    ok(!sg_code_find("fp64") && !sg_code_at(255), "no other codes");
+}
+
+static void test_add(const struct sg_code *code, bool dense) {
+    static float one[N], many[N];
+    const struct sg_message m = draw(code, dense, 1);
+    bool right = true;
+    for (int threads = 1; threads <= 4; threads++) {
+        for (size_t i = 0; i < N; i++)
+            one[i] = many[i] = (float)i / 7;
+        for (size_t j = 0; j < m.count; j++)
+            one[index_of[1][j]] += -0.5F * sent(code, value_of[1][j]);
+        sg_message_add(many, &m, -0.5F, &(struct sg_exec){.threads = threads});
+        right &= memcmp(one, many, sizeof one) == 0;
+    }
+    ok(right, "%s, %s: weight -0.5, the same bits for 1 to 4 threads", code->name, dense ? "all elements" : "some");
+}
+
+/* Sums that depend on the order, of messages that are not all alike. */
+static void test_add_all(void) {
+    static float one[N], many[N];
+    struct sg_message m[WORKERS];
+    bool right = true;
+    for (size_t w = 0; w < WORKERS; w++)
+        m[w] = draw(w % 2 || w == 4 ? &sg_code_fp32 : &sg_code_fp16, w == 3, w);
+    memset(one, 0, sizeof one);
+    for (size_t w = 0; w < WORKERS; w++)
+        for (size_t j = 0; j < m[w].count; j++)
+            one[index_of[w][j]] += sent(m[w].code, value_of[w][j]);
+    for (int threads = 1; threads <= 4; threads++) {
+        memset(many, 0, sizeof many);
+        sg_message_add_all(many, N, m, WORKERS, sg_kernels_cpu(NULL), &(struct sg_exec){.threads = threads});
+        right &= memcmp(one, many, sizeof one) == 0;
+    }
+    ok(right, "messages of both codes, in worker order, the same bits for 1 to 4 threads");
+}
+
+static void test_values(void) {
+    static float room[N];
+    const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
+    const struct sg_exec exec = {.threads = 1};
+    const struct sg_message floats = draw(&sg_code_fp32, false, 0), halves = draw(&sg_code_fp16, false, 1);
+    ok(sg_message_values(&floats, NULL, kernels, &exec) == values_of(&floats), "floats are their own values");
+    const float *values = sg_message_values(&halves, room, kernels, &exec);
+    bool right = values == room;
+    for (size_t j = 0; j < halves.count; j++)
+        right &= values[j] == sent(&sg_code_fp16, value_of[1][j]);
+    ok(right, "halves are decoded into the room");
+    const struct sg_message nothing = {.code = &sg_code_fp32, .n = N};
+    float zero[1] = {3};
+    sg_message_add(zero, &(struct sg_message){.code = &sg_code_fp16, .n = 0}, 1, &exec);
+    sg_message_add_all(zero, N, &nothing, 0, kernels, &exec);
+    ok(zero[0] == 3, "no messages, and one of nothing");
+}
+
+int main(void) {
+    test_codes();
+    for (unsigned i = 0; sg_code_at(i); i++) {
+        test_add(sg_code_at(i), false);
+        test_add(sg_code_at(i), true);
+    }
+    test_add_all();
+    test_values();
+    return tap_done();
+}

@@ -1,0 +1,150 @@
+/* Controllers on compressors: ACCORDION by either name, on any knob; what has no knob refuses; state in checkpoints. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_method.h"
+#include "sg_rng.h"
+#include "tap.h"
+
+enum { D = 600, WORKERS = 3, STEPS = 60, PER_EPOCH = 5 };
+
+static const size_t offset[] = {0, 100, 400, D};
+static struct sg_error err;
+
+static sg_method *opened(const char *compressor, const double *param, const char *controller,
+                         const double *controller_param) {
+    const struct sg_method_config config = {.compressor = sg_compressor_find(compressor),
+                                            .param = param,
+                                            .controller = controller ? sg_controller_find(controller) : NULL,
+                                            .controller_param = controller_param,
+                                            .layout = {3, offset, NULL},
+                                            .feedback = {SG_FEEDBACK_GRADIENT, 1},
+                                            .seed = 3,
+                                            .count = WORKERS,
+                                            .steps_per_epoch = PER_EPOCH,
+                                            .steps = STEPS,
+                                            .exec = {.threads = 1}};
+    sg_method *m = NULL;
+    err.status = sg_method_open(&m, &config, &err);
+    return m;
+}
+
+/* A layer's gradients change their size at steps of its own; the learning rate falls at step 40. */
+static void gradient(float *g, size_t w, uint64_t step) {
+    sg_rng r = sg_rng_open(9, SG_RNG_TEST, (uint32_t)w, step);
+    for (size_t l = 0; l < 3; l++)
+        for (size_t i = offset[l]; i < offset[l + 1]; i++)
+            g[i] = (float)(sg_rng_normal(&r) * (step / (7 + 5 * l) % 2 ? 4 : 1));
+}
+
+/* Steps from..to-1; sum [D] += what was sent, entries [STEPS] <- entries a worker sent. */
+static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, float *sum, double *entries) {
+    const struct sg_exec exec = {.threads = 1};
+    bool fine = m != NULL;
+    for (uint64_t t = from; fine && t < to; t++) {
+        float g[WORKERS][D];
+        double square[3], sent = 0, largest = 0;
+        const double gamma = t < 40 ? 0.5 : 0.05;
+        for (size_t w = 0; w < WORKERS; w++)
+            gradient(g[w], w, t);
+        const bool leads = sg_method_leads(m, t, gamma);
+        if (leads)
+            sg_method_lead(m, g[0], square);
+        sg_method_begin(m, t, gamma, leads ? square : NULL);
+        for (size_t w = 0; fine && w < WORKERS; w++) {
+            struct sg_message message;
+            fine = sg_method_send(m, w, g[w], e[w], NULL, &message, &err) == SG_OK;
+            if (fine)
+                sg_message_add(sum, &message, 1, &exec);
+            sent += fine ? (double)message.count / WORKERS : 0;
+            largest = fmax(largest, sg_method_note(m, w));
+        }
+        sg_method_end(m, sent, largest);
+        entries[t] = sent;
+    }
+    return fine;
+}
+
+/* Two methods that mean the same: the same bits at every step. */
+static void alike(const char *what, sg_method *a, sg_method *b) {
+    static float e[2][WORKERS][D], sum[2][D];
+    double entries[2][STEPS];
+    memset(e, 0, sizeof e);
+    memset(sum, 0, sizeof sum);
+    const bool fine = run(a, e[0], 0, STEPS, sum[0], entries[0]) && run(b, e[1], 0, STEPS, sum[1], entries[1]);
+    double low = INFINITY, high = 0;
+    for (size_t t = 0; fine && t < STEPS; t++) {
+        low = fmin(low, entries[0][t]);
+        high = fmax(high, entries[0][t]);
+    }
+    ok(fine && memcmp(e[0], e[1], sizeof e[0]) == 0 && memcmp(sum[0], sum[1], sizeof sum[0]) == 0 && low < high,
+       "%s: the same bits, and %g to %g entries", what, low, high);
+    sg_method_close(a);
+    sg_method_close(b);
+}
+
+static void test_accordion(void) {
+    for (int accumulate = 0; accumulate <= 1; accumulate++) {
+        const double own[] = {2, NAN, 20, NAN, 0.5, 2, accumulate}, topk[] = {2, NAN};
+        const double control[] = {NAN, 20, 0.5, 2, accumulate};
+        alike(accumulate ? "ACCORDION by sums" : "ACCORDION", opened("accordion", own, NULL, NULL),
+              opened("topk", topk, "accordion", control));
+    }
+    const double density[] = {NAN, 0.01}, control[] = {NAN, 0.1, 0.5, 1, 0};
+    sg_method *m = opened("randomk", (const double[]){NAN, 0.01, NAN}, "accordion", control);
+    ok(m && sg_method_modes(m) && sg_method_modes(m)[0] == 1, "ACCORDION steers random-k's density too");
+    sg_method_close(m);
+    m = opened("topk", density, NULL, NULL);
+    ok(m && !sg_method_modes(m) && !sg_method_leads(m, 0, 1) && sg_method_common_bytes(m) == 0,
+       "without a controller there are no modes and no state");
+    sg_method_close(m);
+}
+
+static void test_refused(void) {
+    const double total[] = {0.1}, low_only[] = {1, NAN, 0.5, 1, 0};
+    sg_method *m = opened("none", NULL, "budget", total);
+    ok(!m && strstr(err.msg, "nothing that the controller 'budget' could change"), "%s", err.msg);
+    m = opened("topk", (const double[]){3, NAN}, "accordion", low_only);
+    ok(!m && strstr(err.msg, "needs 'high'"), "%s", err.msg);
+    m = opened("hard-threshold", (const double[]){1, NAN}, "budget", (const double[]){0});
+    ok(!m && strstr(err.msg, "must be above 0"), "%s", err.msg);
+    ok(sg_controller_find("accordion") == sg_controller_at(0) && !sg_controller_find("no such"), "the table");
+}
+
+static void test_resume(const char *what, const char *compressor, const double *param) {
+    static float e[2][WORKERS][D], sum[2][D];
+    double entries[STEPS];
+    char common[4096], *worker = malloc(WORKERS * (D * sizeof(float)));
+    sg_method *whole = opened(compressor, param, NULL, NULL), *late = opened(compressor, param, NULL, NULL);
+    memset(e, 0, sizeof e);
+    memset(sum, 0, sizeof sum);
+    bool fine = worker && run(whole, e[0], 0, 23, sum[0], entries) && late && sg_method_common_bytes(whole) > 0 &&
+                sg_method_common_bytes(whole) <= sizeof common;
+    if (fine) {
+        sg_method_common_save(whole, common);
+        sg_method_common_load(late, common);
+        for (size_t w = 0; w < WORKERS; w++) {
+            fine &= sg_method_worker_bytes(whole, w) <= D * sizeof(float);
+            sg_method_worker_save(whole, w, worker);
+            sg_method_worker_load(late, w, worker);
+        }
+        memcpy(e[1], e[0], sizeof e[0]);
+        memcpy(sum[1], sum[0], sizeof sum[0]);
+    }
+    fine = fine && run(whole, e[0], 23, STEPS, sum[0], entries) && run(late, e[1], 23, STEPS, sum[1], entries);
+    ok(fine && memcmp(e[0], e[1], sizeof e[0]) == 0 && memcmp(sum[0], sum[1], sizeof sum[0]) == 0,
+       "%s goes on from its saved state with the same bits", what);
+    sg_method_close(whole);
+    sg_method_close(late);
+    free(worker);
+}
+
+int main(void) {
+    test_accordion();
+    test_refused();
+    test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0});
+    test_resume("ACCORDION by sums", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 1});
+    test_resume("a budget", "hard-threshold", (const double[]){NAN, 0.05});
+    return tap_done();
+}
