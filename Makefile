@@ -254,14 +254,19 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 soname      := libsparsegrad.so.0
 api_headers := lib/method/sparsegrad.h $(sort $(wildcard lib/core/sg_*.h lib/wire/sg_*.h lib/method/sg_*.h kernels/sg_*.h))
 $(B)/api.symbols: $(api_headers)
-	@mkdir -p $(@D); grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' (' | sort -u > $@
+	@mkdir -p $(@D); { grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' ('; \
+	  sed -n 's/^extern const struct [a-z_]* \(.*\);/\1/p' $^ | tr -d ' ' | tr ',' '\n'; } | sort -u > $@
 $(B)/api.map: $(B)/api.symbols
 	@{ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
 $(B)/$(soname): $(core_obj) $(B)/api.map
 	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(B)/api.map -Wl,--exclude-libs,ALL $(ldflags) -o $@ $(core_obj) -lm $(cuda_libs)
+# CUDA's part is an object of its own, so that a program that does not use it need not link CUDA.
 $(B)/installed/libsparsegrad.a: $(core_obj) $(B)/api.symbols
 	@mkdir -p $(@D); rm -f $@
-	$(call run,LD)ld -r -o $(@D)/sparsegrad.o $(core_obj) && objcopy --keep-global-symbols=$(B)/api.symbols $(@D)/sparsegrad.o && ar rcs $@ $(@D)/sparsegrad.o
+	$(call run,LD)ld -r -o $(@D)/sparsegrad.o $(filter-out $(cuda_obj),$(core_obj)) && \
+	  $(if $(cuda_obj),ld -r -o $(@D)/sparsegrad_cuda.o $(cuda_obj) &&) \
+	  for object in $(@D)/sparsegrad.o $(if $(cuda_obj),$(@D)/sparsegrad_cuda.o); do \
+	    objcopy --keep-global-symbols=$(B)/api.symbols $$object && ar rcs $@ $$object || exit 1; done
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
 	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' \

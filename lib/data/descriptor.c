@@ -198,7 +198,8 @@ static sg_status try_script(char **out, const char *folder, const char *set, str
 }
 
 sg_status descriptor_fetch_script(char **out, const char *set, struct sg_error *err) {
-    static const char *const beside[] = {"../../datasets", "../share/sparsegrad/datasets"};
+    /* build/bin, build/MODE/bin, and an installed program */
+    static const char *const beside[] = {"../../datasets", "../../../datasets", "../share/sparsegrad/datasets"};
     char program[PATH_MAX], folder[2 * PATH_MAX];
     *out = NULL;
     sg_status status = try_script(out, "datasets", set, err);

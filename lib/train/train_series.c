@@ -173,7 +173,8 @@ sg_status train_flush(struct train *t, struct sg_error *err) {
         cJSON_Delete(row->layers);
     }
     t->n_rows = t->n_evaluated = 0;
-    whole = (!lines || (!ferror(lines) & (fclose(lines) == 0))) && whole;
+    const bool written = !lines || !ferror(lines), closed = !lines || fclose(lines) == 0;
+    whole = whole && written && closed;
     sg_status status = whole ? append(t, text, length, err) : sg_fail_memory(err, "records of the series");
     free(text);
     return status;

@@ -80,7 +80,7 @@ owner() { # of a header: its module
     make -s -C "$ROOT" identity-parts >"$BATS_TEST_TMPDIR/parts"
     cd "$ROOT" || exit 1
     # All of these folders, each in one part: a file of a folder that the Makefile does not list would be in none.
-    find lib/comm lib/core lib/data lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels -type f \
+    find lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels -type f \
         '(' -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' ')' | sort >"$BATS_TEST_TMPDIR/sources"
     cut -d: -f2 "$BATS_TEST_TMPDIR/parts" | sort | diff - "$BATS_TEST_TMPDIR/sources"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/sources")" -gt 150 ]
@@ -250,7 +250,7 @@ C
     [ -f "$root/usr/share/sparsegrad/recipes/fig1.yaml" ]
 }
 
-@test "the installed libraries define the functions of their headers and no other name" {
+@test "the installed libraries define the names of their headers and no other" {
     local lib=$BATS_TEST_TMPDIR/root/usr/lib
     make -s -C "$ROOT" install PREFIX=/usr DESTDIR="$BATS_TEST_TMPDIR/root" >/dev/null
     nm -D --defined-only "$lib/libsparsegrad.so" | awk 'NF == 3 { print $3 }' | sort >"$BATS_TEST_TMPDIR/shared"
