@@ -1,4 +1,4 @@
-/* optimizer_sgd.c: weight decay, momentum, learning rate, in that order (FACTS section 3). */
+/* optimizer_sgd.c: weight decay, momentum, learning rate, in that order (the order of the paper's released trainer). */
 #include "optimizer_private.h"
 
 #include <math.h>

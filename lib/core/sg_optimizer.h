@@ -2,7 +2,7 @@
  *
  * With error feedback in the `update` form the messages already carry gamma, so the mean IS the step and no optimizer
  * state is allowed. In the `gradient` form and without feedback the mean goes through weight decay, momentum and
- * learning rate, in that order (FACTS section 3). */
+ * learning rate, in that order, as in the paper's released trainer. */
 #ifndef SG_OPTIMIZER_H
 #define SG_OPTIMIZER_H
 

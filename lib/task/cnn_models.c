@@ -1,4 +1,4 @@
-/* The networks of the paper's image experiments (FACTS section 4), and two small ones. */
+/* cnn_models.c: the networks of the paper's image experiments (its Appendix C), and two small ones. */
 #include <stdio.h>
 
 #include "cnn_net.h"

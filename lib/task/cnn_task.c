@@ -1,4 +1,4 @@
-/* The task `cnn` (FACTS sections 3 and 4): image classification on CIFAR by the networks of cnn_models.c.
+/* The task `cnn` (Figures 2a and 3, Table 1): image classification on CIFAR by the networks of cnn_models.c.
  *
  * A gradient runs on one thread, whatever the machine has, and workers run in parallel: sums have one order then, and
  * results do not depend on threads or ranks. Every worker keeps its own batch-norm statistics, with which it evaluates

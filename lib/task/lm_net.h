@@ -1,4 +1,4 @@
-/* lm_net.h: private to lib/task. The language model of the paper (FACTS section 3): embedding, LSTM layers, and a decoder
+/* lm_net.h: private to lib/task. The language model of the paper (Figure 2b): embedding, LSTM layers, and a decoder
  * whose weight is the embedding's.
  *
  * Parameter tensors have the names and the order of the PyTorch model in tests/golden: encoder.weight, then of each layer

@@ -1,4 +1,4 @@
-/* The task `lm` (FACTS section 3): a language model of LSTM layers, trained by truncated back-propagation through time.
+/* The task `lm` (Figure 2b): a language model of LSTM layers, trained by truncated back-propagation through time.
  *
  * The text is cut into workers x batch columns of equal length that lie side by side; a worker reads `batch` of them, bptt
  * tokens a step, and predicts each next token. It carries the hidden state of its columns from step to step, not its

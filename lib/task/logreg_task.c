@@ -1,4 +1,4 @@
-/* The task `logreg` (FACTS section 2): what the trainer sees of logistic regression.
+/* The task `logreg` (Figure 1): what the trainer sees of logistic regression.
  *
  * x is double: gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients, residuals and
  * messages are float as in every other task: they only ever scale with the distance from the optimum. */

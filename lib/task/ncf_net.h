@@ -1,4 +1,4 @@
-/* ncf_net.h: private to lib/task. NeuMF (He et al., "Neural Collaborative Filtering", WWW 2017; FACTS section 3).
+/* ncf_net.h: private to lib/task. NeuMF (He et al., "Neural Collaborative Filtering", WWW 2017; Figure 2c).
  *
  * A user and an item each have `factors` numbers, multiplied element by element, and half of the perceptron's input
  * each; both paths end in one linear layer that gives the logit. Layers are, in this order (users * factors and so on):

@@ -1,4 +1,4 @@
-/* The task `ncf` (FACTS section 3): which item a user chooses next, by NeuMF on the ratings of MovieLens.
+/* The task `ncf` (Figure 2c): which item a user chooses next, by NeuMF on the ratings of MovieLens.
  *
  * A gradient runs on one thread, whatever the machine has, and workers run in parallel: sums have one order then, and
  * results do not depend on threads or ranks. Every worker evaluates its part of the users. On a GPU workers take turns, and

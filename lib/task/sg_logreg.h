@@ -1,4 +1,4 @@
-/* sg_logreg.h: l2-regularised logistic regression, the mathematics (FACTS section 2).
+/* sg_logreg.h: l2-regularised logistic regression, the mathematics (Figure 1).
  *
  *   f(x) = (1/m) sum_i log(1 + exp(-y_i a_i^T x)) + (l2/2) |x|^2
  *
@@ -63,7 +63,7 @@ struct sg_logreg_origin {
     const double *x, *slope;
 };
 
-/* g [d] <- gradient at x less gradient at the origin ("GD*", FACTS section 2), rounded to float. The differences are
+/* g [d] <- gradient at x less gradient at the origin ("GD*", Appendix C.5), rounded to float. The differences are
  * taken row by row and coordinate by coordinate, so that nothing cancels: the result is exactly zero at the origin and
  * relatively accurate next to it. origin NULL = the plain gradient. */
 void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint32_t *rows, size_t count,

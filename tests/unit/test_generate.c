@@ -8,7 +8,7 @@
 
 static struct sg_error err;
 
-/* Published for gisette (FACTS section 2). */
+/* Published for gisette. */
 static const struct sg_logreg_constants gisette = {842.8680386162022, 1163.3450223356576, 1201.509044847137};
 
 static int generated_sha256(const char *name, uint64_t seed, int threads, char sha256[65]) {
