@@ -244,7 +244,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "${lines[-1]}" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
     [ -z "$stderr" ]
     run -0 --separate-stderr bench -v --table
-    [ "$(grep -c "^           seed [123]: [0-9.]* [≤>] [0-9.]* (ratio " <<<"$output")" = 6 ]
+    [ "$(grep -c "^           seed [123]: [0-9.]* \(≤\|>\) [0-9.]* (ratio " <<<"$output")" = 6 ]
     run -0 --separate-stderr bench --json
     [[ $stderr == *"sparsebench: Top-k k=1 reaches SGD's suboptimality; "* ]]
     [ "$(jq -r .summary.text <<<"$output")" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
