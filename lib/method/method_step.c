@@ -112,12 +112,14 @@ static int cut(const sg_method *m, const struct sg_select *s) {
 
 static int select_message(sg_method *m, struct method_worker *w, struct sg_select *s, struct sg_message *out) {
     int status = m->compressor->select(&w->seen, s);
-    if (status == SG_KERNEL_OK && (double)total(s) > m->settings.most)
+    size_t count = status == SG_KERNEL_OK ? total(s) : 0;
+    if ((double)count > m->settings.most) {
         status = cut(m, s);
+        count = total(s);
+    }
     if (status != SG_KERNEL_OK)
         return status;
     const struct message_room *room = w->room;
-    const size_t count = total(s);
     if (room->half != NULL)
         m->kernels->encode_half(&m->exec, room->half, room->value, room->index, count, s->e);
     *out = (struct sg_message){
