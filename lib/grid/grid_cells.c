@@ -1,7 +1,7 @@
 /* grid_cells.c: the files in a folder of cells: which they are, which a recipe asks for, and removing the others. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "grid_private.h"
-#include "sg_dataset.h"
+#include "sg_file.h"
 #include "sg_grid_cells.h"
 #include "sg_train.h"
 
@@ -33,18 +33,12 @@ static size_t stem_length(const char *name) {
                : 0;
 }
 
-/* ".123.tmp": left by a process that was killed while it wrote the file. */
-static bool is_temporary(const char *ending) {
-    const size_t digits = ending[0] == '.' ? strspn(ending + 1, "0123456789") : 0;
-    return digits > 0 && strcmp(ending + 1 + digits, ".tmp") == 0;
-}
-
 /* What follows a cell's path in the names of its files: "" the finished series, else one of a stopped run's. */
 static bool is_ending(const char *ending) {
     const size_t checkpoint = strlen(checkpoint_ending);
-    return *ending == '\0' || strcmp(ending, part_ending) == 0 || is_temporary(ending) ||
+    return *ending == '\0' || strcmp(ending, part_ending) == 0 || sg_file_is_temporary(ending) ||
            (strncmp(ending, checkpoint_ending, checkpoint) == 0 &&
-            (ending[checkpoint] == '\0' || is_temporary(ending + checkpoint)));
+            (ending[checkpoint] == '\0' || sg_file_is_temporary(ending + checkpoint)));
 }
 
 static bool read_header(cJSON **out, bool *finished, const char *path) {
@@ -156,13 +150,6 @@ void sg_grid_cells_free(struct sg_cell_files *files) {
     *files = (struct sg_cell_files){0};
 }
 
-static bool would_be_reused(const struct sg_cell_file *f, const char *identity, const cJSON *dataset) {
-    char then[SG_DATASET_IDENTITY], now[SG_DATASET_IDENTITY];
-    sg_dataset_identity(then, sg_json_get(f->header, "dataset"));
-    return (!identity || strcmp(sg_json_string(f->header, "program.identity", ""), identity) == 0) &&
-           (!dataset || strcmp(sg_dataset_identity(now, dataset), then) == 0);
-}
-
 sg_status sg_grid_cells_mark(struct sg_cell_files *files, const struct sg_cell *cells, size_t count,
                              const char *identity, const cJSON *dataset, struct sg_error *err) {
     for (size_t i = 0; i < files->count; i++) {
@@ -173,7 +160,7 @@ sg_status sg_grid_cells_mark(struct sg_cell_files *files, const struct sg_cell *
             if (strcmp(cells[c].key, key) != 0)
                 continue;
             if (f->state == SG_CELL_FILE_FINISHED) {
-                f->asked = would_be_reused(f, identity, dataset);
+                f->asked = grid_stale(f->header, identity, dataset) == SG_STALE_NOT;
                 continue;
             }
             if (asprintf(&checkpoint, "%s%s", f->path, checkpoint_ending) < 0)

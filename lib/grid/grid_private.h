@@ -10,4 +10,8 @@ enum { KEY_PREFIX = 12 }; /* digits of a cell's key in its file's name */
 enum { DATA_TEXT = 160 };
 char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset);
 
+/* May a finished cell with this header be reused? By the program of `identity` (NULL = of any version) where `dataset`
+ * would be read now (NULL = the data are not here: any). */
+enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset);
+
 #endif

@@ -51,13 +51,13 @@ struct wanted {
     const cJSON *dataset; /* NULL = the data are not here: any */
 };
 
-static enum sg_cell_stale compare(const struct sg_run *run, const struct wanted *wanted) {
+enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset) {
     char now[SG_DATASET_IDENTITY], then[SG_DATASET_IDENTITY];
-    if (wanted->identity && strcmp(sg_json_string(run->header, "program.identity", ""), wanted->identity) != 0)
+    if (identity && strcmp(sg_json_string(header, "program.identity", ""), identity) != 0)
         return SG_STALE_VERSION;
-    sg_dataset_identity(now, wanted->dataset);
-    sg_dataset_identity(then, sg_json_get(run->header, "dataset"));
-    return wanted->dataset && strcmp(now, then) != 0 ? SG_STALE_DATA : SG_STALE_NOT;
+    sg_dataset_identity(now, dataset);
+    sg_dataset_identity(then, sg_json_get(header, "dataset"));
+    return dataset && strcmp(now, then) != 0 ? SG_STALE_DATA : SG_STALE_NOT;
 }
 
 /* Reused, if this is its finished series. Takes the path if so. */
@@ -68,7 +68,7 @@ static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell 
     char data[DATA_TEXT];
     if (sg_run_read_finished(&run, take_path, cell->key, NULL, &unfit) != SG_OK)
         return false;
-    const enum sg_cell_stale stale = compare(&run, wanted);
+    const enum sg_cell_stale stale = grid_stale(run.header, wanted->identity, wanted->dataset);
     free(outcome->stale_of);
     outcome->stale = stale;
     outcome->stale_of = stale == SG_STALE_VERSION ? strdup(sg_json_string(run.header, "program.identity", "?"))

@@ -52,13 +52,9 @@ sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error 
     return sg_fail(err, SG_ERR_IO, "%s is another file whenever it is looked at: choose another name", path);
 }
 
-/* NAME.NUMBER.tmp */
-static bool is_temporary(const char *entry, const char *name) {
-    const size_t length = strlen(name);
-    if (strncmp(entry, name, length) != 0 || entry[length] != '.')
-        return false;
-    const size_t digits = strspn(entry + length + 1, "0123456789");
-    return digits > 0 && strcmp(entry + length + 1 + digits, ".tmp") == 0;
+bool sg_file_is_temporary(const char *ending) {
+    const size_t digits = ending[0] == '.' ? strspn(ending + 1, "0123456789") : 0;
+    return digits > 0 && strcmp(ending + 1 + digits, ".tmp") == 0;
 }
 
 /* A writer that made its file but does not hold it yet can lose it here; it looks and makes another. */
@@ -66,8 +62,9 @@ void sg_file_sweep(const char *path) {
     char *copy[] = {strdup(path), strdup(path)};
     DIR *folder = copy[0] && copy[1] ? opendir(dirname(copy[0])) : NULL;
     const char *name = folder ? basename(copy[1]) : "";
+    const size_t length = strlen(name);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (!is_temporary(entry->d_name, name))
+        if (strncmp(entry->d_name, name, length) != 0 || !sg_file_is_temporary(entry->d_name + length))
             continue;
         const int fd = openat(dirfd(folder), entry->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0)

@@ -61,6 +61,8 @@ SG_CHECKED sg_status sg_file_begin(struct sg_file_writer *w, const char *path, b
 SG_CHECKED sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err);
 void sg_file_abandon(struct sg_file_writer *w); /* harmless after commit */
 
+/* Is this what follows a file's name in that of its temporary file: .NUMBER.tmp? */
+bool sg_file_is_temporary(const char *ending);
 /* Remove the temporary files of `path` whose writers are gone: those that nobody holds. */
 void sg_file_sweep(const char *path);
 /* Make and open a temporary file of `path`, held as above. *name is malloc'ed. */
