@@ -40,6 +40,19 @@ uint32_t sg_rng_u32(sg_rng *r) {
     return r->block[r->used++];
 }
 
+void sg_rng_fill(const sg_rng *start, uint64_t first, uint32_t *out, size_t count) {
+    uint32_t block[4];
+    for (size_t at = 0, part; at < count; at += part) {
+        const uint64_t number = first + at;
+        const uint32_t counter[4] = {(uint32_t)(number / 4), start->counter[1], start->counter[2], start->counter[3]};
+        const size_t skip = number % 4;
+        part = count - at < 4 - skip ? count - at : 4 - skip;
+        philox(block, counter, start->key);
+        for (size_t j = 0; j < part; j++)
+            out[at + j] = block[skip + j];
+    }
+}
+
 uint64_t sg_rng_u64(sg_rng *r) {
     uint64_t low = sg_rng_u32(r);
     return (uint64_t)sg_rng_u32(r) << 32 | low;

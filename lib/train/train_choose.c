@@ -53,10 +53,7 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
 
 static sg_status choose_feedback(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
-    const char *form = sg_node_string(cell, "error-feedback.form", "update");
-    t->feedback.form = strcmp(form, "none") == 0       ? SG_FEEDBACK_NONE
-                       : strcmp(form, "gradient") == 0 ? SG_FEEDBACK_GRADIENT
-                                                       : SG_FEEDBACK_UPDATE;
+    t->feedback.rule = sg_feedback_find(sg_node_string(cell, "error-feedback.form", "update"));
     t->feedback.decay = sg_node_number(cell, "error-feedback.decay", 1);
     t->layout = t->info->layout;
     if (strcmp(sg_node_string(cell, "scope", "layer"), "model") == 0) {
@@ -109,7 +106,7 @@ static sg_status choose_compressor(struct train *t, struct sg_error *err) {
         return sg_prefix(err, "method '%s': ", t->options->cell->label);
     if ((t->compressor_ops->traits & SG_TRAIT_ABSOLUTE) && t->compressor_ops->bound) {
         /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
-        double scale = t->feedback.form == SG_FEEDBACK_UPDATE ? train_schedule_largest(&t->schedule) : 1;
+        double scale = t->feedback.rule->in_updates ? train_schedule_largest(&t->schedule) : 1;
         double bound = scale * scale * t->compressor_ops->bound(t->compressor_param, t->d);
         if (!isnan(bound)) /* a budget has none */
             status = train_add_constant(t, "error_bound", bound, err);
@@ -144,7 +141,7 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < n; i++)
         t->optimizer_param[i] =
             sg_node_number(section, t->optimizer_ops->params[i].name, t->optimizer_ops->params[i].preset);
-    if (t->feedback.form == SG_FEEDBACK_UPDATE) {
+    if (t->feedback.rule->in_updates) {
         const char *why = t->optimizer_ops->refuses_update_form(t->optimizer_param);
         return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
                    : SG_OK;

@@ -97,7 +97,7 @@ sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err) {
 }
 
 void train_gpu_update(struct train *t) {
-    const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
+    const bool optimizes = !t->feedback.rule->in_updates;
     const struct sg_update u = {.optimizer = optimizes ? t->optimizer_ops->name : NULL,
                                 .param = t->optimizer_param,
                                 .learning_rate = t->gamma,

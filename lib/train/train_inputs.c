@@ -57,7 +57,7 @@ void train_inputs_note(struct train *t, size_t w, const float *g) {
     const struct sg_message *m = &t->message[w];
     const float *e = t->residual[w];
     float *a = t->input[w];
-    if (t->feedback.form == SG_FEEDBACK_NONE) {
+    if (!t->feedback.rule->keeps) {
         memcpy(a, g, t->d * sizeof *a);
         return;
     }
@@ -66,7 +66,7 @@ void train_inputs_note(struct train *t, size_t w, const float *g) {
     else
         memset(a, 0, t->d * sizeof *a);
     sg_message_add(a, m, 1, &t->worker_exec);
-    if (t->feedback.form == SG_FEEDBACK_UPDATE)
+    if (t->feedback.rule->in_updates)
         for (size_t j = 0; j < t->d; j++)
             a[j] = (float)((double)a[j] / t->gamma);
 }

@@ -141,14 +141,14 @@ static bool allocate_buffers(struct train *t) {
     t->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_now);
     t->layers_mine =
         t->wants_layers ? calloc(t->count * LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_mine) : NULL;
-    if (t->feedback.form != SG_FEEDBACK_UPDATE)
+    if (!t->feedback.rule->in_updates)
         t->optimizer_state = t->kernels->allocate(&t->exec, t->optimizer_floats * sizeof(float));
-    bool whole = (t->optimizer_state || t->feedback.form == SG_FEEDBACK_UPDATE) && t->lead_square && t->residual &&
+    bool whole = (t->optimizer_state || t->feedback.rule->in_updates) && t->lead_square && t->residual &&
                  t->message && t->note && t->worker_error && t->spent && t->gradient && t->sum && t->row &&
                  t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
-    for (size_t w = 0; whole && w < t->count && t->feedback.form != SG_FEEDBACK_NONE && !t->exact; w++)
+    for (size_t w = 0; whole && w < t->count && t->feedback.rule->keeps && !t->exact; w++)
         whole = (t->residual[w] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     return whole;
 }

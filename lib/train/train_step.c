@@ -37,7 +37,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     struct sg_error *err = &t->worker_error[w];
     const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
     const double start_s = sg_clock_s();
-    sg_status status = sg_method_send(t->method, t->first + w, g, t->residual[w], touched, &t->message[w], err);
+    sg_status status = sg_method_send(t->method, t->first + w, 0, g, t->residual[w], touched, &t->message[w], err);
     spend(t, w, PHASE_COMPRESSION, start_s);
     if (status == SG_ERR_UNSUPPORTED && t->gpu)
         status = train_gpu_fail(t, err);
@@ -125,7 +125,7 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
 static void update(struct train *t) {
     const float n = (float)t->workers;
     float *x = t->task_ops->subtract ? NULL : t->task_ops->parameters(t->task);
-    const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
+    const bool optimizes = !t->feedback.rule->in_updates;
     const struct sg_optimizer_step s = {.param = t->optimizer_param,
                                         .learning_rate = t->gamma,
                                         .step = t->step,
@@ -155,7 +155,7 @@ static void end_method(struct train *t, const struct sg_outcome *outcome) {
     for (size_t i = 0; i < t->workers; i++)
         largest = fmax(largest, outcome->note[i][NOTE_METHOD]);
     t->lambda = sg_method_threshold(t->method);
-    sg_method_end(t->method, outcome->volume.elements_mean, largest);
+    sg_method_end(t->method, t->sum, outcome->volume.elements_mean, largest);
 }
 
 /* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */

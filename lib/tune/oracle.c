@@ -70,7 +70,7 @@ static sg_status open_subject(struct work *k, struct subject *s, struct sg_error
     struct sg_method_config config = {
         .compressor = sg_compressor_find(sg_node_string(cell->method, "compressor", "")),
         .layout = {.n_layers = model ? 1 : r->n_layers, .offset = model ? k->whole : r->offset},
-        .feedback = {.form = SG_FEEDBACK_GRADIENT, .decay = 0},
+        .feedback = {.rule = &sg_feedback_gradient, .decay = 0},
         .seed = cell->seed,
         .count = r->workers,
         .steps_per_epoch = r->steps_per_epoch,
@@ -142,7 +142,7 @@ static void compress_one(struct work *k, struct subject *s, size_t w) {
     float *lost = k->lost + w * d;
     struct sg_error *err = &k->trouble[w];
     if (err->status != SG_OK ||
-        (err->status = sg_method_send(s->method, w, k->a + w * d, lost, NULL, &m, err)) != SG_OK)
+        (err->status = sg_method_send(s->method, w, 0, k->a + w * d, lost, NULL, &m, err)) != SG_OK)
         return;
     s->sent[w] = m.count;
     s->error[w] = k->kernels->sum_squares(&exec, lost, d);
@@ -162,7 +162,7 @@ static void end(struct work *k, struct subject *s) {
         largest = fmax(largest, sg_method_note(s->method, w));
         sent += (double)s->sent[w];
     }
-    sg_method_end(s->method, sent / (double)workers, largest);
+    sg_method_end(s->method, NULL, sent / (double)workers, largest);
 }
 
 static sg_status apply_methods(struct work *k, double gamma, uint64_t step, struct sg_error *err) {

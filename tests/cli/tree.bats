@@ -216,12 +216,12 @@ int main(void) {
     struct sg_error err;
     struct sg_message m;
     sg_method *method;
-    struct sg_method_config config = {.compressor = sg_compressor_find("topk"), .param = param, .layout = {1, offset, NULL},
-                                      .feedback = {SG_FEEDBACK_GRADIENT, 1}, .count = 1, .exec = {.threads = 1}};
+    struct sg_method_config config = {.compressor = sg_compressor_find("topk"), .param = param, .layout = {1, offset},
+                                      .feedback = {&sg_feedback_gradient, 1}, .count = 1, .exec = {.threads = 1}};
     if (sg_method_open(&method, &config, &err) != SG_OK)
         return puts(err.msg), 1;
     sg_method_begin(method, 0, 1, NULL);
-    if (sg_method_send(method, 0, g, e, NULL, &m, &err) != SG_OK)
+    if (sg_method_send(method, 0, 0, g, e, NULL, &m, &err) != SG_OK)
         return puts(err.msg), 1;
     for (size_t i = 0; i < m.count; i++)
         printf("%u:%g ", m.index[i], ((const float *)m.data)[i]);

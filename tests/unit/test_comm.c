@@ -68,7 +68,7 @@ int main(void) {
     const struct sg_wire_format rice = {sg_wire_find("rice"), &sg_code_fp16};
     sg_comm_set_format(c, &rice);
     uint16_t halves[D];
-    sg_code_fp16.encode(halves, dense, D);
+    sg_code_fp16.encode(halves, &(struct sg_numbers){.value = dense, .count = D}, &(double){0});
     for (int w = 0; w < WORKERS; w++)
         message[w] = all_of(&sg_code_fp16, halves);
     ok(sg_comm_exchange(c, &mine, sum, D, kernels, &exec, &out, &err) == SG_OK && sum[4] == 15 &&
