@@ -171,12 +171,14 @@ static const struct cnn_model *find_model(const char *name) {
 
 static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
     net->offset = calloc(net->n_layers + 1, sizeof *net->offset);
+    net->rows = calloc(net->n_layers, sizeof *net->rows);
     net->name = calloc(net->n_layers, sizeof *net->name);
     net->no_decay = calloc(net->n_layers, sizeof *net->no_decay);
-    if (!net->offset || !net->name || !net->no_decay)
+    if (!net->offset || !net->rows || !net->name || !net->no_decay)
         return sg_fail_memory(err, "the layers of a network");
     for (size_t i = 0; i < net->n_layers; i++) {
         net->offset[i + 1] = net->offset[i] + net->layer[i].size;
+        net->rows[i] = net->layer[i].rank > 1 ? (size_t)net->layer[i].shape[0] : 1;
         net->name[i] = net->layer[i].name;
         net->no_decay[i] = net->layer[i].role >= CNN_NORM_WEIGHT;
     }
@@ -202,6 +204,7 @@ sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, 
 void cnn_net_free(struct cnn_net *net) {
     free(net->layer);
     free(net->offset);
+    free(net->rows);
     free(net->name);
     free(net->no_decay);
     *net = (struct cnn_net){0};

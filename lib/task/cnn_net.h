@@ -31,6 +31,7 @@ struct cnn_net {
     struct cnn_layer *layer; /* [n_layers] */
     size_t n_layers;
     size_t *offset;         /* [n_layers + 1] into the parameters */
+    size_t *rows;           /* [n_layers] first dimension; 1 = a vector */
     const char **name;      /* [n_layers] */
     bool *no_decay;         /* [n_layers] batch-norm: weight decay leaves it alone */
     size_t d, n_statistics; /* parameters; running means and variances of all batch-norms */

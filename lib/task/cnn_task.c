@@ -187,7 +187,7 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = sg_batches_steps(t->data.train.count, t->workers, t->batch),
         .parallel_workers = !on_gpu,
         .gradient_flops = 3 * t->net.image_flops * (double)t->batch, /* backward is twice the work of forward */

@@ -138,7 +138,7 @@ static void fill_info(struct sg_task *t) {
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = (column_length(t, &t->data.train) - 1) / t->bptt,
         .parallel_workers = t->exec.device == NULL,
         .gradient_flops = 3 * t->net.token_flops * (double)(t->bptt * t->batch), /* backward: twice the forward work */

@@ -181,7 +181,7 @@ static sg_status ncf_open(struct sg_task **out, const struct sg_task_config *con
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = sg_examples_steps(&t->examples),
         .parallel_workers = t->exec.device == NULL,
         .gradient_flops = 3 * t->net.example_flops * (double)config->batch, /* backward is twice the work of forward */

@@ -1,8 +1,9 @@
 /* code_levels.c: numbers as multiples of a unit that a bucket of neighbours shares (QSGD, Alistarh et al., NeurIPS 2017).
  *
- * A bucket with the norm N is written as the unit N / s and a level l of every number x: |x| is l units, l = 0 .. s. With
- * a = |x| / unit, l is floor(a), and one more with the probability a - floor(a), so that the number that is read back is
- * x in expectation. The norm is the Euclidean one (the definition) or the largest magnitude (the authors' experiments).
+ * A bucket with the norm N is written as the unit N / s, rounded up to a float, and a level l of every number x: |x| is
+ * l units, l = 0 .. s. With a = |x| / unit, l is floor(a), and one more with the probability a - floor(a), so that the
+ * number that is read back is x in expectation. The norm is the Euclidean one (the definition) or the largest magnitude
+ * (the authors' experiments).
  *
  *     bytes 0 .. 3      parts
  *     bytes 4 .. 7      numbers of a bucket
@@ -73,7 +74,8 @@ static size_t most_bytes(const struct sg_numbers *n) {
            TAIL;
 }
 
-/* The unit of a bucket. It is at most what keeps s units finite; then, too, no number needs more than s of them. */
+/* The unit of a bucket: N / s rounded up, so that no number needs more than s units, but at most what keeps s of them
+ * finite. */
 static float unit_of(const struct sg_numbers *n, const float *value, size_t count, uint32_t levels) {
     const struct sg_exec exec = {.threads = 1};
     const double norm = n->param[MAX_NORM] > 0 ? (double)n->kernels->largest(&exec, value, count)
@@ -81,8 +83,10 @@ static float unit_of(const struct sg_numbers *n, const float *value, size_t coun
     float most = FLT_MAX / (float)levels;
     while (!isfinite(most * (float)levels))
         most = nextafterf(most, 0);
-    const double unit = norm / levels;
-    return unit < (double)most ? (float)unit : most;
+    float unit = (float)fmin(norm / levels, (double)most);
+    if ((double)unit * levels < norm)
+        unit = nextafterf(unit, INFINITY);
+    return fminf(unit, most);
 }
 
 /* written [count] <- level and sign of each of `count` numbers of one bucket; draw [count] are their random numbers. */
