@@ -40,9 +40,6 @@ sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, 
 
 uint32_t sg_rng_u32(sg_rng *r);
 
-/* out [count] <- draws first .. first + count - 1 of the stream that `start` was opened as, as sg_rng_u32 would give
- * them one by one; first + count <= 2^34. */
-void sg_rng_fill(const sg_rng *start, uint64_t first, uint32_t *out, size_t count);
 uint64_t sg_rng_u64(sg_rng *r);
 
 /* Uniform on {0, ..., bound-1} without bias; bound >= 1. */

@@ -11,18 +11,19 @@
  *     each part         4 bytes a bucket: the unit, a float, finite and >= 0, as s units are
  *                       1 + w bits a number, w = ceil(log2(s + 1)): the level, and above it 1 if the number is below 0;
  *                       padded with zeros to a whole byte
- *     4 bytes           zeros, so that a number can be read with the 3 bytes behind it
+ *     8 bytes           zeros, so that a number can be read with the bytes behind it
  *
  * All integers are little-endian. Bit b of a part's numbers is bit b % 8 of byte b / 8. A level 0 has no sign. */
 #include <float.h>
 #include <math.h>
 
 #include "sg_half.h"
+#include "sg_levels.h"
 #include "sg_rng.h"
 #include "wire_private.h"
 
 enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
-enum { HEAD = 8, PART_HEAD = 8, TAIL = 4, MOST_LEVELS = 32767, PIECE = 512, CHUNK = 1 << 15 };
+enum { HEAD = 8, PART_HEAD = 8, TAIL = 8, MOST_LEVELS = 32767, CHUNK = 1 << 15 };
 
 static unsigned bits_of(uint32_t levels) {
     return 33 - (unsigned)__builtin_clz(levels); /* floor(log2 s) + 1 = ceil(log2(s + 1)), and the sign */
@@ -43,6 +44,20 @@ struct part {
     size_t end;
 };
 
+/* As the kernels see the part; `n` is NULL for reading. */
+static struct sg_levels for_kernels(const uint8_t *data, const struct part *p, const struct sg_numbers *n) {
+    const sg_rng rng = n ? sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step) : (sg_rng){0};
+    struct sg_levels l = {.unit = data + p->unit_at,
+                          .packed = (uint8_t *)(uintptr_t)data + p->at,
+                          .bucket = p->bucket,
+                          .levels = p->levels,
+                          .bits = p->bits,
+                          .first_draw = p->first};
+    memcpy(l.key, rng.key, sizeof l.key);
+    memcpy(l.counter, rng.counter, sizeof l.counter);
+    return l;
+}
+
 /* Part i of the message, which begins where the one before it ended; `before` is zero for the first. */
 static struct part next_part(const uint8_t *data, size_t parts, size_t i, const struct part *before) {
     const uint8_t *head = data + HEAD + PART_HEAD * i;
@@ -55,10 +70,6 @@ static struct part next_part(const uint8_t *data, size_t parts, size_t i, const 
     p.at = p.unit_at + 4 * buckets_of(p.count, p.bucket);
     p.end = p.at + (size_t)wire_bytes_of_bits((uint64_t)p.count * p.bits);
     return p;
-}
-
-static float unit_at(const uint8_t *data, const struct part *p, size_t number) {
-    return sg_float_of_bits(wire_load32(data + p->unit_at + 4 * (number / p->bucket)));
 }
 
 /* ---- writing ---- */
@@ -89,59 +100,6 @@ static float unit_of(const struct sg_numbers *n, const float *value, size_t coun
     return fminf(unit, most);
 }
 
-/* written [count] <- level and sign of each of `count` numbers of one bucket; draw [count] are their random numbers. */
-static void choose_levels(uint32_t *written, const float *value, size_t count, float unit, const struct part *p,
-                          const uint32_t *draw) {
-    const float most = (float)p->levels;
-    const unsigned sign_at = p->bits - 1;
-    for (size_t j = 0; j < count; j++) {
-        const float a = fminf(fabsf(value[j]) / unit, most); /* a float holds s and its fractions */
-        const int32_t whole = (int32_t)a;
-        const bool up = (float)(draw[j] >> 8) < (a - (float)whole) * 0x1p24f;
-        const uint32_t level = (uint32_t)whole + up;
-        written[j] = level | (uint32_t)(value[j] < 0 && level > 0) << sign_at;
-    }
-}
-
-static uint8_t *pack(uint8_t *out, uint64_t *word, unsigned *filled, const uint32_t *written, size_t count,
-                     unsigned bits) {
-    for (size_t j = 0; j < count; j++) {
-        *word |= (uint64_t)written[j] << *filled;
-        *filled += bits;
-        if (*filled >= 32) {
-            wire_store32(out, (uint32_t)*word);
-            out += 4;
-            *word >>= 32;
-            *filled -= 32;
-        }
-    }
-    return out;
-}
-
-/* Numbers begin .. end-1 of a part; begin is a multiple of 8, so that they start with a byte. */
-static void write_numbers(uint8_t *data, const struct sg_numbers *n, const struct part *p, size_t begin, size_t end) {
-    const sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
-    uint32_t draw[PIECE], written[PIECE];
-    uint64_t word = 0;
-    unsigned filled = 0;
-    uint8_t *out = data + p->at + begin * p->bits / 8;
-    for (size_t at = begin, count; at < end; at += count) {
-        const size_t left = p->bucket - at % p->bucket;
-        count = end - at < PIECE ? end - at : PIECE;
-        count = count < left ? count : left;
-        const float unit = unit_at(data, p, at), *value = n->value + p->first + at;
-        if (unit > 0) {
-            sg_rng_fill(&rng, p->first + at, draw, count);
-            choose_levels(written, value, count, unit, p, draw);
-        } else {
-            memset(written, 0, count * sizeof *written);
-        }
-        out = pack(out, &word, &filled, written, count, p->bits);
-    }
-    for (; filled > 0; filled = filled > 8 ? filled - 8 : 0, word >>= 8)
-        *out++ = (uint8_t)word;
-}
-
 static void write_units(uint8_t *data, const struct sg_numbers *n, const struct part *p, size_t begin, size_t end) {
     for (size_t at = begin; at < end; at += p->bucket) {
         const size_t count = p->count - at < p->bucket ? p->count - at : p->bucket;
@@ -153,6 +111,8 @@ static void write_units(uint8_t *data, const struct sg_numbers *n, const struct 
 /* Units and numbers of a stretch after each other while it is in the cache, if a stretch can hold whole buckets. */
 static void write_part(uint8_t *data, const struct sg_numbers *n, const struct part *p) {
     const bool fits = p->bucket <= CHUNK / 8;
+    const struct sg_level_kernels *kernels = sg_level_kernels_cpu(n->kernels->name);
+    const struct sg_levels levels = for_kernels(data, p, n);
     const size_t stretch = fits ? CHUNK / 8 / p->bucket * p->bucket * 8 : CHUNK, count = p->count;
     if (!fits) {
 #pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
@@ -164,7 +124,7 @@ static void write_part(uint8_t *data, const struct sg_numbers *n, const struct p
         const size_t end = count - at < stretch ? count : at + stretch;
         if (fits)
             write_units(data, n, p, at, end);
-        write_numbers(data, n, p, at, end);
+        kernels->write(&levels, n->value + p->first + at, at, end);
     }
 }
 
@@ -192,29 +152,17 @@ static uint32_t written_at(const uint8_t *data, const struct part *p, size_t num
     return wire_load32(data + p->at + bit / 8) >> bit % 8 & ((1U << p->bits) - 1);
 }
 
-static void read_numbers(float *out, const uint8_t *data, const struct part *p, size_t begin, size_t end) {
-    const unsigned sign_at = p->bits - 1;
-    for (size_t at = begin, upto; at < end; at = upto) {
-        const size_t left = p->bucket - at % p->bucket;
-        const float unit = unit_at(data, p, at);
-        upto = end - at < left ? end : at + left;
-        for (size_t j = at; j < upto; j++) {
-            const uint32_t x = written_at(data, p, j);
-            const float magnitude = unit * (float)(int32_t)(x & ((1U << sign_at) - 1));
-            *out++ = sg_float_of_bits(sg_float_bits(magnitude) | x >> sign_at << 31);
-        }
-    }
-}
-
 static void decode_levels(float *out, const struct sg_message *m, size_t first, size_t count) {
+    const struct sg_level_kernels *kernels = sg_level_kernels_cpu(NULL);
     const uint8_t *data = m->data;
     const size_t parts = wire_load32(data), end = first + count;
     struct part p = {0};
     for (size_t i = 0; i < parts && p.first < end; i++) {
         p = next_part(data, parts, i, &p);
         const size_t from = first > p.first ? first : p.first, to = end < p.first + p.count ? end : p.first + p.count;
+        const struct sg_levels levels = for_kernels(data, &p, NULL);
         if (from < to)
-            read_numbers(out + (from - first), data, &p, from - p.first, to - p.first);
+            kernels->read(&levels, out + (from - first), from - p.first, to - p.first);
     }
 }
 
@@ -238,7 +186,7 @@ static bool valid_levels(const struct sg_message *m) {
         return false;
     const size_t parts = wire_load32(data), end = m->bytes - TAIL;
     struct part p = {0};
-    if (parts > (end - HEAD) / PART_HEAD || wire_load32(data + 4) == 0 || wire_load32(data + end) != 0)
+    if (parts > (end - HEAD) / PART_HEAD || wire_load32(data + 4) == 0 || wire_load64(data + end) != 0)
         return false;
     p.end = HEAD + PART_HEAD * parts;
     for (size_t i = 0; i < parts; i++) {

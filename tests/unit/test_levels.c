@@ -74,7 +74,7 @@ static void test_levels(int kind, const struct setting *s) {
         const double width = 1 + ceil(log2(s->levels + 1));
         const double buckets = ceil((double)cut / s->bucket) + ceil((double)(count - cut) / s->bucket);
         right &= bytes > 0 && sg_code_levels.valid(&m) && bits == 32 * buckets + width * (double)count;
-        right &= 8.0 * (double)bytes - bits <= 8 * (8 + 24 + 4) + 7 * 3; /* parts, padding of each, the end */
+        right &= 8.0 * (double)bytes - bits <= 8 * (8 + 24 + 8) + 7 * 3; /* parts, padding of each, the end */
         sg_code_levels.decode(out, &m, 0, count);
         for (size_t i = 0; i < count; i++) {
             const float *part = i < cut ? value : value + cut;
