@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_dataset.h"
 #include "sg_grid.h"
 #include "sg_options.h"
@@ -309,7 +310,7 @@ int main(int argc, char **argv) {
     if (opt.output && strcmp(opt.output, "-") == 0)
         opt.output = NULL;
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
-    sg_app_set_fake_clock(opt.fake_clock);
+    sg_clock_set_fake(opt.fake_clock);
 
     struct sg_error err = {0};
     struct sg_recipe recipe = {0};

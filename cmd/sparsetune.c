@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_grid.h"
 #include "sg_grid_view.h"
@@ -276,7 +277,7 @@ int main(int argc, char **argv) {
     if (parse != SG_PARSE_RUN)
         return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
-    sg_app_set_fake_clock(opt.fake_clock);
+    sg_clock_set_fake(opt.fake_clock);
     if (opt.help_recipe) {
         sg_recipe_reference(stdout, false);
         return sg_app_finish(SG_EXIT_OK);

@@ -9,9 +9,9 @@
 
 #include "grid_private.h"
 #include "grid_process.h"
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_grid.h"
-#include "sg_terminal.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 

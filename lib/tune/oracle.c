@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_expression.h"
 #include "sg_json.h"
 #include "sg_method.h"
 #include "sg_oracle.h"

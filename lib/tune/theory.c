@@ -5,7 +5,6 @@
 
 #include "sg_compressor.h"
 #include "sg_json.h"
-#include "sg_terminal.h"
 #include "sg_theory.h"
 #include "sg_train.h"
 #include "theory_setting.h"

@@ -1,12 +1,13 @@
-/* Arithmetic over named constants, by recursive descent:
+/* expression.c: arithmetic over named constants, by recursive descent:
  *   sum     = product {("+" | "-") product}
  *   product = factor {("*" | "/") factor}
  *   factor  = ("-" | "+") factor | number | name | "sqrt" "(" sum ")" | "(" sum ")" */
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "sg_expression.h"
 #include "sg_text.h"
 
 enum { NESTING = 32, NAME_CHARS = 64 };

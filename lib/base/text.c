@@ -101,3 +101,18 @@ char *sg_snake(char *out, size_t size, const char *name) {
     out[i] = '\0';
     return out;
 }
+
+char *sg_excerpt(char out[SG_EXCERPT], const char *text) {
+    size_t length = strlen(text);
+    if (length < SG_EXCERPT) {
+        memcpy(out, text, length + 1);
+        return out;
+    }
+    static const char dots[] = "…";
+    size_t cut = SG_EXCERPT - sizeof dots;
+    while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80) /* not inside a UTF-8 character */
+        cut--;
+    memcpy(out, text, cut);
+    memcpy(out + cut, dots, sizeof dots);
+    return out;
+}

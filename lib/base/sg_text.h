@@ -30,6 +30,10 @@ bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max);
  * which may be name itself. */
 char *sg_snake(char *out, size_t size, const char *name);
 
+/* `text` cut to what a message can carry, at a character boundary. */
+enum { SG_EXCERPT = 48 };
+char *sg_excerpt(char out[SG_EXCERPT], const char *text);
+
 #ifdef __cplusplus
 }
 #endif

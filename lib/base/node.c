@@ -1,11 +1,11 @@
-/* recipe_node.c: the tree that a recipe is read into. */
+/* node.c: the tree of values that a recipe is read into. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "recipe_internal.h"
 #include "sg_json.h"
+#include "sg_node.h"
 #include "sg_text.h"
 
 bool sg_node_set_key(struct sg_node *node, const char *key) {

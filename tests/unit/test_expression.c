@@ -1,8 +1,8 @@
-/* Expressions of recipes. */
+/* test_expression.c: arithmetic over named constants. */
 #include <math.h>
 #include <string.h>
 
-#include "sg_recipe.h"
+#include "sg_expression.h"
 #include "tap.h"
 
 static const struct sg_constant constant[] = {{"L", 8}, {"l2", 0.5}, {"d", 500}, {"f_star", -3}};

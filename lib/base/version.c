@@ -1,12 +1,9 @@
-/* version.c: what this build is: version, commit, compiler, features, and the identity of each task's code. */
+/* version.c: what this build is: version, commit, compiler, and the identity of each task's code. */
 #include "sg_version.h"
 
 #include <string.h>
-#include <yaml.h>
 
-#include "sg_comm.h"
 #include "sg_json.h"
-#include "sg_options.h"
 #include "version.h"
 
 const char *sg_version(void) {
@@ -29,18 +26,6 @@ const char *sg_version_cflags(void) {
     return SG_BUILD_CFLAGS;
 }
 
-bool sg_feature_mpi(void) {
-    return sg_comm_has_mpi();
-}
-
-bool sg_feature_torch(void) {
-    return SG_BUILD_TORCH;
-}
-
-bool sg_feature_cuda(void) {
-    return SG_BUILD_CUDA;
-}
-
 const char *sg_version_identity(const char *task_kind) {
     static const struct { const char *kind, *identity; } task[] = {SG_BUILD_IDENTITIES};
     for (size_t i = 0; task_kind && i < sizeof task / sizeof *task; i++)
@@ -59,14 +44,4 @@ cJSON *sg_version_json(const char *program, const char *task_kind) {
     sg_json_set_string(out, "compiler", sg_version_compiler());
     sg_json_set_string(out, "cflags", sg_version_cflags());
     return out;
-}
-
-void sg_version_print(FILE *out, const char *program) {
-    const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
-    fprintf(out, "%s %s (commit %s%s, sources %s)\n", program, SG_BUILD_VERSION, SG_BUILD_COMMIT,
-            SG_BUILD_DIRTY ? "+dirty" : "", SG_BUILD_SOURCES);
-    fprintf(out, "compiler: %s\nflags: %s\n", SG_BUILD_COMPILER, SG_BUILD_CFLAGS);
-    fprintf(out, "features: mpi %s, torch %s, cuda %s; cpu kernels %s\n", sg_feature_mpi() ? "on" : "off",
-            SG_BUILD_TORCH ? "on" : "off", SG_BUILD_CUDA ? "on" : "off", kernels ? kernels->name : "none (SG_CPU)");
-    fprintf(out, "libraries: cJSON %s, libyaml %s\n", cJSON_Version(), yaml_get_version_string());
 }
