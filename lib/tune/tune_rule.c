@@ -1,10 +1,10 @@
-/* --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_rules.h). */
+/* --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_lambda_rules.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
-#include "sg_rules.h"
+#include "sg_lambda_rules.h"
 #include "tune_private.h"
 
 static const double PILOT = 0.1; /* of a run */

@@ -1,9 +1,9 @@
-/* magnitudes.c: the exact k-th largest magnitude of all numbers of a run, in two passes and bounded memory. */
+/* magnitude_ranks.c: the exact k-th largest magnitude of all numbers of a run, in two passes and bounded memory. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sg_half.h"
-#include "sg_magnitudes.h"
+#include "sg_magnitude_ranks.h"
 
 enum { COARSE_BITS = 15, FINE_BITS = 16, COARSE = 1 << COARSE_BITS, FINE = 1 << FINE_BITS };
 

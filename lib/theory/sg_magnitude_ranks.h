@@ -1,10 +1,10 @@
-/* sg_magnitudes.h: exact order statistics of the magnitudes of a long stream of floats, in two passes and fixed memory.
+/* sg_magnitude_ranks.h: exact order statistics of the magnitudes of a long stream of floats, in two passes and fixed memory.
  *
  * The bits of |x| are ordered like whole numbers. The first pass counts them by their upper 15 bits, and adds up the
  * squares there; the second counts, inside the few bins that were asked for, by the lower 16. What comes out is exact; the
  * sums of squares are double sums in the order of the stream. 0.75 MiB, and 1 MiB for every rank asked for. */
-#ifndef SG_MAGNITUDES_H
-#define SG_MAGNITUDES_H
+#ifndef SG_MAGNITUDE_RANKS_H
+#define SG_MAGNITUDE_RANKS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* sg_noise.h: how noisy and how unlike each other the workers' gradients are: the constants of Assumptions 3 and 4.
+/* sg_gradient_noise.h: how noisy and how unlike each other the workers' gradients are: the constants of Assumptions 3 and 4.
  *
  *   3: E|xi_i|^2 <= M |grad f_i(x)|^2 + sigma^2                        noise of worker i's draws about its own mean
  *   4: (1/n) sum_i |grad f_i(x) - grad f(x)|^2 <= C |grad f(x)|^2 + zeta^2      the workers' means about theirs
@@ -16,8 +16,8 @@
  *   slope = (cov(x_A, y_B) + cov(x_B, y_A)) / (2 cov(x_A, x_B)),   level = mean y - slope mean x of all draws
  * Both are held at or above 0. Their standard errors are those of the line that is not held, by leaving out one point at a
  * time. */
-#ifndef SG_NOISE_H
-#define SG_NOISE_H
+#ifndef SG_GRADIENT_NOISE_H
+#define SG_GRADIENT_NOISE_H
 
 #include <stdbool.h>
 #include <stddef.h>

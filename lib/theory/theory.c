@@ -7,7 +7,7 @@
 #include "sg_json.h"
 #include "sg_theory.h"
 #include "sg_train.h"
-#include "theory_setting.h"
+#include "theory_scope.h"
 
 enum { PARAMETERS = 32 };
 

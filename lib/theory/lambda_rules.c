@@ -1,11 +1,11 @@
-/* rules.c: a threshold from the paper's rules, with constants measured along a pilot. */
+/* lambda_rules.c: a threshold from the paper's rules, with constants measured along a pilot. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_compressor.h"
 #include "sg_json.h"
-#include "sg_rules.h"
+#include "sg_lambda_rules.h"
 #include "sg_train.h"
 
 double sg_rule_simple(double k) {

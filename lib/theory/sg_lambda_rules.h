@@ -1,15 +1,15 @@
-/* sg_rules.h: thresholds by the paper's rules (section 6, "How to tune the hard-threshold?").
+/* sg_lambda_rules.h: thresholds by the paper's rules (section 6, "How to tune the hard-threshold?").
  *
  *   simple     lambda = 1 / (2 sqrt k)
  *   estimated  lambda = (2 / sqrt k) sqrt((2 d / k + M) zeta^2 + sigma^2)
- * with k the elements that Top-k sends a step of all d, and M, zeta^2, sigma^2 from a pilot (sg_noise.h). */
-#ifndef SG_RULES_H
-#define SG_RULES_H
+ * with k the elements that Top-k sends a step of all d, and M, zeta^2, sigma^2 from a pilot (sg_gradient_noise.h). */
+#ifndef SG_LAMBDA_RULES_H
+#define SG_LAMBDA_RULES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sg_noise.h"
+#include "sg_gradient_noise.h"
 #include "sg_recipe.h"
 #include "sg_status.h"
 

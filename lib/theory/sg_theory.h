@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sg_noise.h"
+#include "sg_gradient_noise.h"
 #include "sg_recipe.h"
 #include "sg_status.h"
 

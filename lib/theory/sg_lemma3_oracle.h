@@ -1,4 +1,4 @@
-/* sg_oracle.h: how far a run's methods are from the best that its budget allows (Lemma 3, section 4.4).
+/* sg_lemma3_oracle.h: how far a run's methods are from the best that its budget allows (Lemma 3, section 4.4).
  *
  * Lemma 3 is about a FIXED sequence. The sequence here is what one recorded run compressed: a_{i,t} = p_{i,t} / gamma_t (p in
  * the gradient form) of all workers i and steps t, stacked. Its budget K is what that run sent. Every method of the recipe
@@ -8,15 +8,15 @@
  *   regret   error - optimal, at or above 0; what rounding leaves below counts as 0
  * For the recorded method itself this is what happened (up to entries within a rounding of the threshold). ACCORDION decides
  * by norms of a in place of norms of g, which are not recorded. */
-#ifndef SG_ORACLE_H
-#define SG_ORACLE_H
+#ifndef SG_LEMMA3_ORACLE_H
+#define SG_LEMMA3_ORACLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cjson/cJSON.h>
 
-#include "sg_magnitudes.h"
+#include "sg_magnitude_ranks.h"
 #include "sg_recipe.h"
 #include "sg_status.h"
 

@@ -1,6 +1,6 @@
-/* theory_setting.h: which recipes and methods Theorems 4 to 7 are about: Algorithm 1 on logistic regression. */
-#ifndef THEORY_SETTING_H
-#define THEORY_SETTING_H
+/* theory_scope.h: which recipes and methods Theorems 4 to 7 are about: Algorithm 1 on logistic regression. */
+#ifndef THEORY_SCOPE_H
+#define THEORY_SCOPE_H
 
 #include "sg_recipe.h"
 #include "sg_status.h"

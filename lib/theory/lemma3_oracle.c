@@ -1,4 +1,4 @@
-/* oracle.c: the least error that a recorded run's volume allows (Lemma 3), and what methods would have left. */
+/* lemma3_oracle.c: the least error that a recorded run's volume allows (Lemma 3), and what methods would have left. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "sg_expression.h"
 #include "sg_json.h"
 #include "sg_method.h"
-#include "sg_oracle.h"
+#include "sg_lemma3_oracle.h"
 #include "sg_recording.h"
 
 enum { PARALLEL = 1 << 18 }; /* entries a step, below which a second thread costs more than it gives */

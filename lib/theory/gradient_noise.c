@@ -1,10 +1,10 @@
-/* noise.c: how noisy gradients are: sigma^2 and M of the theory, fitted along a run. */
+/* gradient_noise.c: how noisy gradients are: sigma^2 and M of the theory, fitted along a run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
-#include "sg_noise.h"
+#include "sg_gradient_noise.h"
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 

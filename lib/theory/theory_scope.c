@@ -1,8 +1,8 @@
-/* theory_setting.c: do the theorems speak of this recipe and of this method? */
+/* theory_scope.c: do the theorems speak of this recipe and of this method? */
 #include <string.h>
 
 #include "sg_compressor.h"
-#include "theory_setting.h"
+#include "theory_scope.h"
 
 sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err) {
     const struct sg_node *resolved = &cell->resolved, *decays = sg_node_get(resolved, "optimizer.decay-at");
