@@ -167,7 +167,8 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     t->averages = sg_node_bool(config->task, "average-model", true);
     sg_status status = load_images(t, config, err);
     if (status == SG_OK)
-        status = cnn_net_open(&t->net, sg_node_string(config->task, "model", ""), (int64_t)t->data.train.classes, err);
+        status =
+            cnn_model_open(&t->net, sg_node_string(config->task, "model", ""), (int64_t)t->data.train.classes, err);
     if (status == SG_OK)
         status = allocate(t, config, err);
     if (status == SG_OK)

@@ -19,18 +19,6 @@ enum { LADDER = 9, STEPS_OUT = 8, GIVEN = REACH_POINTS - LADDER - STEPS_OUT };
 
 static const double TOLERANCE = 0.05, NARROW = 1.25;
 
-double reach_value(const struct sg_cell_outcome *o, const char *metric) {
-    char why[SG_WHY_CHARS], key[] = "tail-median";
-    struct sg_node tail = {.kind = SG_NODE_NUMBER, .key = key, .number = REACH_TAIL};
-    const struct sg_node at = {.kind = SG_NODE_MAP, .child = &tail, .count = 1};
-    return sg_grid_value(o, metric, &at, why);
-}
-
-bool reach_is_near(const struct reach *r, double value, double base) {
-    const double room = r->tolerance * fabs(base);
-    return r->higher ? value >= base - room : value <= base + room;
-}
-
 static bool reaches(const struct reach *r, const struct reach_point *p) {
     return reach_is_near(r, p->value, p->base);
 }
@@ -45,15 +33,6 @@ static void note_trial(struct reach *r, const struct reach_point *p, double step
     sg_json_set_number(trial, "baseline", p->base);
     sg_json_set_bool(trial, "reaches", reaches(r, p));
     sg_json_push(r->trials, trial);
-}
-
-sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name, double steps,
-                    size_t seeds, struct sg_error *err) {
-    sg_status status =
-        isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
-    if (status == SG_OK)
-        status = tune_batch_open(b, r->t, sets, name, NULL, seeds, err);
-    return status == SG_OK ? tune_batch_run(b, r->t, sets, name && name == r->baseline, err) : status;
 }
 
 /* The baseline's value at this length. */
@@ -74,19 +53,6 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     tune_batch_close(&b);
     tune_sets_free(&sets);
     return status;
-}
-
-bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n) {
-    char *list = NULL, text[TUNE_LAMBDA_CHARS];
-    size_t size = 0;
-    FILE *out = open_memstream(&list, &size);
-    for (size_t i = 0; out && i < n; i++) {
-        tune_round(p[i].lambda, text);
-        fprintf(out, "%s%s", i ? ", " : "", p[i].spelling ? p[i].spelling : text);
-    }
-    const bool fine = out && fclose(out) == 0 && tune_set_lambdas(sets, r->name, list);
-    free(list);
-    return fine;
 }
 
 /* Runs at p[].lambda [n], rounded and different; steps NaN = whole ones. */
@@ -243,14 +209,6 @@ static sg_status decide(struct reach *r, const struct reach_point *start, size_t
 }
 
 /* ---- the recipe ---- */
-
-bool reach_recorded(const struct reach *r, const char *name) {
-    const struct sg_node *series = sg_node_get(&r->t->recipe->root, "record.series");
-    for (size_t i = 0; i < series->count; i++)
-        if (strcmp(series->child[i].string, name) == 0)
-            return true;
-    return false;
-}
 
 /* Of the methods without compression the one that says baseline: true, else the first; NULL if there is none. */
 static const char *find_baseline(const struct sg_node *methods) {

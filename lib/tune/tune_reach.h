@@ -1,4 +1,4 @@
-/* tune_reach.h: what the two files of --reach-baseline share. */
+/* tune_reach.h: what the files of --reach-baseline share. */
 #ifndef TUNE_REACH_H
 #define TUNE_REACH_H
 
