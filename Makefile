@@ -139,11 +139,11 @@ $(B)/flags: FORCE
 # lists them.
 identity_folders := lib/base lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
 identity_all     := $(sort $(wildcard $(foreach folder,$(identity_folders),$(addprefix $(folder)/,*.c *.h *.cpp *.cu *.cuh))))
-identity_logreg  := $(filter lib/data/dataset.c lib/data/generate.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
+identity_logreg  := $(filter lib/data/dataset.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
 identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
 identity_lm      := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token% lib/task/lm%,$(identity_all))
 identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_ratings.h lib/task/ncf%,$(identity_all))
-identity_torch   := $(filter lib/tensor/% lib/task/task_shares.%,$(identity_all))
+identity_torch   := $(filter lib/tensor/% lib/task/task_evaluate_workers.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
 identity_apart   := $(filter lib/recipe/recipe% lib/result/% \
                     lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/plugin.c lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_plugin.h lib/base/sg_version.h lib/base/version.c \
@@ -171,7 +171,7 @@ $(B)/version.h: FORCE
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(B)/lib/comm/%.o: cflags += $(mpi_cflags)
-$(B)/lib/data/descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
+$(B)/lib/data/dataset_descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
 $(B)/lib/base/version.o $(B)/lib/app/version_print.o: $(B)/version.h
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)

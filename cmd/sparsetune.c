@@ -23,7 +23,7 @@ static struct {
     struct sg_option_list set;
 } opt = {.tolerance = NAN, .points = 8, .repeats = 16};
 
-/* One of these per row of tune_actions.c. */
+/* One of these per row of tune_action_table.c. */
 static const struct {
     const char *name;
     const bool *wanted;       /* by a flag, */
@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
     const char *path = NULL;
     size_t n_operands = 0;
     sg_app_start(program.name);
-    sg_app_wait_politely(argv);
+    sg_app_reexec_with_passive_waiting(argv);
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
     struct sg_error err;
     bool speaker;

@@ -23,7 +23,7 @@ void sg_app_start(const char *program);
  * keep those they wait for from running (measured: 2 to 4 times slower steps), on a quiet one nothing is lost. The OpenMP
  * library reads its settings before main, so the program starts itself again with GOMP_SPINCOUNT set, once; a setting of
  * the user's is left alone. After sg_app_start, which also gives the process its own name back. */
-void sg_app_wait_politely(char **argv);
+void sg_app_reexec_with_passive_waiting(char **argv);
 void sg_app_set_rank(int rank, int size);
 void sg_app_set_verbosity(enum sg_verbosity v);
 enum sg_verbosity sg_app_verbosity(void);

@@ -38,14 +38,14 @@ void sg_app_start(const char *program) {
     occupy_standard_descriptors();
     sg_json_guard();
     app.program = program;
-    prctl(PR_SET_NAME, program); /* "exe" after sg_app_wait_politely */
+    prctl(PR_SET_NAME, program); /* "exe" after sg_app_reexec_with_passive_waiting */
     signal(SIGPIPE, SIG_IGN);    /* a closed pipe shows as a write error, handled in sg_app_finish */
 }
 
-void sg_app_wait_politely(char **argv) {
+void sg_app_reexec_with_passive_waiting(char **argv) {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", "5000", 0) != 0)
         return;
-    execv("/proc/self/exe", argv); /* where that fails, waiting is merely rude */
+    execv("/proc/self/exe", argv); /* where that fails, threads spin as before */
 }
 
 void sg_app_set_rank(int rank, int size) {

@@ -1,7 +1,7 @@
 /* recipe_internal.h: what the files of lib/recipe share.
  *
- * A read goes text -> raw tree (recipe_yaml.c) -> --set (recipe_set.c) -> resolved tree (recipe_check.c against the
- * rows of recipe_schema.c) -> rules that span several keys (recipe_rules.c). Everything wrong with the content is noted
+ * A read goes text -> raw tree (recipe_yaml.c) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
+ * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content is noted
  * in one sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
 #ifndef RECIPE_INTERNAL_H
 #define RECIPE_INTERNAL_H

@@ -58,3 +58,31 @@ sg_status sg_problems_report(const struct sg_problems *p, sg_status status, stru
         snprintf(err->msg + used, sizeof err->msg - used, "\n… and %zu more", p->count - shown);
     return status;
 }
+
+const char *sg_describe_value(const struct sg_node *node, char out[80]) {
+    char text[SG_EXCERPT];
+    switch (node->kind) {
+    case SG_NODE_NULL:
+        return "nothing";
+    case SG_NODE_BOOL:
+        return node->boolean ? "true" : "false";
+    case SG_NODE_NUMBER:
+        snprintf(out, 80, "%s", sg_excerpt(text, node->string));
+        return out;
+    case SG_NODE_STRING:
+        snprintf(out, 80, "'%s'", sg_excerpt(text, node->string));
+        return out;
+    case SG_NODE_LIST:
+        return "a list";
+    case SG_NODE_MAP:
+        break;
+    }
+    return "a section of keys";
+}
+
+void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted) {
+    char value[80];
+    bool entry = raw->key == NULL; /* of a list */
+    sg_problem_at(c->problems, raw->line, raw->column, "%s%s must be %s, got %s", entry ? "each of " : "",
+                  sg_row_key(row), wanted, sg_describe_value(raw, value));
+}

@@ -360,3 +360,17 @@ sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct 
     *out = kind->ops;
     return SG_OK;
 }
+
+sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir, struct sg_error *err) {
+    const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(resolved, "task.kind", ""));
+    struct sg_provenance from;
+    *out = NULL;
+    if (!kind)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown task kind '%s'", sg_node_string(resolved, "task.kind", ""));
+    sg_status status = kind->identify(&from, sg_node_get(resolved, "task"), data_dir, err);
+    if (status != SG_OK)
+        return status == SG_ERR_MISSING ? SG_OK : status;
+    *out = sg_provenance_json(&from);
+    sg_provenance_free(&from);
+    return *out ? SG_OK : sg_fail_memory(err, "the data set's description");
+}

@@ -12,7 +12,7 @@
 enum { PARALLEL = 1 << 18 }; /* entries a step, below which a second thread costs more than it gives */
 
 /* One method under way, and what each worker leaves behind. */
-struct subject {
+struct replayed_method {
     struct sg_oracle_method *result;
     sg_method *method;
     double *square; /* [n_layers of the method] of worker 0, where the controller asks for it */
@@ -20,24 +20,25 @@ struct subject {
     uint64_t *sent; /* [workers] of this step */
 };
 
-struct work {
+struct oracle_state {
     struct sg_oracle *out;
     const struct sg_oracle_options *options;
     struct sg_recording recording;
     const struct sg_kernels *kernels;
     struct sg_constant *constant;
     size_t n_constants;
-    size_t whole[2];          /* offsets in `model` scope */
-    struct subject *subject;  /* [n_methods] */
-    float *a, *lost;          /* [workers][d] of this step; lost: a - C(a) */
-    uint64_t *sent;           /* [workers] */
-    struct sg_error *trouble; /* [workers] */
+    size_t whole[2];                  /* offsets in `model` scope */
+    struct replayed_method *replayed; /* [n_methods] */
+    float *a, *lost;                  /* [workers][d] of this step; lost: a - C(a) */
+    uint64_t *sent;                   /* [workers] */
+    struct sg_error *trouble;         /* [workers] */
     sg_magnitudes *magnitudes;
 };
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-static sg_status find_recorded(struct work *k, const struct sg_cell *cells, size_t count, struct sg_error *err) {
+static sg_status find_recorded(struct oracle_state *k, const struct sg_cell *cells, size_t count,
+                               struct sg_error *err) {
     const cJSON *h = k->recording.header;
     const char *key = sg_json_string(h, "cell_key", "");
     char names[512];
@@ -53,7 +54,7 @@ static sg_status find_recorded(struct work *k, const struct sg_cell *cells, size
                          sg_cell_labels(names, sizeof names, cells, count));
 }
 
-static sg_status read_constants(struct work *k, struct sg_error *err) {
+static sg_status read_constants(struct oracle_state *k, struct sg_error *err) {
     const cJSON *all = sg_json_get(k->recording.header, "constants"), *one;
     k->constant = calloc((size_t)cJSON_GetArraySize(all) + 1, sizeof *k->constant);
     if (!k->constant)
@@ -64,7 +65,7 @@ static sg_status read_constants(struct work *k, struct sg_error *err) {
 }
 
 /* Decay 0 makes of the residual what is lost of each input, and of nothing else. */
-static sg_status open_subject(struct work *k, struct subject *s, struct sg_error *err) {
+static sg_status open_method(struct oracle_state *k, struct replayed_method *s, struct sg_error *err) {
     const struct sg_recording *r = &k->recording;
     const struct sg_cell *cell = s->result->cell;
     const bool model = strcmp(sg_node_string(&cell->resolved, "scope", "layer"), "model") == 0;
@@ -100,24 +101,24 @@ static sg_status open_subject(struct work *k, struct subject *s, struct sg_error
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", cell->label);
 }
 
-static sg_status open_methods(struct work *k, const struct sg_cell *cells, size_t count, struct sg_error *err) {
+static sg_status open_methods(struct oracle_state *k, const struct sg_cell *cells, size_t count, struct sg_error *err) {
     struct sg_oracle *out = k->out;
     out->method = calloc(count, sizeof *out->method);
-    k->subject = calloc(count, sizeof *k->subject);
-    if (!out->method || !k->subject)
+    k->replayed = calloc(count, sizeof *k->replayed);
+    if (!out->method || !k->replayed)
         return sg_fail_memory(err, "the oracle");
     sg_status status = SG_OK;
     for (size_t i = 0; i < count && status == SG_OK; i++)
         if (cells[i].seed == out->cell->seed) {
-            struct subject *s = &k->subject[out->n_methods];
+            struct replayed_method *s = &k->replayed[out->n_methods];
             s->result = &out->method[out->n_methods++];
             s->result->cell = &cells[i];
-            status = open_subject(k, s, err);
+            status = open_method(k, s, err);
         }
     return status;
 }
 
-static sg_status allocate(struct work *k, struct sg_error *err) {
+static sg_status allocate(struct oracle_state *k, struct sg_error *err) {
     const struct sg_recording *r = &k->recording;
     const size_t all = r->workers * r->d;
     k->whole[1] = r->d;
@@ -136,7 +137,7 @@ static sg_status allocate(struct work *k, struct sg_error *err) {
 
 /* ---- the two passes ---------------------------------------------------------------------------------------------- */
 
-static void compress_one(struct work *k, struct subject *s, size_t w) {
+static void compress_one(struct oracle_state *k, struct replayed_method *s, size_t w) {
     const size_t d = k->recording.d;
     const struct sg_exec exec = {.threads = 1};
     struct sg_message m;
@@ -149,14 +150,14 @@ static void compress_one(struct work *k, struct subject *s, size_t w) {
     s->error[w] = k->kernels->sum_squares(&exec, lost, d);
 }
 
-static void begin(struct work *k, struct subject *s, double gamma, uint64_t step) {
+static void begin(struct oracle_state *k, struct replayed_method *s, double gamma, uint64_t step) {
     const bool leads = sg_method_leads(s->method, step, gamma);
     if (leads)
         sg_method_lead(s->method, k->a, s->square);
     sg_method_begin(s->method, step, gamma, leads ? s->square : NULL);
 }
 
-static void end(struct work *k, struct subject *s) {
+static void end(struct oracle_state *k, struct replayed_method *s) {
     const size_t workers = k->recording.workers;
     double largest = 0, sent = 0;
     for (size_t w = 0; w < workers; w++) {
@@ -166,10 +167,10 @@ static void end(struct work *k, struct subject *s) {
     sg_method_end(s->method, sent / (double)workers, largest);
 }
 
-static sg_status apply_methods(struct work *k, double gamma, uint64_t step, struct sg_error *err) {
+static sg_status apply_methods(struct oracle_state *k, double gamma, uint64_t step, struct sg_error *err) {
     const size_t workers = k->recording.workers;
     for (size_t i = 0; i < k->out->n_methods; i++) {
-        struct subject *s = &k->subject[i];
+        struct replayed_method *s = &k->replayed[i];
         begin(k, s, gamma, step);
 #pragma omp parallel for schedule(static) num_threads(k->options->threads) if (workers * k->recording.d >= PARALLEL)
         for (size_t w = 0; w < workers; w++)
@@ -189,7 +190,7 @@ static sg_status apply_methods(struct work *k, double gamma, uint64_t step, stru
 
 enum pass { COUNT, REFINE };
 
-static sg_status read_through(struct work *k, enum pass pass, uint64_t *budget, struct sg_error *err) {
+static sg_status read_through(struct oracle_state *k, enum pass pass, uint64_t *budget, struct sg_error *err) {
     struct sg_recording *r = &k->recording;
     sg_status status = SG_OK;
     double gamma;
@@ -213,7 +214,7 @@ static sg_status read_through(struct work *k, enum pass pass, uint64_t *budget, 
     return status;
 }
 
-static sg_status two_passes(struct work *k, struct sg_error *err) {
+static sg_status two_passes(struct oracle_state *k, struct sg_error *err) {
     struct sg_oracle *out = k->out;
     uint64_t budget = 0, *rank = malloc((out->n_methods + 1) * sizeof *rank);
     sg_status status = rank ? read_through(k, COUNT, &budget, err) : sg_fail_memory(err, "the oracle");
@@ -235,16 +236,16 @@ static sg_status two_passes(struct work *k, struct sg_error *err) {
     return status;
 }
 
-static void work_free(struct work *k) {
-    for (size_t i = 0; k->subject && i < k->out->n_methods; i++) {
-        sg_method_close(k->subject[i].method);
-        free(k->subject[i].square);
-        free(k->subject[i].error);
-        free(k->subject[i].sent);
+static void oracle_state_free(struct oracle_state *k) {
+    for (size_t i = 0; k->replayed && i < k->out->n_methods; i++) {
+        sg_method_close(k->replayed[i].method);
+        free(k->replayed[i].square);
+        free(k->replayed[i].error);
+        free(k->replayed[i].sent);
     }
     sg_magnitudes_close(k->magnitudes);
     sg_recording_free(&k->recording);
-    void *const owned[] = {k->subject, k->constant, k->a, k->lost, k->sent, k->trouble};
+    void *const owned[] = {k->replayed, k->constant, k->a, k->lost, k->sent, k->trouble};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }
@@ -252,7 +253,7 @@ static void work_free(struct work *k) {
 sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const struct sg_cell *cells, size_t count,
                         const struct sg_oracle_options *options, struct sg_error *err) {
     struct sg_oracle oracle = {.recording = strdup(recording)};
-    struct work k = {.out = &oracle, .options = options};
+    struct oracle_state k = {.out = &oracle, .options = options};
     sg_status status =
         oracle.recording ? sg_recording_open(&k.recording, recording, err) : sg_fail_memory(err, recording);
     if (status == SG_OK)
@@ -268,7 +269,7 @@ sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const stru
     oracle.steps = k.recording.steps;
     oracle.workers = k.recording.workers;
     oracle.d = k.recording.d;
-    work_free(&k);
+    oracle_state_free(&k);
     if (status == SG_OK)
         *out = oracle;
     else

@@ -11,12 +11,12 @@
 
 enum { PARAMETERS = 32 };
 
-/* One cell in flight. `judge` is the same task once more, so that looking at a point disturbs no run. */
-struct visitor {
+/* One cell in flight. `observer` is the same task once more, so that looking at a point disturbs no run. */
+struct theory_run {
     const struct sg_theory_options *options;
     const struct sg_cell *cell;
     const struct sg_task_ops *ops;
-    sg_task *judge;
+    sg_task *observer;
     size_t workers, d;
     uint64_t every;
     double mu, base, gamma; /* learning rate that the recipe gives, which its expressions know; step size */
@@ -26,16 +26,16 @@ struct visitor {
 };
 
 /* Constant of the task by name. */
-static double constant(const struct visitor *v, const char *name) {
-    const struct sg_task_info *info = v->ops->info(v->judge);
+static double constant(const struct theory_run *v, const char *name) {
+    const struct sg_task_info *info = v->ops->info(v->observer);
     for (size_t i = 0; i < info->n_constants; i++)
         if (strcmp(info->constant[i].name, name) == 0)
             return info->constant[i].value;
     return NAN;
 }
 
-static sg_status number(double *out, const struct visitor *v, const char *path, struct sg_error *err) {
-    const struct sg_task_info *info = v->ops->info(v->judge);
+static sg_status number(double *out, const struct theory_run *v, const char *path, struct sg_error *err) {
+    const struct sg_task_info *info = v->ops->info(v->observer);
     const struct sg_node *node = sg_node_get(&v->cell->resolved, path);
     struct sg_constant known[PARAMETERS];
     size_t n = 0;
@@ -47,15 +47,15 @@ static sg_status number(double *out, const struct visitor *v, const char *path, 
 }
 
 /* loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
-static sg_status look(double value[4], const struct visitor *v, const double *x, struct sg_error *err) {
-    memcpy(v->ops->parameters(v->judge), x, v->d * sizeof *x);
-    sg_status status = v->ops->queue(v->judge, err);
-    return status == SG_OK ? v->ops->evaluate(v->judge, value, err) : status;
+static sg_status look(double value[4], const struct theory_run *v, const double *x, struct sg_error *err) {
+    memcpy(v->ops->parameters(v->observer), x, v->d * sizeof *x);
+    sg_status status = v->ops->queue(v->observer, err);
+    return status == SG_OK ? v->ops->evaluate(v->observer, value, err) : status;
 }
 
 static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
                        struct sg_error *err) {
-    struct visitor *v = arg;
+    struct theory_run *v = arg;
     const double *x = ops->parameters(task);
     double value[4];
     sg_status status = SG_OK;
@@ -70,8 +70,8 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
         v->average[j] = older * v->average[j] + x[j];
     v->weight = older * v->weight + 1;
     if (status == SG_OK && step % v->every == 0 && step < steps) {
-        memcpy(v->ops->parameters(v->judge), x, v->d * sizeof *x);
-        status = sg_noise_measure(&v->points, v->ops, v->judge, v->workers, step, 0, err);
+        memcpy(v->ops->parameters(v->observer), x, v->d * sizeof *x);
+        status = sg_noise_measure(&v->points, v->ops, v->observer, v->workers, step, 0, err);
     }
     if (status == SG_OK && step == steps) {
         for (size_t j = 0; j < v->d; j++)
@@ -83,7 +83,7 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
     return status;
 }
 
-static sg_status open_judge(struct visitor *v, struct sg_error *err) {
+static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
     const struct sg_node *cell = &v->cell->resolved;
     const struct sg_task_config config = {.task = sg_node_get(cell, "task"),
                                           .workers = v->workers,
@@ -100,10 +100,10 @@ static sg_status open_judge(struct visitor *v, struct sg_error *err) {
     if (status == SG_OK)
         status = sg_task_load(&v->ops, "logreg", err);
     if (status == SG_OK)
-        status = v->ops->open(&v->judge, &config, err);
+        status = v->ops->open(&v->observer, &config, err);
     if (status != SG_OK)
         return status;
-    v->d = v->ops->info(v->judge)->d;
+    v->d = v->ops->info(v->observer)->d;
     v->mu = constant(v, "l2");
     if (isnan(constant(v, "f_star")))
         return sg_fail(err, SG_ERR_ARGUMENT, "task.solve-optimum: the theorems are about f - f*: set it to true");
@@ -113,7 +113,7 @@ static sg_status open_judge(struct visitor *v, struct sg_error *err) {
     return status == SG_OK && !v->average ? sg_fail_memory(err, "the mean of the iterates") : status;
 }
 
-static sg_status train(struct visitor *v, struct sg_error *err) {
+static sg_status train(struct theory_run *v, struct sg_error *err) {
     struct sg_train_report report;
     const struct sg_train_options options = {.recipe = v->options->recipe,
                                              .cell = v->cell,
@@ -138,7 +138,7 @@ static sg_status train(struct visitor *v, struct sg_error *err) {
 }
 
 /* Of the compressor, once the task's constants are known. *why <- not NULL where there is none. */
-static sg_status bound_of(const char **why, struct visitor *v, struct sg_error *err) {
+static sg_status bound_of(const char **why, struct theory_run *v, struct sg_error *err) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(v->cell->method, "compressor", ""));
     double param[PARAMETERS];
     sg_status status = SG_OK;
@@ -162,14 +162,14 @@ static sg_status bound_of(const char **why, struct visitor *v, struct sg_error *
 }
 
 /* With the shifted oracle the f_i are f_i(x) - <grad f_i(x*), x>: as smooth, and alike at x*. */
-static double unlike_at_optimum(const struct visitor *v) {
+static double dissimilarity_at_optimum(const struct theory_run *v) {
     const bool shifted = strcmp(sg_node_string(&v->cell->resolved, "task.oracle", ""), "full-shifted") == 0;
     return shifted ? 0 : constant(v, "D");
 }
 
-static sg_status run_cell(struct visitor *v, const char **why, struct sg_error *err) {
+static sg_status run_cell(struct theory_run *v, const char **why, struct sg_error *err) {
     struct sg_theory_constants *c = &v->out->constants;
-    sg_status status = open_judge(v, err);
+    sg_status status = open_observer(v, err);
     if (status == SG_OK)
         status = bound_of(why, v, err);
     if (status == SG_OK && !*why)
@@ -179,14 +179,14 @@ static sg_status run_cell(struct visitor *v, const char **why, struct sg_error *
         c->mu = v->mu;
         c->gamma = v->gamma;
         c->n = (double)v->workers;
-        c->D += unlike_at_optimum(v);
+        c->D += dissimilarity_at_optimum(v);
     }
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", v->cell->label);
 }
 
-static void visitor_close(struct visitor *v) {
-    if (v->judge)
-        v->ops->close(v->judge);
+static void theory_run_close(struct theory_run *v) {
+    if (v->observer)
+        v->ops->close(v->observer);
     sg_noise_free(&v->points);
     free(v->average);
 }
@@ -216,16 +216,16 @@ static sg_status run_label(struct sg_theory_method *m, const char **why, const s
     *m = (struct sg_theory_method){.cell = &cells[0]};
     for (size_t s = 0; status == SG_OK && !*why && s < seeds; s++) {
         const struct sg_node *resolved = &cells[s].resolved;
-        struct visitor v = {.options = options,
-                            .cell = &cells[s],
-                            .workers = (size_t)sg_node_number(resolved, "workers", 1),
-                            .every = (uint64_t)sg_node_number(resolved, "record.every", 1),
-                            .points = points,
-                            .out = m};
+        struct theory_run v = {.options = options,
+                               .cell = &cells[s],
+                               .workers = (size_t)sg_node_number(resolved, "workers", 1),
+                               .every = (uint64_t)sg_node_number(resolved, "record.every", 1),
+                               .points = points,
+                               .out = m};
         status = run_cell(&v, why, err);
         points = v.points;
         v.points = (struct sg_noise_points){0};
-        visitor_close(&v);
+        theory_run_close(&v);
     }
     if (status == SG_OK && !*why) {
         for (size_t i = 0; i < points.count; i++)

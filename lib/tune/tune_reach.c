@@ -38,7 +38,7 @@ static void note_trial(struct reach *r, const struct reach_point *p, double step
 /* The baseline's value at this length. */
 static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     tune_sets_start(&sets, r->t);
     sg_status status = reach_run(&b, r, &sets, r->baseline, steps, seeds, err);
     double sum = 0;
@@ -50,7 +50,7 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
         status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", r->metric, r->baseline);
     if (status == SG_OK)
         r->base_steps = sg_json_number(b.outcomes[0].run.end, "steps", NAN);
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
@@ -59,7 +59,7 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
 static sg_status measure(struct reach *r, struct reach_point *p, size_t n, double steps, size_t seeds,
                          struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     char what[160];
     tune_sets_start(&sets, r->t);
     sg_status status = reach_set_lambdas(&sets, r, p, n) ? SG_OK : sg_fail_memory(err, "the trials");
@@ -82,7 +82,7 @@ static sg_status measure(struct reach *r, struct reach_point *p, size_t n, doubl
         p[i].seeds = seeds;
         note_trial(r, &p[i], isnan(steps) ? r->length.steps : steps);
     }
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
@@ -289,7 +289,7 @@ static sg_status write_found(char **out, const struct reach *r, const struct rea
              "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
              100 * best->entries / r->topk.d, r->metric, best->value, r->baseline, r->base, r->seeds,
              r->seeds == 1 ? "" : "s");
-    return tune_write(out, r->t, &found, 1, err);
+    return tune_emit_recipe(out, r->t, &found, 1, err);
 }
 
 /* Before anything is run: will the recipe take what is found? */
@@ -304,7 +304,7 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     struct reach_point ladder[LADDER];
     char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
-    sg_status status = tune_topk(&r->topk, r->t, err);
+    sg_status status = tune_targets(&r->topk, r->t, err);
     if (status != SG_OK)
         return status;
     r->length = tune_length(cell, &r->topk);

@@ -39,11 +39,11 @@ bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const stru
     return fine;
 }
 
-sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name, double steps,
+sg_status reach_run(struct tune_trials *b, struct reach *r, struct tune_sets *sets, const char *name, double steps,
                     size_t seeds, struct sg_error *err) {
     sg_status status =
         isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
     if (status == SG_OK)
-        status = tune_batch_open(b, r->t, sets, name, NULL, seeds, err);
-    return status == SG_OK ? tune_batch_run(b, r->t, sets, name && name == r->baseline, err) : status;
+        status = tune_trials_open(b, r->t, sets, name, NULL, seeds, err);
+    return status == SG_OK ? tune_trials_run(b, r->t, sets, name && name == r->baseline, err) : status;
 }

@@ -1,4 +1,4 @@
-/* generate.c: labelled matrices that stand in for a set that is not here: gisette-like and two-clouds. */
+/* matrix_generate.c: labelled matrices that stand in for a set that is not here: gisette-like and two-clouds. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Batches: cells of the recipe with some keys changed, run by lib/grid. */
+/* tune_trials.c: trials are cells of the recipe with some keys changed, run by lib/grid. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static bool chosen(const struct sg_cell *cell, const char *name, const char *com
 }
 
 /* Moves the chosen cells to the front; the first `seeds` of each label. */
-static void choose(struct tune_batch *b, const char *name, const char *compressor, size_t seeds) {
+static void choose(struct tune_trials *b, const char *name, const char *compressor, size_t seeds) {
     const char *label = "";
     for (size_t i = 0, turn = 0; i < b->all; i++) {
         struct sg_cell cell = b->cells[i];
@@ -57,9 +57,9 @@ static void choose(struct tune_batch *b, const char *name, const char *compresso
     }
 }
 
-sg_status tune_batch_open(struct tune_batch *out, const struct sg_tune *t, const struct tune_sets *sets,
-                          const char *name, const char *compressor, size_t seeds, struct sg_error *err) {
-    struct tune_batch b = {.count = 0};
+sg_status tune_trials_open(struct tune_trials *out, const struct sg_tune *t, const struct tune_sets *sets,
+                           const char *name, const char *compressor, size_t seeds, struct sg_error *err) {
+    struct tune_trials b = {.count = 0};
     const struct sg_recipe *r = t->recipe;
     sg_status status = sg_recipe_parse(&b.recipe, r->text, strlen(r->text), r->path, sets->item, sets->count, err);
     if (status == SG_OK)
@@ -72,11 +72,11 @@ sg_status tune_batch_open(struct tune_batch *out, const struct sg_tune *t, const
     if (status == SG_OK)
         *out = b;
     else
-        tune_batch_close(&b);
+        tune_trials_close(&b);
     return status;
 }
 
-static sg_status judge(const struct tune_batch *b, bool converges, struct sg_error *err) {
+static sg_status judge(const struct tune_trials *b, bool converges, struct sg_error *err) {
     for (size_t i = 0; i < b->count; i++) {
         const struct sg_cell_outcome *o = &b->outcomes[i];
         const char *how = sg_grid_status(o);
@@ -87,9 +87,9 @@ static sg_status judge(const struct tune_batch *b, bool converges, struct sg_err
     return SG_OK;
 }
 
-sg_status tune_batch_run(struct tune_batch *b, struct sg_tune *t, const struct tune_sets *sets, bool converges,
-                         struct sg_error *err) {
-    struct sg_grid_options grid = t->grid; /* a copy: jobs and threads are shared out for each batch */
+sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, const struct tune_sets *sets, bool converges,
+                          struct sg_error *err) {
+    struct sg_grid_options grid = t->grid; /* a copy: jobs and threads are shared out each time */
     grid.set = sets->item;
     grid.n_set = sets->count;
     if (t->begin && !t->begin(grid.arg, b->count))
@@ -100,12 +100,12 @@ sg_status tune_batch_run(struct tune_batch *b, struct sg_tune *t, const struct t
     return status == SG_OK ? judge(b, converges, err) : status;
 }
 
-void tune_batch_close(struct tune_batch *b) {
+void tune_trials_close(struct tune_trials *b) {
     sg_grid_outcomes_free(b->outcomes, b->outcomes ? b->count : 0);
     free(b->outcomes);
     sg_recipe_cells_free(b->cells, b->all);
     sg_recipe_free(&b->recipe);
-    *b = (struct tune_batch){.count = 0};
+    *b = (struct tune_trials){.count = 0};
 }
 
 /* The last value of a column; NaN = there is none. */

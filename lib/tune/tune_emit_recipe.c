@@ -166,8 +166,8 @@ static bool make_edits(struct edits *e, const struct sg_tune *t, const struct tu
     return fine;
 }
 
-sg_status tune_write(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
-                     struct sg_error *err) {
+sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
+                           struct sg_error *err) {
     struct edits e = {.n = 0};
     struct sg_recipe check = {0};
     char *text = NULL;
@@ -238,7 +238,7 @@ static sg_status try_write(const struct sg_tune *t, const struct sg_node *const 
         found[m] =
             (struct tune_found){.name = sg_node_string(method[m], "name", ""), .n = n, .lambda = lambda, .how = how};
     if (status == SG_OK)
-        status = tune_write(&text, t, found, n_methods, err);
+        status = tune_emit_recipe(&text, t, found, n_methods, err);
     free(text);
     free(how);
     free(lambda);
@@ -246,7 +246,7 @@ static sg_status try_write(const struct sg_tune *t, const struct sg_node *const 
     return status;
 }
 
-sg_status tune_write_check(const struct sg_tune *t, size_t n, struct sg_error *err) {
+sg_status tune_emit_check(const struct sg_tune *t, size_t n, struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
     const struct sg_node **tuned = calloc(methods->count + 1, sizeof *tuned);
     size_t n_tuned = 0;

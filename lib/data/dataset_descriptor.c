@@ -1,5 +1,5 @@
-/* descriptor.c: reads datasets/NAME.yaml, and says where such descriptions and the script that fetches sets lie. */
-#include "descriptor.h"
+/* dataset_descriptor.c: reads datasets/NAME.yaml, and says where such descriptions and the script that fetches sets lie. */
+#include "dataset_descriptor.h"
 
 #include <limits.h>
 #include <stdbool.h>

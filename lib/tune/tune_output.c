@@ -1,25 +1,9 @@
-/* tune_actions.c: the table of what sparsetune can do, and what its actions share. */
+/* tune_output.c: what an action of sparsetune hands over: its evidence as JSON, and a table in text. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sg_json.h"
 #include "sg_result.h"
 #include "tune_private.h"
-
-static const struct sg_tune_action actions[] = {
-    {"match-density", tune_match_density},
-    {"reach-baseline", tune_reach_baseline},
-    {"oracle", tune_oracle},
-    {"rule", tune_rule},
-    {"theory", tune_theory},
-};
-
-const struct sg_tune_action *sg_tune_find(const char *name) {
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (strcmp(actions[i].name, name) == 0)
-            return &actions[i];
-    return NULL;
-}
 
 sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err) {
     cJSON *out = cJSON_CreateObject(), *tune = cJSON_CreateObject();

@@ -15,7 +15,7 @@ static double first_lambda(const struct sg_cell *cell, const struct sg_run *run,
     return error > 0 ? sqrt(error / entries) / scale : 0.5 / sqrt(entries);
 }
 
-static void take(struct tune_topk *out, const struct tune_batch *b) {
+static void take(struct tune_targets *out, const struct tune_trials *b) {
     for (size_t i = 0; i < b->count; i++) {
         const struct sg_run *run = &b->outcomes[i].run;
         const size_t end = run->n_points - 1;
@@ -37,15 +37,15 @@ sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err) {
                    t->recipe->path);
 }
 
-sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *err) {
+sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     out->n = 0;
     tune_sets_start(&sets, t);
     sg_status status =
         tune_set_length(&sets, NULL, 1) && tune_set_record(&sets) ? SG_OK : sg_fail_memory(err, "the pilots");
     if (status == SG_OK)
-        status = tune_batch_open(&b, t, &sets, NULL, "topk", 1, err);
+        status = tune_trials_open(&b, t, &sets, NULL, "topk", 1, err);
     if (status == SG_OK && b.count == 0)
         status = tune_no_topk(t, err);
     if (status == SG_OK && b.count > TUNE_DENSITIES)
@@ -53,15 +53,15 @@ sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *e
     if (status == SG_OK && t->say)
         t->say("one step of every Top-k method, for its density");
     if (status == SG_OK)
-        status = tune_batch_run(&b, t, &sets, true, err);
+        status = tune_trials_run(&b, t, &sets, true, err);
     if (status == SG_OK)
         take(out, &b);
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
 
-struct tune_length tune_length(const struct sg_cell *cell, const struct tune_topk *topk) {
+struct tune_length tune_length(const struct sg_cell *cell, const struct tune_targets *topk) {
     struct tune_length length = {.resolved = &cell->resolved,
                                  .steps_per_epoch = topk->steps_per_epoch,
                                  .steps = sg_node_number(&cell->resolved, "steps", NAN)};

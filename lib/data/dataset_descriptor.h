@@ -1,6 +1,6 @@
-/* descriptor.h: what the loader needs of datasets/NAME.yaml; private to lib/data. */
-#ifndef DESCRIPTOR_H
-#define DESCRIPTOR_H
+/* dataset_descriptor.h: what the loader needs of datasets/NAME.yaml; private to lib/data. */
+#ifndef DATASET_DESCRIPTOR_H
+#define DATASET_DESCRIPTOR_H
 
 #include <stddef.h>
 
