@@ -5,9 +5,10 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
-const char *sg_version(void);        /* "0.1.0" */
-const char *sg_version_commit(void); /* short hash or "unknown" */
-bool sg_version_dirty(void);         /* the tree had uncommitted changes */
+const char *sg_version(void);         /* "0.1.0" */
+const char *sg_version_commit(void);  /* short hash or "unknown" */
+const char *sg_version_sources(void); /* 12 digits of a hash of all sources */
+bool sg_version_dirty(void);          /* the tree had uncommitted changes */
 const char *sg_version_compiler(void);
 const char *sg_version_cflags(void);
 /* Identity of the program that decides whether a finished cell of a task of this kind may be reused: the version and a

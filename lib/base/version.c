@@ -14,6 +14,10 @@ const char *sg_version_commit(void) {
     return SG_BUILD_COMMIT;
 }
 
+const char *sg_version_sources(void) {
+    return SG_BUILD_SOURCES;
+}
+
 bool sg_version_dirty(void) {
     return SG_BUILD_DIRTY;
 }
