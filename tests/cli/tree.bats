@@ -50,6 +50,17 @@ owner() { # of a header: its module
     [ -z "$unused" ] || { echo "$unused"; false; }
 }
 
+@test "rooms use rooms further up in the table, so that no two use each other" {
+    local above=" " me you
+    while read -r me you; do
+        for room in $you; do
+            [[ $above == *" $room "* ]] || { echo "$me uses $room"; false; }
+        done
+        above="$above$me "
+    done < <(sed -n '/^| kernels |/,/^$/s/^| \([a-z]*\) | \([a-z ]*\)|.*/\1 \2/p' "$ROOT/lib/README.md")
+    [ "$(wc -w <<<"$above")" -gt 15 ]
+}
+
 @test "the compressor of lib/README.md compiles" {
     sed -n '/^```c$/,/^```$/{/^```/!p}' "$ROOT/lib/README.md" >"$BATS_TEST_TMPDIR/compress_first.c"
     # shellcheck disable=SC2046
