@@ -161,14 +161,6 @@ cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
 
 /* ---- the network ------------------------------------------------------------------------------------------------ */
 
-static const struct cnn_model *find_model(const char *name) {
-    const struct cnn_model *model;
-    for (size_t i = 0; (model = cnn_model_at(i)) != NULL; i++)
-        if (strcmp(model->name, name) == 0)
-            return model;
-    return NULL;
-}
-
 static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
     net->offset = calloc(net->n_layers + 1, sizeof *net->offset);
     net->rows = calloc(net->n_layers, sizeof *net->rows);
@@ -186,10 +178,8 @@ static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
     return SG_OK;
 }
 
-sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, struct sg_error *err) {
-    struct cnn_net net = {.model = find_model(model), .classes = classes};
-    if (!net.model)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown model '%s'", model);
+sg_status cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes, struct sg_error *err) {
+    struct cnn_net net = {.model = model, .classes = classes};
     struct cnn_pass p = {.net = &net};
     net.model->build(&p, (cnn_value){NULL, IMAGE_CHANNELS, IMAGE_SIZE}, classes);
     net.n_statistics = p.next_statistic;

@@ -64,9 +64,11 @@ struct cnn_model {
     const char *name;
     cnn_value (*build)(struct cnn_pass *p, cnn_value images, int64_t classes); /* returns logits */
 };
-const struct cnn_model *cnn_model_at(size_t i); /* NULL past the end */
 
-SG_CHECKED sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, struct sg_error *err);
+SG_CHECKED sg_status cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes,
+                                  struct sg_error *err);
+/* The network of the model that has this name, from cnn_models.c. */
+SG_CHECKED sg_status cnn_model_open(struct cnn_net *out, const char *name, int64_t classes, struct sg_error *err);
 void cnn_net_free(struct cnn_net *net);
 
 /* x [d] as PyTorch initialises by default: weights and biases uniform on +-1/sqrt(fan in), batch-norms 1 and 0; one

@@ -12,7 +12,7 @@
 #include "sg_json.h"
 #include "sg_ratings.h"
 #include "sg_task.h"
-#include "task_shares.h"
+#include "task_evaluate_workers.h"
 #include "task_data.h"
 
 /* What a worker contributes to an evaluation. */
@@ -326,7 +326,7 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
 }
 
 static sg_status ncf_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
+    return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void ncf_conclude(const struct sg_task *t, const double *share, double *value) {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_json.h"
-#include "sg_terminal.h"
 #include "train_state.h"
 
 sg_status train_find_task(struct train *t, struct sg_error *err) {

@@ -3,8 +3,8 @@
 #include <omp.h>
 #include <string.h>
 
-#include "sg_terminal.h"
 #include "train_state.h"
+#include "sg_clock.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
 

@@ -50,6 +50,17 @@ owner() { # of a header: its module
     [ -z "$unused" ] || { echo "$unused"; false; }
 }
 
+@test "rooms use rooms further up in the table, so that no two use each other" {
+    local above=" " me you
+    while read -r me you; do
+        for room in $you; do
+            [[ $above == *" $room "* ]] || { echo "$me uses $room"; false; }
+        done
+        above="$above$me "
+    done < <(sed -n '/^| core |/,/^$/s/^| \([a-z]*\) | \([a-z ]*\)|.*/\1 \2/p' "$ROOT/lib/README.md")
+    [ "$(wc -w <<<"$above")" -gt 15 ]
+}
+
 @test "the compressor of lib/README.md compiles" {
     sed -n '/^```c$/,/^```$/{/^```/!p}' "$ROOT/lib/README.md" >"$BATS_TEST_TMPDIR/compress_first.c"
     # shellcheck disable=SC2046
@@ -80,7 +91,7 @@ owner() { # of a header: its module
     make -s -C "$ROOT" identity-parts >"$BATS_TEST_TMPDIR/parts"
     cd "$ROOT" || exit 1
     # All of these folders, each in one part: a file of a folder that the Makefile does not list would be in none.
-    find lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels -type f \
+    find lib/base lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels -type f \
         '(' -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' ')' | sort >"$BATS_TEST_TMPDIR/sources"
     cut -d: -f2 "$BATS_TEST_TMPDIR/parts" | sort | diff - "$BATS_TEST_TMPDIR/sources"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/sources")" -gt 150 ]
