@@ -41,7 +41,7 @@ owner() { # of a header: its module
     while read -r me you; do
         for room in $you; do
             case $me in cmd | kernels) folder=$ROOT/$me ;; *) folder=$ROOT/lib/$me ;; esac
-            for header in $(cat "$folder"/*.[ch]* | sed -n 's/^#include "\(.*\)"/\1/p' | sort -u) none; do
+            for header in $(find "$folder" -name '*.[ch]*' -exec cat {} + | sed -n 's/^#include "\(.*\)"/\1/p' | sort -u) none; do
                 [ "$(owner "$header")" != "$room" ] || break
             done
             [ "$header" != none ] || unused="$unused $me->$room"
@@ -238,8 +238,9 @@ int main(void) {
         printf("%u:%g ", m.index[i], ((const float *)m.data)[i]);
     struct sg_wire_plan plan;
     uint16_t half[2];
+    double bits;
     struct sg_message halves = m;
-    sg_code_fp16.encode(half, m.data, m.count);
+    sg_code_fp16.encode(half, &(struct sg_numbers){.value = m.data, .count = m.count}, &bits);
     halves.code = &sg_code_fp16;
     halves.data = half;
     halves.bytes = sizeof half;
