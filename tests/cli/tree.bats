@@ -61,7 +61,7 @@ owner() { # of a header: its module
     [ "$(wc -w <<<"$above")" -gt 15 ]
 }
 
-@test "the compressor of lib/README.md compiles" {
+@test "the examples of lib/README.md compile" {
     sed -n '/^```c$/,/^```$/{/^```/!p}' "$ROOT/lib/README.md" >"$BATS_TEST_TMPDIR/compress_first.c"
     # shellcheck disable=SC2046
     gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only \
