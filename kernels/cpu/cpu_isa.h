@@ -13,7 +13,7 @@
 extern const struct sg_kernels sg_kernels_table_c, sg_kernels_table_avx2, sg_kernels_table_avx512;
 extern const struct sg_dense sg_dense_table_c, sg_dense_table_avx2, sg_dense_table_avx512;
 
-/* What all tables have in common: cpu_vectors.c. */
+/* What all tables have in common: cpu_vectors.c, cpu_update.c. */
 void *cpu_allocate(const struct sg_exec *exec, size_t bytes);
 void cpu_release(const struct sg_exec *exec, void *memory);
 void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes);
@@ -25,6 +25,8 @@ void cpu_encode_half(const struct sg_exec *exec, uint16_t *half, const float *va
                      size_t count, float *e);
 void cpu_decode_half(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
 void cpu_average(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
+bool cpu_has_optimizer(const char *name);
+void cpu_update(const struct sg_exec *exec, const struct sg_update *u);
 
 #ifdef SG_ISA
 

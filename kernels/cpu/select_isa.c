@@ -192,4 +192,6 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .average = cpu_average,
     .encode_half = cpu_encode_half,
     .decode_half = cpu_decode_half,
+    .has_optimizer = cpu_has_optimizer,
+    .update = cpu_update,
 };

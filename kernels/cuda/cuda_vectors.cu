@@ -1,4 +1,4 @@
-/* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and lib/core/optimizer_*.c: each
+/* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and kernels/cpu/cpu_update.c: each
  * operation rounded, nothing contracted. */
 #include "cuda_device.cuh"
 
@@ -157,9 +157,10 @@ struct no_optimizer {
 
 template <typename Optimizer> __global__ void update_kernel(struct sg_update u, Optimizer optimizer) {
     const struct sg_piece p = u.piece[blockIdx.x];
+    float *x = (float *)u.x;
     for (uint64_t i = p.begin + threadIdx.x; i < p.end; i += THREADS) {
-        const float x = u.x[i], mean = __fdiv_rn(u.sum[i], u.workers);
-        u.x[i] = __fadd_rn(x, -optimizer.step(i, mean, x, p.decays));
+        const float mean = __fdiv_rn(u.sum[i], u.workers);
+        x[i] = __fadd_rn(x[i], -optimizer.step(i, mean, x[i], p.decays));
     }
 }
 

@@ -149,7 +149,7 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
         return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
                    : SG_OK;
     }
-    if (t->gpu && !t->kernels->has_optimizer(name))
+    if (!t->kernels->has_optimizer(name))
         return sg_fail(err, SG_ERR_UNSUPPORTED, "optimizer '%s' does not run on a GPU: use --device cpu", name);
     t->optimizer_floats = t->optimizer_ops->state_floats(t->optimizer_param, t->d);
     return SG_OK;

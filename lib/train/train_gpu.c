@@ -37,7 +37,7 @@ sg_status train_gpu_open(struct train *t, struct sg_error *err) {
 
 sg_status train_gpu_check_task(const struct train *t, struct sg_error *err) {
     const struct sg_task_info *info = t->info;
-    return info->dtype == SG_FLOAT32 && !info->parallel_workers && !t->task_ops->subtract
+    return info->dtype == SG_FLOAT32 && !info->parallel_workers
                ? SG_OK
                : sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task '%s' does not run on a GPU; use --device cpu",
                          t->options->device, t->task_ops->name);
@@ -94,22 +94,6 @@ sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err) {
     m->index = m->index ? copy->index : NULL;
     m->data = copy->data;
     return status;
-}
-
-void train_gpu_update(struct train *t) {
-    const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
-    const struct sg_update u = {.optimizer = optimizes ? t->optimizer_ops->name : NULL,
-                                .param = t->optimizer_param,
-                                .learning_rate = t->gamma,
-                                .step = t->step,
-                                .workers = (float)t->workers,
-                                .sum = t->sum,
-                                .state = t->optimizer_state,
-                                .x = t->task_ops->parameters(t->task),
-                                .piece = t->piece,
-                                .n_pieces = t->n_pieces,
-                                .d = t->d};
-    t->kernels->update(&t->exec, &u);
 }
 
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err) {

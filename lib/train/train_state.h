@@ -37,7 +37,7 @@ struct train_schedule {
 };
 
 /* Elements that the update works on at a time. */
-enum { PIECE_ELEMENTS = 1 << 14, PARALLEL_PIECES = 16 }; /* below that a second thread costs more than it gives */
+enum { PIECE_ELEMENTS = 1 << 14 };
 
 /* Where the time of a step goes. A worker's gradient and compression may run beside other workers'. */
 enum phase { PHASE_GRADIENT, PHASE_COMPRESSION, PHASE_EXCHANGE, PHASE_UPDATE, PHASES };
@@ -154,7 +154,6 @@ sg_status train_gpu_open(struct train *t, struct sg_error *err);
 sg_status train_gpu_check_task(const struct train *t, struct sg_error *err);
 sg_status train_gpu_allocate(struct train *t, struct sg_error *err);
 sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err);
-void train_gpu_update(struct train *t);
 sg_status train_gpu_fail(const struct train *t, struct sg_error *err);
 void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries);
 void train_gpu_close(struct train *t);

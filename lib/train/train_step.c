@@ -121,32 +121,22 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
     return SG_OK;
 }
 
-/* x <- x - step, from the sum of all messages. A piece stays in cache from the mean to x. */
+/* x <- x - step, from the sum of all messages. */
 static void update(struct train *t) {
-    const float n = (float)t->workers;
-    float *x = t->task_ops->subtract ? NULL : t->task_ops->parameters(t->task);
     const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
-    const struct sg_optimizer_step s = {.param = t->optimizer_param,
-                                        .learning_rate = t->gamma,
-                                        .step = t->step,
-                                        .state = t->optimizer_state,
-                                        .delta = t->sum,
-                                        .x = t->task_ops->parameters(t->task),
-                                        .dtype = t->info->dtype,
-                                        .d = t->d};
-    float *sum = t->sum;
-#pragma omp parallel for schedule(static) num_threads(t->threads) if (t->n_pieces >= PARALLEL_PIECES)
-    for (size_t i = 0; i < t->n_pieces; i++) {
-        const struct sg_piece *p = &t->piece[i];
-        for (size_t j = p->begin; j < p->end; j++)
-            sum[j] /= n;
-        if (optimizes)
-            t->optimizer_ops->step(&s, p->begin, p->end, p->decays);
-        for (size_t j = p->begin; x && j < p->end; j++)
-            x[j] -= sum[j];
-    }
-    if (!x)
-        t->task_ops->subtract(t->task, sum);
+    const struct sg_update u = {.optimizer = optimizes ? t->optimizer_ops->name : NULL,
+                                .param = t->optimizer_param,
+                                .learning_rate = t->gamma,
+                                .step = t->step,
+                                .workers = (float)t->workers,
+                                .sum = t->sum,
+                                .state = t->optimizer_state,
+                                .x = t->task_ops->parameters(t->task),
+                                .dtype = t->info->dtype,
+                                .piece = t->piece,
+                                .n_pieces = t->n_pieces,
+                                .d = t->d};
+    t->kernels->update(&t->exec, &u);
 }
 
 /* What all workers did, to the controller if it goes by it. */
@@ -179,7 +169,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
         return sg_comm_agree(t->comm, mine.status, err);
     end_method(t, outcome);
     start_s = sg_clock_s();
-    (t->gpu ? train_gpu_update : update)(t);
+    update(t);
     spend(t, 0, PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;
