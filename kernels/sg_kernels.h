@@ -148,13 +148,13 @@ struct sg_kernels {
                          size_t n_messages);
 
     /* Largest |x[i]| of finite numbers; 0 for n = 0. */
-    float (*largest)(const struct sg_exec *exec, const float *x, size_t n);
+    float (*max_abs)(const struct sg_exec *exec, const float *x, size_t n);
 
     /* Sum of value[j] (value[j] + weight x[index[j]]) in double, j ascending; index NULL means 0..count-1. */
-    double (*cross)(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
+    double (*dot_shifted)(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
 
     /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, in double, rounded once. */
-    void (*average)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
+    void (*running_mean)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 
     /* half[j] <- the half h nearest to value[j], which is finite (sg_half.h); and where e is not NULL,
      * e[index[j]] += value[j] - h, index NULL meaning 0..count-1: where e was 0 and |value[j]| < 2^29, nothing is lost

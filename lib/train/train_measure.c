@@ -17,10 +17,10 @@ static double compression_error(const struct train *t, size_t w, const float *g,
     if (t->exact)
         return 0;
     if (e) {
-        all = error_norm + t->kernels->cross(exec, &sent, e, 2);
+        all = error_norm + t->kernels->dot_shifted(exec, &sent, e, 2);
     } else {
         all = t->kernels->sum_squares(exec, g, t->d);
-        lost = fmax(0, all + t->kernels->cross(exec, &sent, g, -2)); /* rounding can make it negative */
+        lost = fmax(0, all + t->kernels->dot_shifted(exec, &sent, g, -2)); /* rounding can make it negative */
     }
     return all > 0 ? lost / all : 0;
 }
@@ -55,7 +55,7 @@ static sg_status measure_layers(const struct train *t, size_t w, double *value, 
     for (size_t l = 0; l < n; l++) {
         const size_t begin = layout->offset[l], size = layout->offset[l + 1] - begin;
         value[LAYER_ERROR_NORM * n + l] = e ? t->kernels->sum_squares(&t->worker_exec, e + begin, size) : 0;
-        value[LAYER_ERROR_MAX * n + l] = e ? (double)t->kernels->largest(&t->worker_exec, e + begin, size) : 0;
+        value[LAYER_ERROR_MAX * n + l] = e ? (double)t->kernels->max_abs(&t->worker_exec, e + begin, size) : 0;
     }
     return count_entries(t, &t->message[w], value + LAYER_ENTRIES * n, err);
 }
@@ -69,7 +69,7 @@ sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_err
     note[NOTE_METHOD] = sg_method_note(t->method, t->first + w);
     note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(&t->worker_exec, e, t->d) : 0;
     note[NOTE_ERROR_MAX] =
-        recorded && wants[SG_COLUMN_ERROR_MAX] && e ? (double)t->kernels->largest(&t->worker_exec, e, t->d) : 0;
+        recorded && wants[SG_COLUMN_ERROR_MAX] && e ? (double)t->kernels->max_abs(&t->worker_exec, e, t->d) : 0;
     note[NOTE_COMPRESSION_ERROR] =
         recorded && wants[SG_COLUMN_COMPRESSION_ERROR] ? compression_error(t, w, g, note[NOTE_ERROR_NORM]) : 0;
     if (!recorded || !t->wants_layers)
