@@ -43,64 +43,11 @@ sg_status train_gpu_check_task(const struct train *t, struct sg_error *err) {
                          t->options->device, t->task_ops->name);
 }
 
-sg_status train_gpu_allocate(struct train *t, struct sg_error *err) {
-    t->copied = calloc(t->count, sizeof *t->copied);
-    t->copied_room = calloc(t->count, sizeof *t->copied_room);
-    return t->copied && t->copied_room
-               ? SG_OK
-               : sg_fail(err, SG_ERR_MEMORY, "device %s: out of memory for messages of %zu parameters", t->device,
-                         t->d);
-}
-
-void train_gpu_close(struct train *t) {
-    for (size_t w = 0; t->copied && w < t->count; w++) {
-        free((void *)t->copied[w].index);
-        free((void *)t->copied[w].data);
-    }
-    free(t->copied);
-    free(t->copied_room);
-    sg_cuda_device_close(t->gpu);
-}
-
-/* ---- a step ------------------------------------------------------------------------------------------------------ */
-
-/* At least `count` entries, a little more so that the next one fits too. */
-static sg_status reserve_copy(struct train *t, size_t w, size_t count, struct sg_error *err) {
-    struct sg_message *copy = &t->copied[w];
-    const size_t room = count + count / 2 < t->d ? count + count / 2 : t->d;
-    if (count <= t->copied_room[w])
-        return SG_OK;
-    free((void *)copy->index);
-    free((void *)copy->data);
-    copy->index = malloc(room * sizeof *copy->index);
-    copy->data = malloc(room * t->format.code->width);
-    t->copied_room[w] = copy->index && copy->data ? room : 0;
-    return t->copied_room[w] ? SG_OK : sg_fail_memory(err, "a worker's message");
-}
-
-sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err) {
-    struct sg_message *m = &t->message[w];
-    const struct sg_message *copy = &t->copied[w];
-    const struct sg_entries made = {m->index, sg_method_values(t->method, t->first + w, m), m->count};
-    if (sg_comm_size(t->comm) == 1)
-        t->kernels->scatter_add_messages(&t->exec, t->sum, t->d, &made, 1);
-    if (!sg_comm_reads_messages(t->comm))
-        return SG_OK;
-    sg_status status = reserve_copy(t, w, m->count, err);
-    if (status == SG_OK && m->index)
-        status = train_get(t, (void *)copy->index, m->index, m->count * sizeof *m->index, err);
-    if (status == SG_OK)
-        status = train_get(t, (void *)copy->data, m->data, m->bytes, err);
-    m->index = m->index ? copy->index : NULL;
-    m->data = copy->data;
-    return status;
-}
-
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err) {
-    return t->kernels->get(&t->exec, host, from, bytes) == SG_KERNEL_OK ? SG_OK : train_gpu_fail(t, err);
+    return t->kernels->get(&t->exec, host, from, bytes) == SG_KERNEL_OK ? SG_OK : train_fail_device(t, err);
 }
 
-sg_status train_gpu_fail(const struct train *t, struct sg_error *err) {
+sg_status train_fail_device(const struct train *t, struct sg_error *err) {
     const char *words = t->gpu ? sg_cuda_device_error(t->gpu) : NULL;
     return sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed at step %llu: %s", t->device, (unsigned long long)t->step,
                    words ? words : "unknown error");

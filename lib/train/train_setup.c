@@ -163,8 +163,6 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks", t->count,
                        t->d);
     sg_status status = cut_pieces(t, err);
-    if (status == SG_OK && t->gpu)
-        status = train_gpu_allocate(t, err);
     return status == SG_OK ? train_open_method(&t->method, t, t->count, err) : status;
 }
 
@@ -211,7 +209,7 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
-    sg_comm_set_format(t->comm, &t->format);
+    sg_comm_set_encoding(t->comm, t->format.encoding);
     announce_data(t);
     for (size_t i = 0; i < t->n_columns; i++)
         if (t->column[i].from_task)
@@ -239,8 +237,7 @@ void train_teardown(struct train *t) {
     sg_method_close(t->method);
     if (t->task)
         t->task_ops->close(t->task);
-    if (t->gpu)
-        train_gpu_close(t);
+    sg_cuda_device_close(t->gpu);
     void *const owned[] = {t->lead_square,     t->residual,
                            t->message,         t->note,
                            t->worker_error,    t->spent,

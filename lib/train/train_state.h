@@ -10,7 +10,7 @@
 #include "sg_stats.h"
 #include "sg_train.h"
 
-/* Slots of sg_contribution.note. */
+/* Slots of a worker's note in the exchange. */
 enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD };
 
 /* What `record.layers` adds to a recorded step for every layer of the task. */
@@ -74,10 +74,6 @@ struct train {
     float **gradient;              /* [n_gradients]: one a thread if workers run in parallel */
     size_t n_gradients;
     float *sum; /* [d] */
-    /* On a GPU workers take turns and their messages are added up at once; what the exchange reads of them, and all of it
-     * over ranks, where their sum comes from, is copied to the host. */
-    struct sg_message *copied; /* [count] owns index and data of each worker's message */
-    size_t *copied_room;       /* [count] entries */
 
     const struct sg_optimizer_ops *optimizer_ops;
     double *optimizer_param;
@@ -147,16 +143,12 @@ size_t train_x_bytes(const struct train *t); /* of the parameters */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
 
-/* train_gpu.c, used only if the run is on a GPU. train_gpu_open chooses the device and its kernels. train_gpu_check_task
- * fails if the task cannot run there. train_gpu_pass_on adds worker w's message to the sum on the device, and copies it to
- * the host if the exchange will read it. */
+/* train_gpu.c: the device of a run. train_gpu_open chooses a GPU and its kernels. train_gpu_check_task fails if the task
+ * cannot run there. train_fail_device says what a device failed with. */
 sg_status train_gpu_open(struct train *t, struct sg_error *err);
 sg_status train_gpu_check_task(const struct train *t, struct sg_error *err);
-sg_status train_gpu_allocate(struct train *t, struct sg_error *err);
-sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err);
-sg_status train_gpu_fail(const struct train *t, struct sg_error *err);
+sg_status train_fail_device(const struct train *t, struct sg_error *err);
 void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries);
-void train_gpu_close(struct train *t);
 
 /* Learning rate at an epoch, a fractional one; its largest value. The schedule owns decay_at. */
 sg_status train_schedule_read(struct train_schedule *out, const struct sg_node *optimizer, double base,

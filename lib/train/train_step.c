@@ -8,7 +8,7 @@
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
 
-static void spend(struct train *t, size_t w, enum phase phase, double since_s) {
+static void charge_time(struct train *t, size_t w, enum phase phase, double since_s) {
     t->spent[w][phase] += sg_clock_s() - since_s;
 }
 
@@ -16,7 +16,7 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     struct sg_error *err = &t->worker_error[w];
     const double start_s = sg_clock_s();
     err->status = t->task_ops->gradient(t->task, t->first + w, t->step, g, err);
-    spend(t, w, PHASE_GRADIENT, start_s);
+    charge_time(t, w, PHASE_GRADIENT, start_s);
     return err->status;
 }
 
@@ -38,9 +38,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
     const double start_s = sg_clock_s();
     sg_status status = sg_method_send(t->method, t->first + w, g, t->residual[w], touched, &t->message[w], err);
-    spend(t, w, PHASE_COMPRESSION, start_s);
-    if (status == SG_ERR_UNSUPPORTED && t->gpu)
-        status = train_gpu_fail(t, err);
+    charge_time(t, w, PHASE_COMPRESSION, start_s);
     if (status == SG_OK)
         status = train_measure(t, w, g, err);
     if (status == SG_OK)
@@ -48,8 +46,13 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     for (size_t i = 0; touched && i < touched->count; i++)
         t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
-    if (status == SG_OK && t->gpu)
-        status = train_gpu_pass_on(t, w, err);
+    if (status == SG_OK) {
+        const double put_s = sg_clock_s();
+        status = sg_comm_put(t->comm, t->first + w, &t->message[w], err);
+        charge_time(t, w, PHASE_EXCHANGE, put_s);
+    }
+    if (status == SG_ERR_UNSUPPORTED)
+        status = train_fail_device(t, err);
     return err->status = worker_loss(t, w, status);
 }
 
@@ -78,7 +81,7 @@ static sg_status lead(struct train *t, sg_status earlier, struct sg_error *err) 
 
 /* Workers from..to-1 in turn, forwards at even steps and backwards at odd ones: the data of the workers that came last are
  * still in the cache, and a second pass in the same direction would have evicted them before it comes to them. */
-static void back_and_forth(struct train *t, size_t from, size_t to, float *g) {
+static void workers_zigzag(struct train *t, size_t from, size_t to, float *g) {
     for (size_t i = from; i < to; i++)
         worker_step(t, t->step % 2 ? from + to - 1 - i : i, g);
 }
@@ -87,8 +90,6 @@ static void back_and_forth(struct train *t, size_t from, size_t to, float *g) {
 static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error *err) {
     size_t begin = 0;
     sg_status status = earlier;
-    if (t->gpu)
-        t->kernels->zero(&t->exec, t->sum, t->d * sizeof *t->sum);
     const bool leads = sg_method_leads(t->method, t->step, t->gamma);
     if (leads)
         status = lead(t, earlier, err);
@@ -104,13 +105,13 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
         for (size_t w = begin; w < t->count; w++)
             worker_step(t, w, t->gradient[0]);
     } else if (threads == 1) {
-        back_and_forth(t, begin, t->count, t->gradient[0]);
+        workers_zigzag(t, begin, t->count, t->gradient[0]);
     } else {
 #pragma omp parallel num_threads(threads)
         {
             const size_t n = t->count - begin, part = (size_t)omp_get_thread_num(),
                          parts = (size_t)omp_get_num_threads();
-            back_and_forth(t, begin + n * part / parts, begin + n * (part + 1) / parts, t->gradient[part]);
+            workers_zigzag(t, begin + n * part / parts, begin + n * (part + 1) / parts, t->gradient[part]);
         }
     }
     for (size_t w = 0; w < t->count; w++)
@@ -150,16 +151,17 @@ static void end_method(struct train *t, const struct sg_outcome *outcome) {
 
 /* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
-    struct sg_contribution mine = {
-        .message = t->message, .note = (const double(*)[SG_COMM_NOTES])t->note, .save = save};
+    struct sg_control mine = {.save = save};
     t->gamma = train_schedule_rate(&t->schedule, (double)t->step / (double)t->info->steps_per_epoch);
+    sg_comm_begin(t->comm, t->sum, t->d, t->kernels, &t->exec);
     mine.status = local_steps(t, earlier, err);
     mine.stop = t->options->stop ? t->options->stop() : 0;
     struct sg_error trouble;
-    float *sum = t->gpu && sg_comm_size(t->comm) == 1 ? NULL : t->sum; /* else added up already */
     double start_s = sg_clock_s();
-    sg_status status = sg_comm_exchange(t->comm, &mine, sum, t->d, t->kernels, &t->exec, outcome, &trouble);
-    spend(t, 0, PHASE_EXCHANGE, start_s);
+    for (size_t w = 0; w < t->count; w++)
+        sg_comm_note(t->comm, t->first + w, t->note[w]);
+    sg_status status = sg_comm_end(t->comm, &mine, outcome, &trouble);
+    charge_time(t, 0, PHASE_EXCHANGE, start_s);
     if (status != SG_OK) {
         *err = trouble;
         sg_comm_abort(t->comm, 1);
@@ -170,7 +172,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     end_method(t, outcome);
     start_s = sg_clock_s();
     update(t);
-    spend(t, 0, PHASE_UPDATE, start_s);
+    charge_time(t, 0, PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;
 }
