@@ -33,7 +33,7 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
         return sg_fail_memory(err, "the exchange");
     }
     c->displacement = c->items + ranks;
-    c->encoding = sg_wire_find("raw");
+    sg_comm_set_encoding(c, sg_wire_find("raw"));
     *out = c;
     return SG_OK;
 }
@@ -83,6 +83,7 @@ sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err) 
 
 void sg_comm_set_encoding(sg_comm *c, const struct sg_wire_encoding *encoding) {
     c->encoding = encoding;
+    c->raw = encoding == sg_wire_find("raw");
 }
 
 int sg_comm_rank(const sg_comm *c) {

@@ -32,7 +32,7 @@ static enum comm_kind kind_of(const sg_comm *c, const struct sg_message *m) {
         return COMM_NOTHING;
     if (!m->index && m->count > 0 && m->count == m->n && m->code->width > 0)
         return COMM_WHOLE;
-    return m->code == &sg_code_fp32 && c->encoding == sg_wire_find("raw") ? COMM_PLAIN : COMM_ENCODED;
+    return m->code == &sg_code_fp32 && c->raw ? COMM_PLAIN : COMM_ENCODED;
 }
 
 /* Values that are not floats are decoded a part at a time. */

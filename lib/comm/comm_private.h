@@ -35,6 +35,7 @@ struct sg_comm {
     bool mpi;
     size_t workers, first, count;
     const struct sg_wire_encoding *encoding;
+    bool raw; /* that encoding */
 
     /* The exchange that was begun. */
     float *sum; /* [n] */

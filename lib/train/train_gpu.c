@@ -26,12 +26,12 @@ sg_status train_gpu_open(struct train *t, struct sg_error *err) {
     sg_status status = gpu_number(&number, device, err);
     if (status != SG_OK)
         return status;
-    if (sg_cuda_device_open(&t->gpu, number, sg_comm_local_rank(t->comm), why, sizeof why) != SG_KERNEL_OK)
+    if (sg_cuda_device_open(&t->device.gpu, number, sg_comm_local_rank(t->comm), why, sizeof why) != SG_KERNEL_OK)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: %s, or use --device cpu", device, why);
-    sg_cuda_device_facts(t->gpu, &facts);
-    snprintf(t->device, sizeof t->device, "cuda:%d", facts.number);
+    sg_cuda_device_facts(t->device.gpu, &facts);
+    snprintf(t->device.name, sizeof t->device.name, "cuda:%d", facts.number);
     t->kernels = sg_cuda_kernels();
-    t->exec.device = t->gpu;
+    t->exec.device = t->device.gpu;
     return SG_OK;
 }
 
@@ -48,18 +48,18 @@ sg_status train_get(const struct train *t, void *host, const void *from, size_t 
 }
 
 sg_status train_fail_device(const struct train *t, struct sg_error *err) {
-    const char *words = t->gpu ? sg_cuda_device_error(t->gpu) : NULL;
-    return sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed at step %llu: %s", t->device, (unsigned long long)t->step,
-                   words ? words : "unknown error");
+    const char *words = t->device.gpu ? sg_cuda_device_error(t->device.gpu) : NULL;
+    return sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed at step %llu: %s", t->device.name,
+                   (unsigned long long)t->step, words ? words : "unknown error");
 }
 
 /* Where a run was made: what sg_result_host and the list of libraries leave open. */
 void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries) {
     struct sg_cuda_facts facts;
     char version[32];
-    if (!t->gpu)
+    if (!t->device.gpu)
         return;
-    sg_cuda_device_facts(t->gpu, &facts);
+    sg_cuda_device_facts(t->device.gpu, &facts);
     snprintf(version, sizeof version, "%d.%d", facts.runtime / 1000, facts.runtime % 1000 / 10);
     cJSON_ReplaceItemInObjectCaseSensitive(host, "gpu", cJSON_CreateString(facts.name));
     cJSON_ReplaceItemInObjectCaseSensitive(libraries, "cuda", cJSON_CreateString(version));

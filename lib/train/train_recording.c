@@ -1,4 +1,4 @@
-/* train_inputs.c: a recording of what the compressors are given (sg_recording.h). */
+/* train_recording.c: a recording of what the compressors are given (sg_recording.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static cJSON *describe(const struct train *t) {
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
     sg_json_set_string(h, "identity", sg_version_identity(sg_node_string(&cell->resolved, "task.kind", NULL)));
-    sg_json_set_number(h, "steps", (double)t->steps);
+    sg_json_set_number(h, "steps", (double)t->plan.steps);
     sg_json_set_number(h, "workers", (double)t->workers);
     sg_json_set_number(h, "steps_per_epoch", (double)t->info->steps_per_epoch);
     for (size_t i = 0; i < t->n_constants; i++)
@@ -28,13 +28,13 @@ static cJSON *describe(const struct train *t) {
 }
 
 static sg_status allocate(struct train *t, struct sg_error *err) {
-    bool whole = (t->input = calloc(t->count, sizeof *t->input)) != NULL;
+    bool whole = true;
     for (size_t w = 0; whole && w < t->count; w++)
-        whole = (t->input[w] = malloc((t->d + 1) * sizeof(float))) != NULL;
+        whole = (t->worker[w].input = malloc((t->d + 1) * sizeof(float))) != NULL;
     return whole ? SG_OK : sg_fail_memory(err, "the recording");
 }
 
-sg_status train_inputs_open(struct train *t, struct sg_error *err) {
+sg_status recording_open(struct train *t, struct sg_error *err) {
     const char *path = t->options->record_inputs;
     if (!path)
         return SG_OK;
@@ -51,13 +51,13 @@ sg_status train_inputs_open(struct train *t, struct sg_error *err) {
 /* Rebuild p, what the compressor was given. With feedback p = residual + message: both add without rounding, because at
  * every element one of them is 0, or they are the two parts of an exact split (fp16). Without feedback p = g. An exact
  * compressor has no residual, and p is its message. */
-void train_inputs_note(struct train *t, size_t w, const float *g) {
-    if (!t->input)
+void recording_take(struct train *t, size_t w, const float *g) {
+    if (!t->options->record_inputs)
         return;
-    const struct sg_message *m = &t->message[w];
-    const float *e = t->residual[w];
-    float *a = t->input[w];
-    if (t->feedback.form == SG_FEEDBACK_NONE) {
+    const struct sg_message *m = &t->worker[w].message;
+    const float *e = t->worker[w].residual;
+    float *a = t->worker[w].input;
+    if (t->config.feedback.form == SG_FEEDBACK_NONE) {
         memcpy(a, g, t->d * sizeof *a);
         return;
     }
@@ -66,13 +66,13 @@ void train_inputs_note(struct train *t, size_t w, const float *g) {
     else
         memset(a, 0, t->d * sizeof *a);
     sg_message_add(a, m, 1, &t->worker_exec);
-    if (t->feedback.form == SG_FEEDBACK_UPDATE)
+    if (t->config.feedback.form == SG_FEEDBACK_UPDATE)
         for (size_t j = 0; j < t->d; j++)
             a[j] = (float)((double)a[j] / t->gamma);
 }
 
-sg_status train_inputs_write(struct train *t, struct sg_error *err) {
-    if (!t->input)
+sg_status recording_write(struct train *t, struct sg_error *err) {
+    if (!t->options->record_inputs)
         return SG_OK;
     struct {
         uint64_t sent;
@@ -86,8 +86,8 @@ sg_status train_inputs_write(struct train *t, struct sg_error *err) {
         sg_recording_put_step(&t->recording, t->gamma);
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
         if (w >= t->first && w < t->first + t->count) {
-            mine->sent = t->message[w - t->first].count;
-            memcpy(mine->a, t->input[w - t->first], t->d * sizeof(float));
+            mine->sent = t->worker[w - t->first].message.count;
+            memcpy(mine->a, t->worker[w - t->first].input, t->d * sizeof(float));
         }
         status = sg_comm_collect(t->comm, w, mine, theirs, bytes, err);
         if (status == SG_OK && t->lead)
@@ -99,23 +99,22 @@ sg_status train_inputs_write(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-sg_status train_inputs_sync(struct train *t, struct sg_error *err) {
-    return t->input && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
+sg_status recording_sync(struct train *t, struct sg_error *err) {
+    return t->options->record_inputs && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
 }
 
-void train_inputs_hash(const struct train *t, char hex[65]) {
+void recording_hash(const struct train *t, char hex[65]) {
     memset(hex, 0, 65);
-    if (t->input && t->lead)
+    if (t->options->record_inputs && t->lead)
         sg_recording_hash(&t->recording, hex);
 }
 
-sg_status train_inputs_end(struct train *t, struct sg_error *err) {
-    return t->input && t->lead ? sg_recording_end(&t->recording, err) : SG_OK;
+sg_status recording_end(struct train *t, struct sg_error *err) {
+    return t->options->record_inputs && t->lead ? sg_recording_end(&t->recording, err) : SG_OK;
 }
 
-void train_inputs_close(struct train *t) {
-    for (size_t w = 0; t->input && w < t->count; w++)
-        free(t->input[w]);
-    free(t->input);
+void recording_close(struct train *t) {
+    for (size_t w = 0; t->worker && w < t->count; w++)
+        free(t->worker[w].input);
     sg_recording_free(&t->recording);
 }

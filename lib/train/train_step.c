@@ -8,49 +8,47 @@
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
 
-static void charge_time(struct train *t, size_t w, enum phase phase, double since_s) {
-    t->spent[w][phase] += sg_clock_s() - since_s;
+static void charge_time(struct worker *w, enum phase phase, double since_s) {
+    w->spent[phase] += sg_clock_s() - since_s;
 }
 
 static sg_status worker_gradient(struct train *t, size_t w, float *g) {
-    struct sg_error *err = &t->worker_error[w];
+    struct worker *worker = &t->worker[w];
     const double start_s = sg_clock_s();
-    err->status = t->task_ops->gradient(t->task, t->first + w, t->step, g, err);
-    charge_time(t, w, PHASE_GRADIENT, start_s);
-    return err->status;
+    worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
+    charge_time(worker, PHASE_GRADIENT, start_s);
+    return worker->error.status;
 }
 
 /* A loss that is not finite says more than the gradient behind it: its error takes the place of the message's. */
 static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
     if (!t->task_ops->batch_loss)
         return message;
-    const double loss = t->note[w][NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
+    const double loss = t->worker[w].note[NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
     if (isfinite(loss) || (message != SG_OK && message != SG_ERR_NONFINITE))
         return message;
-    return sg_fail(&t->worker_error[w], SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g",
+    return sg_fail(&t->worker[w].error, SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g",
                    t->first + w, (unsigned long long)t->step, loss);
 }
 
-/* Send the message of gradient g, which is not needed after this. A task that writes only parts of g expects zeros there
- * at its next step, so those parts are cleared here. */
+/* Put the message of gradient g into the exchange; g is not needed after this. A task that writes only parts of g expects
+ * zeros there at its next step, so those parts are cleared here. */
 static sg_status worker_message(struct train *t, size_t w, float *g) {
-    struct sg_error *err = &t->worker_error[w];
+    struct worker *worker = &t->worker[w];
+    struct sg_error *err = &worker->error;
     const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
     const double start_s = sg_clock_s();
-    sg_status status = sg_method_send(t->method, t->first + w, g, t->residual[w], touched, &t->message[w], err);
-    charge_time(t, w, PHASE_COMPRESSION, start_s);
+    sg_status status = sg_method_send(t->method, t->first + w, g, worker->residual, touched, &worker->message, err);
+    charge_time(worker, PHASE_COMPRESSION, start_s);
     if (status == SG_OK)
         status = train_measure(t, w, g, err);
     if (status == SG_OK)
-        train_inputs_note(t, w, g);
+        recording_take(t, w, g);
     for (size_t i = 0; touched && i < touched->count; i++)
         t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
-    if (status == SG_OK) {
-        const double put_s = sg_clock_s();
-        status = sg_comm_put(t->comm, t->first + w, &t->message[w], err);
-        charge_time(t, w, PHASE_EXCHANGE, put_s);
-    }
+    if (status == SG_OK)
+        status = sg_comm_put(t->comm, t->first + w, &worker->message, err);
     if (status == SG_ERR_UNSUPPORTED)
         status = train_fail_device(t, err);
     return err->status = worker_loss(t, w, status);
@@ -71,11 +69,11 @@ static sg_status lead(struct train *t, sg_status earlier, struct sg_error *err) 
         if (status == SG_OK)
             sg_method_lead(t->method, g, t->lead_square);
         else
-            *err = t->worker_error[0];
+            *err = t->worker[0].error;
     }
     status = sg_comm_agree(t->comm, status, err);
     if (status == SG_OK)
-        status = sg_comm_broadcast(t->comm, t->lead_square, t->layout.n_layers * sizeof *t->lead_square, err);
+        status = sg_comm_broadcast(t->comm, t->lead_square, t->config.layout.n_layers * sizeof *t->lead_square, err);
     return status;
 }
 
@@ -115,8 +113,8 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
         }
     }
     for (size_t w = 0; w < t->count; w++)
-        if (t->worker_error[w].status != SG_OK) {
-            *err = t->worker_error[w];
+        if (t->worker[w].error.status != SG_OK) {
+            *err = t->worker[w].error;
             return err->status;
         }
     return SG_OK;
@@ -124,18 +122,18 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
 
 /* x <- x - step, from the sum of all messages. */
 static void update(struct train *t) {
-    const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
-    const struct sg_update u = {.optimizer = optimizes ? t->optimizer_ops->name : NULL,
-                                .param = t->optimizer_param,
+    const bool optimizes = t->config.feedback.form != SG_FEEDBACK_UPDATE;
+    const struct sg_update u = {.optimizer = optimizes ? t->optimizer.ops->name : NULL,
+                                .param = t->optimizer.param,
                                 .learning_rate = t->gamma,
                                 .step = t->step,
                                 .workers = (float)t->workers,
                                 .sum = t->sum,
-                                .state = t->optimizer_state,
+                                .state = t->optimizer.state,
                                 .x = t->task_ops->parameters(t->task),
                                 .dtype = t->info->dtype,
-                                .piece = t->piece,
-                                .n_pieces = t->n_pieces,
+                                .piece = t->optimizer.piece,
+                                .n_pieces = t->optimizer.n_pieces,
                                 .d = t->d};
     t->kernels->update(&t->exec, &u);
 }
@@ -152,16 +150,16 @@ static void end_method(struct train *t, const struct sg_outcome *outcome) {
 /* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
     struct sg_control mine = {.save = save};
-    t->gamma = train_schedule_rate(&t->schedule, (double)t->step / (double)t->info->steps_per_epoch);
+    t->gamma = train_schedule_rate(&t->plan.schedule, (double)t->step / (double)t->info->steps_per_epoch);
     sg_comm_begin(t->comm, t->sum, t->d, t->kernels, &t->exec);
     mine.status = local_steps(t, earlier, err);
     mine.stop = t->options->stop ? t->options->stop() : 0;
     struct sg_error trouble;
     double start_s = sg_clock_s();
     for (size_t w = 0; w < t->count; w++)
-        sg_comm_note(t->comm, t->first + w, t->note[w]);
+        sg_comm_note(t->comm, t->first + w, t->worker[w].note);
     sg_status status = sg_comm_end(t->comm, &mine, outcome, &trouble);
-    charge_time(t, 0, PHASE_EXCHANGE, start_s);
+    charge_time(&t->worker[0], PHASE_EXCHANGE, start_s);
     if (status != SG_OK) {
         *err = trouble;
         sg_comm_abort(t->comm, 1);
@@ -172,7 +170,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     end_method(t, outcome);
     start_s = sg_clock_s();
     update(t);
-    charge_time(t, 0, PHASE_UPDATE, start_s);
+    charge_time(&t->worker[0], PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;
 }
