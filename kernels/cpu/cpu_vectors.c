@@ -37,7 +37,7 @@ int cpu_get(const struct sg_exec *exec, void *host, const void *from, size_t byt
 }
 
 /* The bits of magnitudes are ordered like whole numbers, and the compiler has vectors for those. */
-float cpu_largest(const struct sg_exec *exec, const float *x, size_t n) {
+float cpu_max_abs(const struct sg_exec *exec, const float *x, size_t n) {
     uint32_t most = 0;
 #pragma omp parallel for schedule(static) reduction(max : most) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
     for (size_t i = 0; i < n; i++) {
@@ -51,7 +51,7 @@ float cpu_largest(const struct sg_exec *exec, const float *x, size_t n) {
     return largest;
 }
 
-double cpu_cross(const struct sg_exec *exec, const struct sg_entries *m, const float *x, double weight) {
+double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *m, const float *x, double weight) {
     double sum = 0;
     (void)exec;
     for (size_t j = 0; j < m->count; j++) {
@@ -61,7 +61,8 @@ double cpu_cross(const struct sg_exec *exec, const struct sg_entries *m, const f
     return sum;
 }
 
-void cpu_average(const struct sg_exec *exec, float *restrict mean, const float *restrict x, size_t n, double weight) {
+void cpu_running_mean(const struct sg_exec *exec, float *restrict mean, const float *restrict x, size_t n,
+                      double weight) {
 #pragma omp parallel for schedule(static) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
     for (size_t i = 0; i < n; i++)
         mean[i] = (float)((double)mean[i] + ((double)x[i] - (double)mean[i]) * weight);

@@ -286,7 +286,7 @@ __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, co
 
 /* A layer, or a part of one, that one thread handles. Pieces have their own room in the output: from index[begin] and
  * value[begin] on, so that no thread waits for another; what they found is then moved together, in order. */
-struct piece {
+struct scan_piece {
     size_t layer, begin, end;
     size_t count; /* entries found */
     bool finite;
@@ -298,10 +298,10 @@ struct piece {
 enum { PIECE = 1 << 17, LOCAL_PIECES = 32 };
 
 struct pieces {
-    struct piece *piece;
+    struct scan_piece *piece;
     size_t count;
     int threads; /* worth using */
-    struct piece local[LOCAL_PIECES];
+    struct scan_piece local[LOCAL_PIECES];
 };
 
 /* Cut all layers. False = no memory. */
@@ -313,9 +313,9 @@ void ISA_NAME(pieces_close_)(struct pieces *p);
 /* run(piece, arg) for `count` pieces from `first` on, in parallel if there is more than one thread: a region of one
  * thread is not free, and most vectors are small. */
 __attribute__((always_inline)) static inline void for_pieces(struct pieces *p, size_t first, size_t count,
-                                                             void (*run)(struct piece *piece, const void *arg),
+                                                             void (*run)(struct scan_piece *piece, const void *arg),
                                                              const void *arg) {
-    struct piece *piece = p->piece + first;
+    struct scan_piece *piece = p->piece + first;
     if (p->threads == 1 || count <= 1) {
         for (size_t i = 0; i < count; i++)
             run(&piece[i], arg);

@@ -10,9 +10,6 @@ extern "C" {
 
 extern const struct sg_optimizer_ops sg_optimizer_sgd, sg_optimizer_adam;
 
-/* g[i] <- (float)(g[i] + decay x[i]). */
-void sg_add_weight_decay(float *restrict g, double decay, const void *x, enum sg_dtype dtype, size_t d);
-
 #ifdef __cplusplus
 }
 #endif

@@ -307,8 +307,8 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
     if (status != SG_OK || !t->averages)
         return status;
     const struct sg_exec exec = {.threads = 1, .device = t->exec.device};
-    t->kernels->average(&exec, t->average_statistics + local * n, t->statistics + local * n, n,
-                        1 / (double)t->evaluations);
+    t->kernels->running_mean(&exec, t->average_statistics + local * n, t->statistics + local * n, n,
+                             1 / (double)t->evaluations);
     return test_images(t, t->average, t->average_statistics + local * n, from, to, &share[SHARE_AVERAGE_LOSS],
                        &share[SHARE_AVERAGE_CORRECT], err);
 }
@@ -316,7 +316,7 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
 static sg_status cnn_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
     t->evaluations++;
     if (t->averages)
-        t->kernels->average(&t->exec, t->average, t->x, t->net.d, 1 / (double)t->evaluations);
+        t->kernels->running_mean(&t->exec, t->average, t->x, t->net.d, 1 / (double)t->evaluations);
     return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 

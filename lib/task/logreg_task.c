@@ -312,11 +312,6 @@ static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, d
     return SG_OK;
 }
 
-static void logreg_subtract(struct sg_task *t, const float *delta) {
-    for (size_t j = 0; j < t->data.d; j++)
-        t->x[j] -= (double)delta[j];
-}
-
 static void *logreg_parameters(struct sg_task *t) {
     return t->x;
 }
@@ -359,7 +354,6 @@ const struct sg_task_ops sg_logreg_ops = {
     .start = logreg_start,
     .gradient = logreg_gradient,
     .expect = logreg_expect,
-    .subtract = logreg_subtract,
     .parameters = logreg_parameters,
     .queue_capacity = QUEUE,
     .queue = logreg_queue,

@@ -1,7 +1,7 @@
 /* sg_task.h: what is being trained.
  *
  * A task owns the data, the parameters x and everything a logical worker carries between steps. The trainer only asks
- * for gradients, subtracts updates and queues evaluations. Adding a task: one file with a `const struct sg_task_ops`,
+ * for gradients, moves the parameters and queues evaluations. Adding a task: one file with a `const struct sg_task_ops`,
  * one row in task_table.c with its recipe keys. Tasks that need libtorch live in a shared object that is loaded on
  * demand. */
 #ifndef SG_TASK_H
@@ -140,8 +140,6 @@ struct sg_task_ops {
     /* Mean training loss of the batch behind local worker `worker`'s last gradient; NULL = not known. Called after its
      * message was made, for which a GPU has to be waited for anyway. */
     double (*batch_loss)(const sg_task *t, size_t worker);
-    /* x <- x - delta. NULL (SG_FLOAT32 only, and always on a GPU): the trainer does it as part of its last pass. */
-    void (*subtract)(sg_task *t, const float *delta);
     /* The parameters, [d] of info->dtype in the kernels' memory, the same place while the task is open. */
     void *(*parameters)(sg_task *t);
     /* QUEUED: remember the current x for evaluation. At most `queue_capacity` may wait. */

@@ -98,6 +98,9 @@ static sg_status open_method(struct oracle_state *k, struct replayed_method *s, 
     if (status == SG_OK)
         status = sg_method_open(&s->method, &config, err);
     free(param);
+    if (status == SG_OK && sg_method_rounds(s->method) > 1)
+        status = sg_fail(err, SG_ERR_UNSUPPORTED,
+                         "it exchanges several times a step, so that no worker has a C(p) of its own to compare with");
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", cell->label);
 }
 

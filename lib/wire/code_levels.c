@@ -89,7 +89,7 @@ static size_t most_bytes(const struct sg_numbers *n) {
  * finite. */
 static float unit_of(const struct sg_numbers *n, const float *value, size_t count, uint32_t levels) {
     const struct sg_exec exec = {.threads = 1};
-    const double norm = n->param[MAX_NORM] > 0 ? (double)n->kernels->largest(&exec, value, count)
+    const double norm = n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
                                                : sqrt(n->kernels->sum_squares(&exec, value, count));
     float most = FLT_MAX / (float)levels;
     while (!isfinite(most * (float)levels))

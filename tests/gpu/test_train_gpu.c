@@ -104,7 +104,7 @@ static void *spy_parameters(sg_task *t) {
 
 static sg_status spy_queue(sg_task *t, struct sg_error *e) {
     (void)e;
-    t->kernels->average(&t->exec, t->mean, t->x, D, 1 / (double)++t->evaluations);
+    t->kernels->running_mean(&t->exec, t->mean, t->x, D, 1 / (double)++t->evaluations);
     t->waiting[t->n_waiting++] = t->kernels->sum_squares(&t->exec, t->mean, D);
     return SG_OK;
 }

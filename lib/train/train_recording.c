@@ -1,4 +1,4 @@
-/* train_inputs.c: a recording of what the compressors are given (sg_recording.h). */
+/* train_recording.c: a recording of what the compressors are given (sg_recording.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static cJSON *describe(const struct train *t) {
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
     sg_json_set_string(h, "identity", sg_version_identity(sg_node_string(&cell->resolved, "task.kind", NULL)));
-    sg_json_set_number(h, "steps", (double)t->steps);
+    sg_json_set_number(h, "steps", (double)t->plan.steps);
     sg_json_set_number(h, "workers", (double)t->workers);
     sg_json_set_number(h, "steps_per_epoch", (double)t->info->steps_per_epoch);
     for (size_t i = 0; i < t->n_constants; i++)
@@ -27,52 +27,27 @@ static cJSON *describe(const struct train *t) {
     return h;
 }
 
-static sg_status allocate(struct train *t, struct sg_error *err) {
-    bool whole = (t->input = calloc(t->count, sizeof *t->input)) != NULL;
-    for (size_t w = 0; whole && w < t->count; w++)
-        whole = (t->input[w] = malloc((t->d + 1) * sizeof(float))) != NULL;
-    return whole ? SG_OK : sg_fail_memory(err, "the recording");
-}
-
-sg_status train_inputs_open(struct train *t, struct sg_error *err) {
+sg_status recording_open(struct train *t, struct sg_error *err) {
     const char *path = t->options->record_inputs;
     if (!path)
         return SG_OK;
     sg_status status = SG_OK;
     if (strcmp(t->options->device, "cpu") != 0)
         status = sg_fail(err, SG_ERR_UNSUPPORTED, "--record-inputs goes with --device cpu only");
-    if (status == SG_OK)
-        status = allocate(t, err);
     if (status == SG_OK && t->lead)
         status = sg_recording_begin(&t->recording, path, describe(t), t->step, t->inputs_sha256, err);
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* Rebuild p, what the compressor was given. With feedback p = residual + message: both add without rounding, because at
- * every element one of them is 0, or they are the two parts of an exact split (fp16). Without feedback p = g. An exact
- * compressor has no residual, and p is its message. */
-void train_inputs_note(struct train *t, size_t w, const float *g) {
-    if (!t->input)
-        return;
-    const struct sg_message *m = &t->message[w];
-    const float *e = t->residual[w];
-    float *a = t->input[w];
-    if (!t->feedback.rule->keeps) {
-        memcpy(a, g, t->d * sizeof *a);
-        return;
-    }
-    if (e)
-        memcpy(a, e, t->d * sizeof *a);
-    else
-        memset(a, 0, t->d * sizeof *a);
-    sg_message_add(a, m, 1, &t->worker_exec);
-    if (t->feedback.rule->in_updates)
-        for (size_t j = 0; j < t->d; j++)
-            a[j] = (float)((double)a[j] / t->gamma);
+/* a [d] <- what the worker's compressor was given, on the gradient's scale. */
+static void copy_input(const struct train *t, size_t w, float *a) {
+    const float *p = sg_method_input(t->method, w);
+    for (size_t j = 0; j < t->d; j++)
+        a[j] = t->config.feedback.rule->in_updates ? (float)((double)p[j] / t->gamma) : p[j];
 }
 
-sg_status train_inputs_write(struct train *t, struct sg_error *err) {
-    if (!t->input)
+sg_status recording_write(struct train *t, struct sg_error *err) {
+    if (!t->options->record_inputs)
         return SG_OK;
     struct {
         uint64_t sent;
@@ -86,8 +61,8 @@ sg_status train_inputs_write(struct train *t, struct sg_error *err) {
         sg_recording_put_step(&t->recording, t->gamma);
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
         if (w >= t->first && w < t->first + t->count) {
-            mine->sent = t->message[w - t->first].count;
-            memcpy(mine->a, t->input[w - t->first], t->d * sizeof(float));
+            mine->sent = t->worker[w - t->first].sent;
+            copy_input(t, w, mine->a);
         }
         status = sg_comm_collect(t->comm, w, mine, theirs, bytes, err);
         if (status == SG_OK && t->lead)
@@ -99,23 +74,20 @@ sg_status train_inputs_write(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-sg_status train_inputs_sync(struct train *t, struct sg_error *err) {
-    return t->input && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
+sg_status recording_sync(struct train *t, struct sg_error *err) {
+    return t->options->record_inputs && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
 }
 
-void train_inputs_hash(const struct train *t, char hex[65]) {
+void recording_hash(const struct train *t, char hex[65]) {
     memset(hex, 0, 65);
-    if (t->input && t->lead)
+    if (t->options->record_inputs && t->lead)
         sg_recording_hash(&t->recording, hex);
 }
 
-sg_status train_inputs_end(struct train *t, struct sg_error *err) {
-    return t->input && t->lead ? sg_recording_end(&t->recording, err) : SG_OK;
+sg_status recording_end(struct train *t, struct sg_error *err) {
+    return t->options->record_inputs && t->lead ? sg_recording_end(&t->recording, err) : SG_OK;
 }
 
-void train_inputs_close(struct train *t) {
-    for (size_t w = 0; t->input && w < t->count; w++)
-        free(t->input[w]);
-    free(t->input);
+void recording_close(struct train *t) {
     sg_recording_free(&t->recording);
 }

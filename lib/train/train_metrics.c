@@ -1,4 +1,4 @@
-/* train_columns.c: where the columns that a cell records come from. */
+/* train_metrics.c: where the columns that a cell records come from. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static bool find_column(struct recorded *out, const char *name, const struct sg_
 }
 
 /* The recipe's check saw to it that the task has every series and that none is named twice. */
-sg_status train_columns(struct recorded **out, size_t *count, const struct sg_cell *cell,
+sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
                         const struct sg_task_kind *task, struct sg_error *err) {
     const struct sg_node *series = sg_node_get(&cell->resolved, "record.series");
     size_t n = series && series->kind == SG_NODE_LIST ? series->count : 0;
