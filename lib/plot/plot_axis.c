@@ -53,15 +53,20 @@ static void widen(struct range *r, const struct sg_axis *axis, double v) {
     r->max = fmax(r->max, v);
 }
 
+/* Between the ends of a log axis, whose quotient may be no double. */
+static double decades_between(double min, double max) {
+    return isfinite(max / min) ? log10(max / min) : log10(max) - log10(min);
+}
+
 /* `margin` is the share of the axis left free at each end that is not a natural end. */
 static void set_view(struct sg_axis *axis, struct range r, double margin) {
     double min = r.min, max = r.max;
     if (axis->log) {
-        double free = margin * log10(max / min);
+        double free = margin * decades_between(min, max);
         if (!(max / min > 1.5)) /* a flat line: half a decade around it */
             free = 0.25;
-        min *= pow(10, -free);
-        max *= pow(10, free);
+        min = fmax(min * pow(10, -free), 1e-305);
+        max = fmin(max * pow(10, free), 1e305);
     } else {
         if (min >= 0 && min < 0.4 * max && margin > 0)
             min = 0; /* densities, errors and bits start at nothing */
@@ -106,7 +111,7 @@ void sg_plot_fit(struct sg_panel *panel) {
 
 struct sg_ticks sg_plot_ticks(const struct sg_axis *axis) {
     struct sg_ticks ticks = {0};
-    double decades = axis->log ? log10(axis->max / axis->min) : 0;
+    double decades = axis->log ? decades_between(axis->min, axis->max) : 0;
     if (decades >= 1.5) {
         ticks.kind = SG_TICKS_DECADES;
         ticks.step = ceil(decades / 7);
