@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "optimizer_private.h"
+#include "sg_debug.h"
 
 enum { BETA1, BETA2, EPSILON, WEIGHT_DECAY, PARAMS };
 
@@ -21,6 +22,7 @@ static size_t state_floats(const double *param, size_t d) {
 /* delta = gamma m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1. Each assignment computes in double and
  * rounds once. */
 static void step(const struct sg_optimizer_step *s, size_t begin, size_t end, bool decays) {
+    SG_ASSERT(begin <= end && end <= s->d && s->state != NULL);
     const double beta1 = s->param[BETA1], beta2 = s->param[BETA2], epsilon = s->param[EPSILON];
     const double t = (double)s->step + 1, rate = s->learning_rate / (1 - pow(beta1, t));
     const double correction = 1 / sqrt(1 - pow(beta2, t));

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "sg_debug.h"
+
 enum { MOMENTUM, NESTEROV, WEIGHT_DECAY, SGD_PARAMS };
 
 static const struct sg_parameter sgd_params[SGD_PARAMS] = {
@@ -29,6 +31,7 @@ void sg_add_weight_decay(float *restrict g, double decay, const void *x, enum sg
 
 /* Each assignment computes in double and rounds once. The state of zeros makes m = g at the first step. */
 static void sgd_step(const struct sg_optimizer_step *s, size_t begin, size_t end, bool decays) {
+    SG_ASSERT(begin <= end && end <= s->d);
     const double mu = s->param[MOMENTUM], lookahead = s->param[NESTEROV]; /* 0 or 1 */
     const double rate = s->learning_rate;
     const size_t n = end - begin, width = s->dtype == SG_FLOAT32 ? sizeof(float) : sizeof(double);
@@ -40,6 +43,7 @@ static void sgd_step(const struct sg_optimizer_step *s, size_t begin, size_t end
             delta[i] = (float)(rate * (double)delta[i]);
         return;
     }
+    SG_ASSERT(s->state != NULL);
     float *restrict m = s->state + begin;
     for (size_t i = 0; i < n; i++) {
         m[i] = (float)(mu * (double)m[i] + (double)delta[i]);
