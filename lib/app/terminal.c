@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_json.h"
 
 /* The only process-wide state of the library: who is speaking, and what a signal asked. */
@@ -53,6 +54,7 @@ void sg_app_wait_politely(char **argv) {
 }
 
 void sg_app_set_rank(int rank, int size) {
+    SG_ASSERT(rank >= 0 && rank < size);
     app.rank = rank;
     app.size = size;
 }
@@ -186,6 +188,7 @@ void sg_clock_utc(char out[21]) {
 
 /* A launcher may bind a process to its share of the cores, or leave all of them to everybody. */
 int sg_cores(int processes) {
+    SG_ASSERT(processes >= 1);
     cpu_set_t set;
     long share = sysconf(_SC_NPROCESSORS_ONLN) / processes;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < share)
@@ -208,6 +211,7 @@ static void short_time(double seconds, char *out, size_t size) {
 }
 
 void sg_progress_update(struct sg_progress *p, double done, const char *detail) {
+    SG_ASSERT(p->what != NULL);
     if (app.verbosity < SG_NORMAL || app.rank > 0)
         return;
     double now = sg_clock_s();

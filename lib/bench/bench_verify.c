@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench_data.h"
+#include "sg_debug.h"
 
 sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err) {
     *x = (struct expected){.e = malloc(layers->n * sizeof *x->e),
@@ -43,6 +44,7 @@ void expect(struct expected *x, const struct operation *operation, struct data *
     x->operation = operation;
     memset(x->guess, 0, layers * sizeof *x->guess);
     run_compared(&job);
+    SG_ASSERT(job.status == SG_KERNEL_OK && job.sent <= data->layers->n);
     memcpy(x->e, data->e, data->layers->n * sizeof *x->e);
     memcpy(x->index, data->index, job.sent * sizeof *x->index);
     memcpy(x->value, data->value, job.sent * sizeof *x->value);
@@ -61,6 +63,7 @@ static void spoil(struct job *job) {
 }
 
 bool gives_expected(struct expected *x, struct job *job, bool corrupt) {
+    SG_ASSERT(x->operation != NULL && x->operation->compared_with == job->operation->compared_with);
     const struct data *d = job->data;
     const size_t layers = d->layers->count;
     memset(job->guess, 0, layers * sizeof *job->guess);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "recipe_internal.h"
+#include "sg_debug.h"
 
 char *sg_excerpt(char out[SG_EXCERPT], const char *text) {
     size_t length = strlen(text);
@@ -20,6 +21,7 @@ char *sg_excerpt(char out[SG_EXCERPT], const char *text) {
 }
 
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) {
+    SG_ASSERT(line >= 0 && column >= 0);
     if (p->count++ >= SG_PROBLEMS)
         return;
     struct sg_problem *problem = &p->problem[p->count - 1];
@@ -50,6 +52,7 @@ static size_t write_line(char *out, size_t size, const struct sg_problems *p, co
 }
 
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err) {
+    SG_ASSERT(p->count > 0 && status != SG_OK);
     size_t kept = p->count < SG_PROBLEMS ? p->count : SG_PROBLEMS;
     const struct sg_problem *order[SG_PROBLEMS];
     for (size_t i = 0; i < kept; i++) { /* insertion sort by place; equal places keep their order */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_optimum.h"
 
@@ -86,6 +87,7 @@ static void memory_keep(const struct memory *m, const double *value, size_t coun
 
 sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a,
                              const struct sg_optimum_options *o, struct sg_error *err) {
+    SG_ASSERT(o->sha256 != NULL && o->threads >= 1);
     struct memory m;
     double value[3];
     sg_status status = SG_OK;
@@ -119,6 +121,7 @@ static void watch_step(void *arg, int step, double gradient_norm) {
 
 sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, double l2,
                            const struct sg_optimum_options *o, struct sg_error *err) {
+    SG_ASSERT(o->sha256 != NULL && o->threads >= 1);
     struct memory m;
     struct watch watch = {.progress = o->progress};
     sg_status status = SG_OK;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_method.h"
 #include "sg_oracle.h"
@@ -145,6 +146,7 @@ static void compress_one(struct work *k, struct subject *s, size_t w) {
         (err->status = sg_method_send(s->method, w, k->a + w * d, lost, NULL, &m, err)) != SG_OK)
         return;
     s->sent[w] = m.count;
+    SG_ASSERT(m.count <= d);
     s->error[w] = k->kernels->sum_squares(&exec, lost, d);
 }
 
@@ -250,6 +252,7 @@ static void work_free(struct work *k) {
 
 sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const struct sg_cell *cells, size_t count,
                         const struct sg_oracle_options *options, struct sg_error *err) {
+    SG_ASSERT(options->threads >= 1);
     struct sg_oracle oracle = {.recording = strdup(recording)};
     struct work k = {.out = &oracle, .options = options};
     sg_status status =

@@ -8,11 +8,13 @@
 /* ---- fp32 ---- */
 
 static void encode_floats(void *data, const float *value, size_t count) {
+    SG_ASSERT(sg_all_finite(value, count));
     for (size_t j = 0; j < count; j++)
         wire_store32((uint8_t *)data + 4 * j, sg_float_bits(value[j]));
 }
 
 static void decode_floats(float *out, const struct sg_message *m, size_t first, size_t count) {
+    SG_ASSERT(first + count <= m->count && m->bytes == 4 * m->count);
     const uint8_t *in = (const uint8_t *)m->data + 4 * first;
     for (size_t j = 0; j < count; j++)
         out[j] = sg_float_of_bits(wire_load32(in + 4 * j));
@@ -45,6 +47,7 @@ static uint16_t load_half(const uint8_t *in) {
 }
 
 static void encode_halves(void *data, const float *value, size_t count) {
+    SG_ASSERT(sg_all_finite(value, count));
     for (size_t j = 0; j < count; j++) {
         const uint16_t half = htole16(sg_half_of(value[j]));
         memcpy((uint8_t *)data + 2 * j, &half, sizeof half);
@@ -52,6 +55,7 @@ static void encode_halves(void *data, const float *value, size_t count) {
 }
 
 static void decode_halves(float *out, const struct sg_message *m, size_t first, size_t count) {
+    SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
     const uint8_t *in = (const uint8_t *)m->data + 2 * first;
     for (size_t j = 0; j < count; j++)
         out[j] = sg_half_value(load_half(in + 2 * j));

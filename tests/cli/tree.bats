@@ -41,7 +41,7 @@ owner() { # of a header: its module
     while read -r me you; do
         for room in $you; do
             case $me in cmd | kernels) folder=$ROOT/$me ;; *) folder=$ROOT/lib/$me ;; esac
-            for header in $(cat "$folder"/*.[ch]* | sed -n 's/^#include "\(.*\)"/\1/p' | sort -u) none; do
+            for header in $(cat "$folder"/*.[ch]* "$folder"/*/*.[ch]* 2>/dev/null | sed -n 's/^#include "\(.*\)"/\1/p' | sort -u) none; do
                 [ "$(owner "$header")" != "$room" ] || break
             done
             [ "$header" != none ] || unused="$unused $me->$room"

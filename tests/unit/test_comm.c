@@ -67,7 +67,7 @@ int main(void) {
        "dense messages");
     const struct sg_wire_format rice = {sg_wire_find("rice"), &sg_code_fp16};
     sg_comm_set_format(c, &rice);
-    uint16_t halves[D];
+    _Alignas(float) uint16_t halves[D];
     sg_code_fp16.encode(halves, dense, D);
     for (int w = 0; w < WORKERS; w++)
         message[w] = all_of(&sg_code_fp16, halves);
