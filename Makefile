@@ -24,6 +24,9 @@ opt_release := -O3 -g
 opt_debug   := -O0 -g3
 opt_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 opt_tsan    := -O1 -g -fsanitize=thread
+# Asserts are on in every mode but release; TRACE=1, 2 or 3 lets one watch a run in any (lib/core/sg_debug.h).
+TRACE       ?=
+checks      := $(if $(filter-out release,$(MODE)),-DSG_ASSERTS=1) $(if $(TRACE),-DSG_TRACE_LEVEL=$(TRACE))
 
 warn        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion
 ifneq ($(WERROR),0)
@@ -33,7 +36,7 @@ CFLAGS      ?=
 LDFLAGS     ?=
 
 include_dirs := $(sort $(wildcard lib/*/)) kernels
-cflags      := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -fopenmp $(warn) $(opt_$(MODE)) \
+cflags      := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -fopenmp $(warn) $(opt_$(MODE)) $(checks) \
                $(addprefix -I,$(include_dirs:/=)) -I$(B) $(CFLAGS)
 ldflags     := -fopenmp $(opt_$(MODE)) $(LDFLAGS)
 
@@ -66,7 +69,7 @@ ifeq ($(cuda),1)
 # run-time library is needed: what CUB wants of it (the rivals of sparsebench) is linked statically too.
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
 cuda_libs   := -L$(cuda_dir)/lib64 -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
-nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 -lineinfo $(NVCC_GENCODE) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
@@ -100,7 +103,7 @@ isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512
 # What needs libtorch: shared objects that the programs load when they are asked for it.
 torch_src   := $(sort $(wildcard lib/tensor/*.cpp) $(torch_task))
 torch_obj   := $(patsubst %,$(B)/%.o,$(basename $(torch_src)))
-torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
+torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(checks) $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
                $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake 2>/dev/null) \
                $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
 # libtorch for CUDA registers itself when it is loaded: nothing refers to it, so the linker is told to keep it. What it needs
@@ -165,7 +168,7 @@ $(B)/version.h: FORCE
 	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.c)) | sha256sum | cut -c1-12)\""; \
 	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
-	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(CFLAGS))"'; \
+	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(checks) $(CFLAGS))"'; \
 	   echo '#define SG_BUILD_MPI $(mpi)'; \
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -224,7 +227,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # The emulation: the same sources as C++, with small blocks so that small vectors have many.
-emulate     := -std=c++17 -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(filter -fsanitize%,$(opt_$(MODE))) \
+emulate     := -std=c++17 -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(checks) $(filter -fsanitize%,$(opt_$(MODE))) \
                -DSG_CUDA_THREADS=64 -Itests/emulation $(addprefix -I,$(include_dirs:/=))
 emulated    := $(patsubst %.cu,$(B)/emulation/%.o,$(notdir $(cuda_src)) bench_cuda_table.cu)
 $(B)/emulation/%.o: kernels/cuda/%.cu $(B)/flags

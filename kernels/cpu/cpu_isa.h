@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #endif
 
+#include "sg_debug.h"
 #include "sg_dense.h"
 #include "sg_kernels.h"
 #include "sg_levels.h"

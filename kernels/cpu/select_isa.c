@@ -7,6 +7,9 @@
 /* ---- pieces --------------------------------------------------------------------------------------------------- */
 
 bool pieces_open(struct pieces *out, const struct sg_select *s) {
+    SG_ASSERT(s->exec->threads >= 1 && s->exec->device == NULL);
+    SG_ASSERT(sg_are_offsets(s->offset, s->n_layers) && (uint64_t)s->offset[s->n_layers] <= (uint64_t)UINT32_MAX + 1);
+    SG_ASSERT(s->e == NULL || s->g + s->offset[s->n_layers] <= s->e || s->e + s->offset[s->n_layers] <= s->g);
     size_t count = 0;
     for (size_t l = 0; l < s->n_layers; l++)
         count += (s->offset[l + 1] - s->offset[l] + PIECE - 1) / PIECE;
@@ -17,6 +20,7 @@ bool pieces_open(struct pieces *out, const struct sg_select *s) {
     for (size_t l = 0; l < s->n_layers; l++)
         for (size_t at = s->offset[l], end = s->offset[l + 1]; at < end; at += PIECE)
             *p++ = (struct scan_piece){.layer = l, .begin = at, .end = end - at < PIECE ? end : at + PIECE};
+    SG_ASSERT(p == out->piece + count);
     out->count = count;
     out->threads = s->offset[s->n_layers] > PIECE ? s->exec->threads : 1;
     return true;
@@ -49,6 +53,7 @@ __attribute__((always_inline)) static inline void threshold_scan(struct scan_pie
 
 /* Found entries go to `out` in the output arrays. */
 static void threshold_piece(struct scan_piece *p, const struct sg_select *s, const float *tau, size_t out) {
+    SG_ASSERT(tau[p->layer] >= 0);
     struct found found = {.index = s->index + out, .value = s->value + out};
     const int32_t floor = magnitude(tau[p->layer]);
     if (s->e != NULL)
@@ -56,6 +61,7 @@ static void threshold_piece(struct scan_piece *p, const struct sg_select *s, con
     else
         threshold_scan(p, s, FROM_GRADIENT, &found, floor);
     p->count = found.count;
+    SG_ASSERT(p->count <= p->end - p->begin);
 }
 
 struct threshold {
@@ -89,6 +95,8 @@ static int select_threshold(const struct sg_select *s, const float *tau) {
         sent += p->count;
     }
     const size_t bad = first_nonfinite(&pieces, s->n_layers);
+    SG_ASSERT(bad < s->n_layers || sg_ascending_below(s->index, sent, s->offset[s->n_layers]));
+    SG_TRACE(3, "%zu of %zu elements reach the threshold", sent, s->offset[s->n_layers]);
     pieces_close(&pieces);
     return bad < s->n_layers ? nonfinite(s, bad) : SG_KERNEL_OK;
 }
@@ -131,6 +139,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
         return SG_KERNEL_MEMORY;
     for (size_t l = 0; l < s->n_layers; l++)
         q.total += s->count[l];
+    SG_ASSERT(sg_ascending_below(position, q.total, s->offset[s->n_layers]));
     for_pieces(&pieces, 0, pieces.count, positions_piece, &q);
     const size_t bad = first_nonfinite(&pieces, s->n_layers);
     pieces_close(&pieces);
@@ -139,6 +148,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
 
 /* All p of a block into value, nothing kept. Returns the largest magnitude. */
 static int32_t send_block(const struct sg_select *s, size_t at, size_t n) {
+    SG_ASSERT(s->e != NULL && at + n <= s->offset[s->n_layers]);
     const float decay = s->decay, scale = s->scale;
     const float *restrict g = s->g + at;
     float *restrict value = s->value + at, *restrict e = s->e + at;

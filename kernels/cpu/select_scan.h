@@ -224,6 +224,7 @@ __attribute__((always_inline)) static inline vecf form_vector(const struct sg_se
 /* Numbers of the vectors that have hits, ascending. No branch depends on the data: at 1 % every second block has a hit,
  * and a mispredicted branch costs more than the block. */
 static inline size_t list_hit_vectors(uint16_t *list, const uint64_t *hits, size_t blocks) {
+    SG_ASSERT(blocks <= CHUNK / SCAN);
     enum { VECTORS = SCAN / VECTOR_FLOATS };
     uint16_t block[CHUNK / SCAN + 1];
     size_t n_blocks = 0, n = 0;
@@ -331,6 +332,7 @@ size_t ISA_NAME(first_nonfinite_)(const struct pieces *p, size_t n_layers);
 #define first_nonfinite ISA_NAME(first_nonfinite_)
 
 static inline int nonfinite(const struct sg_select *s, size_t layer) {
+    SG_ASSERT(layer < s->n_layers);
     s->count[0] = layer;
     return SG_KERNEL_NONFINITE;
 }
@@ -350,6 +352,7 @@ static inline size_t first_at_least(const uint32_t *index, size_t count, size_t 
 
 /* Move entries [from, from + count) of the output to `to` <= from. */
 static inline void move_entries(const struct sg_select *s, size_t to, size_t from, size_t count) {
+    SG_ASSERT(to <= from);
     if (to == from || count == 0)
         return;
     memmove(s->index + to, s->index + from, count * sizeof *s->index);

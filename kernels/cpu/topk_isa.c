@@ -56,6 +56,7 @@ static bool reach(const struct list *x, uint32_t at, size_t k) {
 /* The INSERT_MAX largest magnitudes in descending order, one insertion after the other: a place takes its own, or the
  * lesser of the new one and its neighbour's. Whether something is inserted cannot be predicted, so nothing branches. */
 static int32_t kth_by_insertion(const float *value, size_t n, size_t k) {
+    SG_ASSERT(k >= 1 && k <= n && k <= INSERT_MAX);
     typedef int32_t places __attribute__((vector_size(INSERT_MAX * sizeof(int32_t))));
     const places most = INT32_MAX - (places){0};
     places top = -1 - (places){0};
@@ -111,6 +112,7 @@ static int32_t kth_by_histogram(const struct list *x, size_t k) {
 
 /* The k-th largest magnitude of x, 1 <= k <= x->count; k of them reach `floor`. */
 static int32_t kth_magnitude(const struct list *x, size_t k, int32_t floor) {
+    SG_ASSERT(k >= 1 && k <= x->count && floor >= 0 && reach(x, (uint32_t)floor, k));
     if (k <= INSERT_MAX && x->count <= 4 * INSERT_MAX && x->pieces == 1)
         return kth_by_insertion(x->value + x->piece->begin, x->count, k);
     return x->count <= COUNT_MAX ? kth_by_counting(x, k, floor) : kth_by_histogram(x, k);
@@ -161,10 +163,12 @@ static size_t keep(uint32_t *index, float *value, size_t n, int32_t kth, size_t 
 /* Once k candidates are known, only something larger than the least of them matters: later ties lose. This bounds the
  * candidates of a piece where the floor is far too low. */
 static void prune(struct scan_piece *p, struct found *f, const struct sg_select *s, size_t k) {
+    SG_ASSERT(k >= 1 && k <= f->count);
     const int32_t kth = kth_of_array(f->value, f->count, k, larger(p->floor - 1, 0));
     const int32_t drop = larger(p->drop, kth + 1);
     const size_t ties = k - count_at_least(f->value, f->count, kth + 1);
     f->count = keep(f->index, f->value, f->count, kth, ties, s->e, p->drop, drop);
+    SG_ASSERT(f->count == k && drop >= kth + 1);
     p->floor = kth + 1;
     p->drop = drop;
 }
@@ -200,6 +204,7 @@ static void top_piece(struct scan_piece *p, const struct sg_select *s, enum sour
         break;
     }
     p->count = found.count;
+    SG_ASSERT(p->count <= p->end - p->begin);
 }
 
 /* ---- floors --------------------------------------------------------------------------------------------------- */
@@ -262,6 +267,7 @@ struct top {
 static void floor_of(struct scan_piece *p, const void *arg) {
     const struct top *t = arg;
     const size_t k = t->k[p->layer];
+    SG_ASSERT(k <= t->s->offset[p->layer + 1] - t->s->offset[p->layer]);
     if (p->begin != t->s->offset[p->layer])
         return;
     p->floor = p->drop = FLT_INF_BITS;
@@ -324,6 +330,7 @@ static size_t count_piece(const struct list *x, size_t i, int32_t floor) {
 
 /* The k-th magnitude, k >= 1, and how many of its equals each piece sends: lower indices first. */
 static int32_t settle_layer(struct scan_piece *piece, const struct list *all, size_t k) {
+    SG_ASSERT(k >= 1 && all->count >= k);
     int32_t floor = FLT_INF_BITS;
     for (size_t i = 0; i < all->pieces; i++)
         floor = piece[i].floor < floor ? piece[i].floor : floor;
@@ -371,10 +378,12 @@ int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *gu
         count = pieces_of(&pieces, first, l);
         struct scan_piece *piece = &pieces.piece[first], ignored = {.layer = l};
         struct list all = candidates(s, piece, count);
+        SG_TRACE(3, "layer %zu: %zu candidates for the %zu largest", l, all.count, k[l]);
         if (all.count < k[l]) {
             scan_again(&pieces, first, count, &top, k[l], !hinted_floor(&ignored, guess, k[l]));
             all = candidates(s, piece, count);
         }
+        SG_ASSERT(all.count >= k[l]);
         const int32_t kth = k[l] > 0 ? settle_layer(piece, &all, k[l]) : 0;
         if (guess != NULL)
             guess[l] = k[l] > 0 ? from_magnitude(kth) : -1;

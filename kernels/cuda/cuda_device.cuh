@@ -11,6 +11,7 @@
 #include <cuda_runtime.h>
 
 #include "sg_cuda.h"
+#include "sg_debug.h"
 
 #ifndef SG_CUDA_THREADS
 #define SG_CUDA_THREADS 512

@@ -22,6 +22,7 @@ struct sg_cuda_device {
 static const cudaStream_t STREAM = NULL; /* the legacy default stream, where libtorch works too */
 
 static sg_cuda_device *device_of(const struct sg_exec *exec) {
+    SG_ASSERT(exec->device != NULL);
     return (sg_cuda_device *)exec->device;
 }
 
@@ -164,6 +165,7 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
 
 /* `bytes` at `place` of d->there, once everything begun before is done. */
 static const void *answer(sg_cuda_device *d, size_t place, size_t bytes) {
+    SG_ASSERT(place + bytes <= d->room);
     check(d, cudaMemcpyAsync(d->answer, d->there + place, bytes, cudaMemcpyDeviceToHost, STREAM));
     check(d, cudaStreamSynchronize(STREAM));
     return d->error == cudaSuccess ? d->answer : NULL;
@@ -171,6 +173,7 @@ static const void *answer(sg_cuda_device *d, size_t place, size_t bytes) {
 
 /* A workspace for the layout, kept while that stays; for `offset` NULL any that has n elements. */
 static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, size_t n) {
+    SG_ASSERT(offset == NULL || sg_are_offsets(offset, n_layers));
     const size_t whole[] = {0, n};
     if (!ready(d))
         return SG_KERNEL_DEVICE;

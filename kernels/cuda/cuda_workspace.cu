@@ -75,6 +75,7 @@ static void cut_pieces(struct tables *t, uint32_t warps, size_t n_layers, const 
             at = stop;
         }
     }
+    SG_ASSERT(t->n_pieces == 0 || t->piece[t->n_pieces - 1].end == n);
     t->warp_piece[warps] = t->n_pieces;
     for (l = 0; l < n_layers; l++)
         t->layer_size[l] = (uint32_t)(offset[l + 1] - offset[l]);

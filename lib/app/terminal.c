@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sg_clock.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 
 /* Who is speaking: the only state of the process beside what clock.c knows. */
@@ -49,6 +50,7 @@ void sg_app_reexec_with_passive_waiting(char **argv) {
 }
 
 void sg_app_set_rank(int rank, int size) {
+    SG_ASSERT(rank >= 0 && rank < size);
     app.rank = rank;
     app.size = size;
 }
@@ -176,6 +178,7 @@ static void short_time(double seconds, char *out, size_t size) {
 }
 
 void sg_progress_update(struct sg_progress *p, double done, const char *detail) {
+    SG_ASSERT(p->what != NULL);
     if (app.verbosity < SG_NORMAL || app.rank > 0)
         return;
     double now = sg_clock_s();

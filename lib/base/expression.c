@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_expression.h"
 #include "sg_text.h"
 
@@ -73,6 +74,7 @@ static sg_status read_parenthesis(struct reader *r, double *out) {
         return wrong(r, "less nesting");
     sg_status status = read_sum(r, out);
     r->depth--;
+    SG_ASSERT(r->depth >= 0);
     if (status != SG_OK)
         return status;
     return take(r, ')') ? SG_OK : wrong(r, "')'");
@@ -212,12 +214,14 @@ static sg_status read_all(struct reader *r, double *out) {
 
 sg_status sg_expression(double *out, const char *text, const struct sg_constant *constants, size_t n,
                         struct sg_error *err) {
+    SG_ASSERT(text != NULL && (constants != NULL || n == 0));
     struct reader r = {.text = text, .at = text, .constant = constants, .n_constants = n, .err = err};
     return read_all(&r, out);
 }
 
 sg_status sg_expression_check(const char *text, const char *const *name, size_t n, bool *literal, double *value,
                               struct sg_error *err) {
+    SG_ASSERT(n <= SG_NAMES);
     struct sg_constant constant[SG_NAMES];
     for (size_t i = 0; i < n && i < SG_NAMES; i++)
         constant[i] = (struct sg_constant){name[i], 1};

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
+
 static const char *kind_of(mode_t mode) {
     return S_ISDIR(mode)    ? "folder"
            : S_ISFIFO(mode) ? "pipe"
@@ -70,7 +72,9 @@ static sg_status read_stream(char **out, size_t *length, FILE *in, const char *n
         free(data);
         return status;
     }
+    SG_ASSERT(used <= capacity);
     data[used] = '\0';
+    SG_TRACE(1, "read %zu bytes of %s", used, name);
     *out = data;
     *length = used;
     return SG_OK;
@@ -193,16 +197,19 @@ static void sync_folder_of(const char *path) {
 }
 
 sg_status sg_file_publish(FILE *stream, const char *from, const char *to, struct sg_error *err) {
+    SG_ASSERT(stream != NULL && strcmp(from, to) != 0);
     if (!sg_file_is_still(stream, from))
         return sg_fail(err, SG_ERR_IO, "%s is no longer the file that was written under this name: %s is not replaced",
                        from, to);
     if (fflush(stream) != 0 || ferror(stream) || fsync(fileno(stream)) != 0 || rename(from, to) != 0)
         return sg_fail_errno(err, SG_ERR_IO, "cannot write %s", to);
+    SG_TRACE(1, "%s is whole", to);
     sync_folder_of(to);
     return SG_OK;
 }
 
 sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err) {
+    SG_ASSERT(w->stream != NULL && w->path != NULL);
     sg_status status = SG_OK;
     if (w->temporary)
         status = sg_file_publish(w->stream, w->temporary, w->path, err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 
 enum { MAX_RESULT_BYTES = 256 << 20, MAX_DEPTH = 64 };
@@ -48,6 +49,7 @@ static cJSON *number_item(double value) {
 }
 
 void sg_json_set(cJSON *object, const char *key, cJSON *take_value) {
+    SG_ASSERT(key != NULL);
     cJSON *item = take_value ? take_value : cJSON_CreateNull();
     if (!object || !item || !cJSON_AddItemToObject(object, key, item))
         cJSON_Delete(item);
@@ -81,10 +83,12 @@ void sg_json_push_number(cJSON *array, double value) {
 }
 
 void sg_json_push_string(cJSON *array, const char *value) {
+    SG_ASSERT(value != NULL);
     sg_json_push(array, cJSON_CreateString(value));
 }
 
 cJSON *sg_json_numbers(const double *x, size_t n) {
+    SG_ASSERT(x != NULL || n == 0);
     cJSON *array = cJSON_CreateArray();
     for (size_t i = 0; i < n; i++)
         sg_json_push_number(array, x[i]);
@@ -172,6 +176,7 @@ static sg_status fail_at(struct sg_error *err, const char *name, const char *tex
 }
 
 sg_status sg_json_parse(cJSON **out, const char *text, size_t length, const char *name, struct sg_error *err) {
+    SG_ASSERT(text != NULL && name != NULL);
     if (length > MAX_RESULT_BYTES)
         return sg_fail(err, SG_ERR_FORMAT, "%s: larger than %d MiB", name, MAX_RESULT_BYTES >> 20);
     if (too_deep(text, length))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_node.h"
 #include "sg_text.h"
@@ -66,6 +67,7 @@ void sg_node_clear(struct sg_node *node) {
 }
 
 bool sg_node_push(struct sg_node *parent, struct sg_node *child) {
+    SG_ASSERT(parent != child && (parent->kind == SG_NODE_LIST || parent->kind == SG_NODE_MAP));
     size_t n = parent->count;
     if ((n & (n - 1)) == 0) { /* full at 0, 1, 2, 4, 8 … children */
         struct sg_node *grown = realloc(parent->child, (n ? 2 * n : 1) * sizeof *grown);
@@ -115,6 +117,7 @@ struct sg_node *sg_node_member(const struct sg_node *map, const char *key) {
 }
 
 static bool same_key(const char *key, const char *part, size_t length) {
+    SG_ASSERT(key != NULL);
     for (size_t i = 0; i < length; i++) {
         char a = key[i] == '_' ? '-' : key[i], b = part[i] == '_' ? '-' : part[i];
         if (a != b) /* also where key ends early: part has no NUL before length */
@@ -156,6 +159,7 @@ bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback) {
 }
 
 static cJSON *number_json(double x) {
+    SG_ASSERT(isfinite(x));
     char text[SG_NUMBER_CHARS];
     return cJSON_CreateRaw(sg_number_text(x, text));
 }

@@ -11,6 +11,7 @@
 #include <immintrin.h>
 #endif
 
+#include "sg_debug.h"
 #include "sg_file.h"
 
 static const uint32_t round_constant[64] = {
@@ -118,6 +119,7 @@ void sg_sha256_start(sg_sha256 *s) {
 }
 
 void sg_sha256_add(sg_sha256 *s, const void *data, size_t length) {
+    SG_ASSERT(data != NULL || length == 0);
     const unsigned char *bytes = data;
     while (length > 0) {
         size_t used = (size_t)(s->length % 64), room = 64 - used, take = length < room ? length : room;
@@ -142,6 +144,7 @@ void sg_sha256_end(sg_sha256 *s, char hex[65]) {
     for (int i = 0; i < 8; i++)
         tail[pad + (size_t)i] = (unsigned char)(bits >> (56 - 8 * i));
     sg_sha256_add(s, tail, pad + 8);
+    SG_ASSERT(s->length % 64 == 0);
     for (int i = 0; i < 8; i++)
         snprintf(hex + 8 * i, 9, "%08x", s->h[i]);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sg_debug.h"
+
 enum { WORD_MAX = 63 };
 
 static size_t min3(size_t a, size_t b, size_t c) {
@@ -72,6 +74,7 @@ static bool looks_decimal(const char *text) {
 }
 
 bool sg_parse_number(double *out, const char *text, double min, double max) {
+    SG_ASSERT(min <= max);
     if (!looks_decimal(text))
         return false;
     char *end;
@@ -83,6 +86,7 @@ bool sg_parse_number(double *out, const char *text, double min, double max) {
 }
 
 bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max) {
+    SG_ASSERT(min <= max);
     if (!looks_decimal(text))
         return false;
     char *end;
@@ -95,6 +99,7 @@ bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max) 
 }
 
 char *sg_snake(char *out, size_t size, const char *name) {
+    SG_ASSERT(size > 0);
     size_t i = 0;
     for (; name[i] != '\0' && i + 1 < size; i++)
         out[i] = name[i] == '-' ? '_' : name[i];

@@ -2,6 +2,7 @@
 #include "bench_data.h"
 #include "bench_device.h"
 #include "bench_verify.h"
+#include "sg_debug.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,6 +65,7 @@ static sg_status add_job(struct bench *b, const struct job *like, struct sg_erro
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d operations times back-ends and encodings",
                        like->operation->name, MOST_JOBS);
     struct job *job = &b->job[b->jobs++];
+    SG_ASSERT(like->operation->wire || like->kernels != NULL);
     *job = *like;
     job->data = &b->data;
     job->device = b->device;
@@ -147,6 +149,7 @@ static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
             continue;
         }
         struct expected *x = &b->expected[like];
+        SG_ASSERT(like < sizeof b->expected / sizeof *b->expected && like < n_operations);
         if (!x->e) {
             sg_status status = expected_open(x, b->data.layers, err);
             if (status == SG_OK)
@@ -296,6 +299,7 @@ static sg_status time_jobs(struct bench *b, struct sg_error *err) {
     sg_status status =
         time_in_turn(chosen, count, (size_t)sg_node_number(b->recipe, "samples", 20), b->options->stop, err);
     b->timed[0] = chosen[0];
+    SG_ASSERT(count <= MOST_JOBS + 1);
     for (size_t i = 0, c = 1; i < b->jobs; i++)
         if (b->right[i])
             b->timed[i + 1] = chosen[c++];
@@ -306,6 +310,7 @@ static sg_status run_case(struct bench *b, double density, struct sg_error *err)
     char what[120];
     snprintf(what, sizeof what, "%s of %zu, %s, density %g, %d thread%s", b->data.layers->name, b->data.layers->n,
              b->distribution, density, b->threads, b->threads > 1 ? "s" : "");
+    SG_TRACE(2, "case %zu of %zu: %s", b->done + 1, b->total, what);
     if (b->options->begin)
         b->options->begin(what, b->done++, b->total);
     sg_status status = data_set_density(&b->data, density, err);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "bench_private.h"
+#include "sg_debug.h"
 #include "sg_stats.h"
 
 #define SAMPLE_S 1e-3
@@ -17,6 +18,7 @@ static double now_s(void) {
 }
 
 static double time_calls(const struct timed *timed, size_t calls) {
+    SG_ASSERT(calls > 0);
     if (timed->measure)
         return timed->measure(timed->arg, calls);
     const double start = now_s();
@@ -52,6 +54,7 @@ static sg_status summarise(struct timing *t, struct sg_error *err) {
 }
 
 sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void), struct sg_error *err) {
+    SG_ASSERT(samples > 0);
     for (size_t i = 0; i < count; i++) {
         timed[i].timing = (struct timing){.samples = samples, .sample = malloc(samples * sizeof(double))};
         if (!timed[i].timing.sample)

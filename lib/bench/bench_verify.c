@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench_data.h"
+#include "sg_debug.h"
 
 sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err) {
     *x = (struct expected){.e = malloc(layers->n * sizeof *x->e),
@@ -47,6 +48,7 @@ sg_status expect(struct expected *x, const struct operation *operation, struct d
         return status;
     run_compared(&job);
     sg_method_close(job.method);
+    SG_ASSERT(job.status == SG_KERNEL_OK && job.sent <= data->layers->n);
     memcpy(x->e, data->e, data->layers->n * sizeof *x->e);
     memcpy(x->index, data->index, job.sent * sizeof *x->index);
     memcpy(x->value, data->value, job.sent * sizeof *x->value);
@@ -66,6 +68,7 @@ static void spoil(struct job *job) {
 }
 
 bool gives_expected(struct expected *x, struct job *job, bool corrupt) {
+    SG_ASSERT(x->operation != NULL && x->operation->compared_with == job->operation->compared_with);
     const struct data *d = job->data;
     const size_t layers = d->layers->count;
     if (job->guess)

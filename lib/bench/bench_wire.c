@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench_private.h"
+#include "sg_debug.h"
 #include "sg_half.h"
 
 /* The message in the job's code, as a compressor hands it over. */
@@ -21,6 +22,7 @@ static sg_status plan_message(struct job *job, struct sg_wire_plan *plan, struct
 }
 
 sg_status wire_job_open(struct job *job, struct sg_error *err) {
+    SG_ASSERT(job->operation->wire && job->format.code != NULL);
     struct sg_wire_plan plan;
     job->coded = malloc(job->data->k_total * sizeof(float) + 1);
     if (!job->coded)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "sg_debug.h"
+
 static const struct cifar_format formats[] = {
     {
         .name = "cifar-10",
@@ -90,5 +92,6 @@ void cifar_record(uint8_t pixel[SG_IMAGE_VALUES], uint8_t *label, const struct c
                   size_t i) {
     const uint8_t *record = (const uint8_t *)text + i * cifar_record_bytes(format);
     *label = record[label_bytes(format) - 1];
+    SG_ASSERT(*label < format->classes);
     memcpy(pixel, record + label_bytes(format), SG_IMAGE_VALUES);
 }

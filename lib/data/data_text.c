@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 
 extern char **environ;
@@ -64,6 +65,7 @@ static sg_status text_drain(struct data_text *out, int fd, const char *path, str
             t.at = more;
             t.bytes *= 2;
         }
+        SG_ASSERT(t.length < t.bytes);
         ssize_t got = read(fd, t.at + t.length, t.bytes - t.length);
         if (got > 0) {
             t.length += (size_t)got;

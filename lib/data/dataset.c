@@ -9,6 +9,7 @@
 #include "dataset_find.h"
 #include "dataset_descriptor.h"
 #include "sg_dataset.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_matrix.h"
 
@@ -177,6 +178,7 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
         status = fail_missing(request, &descriptor, err);
     if (status == SG_OK)
         *from = found;
+    SG_TRACE(1, "data set %s from %s: status %d", request->name, path ? path : "no file", (int)status);
     free(path);
     free(folder);
     return status;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "images_private.h"
+#include "sg_debug.h"
 #include "sg_rng.h"
 
 enum { STREAM_CLASSES = 16, STREAM_IMAGES = 17 }; /* apart from those of matrix_generate.c */
@@ -97,6 +98,7 @@ static void draw_pixels(uint8_t *pixel, const struct shape *s, const struct wave
 }
 
 static void draw_image(uint8_t *pixel, const struct shape *s, size_t classes, size_t label, sg_rng rng) {
+    SG_ASSERT(label < classes);
     const struct texture *own = &s->texture[label], *other = &s->texture[sg_rng_below(&rng, classes)];
     uint8_t window[2][SIDE];
     for (int axis = 0; axis < 2; axis++) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "matrix_layout.h"
+#include "sg_debug.h"
 #include "sg_matrix.h"
 
 struct parser {
@@ -195,6 +196,7 @@ static void skip_comment(struct parser *p) {
 }
 
 static void next_line(struct parser *p) {
+    SG_ASSERT(p->at < p->end && *p->at == '\n');
     p->at++;
     p->line++;
     p->line_start = p->at;
@@ -239,6 +241,7 @@ struct row_sink {
 /* limit >= d: an index between the two shows that the row is malformed further on (see take_census), so it is passed
  * over here and the fault is reported where it is. */
 static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_sink *sink) {
+    SG_ASSERT(limit >= d);
     size_t previous = 0;
     sg_status status;
     for (;;) {
@@ -253,6 +256,7 @@ static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_s
         sink->nonzero += value != 0;
         if (previous > d)
             continue;
+        SG_ASSERT(previous >= 1);
         if (sink->dense) {
             sink->dense[previous - 1] = value;
         } else if (value != 0) {
@@ -306,6 +310,7 @@ static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struc
 
 /* In place: a narrower value i ends before the double i + 1 begins. */
 static void narrow(struct sg_matrix *a, enum sg_storage storage) {
+    SG_ASSERT(a->f64 != NULL && (storage == SG_STORAGE_I16 || storage == SG_STORAGE_F32));
     char *to = (char *)a->base + ((const char *)a->f64 - (const char *)a->base);
     for (size_t i = 0; i < a->m * a->d; i++) {
         const double value = a->f64[i];
@@ -328,6 +333,7 @@ static void narrow(struct sg_matrix *a, enum sg_storage storage) {
 
 /* Text may give many zeros explicitly: then the dense matrix turns out to be a sparse one. */
 static sg_status compress(struct sg_matrix *a, size_t nonzero, struct sg_error *err) {
+    SG_ASSERT(a->f64 != NULL);
     struct sg_matrix sparse;
     struct sg_matrix_room room;
     sg_status status = sg_matrix_allocate(&sparse, &room, SG_STORAGE_CSR, a->m, a->d, nonzero, err);
@@ -343,6 +349,7 @@ static sg_status compress(struct sg_matrix *a, size_t nonzero, struct sg_error *
             }
         room.csr_start[i + 1] = at;
     }
+    SG_ASSERT(at == nonzero);
     sg_matrix_free(a);
     *a = sparse;
     return SG_OK;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "matrix_layout.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_matrix.h"
 
@@ -32,6 +33,7 @@ static const char magic[8] = {'S', 'G', 'M', 'A', 'T', 'R', 'X', '\n'};
 enum { version = 3, BLOCK_BYTES = 1 << 20 };
 
 sg_status sg_matrix_checksum(char hex[65], const void *file, size_t bytes, struct sg_error *err) {
+    SG_ASSERT(bytes >= SG_MATRIX_HEADER_BYTES);
     const char *arrays = (const char *)file + SG_MATRIX_HEADER_BYTES;
     const size_t length = bytes - SG_MATRIX_HEADER_BYTES, blocks = (length + BLOCK_BYTES - 1) / BLOCK_BYTES;
     char(*block)[65] = calloc(blocks + 1, sizeof *block);
@@ -58,12 +60,14 @@ static enum sg_storage storage_of(const struct sg_matrix *a) {
 /* Writes `bytes` at file offset `offset`, zeros before it; *at is the current position. */
 static bool write_at(FILE *f, size_t *at, size_t offset, const void *data, size_t bytes) {
     static const char zeros[SG_MATRIX_HEADER_BYTES];
+    SG_ASSERT(offset >= *at && offset - *at <= sizeof zeros);
     bool good = fwrite(zeros, 1, offset - *at, f) == offset - *at && fwrite(data, 1, bytes, f) == bytes;
     *at = offset + bytes;
     return good;
 }
 
 static bool write_arrays(FILE *f, const struct sg_matrix *a, const struct sg_matrix_layout *l, size_t at) {
+    SG_ASSERT(at == SG_MATRIX_HEADER_BYTES);
     bool good = write_at(f, &at, l->label, a->label, a->m * sizeof *a->label);
     if (a->i16)
         return good && write_at(f, &at, l->value, a->i16, l->total - l->value);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_ratings.h"
 
 /* A set of ids, in which each has a number: how many smaller ones there are. It takes 3/16 of a byte for each id up to the
@@ -26,6 +27,7 @@ static bool id_set_make(struct id_set *s, uint32_t largest) {
 }
 
 static void id_set_add(struct id_set *s, uint32_t id) {
+    SG_ASSERT(id / 64 < s->words);
     s->member[id / 64] |= (uint64_t)1 << id % 64;
 }
 
@@ -39,6 +41,7 @@ static void id_set_count(struct id_set *s) {
 }
 
 static uint32_t id_set_number(const struct id_set *s, uint32_t id) {
+    SG_ASSERT(id / 64 < s->words && (s->member[id / 64] >> id % 64 & 1));
     const uint64_t smaller = s->member[id / 64] & (((uint64_t)1 << id % 64) - 1);
     return s->before[id / 64] + (uint32_t)__builtin_popcountll(smaller);
 }
@@ -96,6 +99,7 @@ static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating
 
 /* One user's ratings in the order of items, of each item the latest; returns how many. */
 static size_t settle(struct sg_rating *r, size_t n, size_t *latest) {
+    SG_ASSERT(n > 0);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         r[i].user = (uint32_t)i;
@@ -107,6 +111,7 @@ static size_t settle(struct sg_rating *r, size_t n, size_t *latest) {
     }
     for (size_t i = 1; i < kept; i++)
         *latest = later(&r[i], &r[*latest]) ? i : *latest;
+    SG_ASSERT(kept > 0 && *latest < kept);
     return kept;
 }
 
@@ -164,6 +169,7 @@ static void split(struct sg_ratings *out, const struct sorting *s) {
         user++;
     }
     out->start[user] = at;
+    SG_ASSERT(user == out->users && at == out->count);
 }
 
 sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *rating, size_t count, size_t most_users,
@@ -234,6 +240,7 @@ uint64_t sg_examples_steps(const struct sg_examples *e) {
 /* Example i of an epoch: the ratings, then each rating's user again, as often as there are negatives. */
 static void example(const struct sg_examples *e, uint64_t epoch, uint64_t i, uint32_t *user, uint32_t *item,
                     float *label) {
+    SG_ASSERT(i < examples(e));
     const struct sg_ratings *r = e->ratings;
     const uint64_t rating = i % r->count;
     *user = r->user[rating];
@@ -248,6 +255,7 @@ static void example(const struct sg_examples *e, uint64_t epoch, uint64_t i, uin
 
 void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, uint32_t *user, uint32_t *item,
                      float *label) {
+    SG_ASSERT(worker < e->workers && sg_examples_steps(e) > 0);
     const uint64_t steps = sg_examples_steps(e), epoch = step / steps, now = step % steps, all = examples(e);
     const uint64_t part =
         all / e->workers; /* where the list is cut first: a worker's examples, of which some are left */
@@ -263,6 +271,7 @@ void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, 
 
 /* The n-th item, from 0, that is not among rated [count], which ascends. */
 static uint32_t unrated(const uint32_t *rated, size_t count, uint32_t n) {
+    SG_ASSERT(sg_ascending_below(rated, count, UINT32_MAX));
     size_t low = 0,
            high = count; /* how many of the rated come before it: rated[i] has rated[i] - i unrated before it */
     while (low < high) {
@@ -276,6 +285,7 @@ static uint32_t unrated(const uint32_t *rated, size_t count, uint32_t n) {
 }
 
 void sg_ratings_rivals(const struct sg_ratings *r, uint64_t seed, uint32_t user, uint32_t *item, size_t count) {
+    SG_ASSERT(user < r->users && r->start[user + 1] - r->start[user] < r->items);
     const size_t begin = r->start[user], rated = r->start[user + 1] - begin;
     sg_rng rng = sg_rng_open(seed, SG_RNG_NEGATIVE, 1, user);
     for (size_t i = 0; i < count; i++)

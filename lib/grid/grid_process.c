@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
+
 static void close_both(const int fd[2]) {
     close(fd[0]);
     close(fd[1]);
@@ -30,6 +32,7 @@ static void become(char *const argv[], pid_t parent, int null, int progress, int
 }
 
 sg_status sg_process_start(struct sg_process *p, char *const argv[], struct sg_error *err) {
+    SG_ASSERT(argv[0] != NULL);
     int progress[2], errors[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0)
         return sg_fail_errno(err, SG_ERR_IO, "cannot open /dev/null");
@@ -91,6 +94,7 @@ static void take_errors(struct sg_process *p, const char *text, size_t length) {
     memmove(p->tail, p->tail + p->tail_length - keep, keep);
     memcpy(p->tail + keep, text, length);
     p->tail_length = keep + length;
+    SG_ASSERT(p->tail_length <= SG_TAIL_BYTES);
 }
 
 static void drain(struct sg_process *p, int *fd, void (*take)(struct sg_process *, const char *, size_t)) {
@@ -128,6 +132,7 @@ bool sg_process_ended(struct sg_process *p) {
 }
 
 const char *sg_process_last_words(struct sg_process *p) {
+    SG_ASSERT(p->tail_length <= SG_TAIL_BYTES);
     while (p->tail_length > 0 && strchr("\n ", p->tail[p->tail_length - 1]))
         p->tail_length--;
     p->tail[p->tail_length] = '\0';

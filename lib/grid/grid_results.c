@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "grid_summary.h"
+#include "sg_debug.h"
 #include "sg_stats.h"
 #include "sg_text.h"
 
@@ -77,6 +78,7 @@ static bool points_merge(struct points *p, const struct group *g) {
         }
         if (least == INFINITY)
             break;
+        SG_ASSERT(p->n == 0 || p->step[p->n - 1] < least);
         p->step[p->n] = least;
         for (size_t i = 0; i < g->n; i++) {
             const double *step = sg_run_series(&g->outcomes[i].run, "step");
@@ -90,10 +92,12 @@ static bool points_merge(struct points *p, const struct group *g) {
 
 /* Gather the finite values of a column at one point into p->value; returns how many. */
 static size_t gather(const struct points *p, const struct group *g, const char *column, size_t point) {
+    SG_ASSERT(point < p->n);
     size_t n = 0;
     for (size_t i = 0; i < g->n; i++) {
         size_t at = p->index[point * g->n + i];
         const double *series = sg_run_series(&g->outcomes[i].run, column);
+        SG_ASSERT(at == NO_POINT || at < g->outcomes[i].run.n_points);
         if (series && at != NO_POINT && isfinite(series[at]))
             p->value[n++] = series[at];
     }
@@ -167,6 +171,7 @@ static bool points_thin(struct points *p, const struct group *g, size_t most) {
         }
     }
     const bool fine = sparse && rare;
+    SG_ASSERT(!fine || kept <= most);
     p->n = fine ? kept : p->n;
     free(sparse);
     free(rare);

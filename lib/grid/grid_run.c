@@ -10,6 +10,7 @@
 #include "grid_private.h"
 #include "grid_process.h"
 #include "sg_clock.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_grid.h"
 
@@ -23,6 +24,7 @@ void sg_grid_share(struct sg_grid_options *o, size_t count) {
     }
     if (o->jobs < 1)
         o->jobs = 1;
+    SG_ASSERT(o->jobs >= 1);
     if (o->threads == 0 && !o->launcher) {
         share = sg_cores(1) / (o->jobs < most ? o->jobs : most > 0 ? most : 1);
         o->threads = share > 0 ? share : 1;
@@ -90,6 +92,7 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
             word[n++] = optional[i][0];
             word[n++] = optional[i][1];
         }
+    SG_ASSERT(n <= sizeof word / sizeof *word);
     for (size_t i = 0; i < n; i++)
         p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp's prototype predates const; it changes nothing */
     for (size_t i = 0; i < o->n_set; i++) {
@@ -100,10 +103,12 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
 }
 
 static void start_cell(struct pool *p, struct slot *s, size_t cell) {
+    SG_ASSERT(s->process.pid == 0 && p->outcomes[cell].state == SG_CELL_WAITING);
     struct sg_cell_outcome *o = &p->outcomes[cell];
     struct sg_error err;
     char seed[24], threads[24];
     command_line(p, cell, seed, threads);
+    SG_TRACE(2, "start %s, seed %s, into %s", p->cells[cell].label, seed, o->path);
     s->cell = cell;
     s->started_s = sg_clock_s();
     s->before = file_number(o->path);
@@ -134,10 +139,15 @@ static char *join(const char *reason, const char *last_words) {
 
 /* The child of this slot is gone: what became of its cell? Only a series that it put there counts. */
 static void conclude(struct pool *p, struct slot *s) {
+    SG_ASSERT(s->process.pid == 0 && p->outcomes[s->cell].state == SG_CELL_RUNNING);
     struct sg_cell_outcome *o = &p->outcomes[s->cell];
     int status = s->process.wait_status, code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     const char *words = sg_process_last_words(&s->process);
     ino_t now = file_number(o->path);
+    SG_TRACE(2, "%s ended: exit code %d, series %s", o->path, code,
+             now == 0           ? "missing"
+             : now == s->before ? "as before"
+                                : "new");
     struct sg_error err = {.status = SG_OK};
     o->elapsed_s = sg_clock_s() - s->started_s;
     o->state = SG_CELL_FAILED;
@@ -186,6 +196,7 @@ static void take_news(struct pool *p) {
         p->outcomes[s->cell].done = s->process.done;
         p->outcomes[s->cell].elapsed_s = sg_clock_s() - s->started_s;
         if (sg_process_ended(&s->process)) {
+            SG_ASSERT(p->running > 0);
             p->running--;
             conclude(p, s);
         }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_debug.h"
 
 struct reading {
     struct sg_figure *figure;
@@ -113,6 +114,7 @@ static bool read_curve(struct reading *r, struct sg_panel *panel, const cJSON *r
 
 /* Insert a point so that x ascends. The arrays hold as many points as there are results. */
 static void insert_point(struct sg_curve *curve, double x, double y, double std, const char *label) {
+    SG_ASSERT(curve->n == 0 || curve->point != NULL);
     size_t i = curve->n++;
     for (; i > 0 && curve->x[i - 1] > x; i--) {
         curve->x[i] = curve->x[i - 1];
@@ -170,6 +172,7 @@ static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *r
             return allocation_failed(r);
         curve->level = baseline;
     }
+    SG_ASSERT(curve->n < capacity);
     insert_point(curve, x, y, std, label);
     r->bars |= std > 0;
     return true;
@@ -341,6 +344,7 @@ sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const str
         sg_figure_free(&figure);
         return err->status;
     }
+    SG_ASSERT(figure.n_panels <= SG_PLOT_MAX_PANELS);
     *out = figure;
     return SG_OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_debug.h"
 
 enum {
     FIGURES = 7,       /* digits of the largest number of a column, at most */
@@ -12,6 +13,7 @@ enum {
 };
 
 static int decade(double x) {
+    SG_ASSERT(x != 0 && isfinite(x));
     return (int)floor(log10(fabs(x)) + 1e-9);
 }
 
@@ -25,6 +27,7 @@ static double deviation(double mean, double std) {
 }
 
 static struct extent measure(const struct sg_summary *s, size_t m) {
+    SG_ASSERT(m < s->n_metrics);
     struct extent e = {0};
     for (size_t r = 0; r < s->n_rows; r++) {
         double mean = fabs(s->row[r].mean[m]), std = deviation(s->row[r].mean[m], s->row[r].std[m]);

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "recipe_internal.h"
+#include "sg_debug.h"
 
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) {
+    SG_ASSERT(line >= 0 && column >= 0);
     if (p->count++ >= SG_PROBLEMS)
         return;
     struct sg_problem *problem = &p->problem[p->count - 1];
@@ -35,6 +37,7 @@ static size_t write_line(char *out, size_t size, const struct sg_problems *p, co
 }
 
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err) {
+    SG_ASSERT(p->count > 0 && status != SG_OK);
     size_t kept = p->count < SG_PROBLEMS ? p->count : SG_PROBLEMS;
     const struct sg_problem *order[SG_PROBLEMS];
     for (size_t i = 0; i < kept; i++) { /* insertion sort by place; equal places keep their order */

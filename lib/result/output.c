@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 
 /* Every file that the run writes has a name of its own. */
@@ -41,6 +42,7 @@ static sg_status check_plain(const char *option, const char *path, bool replace,
 }
 
 sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *options, struct sg_error *err) {
+    SG_ASSERT(o->series == NULL && o->part == NULL && o->checkpoint == NULL);
     const bool replace = options->force || options->resume;
     sg_status status = SG_OK;
     o->options = *options;
@@ -75,6 +77,7 @@ static bool is_empty(FILE *file) {
 }
 
 static void remove_parts(const struct sg_output *o) {
+    SG_ASSERT(o->checkpoint != NULL && o->part != NULL);
     unlink(o->checkpoint);
     unlink(o->part);
 }
@@ -115,6 +118,7 @@ sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *e
     const struct sg_output_options *p = &o->options;
     struct sg_run run;
     *finished = false;
+    SG_ASSERT(!p->resume || p->path != NULL);
     if (!p->resume || !is_there(p->path))
         return SG_OK;
     if (read_finished(&run, p, err) != SG_OK) {
@@ -180,6 +184,7 @@ static sg_status open_part(struct sg_output *o, struct sg_error *err) {
 }
 
 sg_status sg_output_open(struct sg_output *o, struct sg_error *err) {
+    SG_ASSERT(o->series == NULL);
     if (o->part)
         return open_part(o, err);
     if (o->options.format != SG_OUTPUT_SERIES)
@@ -217,6 +222,7 @@ static sg_status write_json(const struct sg_run *run, const struct sg_output *o,
 }
 
 sg_status sg_output_finish(struct sg_output *o, struct sg_error *err) {
+    SG_ASSERT(o->series != NULL);
     FILE *standard = o->options.standard;
     sg_status status = SG_OK;
     if (o->options.format != SG_OUTPUT_SERIES) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_recording.h"
 #include "sg_result.h"
@@ -50,10 +51,12 @@ static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     r->d = r->offset[r->n_layers];
     right = right && r->d > 0 && r->d <= UINT32_MAX && r->workers <= UINT32_MAX &&
             r->workers <= MOST_BYTES / worker_bytes(r) && r->steps <= MOST_BYTES / record_bytes(r);
+    SG_ASSERT(sg_are_offsets(r->offset, r->n_layers) || !right);
     return right ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: its header makes no sense", r->path);
 }
 
 static void put(struct sg_recording *r, const void *data, size_t bytes) {
+    SG_ASSERT(r->file != NULL);
     fwrite(data, 1, bytes, r->file);
     sg_sha256_add(&r->hash, data, bytes);
 }
@@ -89,6 +92,7 @@ static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha25
 /* Cut an earlier part back to `step`, which its header must match. */
 static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step, const char *sha256,
                        struct sg_error *err) {
+    SG_ASSERT(step > 0 && sha256 != NULL);
     const size_t length = strlen(header);
     char *theirs = malloc(length);
     if (!theirs)
@@ -157,6 +161,7 @@ void sg_recording_put_step(struct sg_recording *r, double gamma) {
 }
 
 sg_status sg_recording_put_worker(struct sg_recording *r, uint64_t sent, const float *a, struct sg_error *err) {
+    SG_ASSERT(sent <= r->d);
     put(r, &sent, sizeof sent);
     put(r, a, r->d * sizeof *a);
     return ferror(r->file) ? sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r->part) : SG_OK;
@@ -169,6 +174,7 @@ sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err) {
 }
 
 sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err) {
+    SG_ASSERT(r->file != NULL && r->part != NULL);
     return sg_file_publish(r->file, r->part, r->path, err);
 }
 
@@ -225,6 +231,7 @@ void sg_recording_rewind(struct sg_recording *r) {
 }
 
 sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sent, float *a, struct sg_error *err) {
+    SG_ASSERT(r->file != NULL && r->next < r->steps);
     bool whole_record = fread(gamma, sizeof *gamma, 1, r->file) == 1, finite = whole_record && isfinite(*gamma);
     for (size_t w = 0; whole_record && w < r->workers; w++) {
         float *mine = a + w * r->d;

@@ -5,6 +5,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_result.h"
 
@@ -56,6 +57,7 @@ static sg_status make_index(struct index *index, const struct sg_run *run, const
 
 /* The column of this name, NULL if there is none; *fresh says whether it has no value in this record yet. */
 static struct sg_series *find_series(const struct index *index, char *name, size_t record, bool *fresh) {
+    SG_ASSERT(record > 0);
     struct sg_series wanted = {.name = name}, *key = &wanted;
     struct sg_series **found = bsearch(&key, index->by_name, index->n, sizeof(struct sg_series *), compare_names);
     *fresh = found && index->seen[found - index->by_name] != record;
@@ -101,6 +103,7 @@ struct reading {
 
 static sg_status take_step(struct reading *r, const cJSON *line, struct sg_error *err) {
     struct sg_run *run = r->run;
+    SG_ASSERT(run->n_points < r->lines);
     const cJSON *item;
     size_t known = 0;
     for (item = line->child; item; item = item->next) {
@@ -252,6 +255,7 @@ sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err
 
 sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char *cell_key, const char *identity,
                                struct sg_error *err) {
+    SG_ASSERT(cell_key != NULL);
     struct sg_run run;
     sg_status status = sg_run_read(&run, path, err);
     if (status != SG_OK)
@@ -293,6 +297,7 @@ const double *sg_run_series(const struct sg_run *run, const char *name) {
 }
 
 cJSON *sg_run_json(const struct sg_run *run) {
+    SG_ASSERT(run->header != NULL);
     cJSON *out = cJSON_Duplicate(run->header, true), *series = cJSON_CreateObject();
     cJSON_DeleteItemFromObjectCaseSensitive(out, "record");
     for (size_t i = 0; i < run->n_series; i++)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_output.h"
 
 enum { ROWS = 20, DIGITS = 6, CELL = 32 };
@@ -47,6 +48,7 @@ static void print_cell(FILE *out, size_t column, const char *mark, int width, co
 }
 
 void sg_run_print(FILE *out, const struct sg_run *run, int columns) {
+    SG_ASSERT(columns > 0);
     char text[CELL];
     int *width = calloc(run->n_series + 1, sizeof *width);
     size_t shown = 0;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 enum { IMAGE_CHANNELS = 3, IMAGE_SIZE = 32 };
 static const double NORM_MOMENTUM = 0.1, NORM_EPSILON = 1e-5; /* PyTorch's defaults */
 
@@ -37,17 +39,22 @@ static sg_tensor *parameter(struct cnn_pass *p, const char *name, const char *pa
         return NULL;
     }
     size_t i = p->next_layer++, at = p->net->offset[i];
+    SG_ASSERT(i < p->net->n_layers && strcmp(strrchr(p->net->layer[i].name, '.') + 1, part) == 0);
+    SG_ASSERT(layer->rank == p->net->layer[i].rank &&
+              memcmp(layer->shape, p->net->layer[i].shape, layer->rank * sizeof *layer->shape) == 0);
     return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, layer->shape, layer->rank);
 }
 
 /* A weight [channels, in, ...] or, rank 1, what belongs to it. */
 static struct cnn_layer weight_shape(enum cnn_role role, int64_t fan_in, size_t rank, const int64_t *shape) {
+    SG_ASSERT(rank >= 1 && rank <= 4);
     struct cnn_layer layer = {.role = role, .rank = rank, .fan_in = fan_in};
     memcpy(layer.shape, shape, rank * sizeof *shape);
     return layer;
 }
 
 static sg_tensor *statistic(struct cnn_pass *p, int64_t channels) {
+    SG_ASSERT(declaring(p) || p->next_statistic + (size_t)channels <= p->net->n_statistics);
     size_t at = p->next_statistic;
     p->next_statistic += (size_t)channels;
     return declaring(p) ? NULL : sg_tensor_view(p->scope, p->statistics + at, &channels, 1);
@@ -91,6 +98,7 @@ cnn_value cnn_norm(struct cnn_pass *p, const char *name, cnn_value x) {
 }
 
 cnn_value cnn_linear(struct cnn_pass *p, const char *name, cnn_value x, int64_t channels) {
+    SG_ASSERT(x.size == 1);
     struct cnn_layer weight = weight_shape(CNN_WEIGHT, x.channels, 2, (const int64_t[]){channels, x.channels});
     struct cnn_layer bias = weight_shape(CNN_BIAS, x.channels, 1, &channels);
     sg_tensor *w = parameter(p, name, "weight", &weight);
@@ -111,12 +119,14 @@ cnn_value cnn_relu(struct cnn_pass *p, cnn_value x) {
 }
 
 cnn_value cnn_add(struct cnn_pass *p, cnn_value a, cnn_value b) {
+    SG_ASSERT(a.channels == b.channels && a.size == b.size);
     if (!declaring(p))
         a.tensor = sg_add(p->scope, a.tensor, b.tensor);
     return a;
 }
 
 cnn_value cnn_gate(struct cnn_pass *p, cnn_value x, cnn_value w) {
+    SG_ASSERT(w.channels == x.channels && w.size == 1);
     if (!declaring(p)) {
         sg_tensor *open = sg_sigmoid(p->scope, w.tensor);
         open = sg_reshape(p->scope, open, (const int64_t[]){p->count, w.channels, 1, 1}, 4);
@@ -129,6 +139,7 @@ cnn_value cnn_cat(struct cnn_pass *p, const cnn_value *part, size_t count) {
     enum { MOST = 8 };
     sg_tensor *tensor[MOST];
     cnn_value y = {NULL, 0, part[0].size};
+    SG_ASSERT(count >= 1 && count <= MOST);
     for (size_t i = 0; i < count && i < MOST; i++) {
         tensor[i] = part[i].tensor;
         y.channels += part[i].channels;
@@ -153,6 +164,7 @@ cnn_value cnn_mean(struct cnn_pass *p, cnn_value x) {
 }
 
 cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
+    SG_ASSERT(x.size == 1 && rate >= 0 && rate < 1);
     if (declaring(p) || !p->training)
         return x;
     x.tensor = sg_dropout(p->scope, x.tensor, rate, &p->dropout);
@@ -220,6 +232,7 @@ void cnn_net_start_statistics(const struct cnn_net *net, float *statistics) {
 }
 
 sg_tensor *cnn_net_forward(struct cnn_pass *p, const float *images) {
+    SG_ASSERT(p->scope != NULL && p->x != NULL && p->count > 0);
     const int64_t shape[4] = {p->count, IMAGE_CHANNELS, IMAGE_SIZE, IMAGE_SIZE};
     p->next_layer = p->next_statistic = 0;
     cnn_value x = {sg_tensor_images(p->scope, images, shape), IMAGE_CHANNELS, IMAGE_SIZE};

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cnn_net.h"
+#include "sg_debug.h"
 #include "sg_images.h"
 #include "sg_json.h"
 #include "sg_task.h"
@@ -225,7 +226,9 @@ static sg_scope *scope_of_thread(const struct sg_task *t) {
 }
 
 static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && worker - t->first < t->count);
     const size_t local = worker - t->first;
+    SG_TRACE(2, "step %llu: gradient of worker %zu", (unsigned long long)step, worker);
     const float *pixels;
     const int64_t *label;
     sg_batches_get(t->batches[local], worker, step, &pixels, &label);
@@ -261,6 +264,7 @@ static void *cnn_parameters(struct sg_task *t) {
 
 /* Adds the cross-entropy of one row of logits to *loss, and 1 to *correct if the first largest is the label's. */
 static void judge(const float *logit, size_t classes, int64_t label, double *loss, double *correct) {
+    SG_ASSERT(label >= 0 && (size_t)label < classes);
     size_t best = 0;
     double sum = 0;
     for (size_t c = 1; c < classes; c++)
@@ -274,6 +278,7 @@ static void judge(const float *logit, size_t classes, int64_t label, double *los
 /* Loss and correct answers of model x with batch-norm statistics, summed over test images from..to-1. */
 static sg_status test_images(struct sg_task *t, float *x, float *statistics, size_t from, size_t to, double *loss,
                              double *correct, struct sg_error *err) {
+    SG_ASSERT(from <= to && to <= t->data.test.count);
     const size_t classes = t->data.test.classes;
     float *pixels = malloc(TEST_BATCH * SG_IMAGE_VALUES * sizeof *pixels),
           *logits = malloc(TEST_BATCH * classes * sizeof *logits);
@@ -325,6 +330,7 @@ static void cnn_conclude(const struct sg_task *t, const double *share, double *v
     for (size_t w = 0; w < t->workers; w++)
         for (size_t i = 0; i < SHARES; i++)
             sum[i] += share[w * SHARES + i];
+    SG_ASSERT(sum[SHARE_IMAGES] == (double)t->data.test.count);
     for (size_t i = SHARE_LOSS; i < SHARES; i++)
         value[i - SHARE_LOSS] = sum[i] / sum[SHARE_IMAGES];
 }

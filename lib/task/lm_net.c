@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 enum { GATES = 4, LAYER_PARTS = 4 };
 static const double EMBEDDING_RANGE = 0.1;
 
 /* Width of LSTM layer `layer`'s input, and of its output where layer + 1 is asked for. */
 static int64_t width(const struct lm_shape *s, size_t layer) {
+    SG_ASSERT(layer <= s->layers);
     return layer == 0 || layer == s->layers ? s->embedding : s->hidden;
 }
 
@@ -88,6 +91,8 @@ void lm_net_start(const struct lm_net *net, uint64_t seed, float *x) {
 
 /* Parameter tensor i; columns 0: a vector. */
 static sg_tensor *parameter(struct lm_pass *p, size_t i, int64_t rows, int64_t columns) {
+    SG_ASSERT(i < p->net->n_layers &&
+              p->net->offset[i + 1] - p->net->offset[i] == (size_t)(rows * (columns ? columns : 1)));
     const size_t at = p->net->offset[i];
     return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, (const int64_t[]){rows, columns},
                                columns ? 2 : 1);
@@ -119,11 +124,13 @@ sg_tensor *lm_net_forward(struct lm_pass *p) {
     sg_tensor *x = drop(p, sg_embedding(p->scope, weight, p->id, (const int64_t[]){p->steps, p->batch}, 2));
     for (size_t i = 0; i < s->layers; i++)
         x = drop(p, lstm(p, i, x, &state));
+    SG_ASSERT(state == p->state + (size_t)p->batch * p->net->column_state);
     x = sg_reshape(p->scope, x, (const int64_t[]){p->steps * p->batch, s->embedding}, 2);
     return sg_linear(p->scope, x, weight, parameter(p, p->net->n_layers - 1, s->vocabulary, 0));
 }
 
 sg_status lm_net_carry(struct lm_pass *p, float *out, struct sg_error *err) {
+    SG_ASSERT(out != p->state || p->g == NULL);
     sg_status status = SG_OK;
     for (size_t i = 0; i < p->net->shape.layers && status == SG_OK; i++) {
         const size_t n = (size_t)(p->batch * width(&p->net->shape, i + 1));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lm_net.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_task.h"
 #include "task_evaluate_workers.h"
@@ -250,8 +251,10 @@ static size_t window_of(const struct sg_task *t, size_t worker, uint64_t step) {
 }
 
 static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && worker - t->first < t->count);
     const size_t local = worker - t->first, at = window_of(t, worker, step);
     struct room *room = room_of_thread(t);
+    SG_TRACE(2, "step %llu: gradient of worker %zu, from window %zu", (unsigned long long)step, worker, at);
     if (at == 0)
         t->kernels->zero(&t->exec, t->state[local], t->n_state * sizeof(float));
     t->kernels->zero(&t->exec, g, t->net.d * sizeof *g);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "logreg_rows.h"
+#include "sg_debug.h"
 #include "sg_logreg.h"
 #include "sg_stats.h"
 
@@ -62,6 +63,7 @@ static double gradient_at(struct newton *n, const double *x, double *g, double *
 
 static double hessian_factor(void *arg, size_t i, double z) {
     const struct newton *n = arg;
+    SG_ASSERT(i < n->a->m);
     return n->curvature[i] * z;
 }
 
@@ -139,6 +141,7 @@ static bool line_search(struct newton *n, double *value, double *norm) {
             n->trial = x, n->g_trial = g;
             *value = new_value;
             *norm = new_norm;
+            SG_ASSERT(n->x != n->trial && n->g != n->g_trial);
             return true;
         }
         if (-slope <= 64 * DBL_EPSILON * *value) /* at the floor of rounding a shorter step is no better */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sg_dataset.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_logreg.h"
 #include "sg_optimum.h"
@@ -45,10 +46,12 @@ struct sg_task {
 };
 
 static size_t shard_begin(const struct sg_task *t, size_t worker) {
+    SG_ASSERT(worker <= t->workers);
     return worker * t->data.m / t->workers;
 }
 
 static void set_constant(struct sg_task *t, const char *name, double value) {
+    SG_ASSERT(t->info.n_constants < sizeof t->constant / sizeof *t->constant);
     t->constant[t->info.n_constants++] = (struct sg_constant){name, value};
 }
 
@@ -264,10 +267,12 @@ static sg_status logreg_start(struct sg_task *t, struct sg_error *err) {
 }
 
 static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && worker - t->first < t->count && omp_get_thread_num() < t->threads);
     (void)err; /* a non-finite gradient is the compressor's to report: it sees every element anyway */
     size_t local = worker - t->first;
     size_t begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;
+    SG_TRACE(2, "step %llu: gradient of worker %zu, %zu rows of its own", (unsigned long long)step, worker, size);
     if (t->oracle == ORACLE_STOCHASTIC) {
         uint32_t *drawn = t->drawn + local * t->batch;
         sg_rng rng = sg_rng_open(t->seed, SG_RNG_SAMPLE, (uint32_t)worker, step);
@@ -288,6 +293,7 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
 
 /* Over one of the worker's rows, drawn uniformly, g = slope_j a_j + l2 x: the rows' variance, a batch's share of it. */
 static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && worker - t->first < t->count);
     const size_t d = t->data.d, begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;
     double *scratch = doubles(t->scratch_each), second = 0, first = 0;
@@ -324,6 +330,7 @@ static sg_status logreg_queue(struct sg_task *t, struct sg_error *err) {
 }
 
 static double distance_squared(const struct sg_task *t, const double *x) {
+    SG_ASSERT(t->solved);
     double sum = 0;
     for (size_t j = 0; j < t->data.d; j++)
         sum += (x[j] - t->best.x[j]) * (x[j] - t->best.x[j]);
@@ -331,6 +338,7 @@ static double distance_squared(const struct sg_task *t, const double *x) {
 }
 
 static sg_status logreg_evaluate(struct sg_task *t, double *value, struct sg_error *err) {
+    SG_ASSERT(t->n_waiting <= QUEUE);
     double f[QUEUE];
     sg_status status = sg_logreg_values(f, &t->data, t->waiting, t->n_waiting, t->l2, t->threads, err);
     for (size_t i = 0; status == SG_OK && i < t->n_waiting; i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_text.h"
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
@@ -45,6 +46,7 @@ static sg_status read_sizes(struct ncf_net *net, const char *mlp, struct sg_erro
 
 /* rows = 1: a vector. */
 static void add_layer(struct ncf_net *net, size_t rows, size_t columns, const char *name, const char *part) {
+    SG_ASSERT(net->n_layers < NCF_LAYERS && rows > 0 && columns > 0);
     const size_t i = net->n_layers++;
     snprintf(net->text[i], sizeof net->text[i], "%s.%s", name, part);
     net->rows[i] = rows;
@@ -152,6 +154,7 @@ static const uint32_t *row_numbers(enum table table, const uint32_t *user, const
 }
 
 static void gather(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item, size_t count) {
+    SG_ASSERT(count <= NCF_CHUNK && !p->net->dense);
     for (size_t t = 0; t < NCF_TABLES; t++) {
         const struct place to = place_of(p->net, (enum table)t, count);
         const uint32_t *row = row_numbers((enum table)t, user, item);
@@ -179,6 +182,7 @@ static void scatter(const struct ncf_pass *p, const uint32_t *user, const uint32
         const uint32_t *row = row_numbers((enum table)t, user, item);
         const size_t width = table_width(p->net, (enum table)t);
         for (size_t i = 0; i < count; i++) {
+            SG_ASSERT(row[i] < table_rows(p->net, (enum table)t));
             float *restrict to = g + p->net->offset[t] + row[i] * width;
             const float *restrict add = p->room->gradient + from.first + i * from.stride;
             for (size_t j = 0; j < width; j++)
@@ -196,6 +200,7 @@ static sg_tensor *parameter(const struct ncf_pass *p, float *x, float *g, size_t
 
 /* Layer l, of `columns` inputs to `outputs`. */
 static sg_tensor *linear(const struct ncf_pass *p, sg_tensor *in, float *g, size_t l) {
+    SG_ASSERT(l >= NCF_TABLES && l + 2 <= p->net->n_layers);
     const size_t bias = p->net->offset[l + 1], outputs = p->net->offset[l + 2] - bias;
     const int64_t shape[1] = {(int64_t)outputs};
     sg_tensor *w = parameter(p, p->x, g, p->net->offset[l], outputs, (bias - p->net->offset[l]) / outputs);
@@ -260,6 +265,7 @@ sg_status ncf_net_score(const struct ncf_pass *p, const uint32_t *user, const ui
 static sg_status chunk_gradient(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item,
                                 const float *label, size_t count, size_t batch, float *g, double *loss,
                                 struct sg_error *err) {
+    SG_ASSERT(count > 0 && count <= NCF_CHUNK && count <= batch);
     float share;
     prepare(p, user, item, count);
     if (!p->net->dense)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ncf_net.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_ratings.h"
 #include "sg_task.h"
@@ -238,6 +239,8 @@ static const struct sg_ranges *ncf_touched(const struct sg_task *t, size_t worke
 }
 
 static sg_status ncf_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && omp_get_thread_num() < t->threads);
+    SG_TRACE(2, "step %llu: gradient of worker %zu", (unsigned long long)step, worker);
     const int thread = omp_get_thread_num();
     const struct batch *b = &t->batch[thread];
     sg_rng dropout = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step);
@@ -278,6 +281,7 @@ static size_t candidates(const struct sg_task *t, uint32_t user, uint32_t *item)
     for (size_t i = 1; i <= t->rivals; i++)
         if (item[i] != wanted && (n == 1 || item[i] != item[n - 1]))
             item[n++] = item[i];
+    SG_ASSERT(n >= 1 && n <= 1 + t->rivals && item[0] == wanted);
     return n;
 }
 
@@ -334,6 +338,7 @@ static void ncf_conclude(const struct sg_task *t, const double *share, double *v
     for (size_t w = 0; w < t->examples.workers; w++)
         for (size_t i = 0; i < SHARES; i++)
             sum[i] += share[w * SHARES + i];
+    SG_ASSERT(sum[SHARE_USERS] == (double)t->ratings.users);
     value[0] = sum[SHARE_HITS] / sum[SHARE_USERS];
     value[1] = sum[SHARE_NDCG] / sum[SHARE_USERS];
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_optimum.h"
 
@@ -87,6 +88,7 @@ static void stored_write(const struct stored *m, const double *value, size_t cou
 sg_status sg_optimum_lipschitz(struct sg_logreg_constants *out, const struct sg_matrix *a,
                                const struct sg_optimum_options *o, struct sg_error *err) {
     struct stored m;
+    SG_ASSERT(o->sha256 != NULL && o->threads >= 1);
     double value[3];
     sg_status status = SG_OK;
     stored_open(&m, o, "constants", 0);
@@ -120,6 +122,7 @@ static void watch_step(void *arg, int step, double gradient_norm) {
 sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, double l2,
                            const struct sg_optimum_options *o, struct sg_error *err) {
     struct stored m;
+    SG_ASSERT(o->sha256 != NULL && o->threads >= 1);
     struct watch watch = {.progress = o->progress};
     sg_status status = SG_OK;
     double *record = malloc((a->d + 2) * sizeof *record); /* x, f(x), |grad f(x)| */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_gradient_noise.h"
 
@@ -59,6 +60,7 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
         const double n = (double)s->draws[part];
         for (size_t j = 0; j < d; j++)
             s->mean[part * d + j] /= n;
+        SG_ASSERT(s->draws[part] >= 2);
         noise[part] = fmax(0, (second[part] - n * square(s->mean + part * d, d)) / (n - 1));
     }
     if (status == SG_OK && !isfinite(second[ALL]))
@@ -69,6 +71,7 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
 /* variance: of a mean of so many draws, in noises. */
 static void take_worker(struct sg_noise_estimate *e, double *all, const double *mean, size_t d, size_t worker,
                         size_t workers, double noise, double variance) {
+    SG_ASSERT(worker < workers);
     e->noise[worker] = noise;
     e->gradient[worker] = square(mean, d) - variance * noise;
     for (size_t j = 0; j < d; j++)
@@ -135,6 +138,7 @@ static void point_free(struct sg_noise_point *p) {
 
 sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_ops *ops, sg_task *task, size_t workers,
                            uint64_t step, size_t repeats, struct sg_error *err) {
+    SG_ASSERT(points->count == 0 || points->workers == workers);
     if (repeats > 0 && repeats < SG_NOISE_REPEATS)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu draws of a gradient: each half needs a variance: %d or more", repeats,
                        SG_NOISE_REPEATS);
@@ -224,6 +228,7 @@ static struct sg_noise_line bounded_line(const struct moments *m) {
 enum line { NOISE, DISSIMILARITY };
 
 static struct moments moments_at(const struct sg_noise_points *points, enum line which, size_t i) {
+    SG_ASSERT(i < points->count);
     const struct sg_noise_point *p = &points->point[i];
     const struct sg_noise_estimate *part[PARTS] = {&p->half[0], &p->half[1], &p->all};
     struct moments m = {0};
@@ -258,6 +263,7 @@ static struct sg_noise_line line_without(const struct sg_noise_points *points, e
 /* Points are left out whole, for workers at one x move together. The errors are the free line's, which are not 0 where a bound
  * holds the line. */
 static struct sg_noise_line fit(const struct sg_noise_points *points, enum line which) {
+    SG_ASSERT(points->count > 0);
     const size_t n = points->count;
     struct moments all = {0};
     for (size_t i = 0; i < n; i++) {

@@ -4,15 +4,18 @@
 #include <string.h>
 
 #include "sg_compressor.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_lambda_rules.h"
 #include "sg_train.h"
 
 double sg_rule_simple(double k) {
+    SG_ASSERT(k > 0);
     return 1 / (2 * sqrt(k));
 }
 
 double sg_rule_estimated(double k, double d, const struct sg_noise_constants *c, double *error) {
+    SG_ASSERT(k > 0 && d > 0);
     const double m = 2 * d / k + c->noise.slope, zeta = c->dissimilarity.level;
     const double inner = m * zeta + c->noise.level, lambda = 2 / sqrt(k) * sqrt(inner);
     if (error) {
@@ -146,6 +149,7 @@ static sg_status apply(struct pilot *p, const struct sg_cell *cells, size_t coun
 
 sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, size_t count,
                            const struct sg_rules_options *options, struct sg_error *err) {
+    SG_ASSERT(options->points >= 1 && options->threads >= 0);
     struct sg_rules rules = {.pilot = options->pilot, .repeats = options->repeats};
     struct pilot p = {.out = &rules, .options = options};
     size_t n = 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sg_expression.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_method.h"
 #include "sg_lemma3_oracle.h"
@@ -150,6 +151,7 @@ static void compress_one(struct oracle_state *k, struct replayed_method *s, size
         (err->status = sg_method_send(s->method, w, 0, k->a + w * d, lost, NULL, &m, err)) != SG_OK)
         return;
     s->sent[w] = m.count;
+    SG_ASSERT(m.count <= d);
     s->error[w] = k->kernels->sum_squares(&exec, lost, d);
 }
 
@@ -255,6 +257,7 @@ static void oracle_state_free(struct oracle_state *k) {
 
 sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const struct sg_cell *cells, size_t count,
                         const struct sg_oracle_options *options, struct sg_error *err) {
+    SG_ASSERT(options->threads >= 1);
     struct sg_oracle oracle = {.recording = strdup(recording)};
     struct oracle_state k = {.out = &oracle, .options = options};
     sg_status status =

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sg_debug.h"
 #include "sg_half.h"
 #include "sg_magnitude_ranks.h"
 
@@ -52,6 +53,7 @@ void sg_magnitudes_close(sg_magnitudes *m) {
 }
 
 void sg_magnitudes_count(sg_magnitudes *m, const float *x, size_t n) {
+    SG_ASSERT(m->rank == NULL && sg_all_finite(x, n));
     for (size_t i = 0; i < n; i++) {
         const uint32_t bin = magnitude_bits(x[i]) >> FINE_BITS;
         m->count[bin]++;
@@ -85,6 +87,7 @@ static sg_status look_into(const struct refined **out, sg_magnitudes *m, uint64_
 }
 
 sg_status sg_magnitudes_ask(sg_magnitudes *m, const uint64_t *k, size_t n_ranks, struct sg_error *err) {
+    SG_ASSERT(m->rank == NULL);
     m->rank = calloc(n_ranks + 1, sizeof *m->rank);
     m->refined = calloc(2 * n_ranks + 1, sizeof *m->refined);
     if (!m->rank || !m->refined)
@@ -104,6 +107,7 @@ sg_status sg_magnitudes_ask(sg_magnitudes *m, const uint64_t *k, size_t n_ranks,
 }
 
 void sg_magnitudes_refine(sg_magnitudes *m, const float *x, size_t n) {
+    SG_ASSERT(m->rank != NULL);
     for (size_t i = 0; i < n; i++) {
         const uint32_t bits = magnitude_bits(x[i]);
         struct refined *r = m->of_bin[bits >> FINE_BITS];
@@ -114,6 +118,7 @@ void sg_magnitudes_refine(sg_magnitudes *m, const float *x, size_t n) {
 
 /* A_(k), which is in r. *lost <- the sum of A_(i)^2, i > k, over r and all bins below. */
 static double value_at(const sg_magnitudes *m, const struct refined *r, uint64_t k, double *lost) {
+    SG_ASSERT(k >= 1 && k <= m->total);
     uint64_t above = 0;
     double below = 0;
     for (uint32_t bin = COARSE; --bin > r->bin;)
@@ -121,6 +126,7 @@ static double value_at(const sg_magnitudes *m, const struct refined *r, uint64_t
     uint32_t fine = FINE;
     while (above < k)
         above += r->count[--fine];
+    SG_ASSERT(r->count[fine] > 0 && above >= k);
     const double value = magnitude_of(r->bin, fine);
     for (uint32_t bin = 0; bin < r->bin; bin++)
         below += m->squares[bin];
@@ -133,6 +139,7 @@ static double value_at(const sg_magnitudes *m, const struct refined *r, uint64_t
 }
 
 struct sg_magnitude_rank sg_magnitudes_rank(const sg_magnitudes *m, size_t i) {
+    SG_ASSERT(i < m->n_ranks);
     const struct rank *r = &m->rank[i];
     struct sg_magnitude_rank out = {.k = r->k, .kept_last = INFINITY};
     double unused;
@@ -145,5 +152,6 @@ struct sg_magnitude_rank sg_magnitudes_rank(const sg_magnitudes *m, size_t i) {
         out.lost_most = value_at(m, r->lost, r->k + 1, &unused);
     else
         out.lost = 0;
+    SG_ASSERT(out.kept_last >= out.lost_most);
     return out;
 }

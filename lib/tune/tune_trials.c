@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "tune_private.h"
 
 void tune_sets_start(struct tune_sets *s, const struct sg_tune *t) {
@@ -14,6 +15,7 @@ void tune_sets_start(struct tune_sets *s, const struct sg_tune *t) {
 }
 
 bool tune_set(struct tune_sets *s, const char *format, ...) {
+    SG_ASSERT(s->n_own <= TUNE_SETS && s->n_own <= s->count);
     va_list args;
     char *text = NULL;
     va_start(args, format);
@@ -94,6 +96,7 @@ sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, const struct
     grid.n_set = sets->count;
     if (t->begin && !t->begin(grid.arg, b->count))
         return sg_fail_memory(err, "the cells");
+    SG_TRACE(1, "a batch of %zu cells", b->count);
     sg_status status = sg_grid_run(b->outcomes, b->cells, b->count, &grid, err);
     if (t->end)
         t->end(grid.arg);

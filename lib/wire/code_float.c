@@ -16,9 +16,11 @@ static size_t encode_floats(void *data, const struct sg_numbers *numbers, double
         wire_store32((uint8_t *)data + 4 * j, sg_float_bits(numbers->value[j]));
     *bits = 32.0 * (double)numbers->count;
     return 4 * numbers->count;
+    SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
 }
 
 static void decode_floats(float *out, const struct sg_message *m, size_t first, size_t count) {
+    SG_ASSERT(first + count <= m->count && m->bytes == 4 * m->count);
     const uint8_t *in = (const uint8_t *)m->data + 4 * first;
     for (size_t j = 0; j < count; j++)
         out[j] = sg_float_of_bits(wire_load32(in + 4 * j));
@@ -58,6 +60,7 @@ static size_t half_bytes(const struct sg_numbers *numbers) {
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
     for (size_t j = 0; j < numbers->count; j++) {
         const uint16_t half = htole16(sg_half_of(numbers->value[j]));
+        SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
         memcpy((uint8_t *)data + 2 * j, &half, sizeof half);
     }
     *bits = 16.0 * (double)numbers->count;
@@ -65,6 +68,7 @@ static size_t encode_halves(void *data, const struct sg_numbers *numbers, double
 }
 
 static void decode_halves(float *out, const struct sg_message *m, size_t first, size_t count) {
+    SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
     const uint8_t *in = (const uint8_t *)m->data + 2 * first;
     for (size_t j = 0; j < count; j++)
         out[j] = sg_half_value(load_half(in + 2 * j));
