@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu_isa.h"
+#include "sg_debug.h"
 #include "sg_philox.h"
 
 enum { PIECE = 512, BLOCKS = PIECE / 4 + 1 };
@@ -70,6 +71,7 @@ static void pack_eight(uint8_t *out, const uint32_t *x, unsigned bits, size_t by
 }
 
 static void write_levels(const struct sg_levels *l, const float *value, size_t begin, size_t end) {
+    SG_ASSERT(begin % 8 == 0 && l->bits >= 2 && l->bits <= 16 && sg_all_finite(value, end - begin));
     uint32_t room[4 * BLOCKS], written[PIECE];
     uint8_t *out = l->packed + begin / 8 * l->bits;
     for (size_t at = begin, count; at < end; at += count) {

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_rng.h"
 
 enum { RANK, LEAST, LOCAL, PARAMS };
@@ -204,6 +205,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
             orthonormalize(&a);
         part += n;
     }
+    SG_ASSERT(part == sum + length(s, round));
     for (size_t l = 0; round == 1 && l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
         if (a.rank == 0)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 /* ---- parameters ---- */
 
 /* Presets filled in and every value in its range; `name` is whose they are. */
@@ -52,7 +54,10 @@ static sg_status resolve_controller(sg_method *m, const struct sg_method_config 
     const struct sg_controller_ops *ops = m->controller;
     if (ops == NULL)
         return SG_OK;
-    if (m->compressor->knob == NULL)
+    if (ops->resets && m->compressor->rounds != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: several exchanges a step cannot send everything in one, as '%s' asks",
+                       m->compressor->name, ops->name);
+    if (m->compressor->knob == NULL && !ops->resets)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: there is nothing that the controller '%s' could change",
                        m->compressor->name, ops->name);
     sg_status status = resolve(m->controller_param, ops->name, ops->params, ops->n_params, param, err);
@@ -248,6 +253,7 @@ static sg_status open_workers(sg_method *m, struct sg_error *err) {
 
 sg_status sg_method_open(sg_method **out, const struct sg_method_config *config, struct sg_error *err) {
     const struct sg_layout *layout = &config->layout;
+    SG_ASSERT(config->compressor != NULL && config->exec.threads >= 1);
     *out = NULL;
     sg_status status = check_config(config, err);
     if (status != SG_OK)
@@ -281,6 +287,7 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
         status = allocate(m, config, err);
     if (status == SG_OK)
         status = open_workers(m, err);
+    SG_ASSERT((m->compressor->select != NULL) + (m->compressor->code != NULL) + (m->compressor->encode != NULL) == 1);
     if (status == SG_OK)
         *out = m;
     else

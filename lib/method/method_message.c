@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "method_private.h"
+#include "sg_debug.h"
 
 /* ---- selectors ---- */
 
@@ -36,6 +37,7 @@ static int count_layers(const sg_method *m, const struct sg_select *s, size_t fo
 
 /* A selection of more than the controller allows: it is taken back, and its largest are sent, ties to the lower index. */
 static int cut(const sg_method *m, const struct sg_select *s) {
+    SG_ASSERT(s->index != NULL && m->settings.most >= 0);
     size_t found = total(s);
     const size_t most = (size_t)m->settings.most;
     struct sg_select again = *s;
@@ -54,6 +56,7 @@ static int cut(const sg_method *m, const struct sg_select *s) {
 /* The numbers in `code`, whose random draws are named by worker and step. */
 static void write_numbers(const sg_method *m, const struct method_worker *w, const struct sg_code *code,
                           struct sg_numbers numbers, struct sg_message *out) {
+    SG_ASSERT(w->room->data != NULL && m->shared.exec.device == NULL);
     numbers.parts = m->shared.layout.n_layers;
     numbers.part = w->count;
     numbers.seed = m->shared.seed;
@@ -105,6 +108,8 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     }
     if (status != SG_KERNEL_OK)
         return status;
+    SG_ASSERT(count <= m->d &&
+              (room->index == NULL || s.exec->device != NULL || sg_ascending_below(room->index, count, m->d)));
     copy_input(w, &s, m->d, count);
     *out = (struct sg_message){.code = code,
                                .n = m->d,
@@ -187,7 +192,27 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
     return SG_KERNEL_OK;
 }
 
+/* All of p, as floats. */
+static int reset_message(const sg_method *m, const struct method_worker *w, const struct sg_select *s,
+                         struct sg_message *out) {
+    const int status = m->shared.kernels->select_all(s);
+    if (status != SG_KERNEL_OK)
+        return status;
+    if (w->input != NULL)
+        memcpy(w->input, w->room->value, m->d * sizeof *w->input);
+    *out = (struct sg_message){.code = &sg_code_fp32,
+                               .n = m->d,
+                               .count = m->d,
+                               .data = w->room->value,
+                               .bytes = m->d * sizeof(float),
+                               .bits = 32.0 * (double)m->d,
+                               .layer_count = w->count};
+    return SG_KERNEL_OK;
+}
+
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out) {
+    if (m->settings.reset)
+        return reset_message(m, w, s, out);
     return m->compressor->select != NULL ? select_message(m, w, s, out) : code_message(m, w, round, s, out);
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 /* ---- before the step ---- */
 
 static double unit_of(const sg_method *m, double gamma) {
@@ -24,6 +26,7 @@ bool sg_method_leads(const sg_method *m, uint64_t step, double gamma) {
 }
 
 void sg_method_lead(sg_method *m, const float *g, double *square) {
+    SG_ASSERT(m->first == 0);
     const float *x = m->lead_sum != NULL ? m->lead_sum : g;
     for (size_t l = 0; l < m->shared.layout.n_layers; l++) {
         const size_t begin = m->shared.layout.offset[l];
@@ -32,12 +35,14 @@ void sg_method_lead(sg_method *m, const float *g, double *square) {
 }
 
 void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square) {
+    SG_ASSERT(square == NULL || sg_method_leads(m, step, gamma));
     m->asked = asks(m, step, gamma);
     m->facts.step = step;
     m->facts.gamma = gamma;
     m->facts.unit = unit_of(m, gamma);
     m->facts.lead_square = square;
     m->settings.most = INFINITY;
+    m->settings.reset = false;
     if (m->controller != NULL)
         m->controller->decide(m->controller_param, m->state, &m->facts, &m->settings);
     m->facts.lead_square = NULL;
@@ -82,6 +87,8 @@ static void answer(sg_method *m, struct method_worker *w, const float *g) {
 
 sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
                          const struct sg_ranges *touched, struct sg_message *out, struct sg_error *err) {
+    SG_ASSERT(worker >= m->first && worker < m->first + m->count && round < sg_method_rounds(m));
+    SG_ASSERT(m->stepped && (g != NULL) == (round == 0));
     struct method_worker *w = &m->worker[worker - m->first];
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     if (e == NULL ? rule->keeps && !sg_method_is_exact(m) : !rule->keeps)
@@ -108,12 +115,17 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
         .count = w->count,
     };
     const int status = method_message(m, w, round, &s, out);
+    SG_ASSERT(status != SG_KERNEL_OK || (out->n == sg_method_length(m, round) && out->count <= out->n));
+    SG_TRACE(3, "worker %u, step %llu, round %u: %zu of %zu numbers as %s, %g bits", w->seen.number,
+             (unsigned long long)m->facts.step, round, status == SG_KERNEL_OK ? out->count : 0, m->d,
+             status == SG_KERNEL_OK ? out->code->name : "nothing", status == SG_KERNEL_OK ? out->bits : 0);
     if (status == SG_KERNEL_OK && round == 0 && rule->after != NULL)
         rule->after(&w->feedback, g, out);
     return status == SG_KERNEL_OK ? SG_OK : fail_kernel(m, w, status, err);
 }
 
 const float *sg_method_input(const sg_method *m, size_t worker) {
+    SG_ASSERT(worker >= m->first && worker < m->first + m->count);
     return m->worker[worker - m->first].input;
 }
 
@@ -122,6 +134,7 @@ const float *sg_method_values(sg_method *m, size_t worker, const struct sg_messa
 }
 
 double sg_method_note(const sg_method *m, size_t worker) {
+    SG_ASSERT(worker >= m->first && worker < m->first + m->count);
     return m->worker[worker - m->first].note;
 }
 
@@ -136,6 +149,7 @@ size_t sg_method_length(const sg_method *m, unsigned round) {
 }
 
 void sg_method_receive(sg_method *m, unsigned round, float *sum) {
+    SG_ASSERT(round < sg_method_rounds(m) && sum != NULL);
     if (m->compressor->rounds != NULL)
         m->compressor->rounds->combine(&m->shared, round, sum);
 }
@@ -145,6 +159,7 @@ bool sg_method_keeps_late(const sg_method *m) {
 }
 
 void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {
+    SG_ASSERT(worker >= m->first && worker < m->first + m->count);
     if (sg_method_keeps_late(m))
         m->compressor->rounds->keep(&m->worker[worker - m->first].seen, e, sum);
 }
@@ -152,6 +167,9 @@ void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {
 /* ---- after the step ---- */
 
 void sg_method_end(sg_method *m, float *sum, double entries, double largest_note) {
+    SG_ASSERT(m->stepped && entries >= 0);
+    SG_TRACE(2, "step %llu: knob of layer 0 %g, %g entries a worker", (unsigned long long)m->facts.step,
+             m->settings.knob[0], entries);
     if (m->controller != NULL && m->controller->learn != NULL)
         m->controller->learn(m->controller_param, m->state, &m->facts, entries, largest_note);
     if (sum != NULL && m->shared.feedback.rule->result != NULL)

@@ -17,6 +17,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "sg_debug.h"
 #include "sg_half.h"
 #include "sg_levels.h"
 #include "sg_rng.h"
@@ -129,6 +130,7 @@ static void write_part(uint8_t *data, const struct sg_numbers *n, const struct p
 }
 
 static size_t encode_levels(void *to, const struct sg_numbers *n, double *bits) {
+    SG_ASSERT(n->count == 0 || (n->parts > 0 && n->param[BUCKET] >= 1 && sg_all_finite(n->value, n->count)));
     uint8_t *data = to;
     struct part p = {.end = HEAD + PART_HEAD * n->parts};
     wire_store32(data, (uint32_t)n->parts);
@@ -141,6 +143,7 @@ static size_t encode_levels(void *to, const struct sg_numbers *n, double *bits) 
         write_part(data, n, &p);
         *bits += 32.0 * (double)buckets_of(p.count, p.bucket) + (double)p.bits * (double)p.count;
     }
+    SG_ASSERT(p.first + p.count == n->count);
     memset(data + p.end, 0, TAIL);
     return p.end + TAIL;
 }
@@ -155,6 +158,7 @@ static uint32_t written_at(const uint8_t *data, const struct part *p, size_t num
 static void decode_levels(float *out, const struct sg_message *m, size_t first, size_t count) {
     const struct sg_level_kernels *kernels = sg_level_kernels_cpu(NULL);
     const uint8_t *data = m->data;
+    SG_ASSERT(first + count <= m->count);
     const size_t parts = wire_load32(data), end = first + count;
     struct part p = {0};
     for (size_t i = 0; i < parts && p.first < end; i++) {

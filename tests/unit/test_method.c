@@ -1,4 +1,5 @@
-/* Controllers on compressors: ACCORDION by either name, on any knob; what has no knob refuses; state in checkpoints. */
+/* Controllers on compressors: ACCORDION by either name, on any knob; schedules and resets; what has no knob refuses;
+ * state in checkpoints. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,50 @@ static void test_accordion(void) {
     sg_method_close(m);
 }
 
+/* Entries a worker sends in each epoch, the last one's in all that follow. */
+static void test_schedule(const char *what, const char *compressor, const double *param, const char *controller,
+                          const double *control, const double *wanted, size_t epochs) {
+    static float e[WORKERS][D], sum[D];
+    double entries[STEPS];
+    sg_method *m = opened(compressor, param, controller, control);
+    memset(e, 0, sizeof e);
+    bool fine = run(m, e, 0, STEPS, sum, entries);
+    for (size_t t = 0; t < STEPS; t++) {
+        const size_t epoch = t / PER_EPOCH;
+        fine &= entries[t] == wanted[epoch < epochs ? epoch : epochs - 1];
+    }
+    ok(fine, "%s", what);
+    sg_method_close(m);
+}
+
+static void test_schedules(void) {
+    const double k2[] = {2, NAN};
+    test_schedule("a warm-up from 16 to 2 entries of every layer over 3 epochs", "topk", k2, "warm-up",
+                  (const double[]){16, 3}, (const double[]){48, 24, 12, 6}, 4);
+    test_schedule("entries that double every second epoch, up to 7", "topk", k2, "doubling", (const double[]){2, 7},
+                  (const double[]){6, 6, 12, 12, 21}, 5);
+    static float e[WORKERS][D], sum[D];
+    double entries[STEPS];
+    for (int i = 0; i < 2; i++) { /* a selector and a coder */
+        sg_method *m =
+            opened(i ? "qsgd" : "topk", i ? (const double[]){NAN, NAN, NAN} : k2, "error-reset", (const double[]){2});
+        bool fine = run(m, e, 0, 2 * PER_EPOCH, sum, entries);
+        const bool before = e[1][0] != 0;
+        fine = fine && run(m, e, 2 * PER_EPOCH, 2 * PER_EPOCH + 1, sum, entries);
+        for (size_t w = 0; w < WORKERS; w++)
+            for (size_t j = 0; j < D; j++)
+                fine &= e[w][j] == 0;
+        ok(fine && before && entries[2 * PER_EPOCH] == D && (i || entries[0] == 6),
+           "%s: a reset empties every residual", i ? "qsgd" : "topk");
+        sg_method_close(m);
+    }
+    sg_method *m = opened("none", NULL, "error-reset", (const double[]){3});
+    ok(m, "a reset needs no knob");
+    sg_method_close(m);
+    m = opened("topk", k2, "warm-up", (const double[]){0, 3});
+    ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
+}
+
 static void test_refused(void) {
     const double total[] = {0.1}, low_only[] = {1, NAN, 0.5, 1, 0};
     sg_method *m = opened("none", NULL, "budget", total);
@@ -142,6 +187,7 @@ static void test_resume(const char *what, const char *compressor, const double *
 
 int main(void) {
     test_accordion();
+    test_schedules();
     test_refused();
     test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0});
     test_resume("ACCORDION by sums", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 1});
