@@ -18,19 +18,19 @@
 
 #include "sg_json.h"
 
-/* The only process-wide state of the library: who is speaking, and what a signal asked. */
+/* The only process-wide state of the library. */
 static struct {
     const char *program;
     int rank, size;
     enum sg_verbosity verbosity;
     bool fake_clock;
     bool line_open;  /* a progress bar stands on stderr */
-    bool said_error; /* somebody knows already that it went wrong */
+    bool said_error; /* a failure was reported already */
 } app = {"sparsegrad", 0, 1, SG_NORMAL, false, false, false};
 
 static volatile sig_atomic_t pending_signal;
 
-/* Opening takes the lowest free number. Each is open the other way round, so that using it is an error. */
+/* open() gives the lowest free number. Each descriptor is opened the wrong way round, so that using it fails. */
 static void occupy_standard_descriptors(void) {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -42,14 +42,14 @@ void sg_app_start(const char *program) {
     occupy_standard_descriptors();
     sg_json_guard();
     app.program = program;
-    prctl(PR_SET_NAME, program); /* "exe" after sg_app_wait_politely */
+    prctl(PR_SET_NAME, program); /* the name is "exe" after sg_app_wait_politely */
     signal(SIGPIPE, SIG_IGN);    /* a closed pipe shows as a write error, handled in sg_app_finish */
 }
 
 void sg_app_wait_politely(char **argv) {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", "5000", 0) != 0)
         return;
-    execv("/proc/self/exe", argv); /* where that fails, waiting is merely rude */
+    execv("/proc/self/exe", argv); /* if that fails, waiting threads only spin longer */
 }
 
 void sg_app_set_rank(int rank, int size) {
@@ -78,7 +78,7 @@ static void say(const char *kind, const char *format, va_list args) {
     if (app.line_open)
         fputs("\r\033[K", stderr);
     app.line_open = false;
-    /* Several findings in one message stand on lines of their own. */
+    /* A message with several lines is printed as several messages. */
     for (char *line = text; line;) {
         char *next = strchr(line, '\n');
         if (next)
@@ -143,7 +143,7 @@ int sg_exit_code(sg_status status) {
     return status == SG_ERR_ARGUMENT ? SG_EXIT_USAGE : SG_EXIT_FAILED;
 }
 
-/* An earlier write may have failed and its errno be gone: a pipe without reader still shows it. */
+/* The errno of an earlier failed write may be lost, so ask the pipe itself. */
 bool sg_stdout_is_abandoned(void) {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
@@ -151,9 +151,8 @@ bool sg_stdout_is_abandoned(void) {
 
 int sg_app_finish(int code) {
     bool gone = sg_stdout_is_abandoned(), failed = ferror(stdout) != 0;
-    bool waiting =
-        __fpending(stdout) > 0; /* started with a closed stdout is an error only if there is something to say */
-    /* A stream forgets why it failed; one more byte asks again. */
+    bool waiting = __fpending(stdout) > 0; /* a closed stdout is an error only if there is something to print */
+    /* A stream forgets why it failed, so write one more byte. */
     errno = failed ? EIO : 0;
     if (failed && !gone && write(STDOUT_FILENO, "\n", 1) == 1)
         errno = EIO;
@@ -184,7 +183,7 @@ void sg_clock_utc(char out[21]) {
     strftime(out, 21, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-/* A launcher may bind a process to its share of the cores, or leave all of them to everybody. */
+/* A launcher may have bound this process to its share of the cores, or left all cores to every process. */
 int sg_cores(int processes) {
     cpu_set_t set;
     long share = sysconf(_SC_NPROCESSORS_ONLN) / processes;
@@ -253,7 +252,7 @@ static void on_signal(int number) {
 }
 
 void sg_signals_catch(void) {
-    /* SA_RESETHAND: the second signal of a kind does what it always did. */
+    /* SA_RESETHAND: a second signal of this kind ends the process */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

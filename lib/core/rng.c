@@ -91,14 +91,14 @@ static int ascending(const void *a, const void *b) {
 }
 
 void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n) {
-    if (k > n / 16) { /* selection sampling (Knuth's algorithm S): one draw for each of the n <= 16 k values */
+    if (k > n / 16) { /* selection sampling (Knuth's algorithm S): it draws once for each of the n <= 16 k values */
         for (size_t value = 0, have = 0; have < k; value++)
             if (sg_rng_below(r, n - value) < k - have)
                 out[have++] = (uint32_t)value;
         return;
     }
-    /* Draw, drop repeats, draw as many as are missing. Which values come new is symmetric in all values, so every
-     * subset is equally likely; each round leaves at most about one in 16 missing. */
+    /* Draw, drop repeats, and draw as many as are missing. A round treats all values alike, so every subset is equally
+     * likely; each round leaves at most about one in 16 missing. */
     for (size_t have = 0; have < k;) {
         for (size_t i = have; i < k; i++)
             out[i] = (uint32_t)sg_rng_below(r, n);

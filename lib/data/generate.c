@@ -1,4 +1,5 @@
-/* generate.c: labelled matrices that stand in for a set that is not here: gisette-like and two-clouds. */
+/* generate.c: generates the labelled matrices gisette-like and two-clouds, which stand in for sets that are not here.
+ */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +39,8 @@ static void draw_weights(struct shape *s, sg_rng *rng) {
     double variance = 0, distance = 0;
     for (int k = 0; k < WEIGHTS; k++) {
         int p = k / WAVES, q = k % WAVES;
-        double weight = pow(1 + (p * p + q * q) / 10.0, -1.5) * (k == 0 ? 0.5 : 1); /* k = 0: how much ink */
+        double weight =
+            pow(1 + (p * p + q * q) / 10.0, -1.5) * (k == 0 ? 0.5 : 1); /* k = 0 is how much ink the image has */
         double shift = sg_rng_normal(rng) / sqrt(weight);
         variance += weight * weight * (p ? 0.5 : 1) * (q ? 0.5 : 1);
         distance += shift * shift;
@@ -68,7 +70,7 @@ static void draw_shape(struct shape *s, uint64_t seed) {
     }
 }
 
-/* Waves along x first, then along y. */
+/* Adds the waves along x first, then along y. */
 static void draw_image(float image[PIXELS], const struct shape *s, sg_rng *rng, float label) {
     float half[WAVES][SIDE] = {{0}};
     for (int k = 0; k < WEIGHTS; k++) {

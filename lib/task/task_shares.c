@@ -1,4 +1,4 @@
-/* task_shares.c: something done for every worker of this rank, on several threads. */
+/* task_shares.c: does something for every worker of this rank, on several threads. */
 #include "task_shares.h"
 
 sg_status task_shares(sg_task *t, task_share *part, size_t first, size_t count, size_t n_shares, int threads,

@@ -8,9 +8,9 @@
 #include "sg_oracle.h"
 #include "sg_recording.h"
 
-enum { PARALLEL = 1 << 18 }; /* entries a step, below which a second thread costs more than it gives */
+enum { PARALLEL = 1 << 18 }; /* with fewer entries a step, a second thread costs more than it saves */
 
-/* One method under way, and what each worker leaves behind. */
+/* One method at work, and what its workers lose. */
 struct subject {
     struct sg_oracle_method *result;
     sg_method *method;
@@ -62,7 +62,7 @@ static sg_status read_constants(struct work *k, struct sg_error *err) {
     return SG_OK;
 }
 
-/* Decay 0 makes of the residual what is lost of each input, and of nothing else. */
+/* Opens a method. With decay 0 the residual is what was lost of this step's input alone. */
 static sg_status open_subject(struct work *k, struct subject *s, struct sg_error *err) {
     const struct sg_recording *r = &k->recording;
     const struct sg_cell *cell = s->result->cell;

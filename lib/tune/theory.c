@@ -1,4 +1,4 @@
-/* theory.c: runs of logistic regression, visited: what Theorems 4 to 7 say something about, and their constants. */
+/* theory.c: runs the methods of a recipe for logistic regression, and measures what Theorems 4 to 7 speak of. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { PARAMETERS = 32 };
 
-/* One cell in flight. `judge` is the same task once more, so that looking at a point disturbs no run. */
+/* One cell being trained. `judge` is a second copy of its task, so that evaluating a point does not disturb the run. */
 struct visitor {
     const struct sg_theory_options *options;
     const struct sg_cell *cell;
@@ -20,7 +20,7 @@ struct visitor {
     sg_task *judge;
     size_t workers, d;
     uint64_t every;
-    double mu, base, gamma; /* learning rate that the recipe gives, which its expressions know; step size */
+    double mu, base, gamma; /* mu; the learning rate of the recipe, which its expressions may use; the step size */
     struct sg_noise_points points;
     double *average, weight; /* [d] sum of weighted x_t; sum of the weights */
     struct sg_theory_method *out;
@@ -47,7 +47,7 @@ static sg_status number(double *out, const struct visitor *v, const char *path, 
     return node && node->kind != SG_NODE_NULL ? sg_expression(out, node->string, known, n, err) : SG_OK;
 }
 
-/* loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
+/* value <- loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
 static sg_status look(double value[4], const struct visitor *v, const double *x, struct sg_error *err) {
     memcpy(v->ops->parameters(v->judge), x, v->d * sizeof *x);
     sg_status status = v->ops->queue(v->judge, err);
@@ -138,7 +138,7 @@ static sg_status train(struct visitor *v, struct sg_error *err) {
     return status;
 }
 
-/* Of the compressor, once the task's constants are known. *why <- not NULL where there is none. */
+/* Finds the bound of the compressor; the task's constants must be known. *why is set if there is none. */
 static sg_status bound_of(const char **why, struct visitor *v, struct sg_error *err) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(v->cell->method, "compressor", ""));
     double param[PARAMETERS];
@@ -162,7 +162,7 @@ static sg_status bound_of(const char **why, struct visitor *v, struct sg_error *
     return status;
 }
 
-/* With the shifted oracle the f_i are f_i(x) - <grad f_i(x*), x>: as smooth, and alike at x*. */
+/* D. With the shifted oracle f_i becomes f_i(x) - <grad f_i(x*), x>, which is as smooth and has D = 0. */
 static double unlike_at_optimum(const struct visitor *v) {
     const bool shifted = strcmp(sg_node_string(&v->cell->resolved, "task.oracle", ""), "full-shifted") == 0;
     return shifted ? 0 : constant(v, "D");
@@ -208,7 +208,7 @@ static void take_noise(struct sg_theory_constants *c, const struct sg_noise_poin
     c->zeta_squared = cover.dissimilarity.level;
 }
 
-/* The cells of one label, at all seeds. *why <- not NULL where the theorems are not about it. */
+/* Runs the cells of one label at all seeds. *why is set if the theorems are not about them. */
 static sg_status run_label(struct sg_theory_method *m, const char **why, const struct sg_cell *cells, size_t seeds,
                            const struct sg_theory_options *options, struct sg_error *err) {
     struct sg_noise_points points = {0};

@@ -1,3 +1,4 @@
+/* test_generate.c: the generated matrices: their bytes on any number of threads, and how close gisette-like is to gisette. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
