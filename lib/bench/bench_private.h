@@ -63,9 +63,8 @@ struct job {
 
 struct operation {
     const char *name;
-    void (*run)(struct job *job); /* one call, on data->e; sets status, sum, sent */
-    double (*bytes)(
-        const struct job *job);  /* bytes that any implementation must move; results/README.md has the table */
+    void (*run)(struct job *job);           /* one call, on data->e; sets status, sum, sent */
+    double (*bytes)(const struct job *job); /* bytes that anyone must move; results/README.md has the table */
     bool writes_residual, sends; /* which outputs are compared: e and the scalars always, index and value if it sends */
     bool one_thread;             /* it runs on one thread, in plain C or C++ */
     bool device_only;            /* runs on back-end cuda and there alone */

@@ -43,8 +43,7 @@ static sg_status summarise(struct timing *t, struct sg_error *err) {
     t->p10 = sg_stats_quantile(copy, t->samples, 0.1);
     t->p90 = sg_stats_quantile(copy, t->samples, 0.9);
     t->min = copy[0];
-    const double spread =
-        1.4826 * sg_stats_mad(copy, t->samples); /* the standard deviation, if the samples were normal */
+    const double spread = 1.4826 * sg_stats_mad(copy, t->samples); /* the deviation of normal samples */
     t->outliers = 0;
     for (size_t i = 0; i < t->samples; i++)
         t->outliers += fabs(t->sample[i] - t->median) > 5 * spread;

@@ -39,8 +39,7 @@ static void draw_weights(struct shape *s, sg_rng *rng) {
     double variance = 0, distance = 0;
     for (int k = 0; k < WEIGHTS; k++) {
         int p = k / WAVES, q = k % WAVES;
-        double weight =
-            pow(1 + (p * p + q * q) / 10.0, -1.5) * (k == 0 ? 0.5 : 1); /* k = 0 is how much ink the image has */
+        double weight = pow(1 + (p * p + q * q) / 10.0, -1.5) * (k == 0 ? 0.5 : 1); /* k = 0: how much ink */
         double shift = sg_rng_normal(rng) / sqrt(weight);
         variance += weight * weight * (p ? 0.5 : 1) * (q ? 0.5 : 1);
         distance += shift * shift;

@@ -40,8 +40,8 @@ struct sg_provenance {
     enum sg_verified verified;
 };
 
-cJSON *sg_provenance_json(const struct sg_provenance
-                              *p); /* Has the members by name, with "verified" true, false or null. NULL = no memory. */
+/* Has the members by name, with "verified" true, false or null. NULL = no memory. */
+cJSON *sg_provenance_json(const struct sg_provenance *p);
 void sg_provenance_free(struct sg_provenance *p);
 
 /* What identifies data, made from the "dataset" of a result's header: "file" and the SHA-256, or "generated" and the

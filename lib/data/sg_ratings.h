@@ -87,8 +87,8 @@ struct sg_examples {
     bool cut_first;
 };
 
-uint64_t
-sg_examples_steps(const struct sg_examples *e); /* per epoch; 0 = there are fewer examples than one step needs */
+/* Steps per epoch; 0 = there are fewer examples than one step needs. */
+uint64_t sg_examples_steps(const struct sg_examples *e);
 
 /* Writes the batch of `worker` (0..workers-1) at `step`, counted from 0 over all epochs; all three arrays are [batch].
  */

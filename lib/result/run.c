@@ -221,8 +221,7 @@ static sg_status unfold(struct sg_run *run, cJSON *folded, size_t length, const 
 sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name, struct sg_error *err) {
     struct sg_run run = {0};
     cJSON *whole = NULL;
-    sg_status status =
-        sg_json_parse(&whole, text, length, name, err); /* it fails for several lines, and then the text is a series */
+    sg_status status = sg_json_parse(&whole, text, length, name, err); /* it fails if there are several lines */
     if (status == SG_OK && !sg_json_get(whole, "record")) {
         status = sg_schema_check(sg_json_string(whole, "schema", NULL), SG_SCHEMA_TRAIN, name, err);
         if (status == SG_OK)

@@ -34,10 +34,9 @@ void sg_json_lost(void);
 void sg_json_set_number(cJSON *object, const char *key, double value);
 void sg_json_set_string(cJSON *object, const char *key, const char *value); /* NULL value = null */
 void sg_json_set_bool(cJSON *object, const char *key, bool value);
-void sg_json_set(cJSON *object, const char *key, cJSON *take_value); /* NULL value = null */
-void sg_json_set_u64(cJSON *object, const char *key,
-                     uint64_t value);               /* as a string, because a double has only 53 bits */
-void sg_json_push(cJSON *array, cJSON *take_value); /* does nothing if NULL */
+void sg_json_set(cJSON *object, const char *key, cJSON *take_value);  /* NULL value = null */
+void sg_json_set_u64(cJSON *object, const char *key, uint64_t value); /* a string: doubles have 53 bits */
+void sg_json_push(cJSON *array, cJSON *take_value);                   /* does nothing if NULL */
 void sg_json_push_number(cJSON *array, double value);
 void sg_json_push_string(cJSON *array, const char *value);
 cJSON *sg_json_numbers(const double *x, size_t n); /* an array; NULL = no memory */

@@ -48,8 +48,8 @@ struct sg_run {
     cJSON *header, *run, *end; /* end = NULL: the file is truncated; run = NULL: it has no such record */
     struct sg_series *series;  /* [n_series] in column order */
     size_t n_series, n_points;
-    cJSON
-        *layers; /* array [n_points] of the steps' "layers" ("layer_series" in the folded form); NULL = not recorded */
+    /* Array [n_points] of the steps' "layers" ("layer_series" in the folded form); NULL = not recorded. */
+    cJSON *layers;
 };
 
 /* Reads a run from NDJSON or from the folded JSON. A truncated series is no error (end == NULL), and a torn last line

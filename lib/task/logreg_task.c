@@ -137,8 +137,7 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     size_t d = t->data.d;
     t->row = malloc(t->data.m * sizeof *t->row);
     t->x = doubles(d);
-    t->scratch_each =
-        (d + 7) / 8 * 8 + (sg_logreg_scratch(d) + 7) / 8 * 8; /* a gradient, and the scratch that computing it needs */
+    t->scratch_each = (d + 7) / 8 * 8 + (sg_logreg_scratch(d) + 7) / 8 * 8; /* a gradient, and its own scratch */
     t->scratch = doubles((size_t)t->threads * t->scratch_each);
     t->drawn = malloc(t->count * t->batch * sizeof *t->drawn);
     t->waiting = malloc(QUEUE * d * sizeof *t->waiting);

@@ -28,8 +28,8 @@ struct sg_oracle_method {
     const struct sg_cell *cell;
     uint64_t sent; /* K_m: the entries sent, over all workers and steps */
     double error;
-    struct sg_magnitude_rank
-        best; /* the rank K_m: a threshold in (lost_most, kept_last] is optimal, and `lost` is its error */
+    /* The rank K_m: a threshold in (lost_most, kept_last] is optimal, and `lost` is its error. */
+    struct sg_magnitude_rank best;
 };
 
 struct sg_oracle {

@@ -29,8 +29,7 @@ struct sg_tune {
     void (*say)(const char *text);               /* told what goes on, in one line; may be NULL */
     bool (*begin)(void *grid_arg, size_t count); /* called before a batch of cells; false = no memory; may be NULL */
     void (*end)(void *grid_arg);                 /* called after the batch; may be NULL */
-    void (*progress)(const char *what, double done,
-                     double total); /* told how far the work in this process is; may be NULL */
+    void (*progress)(const char *what, double done, double total); /* of the work in this process; may be NULL */
 
     /* Set by the action, freed by sg_tune_free. */
     char *text; /* the recipe with the found values; NULL = the action gives no recipe */

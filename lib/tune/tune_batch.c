@@ -28,8 +28,7 @@ bool tune_set_lambdas(struct tune_sets *s, const char *method, const char *list)
     size_t i = 0;
     while (strcmp(sg_node_string(&s->methods->child[i], "name", ""), method) != 0)
         i++;
-    return strchr(method, '=') ? tune_set(s, "methods.%zu.lambda=[%s]", i,
-                                          list) /* the method's name cannot stand in a key, which ends at the first = */
+    return strchr(method, '=') ? tune_set(s, "methods.%zu.lambda=[%s]", i, list) /* a key ends at the first = */
                                : tune_set(s, "methods.%s.lambda=[%s]", method, list);
 }
 

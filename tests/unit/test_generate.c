@@ -1,4 +1,4 @@
-/* test_generate.c: the generated matrices: their bytes on any number of threads, and how close gisette-like is to gisette. */
+/* test_generate.c: generated matrices: their bytes on any number of threads, and how like gisette gisette-like is. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
