@@ -116,6 +116,9 @@ C
     [ "$(field floats)" = 40 ] && [ "$(field sums)" = 40 ] && [ "$(field 'common | length')" = 3 ]
     [ "$(jq '.common[0] > 0 and (.common[1] | . == 0 or . == 1) and .optimizer > 0' <<<"$output")" = true ]
     near "$(jq '.common[2]' <<<"$output")" "$(head -n 1 run.part | jq .constants.gamma)"
+    SMOKE=accordion.yaml train --method Top-k --set steps="$(field step)" --set record.every=1 -o whole
+    [ "$(field x_sha256)" = "$(tail -n 1 whole | jq .parameters_sha256)" ]
+    near "$(field error_norm)" "$(column error_norm whole | tail -n 1)"
 }
 
 @test "matrix cache: dense of each kind and sparse rows; cache of doubles" {
