@@ -111,7 +111,7 @@ struct sg_kernels {
 
     /* ---- selection ---- */
 
-    /* Hard threshold (eq. 5; the comparison is >=): send where |p[i]| >= tau[layer].
+    /* Hard threshold (section 4.2; the comparison is >=): send where |p[i]| >= tau[layer].
      * tau [n_layers] >= 0 in units of p, that is fl(lambda * scale). tau = 0 sends every element, zeros too. */
     int (*select_threshold)(const struct sg_select *s, const float *tau);
 

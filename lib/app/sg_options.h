@@ -1,7 +1,7 @@
-/* sg_options.h: one table per program drives parsing, -h, --help, suggestions and the man-page check.
+/* sg_options.h: one table per program drives parsing, -h, --help, suggestions and the check of the man page.
  *
- * GNU style: --name=value or --name value, -o value, --no-name for each boolean, `--` ends options, options and
- * operands may mix. An unknown option names the nearest one. Numbers must be whole strings in range. */
+ * Options are GNU style: --name=value or --name value, -o value, --no-name for each boolean; `--` ends them; options
+ * and operands may mix. An unknown option's message names the nearest one. A number must be a whole string in range. */
 #ifndef SG_OPTIONS_H
 #define SG_OPTIONS_H
 
@@ -19,7 +19,7 @@ enum sg_option_type {
     SG_OPTION_INT,    /* int64_t *: whole number in [min, max] */
     SG_OPTION_NUMBER, /* double *: finite, in [min, max] */
     SG_OPTION_LIST,   /* struct sg_option_list *: may be given several times */
-    SG_OPTION_GROUP   /* no option: a heading in --help; name is its text */
+    SG_OPTION_GROUP   /* no option but a heading in --help; `name` is its text */
 };
 
 struct sg_option_list {
@@ -30,35 +30,35 @@ struct sg_option_list {
 struct sg_option {
     enum sg_option_type type;
     const char *name;  /* without dashes */
-    char letter;       /* short form or 0 */
+    char letter;       /* the short form; 0 = none */
     void *target;      /* already holds the default, which --help prints */
     const char *value; /* metavariable in help: "FILE" */
     const char *choices;
     double min, max;
     const char *help; /* lower case, no full stop */
-    bool hidden;      /* left out of help (test hooks) */
+    bool hidden;      /* not shown in --help (test hooks) */
 };
 
 struct sg_program {
     const char *name;    /* "sparsetrain" */
     const char *usage;   /* "[options] RECIPE" */
     const char *summary; /* one line */
-    const char
-        *details; /* paragraphs after the options in --help, wrapped there, but for lines that begin with a blank,
-                          * the examples; NULL = none */
+    /* What --help prints after the options: paragraphs, which are wrapped, and examples, which are the lines that begin
+     * with a blank. NULL = none. */
+    const char *details;
     const struct sg_option *options;
     size_t n_options;
 };
 
 enum sg_parse { SG_PARSE_RUN, SG_PARSE_EXIT_OK, SG_PARSE_EXIT_USAGE };
 
-/* Parse argv. Operands (up to max_operands) are stored in order. -h, --help and --version (added to every
- * table) print on stdout and give EXIT_OK; a usage error prints on stderr and gives EXIT_USAGE.
- * argv is not modified. */
+/* Parses argv, which is not modified, and stores up to max_operands operands in order. Every table also has -h, --help
+ * and --version, which print on stdout and give SG_PARSE_EXIT_OK. A usage error is printed on stderr and gives
+ * SG_PARSE_EXIT_USAGE. */
 enum sg_parse sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand,
                                size_t max_operands, size_t *n_operands);
 
-/* Text of --version: name, version, commit, compiler, flags, features, libraries. */
+/* Prints the text of --version: name, version, commit, compiler, flags, features, libraries. */
 void sg_version_print(FILE *out, const char *program);
 
 #endif

@@ -27,7 +27,7 @@ static struct {
     bool said_error; /* somebody knows already that it went wrong */
 } app = {"sparsegrad", 0, 1, SG_NORMAL, false, false};
 
-/* Opening takes the lowest free number. Each is open the other way round, so that using it is an error. */
+/* open() gives the lowest free number. Each descriptor is opened the wrong way round, so that using it fails. */
 static void occupy_standard_descriptors(void) {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -72,7 +72,7 @@ static void say(const char *kind, const char *format, va_list args) {
     if (app.line_open)
         fputs("\r\033[K", stderr);
     app.line_open = false;
-    /* Several findings in one message stand on lines of their own. */
+    /* A message with several lines is printed as several messages. */
     for (char *line = text; line;) {
         char *next = strchr(line, '\n');
         if (next)
@@ -137,7 +137,7 @@ int sg_exit_code(sg_status status) {
     return status == SG_ERR_ARGUMENT ? SG_EXIT_USAGE : SG_EXIT_FAILED;
 }
 
-/* An earlier write may have failed and its errno be gone: a pipe without reader still shows it. */
+/* The errno of an earlier failed write may be lost, so ask the pipe itself. */
 bool sg_stdout_is_abandoned(void) {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
@@ -145,9 +145,8 @@ bool sg_stdout_is_abandoned(void) {
 
 int sg_app_finish(int code) {
     bool gone = sg_stdout_is_abandoned(), failed = ferror(stdout) != 0;
-    bool waiting =
-        __fpending(stdout) > 0; /* started with a closed stdout is an error only if there is something to say */
-    /* A stream forgets why it failed; one more byte asks again. */
+    bool waiting = __fpending(stdout) > 0; /* a closed stdout is an error only if there is something to print */
+    /* A stream forgets why it failed, so write one more byte. */
     errno = failed ? EIO : 0;
     if (failed && !gone && write(STDOUT_FILENO, "\n", 1) == 1)
         errno = EIO;

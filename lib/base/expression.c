@@ -17,8 +17,8 @@ struct reader {
     const char *text, *at;
     const struct sg_constant *constant;
     size_t n_constants;
-    bool any_name; /* every name is a constant's */
-    bool unvalued; /* a check: constants have no values yet, 1 stands in for them */
+    bool any_name; /* any name is accepted */
+    bool unvalued; /* only a check: constants have no values yet, and 1 stands for each */
     bool named;    /* a name was seen */
     int depth;
     struct sg_error *err;
@@ -112,7 +112,7 @@ static sg_status read_name(struct reader *r, double *out) {
     return SG_OK;
 }
 
-/* Digits are checked before strtod sees them: no hex, no inf, no nan. */
+/* Digits are checked before strtod sees them, because it also takes hex, inf and nan. */
 static sg_status read_number(struct reader *r, double *out) {
     const char *end = r->at;
     while (isdigit((unsigned char)*end) || *end == '.')

@@ -1,4 +1,4 @@
-/* file.c: whole files, read and written. */
+/* file.c: reads files whole and writes them whole or not at all. */
 #include "sg_file.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ sg_status sg_file_open(int *fd, const char *path, struct sg_error *err) {
             close(opened);
         return err->status;
     }
-    if (!S_ISREG(info.st_mode)) { /* the second look is at what was opened, whatever the name came to mean meanwhile */
+    if (!S_ISREG(info.st_mode)) { /* asked of what was opened: the name may mean something else by now */
         if (opened >= 0)
             close(opened);
         return sg_fail(err, SG_ERR_ARGUMENT, "%s is a %s, not a regular file", path, kind_of(info.st_mode));
@@ -106,9 +106,10 @@ sg_status sg_file_read_regular(char **out, size_t *length, const char *path, siz
     return status;
 }
 
-enum { ROOM = 16 }; /* for what is added to the name of a file that is not whole yet */
+enum { ROOM = 16 }; /* characters added to the name of a file that is not complete yet */
 
-/* Is there room for a temporary name beside `path`? Asked before a run, which would only then find that there is not. */
+/* Is there room for a temporary name beside `path`? It is asked before a run, because the run would find out only at
+ * its end. */
 static sg_status check_length(const char *path, struct sg_error *err) {
     char *copy[] = {strdup(path), strdup(path)};
     sg_status status = copy[0] && copy[1] ? SG_OK : sg_fail_memory(err, path);
@@ -138,7 +139,7 @@ sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg
                : SG_OK;
 }
 
-/* An open that waits would be started again after a signal; a sleep is not. */
+/* Sleeps between attempts, because open would start to wait again after a signal, and a sleep does not. */
 sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err) {
     const struct timespec moment = {.tv_nsec = 20000000};
     struct stat info;
@@ -185,7 +186,7 @@ sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace
     return status;
 }
 
-/* A rename is durable once its folder is. Best effort: some file systems refuse fsync of a folder. */
+/* Makes a rename durable. Errors are ignored, because some file systems refuse fsync of a folder. */
 static void sync_folder_of(const char *path) {
     char *copy = strdup(path);
     int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY) : -1;

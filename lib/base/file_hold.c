@@ -1,5 +1,5 @@
-/* file_hold.c: files that one process at a time writes. Locks (flock) say who; where a file system has none, the check of
- * the name before the file gets its final one is what remains. */
+/* file_hold.c: files that one process at a time writes. A lock (flock) says who writes. On a file system without locks
+ * only the last check remains: whether the file still has its name when it gets its final one. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error 
             return sg_fail(err, SG_ERR_IO,
                            "another sparsetrain writes %s: wait until it has ended, or choose another name", path);
         }
-        if (!is_still(fd, AT_FDCWD, path)) { /* it got its final name before the lock was ours */
+        if (!is_still(fd, AT_FDCWD, path)) { /* another process renamed it before we held it */
             close(fd);
             continue;
         }
@@ -57,7 +57,7 @@ bool sg_file_is_temporary(const char *ending) {
     return digits > 0 && strcmp(ending + 1 + digits, ".tmp") == 0;
 }
 
-/* A writer that made its file but does not hold it yet can lose it here; it looks and makes another. */
+/* A writer that has made its file but does not hold it yet can lose it here. It notices and makes another one. */
 void sg_file_sweep(const char *path) {
     char *copy[] = {strdup(path), strdup(path)};
     DIR *folder = copy[0] && copy[1] ? opendir(dirname(copy[0])) : NULL;
@@ -79,7 +79,7 @@ void sg_file_sweep(const char *path) {
     free(copy[1]);
 }
 
-/* The number is the process's, or one after it where a process of another host has the same. */
+/* NUMBER is this process's id, or the next one if a process of another host has the same. */
 sg_status sg_file_temporary(FILE **out, char **name, const char *path, struct sg_error *err) {
     for (long i = 0; i < TRIES; i++) {
         char *text;

@@ -1,4 +1,4 @@
-/* sg_file.h: whole files or none. */
+/* sg_file.h: files that are written whole or not at all, locks on files, and SHA-256. */
 #ifndef SG_FILE_H
 #define SG_FILE_H
 
@@ -12,66 +12,66 @@
 extern "C" {
 #endif
 
-/* Open a regular file for reading: *fd, closed on exec. Whatever else the path names (a folder, device, socket, named
- * pipe) is refused at once with SG_ERR_ARGUMENT: to open a pipe would wait for somebody who writes to it. */
+/* Opens a regular file for reading; *fd is closed on exec. Any other kind (a folder, device, socket or named pipe) is
+ * refused at once with SG_ERR_ARGUMENT, because opening a pipe would wait for its writer. */
 SG_CHECKED sg_status sg_file_open(int *fd, const char *path, struct sg_error *err);
 
-/* Read all of `path` ("-" = stdin) up to max_bytes into a malloc'ed, NUL-terminated buffer. A pipe, as the shell's <(...)
- * gives it, is read to its end. */
+/* Reads all of `path` ("-" = stdin), at most max_bytes, into a buffer that ends in NUL; the caller frees it. A pipe is
+ * read to its end, so the shell's <(...) works. */
 SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err);
 
-/* The same of a regular file only, as sg_file_open says; "-" is a file of that name. */
+/* The same, but for regular files only, as sg_file_open says; "-" is an ordinary file name here. */
 SG_CHECKED sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes,
                                           struct sg_error *err);
 
-/* May `path` be written? SG_ERR_ARGUMENT when it is a file and !replace, when it is empty, or when it is so long that the
- * names of the temporary files beside it would be too long; SG_ERR_IO when it is a folder. *device: it is there and is
- * neither (/dev/stdout, a named pipe), so it is written straight: nothing to replace, rename or resume. */
+/* May `path` be written? *device is set if the path exists and is neither a file nor a folder (/dev/stdout, a named
+ * pipe): such a path is written directly, and there is nothing to replace, rename or resume. SG_ERR_ARGUMENT: the path
+ * is a file and !replace, or it is empty, or it is too long for the names of its temporary files. SG_ERR_IO: it is a
+ * folder. */
 SG_CHECKED sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg_error *err);
 
-/* Open such a device for writing. A named pipe is waited for until somebody reads it; a signal that is caught ends that
+/* Opens such a device for writing. Opening a named pipe waits until somebody reads it; a caught signal ends the wait
  * with SG_ERR_INTERRUPTED. */
 SG_CHECKED sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err);
 
-/* Do two paths name the same file, be it there or not: the same last part in the same folder? */
+/* Do two paths name the same file, that is, the same last part in the same folder? The file need not exist. */
 bool sg_file_same(const char *a, const char *b);
 
-/* Open the plain file `path` for reading and writing, at its begin, and hold it: until the stream is closed, no other
- * process can hold the file of that name, on other hosts neither where their file system shares its locks (flock).
- * SG_ERR_IO at once when another sparsetrain holds it. make: create it, empty, when it is not there; else that is
- * SG_ERR_MISSING. */
+/* Opens the plain file `path` for reading and writing, at its begin, and locks it (flock) until the stream is closed.
+ * Another sparsetrain, also on another host if the file system shares locks, then gets SG_ERR_IO at once. If the file
+ * is not there, `make` creates it empty; without `make` it is SG_ERR_MISSING. */
 SG_CHECKED sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error *err);
 
-/* Is `path` still the name of the file that `stream` has open? */
+/* Is `path` still the name of the file that `stream` has open? (Another process may have renamed or removed it.) */
 bool sg_file_is_still(FILE *stream, const char *path);
 
-/* Flush `stream`, which writes the file `from`, to the disk and give it the name `to`, durably. It stays open. SG_ERR_IO
- * when `from` has become the name of another file. */
+/* Flushes `stream`, which writes the file `from`, to the disk and renames the file to `to`, durably. The stream stays
+ * open. SG_ERR_IO if `from` is no longer the name of that file. */
 SG_CHECKED sg_status sg_file_publish(FILE *stream, const char *from, const char *to, struct sg_error *err);
 
-/* A file that appears under `path` complete or not at all: written beside it as path.NUMBER.tmp, which no other process
- * has, flushed to the disk (fsync of file and folder) and renamed by commit. Opening fails early when the folder is not
- * writable, or as sg_file_target says; a device is written straight. Opening also removes what writers of the same path
- * left when they were killed. */
+/* A file that appears under `path` complete or not at all. It is written beside it as path.NUMBER.tmp, a name that no
+ * other process has; commit flushes it to the disk (fsync of file and folder) and renames it. Begin fails early if the
+ * folder is not writable, or as sg_file_target says; a device is written directly. Begin also removes what killed
+ * writers of the same path left. */
 struct sg_file_writer {
     FILE *stream; /* write here */
     char *path, *temporary;
 };
 SG_CHECKED sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace, struct sg_error *err);
 SG_CHECKED sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err);
-void sg_file_abandon(struct sg_file_writer *w); /* harmless after commit */
+void sg_file_abandon(struct sg_file_writer *w); /* removes the temporary file; does nothing after commit */
 
-/* Is this what follows a file's name in that of its temporary file: .NUMBER.tmp? */
+/* Is `ending` what a temporary file's name has after the path: .NUMBER.tmp? */
 bool sg_file_is_temporary(const char *ending);
-/* Remove the temporary files of `path` whose writers are gone: those that nobody holds. */
+/* Removes the temporary files of `path` that no process holds. */
 void sg_file_sweep(const char *path);
-/* Make and open a temporary file of `path`, held as above. *name is malloc'ed. */
+/* Makes, opens and locks a temporary file of `path`. The caller frees *name. */
 SG_CHECKED sg_status sg_file_temporary(FILE **out, char **name, const char *path, struct sg_error *err);
 
-/* The same in one call. */
+/* Begin, write `data` [length] and commit in one call; replaces an existing file. */
 SG_CHECKED sg_status sg_file_replace(const char *path, const void *data, size_t length, struct sg_error *err);
 
-/* mkdir -p. */
+/* Makes the folder and its parents, as mkdir -p. */
 SG_CHECKED sg_status sg_folder_make(const char *path, struct sg_error *err);
 
 /* SHA-256 as 64 hex digits. */

@@ -1,4 +1,4 @@
-/* sg_text.h: small text helpers shared by recipes and options. */
+/* sg_text.h: spelling suggestions, and numbers read from whole strings, for recipes and options. */
 #ifndef SG_TEXT_H
 #define SG_TEXT_H
 
@@ -10,24 +10,25 @@
 extern "C" {
 #endif
 
-/* Edit distance: insert, delete, replace, swap of neighbours each cost 1; words longer than 63 count as far apart. */
+/* The edit distance: to insert, delete or replace a letter or to swap two neighbours costs 1 each. Where a word is
+ * longer than 63 letters, the result is the longer length. */
 size_t sg_edit_distance(const char *a, const char *b);
 
-/* What `word` was probably meant to be, or NULL: a candidate that differs in case only; else the nearest if its edit
- * distance is <= (length of word + 1) / 2; else one that begins with word, of three letters or more. First wins ties.
- */
+/* What `word` was probably meant to be: the first candidate that differs in case only; else the nearest one, if its
+ * edit distance is <= (length of word + 1) / 2; else the first that begins with word, if word has three letters or
+ * more. NULL = none. Of equally near candidates the first wins. */
 const char *sg_suggest(const char *word, const char *const *candidates, size_t n);
 
-/* Is `word` one of `choices`, "a|b|c"? Never the empty word. */
+/* Is `word` one of `choices`, written "a|b|c"? False for the empty word. */
 bool sg_is_choice(const char *choices, const char *word);
 
-/* The whole string as a finite number / whole number in [min, max]: false otherwise (empty, blanks, hex, inf, trailing
- * characters, out of range). */
+/* Reads the whole string as a finite number or a whole number in [min, max]. Returns false for anything else: an empty
+ * string, blanks, hex, inf, characters after the number, a number out of range. *out is then unchanged. */
 bool sg_parse_number(double *out, const char *text, double min, double max);
 bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max);
 
-/* `name` into out [size] with '-' turned into '_', cut to fit: recipes say error-norm, results error_norm. Returns out,
- * which may be name itself. */
+/* Copies `name` into out [size] with '_' for '-', cut to fit, because recipes say error-norm and results error_norm.
+ * Returns out, which may be name itself. */
 char *sg_snake(char *out, size_t size, const char *name);
 
 /* `text` cut to what a message can carry, at a character boundary. */

@@ -1,4 +1,4 @@
-/* sg_version.h: what this build is. Strings are static. */
+/* sg_version.h: what this build is. All strings are static. */
 #ifndef SG_VERSION_H
 #define SG_VERSION_H
 
@@ -17,7 +17,7 @@ const char *sg_version_cflags(void);
  * does. A kind that is NULL or unknown gives the hash of all sources. */
 const char *sg_version_identity(const char *task_kind);
 
-/* {"name","version","commit","dirty","identity","compiler","cflags"} as it goes into results; the identity is that for
+/* The "program" of results: {"name","version","commit","dirty","identity","compiler","cflags"}, with the identity for
  * tasks of this kind. NULL = no memory. */
 cJSON *sg_version_json(const char *program, const char *task_kind);
 

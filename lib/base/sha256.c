@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4). */
+/* sha256.c: SHA-256 (FIPS 180-4), in plain C and with the SHA instructions of x86. */
 #include <endian.h>
 #include <stdatomic.h>
 #include <stdbool.h>

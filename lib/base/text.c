@@ -68,7 +68,7 @@ bool sg_is_choice(const char *choices, const char *word) {
     return false;
 }
 
-/* Digits, sign, point and exponent only: rules out hex, inf, nan and blanks before strtod sees them. */
+/* Allows digits, sign, point and exponent only, because strtod also takes hex, inf, nan and blanks. */
 static bool looks_decimal(const char *text) {
     return text[0] != '\0' && strspn(text, "0123456789+-.eE") == strlen(text);
 }

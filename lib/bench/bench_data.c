@@ -1,4 +1,4 @@
-/* bench_data.c: the arrays of a case. */
+/* bench_data.c: makes the arrays of a case. */
 #include "bench_data.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ static sg_status draw_positions(struct data *d, struct sg_error *err) {
     return SG_OK;
 }
 
-/* Magnitudes of g by the specification's Top-k, without feedback. */
+/* Takes the k-th magnitudes of g from plain C's Top-k without feedback. */
 static sg_status find_thresholds(struct data *d, struct sg_error *err) {
     const struct sg_exec exec = {.threads = 1};
     const size_t whole[] = {0, d->layers->n}, k = share(d->density, d->layers->n);

@@ -15,7 +15,7 @@ struct layers {
     size_t *offset; /* [count + 1] */
 };
 
-/* From an entry of the recipe's sizes: a whole number, or a model's name. */
+/* Makes the layers from an entry of the recipe's sizes: a whole number or the name of a model. */
 SG_CHECKED sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_error *err);
 void layers_close(struct layers *layers);
 
@@ -47,11 +47,10 @@ struct job {
     const struct sg_kernels *kernels;
     struct sg_exec exec;
     struct data *data;
-    struct device *device; /* where it is timed; NULL = here */
+    struct device *device; /* the device on which it is timed; NULL = this machine's cores */
     float *guess;          /* [layers] of warm Top-k */
     unsigned turn;
-    float
-        decay; /* on the residual. Timed with 0: same loads, stores and products, and every call sees the same p = g */
+    float decay; /* of the residual; 0 when timed, so that every call sees p = g at the cost of any other decay */
     int status;
     double sum;
     size_t sent; /* by the last call */
@@ -88,10 +87,10 @@ void add_in_place(float *e, const float *g, size_t n, int threads);
  */
 void quickselect_topk(struct job *job);
 
-/* Rivals in C++. NULL = they are there, else what is missing. */
+/* What the rivals in C++ lack; NULL = nothing. */
 const char *rival_missing(void);
 void run_rival(struct job *job);
-/* Compare with what plain C kept (p [n], overwritten) and sent. */
+/* Compares with what plain C sent and kept; p [n], what it kept, is overwritten. */
 bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count);
 
 /* Plans and encodes the case's random positions in job->format. The message is for the caller to free, on failure too.
@@ -121,13 +120,13 @@ struct timing {
 /* One thing to time. */
 struct timed {
     void (*call)(void *arg);
-    double (*measure)(void *arg,
-                      size_t calls); /* seconds of so many calls, NaN = failed; NULL = by this machine's clock */
+    /* Seconds that so many calls take; NaN = failed. NULL = they are measured with this machine's clock. */
+    double (*measure)(void *arg, size_t calls);
     void *arg;
     struct timing timing;
 };
 
-/* Time them in turn: warm up, choose calls so that a sample lasts 1 ms or longer, then `samples` rounds. */
+/* Times all in turn: warms up, chooses calls so that a sample lasts 1 ms or longer, and takes `samples` rounds. */
 SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void),
                                   struct sg_error *err);
 void timing_free(struct timing *timing);

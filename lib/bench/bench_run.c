@@ -1,4 +1,4 @@
-/* bench_run.c: from a recipe to results. */
+/* bench_run.c: runs the cases of a recipe and makes its results. */
 #include "bench_data.h"
 #include "bench_device.h"
 #include "bench_verify.h"
@@ -17,13 +17,13 @@ struct bench {
     struct data data;
     struct expected expected[8];
     struct job job[MOST_JOBS];
-    struct timed timed[MOST_JOBS + 1]; /* the reference first */
+    struct timed timed[MOST_JOBS + 1]; /* the first one is the reference */
     bool right[MOST_JOBS];
     size_t jobs, done, total;
     const char *distribution;
     int threads;
-    const struct sg_kernels *cuda; /* NULL = the back-ends are the CPU's */
-    struct device *device;         /* of this case, if they are not */
+    const struct sg_kernels *cuda; /* NULL = the back-ends are those of the CPU */
+    struct device *device;         /* this case's; NULL on a CPU */
     cJSON *results;
     bool verified;
 };
@@ -59,7 +59,7 @@ static const struct operation *find_operation(const char *name) {
     return NULL;
 }
 
-/* Freed by free_jobs, also what is half open. */
+/* Adds a job. free_jobs frees it, also one that is half open. */
 static sg_status add_job(struct bench *b, const struct job *like, struct sg_error *err) {
     if (b->jobs == MOST_JOBS)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d operations times back-ends and encodings",
@@ -106,7 +106,7 @@ static sg_status add_wire_jobs(struct bench *b, const struct operation *operatio
     return status;
 }
 
-/* Operations outside, back-ends inside: results read as "this operation, on all of them". */
+/* Operations are the outer loop and back-ends the inner one, so that results list one operation on all back-ends. */
 static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
     const struct sg_node *ops = list(b, "operations");
     sg_status status = SG_OK;
@@ -138,7 +138,7 @@ static void free_jobs(struct bench *b) {
     b->jobs = 0;
 }
 
-/* Compare first: what is wrong is not timed. */
+/* Compares the outputs of all operations; wrong ones are not timed. */
 static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
     for (size_t i = 0; i < b->jobs; i++) {
         struct job *job = &b->job[i];
@@ -201,7 +201,7 @@ static cJSON *time_json(const struct timing *t) {
     return out;
 }
 
-/* The same operation's neighbour in this case: ef-threshold on that back-end; NULL if it was not timed. */
+/* The timing of ef-threshold on the same back-end in this case; NULL = it was not timed. */
 static const struct timing *threshold_of(const struct bench *b, const struct sg_kernels *kernels) {
     for (size_t i = 0; kernels && i < b->jobs; i++)
         if (b->job[i].operation == &operations[0] && b->job[i].kernels == kernels)
@@ -242,7 +242,7 @@ static void add_result(cJSON *out, bool on_device, double k, const struct timing
     sg_json_set_bool(out, "verified", right);
 }
 
-/* Of encode and decode; null elsewhere. */
+/* Adds the format of encode and decode; null for other operations. */
 static void add_format(cJSON *out, const struct job *job) {
     const bool wire = job && job->operation->wire;
     sg_json_set_string(out, "encoding", wire ? job->encoding : NULL);
@@ -346,7 +346,7 @@ static sg_status run_size(struct bench *b, const struct layers *layers, struct s
     return status;
 }
 
-/* The references of the CPU's back-ends and of cuda differ, so do their recipes. */
+/* Back-ends of the CPU and cuda have different references, so one recipe cannot have both. */
 static sg_status find_cuda(struct bench *b, struct sg_error *err) {
     const struct sg_node *tables = list(b, "back-ends");
     char why[256];

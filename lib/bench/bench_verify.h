@@ -4,9 +4,9 @@
 
 #include "bench_private.h"
 
-/* What plain C on one thread gave, per operation. */
+/* The output of plain C on one thread, for each operation. */
 struct expected {
-    const struct operation *operation; /* NULL = nothing yet */
+    const struct operation *operation; /* NULL = nothing has been run yet */
     float *e, *value, *guess;
     uint32_t *index;
     size_t *count, sent;
@@ -20,8 +20,8 @@ void expected_close(struct expected *x);
 SG_CHECKED sg_status expect(struct expected *x, const struct operation *operation, struct data *data,
                             struct sg_error *err);
 
-/* Run the job once with a residual, decay 1, and compare all its output bit for bit; a rival's as rival_is_right does,
- * which uses x up. */
+/* Runs the job once with a residual and decay 1, and compares all its output bit for bit. A rival's output is compared
+ * by rival_is_right, which overwrites x. */
 bool gives_expected(struct expected *x, struct job *job, bool corrupt);
 
 #endif

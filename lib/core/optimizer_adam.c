@@ -12,7 +12,7 @@ static const struct sg_parameter params[PARAMS] = {
     [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
 };
 
-/* m [d], then v [d]. */
+/* The state is m [d], then v [d]. */
 static size_t state_floats(const double *param, size_t d) {
     (void)param;
     return 2 * d;

@@ -89,8 +89,8 @@ void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n) {
         SG_ASSERT(sg_ascending_below(out, k, n));
         return;
     }
-    /* Draw, drop repeats, draw as many as are missing. Which values come new is symmetric in all values, so every
-     * subset is equally likely; each round leaves at most about one in 16 missing. */
+    /* Draw, drop repeats, and draw as many as are missing. A round treats all values alike, so every subset is equally
+     * likely; each round leaves at most about one in 16 missing. */
     for (size_t have = 0; have < k;) {
         for (size_t i = have; i < k; i++)
             out[i] = (uint32_t)sg_rng_below(r, n);

@@ -1,9 +1,10 @@
 /* sg_optimizer.h: what becomes of the aggregated gradient: the parameters of each optimizer and what it refuses. Its
  * arithmetic is that of the kernels (`update` of sg_kernels.h).
  *
- * With error feedback in the `update` form the messages already carry gamma, so the mean IS the step and no optimizer
- * state is allowed. In the `gradient` form and without feedback the mean goes through weight decay, momentum and
- * learning rate, in that order, as in the paper's released trainer. */
+ * An optimizer is declared like a compressor: one file and one row of a table. With error feedback in the `update` form
+ * the messages already carry gamma, so the mean is the step itself and the optimizer may keep no state. In all other
+ * forms the mean goes through weight decay, momentum and learning rate, in this order, as in the paper's released
+ * trainer. */
 #ifndef SG_OPTIMIZER_H
 #define SG_OPTIMIZER_H
 
@@ -22,11 +23,11 @@ struct sg_optimizer_ops {
     const char *summary;
     const struct sg_parameter *params; /* recipe keys of the `optimizer:` section, beside learning-rate */
     size_t n_params;
-    /* Floats of state for d parameters; state starts as zeros and is all a checkpoint needs. */
+    /* The number of floats of state for d parameters. The state starts as zeros; a checkpoint saves nothing else. */
     size_t (*state_floats)(const double *param, size_t d);
     /* NULL, or why these parameters cannot be used with the `update` form (a static sentence). */
     const char *(*refuses_update_form)(const double *param);
-    /* NULL, or why these parameters do not go together (a static sentence). */
+    /* Returns NULL, or a static sentence that says why these parameters do not go together. */
     const char *(*refuses)(const double *param);
 };
 

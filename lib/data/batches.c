@@ -54,7 +54,7 @@ static void shuffle(sg_batches *b, uint64_t epoch) {
         sg_rng_permutation(&rng, b->order, c->images->count);
         return;
     }
-    for (size_t w = c->first; w < c->first + c->count; w++) { /* step 0 dealt the shards */
+    for (size_t w = c->first; w < c->first + c->count; w++) { /* the stream of step 0 has dealt the shards */
         const size_t from = block_begin(b, w), to = sg_images_cut(c->images->count, w + 1, c->workers);
         sg_rng rng = sg_rng_open(c->seed, SG_RNG_SHARD, (uint32_t)w + 1, epoch + 1);
         sg_rng_permutation(&rng, b->order + from, to - from);
@@ -103,7 +103,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* Signals are for the program's own threads. */
+/* Starts the thread with all signals blocked: they are for the program's own threads. */
 static sg_status start(sg_batches *b, struct sg_error *err) {
     sigset_t all, before;
     sigfillset(&all);

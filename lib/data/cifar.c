@@ -47,7 +47,7 @@ size_t cifar_record_bytes(const struct cifar_format *format) {
     return label_bytes(format) + SG_IMAGE_VALUES;
 }
 
-/* Record i, counted from 0, and the group of each class seen so far (255 = not seen). */
+/* Checks record i, counted from 0. `group` holds the coarse label of each class seen so far; 255 = not seen. */
 static sg_status check_labels(const struct cifar_format *format, const uint8_t *record, size_t i, uint8_t group[256],
                               const char *name, struct sg_error *err) {
     const uint8_t label = record[label_bytes(format) - 1];

@@ -49,7 +49,7 @@ static sg_status text_map(struct data_text *out, int fd, const char *path, struc
     return SG_OK;
 }
 
-/* All of a pipe. */
+/* Reads a pipe to its end. */
 static sg_status text_drain(struct data_text *out, int fd, const char *path, struct sg_error *err) {
     struct data_text t = {.bytes = (size_t)16 << 20};
     t.at = mmap(NULL, t.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

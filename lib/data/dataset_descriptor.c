@@ -145,7 +145,7 @@ const char *descriptor_pin(const struct descriptor *descriptor, const char *name
     return NULL;
 }
 
-/* True when the folder holds a descriptor of the set; *status tells how reading it went. */
+/* Tries a folder. True if it has a descriptor of the set; *status tells how reading it went. */
 static bool try_folder(struct descriptor *out, const char *folder, const char *set, sg_status *status,
                        struct sg_error *err) {
     char *path, *text;
@@ -183,7 +183,7 @@ static bool is_described(const char *folder, const char *set) {
            access(path, F_OK) == 0;
 }
 
-/* folder/fetch if it knows the set; *out stays NULL when it does not. */
+/* *out <- folder/fetch if it knows the set; else NULL. */
 static sg_status try_script(char **out, const char *folder, const char *set, struct sg_error *err) {
     char *path;
     if (!is_described(folder, set) && !is_described(getenv("SPARSE_DATASETS"), set))

@@ -14,7 +14,7 @@ struct descriptor {
     size_t files;    /* at least 1; the first is the one to train on */
     struct descriptor_file {
         char name[128];  /* without a packing suffix */
-        char sha256[65]; /* of its text; "" = trust on first use */
+        char sha256[65]; /* of its text; "" = none is pinned, and the first fetch is trusted */
     } file[DESCRIPTOR_FILES];
 };
 

@@ -1,4 +1,4 @@
-/* dataset_parts.c: sets that are several files. */
+/* dataset_parts.c: finds and verifies data sets that consist of several files. */
 #include "dataset_parts.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* An open hash table over words that lie one behind the other. */
+/* lexicon.c: an open hash table of words that lie one behind the other in memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static uint32_t *slot_of(const struct lexicon *l, const char *word, size_t lengt
 }
 
 uint32_t lexicon_find(const struct lexicon *l, const char *word, size_t length) {
-    return l->slots ? *slot_of(l, word, length) - 1 : LEXICON_NONE; /* a free slot's 0 - 1 is LEXICON_NONE */
+    return l->slots ? *slot_of(l, word, length) - 1 : LEXICON_NONE; /* a free slot is 0, and 0 - 1 is LEXICON_NONE */
 }
 
 /* Twice the slots once half of them are taken. */

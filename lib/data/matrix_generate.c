@@ -68,7 +68,7 @@ static void draw_shape(struct shape *s, uint64_t seed) {
     }
 }
 
-/* Waves along x first, then along y. */
+/* Adds the waves along x first, then along y. */
 static void draw_image(float image[PIXELS], const struct shape *s, sg_rng *rng, float label) {
     float half[WAVES][SIDE] = {{0}};
     for (int k = 0; k < WEIGHTS; k++) {

@@ -1,4 +1,4 @@
-/* ratings.c: the split of ratings for training and testing, and the examples that are drawn from them. */
+/* ratings.c: splits ratings for training and testing, and draws examples from them. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "sg_debug.h"
 #include "sg_ratings.h"
 
-/* A set of ids, in which each has a number: how many smaller ones there are. It takes 3/16 of a byte for each id up to the
- * largest, 3 MB at most, however few there are. */
+/* A set of ids that gives each its number: how many smaller ones are in the set. It takes 3/16 of a byte for each id up
+ * to the largest, at most 3 MB. */
 struct id_set {
     uint64_t *member; /* [words] a bit an id */
     uint32_t *before; /* [words] members in the words before */
@@ -31,7 +31,7 @@ static void id_set_add(struct id_set *s, uint32_t id) {
     s->member[id / 64] |= (uint64_t)1 << id % 64;
 }
 
-/* Once all ids are in. */
+/* Counts the members; called once all ids are in. */
 static void id_set_count(struct id_set *s) {
     s->count = 0;
     for (size_t w = 0; w < s->words; w++) {
@@ -49,7 +49,7 @@ static uint32_t id_set_number(const struct id_set *s, uint32_t id) {
 /* Ratings on their way from a file's order to the split. */
 struct sorting {
     struct id_set user, item;
-    struct sg_rating *rating; /* [count] by user; in it `user` becomes the place among the user's */
+    struct sg_rating *rating; /* [count] sorted by user; `user` becomes the place among the user's own */
     size_t users;             /* who are in the file */
     size_t *start;            /* [users + 1] of every user, with the rating for testing */
     size_t *kept,
@@ -97,7 +97,7 @@ static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating
     return SG_OK;
 }
 
-/* One user's ratings in the order of items, of each item the latest; returns how many. */
+/* Sorts one user's ratings by item and keeps the latest of each item; returns how many. */
 static size_t settle(struct sg_rating *r, size_t n, size_t *latest) {
     SG_ASSERT(n > 0);
     size_t kept = 0;
@@ -127,7 +127,7 @@ static size_t settle_all(struct sorting *s) {
     return users;
 }
 
-/* Of `users` that are left keep `most`. */
+/* Keeps `most` of the `users` that are left. */
 static sg_status choose_users(struct sorting *s, size_t users, size_t most, struct sg_error *err) {
     uint32_t *rank = malloc(users * sizeof *rank + 1);
     if (!rank)
@@ -141,7 +141,7 @@ static sg_status choose_users(struct sorting *s, size_t users, size_t most, stru
     return SG_OK;
 }
 
-/* Returns how many there are among the ratings that are left. */
+/* Numbers the items among the ratings that are left; returns how many. */
 static size_t number_items(struct sorting *s) {
     for (size_t u = 0; u < s->users; u++)
         for (size_t i = 0; i < s->kept[u]; i++)
@@ -258,7 +258,7 @@ void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, 
     SG_ASSERT(worker < e->workers && sg_examples_steps(e) > 0);
     const uint64_t steps = sg_examples_steps(e), epoch = step / steps, now = step % steps, all = examples(e);
     const uint64_t part =
-        all / e->workers; /* where the list is cut first: a worker's examples, of which some are left */
+        all / e->workers; /* with cut_first: the examples of one worker, of which some are left over */
     const struct sg_shuffle shuffle = e->cut_first
                                           ? sg_shuffle_open(e->seed, SG_RNG_SHARD, (uint32_t)worker, epoch, part)
                                           : sg_shuffle_open(e->seed, SG_RNG_SHARD, 0, epoch, all);

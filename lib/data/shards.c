@@ -1,4 +1,4 @@
-/* shards.c: samples dealt to workers: alike, sorted by class, or by Dirichlet shares of the classes. */
+/* shards.c: deals samples to workers: all alike, sorted by class, or by Dirichlet shares of the classes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static size_t cut(size_t count, size_t worker, size_t workers) {
     return worker * count / workers;
 }
 
-/* Stable: each class keeps the permutation's order. first [classes + 1] <- where each begins. */
+/* Sorts by class and keeps the permutation's order within a class. first [classes + 1] <- where each class begins. */
 static void sort_by_class(uint32_t *out, const uint32_t *in, const uint8_t *class_of, size_t count, size_t classes,
                           size_t first[CLASSES + 1]) {
     size_t next[CLASSES];
@@ -29,8 +29,8 @@ static void sort_by_class(uint32_t *out, const uint32_t *in, const uint8_t *clas
         out[--next[class_of[in[i]]]] = in[i];
 }
 
-/* ln of a Gamma(alpha) variate: Marsaglia and Tsang, ACM TOMS 26 (2000), for alpha + 1, then the usual step down. In
- * logarithms, for at small alpha most are below the smallest double. */
+/* The logarithm of a Gamma(alpha) variate: Marsaglia and Tsang, ACM TOMS 26 (2000), for alpha + 1, then the usual step
+ * down. The logarithm, because at small alpha most variates are below the smallest double. */
 static double log_gamma_variate(sg_rng *rng, double alpha) {
     SG_ASSERT(alpha > 0);
     const double d = alpha + 1 - 1.0 / 3, c = 1 / sqrt(9 * d);
@@ -52,7 +52,7 @@ static void dirichlet(double *share, sg_rng *rng, double alpha, size_t classes) 
         share[c] = exp(share[c] - most);
 }
 
-/* A class that still has samples, by the shares; the last such class where the shares of all of them are 0. */
+/* Draws a class that still has samples, by the shares. If all shares are 0, it is the last such class. */
 static size_t draw_class(sg_rng *rng, const double *share, const size_t *left, size_t classes) {
     double all = 0;
     size_t last = 0;

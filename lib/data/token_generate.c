@@ -1,4 +1,5 @@
-/* text-like tokens; sg_tokens.h says what they look like. Integer arithmetic, so that every machine makes the same. */
+/* token_generate.c: generates text-like tokens; sg_tokens.h says what they look like. It uses integer arithmetic, so
+ * every machine makes the same tokens. */
 #include <stdlib.h>
 
 #include "sg_debug.h"

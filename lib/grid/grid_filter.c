@@ -1,4 +1,4 @@
-/* A part of the grid: --method and --seed. */
+/* grid_choose.c: chooses the cells that --method and --seed name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

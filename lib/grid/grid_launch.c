@@ -1,4 +1,4 @@
-/* What a grid's processes need: a program and a recipe on disk. */
+/* grid_prepare.c: finds the program and saves the recipe that a grid's processes need. */
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "sg_grid.h"
 
 sg_status sg_grid_alone(bool *speaker, struct sg_error *err) {
-    /* Of a Slurm job's variables only a step's tell what srun starts: a batch script has the others too. */
+    /* Of Slurm's variables only those of a step tell that srun started this process: a batch script has the others too.
+     */
     static const char *const size[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
     const char *text = NULL;
     for (size_t i = 0; i < sizeof size / sizeof *size && !text; i++)

@@ -30,7 +30,7 @@ static size_t tail_points(double share, size_t n) {
     return whole < n ? whole : n;
 }
 
-/* Index of the first point where series >= bound (rising) or <= bound, else n. */
+/* The index of the first point where series >= bound (rising) or <= bound; n = there is none. */
 static size_t first_point(const double *series, size_t n, double bound, bool rising) {
     for (size_t i = 0; i < n; i++)
         if (rising ? series[i] >= bound : series[i] <= bound)
@@ -38,7 +38,7 @@ static size_t first_point(const double *series, size_t n, double bound, bool ris
     return n;
 }
 
-/* From point i on, where x has a value first, else n: not every record has every column. */
+/* The first point from i on where x has a value; n = there is none. Not every record has every column. */
 static size_t known_from(const double *x, size_t n, size_t i) {
     while (i < n && isnan(x[i]))
         i++;
@@ -71,8 +71,8 @@ static double at_place(const struct sg_run *run, const double *x, const char *co
     return NAN;
 }
 
-/* One number of x [n], n >= 1, no NaN in it; x may be reordered. `at` holds exactly one of its keys; the recipe's
- * parser saw to that. */
+/* One number from x [n], n >= 1, without NaN; x may be reordered. `at` holds exactly one of its keys, as the recipe's
+ * parser made sure. */
 static double statistic(double *x, size_t n, const struct sg_node *at) {
     double share = at ? sg_node_number(at, "tail-median", NAN) : NAN;
     if (!isnan(share))
@@ -91,7 +91,7 @@ static double statistic(double *x, size_t n, const struct sg_node *at) {
     return x[n - 1];
 }
 
-/* Records without a value do not count: nothing has a density before the first step. */
+/* Records without a value do not count: before the first step, for example, there is no density. */
 static double over_records(const struct sg_run *run, const double *x, const struct sg_node *at) {
     double *known = malloc(run->n_points * sizeof *known), value = NAN;
     size_t n = 0;

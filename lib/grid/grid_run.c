@@ -1,4 +1,4 @@
-/* grid_run.c: the cells of a grid as processes, so many at once. */
+/* grid_run.c: runs the cells of a grid as processes, so many at once. */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -37,13 +37,13 @@ struct slot {
     struct sg_process process;
     size_t cell;
     double started_s;
-    ino_t before; /* the series file there was when the cell started; 0 = none */
+    ino_t before; /* the inode of the series file when the cell started; 0 = there was none */
 };
 
 struct pool {
     const struct sg_cell *cells;
     struct sg_cell_outcome *outcomes;
-    size_t count, next; /* cells before `next` were taken */
+    size_t count, next; /* cells before `next` have been started */
     const struct sg_grid_options *options;
     struct slot *slot; /* [jobs] */
     char *launcher;    /* cut into words */
@@ -62,7 +62,7 @@ static char *text_of(unsigned long long n, char out[24]) {
     return out;
 }
 
-/* Command line of a cell into pool->argv; `seed` and `threads` are its room for numbers. */
+/* Writes the command line of a cell into pool->argv; `seed` and `threads` are its room for numbers. */
 static void command_line(struct pool *p, size_t cell, char seed[24], char threads[24]) {
     const struct sg_grid_options *o = p->options;
     size_t n = 0;
@@ -94,7 +94,7 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
         }
     SG_ASSERT(n <= sizeof word / sizeof *word);
     for (size_t i = 0; i < n; i++)
-        p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp's prototype predates const; it changes nothing */
+        p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp takes no const words, but does not change them */
     for (size_t i = 0; i < o->n_set; i++) {
         p->argv[n++] = (char *)(uintptr_t) "--set";
         p->argv[n++] = (char *)(uintptr_t)o->set[i];
@@ -137,7 +137,7 @@ static char *join(const char *reason, const char *last_words) {
     return asprintf(&text, "%s%s%s", reason, *last_words ? "\n" : "", last_words) < 0 ? NULL : text;
 }
 
-/* The child of this slot is gone: what became of its cell? Only a series that it put there counts. */
+/* Decides what became of a cell whose child is gone. Only a series that the child put there counts. */
 static void conclude(struct pool *p, struct slot *s) {
     SG_ASSERT(s->process.pid == 0 && p->outcomes[s->cell].state == SG_CELL_RUNNING);
     struct sg_cell_outcome *o = &p->outcomes[s->cell];
@@ -158,7 +158,7 @@ static void conclude(struct pool *p, struct slot *s) {
         o->done = 1;
         words = diverged ? sg_json_string(o->run.end, "message", words) : words;
         o->message = *words ? strdup(words) : NULL;
-    } else if (p->stopping && err.status == SG_OK) { /* whatever its exit code: launchers have their own */
+    } else if (p->stopping && err.status == SG_OK) { /* whatever the exit code is, because launchers have their own */
         o->state = SG_CELL_WAITING;
         o->message = strdup("interrupted");
     } else {
@@ -171,7 +171,7 @@ static void conclude(struct pool *p, struct slot *s) {
     }
 }
 
-/* Wait for news, at most a tick. A child whose pipes both ended is about to be gone: look again soon. */
+/* Waits for news, at most a tick. A child whose two pipes have ended will be gone at once, so it looks again soon. */
 static void wait_for_news(const struct pool *p, struct pollfd *fds) {
     nfds_t n = 0;
     int timeout_ms = TICK_MS;
@@ -184,7 +184,7 @@ static void wait_for_news(const struct pool *p, struct pollfd *fds) {
         if (process->progress < 0 && process->errors < 0)
             timeout_ms = REAP_MS;
     }
-    poll(fds, n, timeout_ms); /* EINTR is news as well */
+    poll(fds, n, timeout_ms); /* a signal is news too */
 }
 
 static void take_news(struct pool *p) {
@@ -203,8 +203,8 @@ static void take_news(struct pool *p) {
     }
 }
 
-/* SIGTERM whatever we got: a second signal ends this process, by which the children get a second SIGTERM and end too.
- */
+/* Sends SIGTERM, whatever signal came. A second signal ends this process, and the children then get a second SIGTERM
+ * and end too. */
 static void ask_to_stop(struct pool *p, int signal_number) {
     p->stopping = signal_number;
     for (int i = 0; i < p->options->jobs; i++)
@@ -243,7 +243,7 @@ static sg_status run_pool(struct pool *p, struct sg_error *err) {
                : SG_OK;
 }
 
-/* The launcher cut at blanks into NUL-terminated words, an empty one last. */
+/* Cuts the launcher at blanks into words that end in NUL; the last one is empty. */
 static sg_status cut_launcher(char **out, const char *launcher, struct sg_error *err) {
     size_t length = 0, n = 0;
     char *words = calloc(strlen(launcher) + 2, 1);

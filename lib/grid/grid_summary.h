@@ -1,4 +1,4 @@
-/* grid_summary.h: what the parts of a grid's result about traffic and the baseline share. */
+/* grid_summary.h: what several files about traffic and the baseline share; private to lib/grid. */
 #ifndef GRID_SUMMARY_H
 #define GRID_SUMMARY_H
 
@@ -6,7 +6,7 @@
 
 /* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. */
 struct grid_traffic {
-    const char *column, *baseline; /* NULL: no baseline, or none of its traffic is known */
+    const char *column, *baseline; /* NULL = there is no baseline, or its traffic is not known */
     double sent;                   /* mean over the seeds, at the end */
 };
 struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);

@@ -8,7 +8,7 @@
 
 enum { BAR = 20 };
 
-/* Bytes of `text` that fill at most `width` columns, taking a UTF-8 character as one. */
+/* How many bytes of `text` fill at most `width` columns; a UTF-8 character takes one. */
 static int fitting(const char *text, int width) {
     int n = 0;
     for (; text[n]; n++) {
@@ -37,7 +37,7 @@ static void running_line(FILE *out, const struct sg_cell *cell, const struct sg_
     line(out, text, width);
 }
 
-/* Time left, from the share of work done since the start. */
+/* Writes the time left, estimated from the share of work done since the start. */
 static void time_left(const struct sg_cell_outcome *o, size_t count, double elapsed_s, char out[48]) {
     double done = 0, open = 0;
     for (size_t i = 0; i < count; i++)

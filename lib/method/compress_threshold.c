@@ -1,4 +1,4 @@
-/* compress_threshold.c: the hard-threshold sparsifier (eq. 5), one lambda for all layers: constant, or steered by the
+/* compress_threshold.c: the hard-threshold sparsifier (section 4.2), one lambda for all layers: constant, or steered by the
  * controller of a budget (control_budget.c). */
 #include "method_private.h"
 
@@ -104,7 +104,7 @@ static const struct sg_parameter params[PARAMS] = {
 const struct sg_compressor_ops sg_compress_hard_threshold = {
     .name = "hard-threshold",
     .summary = "every element at least lambda in magnitude",
-    .source = "section 4, eq. 5; Strom, Interspeech 2015; Dutta et al., AAAI 2020",
+    .source = "section 4.2; Strom, Interspeech 2015; Dutta et al., AAAI 2020",
     .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,
     .n_params = PARAMS,

@@ -1,10 +1,10 @@
-/* What a panel shows of its curves, how its axes run and where they are labelled. */
+/* plot_axis.c: decides what a panel shows of its curves, how its axes run and where they have labels. */
 #include <math.h>
 
 #include "plot_private.h"
 #include "sg_debug.h"
 
-/* Far from the ends of double, so that views, ticks and their logarithms stay finite and positive. */
+/* Is it far enough from the ends of double that views, ticks and their logarithms stay finite and positive? */
 static bool in_domain(const struct sg_axis *axis, double v) {
     return fabs(v) <= 1e300 && (!axis->log || v >= 1e-300);
 }
@@ -74,7 +74,7 @@ static void set_view(struct sg_axis *axis, struct range r, double margin) {
         max = fmin(max * pow(10, free), 1e305);
     } else {
         if (min >= 0 && min < 0.4 * max && margin > 0)
-            min = 0; /* densities, errors and bits start at nothing */
+            min = 0; /* densities, errors and bits start at 0 */
         double free = margin * (max - min);
         if (!(max > min))
             free = max != 0 ? 0.5 * fabs(max) : 1;
@@ -85,7 +85,7 @@ static void set_view(struct sg_axis *axis, struct range r, double margin) {
         axis->min = min;
     if (isnan(axis->max))
         axis->max = max;
-    if (!(axis->max > axis->min)) /* one limit was chosen beyond all data */
+    if (!(axis->max > axis->min)) /* a chosen limit lies beyond all data */
         axis->max = axis->log ? axis->min * 10 : axis->min + 1;
     SG_ASSERT(axis->min < axis->max && (!axis->log || axis->min > 0));
 }
@@ -99,7 +99,7 @@ void sg_plot_fit(struct sg_panel *panel) {
                 continue;
             double std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
             double low = curve->y[i] - std;
-            if (!curve->level) /* no compression: its density of 1 would squeeze the others */
+            if (!curve->level) /* without compression the density is 1, which would squeeze the others */
                 widen(&x, &panel->x, curve->x[i]);
             widen(&y, &panel->y, curve->y[i]);
             widen(&y, &panel->y, curve->y[i] + std);

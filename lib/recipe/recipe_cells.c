@@ -1,4 +1,4 @@
-/* The grid methods x parameter lists x seeds. */
+/* recipe_cells.c: makes the cells of a recipe: methods x parameter lists x seeds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static bool append_label(char **label, const char *key, const char *value) {
 
 enum { PARAMETERS = 32 };
 
-/* Entry of each list parameter at this turn, the last varying fastest; false past the last turn. */
+/* The entries of the list parameters at this turn; the last list varies fastest. Returns false past the last turn. */
 static bool choose_entries(const struct sg_node *from, const struct sg_compressor_ops *ops, size_t turn,
                            const struct sg_node *chosen[PARAMETERS]) {
     SG_ASSERT(ops->n_params <= PARAMETERS);
@@ -83,7 +83,7 @@ static const struct sg_node * override(const struct sg_node *method, const struc
     return own != NULL ? own : sg_node_member(root, key);
 }
 
-/* The recipe's section `key` with the method's own `inner`, if it has one, in place of the section's. */
+/* Appends the recipe's section `key`. If the method has its own `inner`, that replaces the section's. */
 static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *inner) {
     const struct sg_node *section = sg_node_member(root, key), *own = sg_node_member(method, inner);
@@ -107,8 +107,8 @@ static const struct sg_node *length_of(const struct sg_node *map) {
     return epochs != NULL ? epochs : sg_node_member(map, "steps");
 }
 
-/* A method's own length replaces the recipe's, whichever unit it is in; but --set steps=5 means all methods, unless
- * their own lengths are set there too. */
+/* Appends the length. A method's own length replaces the recipe's, in either unit. But --set steps=5 means all methods,
+ * unless their own lengths are set too. */
 static bool push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
     const struct sg_node *own = length_of(method), *common = length_of(root);
     const struct sg_node *from =

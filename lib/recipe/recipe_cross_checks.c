@@ -1,4 +1,4 @@
-/* What a table of single keys cannot say. */
+/* recipe_rules.c: the rules that span several keys, which a table of single keys cannot state. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@ static void set_null(struct sg_node *node) {
 
 /* ---- length of a run ---- */
 
-/* A length given by --set replaces the file's other one. Returns false when both are from the same place. */
+/* Chooses the length. One given by --set replaces the file's other one. Returns false if both come from the same place.
+ */
 static bool choose_length(struct sg_check *c, struct sg_node *map) {
     struct sg_node *epochs = sg_node_member(map, "epochs"), *steps = sg_node_member(map, "steps");
     if (epochs == NULL || steps == NULL)
@@ -64,7 +65,7 @@ static void check_selector(struct sg_check *c, struct sg_node *at) {
                       "choose one of final, tail-median, tail-mean, max, min, mean, sum, epoch, step, when");
     if ((when == NULL) != (below == NULL))
         sg_problem_at(c->problems, at->line, at->column, "'when' and 'below' go together");
-    size_t kept = 0; /* only what was chosen stays */
+    size_t kept = 0; /* keeps only what was chosen */
     for (size_t i = 0; i < at->count; i++) {
         if (sg_node_absent(&at->child[i]))
             sg_node_clear(&at->child[i]);
@@ -221,7 +222,7 @@ static void check_parameters(struct sg_check *c, const struct sg_node *at, const
         sg_problem_at(c->problems, at->line, at->column, "method '%s': %s", sg_node_string(at, "name", ""), err.msg);
 }
 
-/* Takes the label. */
+/* Adds a label, which it takes over. */
 static bool add_label(struct sg_check *c, const struct sg_node *at, char *label) {
     char name[SG_EXCERPT];
     for (size_t i = 0; i < c->n_labels; i++)

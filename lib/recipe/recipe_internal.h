@@ -30,7 +30,7 @@ struct sg_problems {
 };
 
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
-/* In order of place, one a line, into err. */
+/* Writes the problems into err in the order of their places, one a line. */
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err);
 
 /* ---- YAML ---- */
@@ -137,16 +137,16 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
                      struct sg_node *out);
 /* Note "<key> must be <wanted>, got …". */
 void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted);
-/* That "…", in out or static. */
+/* The "…" of such a message, in `out` or static. */
 const char *sg_describe_value(const struct sg_node *node, char out[80]);
 
 /* A name in record.series, or one that a claim or plot gives, against what the task can record and what is recorded. */
 void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw);
 /* The two axes of a complete plot: curves are drawn over series, constants have no curve. */
 void sg_check_axes(struct sg_check *c, const struct sg_node *plot);
-/* A complete claim, or its bound: does this method have the constant that its metric may be? */
+/* For a complete claim, or its bound: if the metric may be a constant, does this method have it? */
 void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term);
-/* record.series names nothing twice. */
+/* Checks that record.series names nothing twice. */
 void sg_check_series_once(struct sg_check *c, const struct sg_node *series);
 /* Names that may stand in an expression of this row: n of them, into name [SG_NAMES]; 0 = the task is not known. */
 size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row *row, const char *name[SG_NAMES]);
@@ -154,7 +154,7 @@ size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row 
 /* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is
  * the top level as far as it is complete. They may bring the map into normal form. */
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
-/* The same for the list of methods; fills c->label when all is well. */
+/* The same for the list of methods; fills c->label if there is no problem. */
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 void sg_check_forget_labels(struct sg_check *c);
 

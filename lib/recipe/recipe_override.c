@@ -1,4 +1,5 @@
-/* --set key=value on the raw tree. Keys are created freely: the check that follows knows which exist. */
+/* recipe_set.c: applies --set key=value to the raw tree. It creates any key; the check that follows knows which exist.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,8 @@ static const char *entry_name(const struct sg_node *entry) {
     return name != NULL && name->kind == SG_NODE_STRING ? name->string : NULL;
 }
 
-/* Entry of a list by name (which may contain dots: the longest match wins) or by index from 0; *used is the length
- * taken. */
+/* Finds an entry of a list by its name, which may contain dots (the longest match wins), or by its index from 0. *used
+ * is the length taken. */
 static struct sg_node *find_entry(const struct sg_node *list, const char *path, size_t *used) {
     struct sg_node *found = NULL;
     *used = 0;
@@ -49,7 +50,7 @@ static void note_no_entry(const struct sg_node *list, const char *path, int orig
                       list->key ? list->key : "", word, list->count > 0 ? list->count - 1 : 0);
 }
 
-/* Key of a map up to the next dot, created when absent. NULL: no memory. */
+/* Finds the key of a map up to the next dot, and creates it if absent. NULL = no memory. */
 static struct sg_node *find_member(struct sg_node *map, const char *path, size_t length, int origin) {
     for (size_t i = 0; i < map->count; i++)
         if (strlen(map->child[i].key) == length && memcmp(map->child[i].key, path, length) == 0)
@@ -61,7 +62,7 @@ static struct sg_node *find_member(struct sg_node *map, const char *path, size_t
     return &map->child[map->count - 1];
 }
 
-/* The node that path [length] names. *out NULL: noted as a problem. */
+/* Walks to the node that path [length] names. *out = NULL: a problem was noted. */
 static bool walk(struct sg_node *root, const char *path, int origin, struct sg_problems *p, struct sg_node **out) {
     struct sg_node *node = root;
     *out = NULL;

@@ -1,4 +1,4 @@
-/* recipe_problems.c: what is wrong with a recipe, collected and reported in the order of its places. */
+/* recipe_problems.c: collects what is wrong with a recipe, and reports it in the order of the places. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static bool before(const struct sg_problem *a, const struct sg_problem *b) {
     return a->line < b->line || (a->line == b->line && a->column < b->column);
 }
 
-/* One line of the report into out [size]; its length. */
+/* Writes one line of the report into out [size]; returns its length. */
 static size_t write_line(char *out, size_t size, const struct sg_problems *p, const struct sg_problem *problem) {
     int length;
     if (problem->line > 0) {

@@ -1,4 +1,5 @@
-/* Every key of a recipe. This table gives the parser, --set, --help-recipe, recipes/README.md and the resolved copy. */
+/* recipe_schema.c: every key of a recipe. This table gives the parser, --set, --help-recipe, recipes/README.md and the
+ * resolved copy. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -275,7 +276,7 @@ static const enum sg_value_type type_of_key[] = {
     [SG_KEY_INTEGER] = SG_VALUE_INTEGER, [SG_KEY_BOOLEAN] = SG_VALUE_BOOLEAN, [SG_KEY_EXPRESSION] = SG_VALUE_EXPRESSION,
 };
 
-/* The map that a dotted key lives in, once. */
+/* Appends, once, the map in which a dotted key lies. */
 static bool append_sub_map(struct sg_schema *s, const struct sg_key *key, const char *owner) {
     size_t length = strcspn(key->name, ".");
     if (key->name[length] == '\0')

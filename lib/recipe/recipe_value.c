@@ -1,4 +1,4 @@
-/* Values without children against their schema row. */
+/* recipe_scalar.c: checks values without children against their schema row. */
 #include <math.h>
 #include <string.h>
 
@@ -23,11 +23,11 @@ static bool kebab(const char *s) {
     return !start;
 }
 
-/* One of the names at(0), at(1) …: the problem lists or suggests. */
+/* The value must be one of the names at(0), at(1) …; the problem lists them or suggests one. */
 static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                             const char *const *candidate, size_t n) {
     char wanted[160] = "one of ";
-    bool word = raw->kind == SG_NODE_STRING && strlen(raw->string) > 2; /* a letter is near every other one */
+    bool word = raw->kind == SG_NODE_STRING && strlen(raw->string) > 2; /* a single letter is near to every other one */
     const char *near = word ? sg_suggest(raw->string, candidate, n) : NULL;
     if (near != NULL) {
         char got[SG_EXCERPT], name[SG_EXCERPT];
@@ -87,7 +87,7 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
     for (size_t i = 0; i < c->n_labels; i++)
         if (strcmp(c->label[i].text, raw->string) == 0)
             return;
-    if (c->label == NULL) /* the methods themselves are wrong */
+    if (c->label == NULL) /* the methods themselves have problems */
         return;
     if (c->methods_set && raw->line > 0) { /* the file may be right as it stands */
         char name[SG_EXCERPT], set[SG_EXCERPT];

@@ -1,4 +1,4 @@
-/* recording.c: the inputs of a run's compressors, written and read. */
+/* recording.c: writes and reads the inputs of a run's compressors. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static uint64_t whole(const cJSON *number) {
     return x >= 1 && x <= 9007199254740992.0 && x == floor(x) ? (uint64_t)x : 0;
 }
 
-/* Shape of the header. Sizes of a file of that shape, 2^62 bytes at most, do not wrap. */
+/* Takes the shape from the header. Its limits keep sizes below 2^62 bytes, so they do not wrap. */
 static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     sg_status status = sg_schema_check(sg_json_string(r->header, "schema", NULL), SG_SCHEMA_INPUTS, r->path, err);
     const cJSON *layers = sg_json_get(r->header, "layers"), *layer;
@@ -69,7 +69,7 @@ static sg_status lacks(const struct sg_recording *r, uint64_t step, struct sg_er
                    (unsigned long long)step, remedy);
 }
 
-/* The hash goes on where the file is cut. */
+/* Hashes the file up to where it will be cut, so that hashing can go on from there. */
 static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha256, struct sg_error *err) {
     enum { CHUNK_BYTES = 1 << 16 };
     char hex[65], *chunk = malloc(CHUNK_BYTES);
@@ -89,7 +89,7 @@ static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha25
                          remedy);
 }
 
-/* Cut an earlier part back to `step`, which its header must match. */
+/* Cuts an earlier part, whose header must be the same, back to `step`. */
 static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step, const char *sha256,
                        struct sg_error *err) {
     SG_ASSERT(step > 0 && sha256 != NULL);
@@ -110,7 +110,7 @@ static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step
     return status;
 }
 
-/* A run that was killed after it gave its recording the final name, and before its result, goes on in that. */
+/* Opens PATH.part. A run that was killed after renaming its recording and before writing its result goes on in PATH. */
 static sg_status open_part(struct sg_recording *r, uint64_t step, struct sg_error *err) {
     sg_status status = sg_file_hold(&r->file, r->part, step == 0, err);
     if (status == SG_ERR_MISSING)
@@ -133,7 +133,7 @@ sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *
         r.part = NULL;
         status = sg_fail_memory(err, path);
     }
-    if (status == SG_OK) /* what a reader will make of it */
+    if (status == SG_OK) /* parse the text that was written, as a reader will */
         status = sg_json_parse(&r.header, text, strlen(text), path, err);
     if (status == SG_OK)
         status = take_shape(&r, err);

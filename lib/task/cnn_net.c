@@ -32,7 +32,7 @@ static void declare(struct cnn_pass *p, const char *name, const char *part, cons
     snprintf(new->name, sizeof new->name, "%s%s.%s", p->prefix, name, part);
 }
 
-/* The next parameter tensor; when declaring, it is added to the network. */
+/* Gives the next parameter tensor. In a declaring pass it is added to the network. */
 static sg_tensor *parameter(struct cnn_pass *p, const char *name, const char *part, const struct cnn_layer *layer) {
     if (declaring(p)) {
         declare(p, name, part, layer);
@@ -224,7 +224,7 @@ void cnn_net_start(const struct cnn_net *net, uint64_t seed, float *x) {
     }
 }
 
-/* Every batch-norm has its means, then its variances; its weight is as long as each. */
+/* A batch-norm has its means and then its variances, each as long as its weight. */
 void cnn_net_start_statistics(const struct cnn_net *net, float *statistics) {
     for (size_t i = 0; i < net->n_layers; i++)
         for (size_t j = 0; net->layer[i].role == CNN_NORM_WEIGHT && j < 2 * net->layer[i].size; j++)

@@ -1,8 +1,9 @@
-/* The task `cnn` (Figures 2a and 3, Table 1): image classification on CIFAR by the networks of cnn_models.c.
+/* cnn_task.c: the task `cnn` (Figures 2a and 3, Table 1): image classification on CIFAR by the networks of
+ * cnn_models.c.
  *
- * A gradient runs on one thread, whatever the machine has, and workers run in parallel: sums have one order then, and
- * results do not depend on threads or ranks. Every worker keeps its own batch-norm statistics, with which it evaluates
- * its part of the test set. */
+ * A gradient runs on one thread, whatever the machine has, and workers run in parallel. So sums have one order, and
+ * results do not depend on threads or ranks. Every worker keeps its own batch-norm statistics and evaluates its part of
+ * the test set with them. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -137,7 +138,7 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
     return status;
 }
 
-/* Drawn here, wherever it then lies. */
+/* The start values are drawn on the CPU, whatever the device is. */
 static sg_status cnn_start(struct sg_task *t, struct sg_error *err) {
     const size_t n = t->net.n_statistics;
     float *x = malloc((t->net.d > n ? t->net.d : n) * sizeof *x);
@@ -246,7 +247,7 @@ static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     sg_status status = sg_backward(pass.scope, loss, err);
     if (status == SG_OK)
         status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
-    sg_scope_begin(pass.scope, 1, false); /* frees what is left */
+    sg_scope_begin(pass.scope, 1, false); /* frees the tensors of the last pass */
     return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
 }
 
@@ -341,7 +342,7 @@ static size_t cnn_common_bytes(const struct sg_task *t) {
     return sizeof t->evaluations + (t->averages ? t->net.d * sizeof *t->average : 0);
 }
 
-/* A device that fails here is found out by the trainer, which reads its own vectors too. */
+/* An error of the device is ignored here: the trainer, which reads its own vectors too, finds it. */
 static void get(const struct sg_task *t, void *host, const float *from, size_t n) {
     (void)t->kernels->get(&t->exec, host, from, n * sizeof *from);
 }

@@ -14,7 +14,7 @@ static double ridge(const double *x, size_t d, double l2) {
     return l2 / 2 * sg_sum_total(&s);
 }
 
-/* Losses are summed in a few hundred blocks of rows, which are added in order. Whole tiles of `margins` but for the
+/* Losses are summed in a few hundred blocks of rows, which are added in order. All tiles of `margins` are whole but the
  * last. */
 enum { VALUE_BLOCKS = 256, VALUE_TILE = 4 };
 
@@ -77,7 +77,7 @@ static void span_losses(struct sg_sum *sum, const struct sg_matrix *a, size_t fi
     }
 }
 
-/* Up to SG_DENSE_POINTS points; sum [VALUE_BLOCKS][SG_DENSE_POINTS] and xt [d][points] are scratch. */
+/* Computes f at up to SG_DENSE_POINTS points. sum [VALUE_BLOCKS][SG_DENSE_POINTS] and xt [d][points] are scratch. */
 static void batch_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
                          int threads, struct sg_sum *sum, double *xt) {
     SG_ASSERT(count >= 1 && count <= SG_DENSE_POINTS && threads >= 1);

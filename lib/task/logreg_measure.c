@@ -40,8 +40,8 @@ static int exceeds(const struct lanczos *l, int k, double x, double *pivot) {
     return 1;
 }
 
-/* Largest eigenvalue of the k x k matrix T from above by bisection, its vector by inverse iteration on the positive
- * definite x I - T. */
+/* The largest eigenvalue of the k x k matrix T, from above by bisection; its vector by inverse iteration on the
+ * positive definite x I - T. */
 static double top_of_tridiagonal(struct lanczos *l, int k) {
     SG_ASSERT(k >= 1 && k <= BASIS);
     double low = 0, high = 0, pivot[BASIS];
@@ -80,9 +80,9 @@ static double top_of_tridiagonal(struct lanczos *l, int k) {
     return high;
 }
 
-/* From the unit vector v[0], until the residual of the largest Ritz pair is small or the basis is full; v[0] becomes
- * the Ritz vector. Returns the residual relative to the Ritz value. The error of the Rayleigh quotient is quadratic in
- * it. */
+/* Runs Lanczos from the unit vector v[0] until the residual of the largest Ritz pair is small or the basis is full;
+ * v[0] becomes the Ritz vector. Returns the residual relative to the Ritz value. The error of the Rayleigh quotient is
+ * quadratic in it. */
 static double lanczos_run(struct lanczos *l, double enough) {
     size_t d = l->a->d;
     double residual = 1;

@@ -124,8 +124,8 @@ static void conjugate_gradients(struct newton *n, double forcing) {
     }
 }
 
-/* Move to a better point along the step: f falls enough, or, where f is down to its rounding, |g| falls. False: there
- * is none. */
+/* Moves to a better point along the step: f falls enough or, if f is down to its rounding, |g| falls. Returns false if
+ * there is none. */
 static bool line_search(struct newton *n, double *value, double *norm) {
     size_t d = n->a->d;
     double slope = vector_dot(n->g, n->step, d), t = 1;
@@ -166,7 +166,7 @@ sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const
     for (int step = 0; step < MOST_STEPS && norm > 0 && isfinite(norm); step++) {
         if (progress)
             progress(arg, step, norm);
-        /* Loose far from the optimum, for superlinear convergence; never below what rounding leaves of the gradient. */
+        /* loose far from the optimum, for superlinear convergence, and never below the rounding of the gradient */
         double forcing = fmax(sqrt(norm / first), DBL_EPSILON / 10 * first / norm), before = norm;
         conjugate_gradients(&n, fmin(0.1, forcing));
         if (!line_search(&n, &f, &norm) || (norm < 1e-12 * first && norm > before / 4))

@@ -1,7 +1,7 @@
-/* The task `logreg` (Figure 1): what the trainer sees of logistic regression.
+/* logreg_task.c: the task `logreg` (Figure 1): what the trainer sees of logistic regression.
  *
- * x is double: gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients, residuals and
- * messages are float as in every other task: they only ever scale with the distance from the optimum. */
+ * x is double, because gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients,
+ * residuals and messages are float as in every other task, because they scale with the distance from the optimum. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void set_constant(struct sg_task *t, const char *name, double value) {
     t->constant[t->info.n_constants++] = (struct sg_constant){name, value};
 }
 
-/* A key that holds a number or an expression over the constants known so far. */
+/* Evaluates a key that holds a number or an expression over the constants known so far. */
 static sg_status evaluate_key(double *out, const struct sg_task *t, const struct sg_node *task, const char *key,
                               double absent, struct sg_error *err) {
     const struct sg_node *node = sg_node_get(task, key);
@@ -87,7 +87,7 @@ static struct sg_optimum_options optimum_options(const struct sg_task *t, const 
                                        .notice = config->notice};
 }
 
-/* The optimum is needed for suboptimalities, for a start next to it, and for the shifted oracle. */
+/* Finds the optimum, which suboptimalities, a start next to it and the shifted oracle need. */
 static sg_status find_optimum(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     bool wanted = sg_node_bool(config->task, "solve-optimum", true);
     if (!wanted && t->oracle == ORACLE_FULL_SHIFTED)
@@ -131,7 +131,7 @@ static sg_status measure(struct sg_task *t, const struct sg_task_config *config,
     return SG_OK;
 }
 
-/* From the start of a cache line: what every step reads and writes. */
+/* Memory that starts a cache line, for what every step reads and writes. */
 static double *doubles(size_t n) {
     return aligned_alloc(64, (n + 7) / 8 * 64);
 }
@@ -140,7 +140,7 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     size_t d = t->data.d;
     t->row = malloc(t->data.m * sizeof *t->row);
     t->x = doubles(d);
-    t->scratch_each = (d + 7) / 8 * 8 + (sg_logreg_scratch(d) + 7) / 8 * 8; /* a gradient, and what it asks for */
+    t->scratch_each = (d + 7) / 8 * 8 + (sg_logreg_scratch(d) + 7) / 8 * 8; /* a gradient, and its own scratch */
     t->scratch = doubles((size_t)t->threads * t->scratch_each);
     t->drawn = malloc(t->count * t->batch * sizeof *t->drawn);
     t->waiting = malloc(QUEUE * d * sizeof *t->waiting);
@@ -153,7 +153,7 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     return SG_OK;
 }
 
-/* The shards, and what is known of them: label_skew, and with x* D = (1/n) sum_i |grad f_i(x*)|^2 (section 5.1.1). */
+/* Deals the rows, and measures label_skew and, if x* is known, D = (1/n) sum_i |grad f_i(x*)|^2 (section 5.1.1). */
 static sg_status deal_rows(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     struct sg_shards shards;
     uint8_t *side = malloc(t->data.m);
@@ -291,7 +291,8 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
     return SG_OK;
 }
 
-/* Over one of the worker's rows, drawn uniformly, g = slope_j a_j + l2 x: the rows' variance, a batch's share of it. */
+/* The draw is one of the worker's rows j, uniformly, and g = slope_j a_j + l2 x. The noise is the variance over the
+ * rows, divided by the batch. */
 static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err) {
     SG_ASSERT(worker >= t->first && worker - t->first < t->count);
     const size_t d = t->data.d, begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;

@@ -258,7 +258,7 @@ sg_status ncf_net_score(const struct ncf_pass *p, const uint32_t *user, const ui
         sg_scope_begin(p->scope, 1, false);
         status = sg_tensor_read(p->scope, forward(p, now, NULL), logit + at, now, err);
     }
-    sg_scope_begin(p->scope, 1, false); /* frees what is left */
+    sg_scope_begin(p->scope, 1, false); /* frees the tensors of the last pass */
     return status;
 }
 

@@ -1,8 +1,8 @@
-/* The task `ncf` (Figure 2c): which item a user chooses next, by NeuMF on the ratings of MovieLens.
+/* ncf_task.c: the task `ncf` (Figure 2c): which item a user chooses next, by NeuMF on the ratings of MovieLens.
  *
- * A gradient runs on one thread, whatever the machine has, and workers run in parallel: sums have one order then, and
- * results do not depend on threads or ranks. Every worker evaluates its part of the users. On a GPU workers take turns, and
- * gradients are those of whole tables. */
+ * A gradient runs on one thread, whatever the machine has, and workers run in parallel. So sums have one order, and
+ * results do not depend on threads or ranks. Every worker evaluates its part of the users. On a GPU workers take turns,
+ * and gradients are those of whole tables. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -107,7 +107,8 @@ static sg_status open_net(struct sg_task *t, const struct sg_task_config *config
     return status;
 }
 
-/* Of the rows of four tables, of which neighbours share a range, and of the rest: limited by rows and by examples. */
+/* The most ranges that a gradient touches: rows of four tables, where neighbours share a range, and all that is no
+ * table. The number of rows and the number of examples limit it. */
 static size_t most_ranges(const struct sg_task *t, size_t batch) {
     const size_t rows = t->net.users + t->net.items + NCF_TABLES;
     return 1 + (rows < NCF_TABLES * batch ? rows : NCF_TABLES * batch);
@@ -142,7 +143,7 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
     return SG_OK;
 }
 
-/* Drawn here, wherever it then lies. */
+/* The start values are drawn on the CPU, whatever the device is. */
 static sg_status ncf_start(struct sg_task *t, struct sg_error *err) {
     float *x = malloc(t->net.d * sizeof *x);
     if (!x)
@@ -209,7 +210,7 @@ static cJSON *ncf_describe(const struct sg_task *t) {
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* Rows of the batch's users and items in the tables, and all that is no table. */
+/* Notes what the gradient wrote: the rows of the batch's users and items in the tables, and all that is no table. */
 static void note_touched(struct sg_task *t, size_t local, const struct batch *b) {
     const struct ncf_net *net = &t->net;
     struct sg_range *range = t->range[local];
@@ -285,8 +286,8 @@ static size_t candidates(const struct sg_task *t, uint32_t user, uint32_t *item)
     return n;
 }
 
-/* A rank is 1 + how many rivals score as high or higher: of equal scores the test item's counts as the worst, so that a
- * model without an opinion hits nothing. A NaN beats it too. */
+/* The rank is 1 + how many rivals score as high or higher. Of equal scores the test item's counts as the worst, so a
+ * model without an opinion hits nothing. A score that is NaN, on either side, counts against the test item. */
 static size_t rank_of_first(const float *score, size_t n) {
     size_t rank = 1;
     for (size_t i = 1; i < n; i++)
@@ -294,7 +295,7 @@ static size_t rank_of_first(const float *score, size_t n) {
     return rank;
 }
 
-/* Users from..to-1, as many at a time as fill a chunk. */
+/* Evaluates the users from..to-1, as many at a time as fill a chunk. */
 static sg_status worker_share(struct sg_task *t, size_t worker, double *share, struct sg_error *err) {
     const size_t users = t->ratings.users, workers = t->examples.workers;
     const size_t from = users * worker / workers, to = users * (worker + 1) / workers;

@@ -1,4 +1,4 @@
-/* sg_task_plugin.h: what the shared object of libtorch tasks gives to sg_task_load. */
+/* sg_task_plugin.h: what the shared object of the libtorch tasks gives to sg_task_load. */
 #ifndef SG_TASK_PLUGIN_H
 #define SG_TASK_PLUGIN_H
 

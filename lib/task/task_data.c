@@ -1,4 +1,4 @@
-/* task_data.c: which data a task reads, the same for those who load them and for those who only ask which they are. */
+/* task_data.c: which data a task reads. Loading them and only asking which they are use the same answer. */
 #include "task_data.h"
 
 struct sg_dataset_request task_request_logreg(const struct sg_node *task, const char *data_dir) {

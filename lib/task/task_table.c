@@ -1,4 +1,4 @@
-/* The task kinds and their recipe keys. */
+/* task_table.c: the task kinds and their recipe keys. */
 #include <string.h>
 
 #include "sg_plugin.h"

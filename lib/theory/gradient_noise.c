@@ -9,12 +9,12 @@
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
-/* The halves of the draws, then all of them. */
+/* Parts of the draws: the two halves, and all. */
 enum { ALL = 2, PARTS };
 
 struct scratch {
     float *g;           /* [d] one draw */
-    double *mean, *all; /* [PARTS][d] of a worker; over the workers */
+    double *mean, *all; /* of one worker [PARTS][d]; the mean over the workers */
     char *state;        /* of a worker */
     size_t state_bytes, draws[PARTS];
 };
@@ -30,7 +30,7 @@ static double square(const double *x, size_t d) {
     return sum;
 }
 
-/* mean [PARTS][d] and s^2 of the worker's draws; its state is put back before every one. */
+/* Draws the worker's gradients: mean [PARTS][d] and s^2. The worker's state is put back before every draw. */
 static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
                       size_t worker, size_t index, struct sg_error *err) {
     const struct sg_task_info *info = ops->info(task);
@@ -43,7 +43,7 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
     for (size_t r = 0; r < repeats && status == SG_OK; r++) {
         const uint64_t step = SG_STEP_BEYOND + (index * repeats + r) * (info->steps_per_epoch + 1);
         const size_t half = r < s->draws[0] ? 0 : 1;
-        if (ops->touched) /* it writes what it touches, into zeros */
+        if (ops->touched) /* it writes only what it touches, so g must be zeros */
             memset(s->g, 0, d * sizeof *s->g);
         status = ops->gradient(task, worker, step, s->g, err);
         if (s->state_bytes)
@@ -68,7 +68,7 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
     return status;
 }
 
-/* variance: of a mean of so many draws, in noises. */
+/* variance: that of a mean of so many draws, as a multiple of the noise. */
 static void take_worker(struct sg_noise_estimate *e, double *all, const double *mean, size_t d, size_t worker,
                         size_t workers, double noise, double variance) {
     SG_ASSERT(worker < workers);
@@ -89,7 +89,7 @@ static void conclude(struct sg_noise_estimate *e, const double *all, size_t d, s
     e->dissimilarity = gradient - e->mean_gradient;
 }
 
-/* Exactly, both halves are all there is. */
+/* If measured exactly, both halves are the whole. */
 static void copy_to_halves(struct sg_noise_point *p, size_t workers) {
     for (size_t h = 0; h < 2; h++) {
         memcpy(p->half[h].gradient, p->all.gradient, workers * sizeof *p->all.gradient);
@@ -184,8 +184,8 @@ void sg_noise_free(struct sg_noise_points *points) {
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* Sums for a line through points that were measured twice, independently. Products are of one measurement with the other: of
- * one with itself the errors would correlate, and flatten the line. */
+/* Sums for a line through points that were measured twice, independently. A product takes its factors from different
+ * measurements. The errors of one measurement correlate, and products within it would make the line too flat. */
 struct moments {
     double n, x[PARTS], y[PARTS], xx, xy;
 };
@@ -200,7 +200,7 @@ static void add(struct moments *m, const double x[PARTS], const double y[PARTS])
     m->xy += (x[0] * y[1] + x[1] * y[0]) / 2;
 }
 
-/* NaN where the x do not differ by more than their errors. */
+/* The line that is not held at 0; NaN if the x do not differ by more than their errors. */
 static struct sg_noise_line free_line(const struct moments *m) {
     const double spread = m->xx - m->x[0] * m->x[1] / m->n;
     const double slope =
@@ -252,7 +252,7 @@ static void combine(struct moments *into, const struct moments *m, double sign) 
     into->xy += sign * m->xy;
 }
 
-/* The line that is not held, through all points but one. */
+/* The line that is not held at 0, through all points but one. */
 static struct sg_noise_line line_without(const struct sg_noise_points *points, enum line which, size_t i,
                                          struct moments all) {
     const struct moments own = moments_at(points, which, i);
@@ -260,8 +260,8 @@ static struct sg_noise_line line_without(const struct sg_noise_points *points, e
     return free_line(&all);
 }
 
-/* Points are left out whole, for workers at one x move together. The errors are the free line's, which are not 0 where a bound
- * holds the line. */
+/* A point is left out with all of its workers, because workers at one x are not independent. The errors are those of
+ * the line that is not held at 0; they are not 0 where a bound holds the line. */
 static struct sg_noise_line fit(const struct sg_noise_points *points, enum line which) {
     SG_ASSERT(points->count > 0);
     const size_t n = points->count;

@@ -20,7 +20,7 @@ double sg_rule_estimated(double k, double d, const struct sg_noise_constants *c,
     const double inner = m * zeta + c->noise.level, lambda = 2 / sqrt(k) * sqrt(inner);
     if (error) {
         const double by_m =
-            zeta > 0 ? zeta * c->noise.slope_error : 0; /* M, known or not, is nothing times zeta^2 = 0 */
+            zeta > 0 ? zeta * c->noise.slope_error : 0; /* zeta^2 = 0 multiplies M, so its error does not count */
         const double off = hypot(hypot(m * c->dissimilarity.level_error, by_m), c->noise.level_error); /* of `inner` */
         *error = inner > 0 ? lambda * off / (2 * inner) : 2 / sqrt(k) * sqrt(off);
     }
@@ -38,7 +38,7 @@ struct pilot {
     size_t n_layers;
 };
 
-/* What is needed of the task after it is gone. */
+/* Copies what is needed of the task after it was closed. */
 static sg_status keep(struct pilot *p, const struct sg_task_info *info, struct sg_error *err) {
     p->offset = malloc((info->layout.n_layers + 1) * sizeof *p->offset);
     p->constant = malloc((info->n_constants + 1) * sizeof *p->constant);
@@ -94,7 +94,7 @@ static sg_status run_pilot(struct pilot *p, struct sg_error *err) {
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
 
-/* What this Top-k sends a step: delta n of every layer. */
+/* What this Top-k sends at a step: delta n, added up over the layers. */
 static sg_status elements_of(double *k, const struct pilot *p, const struct sg_cell *cell, struct sg_error *err) {
     const struct sg_compressor_ops *ops = sg_compressor_find("topk");
     double param[8];

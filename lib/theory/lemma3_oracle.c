@@ -10,7 +10,7 @@
 #include "sg_lemma3_oracle.h"
 #include "sg_recording.h"
 
-enum { PARALLEL = 1 << 18 }; /* entries a step, below which a second thread costs more than it gives */
+enum { PARALLEL = 1 << 18 }; /* with fewer entries a step, a second thread costs more than it saves */
 
 /* One method under way, and what each worker leaves behind. */
 struct replayed_method {

@@ -16,7 +16,7 @@ struct refined {
 
 struct rank {
     uint64_t k;
-    const struct refined *kept, *lost; /* where A_(k) and A_(k+1) are; NULL where there are none */
+    const struct refined *kept, *lost; /* the bins of A_(k) and A_(k+1); NULL = there is no such element */
 };
 
 struct sg_magnitudes {
@@ -24,7 +24,7 @@ struct sg_magnitudes {
     double squares[COARSE];
     struct refined **refined; /* [n_refined] */
     size_t n_refined;
-    struct refined *of_bin[COARSE]; /* NULL = not looked into */
+    struct refined *of_bin[COARSE]; /* NULL = no rank lies in this bin */
     struct rank *rank;              /* [n_ranks] */
     size_t n_ranks;
 };
@@ -66,7 +66,7 @@ uint64_t sg_magnitudes_total(const sg_magnitudes *m) {
     return m->total;
 }
 
-/* The bin of A_(k), to be looked into; k = 0 or k > N: *out is NULL. */
+/* *out <- the bin of A_(k), which the second pass is to count; NULL if k = 0 or k > N. */
 static sg_status look_into(const struct refined **out, sg_magnitudes *m, uint64_t k, struct sg_error *err) {
     uint64_t above = 0;
     uint32_t bin = COARSE;
@@ -116,7 +116,7 @@ void sg_magnitudes_refine(sg_magnitudes *m, const float *x, size_t n) {
     }
 }
 
-/* A_(k), which is in r. *lost <- the sum of A_(i)^2, i > k, over r and all bins below. */
+/* Returns A_(k), which lies in bin r. *lost <- the sum of A_(i)^2 over i > k, in r and all bins below. */
 static double value_at(const sg_magnitudes *m, const struct refined *r, uint64_t k, double *lost) {
     SG_ASSERT(k >= 1 && k <= m->total);
     uint64_t above = 0;
@@ -134,7 +134,7 @@ static double value_at(const sg_magnitudes *m, const struct refined *r, uint64_t
         const double v = magnitude_of(r->bin, f);
         below += (double)r->count[f] * v * v;
     }
-    *lost = below + (double)(above - k) * value * value; /* equals beyond the k-th */
+    *lost = below + (double)(above - k) * value * value; /* elements equal to A_(k) with i > k are lost too */
     return value;
 }
 

@@ -18,15 +18,17 @@ extern "C" {
 #endif
 
 double sg_rule_simple(double k);
-/* *error (may be NULL) <- its standard error by the delta method, from those of the constants taken as independent; at lambda =
- * 0, where that has none, how far one standard error of what is under the root moves it. zeta^2 and sigma^2 count also where
- * they are held at 0; M does not where zeta^2 is 0, for there it is multiplied by that. NaN where an error it needs is. */
+/* *error <- the standard error of the result, by the delta method, with the errors of the constants taken as
+ * independent; error may be NULL. At lambda = 0 the delta method gives none; then *error is how far one standard error
+ * of the expression under the root moves lambda. Errors of zeta^2 and sigma^2 count even if these are held at 0. The
+ * error of M does not count if zeta^2 is 0, because M is multiplied by it. *error is NaN if an error that counts is
+ * NaN. */
 double sg_rule_estimated(double k, double d, const struct sg_noise_constants *constants, double *error);
 
-/* A Top-k of the recipe, the first that sends so much, and the thresholds in its place. */
+/* The first Top-k of the recipe that sends so much, and the thresholds that may replace it. */
 struct sg_rule {
     const struct sg_cell *cell;
-    double k; /* elements a step over all layers */
+    double k; /* elements that it sends at a step, over all layers */
     double simple, estimated, estimated_error;
 };
 
@@ -41,23 +43,23 @@ struct sg_rules {
 };
 
 struct sg_rules_options {
-    const struct sg_recipe *recipe; /* of the pilot: as long as the pilot is to be */
-    const struct sg_cell *pilot;    /* a cell of it */
+    const struct sg_recipe *recipe; /* the pilot's; it says how long the pilot is */
+    const struct sg_cell *pilot;    /* a cell of this recipe */
     const char *data_dir, *device;
-    int threads;    /* 0 = cores */
-    size_t points;  /* along the pilot, >= 1: at its steps i T / points */
-    size_t repeats; /* draws of each worker at each point, >= SG_NOISE_REPEATS; 0 = exactly, where the task can */
+    int threads;    /* 0 = all cores */
+    size_t points;  /* points along the pilot, >= 1, at its steps i T / points */
+    size_t repeats; /* draws of each worker at each point, >= SG_NOISE_REPEATS; 0 = exactly, if the task can */
     int (*stop)(void);
     void (*progress)(const char *what, double done, double total);
     void (*notice)(const char *message);
 };
 
-/* Run the pilot and fit. cells [count]: of the recipe whose Top-k methods are wanted, borrowed; SG_ERR_ARGUMENT if it has
- * none. */
+/* Runs the pilot and fits the constants. cells [count] are those of the recipe whose Top-k methods are wanted; they are
+ * borrowed. SG_ERR_ARGUMENT: there is no Top-k among them. */
 SG_CHECKED sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, size_t count,
                                       const struct sg_rules_options *options, struct sg_error *err);
 /* {"pilot":{"method","seed","steps","repeats"},"d","M":…,"rules":[{"of","k","lambda_simple","lambda_estimated",
- *  "standard_error"}]} with the members of sg_noise_json; NULL = no memory. */
+ * "standard_error"}]}, and the members of sg_noise_json. NULL = no memory. */
 cJSON *sg_rules_json(const struct sg_rules *rules);
 void sg_rules_free(struct sg_rules *rules); /* zeroes it */
 

@@ -26,34 +26,36 @@ extern "C" {
 
 struct sg_oracle_method {
     const struct sg_cell *cell;
-    uint64_t sent; /* entries over all workers and steps: K_m */
+    uint64_t sent; /* K_m: the entries sent, over all workers and steps */
     double error;
-    struct sg_magnitude_rank best; /* of K_m: the threshold lies in (lost_most, kept_last], lost is the optimal error */
+    /* The rank K_m: a threshold in (lost_most, kept_last] is optimal, and `lost` is its error. */
+    struct sg_magnitude_rank best;
 };
 
 struct sg_oracle {
     char *recording;            /* path */
-    const struct sg_cell *cell; /* that was recorded */
+    const struct sg_cell *cell; /* the recorded cell */
     uint64_t steps, entries;    /* entries = n T d */
     size_t workers, d;
-    struct sg_magnitude_rank best;   /* of the run's own budget K */
-    struct sg_oracle_method *method; /* [n_methods] the recipe's, at the recording's seed, in recipe order */
+    struct sg_magnitude_rank best;   /* the rank K, the run's own budget */
+    struct sg_oracle_method *method; /* [n_methods] the methods of the recipe in its order, at the recording's seed */
     size_t n_methods;
 };
 
 struct sg_oracle_options {
-    int threads;                                                   /* >= 1; changes nothing but the time */
-    int (*stop)(void);                                             /* pending signal number or 0; may be NULL */
+    int threads;       /* >= 1; has no influence on results */
+    int (*stop)(void); /* returns the number of a pending signal or 0; may be NULL */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
 };
 
-/* Read `recording` twice, step by step: the memory is that of one step, and 8 bytes an element for every method and
- * worker. SG_ERR_MISMATCH where none of the cells is the recorded one. The cells are borrowed. */
+/* Reads `recording` twice, step by step. It needs memory for one step, and 8 bytes an element for every method and
+ * worker. The cells are borrowed. SG_ERR_MISMATCH: none of them is the recorded one. */
 SG_CHECKED sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const struct sg_cell *cells,
                                    size_t count, const struct sg_oracle_options *options, struct sg_error *err);
 double sg_oracle_regret(const struct sg_oracle_method *method);
-/* {"recording","method","seed","steps","workers","d","entries","budget","density","lambda","lambda_above","optimal_error",
- *  "methods":[{"label","sent","density","error","optimal_error","regret","ratio","lambda"}]}; NULL = no memory. */
+/* {"recording","method","seed","steps","workers","d","entries","budget","density","lambda","lambda_above",
+ * "optimal_error","methods":[{"label","sent","density","error","optimal_error","regret","ratio","lambda"}]}. NULL = no
+ * memory. */
 cJSON *sg_oracle_json(const struct sg_oracle *oracle);
 void sg_oracle_free(struct sg_oracle *oracle); /* zeroes it */
 

@@ -17,23 +17,23 @@ extern "C" {
 
 typedef struct sg_magnitudes sg_magnitudes;
 
-/* Of the stream's N entries by descending magnitude A_(1) >= A_(2) >= … (Lemma 3). */
+/* About a rank k, when the stream's N entries are sorted by falling magnitude A_(1) >= A_(2) >= … (Lemma 3). */
 struct sg_magnitude_rank {
-    uint64_t k;       /* asked for: entries kept, 0..N */
+    uint64_t k;       /* the rank: how many entries are kept, 0..N */
     double kept_last; /* A_(k); infinity for k = 0 */
     double lost_most; /* A_(k+1); 0 for k = N */
-    double lost;      /* sum of A_(i)^2, i > k: the least that k entries can leave */
+    double lost;      /* sum of A_(i)^2 over i > k: the least error that keeping k entries can leave */
 };
 
 SG_CHECKED sg_status sg_magnitudes_open(sg_magnitudes **out, struct sg_error *err);
-/* First pass: every entry once, in calls of any size. All are finite. */
+/* First pass: give every entry once, in calls of any size. All entries must be finite. */
 void sg_magnitudes_count(sg_magnitudes *m, const float *x, size_t n);
-uint64_t sg_magnitudes_total(const sg_magnitudes *m); /* N so far */
-/* Between the passes: the ranks, k <= N. */
+uint64_t sg_magnitudes_total(const sg_magnitudes *m); /* N, the entries counted so far */
+/* Between the passes: ask for ranks, each k <= N. */
 SG_CHECKED sg_status sg_magnitudes_ask(sg_magnitudes *m, const uint64_t *k, size_t n_ranks, struct sg_error *err);
-/* Second pass: the same entries in the same order. */
+/* Second pass: give the same entries in the same order. */
 void sg_magnitudes_refine(sg_magnitudes *m, const float *x, size_t n);
-/* After it: rank i of those asked for. */
+/* After the second pass: the i-th rank that was asked for. */
 struct sg_magnitude_rank sg_magnitudes_rank(const sg_magnitudes *m, size_t i);
 void sg_magnitudes_close(sg_magnitudes *m); /* NULL is fine */
 

@@ -1,4 +1,4 @@
-/* theory.c: runs of logistic regression, visited: what Theorems 4 to 7 say something about, and their constants. */
+/* theory.c: runs the methods of a recipe for logistic regression, and measures what Theorems 4 to 7 speak of. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct theory_run {
     sg_task *observer;
     size_t workers, d;
     uint64_t every;
-    double mu, base, gamma; /* learning rate that the recipe gives, which its expressions know; step size */
+    double mu, base, gamma; /* mu; the learning rate of the recipe, which its expressions may use; the step size */
     struct sg_noise_points points;
     double *average, weight; /* [d] sum of weighted x_t; sum of the weights */
     struct sg_theory_method *out;
@@ -207,7 +207,7 @@ static void take_noise(struct sg_theory_constants *c, const struct sg_noise_poin
     c->zeta_squared = cover.dissimilarity.level;
 }
 
-/* The cells of one label, at all seeds. *why <- not NULL where the theorems are not about it. */
+/* Runs the cells of one label at all seeds. *why is set if the theorems are not about them. */
 static sg_status run_label(struct sg_theory_method *m, const char **why, const struct sg_cell *cells, size_t seeds,
                            const struct sg_theory_options *options, struct sg_error *err) {
     struct sg_noise_points points = {0};

@@ -1,4 +1,4 @@
-/* theory_bounds.c: the right-hand sides of section 5.1, term by term as printed. */
+/* theory_bounds.c: the right-hand sides of section 5.1, term by term (lib/FORMULAS.md). */
 #include <math.h>
 
 #include "sg_theory.h"

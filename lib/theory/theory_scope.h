@@ -5,10 +5,10 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
-/* What all methods share: SG_ERR_ARGUMENT names the key that Algorithm 1 does not have. */
+/* Checks what all methods share. SG_ERR_ARGUMENT names the key that is not part of Algorithm 1. */
 SG_CHECKED sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err);
 
-/* What is the method's own: NULL, or why no theorem is about it. A literal. */
+/* Checks what is the method's own. Returns NULL, or a static sentence that says why no theorem is about it. */
 const char *theory_method_misfit(const struct sg_cell *cell);
 
 #endif

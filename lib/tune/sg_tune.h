@@ -1,4 +1,4 @@
-/* sg_tune.h: the actions of sparsetune: choose the threshold of a recipe, with evidence.
+/* sg_tune.h: the actions of sparsetune, which choose the threshold of a recipe and give evidence.
  *
  * An action runs cells of the recipe through lib/grid, in the folder that sparsebench uses, so that whatever was run
  * before is there again: after an interruption, and in the sparsebench that follows. Nothing here prints. Adding an
@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 struct sg_tune {
-    /* The caller's. */
+    /* Set by the caller. */
     const struct sg_recipe *recipe;
     struct sg_grid_options
         grid; /* recipe_path is a file; `set` are the user's --set; `changed` is called for each set of trials */
@@ -32,12 +32,11 @@ struct sg_tune {
     void (*end)(void *grid_arg);                 /* after it; may be NULL */
     void (*progress)(const char *what, double done, double total); /* of what runs in this process; may be NULL */
 
-    /* The action's; sg_tune_free. */
-    char *text; /* the recipe with what was found filled in; NULL: the action has no recipe to give */
-    cJSON *
-        evidence; /* schema sparsebench/1 where cells are part of it, else sparsetune/1; "tune": {"action", …} says what
-                      * was done */
-    char *table; /* the evidence for readers, where there is no recipe; NULL = none */
+    /* Set by the action, freed by sg_tune_free. */
+    char *text; /* the recipe with the found values; NULL = the action gives no recipe */
+    /* Schema sparsebench/1 if cells are part of it, else sparsetune/1. Its "tune": {"action", …} says what was done. */
+    cJSON *evidence;
+    char *table; /* the evidence as a text for readers, if there is no recipe; else NULL */
 };
 
 struct sg_tune_action {

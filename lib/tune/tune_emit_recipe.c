@@ -1,4 +1,4 @@
-/* The recipe with what was found: its own text, edited in place. */
+/* tune_write.c: writes what was found into the recipe's own text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,11 @@ enum { LABEL_CHARS = 256 };
 struct edits {
     struct sg_recipe_edit *edit;
     size_t n, capacity;
-    char *text; /* pieces of text that edits borrow, one after the other */
+    char *text; /* texts that the edits borrow, one after the other */
     size_t used, size;
 };
 
-/* Room was counted before. */
+/* Copies a text for the edits; its room was counted before. */
 static const char *keep(struct edits *e, const char *text) {
     char *at = e->text + e->used;
     const size_t length = strlen(text) + 1;
@@ -52,7 +52,7 @@ static void quote(char out[2 * LABEL_CHARS], const char *label) {
     snprintf(out + n, 2, "'");
 }
 
-/* Where claims and plots name a cell `from`, they name `to`. */
+/* Renames the cell `from` to `to` where claims and plots name it. */
 static bool rename_cells(struct edits *e, const struct sg_node *node, const char *from, const char *to) {
     for (size_t i = 0; i < node->count; i++) {
         const struct sg_node *child = &node->child[i];
@@ -78,7 +78,7 @@ static const struct sg_node *method_of(const struct sg_recipe *recipe, const cha
     return NULL;
 }
 
-/* The dash's column (from 1) of a list's item that stands on a line of its own; 0: it stands in brackets. */
+/* The column (from 1) of the dash of a list item that has its own line; 0 = the item stands in brackets. */
 static int dash_column(const char *text, const struct sg_node *item) {
     for (int line = 1; text && line < item->line; line++)
         text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL;
@@ -87,7 +87,7 @@ static int dash_column(const char *text, const struct sg_node *item) {
                                                                                                         : 0;
 }
 
-/* One more at the end of a list, unless it is there. */
+/* Appends a lambda to a list unless it is there. */
 static bool append_lambda(struct edits *e, const char *recipe, double lambda, const struct sg_node *list) {
     char text[TUNE_LAMBDA_CHARS], both[2 * LABEL_CHARS];
     const struct sg_node *last = &list->child[list->count - 1];
@@ -103,7 +103,7 @@ static bool append_lambda(struct edits *e, const char *recipe, double lambda, co
     return push(e, last->line, last->column, both, NULL);
 }
 
-/* A list is replaced one by one; a single value by a single value or a list. */
+/* Replaces the lambdas of a list one by one, and a single value by a value or a list. */
 static bool replace_lambda(struct edits *e, const struct sg_recipe *recipe, const struct tune_found *f,
                            const struct sg_node *lambda) {
     char text[TUNE_LAMBDA_CHARS], list[4096] = "[", label[2][LABEL_CHARS];
@@ -202,7 +202,7 @@ static bool is_named(const struct sg_node *node, const char *label) {
     return false;
 }
 
-/* A list of lambda has one for each of the n Top-k densities, or there is one value that becomes as many. */
+/* A list of lambdas must have one for each of the n Top-k densities. A single value becomes as many. */
 static sg_status check_lambda(const struct sg_tune *t, size_t n, const struct sg_node *method, struct sg_error *err) {
     const struct sg_node *lambda = sg_node_get(method, "lambda");
     if (lambda->line == 0)
@@ -224,7 +224,7 @@ static sg_status check_lambda(const struct sg_tune *t, size_t n, const struct sg
     return SG_OK;
 }
 
-/* It takes values like those to come. */
+/* Tries whether the recipe takes values like those that will be found. */
 static sg_status try_write(const struct sg_tune *t, const struct sg_node *const *method, size_t n_methods, size_t n,
                            struct sg_error *err) {
     struct tune_found *found = calloc(n_methods + 1, sizeof *found);

@@ -1,10 +1,10 @@
-/* --reach-baseline: the lambda that sends least among those whose metric comes within a tolerance of the run without
- * compression.
+/* tune_reach.c: --reach-baseline: the lambda that sends least among those whose metric comes within a tolerance of the
+ * run without compression.
  *
- * Successive halving on a ladder of lambdas a factor of 2 apart: at 1/9 and 1/3 of the run, the learning-rate schedule at the
- * same scale, those nearest to the largest lambda that keeps up with the baseline of the same length go on. Whole runs at the
- * first seed narrow the step between the largest lambda that reaches it and the next that does not, until both of these
- * stand at all seeds. */
+ * The search halves a ladder of lambdas that are a factor of 2 apart. At 1/9 and 1/3 of the run, with the learning-rate
+ * schedule scaled, those lambdas go on that are nearest to the largest one that keeps up with a baseline of the same
+ * length. Whole runs at the first seed then narrow the gap between the largest lambda that reaches the baseline and the
+ * next that does not, until both have been confirmed at all seeds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static void narrow(const struct reach *r, struct reach_point *p, size_t n, size_
     memmove(p, p + from, m * sizeof *p);
 }
 
-/* The rungs below whole runs. */
+/* Runs the ladder at the lengths below a whole run. */
 static sg_status halve(struct reach *r, struct reach_point p[LADDER], size_t *left, struct sg_error *err) {
     static const size_t keep[] = {5, 3};
     sg_status status = SG_OK;
@@ -127,7 +127,7 @@ static void ends(struct reach *r, struct reach_point **in, struct reach_point **
             *out = &r->whole[i];
 }
 
-/* Whole runs of those of p [n] that were not made yet. */
+/* Makes whole runs of those of p [n] that have none yet. */
 static sg_status measure_whole(struct reach *r, const struct reach_point *p, size_t n, size_t seeds,
                                struct sg_error *err) {
     const size_t first = r->n_whole;
@@ -141,7 +141,7 @@ static sg_status measure_whole(struct reach *r, const struct reach_point *p, siz
     return r->n_whole > first ? measure(r, r->whole + first, r->n_whole - first, NAN, seeds, err) : SG_OK;
 }
 
-/* The recipe's own lambdas, which are cells of its figure, at all seeds. */
+/* Runs the recipe's own lambdas, which are cells of its figure, at all seeds. */
 static sg_status measure_given(struct reach *r, struct sg_error *err) {
     struct reach_point given[GIVEN];
     const size_t n = r->given->kind == SG_NODE_LIST ? r->given->count : 0;
@@ -150,12 +150,12 @@ static sg_status measure_given(struct reach *r, struct sg_error *err) {
     return measure_whole(r, given, n, r->seeds, err);
 }
 
-/* Where to look next, from the two ends of which one may be missing. */
+/* The lambda to try next, between the two ends, of which one may be missing. */
 static double next_lambda(const struct reach_point *in, const struct reach_point *out) {
     return !out ? in->lambda * 2 : !in || in->lambda == 0 ? out->lambda / 2 : sqrt(in->lambda * out->lambda);
 }
 
-/* What the result should not be read without. */
+/* Says what one must know to read the result. */
 static void say_ends(const struct reach *r) {
     char text[256] = "", lengths[256];
     if (r->base_steps != r->length.steps && r->t->say) {
@@ -173,7 +173,7 @@ static void say_ends(const struct reach *r) {
         r->t->say(text);
 }
 
-/* Whole runs until the two ends are near and both stand at all seeds. */
+/* Makes whole runs until the two ends are close and both are confirmed at all seeds. */
 static sg_status decide(struct reach *r, const struct reach_point *start, size_t n, struct sg_error *err) {
     struct reach_point *in = NULL, *out = NULL;
     char text[TUNE_LAMBDA_CHARS];
@@ -310,7 +310,7 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     r->length = tune_length(cell, &r->topk);
     for (size_t i = 1; i < r->topk.n; i++)
         least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
-    for (size_t i = 0; i < LADDER; i++) /* gradients are largest at first: mostly below */
+    for (size_t i = 0; i < LADDER; i++) /* most of the ladder is below this, because gradients are largest at first */
         ladder[i] =
             (struct reach_point){.lambda = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
     status = halve(r, ladder, &left, err);

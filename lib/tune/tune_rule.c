@@ -7,9 +7,9 @@
 #include "sg_lambda_rules.h"
 #include "tune_private.h"
 
-static const double PILOT = 0.1; /* of a run */
+static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 
-/* The recipe cut to a pilot of a run of `cell`: the learning rate goes as at the beginning of the run. */
+/* Reads the recipe cut to a pilot of `cell`, whose learning rate goes as at the beginning of the run. */
 static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct sg_cell *cell,
                             const struct tune_targets *topk, struct sg_error *err) {
     const double steps = ceil(PILOT * tune_length(cell, topk).steps);
@@ -24,7 +24,7 @@ static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, co
     return status;
 }
 
-/* Methods whose workers' data are dealt alike share a pilot: M, zeta^2 and sigma^2 are those of the shards. */
+/* Methods that share a pilot because their workers have the same shards: M, zeta^2 and sigma^2 belong to the shards. */
 struct group {
     char *shards;                /* task.shards, JSON */
     const struct sg_cell *pilot; /* of the recipe's cells, cut to a pilot */
@@ -50,7 +50,8 @@ static char *shards_of(const struct sg_cell *cell) {
     return text;
 }
 
-/* The first of these shards without compression, else Top-k, else any. NULL = no memory: there is one. */
+/* The first cell with these shards without compression, else with Top-k, else any. There is one, so NULL = no memory.
+ */
 static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const char *shards) {
     const struct sg_cell *best = NULL;
     int best_rank = 3;
@@ -67,7 +68,7 @@ static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t co
     return best;
 }
 
-/* The group of method i, new where no earlier method has such shards; false = no memory. */
+/* Puts method i into the group with its shards, or into a new one; false = no memory. */
 static bool join(struct groups *g, size_t i, const struct sg_cell *pilots, size_t n_pilots) {
     const char *name = sg_node_string(&g->methods->child[i], "name", "");
     size_t at = 0;

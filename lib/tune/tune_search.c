@@ -1,4 +1,5 @@
-/* Where on the curve of entries over lambda a target lies. No runs here: tests feed it made curves. */
+/* tune_search.c: finds the lambda at which so many entries are sent, from known points of that curve. It runs nothing,
+ * so tests can give it made-up curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,14 @@
-/* What Top-k sends: the same at every step, so that one step of it says how much. */
+/* tune_topk.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every step,
+ * so one step tells. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tune_private.h"
 
-/* lambda to start with: entries of a random walk leave at lambda after (lambda / rms)^2 steps, so that rms^2 / lambda^2 of
- * them do at a step. rms from what is left of the first gradient, which is nearly all of it. */
+/* A lambda to start with. The entry of a random walk leaves after (lambda / rms)^2 steps, so a share rms^2 / lambda^2
+ * of all entries leaves at a step. rms is that of the residual after one step, which is nearly all of the first
+ * gradient. */
 static double first_lambda(const struct sg_cell *cell, const struct sg_run *run, double entries) {
     const size_t end = run->n_points - 1;
     const bool update = strcmp(sg_node_string(&cell->resolved, "error-feedback.form", ""), "update") == 0;

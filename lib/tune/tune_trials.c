@@ -145,7 +145,7 @@ sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err) {
 
 /* ---- pilots ---- */
 
-/* The list of decays at another scale. */
+/* Sets the epochs of decay, scaled to the length of the run. */
 static bool set_decays(struct tune_sets *s, const struct sg_node *decays, double scale) {
     char *list = NULL;
     size_t size = 0;
@@ -164,7 +164,7 @@ static bool set_epochs(struct tune_sets *s, const struct sg_node *optimizer, dou
            (!decays || decays->count == 0 || set_decays(s, decays, scale));
 }
 
-/* "steps=…", "epochs=…", a method's too. */
+/* Is it "steps=…" or "epochs=…", of the recipe or of a method? */
 static bool is_length(const char *set) {
     const size_t key = strcspn(set, "=");
     return (key >= 5 && strncmp(set + key - 5, "steps", 5) == 0 && (key == 5 || set[key - 6] == '.')) ||
@@ -173,7 +173,7 @@ static bool is_length(const char *set) {
 
 bool tune_set_length(struct tune_sets *s, const struct tune_length *length, double steps) {
     size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++) /* the user's lengths are those of whole runs */
+    for (size_t i = 0; i < s->count; i++) /* the lengths that the user set are those of whole runs */
         if (!is_length(s->item[i]))
             s->item[kept++] = s->item[i];
     s->count = kept;
@@ -185,7 +185,7 @@ bool tune_set_record(struct tune_sets *s) {
     return tune_set(s, "record={every: 1, series: [bits-values, average-density, error-norm, learning-rate]}");
 }
 
-/* Values a worker sent until after step t. */
+/* Values that a worker sent up to step t. */
 static double sent(const struct sg_run *pilot, double t) {
     const double *step = sg_run_series(pilot, "step"), *bits = sg_run_series(pilot, "bits_values");
     double found = 0;

@@ -61,11 +61,16 @@ owner() { # of a header: its module
     [ "$(wc -w <<<"$above")" -gt 15 ]
 }
 
-@test "the examples of lib/README.md compile" {
-    sed -n '/^```c$/,/^```$/{/^```/!p}' "$ROOT/lib/README.md" >"$BATS_TEST_TMPDIR/compress_first.c"
+@test "the files in lib/README.md compile" {
+    cd "$BATS_TEST_TMPDIR"
+    # A block that begins with /* NAME.c: is a file.
+    awk '/^```/ { file = ""; first = $0 == "```c"; next }
+        first { first = 0; if ($1 == "/*" && sub(/\.c:$/, ".c", $2)) file = $2 }
+        file { print >file }' "$ROOT/lib/README.md"
+    [ "$(echo ./*.c)" = "./code_bf16.c ./compress_first.c ./compress_mean.c ./control_late.c ./feedback_first.c ./quadratic_task.c" ]
     # shellcheck disable=SC2046
-    gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only \
-        $(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|") "$BATS_TEST_TMPDIR/compress_first.c"
+    gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wmissing-prototypes -Werror -fsyntax-only \
+        $(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|") ./*.c
 }
 
 @test "file names are unique" {

@@ -1,3 +1,4 @@
+/* test_logreg.c: logistic regression against NumPy and SciPy and finite differences; the cache of L and x*. */
 #include <float.h>
 #include <glob.h>
 #include <math.h>
