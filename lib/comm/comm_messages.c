@@ -75,6 +75,11 @@ static size_t index_bytes(const sg_comm *c, size_t count) {
     return encoded(c) && count == c->n ? 0 : count * sizeof(uint32_t);
 }
 
+/* What follows the data starts where a float may lie. */
+static size_t data_room(size_t bytes) {
+    return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+}
+
 /* All workers' messages out of c->all: in place when plain, else decoded side by side into c->decoded. */
 static sg_status get_messages(sg_comm *c, struct sg_error *err) {
     size_t block = 0, entries = 0, room = 0;
@@ -89,9 +94,9 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
     for (size_t w = 0; w < c->workers; w++) {
         const struct note *note = &c->note[w];
         entries += note->count;
-        c->arrived[w] = (struct sg_message){.code = c->put->code, .n = c->n, .count = note->count};
-        c->arrived[w].bytes = note->data_bytes;
-        room += index_bytes(c, note->count) + (note->data_bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+        c->arrived[w] =
+            (struct sg_message){.code = c->put->code, .n = c->n, .count = note->count, .bytes = note->data_bytes};
+        room += index_bytes(c, note->count) + data_room(note->data_bytes);
     }
     sg_status status = encoded(c) ? comm_reserve(&c->decoded, &c->decoded_bytes, room, err) : SG_OK;
     uint8_t *at = c->decoded;
@@ -101,7 +106,7 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
         at = encoded(c) ? at : (uint8_t *)c->all + c->place[w];
         m->index = before || m->count == 0 ? (const void *)at : NULL;
         m->data = at + before;
-        at += before + (m->bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+        at += before + data_room(m->bytes);
     }
     if (status == SG_OK && encoded(c))
         status = comm_for_workers(c, c->workers, entries, get_message, err);
