@@ -137,22 +137,21 @@ $(B)/flags: FORCE
 # What can change a cell's numbers, so that a change of anything else leaves finished cells as they are: every source of these
 # folders is in exactly one part. A new file is common to all tasks until it is named in another part. `make identity-parts`
 # lists them.
-identity_folders := lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
+identity_folders := lib/base lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
 identity_all     := $(sort $(wildcard $(foreach folder,$(identity_folders),$(addprefix $(folder)/,*.c *.h *.cpp *.cu *.cuh))))
-identity_logreg  := $(filter lib/data/dataset.c lib/data/generate.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
+identity_logreg  := $(filter lib/data/dataset.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
 identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
 identity_lm      := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token% lib/task/lm%,$(identity_all))
 identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_ratings.h lib/task/ncf%,$(identity_all))
-identity_torch   := $(filter lib/tensor/% lib/task/task_shares.%,$(identity_all))
+identity_torch   := $(filter lib/tensor/% lib/task/task_evaluate_workers.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
-identity_apart   := $(filter-out lib/recipe/recipe_expression.c lib/recipe/recipe_node.c,$(filter lib/recipe/recipe%,$(identity_all))) \
-                    $(filter lib/result/file.c lib/result/file_hold.c lib/result/output.c lib/result/plugin.c lib/result/recording.c lib/result/run_print.c lib/result/sg_output.h lib/result/run.c lib/result/sg_file.h \
-                    lib/result/sg_plugin.h lib/result/sg_recording.h lib/result/sg_result.h lib/data/cache_folder.c \
-                    lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
+identity_apart   := $(filter lib/recipe/recipe% lib/result/% \
+                    lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/plugin.c lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_plugin.h lib/base/sg_version.h lib/base/version.c \
+                    lib/data/cache_folder.c lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
 identity_parts   := logreg cnn lm ncf torch apart
 identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
 torch_version    := $(if $(filter 1,$(torch)),$(shell cat $(TORCH_DIR)/include/torch/csrc/api/include/torch/version.h $(TORCH_DIR)/build-version 2>/dev/null | sha256sum | cut -c1-12),none)
-identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/app/identity.awk; \
+identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/base/identity.awk; \
                     echo $(if $(filter $(1),$(torch_tasks)),libtorch $(torch_version)); } | sha256sum | cut -c1-12)
 .PHONY: identity-parts
 identity-parts:
@@ -167,12 +166,13 @@ $(B)/version.h: FORCE
 	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(CFLAGS))"'; \
+	   echo '#define SG_BUILD_MPI $(mpi)'; \
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(B)/lib/comm/%.o: cflags += $(mpi_cflags)
-$(B)/lib/data/descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
-$(B)/lib/app/version.o: $(B)/version.h
+$(B)/lib/data/dataset_descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
+$(B)/lib/base/version.o $(B)/lib/app/version_print.o: $(B)/version.h
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
@@ -252,10 +252,13 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 # Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
 # whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
 soname      := libsparsegrad.so.0
-api_headers := lib/method/sparsegrad.h $(sort $(wildcard lib/core/sg_*.h lib/wire/sg_*.h lib/method/sg_*.h kernels/sg_*.h))
+api_headers := $(addprefix lib/core/,sg_optimizer.h sg_parameter.h sg_rng.h sg_stats.h sg_status.h) \
+               $(addprefix lib/wire/,sg_message.h sg_wire.h) \
+               $(addprefix lib/method/,sg_compressor.h sg_controller.h sg_feedback.h sg_method.h sparsegrad.h) \
+               $(addprefix kernels/,sg_cuda.h sg_half.h sg_kernels.h)
 $(B)/api.symbols: $(api_headers)
 	@mkdir -p $(@D); { grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' ('; \
-	  sed -n 's/^extern const struct [a-z_]* \(.*\);/\1/p' $^ | tr -d ' ' | tr ',' '\n'; } | sort -u > $@
+	  sed -n 's/^extern const struct [a-z_]* \(.*\);/\1/p' $^ | tr -d ' ' | tr ',' '\n' | sed 's/\[.*//'; } | sort -u > $@
 $(B)/api.map: $(B)/api.symbols
 	@{ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
 $(B)/$(soname): $(core_obj) $(B)/api.map

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sg_bench.h"
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_grid.h"
 #include "sg_grid_cells.h"
@@ -413,7 +414,7 @@ int main(int argc, char **argv) {
     if (opt.output && strcmp(opt.output, "-") == 0)
         opt.output = NULL;
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
-    sg_app_set_fake_clock(opt.fake_clock);
+    sg_clock_set_fake(opt.fake_clock);
     if (opt.help_recipe) {
         sg_recipe_reference(stdout, false);
         return sg_app_finish(SG_EXIT_OK);

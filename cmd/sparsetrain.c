@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_dataset.h"
 #include "sg_grid.h"
 #include "sg_options.h"
@@ -292,7 +293,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
 
 int main(int argc, char **argv) {
     sg_app_start(program.name);
-    sg_app_wait_politely(argv);
+    sg_app_reexec_with_passive_waiting(argv);
     const char *path = NULL;
     size_t n_operands;
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
@@ -309,7 +310,7 @@ int main(int argc, char **argv) {
     if (opt.output && strcmp(opt.output, "-") == 0)
         opt.output = NULL;
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
-    sg_app_set_fake_clock(opt.fake_clock);
+    sg_clock_set_fake(opt.fake_clock);
 
     struct sg_error err = {0};
     struct sg_recipe recipe = {0};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_grid.h"
 #include "sg_grid_view.h"
@@ -22,7 +23,7 @@ static struct {
     struct sg_option_list set;
 } opt = {.tolerance = NAN, .points = 8, .repeats = 16};
 
-/* One of these per row of tune_actions.c. */
+/* One of these per row of tune_action_table.c. */
 static const struct {
     const char *name;
     const bool *wanted;       /* by a flag, */
@@ -264,7 +265,7 @@ int main(int argc, char **argv) {
     const char *path = NULL;
     size_t n_operands = 0;
     sg_app_start(program.name);
-    sg_app_wait_politely(argv);
+    sg_app_reexec_with_passive_waiting(argv);
     enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
     struct sg_error err;
     bool speaker;
@@ -276,7 +277,7 @@ int main(int argc, char **argv) {
     if (parse != SG_PARSE_RUN)
         return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
     sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
-    sg_app_set_fake_clock(opt.fake_clock);
+    sg_clock_set_fake(opt.fake_clock);
     if (opt.help_recipe) {
         sg_recipe_reference(stdout, false);
         return sg_app_finish(SG_EXIT_OK);

@@ -4,7 +4,6 @@
 #define SG_TERMINAL_H
 
 #include <cjson/cJSON.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,12 +23,10 @@ void sg_app_start(const char *program);
  * keep those they wait for from running (measured: 2 to 4 times slower steps), on a quiet one nothing is lost. The OpenMP
  * library reads its settings before main, so the program starts itself again with GOMP_SPINCOUNT set, once; a setting of
  * the user's is left alone. After sg_app_start, which also gives the process its own name back. */
-void sg_app_wait_politely(char **argv);
+void sg_app_reexec_with_passive_waiting(char **argv);
 void sg_app_set_rank(int rank, int size);
 void sg_app_set_verbosity(enum sg_verbosity v);
 enum sg_verbosity sg_app_verbosity(void);
-/* Fixed clock for exact tests (hidden --fake-clock). */
-void sg_app_set_fake_clock(bool fake);
 
 /* "program: message" on stderr. error always; note unless quiet; detail only when verbose. */
 void sg_log_error(const char *format, ...) SG_PRINTF(1, 2);
@@ -48,14 +45,6 @@ int sg_exit_code(sg_status status);
  * failed and said why already; a closed pipe stays quiet. Call last: return sg_app_finish(code). */
 int sg_app_finish(int code);
 
-/* Wall clock in seconds (monotonic); UTC time as "2025-01-31T12:00:00Z" into out [21]. Both constant under
- * the fake clock. */
-double sg_clock_s(void);
-void sg_clock_utc(char out[21]);
-
-/* Cores that this process may use when `processes` like it share the host: at least 1. */
-int sg_cores(int processes);
-
 /* Progress: a bar redrawn at most 6 times a second when stderr is a terminal, else a plain line each 30 s;
  * erased at the end; nothing when quiet. Cheap to call often. */
 struct sg_progress {
@@ -69,10 +58,6 @@ void sg_progress_update(struct sg_progress *p, double done, const char *detail);
 void sg_progress_end(struct sg_progress *p);
 /* Update the bar of `what`, which lives as long as it; start it first if p, zeros to begin with, shows another. */
 void sg_progress_show(struct sg_progress *p, const char *what, double done, double total);
-
-/* SIGINT and SIGTERM set a flag instead of ending the process; a second one of the same kind ends it. */
-void sg_signals_catch(void);
-int sg_signal_pending(void); /* its number or 0 */
 
 /* stdout is a pipe whose reader went away (which is nothing to complain about). */
 bool sg_stdout_is_abandoned(void);

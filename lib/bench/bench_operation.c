@@ -87,7 +87,7 @@ static double bytes_squares(const struct job *job) {
     return 4.0 * (double)job->data->layers->n;
 }
 
-enum { TOPK_COLD = 2 };
+enum { TOPK_COLD = 2, QSGD = 14 };
 
 const struct operation operations[] = {
     {"ef-threshold", run_threshold, bytes_select, .writes_residual = true, .sends = true, .compared_with = 0},
@@ -107,5 +107,6 @@ const struct operation operations[] = {
      .compared_with = 0},
     {"cub-sort", cub_sort_topk, bytes_select, .writes_residual = true, .sends = true, .device_only = true,
      .compared_with = TOPK_COLD},
+    {"ef-qsgd", run_coder, bytes_coder, .writes_residual = true, .coder = "qsgd", .compared_with = QSGD},
 };
 const size_t n_operations = sizeof operations / sizeof *operations;

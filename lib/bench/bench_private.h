@@ -4,6 +4,7 @@
 
 #include "sg_bench.h"
 #include "sg_kernels.h"
+#include "sg_method.h"
 #include "sg_wire.h"
 
 /* ---- what is compressed ---- */
@@ -60,6 +61,8 @@ struct job {
     struct sg_wire_format format;
     uint8_t *message, *coded; /* as bytes; its data in the code */
     size_t message_bytes, index_bytes;
+
+    sg_method *method; /* of coders */
 };
 
 struct operation {
@@ -71,6 +74,7 @@ struct operation {
     bool device_only;                       /* runs on back-end cuda and there alone */
     size_t compared_with; /* operation whose plain C version defines the output, as an index into operations */
     bool rival;           /* one of bench_rival.h, not bound to plain C's order and choice among ties */
+    const char *coder;    /* name of the compressor that runs; NULL = none */
     bool wire;            /* runs on each encoding instead of each back-end; right if a message survives both ways */
 };
 
@@ -96,6 +100,11 @@ SG_CHECKED sg_status wire_job_open(struct job *job, struct sg_error *err);
 void run_encode(struct job *job);
 void run_decode(struct job *job);
 double bytes_wire(const struct job *job);
+
+/* A coder's method, for the job to close. */
+SG_CHECKED sg_status coder_job_open(struct job *job, struct sg_error *err);
+void run_coder(struct job *job);
+double bytes_coder(const struct job *job);
 
 /* Does the message come back from its bytes, values as rounded? `corrupt` spoils a bit in between. */
 bool round_trips(struct job *job, bool corrupt);

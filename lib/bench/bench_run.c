@@ -69,6 +69,8 @@ static sg_status add_job(struct bench *b, const struct job *like, struct sg_erro
     job->device = b->device;
     if (like->operation->wire)
         return wire_job_open(job, err);
+    if (like->operation->coder)
+        return coder_job_open(job, err);
     job->guess = malloc(b->data.layers->count * sizeof *job->guess);
     return job->guess ? SG_OK : sg_fail_memory(err, "guesses");
 }
@@ -111,7 +113,8 @@ static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
         const struct operation *operation = find_operation(ops->child[o].string);
         if (!operation)
             return sg_fail(err, SG_ERR_ARGUMENT, "unknown operation '%s'", ops->child[o].string);
-        if (b->cuda ? operation->one_thread || operation->rival || operation->wire : operation->device_only)
+        if (b->cuda ? operation->one_thread || operation->rival || operation->wire || operation->coder
+                    : operation->device_only)
             return sg_fail(err, SG_ERR_ARGUMENT, "operations: %s does not run on %s", operation->name,
                            b->cuda ? "cuda" : "the CPU's back-ends");
         status = operation->wire ? add_wire_jobs(b, operation, err) : add_kernel_jobs(b, operation, err);
@@ -124,6 +127,7 @@ static void free_jobs(struct bench *b) {
         free(b->job[i].guess);
         free(b->job[i].message);
         free(b->job[i].coded);
+        sg_method_close(b->job[i].method);
     }
     device_close(b->device);
     b->device = NULL;
@@ -145,9 +149,10 @@ static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
         struct expected *x = &b->expected[like];
         if (!x->e) {
             sg_status status = expected_open(x, b->data.layers, err);
+            if (status == SG_OK)
+                status = expect(x, &operations[like], &b->data, err);
             if (status != SG_OK)
                 return status;
-            expect(x, &operations[like], &b->data);
         }
         if (job->operation->rival && rival_missing()) {
             b->right[i] = false;

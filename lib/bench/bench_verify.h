@@ -17,7 +17,8 @@ SG_CHECKED sg_status expected_open(struct expected *x, const struct layers *laye
 void expected_close(struct expected *x);
 
 /* Run the plain C version of `operation` and keep its output. job->data is overwritten. */
-void expect(struct expected *x, const struct operation *operation, struct data *data);
+SG_CHECKED sg_status expect(struct expected *x, const struct operation *operation, struct data *data,
+                            struct sg_error *err);
 
 /* Run the job once with a residual, decay 1, and compare all its output bit for bit; a rival's as rival_is_right does,
  * which uses x up. */

@@ -9,7 +9,8 @@
 static sg_status plan_message(struct job *job, struct sg_wire_plan *plan, struct sg_error *err) {
     const struct data *d = job->data;
     const struct sg_code *code = job->format.code;
-    code->encode(job->coded, d->position_value, d->k_total);
+    double bits;
+    code->encode(job->coded, &(struct sg_numbers){.value = d->position_value, .count = d->k_total}, &bits);
     const struct sg_message m = {.code = code,
                                  .n = d->layers->n,
                                  .count = d->k_total,

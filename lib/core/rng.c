@@ -3,25 +3,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Philox4x32-10: ten rounds of two 32 x 32 -> 64 bit products, the key bumped by Weyl constants in between. */
-static void philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]) {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
-    for (int round = 0; round < 10; round++) {
-        uint64_t a = (uint64_t)0xD2511F53 * c0, b = (uint64_t)0xCD9E8D57 * c2;
-        uint32_t high_a = (uint32_t)(a >> 32), high_b = (uint32_t)(b >> 32);
-        c0 = high_b ^ c1 ^ k0;
-        c1 = (uint32_t)b;
-        c2 = high_a ^ c3 ^ k1;
-        c3 = (uint32_t)a;
-        k0 += 0x9E3779B9;
-        k1 += 0xBB67AE85;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
+#include "sg_philox.h"
 
 sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step) {
     return (sg_rng){
@@ -33,7 +17,8 @@ sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, 
 
 uint32_t sg_rng_u32(sg_rng *r) {
     if (r->used == 4) {
-        philox(r->block, r->counter, r->key);
+        memcpy(r->block, r->counter, sizeof r->block);
+        sg_philox(&r->block[0], &r->block[1], &r->block[2], &r->block[3], r->key[0], r->key[1]);
         r->counter[0]++;
         r->used = 0;
     }

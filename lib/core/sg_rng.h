@@ -14,16 +14,18 @@ extern "C" {
 
 /* What a stream is for. Values are part of the results' definition and never reused. */
 enum sg_rng_purpose {
-    SG_RNG_SHARD = 1,    /* the permutation of the rows over workers */
-    SG_RNG_SAMPLE = 2,   /* rows drawn by a worker at a step */
-    SG_RNG_COMPRESS = 3, /* a compressor's own randomness */
-    SG_RNG_GENERATE = 4, /* generated data */
-    SG_RNG_INIT = 5,     /* parameter initialisation */
-    SG_RNG_SOLVE = 6,    /* start vectors of solvers */
-    SG_RNG_TEST = 7,     /* tests and benchmarks */
-    SG_RNG_AUGMENT = 8,  /* data augmentation */
-    SG_RNG_DROPOUT = 9,  /* dropout masks */
-    SG_RNG_NEGATIVE = 10 /* items that stand for what a user did not choose */
+    SG_RNG_SHARD = 1,     /* the permutation of the rows over workers */
+    SG_RNG_SAMPLE = 2,    /* rows drawn by a worker at a step */
+    SG_RNG_COMPRESS = 3,  /* a compressor's own randomness */
+    SG_RNG_GENERATE = 4,  /* generated data */
+    SG_RNG_INIT = 5,      /* parameter initialisation */
+    SG_RNG_SOLVE = 6,     /* start vectors of solvers */
+    SG_RNG_TEST = 7,      /* tests and benchmarks */
+    SG_RNG_AUGMENT = 8,   /* data augmentation */
+    SG_RNG_DROPOUT = 9,   /* dropout masks */
+    SG_RNG_NEGATIVE = 10, /* items that stand for what a user did not choose */
+    SG_RNG_CODE = 11,     /* rounding to what a code of numbers can write */
+    SG_RNG_START = 12     /* where a compressor's own iteration starts */
 };
 
 typedef struct sg_rng {
@@ -37,6 +39,7 @@ typedef struct sg_rng {
 sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step);
 
 uint32_t sg_rng_u32(sg_rng *r);
+
 uint64_t sg_rng_u64(sg_rng *r);
 
 /* Uniform on {0, ..., bound-1} without bias; bound >= 1. */

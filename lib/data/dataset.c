@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "dataset_find.h"
-#include "descriptor.h"
+#include "dataset_descriptor.h"
 #include "sg_dataset.h"
 #include "sg_file.h"
 #include "sg_matrix.h"

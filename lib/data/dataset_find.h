@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "descriptor.h"
+#include "dataset_descriptor.h"
 #include "sg_dataset.h"
 #include "sg_status.h"
 

@@ -4,7 +4,7 @@
 
 #include "data_text.h"
 #include "dataset_find.h"
-#include "descriptor.h"
+#include "dataset_descriptor.h"
 #include "sg_dataset.h"
 #include "sg_status.h"
 

@@ -6,7 +6,7 @@
 #include "images_private.h"
 #include "sg_rng.h"
 
-enum { STREAM_CLASSES = 16, STREAM_IMAGES = 17 }; /* apart from those of generate.c */
+enum { STREAM_CLASSES = 16, STREAM_IMAGES = 17 }; /* apart from those of matrix_generate.c */
 enum { SIDE = SG_IMAGE_SIDE, PLANE = SIDE * SIDE };
 
 /* Phases are 2^32 a turn; the cosine of a phase is looked up by its top bits, 2^14 for 1. */

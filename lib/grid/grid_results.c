@@ -11,21 +11,6 @@
 
 static const size_t NO_POINT = SIZE_MAX;
 
-const char *sg_grid_status(const struct sg_cell_outcome *o) {
-    switch (o->state) {
-    case SG_CELL_DONE:
-    case SG_CELL_REUSED:
-    case SG_CELL_DIVERGED:
-        return strcmp(sg_json_string(o->run.end, "status", ""), "ok") == 0 ? "ok" : "diverged";
-    case SG_CELL_FAILED:
-        return "failed";
-    case SG_CELL_WAITING:
-    case SG_CELL_RUNNING:
-        break;
-    }
-    return o->message ? "interrupted" : "not_run";
-}
-
 /* The cells of one label, one a seed, in order. */
 struct group {
     const struct sg_cell *cells;

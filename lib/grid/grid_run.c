@@ -9,9 +9,9 @@
 
 #include "grid_private.h"
 #include "grid_process.h"
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_grid.h"
-#include "sg_terminal.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 
@@ -292,4 +292,19 @@ out:
     if (lock >= 0)
         close(lock);
     return status;
+}
+
+const char *sg_grid_status(const struct sg_cell_outcome *o) {
+    switch (o->state) {
+    case SG_CELL_DONE:
+    case SG_CELL_REUSED:
+    case SG_CELL_DIVERGED:
+        return strcmp(sg_json_string(o->run.end, "status", ""), "ok") == 0 ? "ok" : "diverged";
+    case SG_CELL_FAILED:
+        return "failed";
+    case SG_CELL_WAITING:
+    case SG_CELL_RUNNING:
+        break;
+    }
+    return o->message ? "interrupted" : "not_run";
 }

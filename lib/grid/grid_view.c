@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "sg_clock.h"
 #include "sg_terminal.h"
 
 static void erase(struct sg_grid_view *v) {

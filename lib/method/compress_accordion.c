@@ -26,7 +26,7 @@ static size_t knob(const double *param) {
 }
 
 static int select_topk(struct sg_worker *w, struct sg_select *s) {
-    return sg_topk_select(w, s, sg_share_knob(w->param + LEAST) == SG_SHARE_DENSITY);
+    return sg_topk_select(w, s, sg_share_knob(w->shared->param + LEAST) == SG_SHARE_DENSITY);
 }
 
 static double bound(const double *param, size_t n) {

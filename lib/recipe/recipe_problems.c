@@ -4,21 +4,6 @@
 
 #include "recipe_internal.h"
 
-char *sg_excerpt(char out[SG_EXCERPT], const char *text) {
-    size_t length = strlen(text);
-    if (length < SG_EXCERPT) {
-        memcpy(out, text, length + 1);
-        return out;
-    }
-    static const char dots[] = "…";
-    size_t cut = SG_EXCERPT - sizeof dots;
-    while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80) /* not inside a UTF-8 character */
-        cut--;
-    memcpy(out, text, cut);
-    memcpy(out + cut, dots, sizeof dots);
-    return out;
-}
-
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) {
     if (p->count++ >= SG_PROBLEMS)
         return;
@@ -72,4 +57,32 @@ sg_status sg_problems_report(const struct sg_problems *p, sg_status status, stru
     if (shown < p->count)
         snprintf(err->msg + used, sizeof err->msg - used, "\n… and %zu more", p->count - shown);
     return status;
+}
+
+const char *sg_describe_value(const struct sg_node *node, char out[80]) {
+    char text[SG_EXCERPT];
+    switch (node->kind) {
+    case SG_NODE_NULL:
+        return "nothing";
+    case SG_NODE_BOOL:
+        return node->boolean ? "true" : "false";
+    case SG_NODE_NUMBER:
+        snprintf(out, 80, "%s", sg_excerpt(text, node->string));
+        return out;
+    case SG_NODE_STRING:
+        snprintf(out, 80, "'%s'", sg_excerpt(text, node->string));
+        return out;
+    case SG_NODE_LIST:
+        return "a list";
+    case SG_NODE_MAP:
+        break;
+    }
+    return "a section of keys";
+}
+
+void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted) {
+    char value[80];
+    bool entry = raw->key == NULL; /* of a list */
+    sg_problem_at(c->problems, raw->line, raw->column, "%s%s must be %s, got %s", entry ? "each of " : "",
+                  sg_row_key(row), wanted, sg_describe_value(raw, value));
 }

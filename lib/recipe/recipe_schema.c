@@ -31,7 +31,7 @@
 #define KERNELS .owner = "kernels"
 #define SG_BENCH_OPERATIONS                                                                                            \
     "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
-    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort"
+    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd"
 #define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
 static const struct sg_schema_row static_row[] = {

@@ -15,26 +15,12 @@
 
 #include <cjson/cJSON.h>
 
+#include "sg_node.h"
 #include "sg_status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum sg_node_kind { SG_NODE_NULL, SG_NODE_BOOL, SG_NODE_NUMBER, SG_NODE_STRING, SG_NODE_LIST, SG_NODE_MAP };
-
-/* A value of the resolved recipe. Maps keep schema order; absent optional keys are present as SG_NODE_NULL. */
-struct sg_node {
-    enum sg_node_kind kind;
-    char *key; /* in a map; NULL in a list or at the root */
-    bool boolean;
-    double number;
-    char *string;          /* STRING: its text. NUMBER: its spelling in the recipe */
-    struct sg_node *child; /* [count] */
-    size_t count;
-    int line, column;         /* of the value, from 1; line 0: a default (column 0) or the s-th --set (column s) */
-    int key_line, key_column; /* of its key, the same way */
-};
 
 /* The resolved tree has every key of the schema, in the normal form below; values keep the recipe's positions.
  *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
@@ -46,15 +32,6 @@ struct sg_node {
  *   claims          at: only the chosen selector, {final: true} or {when, below} …; of at-most and at-least one is
  *                   null, the other a NUMBER or {times, plus, of, metric, at} with nothing left to default
  *   series names    in snake_case, as the columns of results: error-norm becomes error_norm */
-
-/* Dotted look-up from a map ("task.dataset"); NULL when absent. Lists by index: "methods.0.name". '-' and '_' match
- * each other, so code may spell a key as recipes or as results do. */
-const struct sg_node *sg_node_get(const struct sg_node *node, const char *path);
-/* Typed; the fallback when absent, null or of another kind. */
-const char *sg_node_string(const struct sg_node *node, const char *path, const char *fallback);
-double sg_node_number(const struct sg_node *node, const char *path, double fallback);
-bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
-cJSON *sg_node_json(const struct sg_node *node); /* keys in snake_case; NULL = no memory */
 
 struct sg_recipe {
     char *path;          /* as given; "<stdin>" for "-" */
@@ -128,15 +105,6 @@ SG_CHECKED sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe
 
 /* A parameter of a method may be this word: a value that sparsetune is to find. No cell with it can be run. */
 #define SG_VALUE_TO_FIND "match"
-
-/* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
- * SG_ERR_ARGUMENT names the offending piece and the names that exist. */
-struct sg_constant {
-    const char *name;
-    double value;
-};
-SG_CHECKED sg_status sg_expression(double *out, const char *text, const struct sg_constant *constants, size_t n,
-                                   struct sg_error *err);
 
 /* The key reference: plain text for --help-recipe, Markdown for recipes/README.md. */
 void sg_recipe_reference(FILE *out, bool markdown);

@@ -161,22 +161,16 @@ cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
 
 /* ---- the network ------------------------------------------------------------------------------------------------ */
 
-static const struct cnn_model *find_model(const char *name) {
-    const struct cnn_model *model;
-    for (size_t i = 0; (model = cnn_model_at(i)) != NULL; i++)
-        if (strcmp(model->name, name) == 0)
-            return model;
-    return NULL;
-}
-
 static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
     net->offset = calloc(net->n_layers + 1, sizeof *net->offset);
+    net->rows = calloc(net->n_layers, sizeof *net->rows);
     net->name = calloc(net->n_layers, sizeof *net->name);
     net->no_decay = calloc(net->n_layers, sizeof *net->no_decay);
-    if (!net->offset || !net->name || !net->no_decay)
+    if (!net->offset || !net->rows || !net->name || !net->no_decay)
         return sg_fail_memory(err, "the layers of a network");
     for (size_t i = 0; i < net->n_layers; i++) {
         net->offset[i + 1] = net->offset[i] + net->layer[i].size;
+        net->rows[i] = net->layer[i].rank > 1 ? (size_t)net->layer[i].shape[0] : 1;
         net->name[i] = net->layer[i].name;
         net->no_decay[i] = net->layer[i].role >= CNN_NORM_WEIGHT;
     }
@@ -184,10 +178,8 @@ static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
     return SG_OK;
 }
 
-sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, struct sg_error *err) {
-    struct cnn_net net = {.model = find_model(model), .classes = classes};
-    if (!net.model)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown model '%s'", model);
+sg_status cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes, struct sg_error *err) {
+    struct cnn_net net = {.model = model, .classes = classes};
     struct cnn_pass p = {.net = &net};
     net.model->build(&p, (cnn_value){NULL, IMAGE_CHANNELS, IMAGE_SIZE}, classes);
     net.n_statistics = p.next_statistic;
@@ -202,6 +194,7 @@ sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, 
 void cnn_net_free(struct cnn_net *net) {
     free(net->layer);
     free(net->offset);
+    free(net->rows);
     free(net->name);
     free(net->no_decay);
     *net = (struct cnn_net){0};

@@ -12,7 +12,7 @@
 #include "sg_images.h"
 #include "sg_json.h"
 #include "sg_task.h"
-#include "task_shares.h"
+#include "task_evaluate_workers.h"
 #include "task_shards.h"
 #include "task_data.h"
 
@@ -167,7 +167,8 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     t->averages = sg_node_bool(config->task, "average-model", true);
     sg_status status = load_images(t, config, err);
     if (status == SG_OK)
-        status = cnn_net_open(&t->net, sg_node_string(config->task, "model", ""), (int64_t)t->data.train.classes, err);
+        status =
+            cnn_model_open(&t->net, sg_node_string(config->task, "model", ""), (int64_t)t->data.train.classes, err);
     if (status == SG_OK)
         status = allocate(t, config, err);
     if (status == SG_OK)
@@ -187,7 +188,7 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = sg_batches_steps(t->data.train.count, t->workers, t->batch),
         .parallel_workers = !on_gpu,
         .gradient_flops = 3 * t->net.image_flops * (double)t->batch, /* backward is twice the work of forward */
@@ -316,7 +317,7 @@ static sg_status cnn_evaluate_shares(struct sg_task *t, double *share, struct sg
     t->evaluations++;
     if (t->averages)
         t->kernels->running_mean(&t->exec, t->average, t->x, t->net.d, 1 / (double)t->evaluations);
-    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
+    return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void cnn_conclude(const struct sg_task *t, const double *share, double *value) {

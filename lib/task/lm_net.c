@@ -14,21 +14,24 @@ static int64_t width(const struct lm_shape *s, size_t layer) {
     return layer == 0 || layer == s->layers ? s->embedding : s->hidden;
 }
 
-static void put(struct lm_net *net, const char *label, size_t size) {
+/* rows = 1: a vector. */
+static void put(struct lm_net *net, const char *label, size_t rows, size_t columns) {
     const size_t i = net->n_layers++;
     snprintf(net->label[i], sizeof net->label[i], "%s", label);
     net->name[i] = net->label[i];
-    net->offset[i + 1] = net->offset[i] + size;
+    net->rows[i] = rows;
+    net->offset[i + 1] = net->offset[i] + rows * columns;
 }
 
 static void put_lstm(struct lm_net *net, size_t layer) {
     static const char *const part[LAYER_PARTS] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
     const size_t in = (size_t)width(&net->shape, layer), out = (size_t)width(&net->shape, layer + 1);
-    const size_t columns[LAYER_PARTS] = {in, out, 1, 1};
+    const size_t rows[LAYER_PARTS] = {GATES * out, GATES * out, 1, 1};
+    const size_t columns[LAYER_PARTS] = {in, out, GATES * out, GATES * out};
     for (size_t i = 0; i < LAYER_PARTS; i++) {
         char label[24];
         snprintf(label, sizeof label, "rnn.%s_l%d", part[i], (int)(layer % LM_LAYERS));
-        put(net, label, GATES * out * columns[i]);
+        put(net, label, rows[i], columns[i]);
     }
     net->column_state += 2 * out;
     net->token_flops += 2 * (double)(GATES * out * (in + out));
@@ -40,17 +43,18 @@ sg_status lm_net_open(struct lm_net *out, const struct lm_shape *shape, struct s
     if (shape->layers < 1 || shape->layers > LM_LAYERS)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu layers: there are 1 to %d", shape->layers, LM_LAYERS);
     net.offset = calloc(most + 1, sizeof *net.offset);
+    net.rows = calloc(most, sizeof *net.rows);
     net.label = calloc(most, sizeof *net.label);
     net.name = calloc(most, sizeof *net.name);
-    if (!net.offset || !net.label || !net.name) {
+    if (!net.offset || !net.rows || !net.label || !net.name) {
         lm_net_free(&net);
         return sg_fail_memory(err, "the layers of a network");
     }
     const size_t words = (size_t)shape->vocabulary, embedding = (size_t)shape->embedding;
-    put(&net, "encoder.weight", words * embedding);
+    put(&net, "encoder.weight", words, embedding);
     for (size_t i = 0; i < shape->layers; i++)
         put_lstm(&net, i);
-    put(&net, "decoder.bias", words);
+    put(&net, "decoder.bias", 1, words);
     net.token_flops += 2 * (double)(words * embedding);
     net.d = net.offset[net.n_layers];
     *out = net;
@@ -59,6 +63,7 @@ sg_status lm_net_open(struct lm_net *out, const struct lm_shape *shape, struct s
 
 void lm_net_free(struct lm_net *net) {
     free(net->offset);
+    free(net->rows);
     free(net->label);
     free(net->name);
     *net = (struct lm_net){0};

@@ -12,7 +12,7 @@
 #include "lm_net.h"
 #include "sg_json.h"
 #include "sg_task.h"
-#include "task_shares.h"
+#include "task_evaluate_workers.h"
 #include "sg_tokens.h"
 #include "task_data.h"
 
@@ -138,7 +138,7 @@ static void fill_info(struct sg_task *t) {
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = (column_length(t, &t->data.train) - 1) / t->bptt,
         .parallel_workers = t->exec.device == NULL,
         .gradient_flops = 3 * t->net.token_flops * (double)(t->bptt * t->batch), /* backward: twice the forward work */
@@ -320,7 +320,7 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
 }
 
 static sg_status lm_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
+    return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void lm_conclude(const struct sg_task *t, const double *share, double *value) {

@@ -109,7 +109,7 @@ static sg_status measure(struct sg_task *t, const struct sg_task_config *config,
     sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
     const struct sg_optimum_options options = optimum_options(t, config, folder);
     if (status == SG_OK)
-        status = sg_optimum_measure(&c, &t->data, &options, err);
+        status = sg_optimum_lipschitz(&c, &t->data, &options, err);
     free(folder);
     if (status != SG_OK)
         return status;

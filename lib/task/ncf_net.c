@@ -43,15 +43,17 @@ static sg_status read_sizes(struct ncf_net *net, const char *mlp, struct sg_erro
     return SG_OK;
 }
 
-static void add_layer(struct ncf_net *net, size_t size, const char *name, const char *part) {
+/* rows = 1: a vector. */
+static void add_layer(struct ncf_net *net, size_t rows, size_t columns, const char *name, const char *part) {
     const size_t i = net->n_layers++;
     snprintf(net->text[i], sizeof net->text[i], "%s.%s", name, part);
-    net->offset[i + 1] = net->offset[i] + size;
+    net->rows[i] = rows;
+    net->offset[i + 1] = net->offset[i] + rows * columns;
 }
 
 static void add_linear(struct ncf_net *net, size_t in, size_t out, const char *name) {
-    add_layer(net, in * out, name, "weight");
-    add_layer(net, out, name, "bias");
+    add_layer(net, out, in, name, "weight");
+    add_layer(net, 1, out, name, "bias");
     net->example_flops += 2 * (double)(in * out);
 }
 
@@ -69,7 +71,7 @@ sg_status ncf_net_open(struct ncf_net *out, const char *mlp, struct sg_error *er
     if (status)
         return status;
     for (size_t t = 0; t < NCF_TABLES; t++)
-        add_layer(&net, table_rows(&net, (enum table)t) * table_width(&net, (enum table)t), table_name[t], "weight");
+        add_layer(&net, table_rows(&net, (enum table)t), table_width(&net, (enum table)t), table_name[t], "weight");
     for (size_t i = 1; i < net.n_mlp; i++) {
         char name[16];
         snprintf(name, sizeof name, "mlp.%zu", i - 1);

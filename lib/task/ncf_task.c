@@ -12,7 +12,7 @@
 #include "sg_json.h"
 #include "sg_ratings.h"
 #include "sg_task.h"
-#include "task_shares.h"
+#include "task_evaluate_workers.h"
 #include "task_data.h"
 
 /* What a worker contributes to an evaluation. */
@@ -181,7 +181,7 @@ static sg_status ncf_open(struct sg_task **out, const struct sg_task_config *con
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = sg_examples_steps(&t->examples),
         .parallel_workers = t->exec.device == NULL,
         .gradient_flops = 3 * t->net.example_flops * (double)config->batch, /* backward is twice the work of forward */
@@ -326,7 +326,7 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
 }
 
 static sg_status ncf_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
+    return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void ncf_conclude(const struct sg_task *t, const double *share, double *value) {

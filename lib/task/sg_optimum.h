@@ -30,8 +30,8 @@ struct sg_optimum_options {
     void (*notice)(const char *message);                           /* told of a damaged file, which is computed anew */
 };
 
-SG_CHECKED sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a,
-                                        const struct sg_optimum_options *options, struct sg_error *err);
+SG_CHECKED sg_status sg_optimum_lipschitz(struct sg_logreg_constants *out, const struct sg_matrix *a,
+                                          const struct sg_optimum_options *options, struct sg_error *err);
 SG_CHECKED sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, double l2,
                                       const struct sg_optimum_options *options, struct sg_error *err);
 void sg_optimum_free(struct sg_optimum *best); /* zeroes it */

@@ -14,8 +14,9 @@
 #include <cjson/cJSON.h>
 
 #include "sg_compressor.h"
+#include "sg_expression.h"
+#include "sg_node.h"
 #include "sg_optimizer.h"
-#include "sg_recipe.h"
 #include "sg_status.h"
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sg_recipe.h"
+#include "sg_node.h"
 #include "sg_shards.h"
 
 static inline sg_status task_shards_read(struct sg_shards *out, const struct sg_node *task, struct sg_error *err) {

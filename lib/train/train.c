@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
-#include "sg_terminal.h"
 #include "train_state.h"
 
 static const double CHECKPOINT_EVERY_S = 60;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_json.h"
-#include "sg_terminal.h"
 #include "train_state.h"
 
 /* A problem and the cells that have it. */

@@ -54,10 +54,7 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
 
 static sg_status choose_feedback(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
-    const char *form = sg_node_string(cell, "error-feedback.form", "update");
-    t->config.feedback.form = strcmp(form, "none") == 0       ? SG_FEEDBACK_NONE
-                              : strcmp(form, "gradient") == 0 ? SG_FEEDBACK_GRADIENT
-                                                              : SG_FEEDBACK_UPDATE;
+    t->config.feedback.rule = sg_feedback_find(sg_node_string(cell, "error-feedback.form", "update"));
     t->config.feedback.decay = sg_node_number(cell, "error-feedback.decay", 1);
     t->config.layout = t->info->layout;
     if (strcmp(sg_node_string(cell, "scope", "layer"), "model") == 0) {
@@ -111,7 +108,7 @@ static sg_status choose_compressor(struct train *t, struct sg_error *err) {
         return sg_prefix(err, "method '%s': ", t->options->cell->label);
     if ((t->config.compressor->traits & SG_TRAIT_ABSOLUTE) && t->config.compressor->bound) {
         /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
-        double scale = t->config.feedback.form == SG_FEEDBACK_UPDATE ? train_schedule_largest(&t->plan.schedule) : 1;
+        double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->plan.schedule) : 1;
         double bound = scale * scale * t->config.compressor->bound(t->config.param, t->d);
         if (!isnan(bound)) /* a budget has none */
             status = train_add_constant(t, "error_bound", bound, err);
@@ -146,7 +143,7 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < n; i++)
         t->optimizer.param[i] =
             sg_node_number(section, t->optimizer.ops->params[i].name, t->optimizer.ops->params[i].preset);
-    if (t->config.feedback.form == SG_FEEDBACK_UPDATE) {
+    if (t->config.feedback.rule->in_updates) {
         const char *why = t->optimizer.ops->refuses_update_form(t->optimizer.param);
         return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
                    : SG_OK;

@@ -57,7 +57,7 @@ void recording_take(struct train *t, size_t w, const float *g) {
     const struct sg_message *m = &t->worker[w].message;
     const float *e = t->worker[w].residual;
     float *a = t->worker[w].input;
-    if (t->config.feedback.form == SG_FEEDBACK_NONE) {
+    if (!t->config.feedback.rule->keeps) {
         memcpy(a, g, t->d * sizeof *a);
         return;
     }
@@ -66,7 +66,7 @@ void recording_take(struct train *t, size_t w, const float *g) {
     else
         memset(a, 0, t->d * sizeof *a);
     sg_message_add(a, m, 1, &t->worker_exec);
-    if (t->config.feedback.form == SG_FEEDBACK_UPDATE)
+    if (t->config.feedback.rule->in_updates)
         for (size_t j = 0; j < t->d; j++)
             a[j] = (float)((double)a[j] / t->gamma);
 }

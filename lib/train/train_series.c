@@ -3,10 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_result.h"
-#include "sg_terminal.h"
 #include "sg_version.h"
 #include "train_state.h"
 

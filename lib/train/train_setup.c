@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_json.h"
-#include "sg_terminal.h"
 #include "train_state.h"
 
 sg_status train_find_task(struct train *t, struct sg_error *err) {
@@ -133,8 +133,8 @@ static bool allocate_worker(const struct train *t, struct worker *w, bool keeps)
 
 static bool allocate_buffers(struct train *t) {
     struct series *s = &t->series;
-    const bool optimizes = t->config.feedback.form != SG_FEEDBACK_UPDATE;
-    const bool keeps = t->config.feedback.form != SG_FEEDBACK_NONE && !sg_method_is_exact(t->method);
+    const bool optimizes = !t->config.feedback.rule->in_updates;
+    const bool keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->method);
     t->lead_square = calloc(t->config.layout.n_layers, sizeof *t->lead_square);
     t->gradient = calloc(t->n_gradients, sizeof *t->gradient);
     t->sum = t->kernels->allocate(&t->exec, t->d * sizeof *t->sum);

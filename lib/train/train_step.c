@@ -3,8 +3,8 @@
 #include <omp.h>
 #include <string.h>
 
-#include "sg_terminal.h"
 #include "train_state.h"
+#include "sg_clock.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
 
@@ -38,7 +38,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     struct sg_error *err = &worker->error;
     const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
     const double start_s = sg_clock_s();
-    sg_status status = sg_method_send(t->method, t->first + w, g, worker->residual, touched, &worker->message, err);
+    sg_status status = sg_method_send(t->method, t->first + w, 0, g, worker->residual, touched, &worker->message, err);
     charge_time(worker, PHASE_COMPRESSION, start_s);
     if (status == SG_OK)
         status = train_measure(t, w, g, err);
@@ -122,7 +122,7 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
 
 /* x <- x - step, from the sum of all messages. */
 static void update(struct train *t) {
-    const bool optimizes = t->config.feedback.form != SG_FEEDBACK_UPDATE;
+    const bool optimizes = !t->config.feedback.rule->in_updates;
     const struct sg_update u = {.optimizer = optimizes ? t->optimizer.ops->name : NULL,
                                 .param = t->optimizer.param,
                                 .learning_rate = t->gamma,
@@ -144,7 +144,7 @@ static void end_method(struct train *t, const struct sg_outcome *outcome) {
     for (size_t i = 0; i < t->workers; i++)
         largest = fmax(largest, outcome->note[i][NOTE_METHOD]);
     t->lambda = sg_method_threshold(t->method);
-    sg_method_end(t->method, outcome->volume.elements_mean, largest);
+    sg_method_end(t->method, t->sum, outcome->volume.elements_mean, largest);
 }
 
 /* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */

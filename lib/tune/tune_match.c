@@ -27,7 +27,7 @@ struct target {
 struct match {
     struct sg_tune *t;
     double tolerance, d;
-    struct tune_topk topk;
+    struct tune_targets topk;
     struct target target[TARGETS];
     size_t n_targets;
     /* of the method at work */
@@ -80,7 +80,7 @@ static size_t set_lambdas(struct tune_sets *sets, const char *name, const struct
 static sg_status measure(struct match *m, struct tune_point *p, size_t n, double steps, size_t seeds,
                          struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     const bool whole = steps >= m->length.steps;
     tune_sets_start(&sets, m->t);
     const size_t different = set_lambdas(&sets, m->name, p, n);
@@ -88,10 +88,10 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
                            ? SG_OK
                            : sg_fail_memory(err, "the pilots");
     if (status == SG_OK)
-        status = tune_batch_open(&b, m->t, &sets, m->name, NULL, seeds, err);
+        status = tune_trials_open(&b, m->t, &sets, m->name, NULL, seeds, err);
     if (status == SG_OK) {
         say(m, whole ? "whole run" : "pilot", different, steps);
-        status = tune_batch_run(&b, m->t, &sets, true, err);
+        status = tune_trials_run(&b, m->t, &sets, true, err);
     }
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         double sum = 0;
@@ -110,7 +110,7 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
         note_trial(m, &p[i], steps, seeds);
     if (status == SG_OK && !whole)
         m->pilot_steps += (double)different * steps;
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
@@ -321,7 +321,7 @@ static sg_status keep(struct tune_found *f, const struct match *m, struct sg_err
 /* The cells that were found, as sparsebench would show them. */
 static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     struct sg_tune with = *t;
     const struct sg_recipe found = {.path = t->recipe->path, .text = (char *)(uintptr_t)text};
     with.recipe = &found;
@@ -329,7 +329,7 @@ static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, stru
     tune_sets_start(&sets, t);
     sg_status status = tune_set(&sets, "claims=[]") ? SG_OK : sg_fail_memory(err, "the evidence");
     if (status == SG_OK)
-        status = tune_batch_open(&b, &with, &sets, NULL, "hard-threshold", SIZE_MAX, err);
+        status = tune_trials_open(&b, &with, &sets, NULL, "hard-threshold", SIZE_MAX, err);
     if (status == SG_OK)
         status = sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err);
     if (status == SG_OK) {
@@ -339,7 +339,7 @@ static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, stru
     }
     if (status != SG_OK)
         cJSON_Delete(tune);
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
@@ -355,18 +355,18 @@ static size_t tuned_cells(const struct sg_cell **out, const struct sg_cell *cell
 
 static sg_status match_all(struct match *m, const struct sg_cell *const *cell, size_t n, struct tune_found *found,
                            cJSON *list, struct sg_error *err) {
-    sg_status status = tune_topk(&m->topk, m->t, err);
+    sg_status status = tune_targets(&m->topk, m->t, err);
     m->n_targets = m->topk.n;
     m->d = m->topk.d;
     if (status == SG_OK)
-        status = tune_write_check(m->t, m->n_targets, err);
+        status = tune_emit_check(m->t, m->n_targets, err);
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         status = match_method(m, cell[i], err);
         if (status == SG_OK)
             status = keep(&found[i], m, err);
         sg_json_push(list, method_json(m));
     }
-    return status == SG_OK ? tune_write(&m->t->text, m->t, found, n, err) : status;
+    return status == SG_OK ? tune_emit_recipe(&m->t->text, m->t, found, n, err) : status;
 }
 
 sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {

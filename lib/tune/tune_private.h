@@ -6,11 +6,11 @@
 
 #include "sg_tune.h"
 
-/* ---- batches: cells of the recipe with some keys changed ---- */
+/* ---- trials: cells of the recipe with some keys changed ---- */
 
 enum { TUNE_SETS = 16, TUNE_LAMBDA_CHARS = 24 };
 
-/* --set values of a batch, after the user's. */
+/* --set values of trials, after the user's. */
 struct tune_sets {
     const char *item[64 + TUNE_SETS];
     char *own[TUNE_SETS]; /* of these, ours */
@@ -18,13 +18,13 @@ struct tune_sets {
     const struct sg_node *methods; /* of the recipe */
 };
 void tune_sets_start(struct tune_sets *s, const struct sg_tune *t);
-/* false = no memory (a batch then says so). */
+/* false = no memory (the trials then say so). */
 bool tune_set(struct tune_sets *s, const char *format, ...) SG_PRINTF(2, 3);
 /* The lambdas "a, b, …" of a method. */
 bool tune_set_lambdas(struct tune_sets *s, const char *method, const char *list);
 void tune_sets_free(struct tune_sets *s);
 
-struct tune_batch {
+struct tune_trials {
     struct sg_recipe recipe;
     struct sg_cell *cells; /* the chosen ones first */
     size_t all, count;
@@ -33,12 +33,12 @@ struct tune_batch {
 
 /* The recipe with `sets`: its cells of method `name` and compressor `compressor` (NULL: any) at the first `seeds` seeds, in
  * recipe order. */
-SG_CHECKED sg_status tune_batch_open(struct tune_batch *out, const struct sg_tune *t, const struct tune_sets *sets,
-                                     const char *name, const char *compressor, size_t seeds, struct sg_error *err);
+SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, const struct sg_tune *t, const struct tune_sets *sets,
+                                      const char *name, const char *compressor, size_t seeds, struct sg_error *err);
 /* Run what is not there yet; a cell that fails is an error, one that diverges only where `converges`. */
-SG_CHECKED sg_status tune_batch_run(struct tune_batch *b, struct sg_tune *t, const struct tune_sets *sets,
-                                    bool converges, struct sg_error *err);
-void tune_batch_close(struct tune_batch *b);
+SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, const struct tune_sets *sets,
+                                     bool converges, struct sg_error *err);
+void tune_trials_close(struct tune_trials *b);
 
 /* Entries that a worker sent a step, on average over the run: from bits, bits-values or average-density times d (0 =
  * not known); NaN when none was recorded. Sparse messages. */
@@ -54,14 +54,14 @@ struct tune_density {
     double lambda;   /* that may send as many, to start a search with */
 };
 
-struct tune_topk {
+struct tune_targets {
     struct tune_density density[TUNE_DENSITIES]; /* [n] in recipe order, each once */
     size_t n;
     double d, steps_per_epoch;
 };
 
 /* By one step of every Top-k method; tune_no_topk's error if there is none. */
-SG_CHECKED sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *err);
+SG_CHECKED sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err);
 
 sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err);
 
@@ -80,7 +80,7 @@ struct tune_length {
     double steps_per_epoch, steps;
     const struct sg_node *resolved; /* of one of its cells */
 };
-struct tune_length tune_length(const struct sg_cell *cell, const struct tune_topk *topk);
+struct tune_length tune_length(const struct sg_cell *cell, const struct tune_targets *topk);
 
 /* Keys for runs of `steps` steps, their learning-rate schedule (but for length NULL) at the same scale; claims and plots
  * are left out. */
@@ -122,12 +122,12 @@ struct tune_found {
 
 /* The recipe with each method's lambda replaced or appended, comments before the method; cells that claims and plots name by
  * a lambda that was replaced follow. The result is a valid recipe, or this fails. */
-SG_CHECKED sg_status tune_write(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
-                                struct sg_error *err);
+SG_CHECKED sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found,
+                                      size_t n_methods, struct sg_error *err);
 
 /* Before anything is run: will the recipe take n lambdas, one for each Top-k density, for each of its hard-threshold methods
  * that want one? */
-SG_CHECKED sg_status tune_write_check(const struct sg_tune *t, size_t n, struct sg_error *err);
+SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, size_t n, struct sg_error *err);
 
 /* ---- actions ---- */
 

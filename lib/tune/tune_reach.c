@@ -19,18 +19,6 @@ enum { LADDER = 9, STEPS_OUT = 8, GIVEN = REACH_POINTS - LADDER - STEPS_OUT };
 
 static const double TOLERANCE = 0.05, NARROW = 1.25;
 
-double reach_value(const struct sg_cell_outcome *o, const char *metric) {
-    char why[SG_WHY_CHARS], key[] = "tail-median";
-    struct sg_node tail = {.kind = SG_NODE_NUMBER, .key = key, .number = REACH_TAIL};
-    const struct sg_node at = {.kind = SG_NODE_MAP, .child = &tail, .count = 1};
-    return sg_grid_value(o, metric, &at, why);
-}
-
-bool reach_is_near(const struct reach *r, double value, double base) {
-    const double room = r->tolerance * fabs(base);
-    return r->higher ? value >= base - room : value <= base + room;
-}
-
 static bool reaches(const struct reach *r, const struct reach_point *p) {
     return reach_is_near(r, p->value, p->base);
 }
@@ -47,19 +35,10 @@ static void note_trial(struct reach *r, const struct reach_point *p, double step
     sg_json_push(r->trials, trial);
 }
 
-sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name, double steps,
-                    size_t seeds, struct sg_error *err) {
-    sg_status status =
-        isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
-    if (status == SG_OK)
-        status = tune_batch_open(b, r->t, sets, name, NULL, seeds, err);
-    return status == SG_OK ? tune_batch_run(b, r->t, sets, name && name == r->baseline, err) : status;
-}
-
 /* The baseline's value at this length. */
 static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     tune_sets_start(&sets, r->t);
     sg_status status = reach_run(&b, r, &sets, r->baseline, steps, seeds, err);
     double sum = 0;
@@ -71,29 +50,16 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
         status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", r->metric, r->baseline);
     if (status == SG_OK)
         r->base_steps = sg_json_number(b.outcomes[0].run.end, "steps", NAN);
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
-}
-
-bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n) {
-    char *list = NULL, text[TUNE_LAMBDA_CHARS];
-    size_t size = 0;
-    FILE *out = open_memstream(&list, &size);
-    for (size_t i = 0; out && i < n; i++) {
-        tune_round(p[i].lambda, text);
-        fprintf(out, "%s%s", i ? ", " : "", p[i].spelling ? p[i].spelling : text);
-    }
-    const bool fine = out && fclose(out) == 0 && tune_set_lambdas(sets, r->name, list);
-    free(list);
-    return fine;
 }
 
 /* Runs at p[].lambda [n], rounded and different; steps NaN = whole ones. */
 static sg_status measure(struct reach *r, struct reach_point *p, size_t n, double steps, size_t seeds,
                          struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     char what[160];
     tune_sets_start(&sets, r->t);
     sg_status status = reach_set_lambdas(&sets, r, p, n) ? SG_OK : sg_fail_memory(err, "the trials");
@@ -116,7 +82,7 @@ static sg_status measure(struct reach *r, struct reach_point *p, size_t n, doubl
         p[i].seeds = seeds;
         note_trial(r, &p[i], isnan(steps) ? r->length.steps : steps);
     }
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
@@ -244,14 +210,6 @@ static sg_status decide(struct reach *r, const struct reach_point *start, size_t
 
 /* ---- the recipe ---- */
 
-bool reach_recorded(const struct reach *r, const char *name) {
-    const struct sg_node *series = sg_node_get(&r->t->recipe->root, "record.series");
-    for (size_t i = 0; i < series->count; i++)
-        if (strcmp(series->child[i].string, name) == 0)
-            return true;
-    return false;
-}
-
 /* Of the methods without compression the one that says baseline: true, else the first; NULL if there is none. */
 static const char *find_baseline(const struct sg_node *methods) {
     const char *found = NULL;
@@ -331,7 +289,7 @@ static sg_status write_found(char **out, const struct reach *r, const struct rea
              "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
              100 * best->entries / r->topk.d, r->metric, best->value, r->baseline, r->base, r->seeds,
              r->seeds == 1 ? "" : "s");
-    return tune_write(out, r->t, &found, 1, err);
+    return tune_emit_recipe(out, r->t, &found, 1, err);
 }
 
 /* Before anything is run: will the recipe take what is found? */
@@ -346,7 +304,7 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     struct reach_point ladder[LADDER];
     char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
-    sg_status status = tune_topk(&r->topk, r->t, err);
+    sg_status status = tune_targets(&r->topk, r->t, err);
     if (status != SG_OK)
         return status;
     r->length = tune_length(cell, &r->topk);

@@ -1,4 +1,4 @@
-/* tune_reach.h: what the two files of --reach-baseline share. */
+/* tune_reach.h: what the files of --reach-baseline share. */
 #ifndef TUNE_REACH_H
 #define TUNE_REACH_H
 
@@ -23,7 +23,7 @@ struct reach {
     double base_steps;                  /* its length */
     size_t seeds;
     const struct sg_node *given; /* the method's lambda in the recipe: one to replace, or a list that is kept */
-    struct tune_topk topk;
+    struct tune_targets topk;
     struct tune_length length;
     struct reach_point whole[REACH_POINTS];
     size_t n_whole;
@@ -40,7 +40,7 @@ bool reach_recorded(const struct reach *r, const char *name);
 /* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */
 bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n);
 /* Opens and runs cells: of method `name`, NULL: of all; whole runs where steps is NaN. */
-SG_CHECKED sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name,
+SG_CHECKED sg_status reach_run(struct tune_trials *b, struct reach *r, struct tune_sets *sets, const char *name,
                                double steps, size_t seeds, struct sg_error *err);
 
 /* The evidence: everything that was run as a whole at all seeds, Top-k's too, as a result with a plot of metric over volume.

@@ -13,7 +13,7 @@ struct summary {
 };
 
 /* [count of b] is room enough; how many. */
-static size_t summarize(struct summary *out, const struct reach *r, const struct tune_batch *b) {
+static size_t summarize(struct summary *out, const struct reach *r, const struct tune_trials *b) {
     size_t n = 0;
     for (size_t i = 0; i < b->count; i++) {
         if (i == 0 || strcmp(b->cells[i].label, b->cells[i - 1].label) != 0)
@@ -127,12 +127,12 @@ static sg_status run_others(struct reach *r, struct sg_error *err) {
     for (size_t i = 0; status == SG_OK && i < methods->count; i++) {
         const char *name = sg_node_string(&methods->child[i], "name", "");
         struct tune_sets sets;
-        struct tune_batch b = {.count = 0};
+        struct tune_trials b = {.count = 0};
         if (strcmp(name, r->name) == 0 || strcmp(name, r->baseline) == 0)
             continue;
         tune_sets_start(&sets, r->t);
         status = reach_run(&b, r, &sets, name, NAN, r->seeds, err);
-        tune_batch_close(&b);
+        tune_trials_close(&b);
         tune_sets_free(&sets);
     }
     return status;
@@ -141,7 +141,7 @@ static sg_status run_others(struct reach *r, struct sg_error *err) {
 /* All whole runs, Top-k's among them, as a result. */
 sg_status reach_document(struct reach *r, struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     const bool fresh = r->t->grid.fresh;
     tune_sets_start(&sets, r->t);
     sg_status status = fresh ? run_others(r, err) : SG_OK;
@@ -159,7 +159,7 @@ sg_status reach_document(struct reach *r, struct sg_error *err) {
     }
     r->t->grid.fresh = fresh;
     free(s);
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }

@@ -1,17 +1,17 @@
-/* --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_rules.h). */
+/* --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_lambda_rules.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
-#include "sg_rules.h"
+#include "sg_lambda_rules.h"
 #include "tune_private.h"
 
 static const double PILOT = 0.1; /* of a run */
 
 /* The recipe cut to a pilot of a run of `cell`: the learning rate goes as at the beginning of the run. */
 static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct sg_cell *cell,
-                            const struct tune_topk *topk, struct sg_error *err) {
+                            const struct tune_targets *topk, struct sg_error *err) {
     const double steps = ceil(PILOT * tune_length(cell, topk).steps);
     struct tune_sets sets;
     tune_sets_start(&sets, t);
@@ -178,7 +178,7 @@ static sg_status fill_in(struct sg_tune *t, const struct groups *g, struct sg_er
                                              .lambda = group->lambda,
                                              .how = group->how};
         }
-    sg_status status = tune_write(&t->text, t, found, n, err);
+    sg_status status = tune_emit_recipe(&t->text, t, found, n, err);
     free(found);
     return status;
 }
@@ -188,10 +188,10 @@ static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size
     struct sg_cell *pilots = NULL;
     size_t n_pilots = 0;
     struct groups groups = {0};
-    struct tune_topk topk;
-    sg_status status = tune_topk(&topk, t, err);
+    struct tune_targets topk;
+    sg_status status = tune_targets(&topk, t, err);
     if (status == SG_OK)
-        status = tune_write_check(t, topk.n, err);
+        status = tune_emit_check(t, topk.n, err);
     if (status == SG_OK)
         status = read_pilot(&pilot, t, &cells[0], &topk, err);
     if (status == SG_OK)

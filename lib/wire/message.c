@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A code's place is its number on the wire. */
-static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16};
+static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16, &sg_code_levels};
 enum { CODES = sizeof table / sizeof *table };
 
 enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */

@@ -103,13 +103,13 @@ sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *
     if (!trivial(set.n, set.count) && !is_ascending(&set))
         return sg_fail(err, SG_ERR_ARGUMENT, "indices of a message must ascend and stay below %llu",
                        (unsigned long long)set.n);
-    if (m->bytes != m->count * m->code->width)
+    if (m->code->width > 0 && m->bytes != m->count * m->code->width)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu entries in %zu bytes are not what %s writes", m->count, m->bytes,
                        m->code->name);
     struct sg_wire_plan plan = {.message = *m};
     plan.index_bytes = (size_t)choose(&plan, encoding);
-    plan.header_bytes =
-        FIXED_BYTES + number_bytes(set.n) + number_bytes(set.count) + number_bytes(plan.index_bytes + m->bytes);
+    plan.header_bytes = FIXED_BYTES + number_bytes(set.n) + number_bytes(set.count) +
+                        number_bytes(plan.index_bytes + m->bytes) + (m->code->width > 0 ? 0 : number_bytes(m->bytes));
     plan.bytes = plan.header_bytes + plan.index_bytes + m->bytes;
     *out = plan;
     return SG_OK;
@@ -119,7 +119,7 @@ uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes) {
     /* 5 bytes an index: delta-varint's longest, and above elias-fano's 35 bits and rice's 32 (b = 31 at worst) for
      * the pair of them 2 bytes of padding. */
     const uint64_t listed = 5 * (uint64_t)count + 2, mapped = wire_bytes_of_bits(n);
-    return FIXED_BYTES + 3 * NUMBER_BYTES + (listed > mapped ? listed : mapped) + data_bytes;
+    return FIXED_BYTES + 4 * NUMBER_BYTES + (listed > mapped ? listed : mapped) + data_bytes;
 }
 
 /* ---- whole messages ---- */
@@ -135,6 +135,8 @@ sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_pla
     out = put_number(out, set.n);
     out = put_number(out, set.count);
     out = put_number(out, plan->index_bytes + m->bytes);
+    if (m->code->width == 0)
+        out = put_number(out, m->bytes);
     if (plan->index_bytes)
         plan->encoding->encode(out, plan->index_bytes, &set, plan->parameter);
     if (!m->code->valid(m))
@@ -146,13 +148,16 @@ sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_pla
 
 sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t available, struct sg_error *err) {
     const uint8_t *const end = in + available, *at = in + FIXED_BYTES;
-    uint64_t n, count, payload;
+    uint64_t n, count, payload, data_bytes;
     if (available < FIXED_BYTES || in[0] >> 4 != VERSION || !sg_code_at(in[0] & 15) || in[1] >= ROWS ||
         !(at = get_number(&n, SG_WIRE_MAX_N, at, end)) || !(at = get_number(&count, n, at, end)) ||
         !(at = get_number(&payload, (uint64_t)1 << 40, at, end)))
         return sg_fail(err, SG_ERR_FORMAT, "not an encoded message, or one of another version");
     const struct sg_code *code = sg_code_at(in[0] & 15);
-    const uint64_t data_bytes = count * code->width;
+    if (code->width > 0)
+        data_bytes = count * code->width;
+    else if (!(at = get_number(&data_bytes, payload, at, end)) || count > 8 * data_bytes)
+        return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %s with damaged sizes", code->name);
     if (payload > (uint64_t)(end - at) || payload < data_bytes)
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %llu entries is cut off or damaged",
                        (unsigned long long)count);

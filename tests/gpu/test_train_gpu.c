@@ -47,7 +47,7 @@ static sg_status spy_open(sg_task **out, const struct sg_task_config *config, st
         return sg_fail_memory(e, "the spy");
     t->info = (struct sg_task_info){.d = D,
                                     .dtype = SG_FLOAT32,
-                                    .layout = {LAYERS, offset, NULL},
+                                    .layout = {LAYERS, offset, NULL, NULL},
                                     .steps_per_epoch = EPOCH,
                                     .parallel_workers = spy.parallel,
                                     .no_decay = no_decay};
@@ -319,7 +319,7 @@ static void test_compressor_without(void) {
         return;
     const struct sg_method_config config = {.compressor = &ops,
                                             .param = param,
-                                            .layout = {LAYERS, offset, NULL},
+                                            .layout = {LAYERS, offset, NULL, NULL},
                                             .count = 1,
                                             .kernels = sg_cuda_kernels(),
                                             .exec = {1, device}};

@@ -18,8 +18,8 @@ static sg_method *opened(const char *compressor, const double *param, const char
                                             .param = param,
                                             .controller = controller ? sg_controller_find(controller) : NULL,
                                             .controller_param = controller_param,
-                                            .layout = {3, offset, NULL},
-                                            .feedback = {SG_FEEDBACK_GRADIENT, 1},
+                                            .layout = {3, offset, NULL, NULL},
+                                            .feedback = {&sg_feedback_gradient, 1, {0}},
                                             .seed = 3,
                                             .count = WORKERS,
                                             .steps_per_epoch = PER_EPOCH,
@@ -54,13 +54,13 @@ static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, float *
         sg_method_begin(m, t, gamma, leads ? square : NULL);
         for (size_t w = 0; fine && w < WORKERS; w++) {
             struct sg_message message;
-            fine = sg_method_send(m, w, g[w], e[w], NULL, &message, &err) == SG_OK;
+            fine = sg_method_send(m, w, 0, g[w], e[w], NULL, &message, &err) == SG_OK;
             if (fine)
                 sg_message_add(sum, &message, 1, &exec);
             sent += fine ? (double)message.count / WORKERS : 0;
             largest = fmax(largest, sg_method_note(m, w));
         }
-        sg_method_end(m, sent, largest);
+        sg_method_end(m, NULL, sent, largest);
         entries[t] = sent;
     }
     return fine;

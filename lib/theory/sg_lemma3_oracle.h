@@ -1,0 +1,63 @@
+/* sg_lemma3_oracle.h: how far a run's methods are from the best that its budget allows (Lemma 3, section 4.4).
+ *
+ * Lemma 3 is about a FIXED sequence. The sequence here is what one recorded run compressed: a_{i,t} = p_{i,t} / gamma_t (p in
+ * the gradient form) of all workers i and steps t, stacked. Its budget K is what that run sent. Every method of the recipe
+ * is applied to each a_{i,t} as it stands, without error feedback of its own, which would change the sequence:
+ *   error    sum over i and t of |a - C(a)|^2
+ *   optimal  the same of the hard threshold that sends exactly as much: the squares of all but the K_m largest entries
+ *   regret   error - optimal, at or above 0; what rounding leaves below counts as 0
+ * For the recorded method itself this is what happened (up to entries within a rounding of the threshold). ACCORDION decides
+ * by norms of a in place of norms of g, which are not recorded. */
+#ifndef SG_LEMMA3_ORACLE_H
+#define SG_LEMMA3_ORACLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "sg_magnitude_ranks.h"
+#include "sg_recipe.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sg_oracle_method {
+    const struct sg_cell *cell;
+    uint64_t sent; /* entries over all workers and steps: K_m */
+    double error;
+    struct sg_magnitude_rank best; /* of K_m: the threshold lies in (lost_most, kept_last], lost is the optimal error */
+};
+
+struct sg_oracle {
+    char *recording;            /* path */
+    const struct sg_cell *cell; /* that was recorded */
+    uint64_t steps, entries;    /* entries = n T d */
+    size_t workers, d;
+    struct sg_magnitude_rank best;   /* of the run's own budget K */
+    struct sg_oracle_method *method; /* [n_methods] the recipe's, at the recording's seed, in recipe order */
+    size_t n_methods;
+};
+
+struct sg_oracle_options {
+    int threads;                                                   /* >= 1; changes nothing but the time */
+    int (*stop)(void);                                             /* pending signal number or 0; may be NULL */
+    void (*progress)(const char *what, double done, double total); /* may be NULL */
+};
+
+/* Read `recording` twice, step by step: the memory is that of one step, and 8 bytes an element for every method and
+ * worker. SG_ERR_MISMATCH where none of the cells is the recorded one. The cells are borrowed. */
+SG_CHECKED sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const struct sg_cell *cells,
+                                   size_t count, const struct sg_oracle_options *options, struct sg_error *err);
+double sg_oracle_regret(const struct sg_oracle_method *method);
+/* {"recording","method","seed","steps","workers","d","entries","budget","density","lambda","lambda_above","optimal_error",
+ *  "methods":[{"label","sent","density","error","optimal_error","regret","ratio","lambda"}]}; NULL = no memory. */
+cJSON *sg_oracle_json(const struct sg_oracle *oracle);
+void sg_oracle_free(struct sg_oracle *oracle); /* zeroes it */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
