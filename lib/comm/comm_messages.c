@@ -75,6 +75,11 @@ static size_t index_bytes(const sg_comm *c, size_t count) {
     return encoded(c) && count == c->n ? 0 : count * sizeof(uint32_t);
 }
 
+/* What follows the data starts where a float may lie. */
+static size_t data_room(size_t bytes) {
+    return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+}
+
 /* All workers' messages out of c->all: in place when plain, else decoded side by side into c->decoded. */
 static sg_status get_messages(sg_comm *c, struct sg_error *err) {
     size_t block = 0, entries = 0, room = 0;
@@ -89,9 +94,9 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
     for (size_t w = 0; w < c->workers; w++) {
         const struct note *note = &c->note[w];
         entries += note->count;
-        c->arrived[w] = (struct sg_message){.code = c->put->code, .n = c->n, .count = note->count};
-        c->arrived[w].bytes = note->data_bytes;
-        room += index_bytes(c, note->count) + (note->data_bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+        c->arrived[w] =
+            (struct sg_message){.code = c->put->code, .n = c->n, .count = note->count, .bytes = note->data_bytes};
+        room += index_bytes(c, note->count) + data_room(note->data_bytes);
     }
     sg_status status = encoded(c) ? comm_reserve(&c->decoded, &c->decoded_bytes, room, err) : SG_OK;
     uint8_t *at = c->decoded;
@@ -101,7 +106,7 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
         at = encoded(c) ? at : (uint8_t *)c->all + c->place[w];
         m->index = before || m->count == 0 ? (const void *)at : NULL;
         m->data = at + before;
-        at += before + (m->bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+        at += before + data_room(m->bytes);
     }
     if (status == SG_OK && encoded(c))
         status = comm_for_workers(c, c->workers, entries, get_message, err);
@@ -129,21 +134,20 @@ sg_status comm_sum_sparse(sg_comm *c, struct sg_error *err) {
 sg_status comm_sum_whole(sg_comm *c, struct sg_error *err) {
     const struct sg_code *code = c->put->code; /* of all of them */
     const size_t chunk = c->n < DENSE_CHUNK ? c->n : DENSE_CHUNK, width = code->width;
-    sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * chunk * width, err);
+    sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * data_room(chunk * width), err);
     if (status == SG_OK)
-        status = comm_reserve(&c->all, &c->all_bytes, c->workers * chunk * width, err);
+        status = comm_reserve(&c->all, &c->all_bytes, c->workers * data_room(chunk * width), err);
     comm_items_of_workers(c);
     for (size_t start = 0; status == SG_OK && start < c->n; start += chunk) {
-        const size_t length = c->n - start < chunk ? c->n - start : chunk;
+        const size_t length = c->n - start < chunk ? c->n - start : chunk, stride = data_room(length * width);
         for (size_t w = 0; w < c->count; w++)
-            memcpy((uint8_t *)c->mine + w * length * width, (const uint8_t *)c->put[w].data + start * width,
-                   length * width);
-        status = comm_gather(c, c->mine, c->all, length * width, err);
+            memcpy((uint8_t *)c->mine + w * stride, (const uint8_t *)c->put[w].data + start * width, length * width);
+        status = comm_gather(c, c->mine, c->all, stride, err);
         for (size_t w = 0; status == SG_OK && w < c->workers; w++)
             c->arrived[w] = (struct sg_message){.code = code,
                                                 .n = length,
                                                 .count = length,
-                                                .data = (const uint8_t *)c->all + w * length * width,
+                                                .data = (const uint8_t *)c->all + w * stride,
                                                 .bytes = length * width};
         if (status == SG_OK)
             sg_message_add_all(c->sum + start, length, c->arrived, c->workers, c->kernels, &c->exec);

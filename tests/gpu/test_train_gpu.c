@@ -320,11 +320,12 @@ static void test_compressor_without(void) {
     const struct sg_method_config config = {.compressor = &ops,
                                             .param = param,
                                             .layout = {LAYERS, offset, NULL, NULL},
+                                            .feedback = {.rule = sg_feedback_find("none")},
                                             .count = 1,
                                             .kernels = sg_cuda_kernels(),
                                             .exec = {1, device}};
     ok(sg_method_open(&m, &config, &err) == SG_ERR_UNSUPPORTED && m == NULL &&
-           strcmp(err.msg, "compressor 'topk' does not run on a GPU: use --device cpu") == 0,
+           strcmp(err.msg, "'topk' does not run on a GPU: use --device cpu") == 0,
        "one that needs the host: %s", err.msg);
     sg_cuda_device_close(device);
 }

@@ -1,4 +1,5 @@
 /* The exchange, in one process; tests/cli/ranks.bats runs the same over ranks, where every rank must see the same. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,28 +141,49 @@ static void test_encoded(sg_comm *c) {
     ok(exchange(c, message, D, NULL, well) == SG_ERR_ARGUMENT, "kinds are not mixed");
 }
 
-/* A code whose numbers are all 1 and take no bytes: it stands for those whose bytes are their own. */
-static void decode_ones(float *to, const struct sg_message *m, size_t first, size_t count) {
-    (void)m, (void)first;
-    for (size_t j = 0; j < count; j++)
-        to[j] = 1;
+/* Numbers of no fixed width: of every worker as many bytes as its levels take, all positions or some. */
+static void test_levels(sg_comm *c) {
+    enum { ROOM = 64 };
+    static float data[WORKERS][ROOM]; /* aligned for a float, and enough bytes */
+    struct sg_message message[WORKERS];
+    for (int all = 0; all <= 1; all++) {
+        float want[D] = {0};
+        double bytes = 0, knob = 1;
+        bool fits = true;
+        for (unsigned w = 0; w < WORKERS; w++, knob *= 50) {
+            const size_t count = all ? D : count_of[w];
+            double param[sizeof sg_code_levels_params / sizeof *sg_code_levels_params];
+            for (size_t i = 0; i < sg_code_levels.n_params; i++)
+                param[i] = sg_code_levels.params[i].preset;
+            const struct sg_numbers numbers = {.value = dense,
+                                               .count = count,
+                                               .part = &count,
+                                               .parts = 1,
+                                               .param = param,
+                                               .knob = &knob,
+                                               .worker = w,
+                                               .kernels = sg_kernels_cpu("c"),
+                                               .threads = 1};
+            struct sg_message *m = &message[w];
+            struct sg_wire_plan plan = {0};
+            *m = (struct sg_message){.code = &sg_code_levels, .n = D, .count = count, .data = data[w]};
+            m->index = all ? NULL : index_of[w];
+            fits &= sg_code_levels.most_bytes(&numbers) <= sizeof data[w];
+            m->bytes = sg_code_levels.encode(data[w], &numbers, &m->bits);
+            sg_message_add(want, m, 1, &exec);
+            fits &= sg_wire_plan(&plan, sg_wire_find("rice"), m, &err) == SG_OK;
+            bytes += (double)plan.bytes / WORKERS;
+        }
+        ok(fits && message[0].bytes != message[2].bytes && exchange(c, message, D, NULL, well) == SG_OK &&
+               memcmp(sum, want, sizeof sum) == 0 && fabs(out.volume.bytes_sent - bytes) < 1e-9,
+           "levels of %s positions are summed, and their bytes are those of the plans", all ? "all" : "some");
+    }
 }
 
-static bool valid_ones(const struct sg_message *m) {
-    return m->bytes == 0;
-}
-
-/* What only one process can do: fail alone, and use a code that is in no table. */
+/* What only one process can do: fail alone. */
 static void test_alone(sg_comm *c) {
-    static const struct sg_code ones = {.name = "ones", .number = 15, .decode = decode_ones, .valid = valid_ones};
     const uint32_t descending[2] = {4, 0};
     struct sg_message message[WORKERS];
-    struct sg_wire_plan plan = {0};
-    for (int w = 0; w < WORKERS; w++)
-        message[w] = all_of(&ones, NULL);
-    ok(exchange(c, message, D, NULL, well) == SG_OK && sum[0] == 3 && sum[4] == 3 &&
-           sg_wire_plan(&plan, NULL, &message[0], &err) == SG_OK && out.volume.bytes_sent == (double)plan.bytes,
-       "numbers of no fixed width are encoded, all of them too");
     for (int w = 0; w < WORKERS; w++)
         message[w] = sparse(2, w == 2 ? descending : index_of[w], dense, NULL);
     ok(exchange(c, message, D, NULL, well) == SG_ERR_ARGUMENT, "what cannot be encoded is refused");
@@ -181,6 +203,7 @@ int main(void) {
     test_floats(c);
     test_rounds(c);
     test_encoded(c);
+    test_levels(c);
     if (alone)
         test_alone(c);
     ok(exchange(c, NULL, D, NULL, (struct sg_control){.status = SG_ERR_NONFINITE}) == SG_OK &&
