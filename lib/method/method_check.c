@@ -37,8 +37,9 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: %s has nothing that the controller '%s' could change",
                        compressor->name, ops->name);
     if (own != NULL)
-        return sg_fail(err, SG_ERR_ARGUMENT, "controller: %s, as it is given, has the controller '%s' already",
-                       compressor->name, own->name);
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "controller: %s has the controller '%s' already (leave one of the two out)", compressor->name,
+                       own->name);
     if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
                        compressor->name);

@@ -5,6 +5,7 @@
 
 #include "recipe_internal.h"
 #include "sg_compressor.h"
+#include "sg_controller.h"
 #include "sg_optimizer.h"
 #include "sg_task.h"
 
@@ -89,7 +90,11 @@ static const char *type_text(const struct sg_schema_row *row) {
     case SG_VALUE_KIND:
     case SG_VALUE_TASK:
     case SG_VALUE_OPTIMIZER:
+    case SG_VALUE_FEEDBACK:
     case SG_VALUE_COMPRESSOR:
+    case SG_VALUE_CONTROLLER:
+    case SG_VALUE_CODE:
+    case SG_VALUE_PLAIN_CODE:
     case SG_VALUE_ENCODING:
         return NULL;
     case SG_VALUE_MAP:
@@ -280,11 +285,9 @@ static void print_common_names(FILE *out, bool markdown) {
     print_heading_line(out, markdown, "Constants of every task");
     fputs(
         "Numbers that are known once the data are open, beside the constants of the task's own, below. Expressions of\n"
-        "`learning-rate` may use the task's; a compressor's parameters these and gamma; claims, and plots of kind "
-        "points,\n"
-        "name any of them. '-' is minus in an expression, so that names are spelt with '_' there: f_star; in claims "
-        "and\n"
-        "plots f-star.\n\n",
+        "`learning-rate` may use the task's; the parameters of compressors, controllers and codes these and gamma;\n"
+        "claims, and plots of kind points, name any of them. '-' is minus in an expression, so that names are spelt\n"
+        "with '_' there: f_star; in claims and plots f-star.\n\n",
         out);
     print_constants(out, markdown, sg_common_constants, SG_COMMON_CONSTANTS);
 }
@@ -301,9 +304,18 @@ static void print_owners(FILE *out, bool markdown, const struct sg_schema *schem
     const struct sg_optimizer_ops *optimizer;
     for (size_t i = 0; (optimizer = sg_optimizer_at(i)) != NULL; i++)
         print_owner(out, markdown, schema, "optimizer", "optimizer", optimizer->name, optimizer->summary);
+    const struct sg_feedback_rule *rule;
+    for (size_t i = 0; (rule = sg_feedback_at(i)) != NULL; i++)
+        print_owner(out, markdown, schema, "error-feedback form", "error-feedback", rule->name, rule->summary);
     const struct sg_compressor_ops *compressor;
     for (size_t i = 0; (compressor = sg_compressor_at(i)) != NULL; i++)
         print_owner(out, markdown, schema, "compressor", "methods[]", compressor->name, compressor->summary);
+    const struct sg_controller_ops *controller;
+    for (size_t i = 0; (controller = sg_controller_at(i)) != NULL; i++)
+        print_owner(out, markdown, schema, "controller", "methods[].controller", controller->name, controller->summary);
+    const struct sg_code *code;
+    for (unsigned i = 0; (code = sg_code_at(i)) != NULL; i++)
+        print_owner(out, markdown, schema, "code", "methods[].values", code->name, code->summary);
 }
 
 void sg_recipe_reference(FILE *out, bool markdown) {

@@ -149,7 +149,8 @@ static void check_text(struct sg_check *c, const struct sg_schema_row *row, cons
 static void check_expression(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     double value = raw->number;
     bool literal = true;
-    if (row->grid && raw->kind == SG_NODE_STRING && strcmp(raw->string, SG_VALUE_TO_FIND) == 0)
+    if (row->grid && sg_row_in(row, "methods[]") && raw->kind == SG_NODE_STRING &&
+        strcmp(raw->string, SG_VALUE_TO_FIND) == 0)
         return;
     if (raw->kind == SG_NODE_STRING) {
         struct sg_error err;
@@ -191,7 +192,11 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
     case SG_VALUE_KIND:
     case SG_VALUE_TASK:
     case SG_VALUE_OPTIMIZER:
+    case SG_VALUE_FEEDBACK:
     case SG_VALUE_COMPRESSOR:
+    case SG_VALUE_CONTROLLER:
+    case SG_VALUE_CODE:
+    case SG_VALUE_PLAIN_CODE:
     case SG_VALUE_ENCODING:
         check_variant(c, row, raw);
         break;

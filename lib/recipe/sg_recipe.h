@@ -36,13 +36,15 @@ struct sg_node {
     int key_line, key_column; /* of its key, the same way */
 };
 
-/* The resolved tree has every key of the schema, in the normal form below; values keep the recipe's positions.
+/* The resolved tree has every key of the schema, in the normal form below; values keep the recipe's positions. Only a
+ * method's controller and values are absent where the recipe does not give them.
  *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
- *   error-feedback  always the map {form, decay}; in a method null unless it overrides
+ *   error-feedback  always the map {form, decay} with the form's own keys; in a method null unless it overrides
  *   message         always the map {encoding, values}; likewise
  *   seeds           always the list of numbers
  *   methods         the compressor's parameters stand beside name and compressor: a NUMBER, a STRING (an expression
- *                   over the task's constants and gamma) or a LIST of these
+ *                   over the task's constants and gamma) or a LIST of these; likewise the parameters of a controller
+ *                   beside its kind, of values beside their code
  *   claims          at: only the chosen selector, {final: true} or {when, below} …; of at-most and at-least one is
  *                   null, the other a NUMBER or {times, plus, of, metric, at} with nothing left to default
  *   series names    in snake_case, as the columns of results: error-norm becomes error_norm */
@@ -95,8 +97,8 @@ struct sg_cell {
     uint64_t seed;
     struct sg_node resolved; /* all that decides the run, and nothing else: no title, plots, claims, other methods.
                               * Top level: task, workers, batch, steps/epochs, optimizer, error_feedback, scope,
-                              * message, record, method (compressor and its parameters), seed; per-method overrides
-                              * applied */
+                              * message, record, method (compressor and its parameters; controller and values where
+                              * they are given), seed; per-method overrides applied */
     char key[65];            /* SHA-256 of the resolved JSON text */
 };
 
@@ -137,6 +139,21 @@ struct sg_constant {
 };
 SG_CHECKED sg_status sg_expression(double *out, const char *text, const struct sg_constant *constants, size_t n,
                                    struct sg_error *err);
+
+/* ---- what a cell compresses with ---- */
+
+struct sg_method_config;
+enum { SG_METHOD_NUMBERS = 96 };
+
+/* Compressor, controller, code and feedback rule of *out, with their parameters: the compressor's, controller's and
+ * code's lie in room, to which *out points then. Nothing else of *out is touched. Expressions take the constants' values.
+ * *at <- the value that was looked at last: where an error stands. */
+SG_CHECKED sg_status sg_cell_method(struct sg_method_config *out, double room[SG_METHOD_NUMBERS],
+                                    const struct sg_cell *cell, const struct sg_constant *constants, size_t n,
+                                    const struct sg_node **at, struct sg_error *err);
+/* The value of a cell's method that a message of sg_method_check or sg_method_open is about: that of the key it begins
+ * with, else the method. */
+const struct sg_node *sg_method_place(const struct sg_node *method, const char *message);
 
 /* The key reference: plain text for --help-recipe, Markdown for recipes/README.md. */
 void sg_recipe_reference(FILE *out, bool markdown);

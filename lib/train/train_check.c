@@ -85,8 +85,8 @@ static sg_status judge(struct train *t, struct sg_error *why) {
     sg_method *method = NULL;
     sg_status status = train_choose(t, why);
     if (status == SG_OK) {
-        t->at = t->options->cell->method;
         status = train_open_method(&method, t, 1, why);
+        t->at = sg_method_place(t->options->cell->method, status != SG_OK ? why->msg : "");
         if (status != SG_OK)
             sg_prefix(why, "method '%s': ", t->options->cell->label);
     }
@@ -96,10 +96,9 @@ static sg_status judge(struct train *t, struct sg_error *why) {
 
 /* Back to what is the task's alone. */
 static void forget(struct train *t, size_t n_constants) {
-    free(t->compressor_param);
     free(t->optimizer_param);
     free(t->schedule.decay_at);
-    t->compressor_param = t->optimizer_param = t->schedule.decay_at = NULL;
+    t->optimizer_param = t->schedule.decay_at = NULL;
     t->n_constants = n_constants;
 }
 

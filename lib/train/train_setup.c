@@ -98,19 +98,16 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
 }
 
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err) {
-    const struct sg_method_config config = {.compressor = t->compressor_ops,
-                                            .param = t->compressor_param,
-                                            .layout = t->layout,
-                                            .feedback = t->feedback,
-                                            .code = t->format.code,
-                                            .seed = t->options->cell->seed,
-                                            .first = t->first,
-                                            .count = count,
-                                            .steps_per_epoch = t->info->steps_per_epoch,
-                                            .steps = t->steps,
-                                            .kernels = t->kernels,
-                                            .exec = t->worker_exec,
-                                            .turns = t->gpu != NULL};
+    struct sg_method_config config = t->chosen;
+    config.layout = t->layout;
+    config.seed = t->options->cell->seed;
+    config.first = t->first;
+    config.count = count;
+    config.steps_per_epoch = t->info->steps_per_epoch;
+    config.steps = t->steps;
+    config.kernels = t->kernels;
+    config.exec = t->worker_exec;
+    config.turns = t->gpu != NULL;
     return sg_method_open(out, &config, err);
 }
 
@@ -143,9 +140,9 @@ static bool allocate_buffers(struct train *t) {
         t->wants_layers ? calloc(t->count * LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_mine) : NULL;
     if (!t->feedback.rule->in_updates)
         t->optimizer_state = t->kernels->allocate(&t->exec, t->optimizer_floats * sizeof(float));
-    bool whole = (t->optimizer_state || t->feedback.rule->in_updates) && t->lead_square && t->residual &&
-                 t->message && t->note && t->worker_error && t->spent && t->gradient && t->sum && t->row &&
-                 t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
+    bool whole = (t->optimizer_state || t->feedback.rule->in_updates) && t->lead_square && t->residual && t->message &&
+                 t->note && t->worker_error && t->spent && t->gradient && t->sum && t->row && t->evaluated &&
+                 t->layers_now && (t->layers_mine || !t->wants_layers);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count && t->feedback.rule->keeps && !t->exact; w++)
@@ -155,7 +152,7 @@ static bool allocate_buffers(struct train *t) {
 
 /* Workers that take turns have all threads for their compression. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
-    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->format.code == &sg_code_fp32;
+    t->exact = (t->chosen.compressor->traits & SG_TRAIT_EXACT) && t->format.code == &sg_code_fp32;
     t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
     t->worker_exec = t->exec;
     t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
@@ -241,14 +238,10 @@ void train_teardown(struct train *t) {
         t->task_ops->close(t->task);
     if (t->gpu)
         train_gpu_close(t);
-    void *const owned[] = {t->lead_square,     t->residual,
-                           t->message,         t->note,
-                           t->worker_error,    t->spent,
-                           t->gradient,        t->row,
-                           t->evaluated,       t->layers_now,
-                           t->layers_mine,     t->schedule.decay_at,
-                           t->optimizer_param, t->compressor_param,
-                           t->column,          t->constant};
+    void *const owned[] = {t->lead_square,     t->residual,   t->message,     t->note,
+                           t->worker_error,    t->spent,      t->gradient,    t->row,
+                           t->evaluated,       t->layers_now, t->layers_mine, t->schedule.decay_at,
+                           t->optimizer_param, t->column,     t->constant};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

@@ -52,12 +52,12 @@ struct train {
 
     const struct sg_node *at; /* the value of the cell that was looked at last: where an error of train_choose stands */
 
-    struct sg_feedback feedback;
+    struct sg_method_config chosen; /* what the cell says of its method; the rest is set when that is opened */
+    double parameter[SG_METHOD_NUMBERS];
+    struct sg_feedback feedback; /* the chosen one */
     struct sg_wire_format format; /* of messages, and the code of the values sent */
     struct sg_layout layout;
     size_t whole[2]; /* offsets of the single layer in `model` scope */
-    const struct sg_compressor_ops *compressor_ops;
-    double *compressor_param;
     sg_method *method;   /* of this rank's workers */
     double *lead_square; /* [n_layers of the method] of worker 0, where the controller asks for it */
     bool exact;          /* the compressor loses nothing, so that there are no residuals */
