@@ -195,7 +195,7 @@ enum { SG_LABELS = 4096, SG_CELLS = 10000 };
 /* The method's own value of `key`, or the recipe's. */
 const struct sg_node *sg_override(const struct sg_node *method, const struct sg_node *root, const char *key);
 
-/* As sg_cell_method, of the parts of a cell. */
+/* As sg_cell_method, of the parts of a cell; of a section that is NULL the presets. */
 sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUMBERS], const struct sg_node *method,
                          const struct sg_node *feedback, const struct sg_node *message,
                          const struct sg_constant *constants, size_t n, const struct sg_node **at,

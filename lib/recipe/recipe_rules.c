@@ -209,9 +209,8 @@ static void check_parts(struct sg_check *c, const struct sg_node *root, const st
     double room[SG_METHOD_NUMBERS];
     const struct sg_node *at;
     struct sg_error err;
-    const struct sg_node *feedback = sg_override(from, root, "error-feedback"),
-                         *message = sg_override(from, root, "message");
-    if (sg_read_method(&method, room, choice, feedback, message, NULL, 0, &at, &err) != SG_OK ||
+    const struct sg_node *message = sg_override(from, root, "message");
+    if (sg_read_method(&method, room, choice, NULL, message, NULL, 0, &at, &err) != SG_OK ||
         sg_method_check(&method, 0, &err) == SG_OK)
         return;
     at = sg_method_place(choice, err.msg);
