@@ -335,7 +335,8 @@ void sg_recipe_reference(FILE *out, bool markdown) {
           "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written with "
           "'-'\n"
           "here and with '_' in results. Expressions know + - * / ( ) sqrt() and constants. On the command line,\n"
-          "--set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set seeds=1,2.\n",
+          "--set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set seeds=1,2,\n"
+          "--set methods.Top-k.controller.high=8.\n",
           out);
     print_heading(out, markdown, "Top level", "");
     print_rows(out, markdown, &schema, "", NULL);
