@@ -29,7 +29,7 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
         const struct sg_node *node = sg_node_member(raw, sg_row_key(row));
         const char *wanted = node == NULL ? row->preset : node->kind == SG_NODE_STRING ? node->string : "";
         const char *name;
-        for (size_t j = 0; (name = sg_variant_at(row->type, j)) != NULL; j++)
+        for (size_t j = 0; (name = sg_variant_at(row->type, j).name) != NULL; j++)
             if (strcmp(name, wanted) == 0)
                 return name;
         return unknown_variant;
@@ -43,15 +43,9 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
 static void describe_place(const struct sg_schema_row *row, const char *section, char out[120]) {
     const char *dot = strrchr(row->path, '.');
     int length = dot ? (int)(dot - row->path) : 0;
-    static const struct {
-        const char *section, *what;
-    } owner[] = {{"methods[]", "compressor"},
-                 {"methods[].controller", "controller"},
-                 {"methods[].values", "code"},
-                 {"error-feedback", "error-feedback form"}};
-    for (size_t i = 0; row->owner != NULL && i < sizeof owner / sizeof *owner; i++)
-        if (sg_row_in(row, owner[i].section)) {
-            snprintf(out, 120, "it is a key of %s '%s'", owner[i].what, row->owner);
+    for (size_t i = 0; row->owner != NULL && i < SG_OWNERS; i++)
+        if (sg_row_in(row, sg_owners[i].section)) {
+            snprintf(out, 120, "it is a key of %s '%s'", sg_owners[i].what, row->owner);
             return;
         }
     if (length == 0 && *section == '\0' && (row->owner != NULL || row->training))

@@ -124,8 +124,23 @@ bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
-/* i-th name that a value of a type between KIND and ENCODING can have, NULL past the end. */
-const char *sg_variant_at(enum sg_value_type type, size_t i);
+/* What a value of a type between KIND and ENCODING can name. */
+struct sg_variant {
+    const char *name, *summary;
+    const struct sg_parameter *params; /* [n_params] keys beside the name; a task has other ones */
+    size_t n_params;
+};
+/* The i-th one; past the end its name is NULL. */
+struct sg_variant sg_variant_at(enum sg_value_type type, size_t i);
+
+/* Where the parameters of such variants are keys. */
+struct sg_owners {
+    enum sg_value_type type;
+    const char *section, *what; /* "methods[]", "compressor" */
+    bool in_method;             /* expressions are fine, and lists of values */
+};
+enum { SG_OWNERS = 5 };
+extern const struct sg_owners sg_owners[SG_OWNERS];
 /* "at least 1", "between 0 and 1", "greater than 0"; "" when everything goes. */
 enum { SG_RANGE = 96 };
 char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);

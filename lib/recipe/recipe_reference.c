@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "recipe_internal.h"
-#include "sg_compressor.h"
-#include "sg_controller.h"
-#include "sg_optimizer.h"
 #include "sg_task.h"
 
 static const char example[] =
@@ -63,7 +60,7 @@ static const char *const deviations[] = {
 /* The names that a value can have, "a|b|c". */
 static void put_variants(FILE *out, enum sg_value_type type) {
     const char *name;
-    for (size_t i = 0; (name = sg_variant_at(type, i)) != NULL; i++)
+    for (size_t i = 0; (name = sg_variant_at(type, i).name) != NULL; i++)
         fprintf(out, "%s%s", i ? "|" : "", name);
 }
 
@@ -301,21 +298,11 @@ static void print_owners(FILE *out, bool markdown, const struct sg_schema *schem
         fprintf(out, markdown ? "\nConstants of its own:\n" : "  constants of its own:\n");
         print_constants(out, markdown, task->constant, task->n_constants);
     }
-    const struct sg_optimizer_ops *optimizer;
-    for (size_t i = 0; (optimizer = sg_optimizer_at(i)) != NULL; i++)
-        print_owner(out, markdown, schema, "optimizer", "optimizer", optimizer->name, optimizer->summary);
-    const struct sg_feedback_rule *rule;
-    for (size_t i = 0; (rule = sg_feedback_at(i)) != NULL; i++)
-        print_owner(out, markdown, schema, "error-feedback form", "error-feedback", rule->name, rule->summary);
-    const struct sg_compressor_ops *compressor;
-    for (size_t i = 0; (compressor = sg_compressor_at(i)) != NULL; i++)
-        print_owner(out, markdown, schema, "compressor", "methods[]", compressor->name, compressor->summary);
-    const struct sg_controller_ops *controller;
-    for (size_t i = 0; (controller = sg_controller_at(i)) != NULL; i++)
-        print_owner(out, markdown, schema, "controller", "methods[].controller", controller->name, controller->summary);
-    const struct sg_code *code;
-    for (unsigned i = 0; (code = sg_code_at(i)) != NULL; i++)
-        print_owner(out, markdown, schema, "code", "methods[].values", code->name, code->summary);
+    for (size_t i = 0; i < SG_OWNERS; i++) {
+        struct sg_variant owner;
+        for (size_t j = 0; (owner = sg_variant_at(sg_owners[i].type, j)).name != NULL; j++)
+            print_owner(out, markdown, schema, sg_owners[i].what, sg_owners[i].section, owner.name, owner.summary);
+    }
 }
 
 void sg_recipe_reference(FILE *out, bool markdown) {

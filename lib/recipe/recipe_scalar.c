@@ -79,7 +79,7 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
 static void check_variant(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     const char *candidate[64];
     size_t n = 0;
-    for (const char *name; n < 64 && (name = sg_variant_at(row->type, n)) != NULL; n++) {
+    for (const char *name; n < 64 && (name = sg_variant_at(row->type, n).name) != NULL; n++) {
         candidate[n] = name;
         if (raw->kind == SG_NODE_STRING && strcmp(name, raw->string) == 0)
             return;

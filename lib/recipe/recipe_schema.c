@@ -5,12 +5,8 @@
 #include <string.h>
 
 #include "recipe_internal.h"
-#include "sg_compressor.h"
-#include "sg_controller.h"
 #include "sg_json.h"
-#include "sg_optimizer.h"
 #include "sg_task.h"
-#include "sg_wire.h"
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number up to here is a double */
 #define MAP(p, ...)                                                                                                    \
@@ -229,35 +225,6 @@ static const struct sg_schema_row static_row[] = {
 
 enum { STATIC_ROWS = sizeof static_row / sizeof *static_row };
 
-static const char *code_name(size_t i, bool plain) {
-    for (unsigned number = 0; sg_code_at(number) != NULL; number++)
-        if ((!plain || sg_code_at(number)->n_params == 0) && i-- == 0)
-            return sg_code_at(number)->name;
-    return NULL;
-}
-
-const char *sg_variant_at(enum sg_value_type type, size_t i) {
-    if (type == SG_VALUE_KIND)
-        return i == 0 ? "training" : i == 1 ? "kernels" : NULL;
-    if (type == SG_VALUE_ENCODING && i == 0)
-        return "auto";
-    if (type == SG_VALUE_CODE || type == SG_VALUE_PLAIN_CODE)
-        return code_name(i, type == SG_VALUE_PLAIN_CODE);
-    const struct sg_task_kind *task = type == SG_VALUE_TASK ? sg_task_kind_at(i) : NULL;
-    const struct sg_optimizer_ops *optimizer = type == SG_VALUE_OPTIMIZER ? sg_optimizer_at(i) : NULL;
-    const struct sg_feedback_rule *feedback = type == SG_VALUE_FEEDBACK ? sg_feedback_at(i) : NULL;
-    const struct sg_compressor_ops *compressor = type == SG_VALUE_COMPRESSOR ? sg_compressor_at(i) : NULL;
-    const struct sg_controller_ops *controller = type == SG_VALUE_CONTROLLER ? sg_controller_at(i) : NULL;
-    const struct sg_wire_encoding *encoding = type == SG_VALUE_ENCODING ? sg_wire_at(i - 1) : NULL;
-    return task         ? task->name
-           : optimizer  ? optimizer->name
-           : feedback   ? feedback->name
-           : compressor ? compressor->name
-           : controller ? controller->name
-           : encoding   ? encoding->name
-                        : NULL;
-}
-
 /* ---- rows that tasks, optimizers, compressors … contribute ---- */
 
 static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
@@ -269,64 +236,24 @@ static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
     return true;
 }
 
-/* The parameters of `owner` as keys of a section; in_method: of a part of a method. */
-static bool append_parameters(struct sg_schema *s, const char *section, const char *owner,
-                              const struct sg_parameter *params, size_t n, bool in_method) {
-    bool fine = true;
-    for (size_t i = 0; fine && i < n; i++) {
-        const struct sg_parameter *p = &params[i];
-        struct sg_schema_row row = {.min = p->min, .max = p->max, .help = p->help, .owner = owner};
-        snprintf(row.path, sizeof row.path, "%s.%s", section, p->name);
-        if (!isnan(p->preset)) {
-            char text[SG_NUMBER_CHARS];
-            snprintf(row.preset, sizeof row.preset, "%s", sg_number_text(p->preset, text));
+static bool append_parameters(struct sg_schema *s, const struct sg_owners *owners) {
+    struct sg_variant owner;
+    for (size_t i = 0; (owner = sg_variant_at(owners->type, i)).name != NULL; i++)
+        for (size_t j = 0; j < owner.n_params; j++) {
+            const struct sg_parameter *p = &owner.params[j];
+            struct sg_schema_row row = {.min = p->min, .max = p->max, .help = p->help, .owner = owner.name};
+            snprintf(row.path, sizeof row.path, "%s.%s", owners->section, p->name);
+            if (!isnan(p->preset)) {
+                char text[SG_NUMBER_CHARS];
+                snprintf(row.preset, sizeof row.preset, "%s", sg_number_text(p->preset, text));
+            }
+            row.type = owners->in_method ? SG_VALUE_EXPRESSION : p->integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
+            row.whole = owners->in_method && p->integer;
+            row.grid = owners->in_method;
+            if (!append(s, &row))
+                return false;
         }
-        row.type = in_method ? SG_VALUE_EXPRESSION : p->integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
-        row.whole = in_method && p->integer;
-        row.grid = in_method;
-        fine = append(s, &row);
-    }
-    return fine;
-}
-
-static bool append_compressors(struct sg_schema *s) {
-    const struct sg_compressor_ops *ops;
-    bool fine = true;
-    for (size_t i = 0; fine && (ops = sg_compressor_at(i)) != NULL; i++)
-        fine = append_parameters(s, "methods[]", ops->name, ops->params, ops->n_params, true);
-    return fine;
-}
-
-static bool append_controllers(struct sg_schema *s) {
-    const struct sg_controller_ops *ops;
-    bool fine = true;
-    for (size_t i = 0; fine && (ops = sg_controller_at(i)) != NULL; i++)
-        fine = append_parameters(s, "methods[].controller", ops->name, ops->params, ops->n_params, true);
-    return fine;
-}
-
-static bool append_codes(struct sg_schema *s) {
-    const struct sg_code *code;
-    bool fine = true;
-    for (unsigned i = 0; fine && (code = sg_code_at(i)) != NULL; i++)
-        fine = append_parameters(s, "methods[].values", code->name, code->params, code->n_params, true);
-    return fine;
-}
-
-static bool append_feedback(struct sg_schema *s) {
-    const struct sg_feedback_rule *rule;
-    bool fine = true;
-    for (size_t i = 0; fine && (rule = sg_feedback_at(i)) != NULL; i++)
-        fine = append_parameters(s, "error-feedback", rule->name, rule->params, rule->n_params, false);
-    return fine;
-}
-
-static bool append_optimizers(struct sg_schema *s) {
-    const struct sg_optimizer_ops *ops;
-    bool fine = true;
-    for (size_t i = 0; fine && (ops = sg_optimizer_at(i)) != NULL; i++)
-        fine = append_parameters(s, "optimizer", ops->name, ops->params, ops->n_params, false);
-    return fine;
+    return true;
 }
 
 static const enum sg_value_type type_of_key[] = {
@@ -378,13 +305,10 @@ static bool append_tasks(struct sg_schema *s) {
 
 /* What the key of this type is followed by. */
 static bool append_owned(struct sg_schema *s, enum sg_value_type type) {
-    return type == SG_VALUE_TASK         ? append_tasks(s)
-           : type == SG_VALUE_OPTIMIZER  ? append_optimizers(s)
-           : type == SG_VALUE_FEEDBACK   ? append_feedback(s)
-           : type == SG_VALUE_COMPRESSOR ? append_compressors(s)
-           : type == SG_VALUE_CONTROLLER ? append_controllers(s)
-           : type == SG_VALUE_CODE       ? append_codes(s)
-                                         : true;
+    bool fine = type != SG_VALUE_TASK || append_tasks(s);
+    for (size_t i = 0; i < SG_OWNERS; i++)
+        fine = fine && (sg_owners[i].type != type || append_parameters(s, &sg_owners[i]));
+    return fine;
 }
 
 bool sg_schema_open(struct sg_schema *out) {
