@@ -318,6 +318,7 @@ madelon-gdstar-20: ## full gradients, 20 workers
 madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
 budget: ## a budget, a constant lambda, Top-k: quality, and distance from Lemma 3's best (1.2 GB of disk for a while)
 budget-madelon: ## the same on madelon
+qsgd-madelon: ## beyond the paper: quantization, alone and of Top-k, EF21, momentum correction, madelon, a minute
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 4 to 7 on madelon, with measured constants
