@@ -78,9 +78,15 @@ blocks() {
 }
 
 @test "the README's claims are accepted in a recipe" {
-    { sed '/^claims:/,/^plots:/{/^plots:/!d}' recipes/smoke.yaml; blocks yaml; } >claims.yaml
+    { sed '/^claims:/,/^plots:/{/^plots:/!d}' recipes/smoke.yaml; blocks yaml | sed '/^methods:/,$d'; } >claims.yaml
     grep -q "^claims:" claims.yaml
     run -0 build/bin/sparsebench claims.yaml --dry-run
+}
+
+@test "the README's methods are accepted in a recipe" {
+    { sed '/^methods:/,$d' recipes/mini/table1.yaml; blocks yaml | sed -n '/^methods:/,$p'; } >methods.yaml
+    [ "$(grep -c '  - {name' methods.yaml)" -ge 4 ]
+    run -0 build/bin/sparsebench methods.yaml --dry-run
 }
 
 @test "every file that a document links is there" {
