@@ -36,13 +36,10 @@
 
 static const struct sg_schema_row static_row[] = {
     INTEGER("schema", 1, 1, .required = true, .help = "format version; must be the first key"),
-    {.path = "name",
-     .type = SG_VALUE_NAME,
-     .required = true,
-     .max = 64,
+    {"name", SG_VALUE_NAME, .required = true, .max = 64,
      .help = "identifier: lower-case words joined by '-'; names result files"},
     TEXT("title", 200, .help = "title of the figure"),
-    {.path = "kind", .type = SG_VALUE_KIND, .preset = "training", .help = "what is measured: training runs or kernels"},
+    {"kind", SG_VALUE_KIND, .preset = "training", .help = "what is measured: training runs or kernels"},
 
     /* kind: kernels */
     CHOICE("operations", SG_BENCH_OPERATIONS, KERNELS, .required = true, .least = 1, .most = 16,
@@ -56,12 +53,7 @@ static const struct sg_schema_row static_row[] = {
     CHOICE("back-ends", "c|avx2|avx512|cuda", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
            .help =
                "kernel tables; those that the machine lacks are left out with a warning, cuda stands alone; a list"),
-    {.path = "encodings",
-     .type = SG_VALUE_ENCODING,
-     KERNELS,
-     .preset = "[auto]",
-     .least = 1,
-     .most = 8,
+    {"encodings", SG_VALUE_ENCODING, KERNELS, .preset = "[auto]", .least = 1, .most = 8,
      .help = "encodings that encode and decode are timed with; a list"},
     CHOICE("values", "fp32|fp16", KERNELS, .preset = "[fp32, fp16]", .least = 1, .most = 2,
            .help = "values that encode and decode are timed with; a list"),
@@ -72,7 +64,7 @@ static const struct sg_schema_row static_row[] = {
     /* kind: training */
 
     MAP("task", .training = true, .required = true, .help = "what is trained; its kind decides the keys"),
-    {.path = "task.kind", .type = SG_VALUE_TASK, .required = true, .help = "kind of task"},
+    {"task.kind", SG_VALUE_TASK, .required = true, .help = "kind of task"},
 
     INTEGER("workers", 1, 65536, .training = true, .preset = "1",
             .help = "n, the algorithm's workers, however many processes run them"),
@@ -83,13 +75,8 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("steps", 1, WHOLE_MAX, .training = true, .help = "length of a run in steps; give this or epochs"),
 
     MAP("optimizer", .training = true, .required = true, .help = "how the aggregated gradient moves the parameters"),
-    {.path = "optimizer.kind", .type = SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
-    {.path = "optimizer.learning-rate",
-     .type = SG_VALUE_EXPRESSION,
-     .required = true,
-     .min = 0,
-     .max = INFINITY,
-     .above = true,
+    {"optimizer.kind", SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
+    {"optimizer.learning-rate", SG_VALUE_EXPRESSION, .required = true, .min = 0, .max = INFINITY, .above = true,
      .help = "gamma: a number or an expression over the task's constants, as 1/(L+l2)"},
     ABOVE("optimizer.scale", 0, INFINITY, .preset = "1",
           .help = "factor on the learning rate that the warm-up ends with; without a warm-up it holds from the start"),
@@ -109,9 +96,7 @@ static const struct sg_schema_row static_row[] = {
            .help = "compress each parameter tensor by itself, or all as one vector"),
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
         .help = "how messages travel, which bytes-sent counts"),
-    {.path = "message.encoding",
-     .type = SG_VALUE_ENCODING,
-     .preset = "raw",
+    {"message.encoding", SG_VALUE_ENCODING, .preset = "raw",
      .help = "how the indices of a sparse message are written; auto: the smallest for each message. No encoding "
              "changes what is received"},
     CHOICE("message.values", "fp32|fp16", .preset = "fp32",
@@ -129,17 +114,13 @@ static const struct sg_schema_row static_row[] = {
            .help =
                "epochs between evaluations of the task's columns, null elsewhere, and always after the last step; 0 = "
                "never; absent: with every record where that is cheap (logreg), else 1"),
-    {.path = "record.layers",
-     .type = SG_VALUE_BOOLEAN,
-     .preset = "false",
+    {"record.layers", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "entries sent, error-norm and error-max of every layer with each record, as arrays"},
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
 
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
     TEXT("methods[].name", 64, .required = true, .help = "label in results and figures"),
-    {.path = "methods[].compressor",
-     .type = SG_VALUE_COMPRESSOR,
-     .required = true,
+    {"methods[].compressor", SG_VALUE_COMPRESSOR, .required = true,
      .help =
          "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
          "and gamma, `match` where sparsetune is to find it, or a list of these (one cell each)"},
@@ -151,15 +132,9 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("methods[].shards.alpha", 1e-6, 1e6, .help = "as task.shards.alpha"),
     ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length, unless --set gives that"),
     INTEGER("methods[].steps", 1, WHOLE_MAX, .help = "overrides the recipe's length, unless --set gives that"),
-    {.path = "methods[].learning-rate",
-     .type = SG_VALUE_EXPRESSION,
-     .min = 0,
-     .max = INFINITY,
-     .above = true,
+    {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true,
      .help = "overrides the optimizer's"},
-    {.path = "methods[].baseline",
-     .type = SG_VALUE_BOOLEAN,
-     .preset = "false",
+    {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "drawn dashed, as the paper's no-compression line"},
 
     MAP("claims", .training = true, .preset = "[]", .least = 0, .most = 256,
