@@ -15,7 +15,7 @@ static struct {
     const char *format, *output, *color;
     struct sg_plot_select select;
     int64_t panel;
-    bool force, list, quiet, verbose;
+    bool force, list;
 } options = {.color = "auto"};
 
 static const struct sg_option table[] = {
@@ -42,10 +42,6 @@ static const struct sg_option table[] = {
      .help = "width of the figure; 0 = by the number of panels"},
     {SG_OPTION_NUMBER, "height", 0, &options.select.height, .value = "INCHES", .min = 0, .max = 60,
      .help = "height of the figure; 0 = by the number of panels"},
-    {SG_OPTION_GROUP, .name = "Messages"},
-    {SG_OPTION_FLAG, "quiet", 'q', &options.quiet, .help = "errors and warnings only"},
-    {SG_OPTION_FLAG, "verbose", 'v', &options.verbose,
-     .help = "say what is read and written; in tables also every seed of a claim"},
     {SG_OPTION_CHOICE, "color", 0, &options.color, .choices = "auto|always|never",
      .help = "colour the verdicts of a table on standard output"},
 };
@@ -61,6 +57,7 @@ static const struct sg_program program = {
                "  sparsetrain recipes/smoke.yaml --method SGD --json |\n"
                "      sparseplot-export --y=bits --format=csv\n\n"
                "Exit: 0 done, 1 the result could not be read or the output not written, 2 usage error.\n",
+    .verbose = "say what is read and written; in tables also every seed of a claim",
     .options = table,
     .n_options = sizeof table / sizeof *table,
 };
@@ -81,7 +78,7 @@ static const struct sg_exporter *choose_format(struct sg_error *err) {
         chosen = sg_exporter_find(options.format);
         if (!chosen)
             sg_fail(err, SG_ERR_ARGUMENT, "--format=%s: must be one of %s", options.format, names);
-    } else if (options.output && strcmp(options.output, "-") != 0) {
+    } else if (options.output) {
         chosen = sg_exporter_by_path(options.output);
         if (!chosen)
             sg_fail(err, SG_ERR_ARGUMENT, "%s: its extension names no format: add --format=NAME (%s)", options.output,
@@ -90,11 +87,6 @@ static const struct sg_exporter *choose_format(struct sg_error *err) {
         chosen = sg_exporter_find(sg_stdout_is_terminal() ? "table" : "csv");
     }
     return chosen;
-}
-
-static void print_notes(const struct sg_plot_notes *notes) {
-    for (size_t i = 0; i < notes->n; i++)
-        sg_log_note("%s", notes->text[i]);
 }
 
 static sg_status read_document(cJSON **document, const char *path, struct sg_error *err) {
@@ -111,7 +103,7 @@ static sg_status read_document(cJSON **document, const char *path, struct sg_err
 }
 
 static sg_status run(const char *path, const struct sg_exporter *exporter, struct sg_error *err) {
-    bool to_stdout = !options.output || strcmp(options.output, "-") == 0;
+    const bool to_stdout = !options.output;
     struct sg_file_writer writer = {0};
     struct sg_plot_notes notes = {0};
     cJSON *document = NULL;
@@ -127,7 +119,8 @@ static sg_status run(const char *path, const struct sg_exporter *exporter, struc
         exporter = sg_exporter_find("table"); /* the one format they have, in a pipe as well */
     if (status == SG_OK)
         status = sg_export(to_stdout ? stdout : writer.stream, exporter, document, &options.select, &notes, err);
-    print_notes(&notes);
+    for (size_t i = 0; i < notes.n; i++)
+        sg_log_note("%s", notes.text[i]);
     if (status == SG_OK && !to_stdout)
         status = sg_file_commit(&writer, err);
     if (status == SG_OK && !to_stdout)
@@ -142,15 +135,11 @@ int main(int argc, char **argv) {
     size_t n_operands;
     struct sg_error err;
     sg_app_start(program.name);
-    switch (sg_options_parse(&program, argc, argv, &path, 1, &n_operands)) {
-    case SG_PARSE_EXIT_OK:
-        return sg_app_finish(SG_EXIT_OK);
-    case SG_PARSE_EXIT_USAGE:
-        return sg_app_finish(SG_EXIT_USAGE);
-    case SG_PARSE_RUN:
-        break;
-    }
-    sg_app_set_verbosity(options.quiet ? SG_QUIET : options.verbose ? SG_VERBOSE : SG_NORMAL);
+    const int code = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    if (code != SG_PARSE_RUN)
+        return sg_app_finish(code);
+    if (options.output && strcmp(options.output, "-") == 0)
+        options.output = NULL;
     if (options.list) {
         list_formats();
         return sg_app_finish(SG_EXIT_OK);
@@ -160,9 +149,8 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_USAGE);
     }
     options.select.panel = (size_t)options.panel;
-    options.select.seeds = options.verbose;
-    options.select.color =
-        (!options.output || strcmp(options.output, "-") == 0) && sg_color(STDOUT_FILENO, options.color);
+    options.select.seeds = sg_app_verbosity() == SG_VERBOSE;
+    options.select.color = !options.output && sg_color(STDOUT_FILENO, options.color);
     const struct sg_exporter *exporter = choose_format(&err);
     sg_status status = exporter ? run(path, exporter, &err) : err.status;
     if (status != SG_OK)

@@ -46,17 +46,19 @@ struct sg_program {
     const char
         *details; /* paragraphs after the options in --help, wrapped there, but for lines that begin with a blank,
                           * the examples; NULL = none */
+    const char *verbose; /* what --verbose does, for --help */
     const struct sg_option *options;
     size_t n_options;
+    const struct sg_option *shared; /* more of them, which other programs have too; NULL = none */
+    size_t n_shared;
 };
 
-enum sg_parse { SG_PARSE_RUN, SG_PARSE_EXIT_OK, SG_PARSE_EXIT_USAGE };
-
-/* Parse argv. Operands (up to max_operands) are stored in order. -h, --help and --version (added to every
- * table) print on stdout and give EXIT_OK; a usage error prints on stderr and gives EXIT_USAGE.
- * argv is not modified. */
-enum sg_parse sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand,
-                               size_t max_operands, size_t *n_operands);
+/* Parse argv. Operands (up to max_operands) are stored in order. Returns SG_PARSE_RUN, or the code to exit with: -h, --help
+ * and --version (added to every table) print on stdout, a usage error is said on stderr. --quiet, --verbose and the
+ * hidden --fake-clock, which every program has too, are in force afterwards. argv is not modified. */
+enum { SG_PARSE_RUN = -1 };
+int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,
+                     size_t *n_operands);
 
 /* Text of --version: name, version, commit, compiler, flags, features, libraries. */
 void sg_version_print(FILE *out, const char *program);

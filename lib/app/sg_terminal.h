@@ -37,9 +37,9 @@ void sg_log_warning(const char *format, ...) SG_PRINTF(1, 2);
 void sg_log_note(const char *format, ...) SG_PRINTF(1, 2);
 void sg_log_detail(const char *format, ...) SG_PRINTF(1, 2);
 
-/* The document onto stdout, indented, and free it; NULL is a document for which there was no memory. What fails is said.
- * Returns SG_OK or SG_ERR_MEMORY. */
-sg_status sg_app_print_json(cJSON *take_json);
+/* The document onto stdout, indented, and free it; NULL is a document for which there was no memory. `what` is for the
+ * message then. Returns SG_OK or SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err);
 
 /* Exit code for a failed status: usage errors (argument, format of a recipe) 2, others 1, interrupted 128 + n. */
 int sg_exit_code(sg_status status);

@@ -123,13 +123,11 @@ void sg_log_detail(const char *format, ...) {
     va_end(args);
 }
 
-sg_status sg_app_print_json(cJSON *take_json) {
+sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err) {
     char *text = sg_json_text(take_json, true);
     cJSON_Delete(take_json);
-    if (!text) {
-        sg_log_error("out of memory: the result");
-        return SG_ERR_MEMORY;
-    }
+    if (!text)
+        return sg_fail_memory(err, what);
     fputs(text, stdout);
     free(text);
     return SG_OK;

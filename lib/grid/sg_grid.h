@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sg_options.h"
 #include "sg_recipe.h"
 #include "sg_result.h"
 #include "sg_status.h"
@@ -84,9 +85,10 @@ SG_CHECKED sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_re
                                          struct sg_error *err);
 
 /* Move the cells of these methods (labels of cells, or names that stand for all of a method's) and seeds to the front, in
- * their order; none named = all. SG_ERR_ARGUMENT, with a suggestion, for a method or seed that no cell has. */
-SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *method,
-                                    size_t n_methods, const char *const *seed, size_t n_seeds, struct sg_error *err);
+ * their order; none named, or NULL = all. SG_ERR_ARGUMENT, with a suggestion, for a method or seed that no cell has. */
+SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count,
+                                    const struct sg_option_list *methods, const struct sg_option_list *seeds,
+                                    struct sg_error *err);
 
 /* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
 void sg_grid_share(struct sg_grid_options *options, size_t count);
@@ -168,12 +170,8 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
                         const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* What a command chose of a recipe, as it was given. */
-struct sg_grid_words {
-    const char *const *item;
-    size_t count;
-};
 struct sg_grid_command {
-    struct sg_grid_words set, methods, seeds; /* --set, --method, --seed */
+    const struct sg_option_list *set, *methods, *seeds; /* --set, --method, --seed */
 };
 /* Into a result's "run": "set", "methods" and "seeds". */
 void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);

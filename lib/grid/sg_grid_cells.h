@@ -60,7 +60,7 @@ bool sg_grid_cells_spare(const struct sg_cell_file *file);
 /* Remove these. The caller has held the folder's lock (sg_grid_lock) since before they were listed. */
 SG_CHECKED sg_status sg_grid_cells_prune(const struct sg_cell_files *files, const char *folder, struct sg_error *err);
 
-/* sparsebench --cells: list a folder's cells on `out`, and with `prune` say how much is spare and, but for a dry run, remove
+/* sparsebench --cells: list a folder's cells on stdout, and with `prune` say how much is spare and, but for a dry run, remove
  * it. SG_ERR_ARGUMENT also for whatever is wrong with a recipe. */
 struct sg_cells_command {
     const char *const *recipe_path; /* [n_recipes] what they ask for is marked */
@@ -71,7 +71,7 @@ struct sg_cells_command {
     const char *data_dir;
     bool any_version, prune, dry_run, json;
 };
-SG_CHECKED sg_status sg_grid_cells_run(const struct sg_cells_command *command, FILE *out, struct sg_error *err);
+SG_CHECKED sg_status sg_grid_cells_run(const struct sg_cells_command *command, struct sg_error *err);
 
 #ifdef __cplusplus
 }

@@ -148,7 +148,7 @@ static void put_row(FILE *out, const struct sg_summary *s, const struct column *
     fputc('\n', out);
 }
 
-static const char *color_of(const char *verdict) {
+const char *sg_verdict_color(const char *verdict) {
     return strcmp(verdict, "holds") == 0 ? "\033[32m" : strcmp(verdict, "fails") == 0 ? "\033[31m" : "\033[33m";
 }
 
@@ -160,7 +160,7 @@ static void put_claims_plain(FILE *out, const struct sg_summary *s) {
         char text[SG_NUMBERS_CHARS];
         if (!is_shown(s, claim))
             continue;
-        fprintf(out, "%s%s", heading, s->color ? color_of(claim->verdict) : "");
+        fprintf(out, "%s%s", heading, s->color ? sg_verdict_color(claim->verdict) : "");
         put_clean(out, claim->verdict);
         fputs(s->color ? "\033[0m" : "", out);
         put_blanks(out, larger(width(claim->verdict) + 1, VERDICT) - width(claim->verdict));

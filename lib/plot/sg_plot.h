@@ -142,6 +142,9 @@ struct sg_exporter {
     sg_status (*figure)(FILE *out, const struct sg_figure *figure, struct sg_error *err);
     sg_status (*tables)(FILE *out, const struct sg_summary *summary, struct sg_error *err);
 };
+/* The escape sequence of the colour in which a verdict is shown on a terminal. */
+const char *sg_verdict_color(const char *verdict);
+
 const struct sg_exporter *sg_exporter_at(size_t i);              /* NULL past the end */
 const struct sg_exporter *sg_exporter_find(const char *name);    /* NULL if unknown */
 const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension; NULL if unknown */

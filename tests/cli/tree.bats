@@ -8,9 +8,9 @@ permitted() { # the rooms that a room may include, from the table in lib/README.
 
 owner() { # of a header: its module
     local path
-    path=$(cd "$ROOT" && find lib kernels -name "$1" | head -n 1)
+    path=$(cd "$ROOT" && find lib kernels cmd -name "$1" | head -n 1)
     [ -n "$path" ] || return 0
-    case $path in kernels/*) echo kernels ;; *) echo "$path" | cut -d/ -f2 ;; esac
+    case $path in kernels/*) echo kernels ;; cmd/*) echo cmd ;; *) echo "$path" | cut -d/ -f2 ;; esac
 }
 
 @test "includes follow the arrows of lib/README.md, and never into another room's private header" {
