@@ -73,13 +73,9 @@ struct quality {
 };
 
 static const struct sg_metric *find_metric(const struct sg_recipe *recipe, const char *name) {
-    const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(&recipe->root, "task.kind", ""));
     char snake[64];
-    sg_snake(snake, sizeof snake, name);
-    for (size_t i = 0; kind && i < kind->n_metrics; i++)
-        if (strcmp(kind->metric[i].name, snake) == 0)
-            return &kind->metric[i];
-    return NULL;
+    return sg_task_metric(sg_task_kind_find(sg_node_string(&recipe->root, "task.kind", "")),
+                          sg_snake(snake, sizeof snake, name));
 }
 
 /* Is what `at` takes of a run where it ended up, not something that it passed? */

@@ -3,31 +3,7 @@
 #include <string.h>
 
 #include "plot_private.h"
-
-/* Columns that have a formula: what they are called in a heading and on an axis, and the formula for both kinds of text. */
-static const struct {
-    const char *name, *brief, *words, *formula, *latex;
-} known[] = {
-    {"suboptimality", "suboptimality", "suboptimality", "f(x) − f*", "$f(x)-f^\\star$"},
-    {"relative_suboptimality", "relative suboptimality", "suboptimality", "(f(x) − f*) / (f(x⁰) − f*)",
-     "$(f(x)-f^\\star)/(f(x^0)-f^\\star)$"},
-    {"loss", "loss", "loss", "f(x)", "$f(x)$"},
-    {"distance_squared", "squared distance", "distance", "‖x − x*‖²", "$\\Vert x-x^\\star\\Vert^2$"},
-    {"bits", "bits per worker", "bits per worker", "", ""},
-    {"bits_values", "bits per worker (values only)", "bits per worker (values only)", "", ""},
-    {"bytes_sent", "bytes per worker", "bytes per worker", "", ""},
-    {"error_norm", "error norm", "error norm", "‖e‖²", "$\\Vert e\\Vert^2$"},
-    {"total_error", "total error", "total error", "Σ‖e‖²", "$\\sum_t\\Vert e_t\\Vert^2$"},
-    {"error_max", "largest error", "largest error", "‖e‖∞", "$\\Vert e\\Vert_\\infty$"},
-    {"compression_error", "compression error", "compression error", "‖p − C(p)‖² / ‖p‖²",
-     "$\\Vert p-C(p)\\Vert^2/\\Vert p\\Vert^2$"},
-    {"train_loss", "training loss", "training loss", "", ""},
-    {"learning_rate", "learning rate", "learning rate", "γ", "$\\gamma$"},
-    {"lambda", "threshold", "threshold", "λ", "$\\lambda$"},
-    {"density", "density", "density", "k/d", "$k/d$"},
-    {"average_density", "average density", "average density", "", ""},
-    {"density_padded", "density, padded to the largest", "density, padded to the largest", "", ""},
-};
+#include "sg_task.h"
 
 /* UTF-8 that pdflatex does not know by itself, and TeX's own characters. */
 static const struct {
@@ -100,19 +76,10 @@ char *sg_plot_tex_escape(const char *text) {
     return out;
 }
 
-static size_t find_known(const char *column) {
-    size_t i = 0;
-    while (i < sizeof known / sizeof *known && strcmp(known[i].name, column) != 0)
-        i++;
-    return i;
-}
-
 /* "hit rate (%)" of hit_rate; malloc'ed, NULL = no memory. */
-static char *name_with_unit(const cJSON *document, const char *column) {
-    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
-    bool named = cJSON_IsString(unit) && unit->valuestring[0];
+static char *name_with_unit(const char *column, const char *unit) {
     char *out;
-    if (asprintf(&out, named ? "%s (%s)" : "%s", column, named ? unit->valuestring : "") < 0)
+    if (asprintf(&out, unit[0] ? "%s (%s)" : "%s", column, unit) < 0)
         return NULL;
     for (size_t i = 0; i < strlen(column); i++)
         if (out[i] == '_')
@@ -125,27 +92,32 @@ static char *two_words(const char *a, const char *b) {
     return asprintf(&out, "%s%s%s", a, b[0] ? " " : "", b) < 0 ? NULL : out;
 }
 
-sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column, struct sg_error *err) {
-    const size_t i = find_known(column);
-    const bool is_known = i < sizeof known / sizeof *known;
-    char *a = is_known ? two_words(known[i].words, known[i].formula) : name_with_unit(document, column);
-    char *b = is_known ? two_words(known[i].words, known[i].latex) : a ? sg_plot_tex_escape(a) : NULL;
-    if (!a || !b) {
-        free(a);
-        free(b);
-        return sg_fail_memory(err, column);
-    }
-    *plain = a;
-    *latex = b;
-    return SG_OK;
+char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex) {
+    const struct sg_metric *known = sg_column_find(column);
+    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
+    *formula = known && known->symbol ? known->symbol : "";
+    *latex = known && known->latex ? known->latex : "";
+    if (known && known->title)
+        return strdup(known->title);
+    return name_with_unit(column, cJSON_IsString(unit) && !*formula[0] ? unit->valuestring : "");
 }
 
-char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex) {
-    const size_t i = find_known(column);
-    const bool is_known = i < sizeof known / sizeof *known;
-    *formula = is_known ? known[i].formula : "";
-    *latex = is_known ? known[i].latex : "";
-    return is_known ? strdup(known[i].brief) : name_with_unit(document, column);
+sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column, struct sg_error *err) {
+    const struct sg_metric *known = sg_column_find(column);
+    const char *formula, *symbols;
+    char *heading = sg_plot_heading(document, column, &formula, &symbols);
+    const char *words = known && known->axis ? known->axis : heading;
+    char *escaped = words ? sg_plot_tex_escape(words) : NULL;
+    *plain = words ? two_words(words, formula) : NULL;
+    *latex = escaped ? two_words(escaped, symbols) : NULL;
+    free(escaped);
+    free(heading);
+    if (*plain && *latex)
+        return SG_OK;
+    free(*plain);
+    free(*latex);
+    *plain = *latex = NULL;
+    return sg_fail_memory(err, column);
 }
 
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent) {

@@ -39,11 +39,17 @@ struct sg_key {
     const char *help;
 };
 
+/* A column of a run's series: all that is said of it anywhere but for its formula in results/README.md. */
 struct sg_metric {
     const char *name; /* snake_case, as in results: "suboptimality" */
     const char *unit; /* "" = dimensionless */
     const char *help; /* formula */
     bool higher;      /* is better */
+    bool of_step;     /* about the step that was just made: null at step 0; only of sg_common_metrics */
+    /* What tables and figures call it, where that is not its name with its unit. */
+    const char *title;          /* in a heading; NULL = the name */
+    const char *axis;           /* on an axis; NULL = the title */
+    const char *symbol, *latex; /* behind it instead of a unit, plain and for TeX; NULL = nothing */
 };
 
 /* A number that a task knows once its data are open. */
@@ -182,6 +188,11 @@ struct sg_task_kind {
 };
 const struct sg_task_kind *sg_task_kind_at(size_t i);
 const struct sg_task_kind *sg_task_kind_find(const char *name);
+
+/* What evaluation gives in tasks of this kind (NULL: no kind) under this name; NULL = nothing. */
+const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name);
+/* The column of this name, of every task or of any; NULL = there is none. */
+const struct sg_metric *sg_column_find(const char *name);
 
 /* The "dataset" of a header as a run of this resolved cell would write it now (sg_dataset_identity compares them); *out is
  * NULL where the data are not here, neither as a file nor as a stand-in. Loads no plug-in. */

@@ -51,10 +51,13 @@ static const struct sg_key logreg_key[] = {
 };
 
 static const struct sg_metric logreg_metric[] = {
-    {"loss", "", "f(x) = mean_i log(1 + exp(-y_i a_i.x)) + (l2/2)|x|^2 over all rows", false},
-    {"suboptimality", "", "f(x) - f(x*)", false},
-    {"relative_suboptimality", "", "(f(x) - f(x*)) / (f(x0) - f(x*))", false},
-    {"distance_squared", "", "|x - x*|^2", false},
+    {"loss", "", "f(x) = mean_i log(1 + exp(-y_i a_i.x)) + (l2/2)|x|^2 over all rows", .symbol = "f(x)",
+     .latex = "$f(x)$"},
+    {"suboptimality", "", "f(x) - f(x*)", .symbol = "f(x) − f*", .latex = "$f(x)-f^\\star$"},
+    {"relative_suboptimality", "", "(f(x) - f(x*)) / (f(x0) - f(x*))", .axis = "suboptimality",
+     .symbol = "(f(x) − f*) / (f(x⁰) − f*)", .latex = "$(f(x)-f^\\star)/(f(x^0)-f^\\star)$"},
+    {"distance_squared", "", "|x - x*|^2", .title = "squared distance", .axis = "distance", .symbol = "‖x − x*‖²",
+     .latex = "$\\Vert x-x^\\star\\Vert^2$"},
 };
 
 static const struct sg_constant_kind cnn_constant[] = {
@@ -82,12 +85,13 @@ static const struct sg_key cnn_key[] = {
 };
 
 static const struct sg_metric cnn_metric[] = {
-    {"test_loss", "", "mean cross-entropy over the test set, each worker its part with its own batch-norm statistics",
-     false},
-    {"test_accuracy", "", "share of the test images whose largest logit is their class's, the same way", true},
-    {"test_loss_averaged", "", "test_loss of the mean of the models at the evaluations so far, statistics averaged too",
-     false},
-    {"test_accuracy_averaged", "", "test_accuracy of that mean", true},
+    {"test_loss", "",
+     .help = "mean cross-entropy over the test set, each worker its part with its own batch-norm statistics"},
+    {"test_accuracy", "", "share of the test images whose largest logit is their class's, the same way",
+     .higher = true},
+    {"test_loss_averaged", "",
+     .help = "test_loss of the mean of the models at the evaluations so far, statistics averaged too"},
+    {"test_accuracy_averaged", "", "test_accuracy of that mean", .higher = true},
 };
 
 static const struct sg_constant_kind lm_constant[] = {
@@ -126,10 +130,10 @@ static const struct sg_key lm_key[] = {
 
 static const struct sg_metric lm_metric[] = {
     {"test_perplexity", "",
-     "mean of exp(mean cross-entropy of a batch) over all workers' batches of bptt steps, as the paper's code", false},
+     .help = "mean of exp(mean cross-entropy of a batch) over all workers' batches of bptt steps, as the paper's code"},
     {"test_loss", "",
-     "mean cross-entropy of a token of the test text, each worker its columns, state carried along them", false},
-    {"test_perplexity_corpus", "", "exp(test_loss), the perplexity of the text as one", false},
+     .help = "mean cross-entropy of a token of the test text, each worker its columns, state carried along them"},
+    {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one"},
 };
 
 static const struct sg_constant_kind ncf_constant[] = {
@@ -162,9 +166,11 @@ static const struct sg_key ncf_key[] = {
 
 static const struct sg_metric ncf_metric[] = {
     {"hit_rate", "",
-     "Hit-Rate@10: share of the users whose test item is among the 10 best of it and the test negatives", true},
+     "Hit-Rate@10: share of the users whose test item is among the 10 best of it and the test negatives",
+     .higher = true},
     {"ndcg", "",
-     "NDCG@10: mean over the users of 1 / log2(rank + 1) where the test item's rank is 10 or better, else 0", true},
+     "NDCG@10: mean over the users of 1 / log2(rank + 1) where the test item's rank is 10 or better, else 0",
+     .higher = true},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
