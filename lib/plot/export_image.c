@@ -76,7 +76,7 @@ static void put_xml(FILE *out, const char *text) {
         else if (*text == '>')
             fputs("&gt;", out);
         else
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+            fputc(*text, out);
     }
 }
 

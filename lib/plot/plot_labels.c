@@ -4,11 +4,13 @@
 
 #include "plot_private.h"
 #include "sg_task.h"
+#include "sg_text.h"
 
 /* UTF-8 that pdflatex does not know by itself, and TeX's own characters. */
 static const struct {
     const char *text, *latex;
 } tex[] = {
+    {"\n", " "},
     {"\\", "\\textbackslash{}"},
     {"{", "\\{"},
     {"}", "\\}"},
@@ -51,45 +53,25 @@ static const struct {
     {"≈", "$\\approx$"},
 };
 
-char *sg_plot_tex_escape(const char *text) {
-    size_t size = 0;
-    char *out = NULL;
-    FILE *stream = open_memstream(&out, &size);
-    if (!stream)
-        return NULL;
+void sg_plot_put_tex(FILE *out, const char *text) {
     while (*text) {
         size_t i = 0, n = sizeof tex / sizeof *tex;
         while (i < n && strncmp(text, tex[i].text, strlen(tex[i].text)) != 0)
             i++;
-        if (i < n) {
-            fputs(tex[i].latex, stream);
-            text += strlen(tex[i].text);
-        } else {
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, stream);
-            text++;
-        }
+        if (i < n)
+            fputs(tex[i].latex, out);
+        else
+            fputc(*text, out);
+        text += i < n ? strlen(tex[i].text) : 1;
     }
-    if (fclose(stream) != 0) {
-        free(out);
-        return NULL;
-    }
-    return out;
 }
 
 /* "hit rate (%)" of hit_rate; malloc'ed, NULL = no memory. */
 static char *name_with_unit(const char *column, const char *unit) {
-    char *out;
-    if (asprintf(&out, unit[0] ? "%s (%s)" : "%s", column, unit) < 0)
-        return NULL;
-    for (size_t i = 0; i < strlen(column); i++)
-        if (out[i] == '_')
-            out[i] = ' ';
+    char *out = sg_format(unit[0] ? "%s (%s)" : "%s", column, unit);
+    for (size_t i = 0; out && i < strlen(column); i++)
+        out[i] = out[i] == '_' ? ' ' : out[i];
     return out;
-}
-
-static char *two_words(const char *a, const char *b) {
-    char *out;
-    return asprintf(&out, "%s%s%s", a, b[0] ? " " : "", b) < 0 ? NULL : out;
 }
 
 char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex) {
@@ -105,12 +87,16 @@ char *sg_plot_heading(const cJSON *document, const char *column, const char **fo
 sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column, struct sg_error *err) {
     const struct sg_metric *known = sg_column_find(column);
     const char *formula, *symbols;
+    size_t size;
     char *heading = sg_plot_heading(document, column, &formula, &symbols);
     const char *words = known && known->axis ? known->axis : heading;
-    char *escaped = words ? sg_plot_tex_escape(words) : NULL;
-    *plain = words ? two_words(words, formula) : NULL;
-    *latex = escaped ? two_words(escaped, symbols) : NULL;
-    free(escaped);
+    FILE *stream = open_memstream(latex, &size);
+    if (stream && words) {
+        sg_plot_put_tex(stream, words);
+        fprintf(stream, "%s%s", symbols[0] ? " " : "", symbols);
+    }
+    *latex = sg_stream_text(stream, latex);
+    *plain = words ? sg_format("%s%s%s", words, formula[0] ? " " : "", formula) : NULL;
     free(heading);
     if (*plain && *latex)
         return SG_OK;
@@ -195,10 +181,7 @@ char *sg_plot_title(const cJSON *document, const char *override) {
         fprintf(stream, "%s%s", title[0] && warning[0] ? " — " : "", warning);
     }
     free(own);
-    if (!stream || fclose(stream) == 0)
-        return stream ? out : NULL;
-    free(out);
-    return NULL;
+    return sg_stream_text(stream, &out);
 }
 
 char *sg_plot_source(const cJSON *document) {
@@ -216,11 +199,7 @@ char *sg_plot_source(const cJSON *document) {
             sg_json_string(document, "dataset.source", "?"), sg_json_string(document, "program.version", "?"),
             sg_json_string(document, "program.commit", "?"),
             sg_json_bool(document, "program.dirty", false) ? ", dirty" : "");
-    if (fclose(stream) != 0) {
-        free(out);
-        return NULL;
-    }
-    return out;
+    return sg_stream_text(stream, &out);
 }
 
 const char *sg_plot_color(const struct sg_legend *entry) {
@@ -236,8 +215,8 @@ size_t sg_plot_grid_columns(size_t n_panels) {
 
 char *sg_plot_caption(const struct sg_figure *figure, size_t i) {
     const char *title = figure->panel[i].title;
-    char letter[8] = "", *out;
+    char letter[8] = "";
     if (figure->n_panels > 1 && !(title && title[0] == '(')) /* recipes may letter their panels themselves */
         snprintf(letter, sizeof letter, "(%c)%s", (int)('a' + (int)i), title ? " " : "");
-    return asprintf(&out, "%s%s", letter, title ? title : "") < 0 ? NULL : out;
+    return sg_format("%s%s", letter, title ? title : "");
 }

@@ -104,8 +104,8 @@ enum { SG_PLOT_COLORS = 6 };
 size_t sg_plot_grid_columns(size_t n_panels);
 char *sg_plot_caption(const struct sg_figure *figure, size_t i);
 
-/* Text of `text` for TeX; malloc'ed, NULL = no memory. */
-char *sg_plot_tex_escape(const char *text);
+/* Text for TeX. */
+void sg_plot_put_tex(FILE *out, const char *text);
 
 /* -- exporters ------------------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include "sg_json.h"
 #include "sg_result.h"
+#include "sg_text.h"
 #include "tune_private.h"
 
 static const struct sg_tune_action actions[] = {
@@ -44,12 +45,8 @@ sg_status tune_table_open(struct tune_table *table, struct sg_error *err) {
 }
 
 sg_status tune_table_take(struct sg_tune *t, struct tune_table *table, struct sg_error *err) {
-    if (fclose(table->out) != 0) {
-        free(table->text);
-        return sg_fail_memory(err, "the table");
-    }
-    t->table = table->text;
-    return SG_OK;
+    t->table = sg_stream_text(table->out, &table->text);
+    return t->table ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 void sg_tune_free(struct sg_tune *t) {
