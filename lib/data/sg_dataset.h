@@ -20,10 +20,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Whether the files are the publisher's, by the SHA-256 that the description pins. */
 enum sg_verified { SG_VERIFIED_NOT = 0, SG_VERIFIED_SAME, SG_VERIFIED_DIFFERENT }; /* NOT: nothing to compare with */
 
@@ -72,7 +68,4 @@ SG_CHECKED sg_status sg_dataset_identify(struct sg_provenance *from, const struc
  * $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad. NULL when there is no such place: go on without. */
 SG_CHECKED sg_status sg_dataset_cache_folder(char **out, const char *data_dir, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

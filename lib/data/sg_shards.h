@@ -7,10 +7,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* IID: a random permutation is cut. SORTED: it is first sorted by class, so that a shard has one class or few neighbouring
  * ones. DIRICHLET: each worker draws the shares of its classes from Dirichlet(alpha, …, alpha), and its samples by them as
  * long as a class lasts, all workers in turn: alpha large is near IID, alpha -> 0 one class each. */
@@ -30,7 +26,4 @@ SG_CHECKED sg_status sg_shards_deal(uint32_t *order, const struct sg_shards *sha
  * (total variation): 0 all alike, 1 - 1/classes one class each. */
 double sg_shards_skew(const uint32_t *order, const uint8_t *class_of, size_t count, size_t classes, size_t workers);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

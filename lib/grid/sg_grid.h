@@ -16,10 +16,6 @@
 #include "sg_result.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum sg_cell_state {
     SG_CELL_WAITING, /* not run yet, or stopped by a signal with its checkpoint written (message "interrupted") */
     SG_CELL_RUNNING,
@@ -187,7 +183,4 @@ void sg_grid_unjudge(cJSON *document, const char *why);
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,
                     const struct sg_cell_outcome *outcomes, size_t count);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -13,10 +13,6 @@
 #include "sg_result.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum sg_cell_file_state {
     SG_CELL_FILE_FINISHED,   /* a series that ended by itself */
     SG_CELL_FILE_CHECKPOINT, /* a stopped run: a partial series and the checkpoint to go on from */
@@ -73,7 +69,4 @@ struct sg_cells_command {
 };
 SG_CHECKED sg_status sg_grid_cells_run(const struct sg_cells_command *command, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

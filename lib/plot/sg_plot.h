@@ -15,10 +15,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Parse a sparsebench result (also one of kernels, which is a plain table only), a sparsetrain result or a series; `name` is for messages, which give line:column.
  * A schema newer than ours is SG_ERR_UNSUPPORTED. The caller deletes *out. */
 SG_CHECKED sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name,
@@ -153,7 +149,4 @@ const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension
 SG_CHECKED sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
                                const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,10 +8,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Open a regular file for reading: *fd, closed on exec. Whatever else the path names (a folder, device, socket, named
  * pipe) is refused at once with SG_ERR_ARGUMENT: to open a pipe would wait for somebody who writes to it. */
 SG_CHECKED sg_status sg_file_open(int *fd, const char *path, struct sg_error *err);
@@ -85,7 +81,4 @@ void sg_sha256_add(sg_sha256 *s, const void *data, size_t length);
 void sg_sha256_end(sg_sha256 *s, char hex[65]);
 void sg_sha256_of(const void *data, size_t length, char hex[65]);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

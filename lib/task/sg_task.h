@@ -18,10 +18,6 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct sg_task sg_task;
 struct sg_provenance;
 
@@ -206,7 +202,4 @@ bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column);
 /* Loads the plug-in if needed; SG_ERR_UNSUPPORTED says what to install or rebuild. */
 SG_CHECKED sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

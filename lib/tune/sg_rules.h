@@ -13,10 +13,6 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 double sg_rule_simple(double k);
 /* *error (may be NULL) <- its standard error by the delta method, from those of the constants taken as independent; at lambda =
  * 0, where that has none, how far one standard error of what is under the root moves it. zeta^2 and sigma^2 count also where
@@ -61,7 +57,4 @@ SG_CHECKED sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell
 cJSON *sg_rules_json(const struct sg_rules *rules);
 void sg_rules_free(struct sg_rules *rules); /* zeroes it */
 
-#ifdef __cplusplus
-}
-#endif
 #endif
