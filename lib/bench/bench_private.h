@@ -38,6 +38,16 @@ struct data {
     float *magnitude;      /* [n] scratch of quickselect */
 };
 
+/* Allocates; g is for the caller to draw. data_close also after a failure. */
+SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err);
+void data_close(struct data *d);
+
+/* What depends on g and the density: k, thresholds, positions. */
+SG_CHECKED sg_status data_set_density(struct data *d, double density, struct sg_error *err);
+
+/* e <- a residual like g, the start of every call that is compared. */
+void data_fill_residual(struct data *d);
+
 /* ---- operations ---- */
 
 /* One operation on one back-end. */
@@ -99,6 +109,27 @@ double bytes_wire(const struct job *job);
 
 /* Does the message come back from its bytes, values as rounded? `corrupt` spoils a bit in between. */
 bool round_trips(struct job *job, bool corrupt);
+
+/* ---- is an operation's output that of plain C? ---- */
+
+/* What plain C on one thread gave, per operation. */
+struct expected {
+    const struct operation *operation; /* NULL = nothing yet */
+    float *e, *value, *guess;
+    uint32_t *index;
+    size_t *count, sent;
+    double sum;
+};
+
+SG_CHECKED sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err);
+void expected_close(struct expected *x);
+
+/* Run the plain C version of `operation` and keep its output. job->data is overwritten. */
+void expect(struct expected *x, const struct operation *operation, struct data *data);
+
+/* Run the job once with a residual, decay 1, and compare all its output bit for bit; a rival's as rival_is_right does,
+ * which uses x up. */
+bool gives_expected(struct expected *x, struct job *job, bool corrupt);
 
 /* ---- time ---- */
 

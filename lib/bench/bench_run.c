@@ -1,7 +1,5 @@
 /* bench_run.c: from a recipe to results. */
-#include "bench_data.h"
 #include "bench_device.h"
-#include "bench_verify.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,9 +4,10 @@
 
 #include "plot_private.h"
 
-/* RFC 4180 quoting; a field that starts with # would read as a comment. */
-static void put_csv(FILE *out, const char *text) {
-    if (!strpbrk(text, ",\"") && text[0] != '#') {
+/* RFC 4180 quoting; a field that starts with # would read as a comment. Tab-separated values need none: no text of a
+ * document has control characters. */
+static void put_label(FILE *out, const char *text, bool csv) {
+    if (!csv || (!strpbrk(text, ",\"") && text[0] != '#')) {
         fputs(text, out);
         return;
     }
@@ -17,11 +18,6 @@ static void put_csv(FILE *out, const char *text) {
         fputc(*text, out);
     }
     fputc('"', out);
-}
-
-/* Tab-separated values need no quoting: no text of a document has control characters. */
-static void put_plain(FILE *out, const char *text) {
-    fputs(text, out);
 }
 
 static void put_number(FILE *out, double x) {
@@ -47,14 +43,17 @@ static void put_header(FILE *out, const struct sg_figure *f, char separator) {
     fprintf(out, "panel%clabel%cx%cy%cy_std\n", separator, separator, separator, separator);
 }
 
-static sg_status write(FILE *out, const struct sg_figure *f, char separator, void (*put)(FILE *, const char *)) {
+sg_status sg_export_columns(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+    const bool csv = strcmp(format, "csv") == 0;
+    const char separator = csv ? ',' : '\t';
+    (void)err;
     put_header(out, f, separator);
     for (size_t p = 0; p < f->n_panels; p++)
         for (size_t c = 0; c < f->panel[p].n_curves; c++) {
             const struct sg_curve *curve = &f->panel[p].curve[c];
             for (size_t i = 0; i < curve->n; i++) {
                 fprintf(out, "%c%c", (int)('a' + (int)p), separator);
-                put(out, curve->point ? curve->point[i] : f->legend[curve->legend].label);
+                put_label(out, curve->point ? curve->point[i] : f->legend[curve->legend].label, csv);
                 fputc(separator, out);
                 put_number(out, curve->x[i]);
                 fputc(separator, out);
@@ -65,14 +64,4 @@ static sg_status write(FILE *out, const struct sg_figure *f, char separator, voi
             }
         }
     return SG_OK;
-}
-
-sg_status sg_export_csv(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    (void)err;
-    return write(out, figure, ',', put_csv);
-}
-
-sg_status sg_export_tsv(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    (void)err;
-    return write(out, figure, '\t', put_plain);
 }

@@ -293,11 +293,13 @@ static void put_title(FILE *out, const struct sg_figure *f, const struct sheet *
     }
 }
 
-sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+/* With its format fixed ("svg", "png", "pdf"), or, as "gnuplot", chosen by the user. */
+sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+    const bool chosen = strcmp(format, "gnuplot") != 0;
     struct sheet s = lay_out(f);
     comment(out, f->title);
     comment(out, f->source);
-    if (!format)
+    if (!chosen)
         fputs("# draw: gnuplot -d THIS > figure.svg, or gnuplot -d -e \"format='pdf'\" THIS > figure.pdf (svg, png, "
               "pdf)\n",
               out);
@@ -310,7 +312,7 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
             put_data(out, &f->panel[p], curve, f->legend[curve->legend].label, p, c, index);
             free(index);
         }
-    put_terminal(out, &s, format);
+    put_terminal(out, &s, chosen ? format : NULL);
     /* In a locale without an encoding gnuplot hands bytes on as they are, and would warn if it were told one. */
     fputs("if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8\nset border 3 lw 0.8\nset "
           "tics nomirror out scale 0.6,0.3\n"
@@ -327,8 +329,4 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
     }
     fputs("unset multiplot\n", out);
     return SG_OK;
-}
-
-sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    return sg_gnuplot_script(out, figure, NULL, err);
 }

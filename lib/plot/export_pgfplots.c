@@ -113,7 +113,8 @@ static void put_legend(FILE *out, const struct sg_figure *f) {
     }
 }
 
-sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, struct sg_error *err) {
+sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+    (void)format;
     put_preamble(out, f);
     for (size_t p = 0; p < f->n_panels; p++) {
         sg_status status = put_panel(out, f, p, err);

@@ -135,7 +135,7 @@ struct sg_exporter {
     const char *extensions; /* "tex|latex": chosen by -o; NULL = by --format only */
     bool binary;            /* not for a terminal */
     bool data;              /* every number as recorded: not thinned, nothing left out for a log axis */
-    sg_status (*figure)(FILE *out, const struct sg_figure *figure, struct sg_error *err);
+    sg_status (*figure)(FILE *out, const struct sg_figure *figure, const char *format, struct sg_error *err);
     sg_status (*tables)(FILE *out, const struct sg_summary *summary, struct sg_error *err);
 };
 /* The escape sequence of the colour in which a verdict is shown on a terminal. */
