@@ -209,40 +209,36 @@ static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
     return true;
 }
 
-static struct sg_schema_row parameter_row(const struct sg_parameter *p, const char *section, const char *owner) {
-    struct sg_schema_row row = {.min = p->min, .max = p->max, .help = p->help, .owner = owner};
-    snprintf(row.path, sizeof row.path, "%s.%s", section, p->name);
-    if (!isnan(p->preset)) {
+/* Of a method (grid: a list is one cell each, and expressions are fine) or of the optimizer. */
+static bool append_parameters(struct sg_schema *s, const struct sg_parameter *p, size_t n, const char *section,
+                              const char *owner, bool grid) {
+    bool fine = true;
+    for (size_t i = 0; fine && i < n; i++, p++) {
+        struct sg_schema_row row = {.min = p->min, .max = p->max, .help = p->help, .owner = owner, .grid = grid};
+        row.type = grid ? SG_VALUE_EXPRESSION : p->integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
+        row.whole = grid && p->integer;
+        snprintf(row.path, sizeof row.path, "%s.%s", section, p->name);
         char text[SG_NUMBER_CHARS];
-        snprintf(row.preset, sizeof row.preset, "%s", sg_number_text(p->preset, text));
+        snprintf(row.preset, sizeof row.preset, "%s", isnan(p->preset) ? "" : sg_number_text(p->preset, text));
+        fine = append(s, &row);
     }
-    return row;
+    return fine;
 }
 
 static bool append_compressors(struct sg_schema *s) {
     const struct sg_compressor_ops *ops;
-    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
-        for (size_t j = 0; j < ops->n_params; j++) {
-            struct sg_schema_row row = parameter_row(&ops->params[j], "methods[]", ops->name);
-            row.type = SG_VALUE_EXPRESSION;
-            row.whole = ops->params[j].integer;
-            row.grid = true;
-            if (!append(s, &row))
-                return false;
-        }
-    return true;
+    bool fine = true;
+    for (size_t i = 0; fine && (ops = sg_compressor_at(i)) != NULL; i++)
+        fine = append_parameters(s, ops->params, ops->n_params, "methods[]", ops->name, true);
+    return fine;
 }
 
 static bool append_optimizers(struct sg_schema *s) {
     const struct sg_optimizer_ops *ops;
-    for (size_t i = 0; (ops = sg_optimizer_at(i)) != NULL; i++)
-        for (size_t j = 0; j < ops->n_params; j++) {
-            struct sg_schema_row row = parameter_row(&ops->params[j], "optimizer", ops->name);
-            row.type = ops->params[j].integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
-            if (!append(s, &row))
-                return false;
-        }
-    return true;
+    bool fine = true;
+    for (size_t i = 0; fine && (ops = sg_optimizer_at(i)) != NULL; i++)
+        fine = append_parameters(s, ops->params, ops->n_params, "optimizer", ops->name, false);
+    return fine;
 }
 
 static const enum sg_value_type type_of_key[] = {

@@ -4,7 +4,6 @@
 
 #include "sg_json.h"
 #include "sg_result.h"
-#include "sg_text.h"
 #include "tune_private.h"
 
 static const struct sg_tune_action actions[] = {
@@ -36,17 +35,6 @@ sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune,
     sg_json_set(out, "tune", tune);
     t->evidence = out;
     return out && tune ? SG_OK : sg_fail_memory(err, "the evidence");
-}
-
-sg_status tune_table_open(struct tune_table *table, struct sg_error *err) {
-    *table = (struct tune_table){0};
-    table->out = open_memstream(&table->text, &table->size);
-    return table->out ? SG_OK : sg_fail_memory(err, "the table");
-}
-
-sg_status tune_table_take(struct sg_tune *t, struct tune_table *table, struct sg_error *err) {
-    t->table = sg_stream_text(table->out, &table->text);
-    return t->table ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 void sg_tune_free(struct sg_tune *t) {

@@ -139,13 +139,5 @@ sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
 
 /* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
-/* A table in text: begun empty, lines appended, handed over as t->table. */
-struct tune_table {
-    FILE *out;
-    char *text;
-    size_t size;
-};
-SG_CHECKED sg_status tune_table_open(struct tune_table *table, struct sg_error *err);
-SG_CHECKED sg_status tune_table_take(struct sg_tune *t, struct tune_table *table, struct sg_error *err);
 
 #endif
