@@ -64,8 +64,6 @@ struct sg_progress {
     double started_s, last_s;
     bool bar, shown;
 };
-void sg_progress_start(struct sg_progress *p, const char *what, double total);
-void sg_progress_update(struct sg_progress *p, double done, const char *detail); /* detail may be NULL */
 void sg_progress_end(struct sg_progress *p);
 /* Update the bar of `what`, which lives as long as it; start it first if p, zeros to begin with, shows another. */
 void sg_progress_show(struct sg_progress *p, const char *what, double done, double total);

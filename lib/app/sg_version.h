@@ -3,16 +3,7 @@
 #define SG_VERSION_H
 
 #include <cjson/cJSON.h>
-#include <stdbool.h>
 
-const char *sg_version(void);        /* "0.1.0" */
-const char *sg_version_commit(void); /* short hash or "unknown" */
-bool sg_version_dirty(void);         /* the tree had uncommitted changes */
-const char *sg_version_compiler(void);
-const char *sg_version_cflags(void);
-bool sg_feature_mpi(void);
-bool sg_feature_torch(void);
-bool sg_feature_cuda(void);
 /* Identity of the program that decides whether a finished cell of a task of this kind may be reused: the version and a
  * hash of the code that can change its numbers, which is what all tasks share and what this one has of its own. Comments
  * and layout do not count, nor do plots, programs or other tasks; of a task that needs libtorch, that library's version

@@ -191,11 +191,6 @@ int sg_cores(int processes) {
     return share > 1 ? (int)share : 1;
 }
 
-void sg_progress_start(struct sg_progress *p, const char *what, double total) {
-    *p = (struct sg_progress){.what = what, .total = total, .bar = isatty(STDERR_FILENO)};
-    p->started_s = p->last_s = sg_clock_s();
-}
-
 static void short_time(double seconds, char *out, size_t size) {
     if (seconds < 60)
         snprintf(out, size, "%.0fs", seconds);
@@ -205,7 +200,7 @@ static void short_time(double seconds, char *out, size_t size) {
         snprintf(out, size, "%.0fh%02.0fm", (double)(int)(seconds / 3600), (double)((int)seconds % 3600 / 60));
 }
 
-void sg_progress_update(struct sg_progress *p, double done, const char *detail) {
+static void update(struct sg_progress *p, double done) {
     if (app.verbosity < SG_NORMAL || app.rank > 0)
         return;
     double now = sg_clock_s();
@@ -216,16 +211,14 @@ void sg_progress_update(struct sg_progress *p, double done, const char *detail) 
     char left[32] = "?";
     if (share > 0)
         short_time((now - p->started_s) * (1 - share) / share, left, sizeof left);
-    const char *more = detail ? detail : "";
     if (!p->bar) {
-        fprintf(stderr, "%s: %s: %.0f %%, %s left%s%s\n", app.program, p->what, 100 * share, left, detail ? ", " : "",
-                more);
+        fprintf(stderr, "%s: %s: %.0f %%, %s left\n", app.program, p->what, 100 * share, left);
         return;
     }
     enum { WIDTH = 24 };
     int filled = (int)(share * WIDTH);
-    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %% %s left%s%s", p->what, filled, "########################",
-            WIDTH - filled, "........................", 100 * share, left, detail ? ", " : "", more);
+    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %% %s left", p->what, filled, "########################",
+            WIDTH - filled, "........................", 100 * share, left);
     fflush(stderr);
     p->shown = app.line_open = true;
 }
@@ -241,9 +234,10 @@ void sg_progress_end(struct sg_progress *p) {
 void sg_progress_show(struct sg_progress *p, const char *what, double done, double total) {
     if (!p->what || strcmp(p->what, what) != 0) {
         sg_progress_end(p);
-        sg_progress_start(p, what, total);
+        *p = (struct sg_progress){.what = what, .total = total, .bar = isatty(STDERR_FILENO)};
+        p->started_s = p->last_s = sg_clock_s();
     }
-    sg_progress_update(p, done, NULL);
+    update(p, done);
 }
 
 static void on_signal(int number) {

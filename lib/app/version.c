@@ -9,38 +9,6 @@
 #include "sg_options.h"
 #include "version.h"
 
-const char *sg_version(void) {
-    return SG_BUILD_VERSION;
-}
-
-const char *sg_version_commit(void) {
-    return SG_BUILD_COMMIT;
-}
-
-bool sg_version_dirty(void) {
-    return SG_BUILD_DIRTY;
-}
-
-const char *sg_version_compiler(void) {
-    return SG_BUILD_COMPILER;
-}
-
-const char *sg_version_cflags(void) {
-    return SG_BUILD_CFLAGS;
-}
-
-bool sg_feature_mpi(void) {
-    return sg_comm_has_mpi();
-}
-
-bool sg_feature_torch(void) {
-    return SG_BUILD_TORCH;
-}
-
-bool sg_feature_cuda(void) {
-    return SG_BUILD_CUDA;
-}
-
 const char *sg_version_identity(const char *task_kind) {
     static const struct { const char *kind, *identity; } task[] = {SG_BUILD_IDENTITIES};
     for (size_t i = 0; task_kind && i < sizeof task / sizeof *task; i++)
@@ -52,12 +20,12 @@ const char *sg_version_identity(const char *task_kind) {
 cJSON *sg_version_json(const char *program, const char *task_kind) {
     cJSON *out = cJSON_CreateObject();
     sg_json_set_string(out, "name", program);
-    sg_json_set_string(out, "version", sg_version());
-    sg_json_set_string(out, "commit", sg_version_commit());
-    sg_json_set_bool(out, "dirty", sg_version_dirty());
+    sg_json_set_string(out, "version", SG_BUILD_VERSION);
+    sg_json_set_string(out, "commit", SG_BUILD_COMMIT);
+    sg_json_set_bool(out, "dirty", SG_BUILD_DIRTY);
     sg_json_set_string(out, "identity", sg_version_identity(task_kind));
-    sg_json_set_string(out, "compiler", sg_version_compiler());
-    sg_json_set_string(out, "cflags", sg_version_cflags());
+    sg_json_set_string(out, "compiler", SG_BUILD_COMPILER);
+    sg_json_set_string(out, "cflags", SG_BUILD_CFLAGS);
     return out;
 }
 
@@ -66,7 +34,7 @@ void sg_version_print(FILE *out, const char *program) {
     fprintf(out, "%s %s (commit %s%s, sources %s)\n", program, SG_BUILD_VERSION, SG_BUILD_COMMIT,
             SG_BUILD_DIRTY ? "+dirty" : "", SG_BUILD_SOURCES);
     fprintf(out, "compiler: %s\nflags: %s\n", SG_BUILD_COMPILER, SG_BUILD_CFLAGS);
-    fprintf(out, "features: mpi %s, torch %s, cuda %s; cpu kernels %s\n", sg_feature_mpi() ? "on" : "off",
+    fprintf(out, "features: mpi %s, torch %s, cuda %s; cpu kernels %s\n", sg_comm_has_mpi() ? "on" : "off",
             SG_BUILD_TORCH ? "on" : "off", SG_BUILD_CUDA ? "on" : "off", kernels ? kernels->name : "none (SG_CPU)");
     fprintf(out, "libraries: cJSON %s, libyaml %s\n", cJSON_Version(), yaml_get_version_string());
 }

@@ -16,7 +16,8 @@
 
 enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 
-void sg_grid_share(struct sg_grid_options *o, size_t count) {
+/* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
+static void share_cores(struct sg_grid_options *o, size_t count) {
     int most = count < INT16_MAX ? (int)count : INT16_MAX, share;
     if (o->jobs == 0 && !o->launcher) {
         share = sg_cores(1) / (o->threads > 0 ? o->threads : 1);
@@ -266,7 +267,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
     status = missing > 0 ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
     if (status != SG_OK)
         goto out;
-    sg_grid_share(options, missing);
+    share_cores(options, missing);
     pool.slot = calloc((size_t)options->jobs, sizeof *pool.slot);
     pool.argv = calloc(LAUNCHER_WORDS + CELL_WORDS + 2 * options->n_set + 1, sizeof *pool.argv);
     if (!pool.slot || !pool.argv)

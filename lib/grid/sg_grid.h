@@ -86,9 +86,6 @@ SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_
                                     const struct sg_option_list *methods, const struct sg_option_list *seeds,
                                     struct sg_error *err);
 
-/* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
-void sg_grid_share(struct sg_grid_options *options, size_t count);
-
 /* Take the lock of a folder, which is held until the descriptor *out is closed; SG_ERR_IO where another holds it. It also
  * proves that the folder can be written to and that its disk is not full. */
 SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err);

@@ -60,12 +60,10 @@ struct tune_topk {
     double d, steps_per_epoch;
 };
 
-/* By one step of every Top-k method; tune_no_topk's error if there is none. */
+/* By one step of every Top-k method; an error if there is none. */
 SG_CHECKED sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *err);
 
-sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err);
-
-/* --dry-run: says which methods would get lambdas; tune_no_topk's error if there is no Top-k. */
+/* --dry-run: says which methods would get lambdas; an error if there is no Top-k. */
 sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err);
 
 /* Is this a hard-threshold method with a lambda (and not a budget)? */

@@ -32,7 +32,7 @@ static void take(struct tune_topk *out, const struct tune_batch *b) {
     }
 }
 
-sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err) {
+static sg_status no_topk(const struct sg_tune *t, struct sg_error *err) {
     return sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: topk, whose density could be matched",
                    t->recipe->path);
 }
@@ -47,7 +47,7 @@ sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *e
     if (status == SG_OK)
         status = tune_batch_open(&b, t, &sets, NULL, "topk", 1, err);
     if (status == SG_OK && b.count == 0)
-        status = tune_no_topk(t, err);
+        status = no_topk(t, err);
     if (status == SG_OK && b.count > TUNE_DENSITIES)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_DENSITIES);
     if (status == SG_OK && t->say)
@@ -82,5 +82,5 @@ sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *e
                      sg_node_string(&methods->child[i], "name", ""), how);
             t->say(text);
         }
-    return any ? SG_OK : tune_no_topk(t, err);
+    return any ? SG_OK : no_topk(t, err);
 }
