@@ -24,6 +24,9 @@ opt_release := -O3 -g
 opt_debug   := -O0 -g3
 opt_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 opt_tsan    := -O1 -g -fsanitize=thread
+# Asserts are on in every mode but release; TRACE=1, 2 or 3 lets one watch a run in any (lib/core/sg_debug.h).
+TRACE       ?=
+checks      := $(if $(filter-out release,$(MODE)),-DSG_ASSERTS=1) $(if $(TRACE),-DSG_TRACE_LEVEL=$(TRACE))
 
 warn        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion
 ifneq ($(WERROR),0)
@@ -33,7 +36,7 @@ CFLAGS      ?=
 LDFLAGS     ?=
 
 include_dirs := $(sort $(wildcard lib/*/)) kernels
-cflags      := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -fopenmp $(warn) $(opt_$(MODE)) \
+cflags      := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -fopenmp $(warn) $(opt_$(MODE)) $(checks) \
                $(addprefix -I,$(include_dirs:/=)) -I$(B) $(CFLAGS)
 ldflags     := -fopenmp $(opt_$(MODE)) $(LDFLAGS)
 
@@ -66,7 +69,7 @@ ifeq ($(cuda),1)
 # run-time library is needed: what CUB wants of it (the rivals of sparsebench) is linked statically too.
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
 cuda_libs   := -L$(cuda_dir)/lib64 -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
-nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 -lineinfo $(NVCC_GENCODE) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
@@ -100,7 +103,7 @@ isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512
 # What needs libtorch: shared objects that the programs load when they are asked for it.
 torch_src   := $(sort $(wildcard lib/tensor/*.cpp) $(torch_task))
 torch_obj   := $(patsubst %,$(B)/%.o,$(basename $(torch_src)))
-torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
+torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(checks) $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
                $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake 2>/dev/null) \
                $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
 # libtorch for CUDA registers itself when it is loaded: nothing refers to it, so the linker is told to keep it. What it needs
@@ -137,22 +140,21 @@ $(B)/flags: FORCE
 # What can change a cell's numbers, so that a change of anything else leaves finished cells as they are: every source of these
 # folders is in exactly one part. A new file is common to all tasks until it is named in another part. `make identity-parts`
 # lists them.
-identity_folders := lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
+identity_folders := lib/base lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels kernels/cpu kernels/cuda
 identity_all     := $(sort $(wildcard $(foreach folder,$(identity_folders),$(addprefix $(folder)/,*.c *.h *.cpp *.cu *.cuh))))
-identity_logreg  := $(filter lib/data/dataset.c lib/data/generate.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
+identity_logreg  := $(filter lib/data/dataset.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
 identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
 identity_lm      := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token% lib/task/lm%,$(identity_all))
 identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_ratings.h lib/task/ncf%,$(identity_all))
-identity_torch   := $(filter lib/tensor/% lib/task/task_shares.%,$(identity_all))
+identity_torch   := $(filter lib/tensor/% lib/task/task_evaluate_workers.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
-identity_apart   := $(filter-out lib/recipe/recipe_expression.c lib/recipe/recipe_node.c,$(filter lib/recipe/recipe%,$(identity_all))) \
-                    $(filter lib/result/file.c lib/result/file_hold.c lib/result/output.c lib/result/plugin.c lib/result/recording.c lib/result/run_print.c lib/result/sg_output.h lib/result/run.c lib/result/sg_file.h \
-                    lib/result/sg_plugin.h lib/result/sg_recording.h lib/result/sg_result.h lib/data/cache_folder.c \
-                    lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
+identity_apart   := $(filter lib/recipe/recipe% lib/result/% \
+                    lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/plugin.c lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_plugin.h lib/base/sg_version.h lib/base/version.c \
+                    lib/data/cache_folder.c lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
 identity_parts   := logreg cnn lm ncf torch apart
 identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
 torch_version    := $(if $(filter 1,$(torch)),$(shell cat $(TORCH_DIR)/include/torch/csrc/api/include/torch/version.h $(TORCH_DIR)/build-version 2>/dev/null | sha256sum | cut -c1-12),none)
-identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/app/identity.awk; \
+identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/base/identity.awk; \
                     echo $(if $(filter $(1),$(torch_tasks)),libtorch $(torch_version)); } | sha256sum | cut -c1-12)
 .PHONY: identity-parts
 identity-parts:
@@ -166,13 +168,14 @@ $(B)/version.h: FORCE
 	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.[ch])) | sha256sum | cut -c1-12)\""; \
 	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
-	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(CFLAGS))"'; \
+	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(checks) $(CFLAGS))"'; \
+	   echo '#define SG_BUILD_MPI $(mpi)'; \
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(B)/lib/comm/%.o: cflags += $(mpi_cflags)
-$(B)/lib/data/descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
-$(B)/lib/app/version.o: $(B)/version.h
+$(B)/lib/data/dataset_descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
+$(B)/lib/base/version.o $(B)/lib/app/version_print.o: $(B)/version.h
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
@@ -224,7 +227,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # The emulation: the same sources as C++, with small blocks so that small vectors have many.
-emulate     := -std=c++17 -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(filter -fsanitize%,$(opt_$(MODE))) \
+emulate     := -std=c++17 -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(checks) $(filter -fsanitize%,$(opt_$(MODE))) \
                -DSG_CUDA_THREADS=64 -Itests/emulation $(addprefix -I,$(include_dirs:/=))
 emulated    := $(patsubst %.cu,$(B)/emulation/%.o,$(notdir $(cuda_src)) bench_cuda_table.cu)
 $(B)/emulation/%.o: kernels/cuda/%.cu $(B)/flags
@@ -252,10 +255,13 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 # Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
 # whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
 soname      := libsparsegrad.so.0
-api_headers := lib/method/sparsegrad.h $(sort $(wildcard lib/core/sg_*.h lib/wire/sg_*.h lib/method/sg_*.h kernels/sg_*.h))
+api_headers := $(addprefix lib/core/,sg_optimizer.h sg_parameter.h sg_rng.h sg_stats.h sg_status.h) \
+               $(addprefix lib/wire/,sg_message.h sg_wire.h) \
+               $(addprefix lib/method/,sg_compressor.h sg_controller.h sg_feedback.h sg_method.h sparsegrad.h) \
+               $(addprefix kernels/,sg_cuda.h sg_half.h sg_kernels.h)
 $(B)/api.symbols: $(api_headers)
 	@mkdir -p $(@D); { grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' ('; \
-	  sed -n 's/^extern const struct [a-z_]* \(.*\);/\1/p' $^ | tr -d ' ' | tr ',' '\n'; } | sort -u > $@
+	  sed -n 's/^extern const struct [a-z_]* \(.*\);/\1/p' $^ | tr -d ' ' | tr ',' '\n' | sed 's/\[.*//'; } | sort -u > $@
 $(B)/api.map: $(B)/api.symbols
 	@{ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
 $(B)/$(soname): $(core_obj) $(B)/api.map

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_grid.h"
 #include "sg_grid_view.h"
 #include "sg_options.h"

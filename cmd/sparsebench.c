@@ -7,6 +7,7 @@
 
 #include "grid_program.h"
 #include "sg_bench.h"
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_grid_cells.h"
 #include "sg_plot.h"

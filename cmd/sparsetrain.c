@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_dataset.h"
 #include "sg_grid.h"
 #include "sg_options.h"
@@ -288,7 +289,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
 
 int main(int argc, char **argv) {
     sg_app_start(program.name);
-    sg_app_wait_politely(argv);
+    sg_app_reexec_with_passive_waiting(argv);
     const char *path = NULL;
     size_t n_operands;
     const int code = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);

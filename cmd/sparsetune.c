@@ -15,7 +15,7 @@ static struct {
     double tolerance;
 } opt = {.tolerance = NAN, .points = 8, .repeats = 16};
 
-/* One of these per row of tune_actions.c. */
+/* One of these per row of tune_action_table.c. */
 static const struct {
     const char *name;
     const bool *wanted;       /* by a flag, */
@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
     int code = begin_program(&program, argc, argv, &path, 1, &n_operands);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
-    sg_app_wait_politely(argv);
+    sg_app_reexec_with_passive_waiting(argv);
     struct sg_recipe recipe = {0};
     code = (action = choose_action()) != NULL ? read_recipe(&recipe, path) : SG_EXIT_USAGE;
     if (code != SG_PARSE_RUN)

@@ -82,13 +82,13 @@ int sg_cuda_scatter_add_messages(void *stream, float *dense, size_t n, const str
 int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, size_t n, double *sum);
 
 /* *most <- largest |x[i]| of finite numbers as its bits, 0 for n = 0. */
-int sg_cuda_largest(void *stream, const float *x, size_t n, uint32_t *most);
+int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most);
 
-/* *sum <- `cross` of sg_kernels.h of the first `count` entries, one after another. */
-int sg_cuda_cross(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum);
+/* *sum <- `dot_shifted` of sg_kernels.h of the first `count` entries, one after another. */
+int sg_cuda_dot_shifted(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum);
 
-/* `average`, `encode_half`, `decode_half`, `has_optimizer` and `update` of sg_kernels.h. */
-int sg_cuda_average(void *stream, float *mean, const float *x, size_t n, double weight);
+/* `running_mean`, `encode_half`, `decode_half`, `has_optimizer` and `update` of sg_kernels.h. */
+int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, double weight);
 int sg_cuda_encode_half(void *stream, uint16_t *half, const float *value, const uint32_t *index, size_t count,
                         float *e);
 int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count);
@@ -98,7 +98,7 @@ int sg_cuda_update(void *stream, const struct sg_update *u);
 /* ---- a GPU behind the table of sg_kernels.h ----
  *
  * sg_exec.device is an sg_cuda_device; one thread at a time may use it. Everything runs on the legacy default stream, so
- * in order with what libtorch does there. Selections, sums, largest, cross and get wait for their result, a few bytes;
+ * in order with what libtorch does there. Selections, sums, max_abs, dot_shifted and get wait for their result, a few bytes;
  * nothing else waits. A failure of the device sticks: later calls do nothing and say SG_KERNEL_DEVICE where they say
  * anything. Memory beside the caller's: one workspace for the latest layout. */
 typedef struct sg_cuda_device sg_cuda_device;

@@ -68,16 +68,20 @@ struct sg_piece {
     bool decays;
 };
 
-/* x <- x - step. step = sum / workers without an optimizer; else what sg_optimizer_ops.step of the optimizer of that name
- * makes of it. Pieces cover the parameters without overlap. */
+enum sg_dtype { SG_FLOAT32, SG_FLOAT64 };
+
+/* x <- x - step. step = sum / workers without an optimizer, else what the optimizer makes of this mean. Every element is
+ * independent of all others. Pieces cover the parameters without overlap; what no piece covers stays as it is. */
 struct sg_update {
-    const char *optimizer; /* "sgd"; NULL = none */
-    const double *param;   /* of the optimizer, as it declares them */
-    double learning_rate;
-    uint64_t step; /* counts from 0 */
+    const char *optimizer; /* "sgd", "adam", see has_optimizer; NULL = none */
+    const double *param;   /* of the optimizer, in the order in which it declares them */
+    double learning_rate;  /* of this step */
+    uint64_t step;         /* counts from 0 */
     float workers;
-    float *sum; /* [d] in; undefined afterwards */
-    float *state, *x;
+    float *sum;                   /* [d] in: the sum; afterwards: the step on a CPU, undefined on a GPU */
+    float *state;                 /* [as many as the optimizer declares] zeros before step 0 */
+    void *x;                      /* [d] of dtype */
+    enum sg_dtype dtype;          /* on a GPU SG_FLOAT32 */
     const struct sg_piece *piece; /* [n_pieces] */
     size_t n_pieces, d;
 };
@@ -107,7 +111,7 @@ struct sg_kernels {
 
     /* ---- selection ---- */
 
-    /* Hard threshold (eq. 5; the comparison is >=): send where |p[i]| >= tau[layer].
+    /* Hard threshold (section 4.2; the comparison is >=): send where |p[i]| >= tau[layer].
      * tau [n_layers] >= 0 in units of p, that is fl(lambda * scale). tau = 0 sends every element, zeros too. */
     int (*select_threshold)(const struct sg_select *s, const float *tau);
 
@@ -144,13 +148,13 @@ struct sg_kernels {
                          size_t n_messages);
 
     /* Largest |x[i]| of finite numbers; 0 for n = 0. */
-    float (*largest)(const struct sg_exec *exec, const float *x, size_t n);
+    float (*max_abs)(const struct sg_exec *exec, const float *x, size_t n);
 
     /* Sum of value[j] (value[j] + weight x[index[j]]) in double, j ascending; index NULL means 0..count-1. */
-    double (*cross)(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
+    double (*dot_shifted)(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
 
     /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, in double, rounded once. */
-    void (*average)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
+    void (*running_mean)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 
     /* half[j] <- the half h nearest to value[j], which is finite (sg_half.h); and where e is not NULL,
      * e[index[j]] += value[j] - h, index NULL meaning 0..count-1: where e was 0 and |value[j]| < 2^29, nothing is lost
@@ -160,11 +164,11 @@ struct sg_kernels {
     /* value[j] <- half[j]. */
     void (*decode_half)(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
 
-    /* ---- tables of devices only; NULL in tables of CPUs, where the engine does the same work itself ---- */
+    /* ---- the end of a step ---- */
 
-    /* Is there an `update` for the optimizer of that name? */
+    /* Does `update` know the optimizer of that name? */
     bool (*has_optimizer)(const char *name);
-    /* All of a step behind the sum over workers, with the bits of lib/core's optimizers. */
+    /* All of a step behind the sum over workers. The loops of kernels/cpu/cpu_update.c are the specification. */
     void (*update)(const struct sg_exec *exec, const struct sg_update *u);
 };
 

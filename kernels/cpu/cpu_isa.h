@@ -7,24 +7,29 @@
 #include <immintrin.h>
 #endif
 
+#include "sg_debug.h"
 #include "sg_dense.h"
 #include "sg_kernels.h"
+#include "sg_levels.h"
 
 extern const struct sg_kernels sg_kernels_table_c, sg_kernels_table_avx2, sg_kernels_table_avx512;
+extern const struct sg_level_kernels sg_level_kernels_c, sg_level_kernels_avx2, sg_level_kernels_avx512;
 extern const struct sg_dense sg_dense_table_c, sg_dense_table_avx2, sg_dense_table_avx512;
 
-/* What all tables have in common: cpu_vectors.c. */
+/* What all tables have in common: cpu_vectors.c, cpu_update.c. */
 void *cpu_allocate(const struct sg_exec *exec, size_t bytes);
 void cpu_release(const struct sg_exec *exec, void *memory);
 void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes);
 void cpu_put(const struct sg_exec *exec, void *to, const void *host, size_t bytes);
 int cpu_get(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
-float cpu_largest(const struct sg_exec *exec, const float *x, size_t n);
-double cpu_cross(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
+float cpu_max_abs(const struct sg_exec *exec, const float *x, size_t n);
+double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
 void cpu_encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
                      size_t count, float *e);
 void cpu_decode_half(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
-void cpu_average(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
+void cpu_running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
+bool cpu_has_optimizer(const char *name);
+void cpu_update(const struct sg_exec *exec, const struct sg_update *u);
 
 #ifdef SG_ISA
 

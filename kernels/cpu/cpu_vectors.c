@@ -19,6 +19,7 @@ void cpu_release(const struct sg_exec *exec, void *memory) {
 }
 
 void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes) {
+    SG_ASSERT(to != NULL || bytes == 0);
     (void)exec;
     memset(to, 0, bytes);
 }
@@ -37,7 +38,8 @@ int cpu_get(const struct sg_exec *exec, void *host, const void *from, size_t byt
 }
 
 /* The bits of magnitudes are ordered like whole numbers, and the compiler has vectors for those. */
-float cpu_largest(const struct sg_exec *exec, const float *x, size_t n) {
+float cpu_max_abs(const struct sg_exec *exec, const float *x, size_t n) {
+    SG_ASSERT(exec->threads >= 1 && sg_all_finite(x, n));
     uint32_t most = 0;
 #pragma omp parallel for schedule(static) reduction(max : most) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
     for (size_t i = 0; i < n; i++) {
@@ -51,7 +53,8 @@ float cpu_largest(const struct sg_exec *exec, const float *x, size_t n) {
     return largest;
 }
 
-double cpu_cross(const struct sg_exec *exec, const struct sg_entries *m, const float *x, double weight) {
+double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *m, const float *x, double weight) {
+    SG_ASSERT(m->index == NULL || sg_ascending_below(m->index, m->count, (uint64_t)UINT32_MAX + 1));
     double sum = 0;
     (void)exec;
     for (size_t j = 0; j < m->count; j++) {
@@ -61,7 +64,9 @@ double cpu_cross(const struct sg_exec *exec, const struct sg_entries *m, const f
     return sum;
 }
 
-void cpu_average(const struct sg_exec *exec, float *restrict mean, const float *restrict x, size_t n, double weight) {
+void cpu_running_mean(const struct sg_exec *exec, float *restrict mean, const float *restrict x, size_t n,
+                      double weight) {
+    SG_ASSERT(exec->threads >= 1 && (mean != x || n == 0));
 #pragma omp parallel for schedule(static) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
     for (size_t i = 0; i < n; i++)
         mean[i] = (float)((double)mean[i] + ((double)x[i] - (double)mean[i]) * weight);
@@ -69,6 +74,7 @@ void cpu_average(const struct sg_exec *exec, float *restrict mean, const float *
 
 void cpu_encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
                      size_t count, float *e) {
+    SG_ASSERT(sg_all_finite(value, count));
     (void)exec;
     for (size_t j = 0; j < count; j++) {
         half[j] = sg_half_of(value[j]);

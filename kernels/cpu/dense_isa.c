@@ -223,6 +223,7 @@ DEFINE_TILE(float, f32)
 
 #define DEFINE_MARGINS(type, suffix)                                                                                   \
     static void margins_##suffix(double *out, const type *a, size_t rows, size_t n, const double *xt, size_t points) { \
+        SG_ASSERT(points <= SG_DENSE_POINTS && points % SG_DENSE_POINTS_STEP == 0);                                    \
         for (size_t i = 0; i < rows * points; i++)                                                                     \
             out[i] = 0;                                                                                                \
         for (size_t j = 0; j < n; j += PANEL)                                                                          \

@@ -7,16 +7,20 @@
 /* ---- pieces --------------------------------------------------------------------------------------------------- */
 
 bool pieces_open(struct pieces *out, const struct sg_select *s) {
+    SG_ASSERT(s->exec->threads >= 1 && s->exec->device == NULL);
+    SG_ASSERT(sg_are_offsets(s->offset, s->n_layers) && (uint64_t)s->offset[s->n_layers] <= (uint64_t)UINT32_MAX + 1);
+    SG_ASSERT(s->e == NULL || s->g + s->offset[s->n_layers] <= s->e || s->e + s->offset[s->n_layers] <= s->g);
     size_t count = 0;
     for (size_t l = 0; l < s->n_layers; l++)
         count += (s->offset[l + 1] - s->offset[l] + PIECE - 1) / PIECE;
     out->piece = count <= LOCAL_PIECES ? out->local : malloc(count * sizeof *out->piece);
     if (out->piece == NULL)
         return false;
-    struct piece *p = out->piece;
+    struct scan_piece *p = out->piece;
     for (size_t l = 0; l < s->n_layers; l++)
         for (size_t at = s->offset[l], end = s->offset[l + 1]; at < end; at += PIECE)
-            *p++ = (struct piece){.layer = l, .begin = at, .end = end - at < PIECE ? end : at + PIECE};
+            *p++ = (struct scan_piece){.layer = l, .begin = at, .end = end - at < PIECE ? end : at + PIECE};
+    SG_ASSERT(p == out->piece + count);
     out->count = count;
     out->threads = s->offset[s->n_layers] > PIECE ? s->exec->threads : 1;
     return true;
@@ -36,8 +40,9 @@ size_t first_nonfinite(const struct pieces *p, size_t n_layers) {
 
 /* ---- hard threshold ------------------------------------------------------------------------------------------- */
 
-__attribute__((always_inline)) static inline void
-threshold_scan(struct piece *p, const struct sg_select *s, enum source source, struct found *found, int32_t floor) {
+__attribute__((always_inline)) static inline void threshold_scan(struct scan_piece *p, const struct sg_select *s,
+                                                                 enum source source, struct found *found,
+                                                                 int32_t floor) {
     const size_t whole = p->end - (p->end - p->begin) % SCAN;
     bool finite = true;
     for (size_t at = p->begin; at < whole; at += CHUNK)
@@ -47,7 +52,8 @@ threshold_scan(struct piece *p, const struct sg_select *s, enum source source, s
 }
 
 /* Found entries go to `out` in the output arrays. */
-static void threshold_piece(struct piece *p, const struct sg_select *s, const float *tau, size_t out) {
+static void threshold_piece(struct scan_piece *p, const struct sg_select *s, const float *tau, size_t out) {
+    SG_ASSERT(tau[p->layer] >= 0);
     struct found found = {.index = s->index + out, .value = s->value + out};
     const int32_t floor = magnitude(tau[p->layer]);
     if (s->e != NULL)
@@ -55,6 +61,7 @@ static void threshold_piece(struct piece *p, const struct sg_select *s, const fl
     else
         threshold_scan(p, s, FROM_GRADIENT, &found, floor);
     p->count = found.count;
+    SG_ASSERT(p->count <= p->end - p->begin);
 }
 
 struct threshold {
@@ -62,7 +69,7 @@ struct threshold {
     const float *tau;
 };
 
-static void threshold_apart(struct piece *p, const void *arg) {
+static void threshold_apart(struct scan_piece *p, const void *arg) {
     const struct threshold *t = arg;
     threshold_piece(p, t->s, t->tau, p->begin);
 }
@@ -79,7 +86,7 @@ static int select_threshold(const struct sg_select *s, const float *tau) {
     for (size_t l = 0; l < s->n_layers; l++)
         s->count[l] = 0;
     for (size_t i = 0; i < pieces.count; i++) {
-        struct piece *p = &pieces.piece[i];
+        struct scan_piece *p = &pieces.piece[i];
         if (apart)
             move_entries(s, sent, p->begin, p->count);
         else
@@ -88,6 +95,8 @@ static int select_threshold(const struct sg_select *s, const float *tau) {
         sent += p->count;
     }
     const size_t bad = first_nonfinite(&pieces, s->n_layers);
+    SG_ASSERT(bad < s->n_layers || sg_ascending_below(s->index, sent, s->offset[s->n_layers]));
+    SG_TRACE(3, "%zu of %zu elements reach the threshold", sent, s->offset[s->n_layers]);
     pieces_close(&pieces);
     return bad < s->n_layers ? nonfinite(s, bad) : SG_KERNEL_OK;
 }
@@ -101,7 +110,7 @@ struct positions {
 };
 
 /* p of the piece's positions, block by block: a position is looked at while its block is in the cache. */
-static void positions_piece(struct piece *piece, const void *arg) {
+static void positions_piece(struct scan_piece *piece, const void *arg) {
     const struct positions *q = arg;
     const struct sg_select *s = q->s;
     size_t j = first_at_least(q->position, q->total, piece->begin);
@@ -130,6 +139,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
         return SG_KERNEL_MEMORY;
     for (size_t l = 0; l < s->n_layers; l++)
         q.total += s->count[l];
+    SG_ASSERT(sg_ascending_below(position, q.total, s->offset[s->n_layers]));
     for_pieces(&pieces, 0, pieces.count, positions_piece, &q);
     const size_t bad = first_nonfinite(&pieces, s->n_layers);
     pieces_close(&pieces);
@@ -138,6 +148,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
 
 /* All p of a block into value, nothing kept. Returns the largest magnitude. */
 static int32_t send_block(const struct sg_select *s, size_t at, size_t n) {
+    SG_ASSERT(s->e != NULL && at + n <= s->offset[s->n_layers]);
     const float decay = s->decay, scale = s->scale;
     const float *restrict g = s->g + at;
     float *restrict value = s->value + at, *restrict e = s->e + at;
@@ -151,7 +162,7 @@ static int32_t send_block(const struct sg_select *s, size_t at, size_t n) {
     return max;
 }
 
-static void all_piece(struct piece *piece, const void *arg) {
+static void all_piece(struct scan_piece *piece, const void *arg) {
     const struct sg_select *s = arg;
     const size_t n = piece->end - piece->begin;
     const float *p;
@@ -187,9 +198,11 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .sum_squares = ISA_NAME(sum_squares_),
     .scatter_add_messages = ISA_NAME(scatter_add_messages_),
     .add_messages = ISA_NAME(scatter_add_messages_),
-    .largest = cpu_largest,
-    .cross = cpu_cross,
-    .average = cpu_average,
+    .max_abs = cpu_max_abs,
+    .dot_shifted = cpu_dot_shifted,
+    .running_mean = cpu_running_mean,
     .encode_half = cpu_encode_half,
     .decode_half = cpu_decode_half,
+    .has_optimizer = cpu_has_optimizer,
+    .update = cpu_update,
 };

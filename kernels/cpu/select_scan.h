@@ -224,6 +224,7 @@ __attribute__((always_inline)) static inline vecf form_vector(const struct sg_se
 /* Numbers of the vectors that have hits, ascending. No branch depends on the data: at 1 % every second block has a hit,
  * and a mispredicted branch costs more than the block. */
 static inline size_t list_hit_vectors(uint16_t *list, const uint64_t *hits, size_t blocks) {
+    SG_ASSERT(blocks <= CHUNK / SCAN);
     enum { VECTORS = SCAN / VECTOR_FLOATS };
     uint16_t block[CHUNK / SCAN + 1];
     size_t n_blocks = 0, n = 0;
@@ -286,7 +287,7 @@ __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, co
 
 /* A layer, or a part of one, that one thread handles. Pieces have their own room in the output: from index[begin] and
  * value[begin] on, so that no thread waits for another; what they found is then moved together, in order. */
-struct piece {
+struct scan_piece {
     size_t layer, begin, end;
     size_t count; /* entries found */
     bool finite;
@@ -298,10 +299,10 @@ struct piece {
 enum { PIECE = 1 << 17, LOCAL_PIECES = 32 };
 
 struct pieces {
-    struct piece *piece;
+    struct scan_piece *piece;
     size_t count;
     int threads; /* worth using */
-    struct piece local[LOCAL_PIECES];
+    struct scan_piece local[LOCAL_PIECES];
 };
 
 /* Cut all layers. False = no memory. */
@@ -313,9 +314,9 @@ void ISA_NAME(pieces_close_)(struct pieces *p);
 /* run(piece, arg) for `count` pieces from `first` on, in parallel if there is more than one thread: a region of one
  * thread is not free, and most vectors are small. */
 __attribute__((always_inline)) static inline void for_pieces(struct pieces *p, size_t first, size_t count,
-                                                             void (*run)(struct piece *piece, const void *arg),
+                                                             void (*run)(struct scan_piece *piece, const void *arg),
                                                              const void *arg) {
-    struct piece *piece = p->piece + first;
+    struct scan_piece *piece = p->piece + first;
     if (p->threads == 1 || count <= 1) {
         for (size_t i = 0; i < count; i++)
             run(&piece[i], arg);
@@ -331,6 +332,7 @@ size_t ISA_NAME(first_nonfinite_)(const struct pieces *p, size_t n_layers);
 #define first_nonfinite ISA_NAME(first_nonfinite_)
 
 static inline int nonfinite(const struct sg_select *s, size_t layer) {
+    SG_ASSERT(layer < s->n_layers);
     s->count[0] = layer;
     return SG_KERNEL_NONFINITE;
 }
@@ -350,6 +352,7 @@ static inline size_t first_at_least(const uint32_t *index, size_t count, size_t 
 
 /* Move entries [from, from + count) of the output to `to` <= from. */
 static inline void move_entries(const struct sg_select *s, size_t to, size_t from, size_t count) {
+    SG_ASSERT(to <= from);
     if (to == from || count == 0)
         return;
     memmove(s->index + to, s->index + from, count * sizeof *s->index);

@@ -7,6 +7,7 @@ enum { WORTH_ENTRIES = 1 << 14, WORTH_ELEMENTS = 1 << 17 }; /* from here on a se
 
 /* What of the message falls into [begin, end). */
 static void add_range(float *restrict dense, const struct sg_entries *m, size_t begin, size_t end) {
+    SG_ASSERT(begin <= end && (m->index == NULL || sg_ascending_below(m->index, m->count, (uint64_t)UINT32_MAX + 1)));
     const uint32_t *index = m->index;
     const float *restrict value = m->value;
     if (index == NULL) {
@@ -30,6 +31,7 @@ void ISA_NAME(scatter_add_)(const struct sg_exec *exec, float *dense, const uint
 
 void ISA_NAME(scatter_add_messages_)(const struct sg_exec *exec, float *dense, size_t n,
                                      const struct sg_entries *message, size_t n_messages) {
+    SG_ASSERT(exec->threads >= 1);
     size_t total = 0;
     for (size_t m = 0; m < n_messages; m++)
         total += message[m].count;
@@ -66,6 +68,7 @@ static double block_at(const float *x, size_t n, size_t block) {
 }
 
 double ISA_NAME(sum_squares_)(const struct sg_exec *exec, const float *x, size_t n) {
+    SG_ASSERT(exec->threads >= 1);
     const size_t blocks = (n + SG_KERNEL_BLOCK - 1) / SG_KERNEL_BLOCK;
     double sum = 0, *part = NULL;
     if (exec->threads > 1 && n >= WORTH_ELEMENTS)

@@ -41,7 +41,7 @@ static size_t count_at_least(const float *value, size_t n, int32_t floor) {
 /* A list of floats in parts: piece[i] stands for value[piece[i].begin] and the piece[i].count - 1 behind it. */
 struct list {
     const float *value;
-    const struct piece *piece;
+    const struct scan_piece *piece;
     size_t pieces, count; /* count = all pieces' together */
 };
 
@@ -56,6 +56,7 @@ static bool reach(const struct list *x, uint32_t at, size_t k) {
 /* The INSERT_MAX largest magnitudes in descending order, one insertion after the other: a place takes its own, or the
  * lesser of the new one and its neighbour's. Whether something is inserted cannot be predicted, so nothing branches. */
 static int32_t kth_by_insertion(const float *value, size_t n, size_t k) {
+    SG_ASSERT(k >= 1 && k <= n && k <= INSERT_MAX);
     typedef int32_t places __attribute__((vector_size(INSERT_MAX * sizeof(int32_t))));
     const places most = INT32_MAX - (places){0};
     places top = -1 - (places){0};
@@ -111,13 +112,14 @@ static int32_t kth_by_histogram(const struct list *x, size_t k) {
 
 /* The k-th largest magnitude of x, 1 <= k <= x->count; k of them reach `floor`. */
 static int32_t kth_magnitude(const struct list *x, size_t k, int32_t floor) {
+    SG_ASSERT(k >= 1 && k <= x->count && floor >= 0 && reach(x, (uint32_t)floor, k));
     if (k <= INSERT_MAX && x->count <= 4 * INSERT_MAX && x->pieces == 1)
         return kth_by_insertion(x->value + x->piece->begin, x->count, k);
     return x->count <= COUNT_MAX ? kth_by_counting(x, k, floor) : kth_by_histogram(x, k);
 }
 
 static int32_t kth_of_array(const float *value, size_t n, size_t k, int32_t floor) {
-    const struct piece whole = {.count = n};
+    const struct scan_piece whole = {.count = n};
     return kth_magnitude(&(struct list){value, &whole, 1, n}, k, floor);
 }
 
@@ -160,18 +162,20 @@ static size_t keep(uint32_t *index, float *value, size_t n, int32_t kth, size_t 
 
 /* Once k candidates are known, only something larger than the least of them matters: later ties lose. This bounds the
  * candidates of a piece where the floor is far too low. */
-static void prune(struct piece *p, struct found *f, const struct sg_select *s, size_t k) {
+static void prune(struct scan_piece *p, struct found *f, const struct sg_select *s, size_t k) {
+    SG_ASSERT(k >= 1 && k <= f->count);
     const int32_t kth = kth_of_array(f->value, f->count, k, larger(p->floor - 1, 0));
     const int32_t drop = larger(p->drop, kth + 1);
     const size_t ties = k - count_at_least(f->value, f->count, kth + 1);
     f->count = keep(f->index, f->value, f->count, kth, ties, s->e, p->drop, drop);
+    SG_ASSERT(f->count == k && drop >= kth + 1);
     p->floor = kth + 1;
     p->drop = drop;
 }
 
 /* Without a floor, everything at first: chunks then grow with what was seen, so that each brings about k candidates. With
  * one that turns out too low, too, for magnitudes may rise from step to step. */
-__attribute__((always_inline)) static inline bool top_scan(struct piece *p, struct found *found,
+__attribute__((always_inline)) static inline bool top_scan(struct scan_piece *p, struct found *found,
                                                            const struct sg_select *s, enum source source, size_t k) {
     const size_t whole = p->end - (p->end - p->begin) % SCAN;
     size_t step = p->floor > 0 ? 2 * SCAN : SCAN;
@@ -186,7 +190,7 @@ __attribute__((always_inline)) static inline bool top_scan(struct piece *p, stru
     return scan_part(found, s, source, whole, p->end - whole, p->floor, p->drop);
 }
 
-static void top_piece(struct piece *p, const struct sg_select *s, enum source source, size_t k) {
+static void top_piece(struct scan_piece *p, const struct sg_select *s, enum source source, size_t k) {
     struct found found = {.index = s->index + p->begin, .value = s->value + p->begin};
     switch (source) {
     case FROM_GRADIENT:
@@ -200,6 +204,7 @@ static void top_piece(struct piece *p, const struct sg_select *s, enum source so
         break;
     }
     p->count = found.count;
+    SG_ASSERT(p->count <= p->end - p->begin);
 }
 
 /* ---- floors --------------------------------------------------------------------------------------------------- */
@@ -210,7 +215,7 @@ enum { SAMPLE = 1 << 14, SAMPLE_SHARE = 128, SAMPLE_LINE = 16, SAMPLE_LEAST = 1 
 /* A hint can be anything; one that leaves too few candidates costs a second pass, nothing else. Aims a little below the
  * last k-th magnitude, which moves slowly from step to step, more so where few elements decide it. Where k is large, a
  * sample is nearer to the truth, and costs less than the candidates that it spares. */
-static bool hinted_floor(struct piece *p, const float *guess, size_t k) {
+static bool hinted_floor(struct scan_piece *p, const float *guess, size_t k) {
     if (guess == NULL || k > SAMPLE || !(guess[p->layer] > 0 && guess[p->layer] < INFINITY))
         return false;
     p->drop = magnitude(guess[p->layer]);
@@ -221,7 +226,7 @@ static bool hinted_floor(struct piece *p, const float *guess, size_t k) {
 /* The floor is a magnitude that k of the layer's n elements reach, nearly surely, and not many more. Lines of 16
  * neighbours, evenly spread, cost one cache line each. With m expected among the sample, the element of rank
  * m + 3 sqrt(m) + 4 fails about once in 10^3 layers where neighbours are independent. That of rank m is the guess. */
-__attribute__((noinline)) static void sampled_floor(struct piece *p, const struct sg_select *s, enum source source,
+__attribute__((noinline)) static void sampled_floor(struct scan_piece *p, const struct sg_select *s, enum source source,
                                                     size_t k) {
     const size_t begin = s->offset[p->layer], n = s->offset[p->layer + 1] - begin;
     float sample[SAMPLE];
@@ -259,9 +264,10 @@ struct top {
 };
 
 /* Floor and guess of a layer, in its first piece. */
-static void floor_of(struct piece *p, const void *arg) {
+static void floor_of(struct scan_piece *p, const void *arg) {
     const struct top *t = arg;
     const size_t k = t->k[p->layer];
+    SG_ASSERT(k <= t->s->offset[p->layer + 1] - t->s->offset[p->layer]);
     if (p->begin != t->s->offset[p->layer])
         return;
     p->floor = p->drop = FLT_INF_BITS;
@@ -269,18 +275,18 @@ static void floor_of(struct piece *p, const void *arg) {
         sampled_floor(p, t->s, t->source, k);
 }
 
-static void scan_of(struct piece *p, const void *arg) {
+static void scan_of(struct scan_piece *p, const void *arg) {
     const struct top *t = arg;
     top_piece(p, t->s, t->source, t->k[p->layer]);
 }
 
-static void keep_of(struct piece *p, const void *arg) {
+static void keep_of(struct scan_piece *p, const void *arg) {
     const struct sg_select *s = ((const struct top *)arg)->s;
     p->count = keep(s->index + p->begin, s->value + p->begin, p->count, p->kth, p->ties, s->e, p->drop, 0);
 }
 
 /* The first piece's to the others of its layer. */
-static void spread_floor(struct piece *first, size_t count) {
+static void spread_floor(struct scan_piece *first, size_t count) {
     for (size_t i = 1; i < count; i++) {
         first[i].floor = first->floor;
         first[i].drop = first->drop;
@@ -288,7 +294,7 @@ static void spread_floor(struct piece *first, size_t count) {
 }
 
 /* One layer's pieces, and their candidates together. */
-static struct list candidates(const struct sg_select *s, const struct piece *piece, size_t count) {
+static struct list candidates(const struct sg_select *s, const struct scan_piece *piece, size_t count) {
     struct list all = {s->value, piece, count, 0};
     for (size_t i = 0; i < count; i++)
         all.count += piece[i].count;
@@ -299,7 +305,7 @@ static struct list candidates(const struct sg_select *s, const struct piece *pie
 static void scan_again(struct pieces *pieces, size_t first, size_t count, const struct top *top, size_t k,
                        bool sampled) {
     const struct sg_select *s = top->s;
-    struct piece *piece = pieces->piece + first;
+    struct scan_piece *piece = pieces->piece + first;
     const struct top again = {s, s->e != NULL ? FROM_RESIDUAL : FROM_GRADIENT, top->k, NULL};
     while (candidates(s, piece, count).count < k) {
         for (size_t i = 0; s->e != NULL && i < count; i++)
@@ -323,7 +329,8 @@ static size_t count_piece(const struct list *x, size_t i, int32_t floor) {
 }
 
 /* The k-th magnitude, k >= 1, and how many of its equals each piece sends: lower indices first. */
-static int32_t settle_layer(struct piece *piece, const struct list *all, size_t k) {
+static int32_t settle_layer(struct scan_piece *piece, const struct list *all, size_t k) {
+    SG_ASSERT(k >= 1 && all->count >= k);
     int32_t floor = FLT_INF_BITS;
     for (size_t i = 0; i < all->pieces; i++)
         floor = piece[i].floor < floor ? piece[i].floor : floor;
@@ -369,12 +376,14 @@ int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *gu
     }
     for (size_t l = 0, first = 0, count; l < s->n_layers; l++, first += count) {
         count = pieces_of(&pieces, first, l);
-        struct piece *piece = &pieces.piece[first], ignored = {.layer = l};
+        struct scan_piece *piece = &pieces.piece[first], ignored = {.layer = l};
         struct list all = candidates(s, piece, count);
+        SG_TRACE(3, "layer %zu: %zu candidates for the %zu largest", l, all.count, k[l]);
         if (all.count < k[l]) {
             scan_again(&pieces, first, count, &top, k[l], !hinted_floor(&ignored, guess, k[l]));
             all = candidates(s, piece, count);
         }
+        SG_ASSERT(all.count >= k[l]);
         const int32_t kth = k[l] > 0 ? settle_layer(piece, &all, k[l]) : 0;
         if (guess != NULL)
             guess[l] = k[l] > 0 ? from_magnitude(kth) : -1;

@@ -11,6 +11,7 @@
 #include <cuda_runtime.h>
 
 #include "sg_cuda.h"
+#include "sg_debug.h"
 
 #ifndef SG_CUDA_THREADS
 #define SG_CUDA_THREADS 512
@@ -26,7 +27,7 @@ constexpr uint32_t ROWS = 4, ROW = 4 * WARP, STEP = ROWS * ROW,
                    ITEMS = 4 * ROWS; /* a lane takes 4 neighbours of a row */
 constexpr uint32_t INF_BITS = 0x7f800000, BINS = 1 << 11;
 
-struct piece {
+struct cuda_span {
     uint32_t begin, end, layer;
 };
 
@@ -46,7 +47,7 @@ struct control {
 /* The device's part of the workspace. */
 struct view {
     uint32_t n, n_layers;
-    const struct piece *piece;
+    const struct cuda_span *piece;
     const uint32_t *warp_piece;   /* [warps + 1] first piece of each warp of the grid */
     const uint32_t *layer_block;  /* [n_layers] first block with a piece of it */
     const uint32_t *layer_blocks; /* [n_layers] how many blocks have one */

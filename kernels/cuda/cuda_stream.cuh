@@ -37,7 +37,7 @@ __device__ inline uint32_t opaque(uint32_t bits) {
 }
 
 /* Element j belongs to the piece. */
-__device__ inline uint32_t valid_items(const piece &w, uint32_t at) {
+__device__ inline uint32_t valid_items(const cuda_span &w, uint32_t at) {
     uint32_t valid = 0;
     for (uint32_t j = 0; j < ITEMS; j++)
         valid |= (uint32_t)(place(at, j) >= w.begin && place(at, j) < w.end) << j;
@@ -64,7 +64,7 @@ template <source S> __device__ inline void load_whole(float (&x)[ITEMS], const p
 
 /* What is not valid becomes 0; the piece's last element is read in its place. */
 template <source S>
-__device__ inline void load_part(float (&x)[ITEMS], const pass &a, const piece &w, uint32_t at, uint32_t valid) {
+__device__ inline void load_part(float (&x)[ITEMS], const pass &a, const cuda_span &w, uint32_t at, uint32_t valid) {
 #pragma unroll
     for (uint32_t j = 0; j < ITEMS; j++) {
         const bool inside = valid >> j & 1;
@@ -126,7 +126,7 @@ __device__ inline uint32_t append(const view &v, uint32_t begin, uint32_t found,
 /* One warp, one piece. `floor` of SEND and COLLECT, at most INF_BITS; `histogram` of COUNT. */
 template <source S, action A>
 __device__ inline void stream(const view &v, const pass &a, uint32_t p, uint32_t floor, uint32_t *histogram) {
-    const piece w = v.piece[p];
+    const cuda_span w = v.piece[p];
     uint32_t found = 0, largest = 0;
     for (uint32_t at = w.begin / 4 * 4; at < w.end; at += STEP) {
         float x[ITEMS];

@@ -22,6 +22,7 @@ struct sg_cuda_device {
 static const cudaStream_t STREAM = NULL; /* the legacy default stream, where libtorch works too */
 
 static sg_cuda_device *device_of(const struct sg_exec *exec) {
+    SG_ASSERT(exec->device != NULL);
     return (sg_cuda_device *)exec->device;
 }
 
@@ -164,6 +165,7 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
 
 /* `bytes` at `place` of d->there, once everything begun before is done. */
 static const void *answer(sg_cuda_device *d, size_t place, size_t bytes) {
+    SG_ASSERT(place + bytes <= d->room);
     check(d, cudaMemcpyAsync(d->answer, d->there + place, bytes, cudaMemcpyDeviceToHost, STREAM));
     check(d, cudaStreamSynchronize(STREAM));
     return d->error == cudaSuccess ? d->answer : NULL;
@@ -171,6 +173,7 @@ static const void *answer(sg_cuda_device *d, size_t place, size_t bytes) {
 
 /* A workspace for the layout, kept while that stays; for `offset` NULL any that has n elements. */
 static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, size_t n) {
+    SG_ASSERT(offset == NULL || sg_are_offsets(offset, n_layers));
     const size_t whole[] = {0, n};
     if (!ready(d))
         return SG_KERNEL_DEVICE;
@@ -373,30 +376,30 @@ static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) 
     return sum != NULL ? *sum : (double)NAN;
 }
 
-static float largest(const struct sg_exec *exec, const float *x, size_t n) {
+static float max_abs(const struct sg_exec *exec, const float *x, size_t n) {
     sg_cuda_device *d = device_of(exec);
     int status = reserve(d, sizeof(float));
     if (status == SG_KERNEL_OK)
-        status = sg_cuda_largest(STREAM, x, n, (uint32_t *)d->there);
+        status = sg_cuda_max_abs(STREAM, x, n, (uint32_t *)d->there);
     begun(d, status);
     const float *most = status == SG_KERNEL_OK ? (const float *)answer(d, 0, sizeof *most) : NULL;
     return most != NULL ? *most : NAN;
 }
 
-static double cross(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
+static double dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
     sg_cuda_device *d = device_of(exec);
     int status = reserve(d, sizeof(double));
     if (status == SG_KERNEL_OK)
-        status = sg_cuda_cross(STREAM, message, x, weight, (double *)d->there);
+        status = sg_cuda_dot_shifted(STREAM, message, x, weight, (double *)d->there);
     begun(d, status);
     const double *sum = status == SG_KERNEL_OK ? (const double *)answer(d, 0, sizeof *sum) : NULL;
     return sum != NULL ? *sum : (double)NAN;
 }
 
-static void average(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight) {
+static void running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        begun(d, sg_cuda_average(STREAM, mean, x, n, weight));
+        begun(d, sg_cuda_running_mean(STREAM, mean, x, n, weight));
 }
 
 static void encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
@@ -433,9 +436,9 @@ const struct sg_kernels *sg_cuda_kernels(void) {
                                             sum_squares,
                                             scatter_add_messages,
                                             add_messages,
-                                            largest,
-                                            cross,
-                                            average,
+                                            max_abs,
+                                            dot_shifted,
+                                            running_mean,
                                             encode_half,
                                             decode_half,
                                             sg_cuda_has_optimizer,

@@ -96,7 +96,7 @@ __device__ static void pick_digits(const view &v, const uint32_t *k, digit d, bo
 /* One warp: the digits of a piece's candidates. Equal ones are added together, also from round to round: a list of equal
  * magnitudes is one addition. */
 __device__ static void count_list(const view &v, uint32_t p, digit d) {
-    const piece w = v.piece[p];
+    const cuda_span w = v.piece[p];
     uint32_t *histogram = v.histogram + (size_t)w.layer * BINS;
     const uint32_t prefix = v.layer[w.layer].prefix, known = d.shift + d.bits, found = v.found[p];
     uint32_t held = NONE, holds = 0; /* not added yet: all lanes have the same */
@@ -174,7 +174,7 @@ __device__ static void search_missed(const view &v, const pass &a, const uint32_
 /* Above the k-th magnitude << 32 | equal to it, of each piece; summed over the block's first and last layer. */
 __device__ static void split_lists(const view &v) {
     for (uint32_t p = warp_begin(v); p < warp_end(v); p++) {
-        const piece w = v.piece[p];
+        const cuda_span w = v.piece[p];
         const uint32_t kth = v.layer[w.layer].prefix, found = v.found[p];
         uint64_t split = 0;
         for (uint32_t j = 0; j < found; j += WARP) {
@@ -211,7 +211,7 @@ __device__ static uint64_t split_before(const view &v) {
 /* One warp, one piece: what is sent goes to the output and leaves e. */
 template <source S>
 __device__ static void send_list(const view &v, const pass &a, const uint32_t *k, uint32_t p, uint64_t before) {
-    const piece w = v.piece[p];
+    const cuda_span w = v.piece[p];
     const uint32_t kth = v.layer[w.layer].prefix, ties = v.layer[w.layer].rank, found = v.found[p];
     uint32_t start = block_begin(v);
     if (v.piece[start].layer != w.layer) {

@@ -1,4 +1,4 @@
-/* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and lib/core/optimizer_*.c: each
+/* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and kernels/cpu/cpu_update.c: each
  * operation rounded, nothing contracted. */
 #include "cuda_device.cuh"
 
@@ -24,7 +24,7 @@ __device__ static uint64_t stride() {
 
 /* ---- measures ------------------------------------------------------------------------------------------------- */
 
-__global__ void largest_kernel(const float *x, uint64_t n, uint32_t *most) {
+__global__ void max_abs_kernel(const float *x, uint64_t n, uint32_t *most) {
     uint32_t mine = 0;
     for (uint64_t i = first_place(); i < n; i += stride())
         mine = magnitude(x[i]) > mine ? magnitude(x[i]) : mine;
@@ -36,14 +36,14 @@ __global__ void largest_kernel(const float *x, uint64_t n, uint32_t *most) {
         atomicMax(most, mine);
 }
 
-int sg_cuda_largest(void *stream, const float *x, size_t n, uint32_t *most) {
+int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most) {
     const int status = device_status(cudaMemsetAsync(most, 0, sizeof *most, (cudaStream_t)stream));
-    return status == SG_KERNEL_OK ? launch(pass_blocks(n), false, stream, largest_kernel, x, (uint64_t)n, most)
+    return status == SG_KERNEL_OK ? launch(pass_blocks(n), false, stream, max_abs_kernel, x, (uint64_t)n, most)
                                   : status;
 }
 
 /* One warp: it computes 32 terms at once and adds them one after another. */
-__global__ void cross_kernel(struct sg_entries m, const float *x, double weight, double *out) {
+__global__ void dot_shifted_kernel(struct sg_entries m, const float *x, double weight, double *out) {
     double sum = 0;
     if (warp() != 0)
         return;
@@ -61,21 +61,21 @@ __global__ void cross_kernel(struct sg_entries m, const float *x, double weight,
         *out = sum;
 }
 
-int sg_cuda_cross(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum) {
-    return launch(1, false, stream, cross_kernel, *message, x, weight, sum);
+int sg_cuda_dot_shifted(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum) {
+    return launch(1, false, stream, dot_shifted_kernel, *message, x, weight, sum);
 }
 
 /* ---- element by element --------------------------------------------------------------------------------------- */
 
-__global__ void average_kernel(float *mean, const float *x, uint64_t n, double weight) {
+__global__ void running_mean_kernel(float *mean, const float *x, uint64_t n, double weight) {
     for (uint64_t i = first_place(); i < n; i += stride()) {
         const double old = mean[i];
         mean[i] = __double2float_rn(__dadd_rn(old, __dmul_rn(__dadd_rn(x[i], -old), weight)));
     }
 }
 
-int sg_cuda_average(void *stream, float *mean, const float *x, size_t n, double weight) {
-    return launch(pass_blocks(n), false, stream, average_kernel, mean, x, (uint64_t)n, weight);
+int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, double weight) {
+    return launch(pass_blocks(n), false, stream, running_mean_kernel, mean, x, (uint64_t)n, weight);
 }
 
 /* Indices differ, so no two threads meet in e. */
@@ -157,9 +157,10 @@ struct no_optimizer {
 
 template <typename Optimizer> __global__ void update_kernel(struct sg_update u, Optimizer optimizer) {
     const struct sg_piece p = u.piece[blockIdx.x];
+    float *x = (float *)u.x;
     for (uint64_t i = p.begin + threadIdx.x; i < p.end; i += THREADS) {
-        const float x = u.x[i], mean = __fdiv_rn(u.sum[i], u.workers);
-        u.x[i] = __fadd_rn(x, -optimizer.step(i, mean, x, p.decays));
+        const float mean = __fdiv_rn(u.sum[i], u.workers);
+        x[i] = __fadd_rn(x[i], -optimizer.step(i, mean, x[i], p.decays));
     }
 }
 

@@ -52,7 +52,7 @@ static uint32_t choose_blocks(size_t n) {
 
 /* The tables of struct view on the host. */
 struct tables {
-    struct piece *piece;
+    struct cuda_span *piece;
     uint32_t *warp_piece, *layer_block, *layer_blocks, *layer_size;
     uint32_t n_pieces;
 };
@@ -75,6 +75,7 @@ static void cut_pieces(struct tables *t, uint32_t warps, size_t n_layers, const 
             at = stop;
         }
     }
+    SG_ASSERT(t->n_pieces == 0 || t->piece[t->n_pieces - 1].end == n);
     t->warp_piece[warps] = t->n_pieces;
     for (l = 0; l < n_layers; l++)
         t->layer_size[l] = (uint32_t)(offset[l + 1] - offset[l]);
@@ -95,7 +96,7 @@ template <typename T> static void take(struct slab *s, T **out, size_t count) {
 }
 
 struct device_tables {
-    struct piece *piece;
+    struct cuda_span *piece;
     uint32_t *warp_piece, *layer_block, *layer_blocks, *layer_size;
 };
 
@@ -169,7 +170,7 @@ int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset) {
         status = SG_KERNEL_DEVICE;
         goto out;
     }
-    t.piece = (struct piece *)malloc((warps + n_layers) * sizeof *t.piece);
+    t.piece = (struct cuda_span *)malloc((warps + n_layers) * sizeof *t.piece);
     t.warp_piece = (uint32_t *)malloc((warps + (size_t)1) * sizeof *t.warp_piece);
     t.layer_block = (uint32_t *)calloc(3 * (n_layers + 1), sizeof *t.layer_block);
     if (t.piece == NULL || t.warp_piece == NULL || t.layer_block == NULL)

@@ -1,9 +1,10 @@
-/* options.c: an option table at work. */
+/* options.c: parses a command line by an option table, and prints its help. */
 #include "sg_options.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
 
@@ -35,7 +36,7 @@ static const char *or_empty(const char *text) {
 
 enum { WIDTH = 80, LEFT = 30 };
 
-/* The words of [text, end), which begin in column `indent`, in lines of at most WIDTH characters. */
+/* Prints the words of [text, end) in lines of at most WIDTH characters. The first line begins in column `indent`. */
 static void print_wrapped(FILE *out, const char *text, const char *end, int indent) {
     int column = indent;
     while (text < end) {
@@ -70,7 +71,7 @@ static void print_details(FILE *out, const char *text) {
     }
 }
 
-/* A long list of choices goes on below its beginning. */
+/* Prints an option's left column. A long list of choices is continued below its beginning. */
 static void print_left(FILE *out, const char *text) {
     const int indent = (int)strcspn(text, "=") + 1;
     int column = 0;
@@ -83,7 +84,7 @@ static void print_left(FILE *out, const char *text) {
     }
 }
 
-/* " [default]" of an option, from its live target. */
+/* Writes " [default]" for an option, read from its target. */
 static void default_text(const struct sg_option *o, char *out, size_t size) {
     out[0] = '\0';
     if (o->type == SG_OPTION_INT)
@@ -211,7 +212,7 @@ static bool store(const struct sg_option *o, const char *value) {
     return false;
 }
 
-/* One option that takes a value: from "=value", the rest of a short cluster, or the next argument. */
+/* Takes an option's value: from "=value", from the rest of a short cluster, or from the next argument. */
 static bool take_value(const struct sg_option *o, const char *attached, int argc, char **argv, int *i) {
     if (!attached && *i + 1 >= argc) {
         sg_log_error("--%s needs a value%s%s", o->name, o->value ? ": " : "", or_empty(o->value));
@@ -281,6 +282,6 @@ int sg_options_parse(const struct sg_program *p, int argc, char **argv, const ch
         }
     }
     sg_app_set_verbosity(common.quiet ? SG_QUIET : common.verbose ? SG_VERBOSE : SG_NORMAL);
-    sg_app_set_fake_clock(common.fake_clock);
+    sg_clock_set_fake(common.fake_clock);
     return SG_PARSE_RUN;
 }

@@ -1,7 +1,7 @@
-/* sg_options.h: one table per program drives parsing, -h, --help, suggestions and the man-page check.
+/* sg_options.h: one table per program drives parsing, -h, --help, suggestions and the check of the man page.
  *
- * GNU style: --name=value or --name value, -o value, --no-name for each boolean, `--` ends options, options and
- * operands may mix. An unknown option names the nearest one. Numbers must be whole strings in range. */
+ * Options are GNU style: --name=value or --name value, -o value, --no-name for each boolean; `--` ends them; options
+ * and operands may mix. An unknown option's message names the nearest one. A number must be a whole string in range. */
 #ifndef SG_OPTIONS_H
 #define SG_OPTIONS_H
 
@@ -19,7 +19,7 @@ enum sg_option_type {
     SG_OPTION_INT,    /* int64_t *: whole number in [min, max] */
     SG_OPTION_NUMBER, /* double *: finite, in [min, max] */
     SG_OPTION_LIST,   /* struct sg_option_list *: may be given several times */
-    SG_OPTION_GROUP   /* no option: a heading in --help; name is its text */
+    SG_OPTION_GROUP   /* no option but a heading in --help; `name` is its text */
 };
 
 struct sg_option_list {
@@ -30,22 +30,22 @@ struct sg_option_list {
 struct sg_option {
     enum sg_option_type type;
     const char *name;  /* without dashes */
-    char letter;       /* short form or 0 */
+    char letter;       /* the short form; 0 = none */
     void *target;      /* already holds the default, which --help prints */
     const char *value; /* metavariable in help: "FILE" */
     const char *choices;
     double min, max;
     const char *help; /* lower case, no full stop */
-    bool hidden;      /* left out of help (test hooks) */
+    bool hidden;      /* not shown in --help (test hooks) */
 };
 
 struct sg_program {
     const char *name;    /* "sparsetrain" */
     const char *usage;   /* "[options] RECIPE" */
     const char *summary; /* one line */
-    const char
-        *details; /* paragraphs after the options in --help, wrapped there, but for lines that begin with a blank,
-                          * the examples; NULL = none */
+    /* What --help prints after the options: paragraphs, which are wrapped, and examples, which are the lines that begin
+     * with a blank. NULL = none. */
+    const char *details;
     const char *verbose; /* what --verbose does, for --help */
     const struct sg_option *options;
     size_t n_options;
@@ -53,14 +53,14 @@ struct sg_program {
     size_t n_shared;
 };
 
-/* Parse argv. Operands (up to max_operands) are stored in order. Returns SG_PARSE_RUN, or the code to exit with: -h, --help
- * and --version (added to every table) print on stdout, a usage error is said on stderr. --quiet, --verbose and the
- * hidden --fake-clock, which every program has too, are in force afterwards. argv is not modified. */
+/* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the code
+ * to exit with. Every program also has -h, --help and --version, which print on stdout, and --quiet, --verbose and the
+ * hidden --fake-clock, which are in force afterwards. A usage error is printed on stderr. */
 enum { SG_PARSE_RUN = -1 };
 int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,
                      size_t *n_operands);
 
-/* Text of --version: name, version, commit, compiler, flags, features, libraries. */
+/* Prints the text of --version: name, version, commit, compiler, flags, features, libraries. */
 void sg_version_print(FILE *out, const char *program);
 
 #endif

@@ -1,10 +1,9 @@
-/* terminal.c: what programs say, signals, clock and progress. */
+/* terminal.c: what programs say, progress, and how they end. */
 #include "sg_terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,24 +12,22 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sg_clock.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 
-/* The only process-wide state of the library: who is speaking, and what a signal asked. */
+/* Who is speaking: the only state of the process beside what clock.c knows. */
 static struct {
     const char *program;
     int rank, size;
     enum sg_verbosity verbosity;
-    bool fake_clock;
     bool line_open;  /* a progress bar stands on stderr */
     bool said_error; /* somebody knows already that it went wrong */
-} app = {"sparsegrad", 0, 1, SG_NORMAL, false, false, false};
+} app = {"sparsegrad", 0, 1, SG_NORMAL, false, false};
 
-static volatile sig_atomic_t pending_signal;
-
-/* Opening takes the lowest free number. Each is open the other way round, so that using it is an error. */
+/* open() gives the lowest free number. Each descriptor is opened the wrong way round, so that using it fails. */
 static void occupy_standard_descriptors(void) {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -42,17 +39,18 @@ void sg_app_start(const char *program) {
     occupy_standard_descriptors();
     sg_json_guard();
     app.program = program;
-    prctl(PR_SET_NAME, program); /* "exe" after sg_app_wait_politely */
+    prctl(PR_SET_NAME, program); /* "exe" after sg_app_reexec_with_passive_waiting */
     signal(SIGPIPE, SIG_IGN);    /* a closed pipe shows as a write error, handled in sg_app_finish */
 }
 
-void sg_app_wait_politely(char **argv) {
+void sg_app_reexec_with_passive_waiting(char **argv) {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", "5000", 0) != 0)
         return;
-    execv("/proc/self/exe", argv); /* where that fails, waiting is merely rude */
+    execv("/proc/self/exe", argv); /* where that fails, threads spin as before */
 }
 
 void sg_app_set_rank(int rank, int size) {
+    SG_ASSERT(rank >= 0 && rank < size);
     app.rank = rank;
     app.size = size;
 }
@@ -65,10 +63,6 @@ enum sg_verbosity sg_app_verbosity(void) {
     return app.verbosity;
 }
 
-void sg_app_set_fake_clock(bool fake) {
-    app.fake_clock = fake;
-}
-
 static void say(const char *kind, const char *format, va_list args) {
     char text[4096], rank[32] = "";
     vsnprintf(text, sizeof text, format, args);
@@ -78,7 +72,7 @@ static void say(const char *kind, const char *format, va_list args) {
     if (app.line_open)
         fputs("\r\033[K", stderr);
     app.line_open = false;
-    /* Several findings in one message stand on lines of their own. */
+    /* A message with several lines is printed as several messages. */
     for (char *line = text; line;) {
         char *next = strchr(line, '\n');
         if (next)
@@ -136,12 +130,12 @@ sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error 
 int sg_exit_code(sg_status status) {
     if (status == SG_OK)
         return SG_EXIT_OK;
-    if (status == SG_ERR_INTERRUPTED && pending_signal)
-        return 128 + pending_signal;
+    if (status == SG_ERR_INTERRUPTED && sg_signal_pending())
+        return 128 + sg_signal_pending();
     return status == SG_ERR_ARGUMENT ? SG_EXIT_USAGE : SG_EXIT_FAILED;
 }
 
-/* An earlier write may have failed and its errno be gone: a pipe without reader still shows it. */
+/* The errno of an earlier failed write may be lost, so ask the pipe itself. */
 bool sg_stdout_is_abandoned(void) {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
@@ -149,9 +143,8 @@ bool sg_stdout_is_abandoned(void) {
 
 int sg_app_finish(int code) {
     bool gone = sg_stdout_is_abandoned(), failed = ferror(stdout) != 0;
-    bool waiting =
-        __fpending(stdout) > 0; /* started with a closed stdout is an error only if there is something to say */
-    /* A stream forgets why it failed; one more byte asks again. */
+    bool waiting = __fpending(stdout) > 0; /* a closed stdout is an error only if there is something to print */
+    /* A stream forgets why it failed, so write one more byte. */
     errno = failed ? EIO : 0;
     if (failed && !gone && write(STDOUT_FILENO, "\n", 1) == 1)
         errno = EIO;
@@ -167,30 +160,6 @@ int sg_app_finish(int code) {
     return code == SG_EXIT_OK ? SG_EXIT_FAILED : code;
 }
 
-double sg_clock_s(void) {
-    if (app.fake_clock)
-        return 0;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-void sg_clock_utc(char out[21]) {
-    time_t now = app.fake_clock ? 0 : time(NULL);
-    struct tm utc;
-    gmtime_r(&now, &utc);
-    strftime(out, 21, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
-/* A launcher may bind a process to its share of the cores, or leave all of them to everybody. */
-int sg_cores(int processes) {
-    cpu_set_t set;
-    long share = sysconf(_SC_NPROCESSORS_ONLN) / processes;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < share)
-        share = CPU_COUNT(&set);
-    return share > 1 ? (int)share : 1;
-}
-
 static void short_time(double seconds, char *out, size_t size) {
     if (seconds < 60)
         snprintf(out, size, "%.0fs", seconds);
@@ -201,6 +170,7 @@ static void short_time(double seconds, char *out, size_t size) {
 }
 
 static void update(struct sg_progress *p, double done) {
+    SG_ASSERT(p->what != NULL);
     if (app.verbosity < SG_NORMAL || app.rank > 0)
         return;
     double now = sg_clock_s();
@@ -238,21 +208,6 @@ void sg_progress_show(struct sg_progress *p, const char *what, double done, doub
         p->started_s = p->last_s = sg_clock_s();
     }
     update(p, done);
-}
-
-static void on_signal(int number) {
-    pending_signal = number;
-}
-
-void sg_signals_catch(void) {
-    /* SA_RESETHAND: the second signal of a kind does what it always did. */
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-int sg_signal_pending(void) {
-    return pending_signal;
 }
 
 bool sg_stdout_is_terminal(void) {

@@ -1,10 +1,11 @@
-/* bench_data.c: the arrays of a case. */
+/* bench_data.c: makes the arrays of a case. */
 #include "bench_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_rng.h"
 
 sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err) {
@@ -39,6 +40,7 @@ void data_fill_residual(struct data *d) {
 }
 
 static size_t share(double density, size_t n) {
+    SG_ASSERT(n > 0 && density >= 0 && density <= 1);
     const size_t k = (size_t)(density * (double)n);
     return k < 1 ? 1 : k < n ? k : n;
 }
@@ -60,10 +62,11 @@ static sg_status draw_positions(struct data *d, struct sg_error *err) {
             d->position_value[at] = d->g[d->position[at]];
         }
     }
+    SG_ASSERT(at == d->k_total && sg_ascending_below(d->position, at, d->layers->n));
     return SG_OK;
 }
 
-/* Magnitudes of g by the specification's Top-k, without feedback. */
+/* Takes the k-th magnitudes of g from plain C's Top-k without feedback. */
 static sg_status find_thresholds(struct data *d, struct sg_error *err) {
     const struct sg_exec exec = {.threads = 1};
     const size_t whole[] = {0, d->layers->n}, k = share(d->density, d->layers->n);
@@ -98,6 +101,7 @@ sg_status data_set_density(struct data *d, double density, struct sg_error *err)
         d->k[l] = share(density, d->layers->offset[l + 1] - d->layers->offset[l]);
         d->k_total += d->k[l];
     }
+    SG_ASSERT(d->k_total <= d->layers->n);
     sg_status status = find_thresholds(d, err);
     return status == SG_OK ? draw_positions(d, err) : status;
 }

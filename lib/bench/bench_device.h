@@ -9,23 +9,23 @@
 extern "C" {
 #endif
 
-/* The CUDA kernels as a table on host memory: each call copies its arrays to the device and back. For comparing, not for
- * timing. NULL: there is no device, `why` [room] says so. */
+/* The CUDA kernels as a table on host memory: each call copies its arrays to the device and back, so it serves to
+ * compare and not to time. NULL = there is no device, and `why` [room] says so. */
 const struct sg_kernels *cuda_table(char *why, size_t room);
 
-/* One case's arrays on the device. */
+/* The arrays of one case on the device. */
 struct device;
 SG_CHECKED sg_status device_open(struct device **out, const struct data *data, struct sg_error *err);
 void device_close(struct device *d); /* NULL-safe */
 
-/* Of the last-level cache, NaN if unknown. */
+/* The size of the last-level cache; NaN = unknown. */
 double device_cache_bytes(struct device *d);
 
 /* Seconds that `calls` calls take between two events of a stream; NaN after an error of the device. */
-double device_time_copy(struct device *d, size_t calls); /* n floats, device to device */
-double device_time(struct job *job, size_t calls);       /* job->operation on job->device */
+double device_time_copy(struct device *d, size_t calls); /* copies n floats on the device */
+double device_time(struct job *job, size_t calls);       /* runs job->operation on job->device */
 
-/* Rivals out of CUB: on the device from host memory and back, for comparing. */
+/* Rivals made of parts of CUB. They copy from host memory to the device and back, so they serve to compare. */
 void cub_select_threshold(struct job *job);
 void cub_sort_topk(struct job *job);
 

@@ -1,9 +1,10 @@
-/* bench_operation.c: what is timed, one row each. */
+/* bench_operation.c: the table of operations that are timed, and how each is called. */
 #include "bench_device.h"
 
 #include <string.h>
 
-/* k-th magnitudes move from step to step: the guess is off by this much, up and down in turn. */
+/* The k-th magnitude changes from step to step, so the guess is made wrong by this much, upwards and downwards in turn.
+ */
 #define WARM_MISS 0.05F
 
 static struct sg_select selection(const struct job *job) {
@@ -68,12 +69,12 @@ static void run_squares(struct job *job) {
     job->sent = 0;
 }
 
-/* Bytes: g and e are read and e written, 4 each; an entry sent is 8. */
+/* g and e are read and e is written, 4 bytes each; an entry that is sent has 8. */
 static double bytes_select(const struct job *job) {
     return 12.0 * (double)job->data->layers->n + 8.0 * (double)job->sent;
 }
 
-/* And the positions are read. */
+/* The same, and the positions are read. */
 static double bytes_randomk(const struct job *job) {
     return bytes_select(job) + 4.0 * (double)job->sent;
 }
@@ -87,7 +88,7 @@ static double bytes_squares(const struct job *job) {
     return 4.0 * (double)job->data->layers->n;
 }
 
-enum { TOPK_COLD = 2 };
+enum { TOPK_COLD = 2, QSGD = 14 };
 
 const struct operation operations[] = {
     {"ef-threshold", run_threshold, bytes_select, .writes_residual = true, .sends = true, .compared_with = 0},
@@ -107,5 +108,6 @@ const struct operation operations[] = {
      .compared_with = 0},
     {"cub-sort", cub_sort_topk, bytes_select, .writes_residual = true, .sends = true, .device_only = true,
      .compared_with = TOPK_COLD},
+    {"ef-qsgd", run_coder, bytes_coder, .writes_residual = true, .coder = "qsgd", .compared_with = QSGD},
 };
 const size_t n_operations = sizeof operations / sizeof *operations;

@@ -4,6 +4,7 @@
 
 #include "sg_bench.h"
 #include "sg_kernels.h"
+#include "sg_method.h"
 #include "sg_wire.h"
 
 /* ---- what is compressed ---- */
@@ -14,7 +15,7 @@ struct layers {
     size_t *offset; /* [count + 1] */
 };
 
-/* From an entry of the recipe's sizes: a whole number, or a model's name. */
+/* Makes the layers from an entry of the recipe's sizes: a whole number or the name of a model. */
 SG_CHECKED sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_error *err);
 void layers_close(struct layers *layers);
 
@@ -38,14 +39,14 @@ struct data {
     float *magnitude;      /* [n] scratch of quickselect */
 };
 
-/* Allocates; g is for the caller to draw. data_close also after a failure. */
+/* Allocates the arrays; the caller draws g. data_close must follow, also after a failure. */
 SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err);
 void data_close(struct data *d);
 
-/* What depends on g and the density: k, thresholds, positions. */
+/* Sets what depends on g and the density: k, thresholds, positions. */
 SG_CHECKED sg_status data_set_density(struct data *d, double density, struct sg_error *err);
 
-/* e <- a residual like g, the start of every call that is compared. */
+/* e <- a residual that looks like g; every compared call starts from it. */
 void data_fill_residual(struct data *d);
 
 /* ---- operations ---- */
@@ -56,11 +57,10 @@ struct job {
     const struct sg_kernels *kernels;
     struct sg_exec exec;
     struct data *data;
-    struct device *device; /* where it is timed; NULL = here */
+    struct device *device; /* the device on which it is timed; NULL = this machine's cores */
     float *guess;          /* [layers] of warm Top-k */
     unsigned turn;
-    float
-        decay; /* on the residual. Timed with 0: same loads, stores and products, and every call sees the same p = g */
+    float decay; /* of the residual; 0 when timed, so that every call sees p = g at the cost of any other decay */
     int status;
     double sum;
     size_t sent; /* by the last call */
@@ -70,6 +70,8 @@ struct job {
     struct sg_wire_format format;
     uint8_t *message, *coded; /* as bytes; its data in the code */
     size_t message_bytes, index_bytes;
+
+    sg_method *method; /* of coders */
 };
 
 struct operation {
@@ -81,6 +83,7 @@ struct operation {
     bool device_only;                       /* runs on back-end cuda and there alone */
     size_t compared_with; /* operation whose plain C version defines the output, as an index into operations */
     bool rival;           /* one of bench_rival.h, not bound to plain C's order and choice among ties */
+    const char *coder;    /* name of the compressor that runs; NULL = none */
     bool wire;            /* runs on each encoding instead of each back-end; right if a message survives both ways */
 };
 
@@ -94,10 +97,10 @@ void add_in_place(float *e, const float *g, size_t n, int threads);
  */
 void quickselect_topk(struct job *job);
 
-/* Rivals in C++. NULL = they are there, else what is missing. */
+/* What the rivals in C++ lack; NULL = nothing. */
 const char *rival_missing(void);
 void run_rival(struct job *job);
-/* Compare with what plain C kept (p [n], overwritten) and sent. */
+/* Compares with what plain C sent and kept; p [n], what it kept, is overwritten. */
 bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count);
 
 /* Plans and encodes the case's random positions in job->format. The message is for the caller to free, on failure too.
@@ -107,14 +110,19 @@ void run_encode(struct job *job);
 void run_decode(struct job *job);
 double bytes_wire(const struct job *job);
 
+/* A coder's method, for the job to close. */
+SG_CHECKED sg_status coder_job_open(struct job *job, struct sg_error *err);
+void run_coder(struct job *job);
+double bytes_coder(const struct job *job);
+
 /* Does the message come back from its bytes, values as rounded? `corrupt` spoils a bit in between. */
 bool round_trips(struct job *job, bool corrupt);
 
 /* ---- is an operation's output that of plain C? ---- */
 
-/* What plain C on one thread gave, per operation. */
+/* The output of plain C on one thread, for each operation. */
 struct expected {
-    const struct operation *operation; /* NULL = nothing yet */
+    const struct operation *operation; /* NULL = nothing has been run yet */
     float *e, *value, *guess;
     uint32_t *index;
     size_t *count, sent;
@@ -125,10 +133,11 @@ SG_CHECKED sg_status expected_open(struct expected *x, const struct layers *laye
 void expected_close(struct expected *x);
 
 /* Run the plain C version of `operation` and keep its output. job->data is overwritten. */
-void expect(struct expected *x, const struct operation *operation, struct data *data);
+SG_CHECKED sg_status expect(struct expected *x, const struct operation *operation, struct data *data,
+                            struct sg_error *err);
 
-/* Run the job once with a residual, decay 1, and compare all its output bit for bit; a rival's as rival_is_right does,
- * which uses x up. */
+/* Runs the job once with a residual and decay 1, and compares all its output bit for bit. A rival's output is compared
+ * by rival_is_right, which overwrites x. */
 bool gives_expected(struct expected *x, struct job *job, bool corrupt);
 
 /* ---- time ---- */
@@ -143,13 +152,13 @@ struct timing {
 /* One thing to time. */
 struct timed {
     void (*call)(void *arg);
-    double (*measure)(void *arg,
-                      size_t calls); /* seconds of so many calls, NaN = failed; NULL = by this machine's clock */
+    /* Seconds that so many calls take; NaN = failed. NULL = they are measured with this machine's clock. */
+    double (*measure)(void *arg, size_t calls);
     void *arg;
     struct timing timing;
 };
 
-/* Time them in turn: warm up, choose calls so that a sample lasts 1 ms or longer, then `samples` rounds. */
+/* Times all in turn: warms up, chooses calls so that a sample lasts 1 ms or longer, and takes `samples` rounds. */
 SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void),
                                   struct sg_error *err);
 void timing_free(struct timing *timing);

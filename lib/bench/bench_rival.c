@@ -57,8 +57,8 @@ static float least(const float *value, size_t count) {
     return x;
 }
 
-/* p is what plain C sent and kept. Whatever the order and the choice among ties: what was sent is p, no element twice,
- * the rest is kept, and each layer sent as many as plain C, the least of them as large. */
+/* p is what plain C sent and kept together. The rival is right if it sent elements of p, none twice, kept the rest, and
+ * in each layer sent as many as plain C with no smaller a least magnitude. Order and choice among ties may differ. */
 bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count) {
     const struct data *d = job->data;
     const size_t n = d->layers->n;

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* One call: e <- decay e + g, what is selected of it leaves e. */
+/* One call: e <- decay e + g; then the selected elements leave e. */
 struct sg_rival_call {
     size_t n, layers, threads;
     const size_t *offset; /* [layers + 1] */

@@ -1,5 +1,6 @@
-/* bench_run.c: from a recipe to results. */
+/* bench_run.c: runs the cases of a recipe and makes its results. */
 #include "bench_device.h"
+#include "sg_debug.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,13 +15,13 @@ struct bench {
     struct data data;
     struct expected expected[8];
     struct job job[MOST_JOBS];
-    struct timed timed[MOST_JOBS + 1]; /* the reference first */
+    struct timed timed[MOST_JOBS + 1]; /* the first one is the reference */
     bool right[MOST_JOBS];
     size_t jobs, done, total;
     const char *distribution;
     int threads;
-    const struct sg_kernels *cuda; /* NULL = the back-ends are the CPU's */
-    struct device *device;         /* of this case, if they are not */
+    const struct sg_kernels *cuda; /* NULL = the back-ends are those of the CPU */
+    struct device *device;         /* this case's; NULL on a CPU */
     cJSON *results;
     bool verified;
 };
@@ -56,17 +57,20 @@ static const struct operation *find_operation(const char *name) {
     return NULL;
 }
 
-/* Freed by free_jobs, also what is half open. */
+/* Adds a job. free_jobs frees it, also one that is half open. */
 static sg_status add_job(struct bench *b, const struct job *like, struct sg_error *err) {
     if (b->jobs == MOST_JOBS)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d operations times back-ends and encodings",
                        like->operation->name, MOST_JOBS);
     struct job *job = &b->job[b->jobs++];
+    SG_ASSERT(like->operation->wire || like->kernels != NULL);
     *job = *like;
     job->data = &b->data;
     job->device = b->device;
     if (like->operation->wire)
         return wire_job_open(job, err);
+    if (like->operation->coder)
+        return coder_job_open(job, err);
     job->guess = malloc(b->data.layers->count * sizeof *job->guess);
     return job->guess ? SG_OK : sg_fail_memory(err, "guesses");
 }
@@ -100,7 +104,7 @@ static sg_status add_wire_jobs(struct bench *b, const struct operation *operatio
     return status;
 }
 
-/* Operations outside, back-ends inside: results read as "this operation, on all of them". */
+/* Operations are the outer loop and back-ends the inner one, so that results list one operation on all back-ends. */
 static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
     const struct sg_node *ops = list(b, "operations");
     sg_status status = SG_OK;
@@ -109,7 +113,8 @@ static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
         const struct operation *operation = find_operation(ops->child[o].string);
         if (!operation)
             return sg_fail(err, SG_ERR_ARGUMENT, "unknown operation '%s'", ops->child[o].string);
-        if (b->cuda ? operation->one_thread || operation->rival || operation->wire : operation->device_only)
+        if (b->cuda ? operation->one_thread || operation->rival || operation->wire || operation->coder
+                    : operation->device_only)
             return sg_fail(err, SG_ERR_ARGUMENT, "operations: %s does not run on %s", operation->name,
                            b->cuda ? "cuda" : "the CPU's back-ends");
         status = operation->wire ? add_wire_jobs(b, operation, err) : add_kernel_jobs(b, operation, err);
@@ -122,6 +127,7 @@ static void free_jobs(struct bench *b) {
         free(b->job[i].guess);
         free(b->job[i].message);
         free(b->job[i].coded);
+        sg_method_close(b->job[i].method);
     }
     device_close(b->device);
     b->device = NULL;
@@ -130,7 +136,7 @@ static void free_jobs(struct bench *b) {
     b->jobs = 0;
 }
 
-/* Compare first: what is wrong is not timed. */
+/* Compares the outputs of all operations; wrong ones are not timed. */
 static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
     for (size_t i = 0; i < b->jobs; i++) {
         struct job *job = &b->job[i];
@@ -141,11 +147,13 @@ static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
             continue;
         }
         struct expected *x = &b->expected[like];
+        SG_ASSERT(like < sizeof b->expected / sizeof *b->expected && like < n_operations);
         if (!x->e) {
             sg_status status = expected_open(x, b->data.layers, err);
+            if (status == SG_OK)
+                status = expect(x, &operations[like], &b->data, err);
             if (status != SG_OK)
                 return status;
-            expect(x, &operations[like], &b->data);
         }
         if (job->operation->rival && rival_missing()) {
             b->right[i] = false;
@@ -191,7 +199,7 @@ static cJSON *time_json(const struct timing *t) {
     return out;
 }
 
-/* The same operation's neighbour in this case: ef-threshold on that back-end; NULL if it was not timed. */
+/* The timing of ef-threshold on the same back-end in this case; NULL = it was not timed. */
 static const struct timing *threshold_of(const struct bench *b, const struct sg_kernels *kernels) {
     for (size_t i = 0; kernels && i < b->jobs; i++)
         if (b->job[i].operation == &operations[0] && b->job[i].kernels == kernels)
@@ -232,7 +240,7 @@ static void add_result(cJSON *out, bool on_device, double k, const struct timing
     sg_json_set_bool(out, "verified", right);
 }
 
-/* Of encode and decode; null elsewhere. */
+/* Adds the format of encode and decode; null for other operations. */
 static void add_format(cJSON *out, const struct job *job) {
     const bool wire = job && job->operation->wire;
     sg_json_set_string(out, "encoding", wire ? job->encoding : NULL);
@@ -289,6 +297,7 @@ static sg_status time_jobs(struct bench *b, struct sg_error *err) {
     sg_status status =
         time_in_turn(chosen, count, (size_t)sg_node_number(b->recipe, "samples", 20), b->options->stop, err);
     b->timed[0] = chosen[0];
+    SG_ASSERT(count <= MOST_JOBS + 1);
     for (size_t i = 0, c = 1; i < b->jobs; i++)
         if (b->right[i])
             b->timed[i + 1] = chosen[c++];
@@ -299,6 +308,7 @@ static sg_status run_case(struct bench *b, double density, struct sg_error *err)
     char what[120];
     snprintf(what, sizeof what, "%s of %zu, %s, density %g, %d thread%s", b->data.layers->name, b->data.layers->n,
              b->distribution, density, b->threads, b->threads > 1 ? "s" : "");
+    SG_TRACE(2, "case %zu of %zu: %s", b->done + 1, b->total, what);
     if (b->options->begin)
         b->options->begin(what, b->done++, b->total);
     sg_status status = data_set_density(&b->data, density, err);
@@ -334,7 +344,7 @@ static sg_status run_size(struct bench *b, const struct layers *layers, struct s
     return status;
 }
 
-/* The references of the CPU's back-ends and of cuda differ, so do their recipes. */
+/* Back-ends of the CPU and cuda have different references, so one recipe cannot have both. */
 static sg_status find_cuda(struct bench *b, struct sg_error *err) {
     const struct sg_node *tables = list(b, "back-ends");
     char why[256];

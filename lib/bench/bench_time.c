@@ -1,10 +1,11 @@
-/* bench_time.c: samples in turn, and what is said of them. */
+/* bench_time.c: takes samples in turn, and computes their statistics. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "bench_private.h"
+#include "sg_debug.h"
 #include "sg_stats.h"
 
 #define SAMPLE_S 1e-3
@@ -17,6 +18,7 @@ static double now_s(void) {
 }
 
 static double time_calls(const struct timed *timed, size_t calls) {
+    SG_ASSERT(calls > 0);
     if (timed->measure)
         return timed->measure(timed->arg, calls);
     const double start = now_s();
@@ -25,7 +27,7 @@ static double time_calls(const struct timed *timed, size_t calls) {
     return now_s() - start;
 }
 
-/* Doubling from one call, so that a noisy first guess cannot leave samples short. */
+/* Doubles the calls from one on, so that a noisy first guess cannot make samples too short. */
 static size_t choose_calls(const struct timed *timed) {
     size_t calls = 1;
     (void)time_calls(timed, WARM_UPS);
@@ -43,7 +45,7 @@ static sg_status summarise(struct timing *t, struct sg_error *err) {
     t->p10 = sg_stats_quantile(copy, t->samples, 0.1);
     t->p90 = sg_stats_quantile(copy, t->samples, 0.9);
     t->min = copy[0];
-    const double spread = 1.4826 * sg_stats_mad(copy, t->samples); /* the deviation, if they were normal */
+    const double spread = 1.4826 * sg_stats_mad(copy, t->samples); /* the deviation of normal samples */
     t->outliers = 0;
     for (size_t i = 0; i < t->samples; i++)
         t->outliers += fabs(t->sample[i] - t->median) > 5 * spread;
@@ -52,6 +54,7 @@ static sg_status summarise(struct timing *t, struct sg_error *err) {
 }
 
 sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void), struct sg_error *err) {
+    SG_ASSERT(samples > 0);
     for (size_t i = 0; i < count; i++) {
         timed[i].timing = (struct timing){.samples = samples, .sample = malloc(samples * sizeof(double))};
         if (!timed[i].timing.sample)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err) {
     *x = (struct expected){.e = malloc(layers->n * sizeof *x->e),
                            .value = malloc(layers->n * sizeof *x->value),
@@ -31,7 +33,7 @@ static void run_compared(struct job *job) {
     job->decay = 0;
 }
 
-void expect(struct expected *x, const struct operation *operation, struct data *data) {
+sg_status expect(struct expected *x, const struct operation *operation, struct data *data, struct sg_error *err) {
     const size_t layers = data->layers->count;
     struct job job = {.operation = operation,
                       .kernels = sg_kernels_cpu("c"),
@@ -40,13 +42,19 @@ void expect(struct expected *x, const struct operation *operation, struct data *
                       .guess = x->guess};
     x->operation = operation;
     memset(x->guess, 0, layers * sizeof *x->guess);
+    sg_status status = operation->coder ? coder_job_open(&job, err) : SG_OK;
+    if (status != SG_OK)
+        return status;
     run_compared(&job);
+    sg_method_close(job.method);
+    SG_ASSERT(job.status == SG_KERNEL_OK && job.sent <= data->layers->n);
     memcpy(x->e, data->e, data->layers->n * sizeof *x->e);
     memcpy(x->index, data->index, job.sent * sizeof *x->index);
     memcpy(x->value, data->value, job.sent * sizeof *x->value);
     memcpy(x->count, data->count, layers * sizeof *x->count);
     x->sent = job.sent;
     x->sum = job.sum;
+    return SG_OK;
 }
 
 /* A single bit of what the operation wrote. */
@@ -59,9 +67,11 @@ static void spoil(struct job *job) {
 }
 
 bool gives_expected(struct expected *x, struct job *job, bool corrupt) {
+    SG_ASSERT(x->operation != NULL && x->operation->compared_with == job->operation->compared_with);
     const struct data *d = job->data;
     const size_t layers = d->layers->count;
-    memset(job->guess, 0, layers * sizeof *job->guess);
+    if (job->guess)
+        memset(job->guess, 0, layers * sizeof *job->guess);
     run_compared(job);
     if (corrupt)
         spoil(job);

@@ -3,13 +3,15 @@
 #include <string.h>
 
 #include "bench_private.h"
+#include "sg_debug.h"
 #include "sg_half.h"
 
-/* The message in the job's code, as a compressor hands it over. */
+/* The plan of the message in the job's code, as a compressor would hand it over. */
 static sg_status plan_message(struct job *job, struct sg_wire_plan *plan, struct sg_error *err) {
     const struct data *d = job->data;
     const struct sg_code *code = job->format.code;
-    code->encode(job->coded, d->position_value, d->k_total);
+    double bits;
+    code->encode(job->coded, &(struct sg_numbers){.value = d->position_value, .count = d->k_total}, &bits);
     const struct sg_message m = {.code = code,
                                  .n = d->layers->n,
                                  .count = d->k_total,
@@ -20,6 +22,7 @@ static sg_status plan_message(struct job *job, struct sg_wire_plan *plan, struct
 }
 
 sg_status wire_job_open(struct job *job, struct sg_error *err) {
+    SG_ASSERT(job->operation->wire && job->format.code != NULL);
     struct sg_wire_plan plan;
     job->coded = malloc(job->data->k_total * sizeof(float) + 1);
     if (!job->coded)
@@ -35,7 +38,7 @@ sg_status wire_job_open(struct job *job, struct sg_error *err) {
                         : sg_fail_memory(err, "an encoded message");
 }
 
-/* From floats to bytes; the choice of parameter and encoding is part of it. */
+/* Encodes floats into bytes, including the choice of parameter and encoding. */
 void run_encode(struct job *job) {
     struct sg_error err;
     struct sg_wire_plan plan;
@@ -45,7 +48,7 @@ void run_encode(struct job *job) {
     job->status = status == SG_OK ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
-/* And back to floats, which are the data themselves where the code is fp32. */
+/* Decodes bytes into floats; with fp32 the floats are the data themselves. */
 void run_decode(struct job *job) {
     struct sg_error err;
     struct sg_wire_header header;

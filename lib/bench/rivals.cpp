@@ -1,4 +1,4 @@
-// rivals.cpp: see bench_rival.h.
+/* rivals.cpp: the selections of bench_rival.h in C++, by std::nth_element and by libtorch. */
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>

@@ -1,4 +1,4 @@
-/* comm.c: opening and closing, workers and ranks, small collectives. */
+/* comm.c: opening and closing, workers and ranks, small collectives, and what the other parts of an exchange need. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,13 +33,13 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
         return sg_fail_memory(err, "the exchange");
     }
     c->displacement = c->items + ranks;
-    c->format = (struct sg_wire_format){sg_wire_find("raw"), &sg_code_fp32};
+    sg_comm_set_encoding(c, sg_wire_find("raw"));
     *out = c;
     return SG_OK;
 }
 
 size_t comm_first_of(const sg_comm *c, int rank) {
-    return (size_t)rank * c->n / (size_t)c->world.size;
+    return (size_t)rank * c->workers / (size_t)c->world.size;
 }
 
 int comm_owner_of(const sg_comm *c, size_t worker) {
@@ -49,31 +49,41 @@ int comm_owner_of(const sg_comm *c, size_t worker) {
     return owner;
 }
 
+static void release_workers(sg_comm *c) {
+    for (size_t w = 0; c->copy && w < c->count; w++) {
+        free(c->copy[w].index);
+        free(c->copy[w].data);
+    }
+    void *const owned[] = {c->note, c->number, c->arrived, c->place, c->put, c->plan, c->copy};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+}
+
 sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err) {
     size_t ranks = (size_t)c->world.size;
     if (workers < ranks)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "%zu ranks for %zu workers: start at most one rank a worker (mpirun -n %zu)", ranks, workers,
                        workers);
-    c->n = workers;
+    release_workers(c);
+    c->workers = workers;
     c->first = comm_first_of(c, c->world.rank);
     c->count = comm_first_of(c, c->world.rank + 1) - c->first;
-    free(c->note);
-    free(c->number);
-    free(c->plan);
     c->note = calloc(workers, sizeof *c->note);
     c->number = calloc(workers, sizeof *c->number);
-    free(c->message);
-    c->message = calloc(workers, sizeof *c->message);
-    c->plan = calloc(c->count, sizeof *c->plan);
-    free(c->place);
+    c->arrived = calloc(workers, sizeof *c->arrived);
     c->place = calloc(workers, sizeof *c->place);
-    return c->note && c->number && c->message && c->plan && c->place ? SG_OK : sg_fail_memory(err, "the exchange");
+    c->put = calloc(c->count, sizeof *c->put);
+    c->plan = calloc(c->count, sizeof *c->plan);
+    c->copy = calloc(c->count, sizeof *c->copy);
+    return c->note && c->number && c->arrived && c->place && c->put && c->plan && c->copy
+               ? SG_OK
+               : sg_fail_memory(err, "the exchange");
 }
 
-void sg_comm_set_format(sg_comm *c, const struct sg_wire_format *format) {
-    c->format = *format;
-    c->encoded = format->code != &sg_code_fp32 || format->encoding != sg_wire_find("raw");
+void sg_comm_set_encoding(sg_comm *c, const struct sg_wire_encoding *encoding) {
+    c->encoding = encoding;
+    c->raw = encoding == sg_wire_find("raw");
 }
 
 int sg_comm_rank(const sg_comm *c) {
@@ -92,10 +102,6 @@ int sg_comm_local_rank(const sg_comm *c) {
     return c->world.local_rank;
 }
 
-bool sg_comm_reads_messages(const sg_comm *c) {
-    return c->world.size > 1 || c->encoded;
-}
-
 const char *sg_comm_library(const sg_comm *c) {
     return c->mpi ? c->world.library : NULL;
 }
@@ -107,6 +113,55 @@ size_t sg_comm_first(const sg_comm *c) {
 size_t sg_comm_count(const sg_comm *c) {
     return c->count;
 }
+
+/* ---- services ---- */
+
+sg_status comm_reserve(void **buffer, size_t *have, size_t want, struct sg_error *err) {
+    if (*buffer && want <= *have)
+        return SG_OK;
+    free(*buffer);
+    *buffer = malloc(want ? want : 1);
+    *have = *buffer ? want : 0;
+    return *buffer ? SG_OK : sg_fail_memory(err, "exchanged messages");
+}
+
+sg_status comm_gather(sg_comm *c, const void *mine, void *all, size_t unit, struct sg_error *err) {
+    for (int r = 0, at = 0; r < c->world.size; at += c->items[r++])
+        c->displacement[r] = at;
+    return sg_transport_gather(mine, all, c->items, c->displacement, unit, &c->world, err);
+}
+
+void comm_items_of_workers(sg_comm *c) {
+    for (int r = 0; r < c->world.size; r++)
+        c->items[r] = (int)(comm_first_of(c, r + 1) - comm_first_of(c, r));
+}
+
+sg_status comm_for_workers(sg_comm *c, size_t count, size_t entries,
+                           sg_status (*one)(sg_comm *c, size_t worker, struct sg_error *err), struct sg_error *err) {
+    sg_status status = SG_OK;
+    if (c->exec.threads == 1 || entries < WORTH_ENTRIES) {
+        for (size_t w = 0; status == SG_OK && w < count; w++)
+            status = one(c, w, err);
+        return status;
+    }
+    size_t failed = count;
+#pragma omp parallel for schedule(dynamic) num_threads(c->exec.threads)
+    for (size_t w = 0; w < count; w++) {
+        struct sg_error mine;
+        const sg_status outcome = one(c, w, &mine);
+        if (outcome != SG_OK) {
+#pragma omp critical(sg_comm_failure)
+            if (w < failed) {
+                failed = w;
+                status = outcome;
+                *err = mine;
+            }
+        }
+    }
+    return status;
+}
+
+/* ---- small collectives ---- */
 
 sg_status sg_comm_collect(sg_comm *c, size_t worker, const void *data, void *out, size_t bytes, struct sg_error *err) {
     int owner = comm_owner_of(c, worker);
@@ -152,16 +207,12 @@ void sg_comm_close(sg_comm *c) {
         return;
     if (c->mpi)
         sg_transport_close();
-    free(c->note);
-    free(c->number);
-    free(c->message);
+    release_workers(c);
     free(c->items);
     free(c->agreed);
     free(c->mine);
     free(c->all);
     free(c->decoded);
-    free(c->plan);
-    free(c->place);
     free(c);
 }
 

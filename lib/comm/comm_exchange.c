@@ -1,110 +1,144 @@
-/* comm_exchange.c: what the ranks tell each other before the payload moves, and the exchange itself. */
-#include <stdlib.h>
+/* comm_exchange.c: an exchange: its begin, the messages as they are put, and its end, where the ranks tell each other what
+ * comes before the payload moves. */
 #include <string.h>
 
 #include "comm_private.h"
 
-sg_status comm_reserve(void **buffer, size_t *have, size_t want, struct sg_error *err) {
-    if (*buffer && want <= *have)
-        return SG_OK;
-    free(*buffer);
-    *buffer = malloc(want ? want : 1);
-    *have = *buffer ? want : 0;
-    return *buffer ? SG_OK : sg_fail_memory(err, "exchanged messages");
+/* A GPU's messages in one process; they are added when they are put. */
+static bool adds_at_once(const sg_comm *c) {
+    return c->exec.device && c->world.size == 1;
 }
 
-sg_status comm_gather(sg_comm *c, const void *mine, void *all, size_t unit, struct sg_error *err) {
-    for (int r = 0, at = 0; r < c->world.size; at += c->items[r++])
-        c->displacement[r] = at;
-    return sg_transport_gather(mine, all, c->items, c->displacement, unit, &c->world, err);
+void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *kernels, const struct sg_exec *exec) {
+    c->sum = sum;
+    c->n = n;
+    c->kernels = kernels;
+    c->exec = *exec;
+    c->added = 0;
+    memset(c->put, 0, c->count * sizeof *c->put);
+    memset(c->note + c->first, 0, c->count * sizeof *c->note);
+    if (n && adds_at_once(c))
+        kernels->zero(exec, sum, n * sizeof *sum);
 }
 
-sg_status comm_for_workers(const struct for_workers *f, size_t count, size_t entries, int threads,
-                           sg_status (*one)(const struct for_workers *f, size_t worker, struct sg_error *err),
-                           struct sg_error *err) {
-    sg_status status = SG_OK;
-    if (threads == 1 || entries < WORTH_ENTRIES) {
-        for (size_t w = 0; status == SG_OK && w < count; w++)
-            status = one(f, w, err);
-        return status;
-    }
-    size_t failed = count;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (size_t w = 0; w < count; w++) {
-        struct sg_error mine;
-        const sg_status outcome = one(f, w, &mine);
-        if (outcome != SG_OK) {
-#pragma omp critical(sg_comm_failure)
-            if (w < failed) {
-                failed = w;
-                status = outcome;
-                *err = mine;
-            }
-        }
-    }
-    return status;
+void sg_comm_note(sg_comm *c, size_t worker, const double note[SG_COMM_NOTES]) {
+    memcpy(c->note[worker].number, note, sizeof c->note[worker].number);
 }
 
-/* An empty message has no positions either, and is a sparse one. */
-static bool is_dense(const struct sg_message *m) {
-    return !m->index && m->count > 0 && m->count == m->n;
+/* ---- a message ---- */
+
+static enum comm_kind kind_of(const sg_comm *c, const struct sg_message *m) {
+    if (!m->code)
+        return COMM_NOTHING;
+    if (!m->index && m->count > 0 && m->count == m->n && m->code->width > 0)
+        return COMM_WHOLE;
+    return m->code == &sg_code_fp32 && c->raw ? COMM_PLAIN : COMM_ENCODED;
 }
 
-/* Exact bytes of this rank's worker's message; an encoded one is planned, not yet written. */
-static sg_status size_message(const struct for_workers *f, size_t local, struct sg_error *err) {
-    sg_comm *c = f->c;
-    const struct sg_message *m = &f->message[local];
-    double *bytes = &c->note[c->first + local].bytes;
-    if (is_dense(m)) {
-        *bytes = (double)(COUNT_BYTES + m->bytes);
-    } else if (!c->encoded) {
-        *bytes = (double)(COUNT_BYTES + m->count * ENTRY_BYTES);
-    } else {
-        sg_status status = sg_wire_plan(&c->plan[local], c->format.encoding, m, err);
-        if (status != SG_OK)
-            return status;
-        *bytes = (double)c->plan[local].bytes;
+/* Values that are not floats are decoded a part at a time. */
+static sg_status add_at_once(sg_comm *c, const struct sg_message *m, struct sg_error *err) {
+    enum { ROOM = 1 << 22 };
+    const bool floats = m->code == &sg_code_fp32;
+    if (!floats && !c->room && !(c->room = c->kernels->allocate(&c->exec, ROOM * sizeof *c->room)))
+        return sg_fail_memory(err, "decoding a message");
+    for (size_t at = 0, count; at < m->count; at += count) {
+        count = floats || m->count - at < ROOM ? m->count - at : ROOM;
+        struct sg_message part = *m;
+        part.count = count;
+        part.data = (const uint8_t *)m->data + at * m->code->width;
+        const struct sg_entries entries = {m->index ? m->index + at : NULL,
+                                           sg_message_values(&part, c->room, c->kernels, &c->exec), count};
+        c->kernels->scatter_add_messages(&c->exec, m->index ? c->sum : c->sum + at, m->index ? c->n : count, &entries,
+                                         1);
     }
     return SG_OK;
 }
 
-static sg_status gather_notes(sg_comm *c, const struct sg_contribution *mine, int threads, struct sg_error *err) {
+/* What ranks or encodings need of a GPU's message. The room is made for any that may follow. */
+static sg_status copy_message(sg_comm *c, size_t local, struct sg_error *err) {
+    struct sg_message *m = &c->put[local];
+    struct copy *copy = &c->copy[local];
+    const size_t index_bytes = m->index ? m->count * sizeof *m->index : 0, most = c->n * sizeof(float);
+    int got = SG_KERNEL_OK;
+    sg_status status = comm_reserve(&copy->index, &copy->index_bytes, m->index ? most : 0, err);
+    if (status == SG_OK)
+        status = comm_reserve(&copy->data, &copy->data_bytes, m->bytes > most ? m->bytes : most, err);
+    if (status != SG_OK)
+        return status;
+    if (index_bytes)
+        got = c->kernels->get(&c->exec, copy->index, m->index, index_bytes);
+    if (got == SG_KERNEL_OK && c->world.size > 1)
+        got = c->kernels->get(&c->exec, copy->data, m->data, m->bytes);
+    m->index = m->index ? copy->index : NULL;
+    m->data = copy->data;
+    return got == SG_KERNEL_OK ? SG_OK : sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed");
+}
+
+sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err) {
+    const size_t local = worker - c->first;
+    sg_status status = SG_OK;
+    if (message->n != c->n)
+        return sg_fail(err, SG_ERR_ARGUMENT, "a message for %zu numbers in an exchange of %zu", message->n, c->n);
+    c->put[local] = *message;
+    if (!c->exec.device)
+        return SG_OK;
+    if (local != c->added++)
+        return sg_fail(err, SG_ERR_ARGUMENT, "on a GPU workers put their messages in order");
+    if (adds_at_once(c))
+        status = add_at_once(c, message, err);
+    if (status == SG_OK && (c->world.size > 1 || kind_of(c, message) == COMM_ENCODED))
+        status = copy_message(c, local, err);
+    return status;
+}
+
+/* ---- the end ---- */
+
+/* Exact bytes of this rank's worker's message; an encoded one is planned, not yet written. */
+static sg_status size_message(sg_comm *c, size_t local, struct sg_error *err) {
+    const struct sg_message *m = &c->put[local];
+    struct note *note = &c->note[c->first + local];
+    note->kind = kind_of(c, m);
+    if (note->kind == COMM_NOTHING)
+        return c->n == 0
+                   ? SG_OK
+                   : sg_fail(err, SG_ERR_ARGUMENT, "worker %zu put no message into the exchange", c->first + local);
+    note->code = m->code->number;
+    note->count = m->count;
+    note->data_bytes = m->bytes;
+    note->bits = m->bits;
+    note->bytes = COUNT_BYTES + m->bytes + (note->kind == COMM_WHOLE ? 0 : m->count * sizeof *m->index);
+    if (note->kind != COMM_ENCODED)
+        return SG_OK;
+    sg_status status = sg_wire_plan(&c->plan[local], c->encoding, m, err);
+    note->bytes = c->plan[local].bytes;
+    return status;
+}
+
+static sg_status gather_notes(sg_comm *c, const struct sg_control *mine, struct sg_error *err) {
     sg_status status = SG_OK;
     size_t entries = 0;
     struct note *local = c->note + c->first;
-    memset(local, 0, c->count * sizeof *local);
     for (size_t w = 0; w < c->count; w++) {
-        struct note *note = &local[w];
-        note->status = mine->status;
-        note->stop = mine->stop;
-        note->save = mine->save;
-        if (mine->status != SG_OK)
-            continue;
-        note->dense = is_dense(&mine->message[w]);
-        note->count = (double)mine->message[w].count;
-        note->bits = mine->message[w].bits;
-        entries += c->encoded ? mine->message[w].count : 0; /* else sizes are a product */
-        if (mine->note)
-            memcpy(note->number, mine->note[w], sizeof note->number);
+        local[w].status = mine->status;
+        local[w].stop = mine->stop;
+        local[w].save = mine->save;
+        entries += kind_of(c, &c->put[w]) == COMM_ENCODED ? c->put[w].count : 0; /* else sizes are a product */
     }
     if (mine->status == SG_OK)
-        status =
-            comm_for_workers(&(struct for_workers){c, mine->message, 0}, c->count, entries, threads, size_message, err);
+        status = comm_for_workers(c, c->count, entries, size_message, err);
     if (status != SG_OK || c->world.size == 1)
         return status;
     status = comm_reserve(&c->mine, &c->mine_bytes, c->count * sizeof *local, err);
     if (status != SG_OK)
         return status;
     memcpy(c->mine, local, c->count * sizeof *local);
-    for (int r = 0; r < c->world.size; r++)
-        c->items[r] = (int)(comm_first_of(c, r + 1) - comm_first_of(c, r));
+    comm_items_of_workers(c);
     return comm_gather(c, c->mine, c->note, sizeof *c->note, err);
 }
 
 /* What the notes say together. */
-static void read_notes(sg_comm *c, struct sg_outcome *out, bool *dense, bool *mixed) {
-    size_t dense_messages = 0;
-    for (size_t w = 0; w < c->n; w++) {
+static void read_notes(sg_comm *c, struct sg_outcome *out) {
+    for (size_t w = 0; w < c->workers; w++) {
         const struct note *note = &c->note[w];
         if (note->status != SG_OK && out->status == SG_OK) {
             out->status = note->status;
@@ -112,47 +146,51 @@ static void read_notes(sg_comm *c, struct sg_outcome *out, bool *dense, bool *mi
         }
         out->stop = note->stop > out->stop ? note->stop : out->stop;
         out->save = note->save > out->save ? note->save : out->save;
-        dense_messages += note->dense;
         memcpy(c->number[w], note->number, sizeof c->number[w]);
     }
-    *dense = dense_messages == c->n;
-    *mixed = !*dense && dense_messages > 0;
+    out->note = (const double(*)[SG_COMM_NOTES])c->number;
 }
 
 static struct sg_volume volume_of(const sg_comm *c) {
     struct sg_volume v = {0};
-    for (size_t w = 0; w < c->n; w++) {
-        v.elements_mean += c->note[w].count;
-        v.elements_max = c->note[w].count > v.elements_max ? c->note[w].count : v.elements_max;
+    for (size_t w = 0; w < c->workers; w++) {
+        const double count = (double)c->note[w].count;
+        v.elements_mean += count;
+        v.elements_max = count > v.elements_max ? count : v.elements_max;
         v.bits_mean += c->note[w].bits;
-        v.bytes_sent += c->note[w].bytes;
+        v.bytes_sent += (double)c->note[w].bytes;
     }
-    v.elements_mean /= (double)c->n;
-    v.bits_mean /= (double)c->n;
-    v.bytes_sent /= (double)c->n;
+    v.elements_mean /= (double)c->workers;
+    v.bits_mean /= (double)c->workers;
+    v.bytes_sent /= (double)c->workers;
     return v;
 }
 
-sg_status sg_comm_exchange(sg_comm *c, const struct sg_contribution *mine, float *sum, size_t d,
-                           const struct sg_kernels *kernels, const struct sg_exec *exec, struct sg_outcome *out,
-                           struct sg_error *err) {
+static sg_status add_up(sg_comm *c, struct sg_error *err) {
+    for (size_t w = 1; w < c->workers; w++)
+        if (c->note[w].kind != c->note[0].kind || c->note[w].code != c->note[0].code)
+            return sg_fail(err, SG_ERR_ARGUMENT, "messages of different kinds or codes in one exchange");
+    if (c->n == 0 || adds_at_once(c))
+        return SG_OK;
+    c->kernels->zero(&c->exec, c->sum, c->n * sizeof *c->sum);
+    if (c->world.size > 1)
+        return (c->note->kind == COMM_WHOLE ? comm_sum_whole : comm_sum_sparse)(c, err);
+    sg_message_add_all(c->sum, c->n, c->put, c->workers, c->kernels, &c->exec);
+    return SG_OK;
+}
+
+sg_status sg_comm_end(sg_comm *c, const struct sg_control *mine, struct sg_outcome *out, struct sg_error *err) {
     struct sg_outcome outcome = {.failed_rank = -1};
-    bool dense, mixed;
-    sg_status status = gather_notes(c, mine, exec->threads, err);
+    sg_status status = gather_notes(c, mine, err);
+    if (c->room)
+        c->kernels->release(&c->exec, c->room);
+    c->room = NULL;
     if (status != SG_OK)
         return status;
-    read_notes(c, &outcome, &dense, &mixed);
+    read_notes(c, &outcome);
     if (outcome.status == SG_OK) {
-        if (mixed)
-            return sg_fail(err, SG_ERR_ARGUMENT, "sparse and dense messages in one exchange");
         outcome.volume = volume_of(c);
-        outcome.note = (const double(*)[SG_COMM_NOTES])c->number;
-        if (sum)
-            kernels->zero(exec, sum, d * sizeof *sum);
-        if (c->world.size > 1)
-            status = (dense ? comm_sum_dense : comm_sum_sparse)(c, mine->message, sum, d, kernels, exec, err);
-        else if (sum)
-            sg_message_add_all(sum, d, mine->message, c->n, kernels, exec);
+        status = add_up(c, err);
     }
     if (status == SG_OK)
         *out = outcome;

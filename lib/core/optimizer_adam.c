@@ -12,28 +12,10 @@ static const struct sg_parameter params[PARAMS] = {
     [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
 };
 
-/* m [d], then v [d]. */
+/* The state is m [d], then v [d]. */
 static size_t state_floats(const double *param, size_t d) {
     (void)param;
     return 2 * d;
-}
-
-/* delta = gamma m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1. Each assignment computes in double and
- * rounds once. */
-static void step(const struct sg_optimizer_step *s, size_t begin, size_t end, bool decays) {
-    const double beta1 = s->param[BETA1], beta2 = s->param[BETA2], epsilon = s->param[EPSILON];
-    const double t = (double)s->step + 1, rate = s->learning_rate / (1 - pow(beta1, t));
-    const double correction = 1 / sqrt(1 - pow(beta2, t));
-    const size_t n = end - begin, width = s->dtype == SG_FLOAT32 ? sizeof(float) : sizeof(double);
-    float *restrict delta = s->delta + begin, *restrict m = s->state + begin, *restrict v = s->state + s->d + begin;
-    if (decays && s->param[WEIGHT_DECAY] > 0)
-        sg_add_weight_decay(delta, s->param[WEIGHT_DECAY], (const char *)s->x + begin * width, s->dtype, n);
-    for (size_t i = 0; i < n; i++) {
-        const double g = (double)delta[i];
-        m[i] = (float)(beta1 * (double)m[i] + (1 - beta1) * g);
-        v[i] = (float)(beta2 * (double)v[i] + (1 - beta2) * g * g);
-        delta[i] = (float)(rate * (double)m[i] / (sqrt((double)v[i]) * correction + epsilon));
-    }
 }
 
 static const char *refuses_update_form(const double *param) {
@@ -55,7 +37,6 @@ const struct sg_optimizer_ops sg_optimizer_adam = {
     .params = params,
     .n_params = PARAMS,
     .state_floats = state_floats,
-    .step = step,
     .refuses_update_form = refuses_update_form,
     .refuses = refuses,
 };

@@ -15,38 +15,6 @@ static size_t sgd_state_floats(const double *param, size_t d) {
     return param[MOMENTUM] > 0 ? d : 0;
 }
 
-void sg_add_weight_decay(float *restrict g, double decay, const void *x, enum sg_dtype dtype, size_t d) {
-    if (dtype == SG_FLOAT32) {
-        const float *restrict narrow = x;
-        for (size_t i = 0; i < d; i++)
-            g[i] = (float)((double)g[i] + decay * (double)narrow[i]);
-    } else {
-        const double *restrict wide = x;
-        for (size_t i = 0; i < d; i++)
-            g[i] = (float)((double)g[i] + decay * wide[i]);
-    }
-}
-
-/* Each assignment computes in double and rounds once. The state of zeros makes m = g at the first step. */
-static void sgd_step(const struct sg_optimizer_step *s, size_t begin, size_t end, bool decays) {
-    const double mu = s->param[MOMENTUM], lookahead = s->param[NESTEROV]; /* 0 or 1 */
-    const double rate = s->learning_rate;
-    const size_t n = end - begin, width = s->dtype == SG_FLOAT32 ? sizeof(float) : sizeof(double);
-    float *restrict delta = s->delta + begin;
-    if (decays && s->param[WEIGHT_DECAY] > 0)
-        sg_add_weight_decay(delta, s->param[WEIGHT_DECAY], (const char *)s->x + begin * width, s->dtype, n);
-    if (!(mu > 0)) {
-        for (size_t i = 0; i < n; i++)
-            delta[i] = (float)(rate * (double)delta[i]);
-        return;
-    }
-    float *restrict m = s->state + begin;
-    for (size_t i = 0; i < n; i++) {
-        m[i] = (float)(mu * (double)m[i] + (double)delta[i]);
-        delta[i] = (float)(rate * (lookahead * (double)delta[i] + (double)m[i]));
-    }
-}
-
 static const char *sgd_refuses_update_form(const double *param) {
     if (param[MOMENTUM] > 0)
         return "momentum needs error-feedback: gradient (in the update form the messages already carry the learning "
@@ -69,7 +37,6 @@ const struct sg_optimizer_ops sg_optimizer_sgd = {
     .params = sgd_params,
     .n_params = SGD_PARAMS,
     .state_floats = sgd_state_floats,
-    .step = sgd_step,
     .refuses_update_form = sgd_refuses_update_form,
     .refuses = sgd_refuses,
 };

@@ -3,27 +3,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Philox4x32-10: ten rounds of two 32 x 32 -> 64 bit products, the key bumped by Weyl constants in between. */
-static void philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]) {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
-    for (int round = 0; round < 10; round++) {
-        uint64_t a = (uint64_t)0xD2511F53 * c0, b = (uint64_t)0xCD9E8D57 * c2;
-        uint32_t high_a = (uint32_t)(a >> 32), high_b = (uint32_t)(b >> 32);
-        c0 = high_b ^ c1 ^ k0;
-        c1 = (uint32_t)b;
-        c2 = high_a ^ c3 ^ k1;
-        c3 = (uint32_t)a;
-        k0 += 0x9E3779B9;
-        k1 += 0xBB67AE85;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
+#include "sg_debug.h"
+#include "sg_philox.h"
 
 sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step) {
+    SG_ASSERT(worker < 1 << 24 && (unsigned)purpose < 1 << 8);
     return (sg_rng){
         .key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
         .counter = {0, (uint32_t)purpose << 24 | worker, (uint32_t)step, (uint32_t)(step >> 32)},
@@ -32,8 +18,10 @@ sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, 
 }
 
 uint32_t sg_rng_u32(sg_rng *r) {
+    SG_ASSERT(r->used <= 4);
     if (r->used == 4) {
-        philox(r->block, r->counter, r->key);
+        memcpy(r->block, r->counter, sizeof r->block);
+        sg_philox(&r->block[0], &r->block[1], &r->block[2], &r->block[3], r->key[0], r->key[1]);
         r->counter[0]++;
         r->used = 0;
     }
@@ -46,6 +34,7 @@ uint64_t sg_rng_u64(sg_rng *r) {
 }
 
 uint64_t sg_rng_below(sg_rng *r, uint64_t bound) {
+    SG_ASSERT(bound >= 1);
     if (bound > UINT32_MAX) {
         uint64_t draw, reject = -bound % bound; /* 2^64 mod bound: what is left is a multiple of bound */
         do
@@ -75,6 +64,7 @@ double sg_rng_normal(sg_rng *r) {
 }
 
 void sg_rng_permutation(sg_rng *r, uint32_t *out, size_t n) {
+    SG_ASSERT(n <= UINT32_MAX);
     for (size_t i = 0; i < n; i++)
         out[i] = (uint32_t)i;
     for (size_t i = n; i > 1; i--) {
@@ -91,14 +81,16 @@ static int ascending(const void *a, const void *b) {
 }
 
 void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n) {
+    SG_ASSERT(k <= n && n <= UINT32_MAX);
     if (k > n / 16) { /* selection sampling (Knuth's algorithm S): one draw for each of the n <= 16 k values */
         for (size_t value = 0, have = 0; have < k; value++)
             if (sg_rng_below(r, n - value) < k - have)
                 out[have++] = (uint32_t)value;
+        SG_ASSERT(sg_ascending_below(out, k, n));
         return;
     }
-    /* Draw, drop repeats, draw as many as are missing. Which values come new is symmetric in all values, so every
-     * subset is equally likely; each round leaves at most about one in 16 missing. */
+    /* Draw, drop repeats, and draw as many as are missing. A round treats all values alike, so every subset is equally
+     * likely; each round leaves at most about one in 16 missing. */
     for (size_t have = 0; have < k;) {
         for (size_t i = have; i < k; i++)
             out[i] = (uint32_t)sg_rng_below(r, n);
@@ -112,12 +104,14 @@ void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n) {
 
 struct sg_shuffle sg_shuffle_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step,
                                   uint64_t n) {
+    SG_ASSERT(n >= 1 && n < (uint64_t)1 << 62);
     struct sg_shuffle s = {.n = n};
     sg_rng rng = sg_rng_open(seed, purpose, worker, step);
     uint64_t rows = (uint64_t)sqrt((double)n);
     rows += rows == 0 || rows * rows < n;
     s.rows = (uint32_t)rows;
     s.columns = (uint32_t)((n + rows - 1) / rows);
+    SG_ASSERT((uint64_t)s.rows * s.columns >= n);
     for (size_t i = 0; i < SG_SHUFFLE_ROUNDS; i++)
         s.key[i] = sg_rng_u32(&rng);
     return s;
@@ -125,6 +119,7 @@ struct sg_shuffle sg_shuffle_open(uint64_t seed, enum sg_rng_purpose purpose, ui
 
 /* A hash of x onto 0..bound-1 (the finalizer of MurmurHash3). */
 static uint32_t scatter(uint32_t x, uint32_t key, uint32_t bound) {
+    SG_ASSERT(bound >= 1);
     x ^= key;
     x = (x ^ x >> 16) * 0x85ebca6b;
     x = (x ^ x >> 13) * 0xc2b2ae35;
@@ -133,11 +128,13 @@ static uint32_t scatter(uint32_t x, uint32_t key, uint32_t bound) {
 }
 
 static uint32_t add_modulo(uint32_t a, uint32_t b, uint32_t modulus) {
+    SG_ASSERT(a < modulus && b < modulus && modulus <= (uint32_t)1 << 31);
     const uint32_t sum = a + b; /* below 2^32: both are below modulus <= 2^31 */
     return sum >= modulus ? sum - modulus : sum;
 }
 
 uint64_t sg_shuffle_at(const struct sg_shuffle *s, uint64_t i) {
+    SG_ASSERT(i < s->n);
     do {
         uint32_t row = (uint32_t)(i / s->columns), column = (uint32_t)(i % s->columns);
         for (size_t k = 0; k < SG_SHUFFLE_ROUNDS; k += 2) {

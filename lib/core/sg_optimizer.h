@@ -1,14 +1,15 @@
-/* sg_optimizer.h: what becomes of the aggregated gradient. Declared like compressors: one file + one row.
+/* sg_optimizer.h: what becomes of the aggregated gradient: the parameters of each optimizer and what it refuses. Its
+ * arithmetic is that of the kernels (`update` of sg_kernels.h).
  *
- * With error feedback in the `update` form the messages already carry gamma, so the mean IS the step and no optimizer
- * state is allowed. In the `gradient` form and without feedback the mean goes through weight decay, momentum and
- * learning rate, in that order, as in the paper's released trainer. */
+ * An optimizer is declared like a compressor: one file and one row of a table. With error feedback in the `update` form
+ * the messages already carry gamma, so the mean is the step itself and the optimizer may keep no state. In all other
+ * forms the mean goes through weight decay, momentum and learning rate, in this order, as in the paper's released
+ * trainer. */
 #ifndef SG_OPTIMIZER_H
 #define SG_OPTIMIZER_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "sg_parameter.h"
 #include "sg_status.h"
@@ -17,32 +18,16 @@
 extern "C" {
 #endif
 
-enum sg_dtype { SG_FLOAT32, SG_FLOAT64 };
-
-/* One step of all d parameters; calls of `step` below share it. */
-struct sg_optimizer_step {
-    const double *param;
-    double learning_rate; /* of this step */
-    uint64_t step;        /* counts from 0 */
-    float *state;         /* [state_floats] */
-    float *delta;         /* [d] in: mean gradient; out: the step to subtract from x */
-    const void *x;        /* [d] of `dtype`, not modified */
-    enum sg_dtype dtype;
-    size_t d;
-};
-
 struct sg_optimizer_ops {
-    const char *name, *summary;
+    const char *name; /* as the kernels know it */
+    const char *summary;
     const struct sg_parameter *params; /* recipe keys of the `optimizer:` section, beside learning-rate */
     size_t n_params;
-    /* Floats of state for d parameters; state starts as zeros and is all a checkpoint needs. */
+    /* The number of floats of state for d parameters. The state starts as zeros; a checkpoint saves nothing else. */
     size_t (*state_floats)(const double *param, size_t d);
-    /* Do elements begin … end - 1, with or without weight decay. Each element is independent of all others: ranges may be
-     * done in any order and from several threads. */
-    void (*step)(const struct sg_optimizer_step *s, size_t begin, size_t end, bool decays);
     /* NULL, or why these parameters cannot be used with the `update` form (a static sentence). */
     const char *(*refuses_update_form)(const double *param);
-    /* NULL, or why these parameters do not go together (a static sentence). */
+    /* Returns NULL, or a static sentence that says why these parameters do not go together. */
     const char *(*refuses)(const double *param);
 };
 

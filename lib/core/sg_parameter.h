@@ -8,7 +8,7 @@
 struct sg_parameter {
     const char *name; /* kebab-case */
     double min, max;  /* inclusive */
-    double preset;    /* default; NaN = no default */
+    double preset;    /* used where the recipe has no value; NaN = the recipe must give one */
     bool integer;
     const char *help;
 };

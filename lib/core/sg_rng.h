@@ -1,7 +1,7 @@
 /* sg_rng.h: counter-based random numbers (Philox4x32-10, Salmon et al., SC 2011).
  *
- * A stream is named by (seed, purpose, worker, step): the same name gives the same numbers on any rank,
- * thread or machine, and no state needs to be checkpointed. Up to 2^34 32-bit draws a stream. */
+ * A stream is named by (seed, purpose, worker, step). The same name gives the same numbers on any rank, thread and
+ * machine, so a checkpoint saves no generator. A stream has 2^34 draws of 32 bits. */
 #ifndef SG_RNG_H
 #define SG_RNG_H
 
@@ -12,18 +12,20 @@
 extern "C" {
 #endif
 
-/* What a stream is for. Values are part of the results' definition and never reused. */
+/* What a stream is for. The values decide every result, so they never change and none is used again. */
 enum sg_rng_purpose {
-    SG_RNG_SHARD = 1,    /* the permutation of the rows over workers */
-    SG_RNG_SAMPLE = 2,   /* rows drawn by a worker at a step */
-    SG_RNG_COMPRESS = 3, /* a compressor's own randomness */
-    SG_RNG_GENERATE = 4, /* generated data */
-    SG_RNG_INIT = 5,     /* parameter initialisation */
-    SG_RNG_SOLVE = 6,    /* start vectors of solvers */
-    SG_RNG_TEST = 7,     /* tests and benchmarks */
-    SG_RNG_AUGMENT = 8,  /* data augmentation */
-    SG_RNG_DROPOUT = 9,  /* dropout masks */
-    SG_RNG_NEGATIVE = 10 /* items that stand for what a user did not choose */
+    SG_RNG_SHARD = 1,     /* the permutation of the rows over workers */
+    SG_RNG_SAMPLE = 2,    /* rows drawn by a worker at a step */
+    SG_RNG_COMPRESS = 3,  /* a compressor's own randomness */
+    SG_RNG_GENERATE = 4,  /* generated data */
+    SG_RNG_INIT = 5,      /* parameter initialisation */
+    SG_RNG_SOLVE = 6,     /* start vectors of solvers */
+    SG_RNG_TEST = 7,      /* tests and benchmarks */
+    SG_RNG_AUGMENT = 8,   /* data augmentation */
+    SG_RNG_DROPOUT = 9,   /* dropout masks */
+    SG_RNG_NEGATIVE = 10, /* items that stand for what a user did not choose */
+    SG_RNG_CODE = 11,     /* rounding to what a code of numbers can write */
+    SG_RNG_START = 12     /* where a compressor's own iteration starts */
 };
 
 typedef struct sg_rng {
@@ -33,30 +35,32 @@ typedef struct sg_rng {
     unsigned used; /* numbers of `block` already given out */
 } sg_rng;
 
-/* Start of the stream; worker < 2^24, purpose < 2^8, step any. */
+/* Opens a stream at its start. worker < 2^24, purpose < 2^8, any step. */
 sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step);
 
 uint32_t sg_rng_u32(sg_rng *r);
+
 uint64_t sg_rng_u64(sg_rng *r);
 
-/* Uniform on {0, ..., bound-1} without bias; bound >= 1. */
+/* Uniform on {0, ..., bound-1}, without bias; bound >= 1. */
 uint64_t sg_rng_below(sg_rng *r, uint64_t bound);
 
 /* Uniform on [0, 1): a multiple of 2^-53. */
 double sg_rng_uniform(sg_rng *r);
 
-/* Standard normal (Box-Muller, one value per two uniforms). */
+/* A standard normal number (Box-Muller: one value from two uniforms). */
 double sg_rng_normal(sg_rng *r);
 
-/* Fisher-Yates shuffle of 0..n-1 into out [n]; n < 2^32. */
+/* Writes a random permutation of 0..n-1 into out [n] (Fisher-Yates); n < 2^32. */
 void sg_rng_permutation(sg_rng *r, uint32_t *out, size_t n);
 
-/* k distinct values of {0..n-1}, ascending, each subset equally likely, into out [k]; O(k log k). k <= n < 2^32. */
+/* Writes k distinct values of {0..n-1} into out [k], ascending. Each subset is equally likely. k <= n < 2^32; the time
+ * is O(k log k). */
 void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n);
 
-/* A permutation of 0..n-1 computed element by element, for n too large for a table in memory or for every step to draw
- * one: a Feistel network over pairs (rows, columns), columns * rows >= n, walked until it is back below n (Black and
- * Rogaway, CT-RSA 2002). Named like a stream; 1 <= n < 2^62. */
+/* A permutation of 0..n-1 whose elements are computed one by one. It serves where n is too large for a table, or where
+ * every step needs a new one. It is a Feistel network over pairs (row, column) with columns * rows >= n, applied again
+ * until the result is below n (Black and Rogaway, CT-RSA 2002). It is named like a stream; 1 <= n < 2^62. */
 enum { SG_SHUFFLE_ROUNDS = 8 };
 struct sg_shuffle {
     uint64_t n;

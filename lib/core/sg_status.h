@@ -1,8 +1,9 @@
 /* sg_status.h: how every library function reports failure.
  *
- * A function that can fail returns sg_status and takes a caller-owned sg_error (never NULL) that receives
- * the whole message: place, what was wrong with which value, what to do. Library code never prints or exits.
- * Unless a header says otherwise, outputs are untouched on failure and pointers are borrowed for the call. */
+ * A function that can fail returns sg_status and takes an sg_error of the caller, which is never NULL. After a failure
+ * it holds the whole message: where, what was wrong with which value, and what to do. Library code never prints and
+ * never exits. Unless a header says otherwise, a failed call leaves its outputs as they were, and a function keeps no
+ * pointer that it was given. */
 #ifndef SG_STATUS_H
 #define SG_STATUS_H
 
@@ -18,18 +19,18 @@ extern "C" {
 #define SG_PRINTF(fmt, args)
 #endif
 
-/* Values are never reused. */
+/* A value never gets another meaning. */
 typedef enum sg_status {
     SG_OK = 0,
     SG_ERR_MEMORY = 1,      /* allocation failed */
     SG_ERR_ARGUMENT = 2,    /* a value out of its range, a wrong option or recipe key */
-    SG_ERR_NONFINITE = 3,   /* NaN or Inf where a number is needed: a diverged run */
-    SG_ERR_IO = 4,          /* open, read, write, rename failed */
-    SG_ERR_FORMAT = 5,      /* input that does not follow its format */
-    SG_ERR_UNSUPPORTED = 6, /* not built in, or not on this machine */
-    SG_ERR_COMM = 7,        /* exchange between ranks failed */
-    SG_ERR_MISSING = 8,     /* a file or data set that is not there */
-    SG_ERR_MISMATCH = 9,    /* two things that must belong together do not (checkpoint, recipe) */
+    SG_ERR_NONFINITE = 3,   /* NaN or Inf instead of a number: the run diverged */
+    SG_ERR_IO = 4,          /* open, read, write or rename failed */
+    SG_ERR_FORMAT = 5,      /* the input does not follow its format */
+    SG_ERR_UNSUPPORTED = 6, /* this build or this machine cannot do it */
+    SG_ERR_COMM = 7,        /* the exchange between ranks failed */
+    SG_ERR_MISSING = 8,     /* a file or data set is not there */
+    SG_ERR_MISMATCH = 9,    /* two things do not belong together (a checkpoint and a recipe) */
     SG_ERR_INTERRUPTED = 10 /* a signal asked to stop */
 } sg_status;
 
@@ -38,19 +39,19 @@ struct sg_error {
     char msg[1024];
 };
 
-/* Short lower-case name of a status, e.g. "out of memory"; never NULL. */
+/* The short lower-case name of a status, e.g. "out of memory"; never NULL. */
 const char *sg_status_str(sg_status status);
 
-/* Fill *err and return `status`, so that `return sg_fail(err, SG_ERR_IO, "…")` is the idiom. */
+/* Fills *err and returns `status`, so that callers write `return sg_fail(err, SG_ERR_IO, "…")`. */
 sg_status sg_fail(struct sg_error *err, sg_status status, const char *format, ...) SG_PRINTF(3, 4);
 
-/* The same with ": strerror(errno)" appended. */
+/* The same; appends ": " and strerror(errno). */
 sg_status sg_fail_errno(struct sg_error *err, sg_status status, const char *format, ...) SG_PRINTF(3, 4);
 
-/* SG_ERR_MEMORY naming what was being allocated. */
+/* Fails with SG_ERR_MEMORY; `what` names what there was no memory for. */
 sg_status sg_fail_memory(struct sg_error *err, const char *what);
 
-/* Prefix the message already in *err (for "reading X: …") and return its status. */
+/* Puts text in front of the message in *err (for "reading X: …") and returns its status. */
 sg_status sg_prefix(struct sg_error *err, const char *format, ...) SG_PRINTF(2, 3);
 
 #ifdef __cplusplus

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "sg_debug.h"
+
 double sg_stats_sum(const double *x, size_t n) {
     struct sg_sum s = {0, 0};
     for (size_t i = 0; i < n; i++)
@@ -40,11 +42,13 @@ static bool any_nan(const double *x, size_t n) {
 }
 
 double sg_stats_quantile(double *x, size_t n, double q) {
+    SG_ASSERT(x != NULL || n == 0);
     if (n == 0 || !(q >= 0 && q <= 1) || any_nan(x, n))
         return NAN;
     qsort(x, n, sizeof *x, ascending);
     const double at = q * (double)(n - 1);
     const size_t low = (size_t)at;
+    SG_ASSERT(low < n);
     const double t = at - (double)low;
     if (t == 0 || x[low] == x[low + 1]) /* also keeps Inf - Inf out */
         return x[low];

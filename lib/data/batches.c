@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "image_augment.h"
+#include "sg_debug.h"
 #include "sg_images.h"
 #include "sg_rng.h"
 
@@ -38,6 +39,7 @@ uint64_t sg_batches_steps(size_t images, size_t workers, size_t batch) {
 
 /* Where a worker's images begin in `order`. */
 static size_t block_begin(const sg_batches *b, size_t worker) {
+    SG_ASSERT(worker < b->config.workers);
     const size_t count = b->config.images->count, workers = b->config.workers;
     return b->config.shards ? sg_images_cut(count, worker, workers) : worker * (count / workers);
 }
@@ -52,7 +54,7 @@ static void shuffle(sg_batches *b, uint64_t epoch) {
         sg_rng_permutation(&rng, b->order, c->images->count);
         return;
     }
-    for (size_t w = c->first; w < c->first + c->count; w++) { /* step 0 dealt the shards */
+    for (size_t w = c->first; w < c->first + c->count; w++) { /* the stream of step 0 has dealt the shards */
         const size_t from = block_begin(b, w), to = sg_images_cut(c->images->count, w + 1, c->workers);
         sg_rng rng = sg_rng_open(c->seed, SG_RNG_SHARD, (uint32_t)w + 1, epoch + 1);
         sg_rng_permutation(&rng, b->order + from, to - from);
@@ -65,9 +67,12 @@ static void prepare(sg_batches *b, uint64_t turn) {
     const struct sg_batches_config *c = &b->config;
     const uint64_t step = turn / c->count, worker = c->first + turn % c->count;
     const size_t at = (size_t)(turn % SLOTS) * c->batch;
+    SG_TRACE(2, "step %llu, worker %llu: batch into slot %d", (unsigned long long)step, (unsigned long long)worker,
+             (int)(turn % SLOTS));
     shuffle(b, step / b->steps);
     const uint32_t *index = b->order + block_begin(b, (size_t)worker) + (size_t)(step % b->steps) * c->batch;
     for (size_t i = 0; i < c->batch; i++) {
+        SG_ASSERT(index[i] < c->images->count);
         uint8_t augmented[SG_IMAGE_VALUES];
         image_augment(augmented, c->images->pixel + (size_t)index[i] * SG_IMAGE_VALUES, c->augmentation, c->seed,
                       b->epoch, index[i]);
@@ -85,6 +90,7 @@ static void *work(void *argument) {
             continue;
         }
         const uint64_t turn = b->ready, seeks = b->seeks;
+        SG_ASSERT(b->ready >= b->held && b->ready < b->held + SLOTS);
         pthread_mutex_unlock(&b->lock);
         prepare(b, turn);
         pthread_mutex_lock(&b->lock);
@@ -97,7 +103,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* Signals are for the program's own threads. */
+/* Starts the thread with all signals blocked: they are for the program's own threads. */
 static sg_status start(sg_batches *b, struct sg_error *err) {
     sigset_t all, before;
     sigfillset(&all);
@@ -148,6 +154,7 @@ sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *conf
 }
 
 void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label) {
+    SG_ASSERT(worker >= b->config.first && worker - b->config.first < b->config.count);
     const uint64_t turn = step * b->config.count + (worker - b->config.first);
     pthread_mutex_lock(&b->lock);
     if (turn < b->held || turn > b->ready) {
@@ -158,6 +165,7 @@ void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **p
     pthread_cond_broadcast(&b->changed);
     while (b->ready <= turn)
         pthread_cond_wait(&b->changed, &b->lock);
+    SG_ASSERT(b->held == turn && b->ready <= turn + SLOTS);
     pthread_mutex_unlock(&b->lock);
     *pixel = b->pixel + (size_t)(turn % SLOTS) * b->config.batch * SG_IMAGE_VALUES;
     *label = b->label + (size_t)(turn % SLOTS) * b->config.batch;

@@ -18,8 +18,8 @@ static bool is_folder(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Write permission for somebody: a folder without any is read-only by intent, also for root, whom access() lets
- * through. */
+/* May anybody write there? A folder without write permission is meant to be read-only, also for root, whom access()
+ * lets through. */
 static bool is_writable(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0222) != 0 && access(path, W_OK | X_OK) == 0;
@@ -43,7 +43,8 @@ sg_status sg_dataset_cache_folder(char **out, const char *data_dir, struct sg_er
     const char *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
     sg_status status = SG_OK;
     *out = NULL;
-    /* A mistyped folder must not come into being, nor datasets/cache in a place that is no project. */
+    /* The folder must exist already, so that a mistyped name makes no folder, and datasets/cache appears only in a
+     * project. */
     if (data && is_writable(data))
         status = try_base(out, data, "derived", err);
     else if (!data && is_writable("datasets"))

@@ -1,4 +1,4 @@
-/* checksum.c: SHA-256 of data files, remembered in the folder of caches. */
+/* checksum.c: SHA-256 of data files, which are remembered in the folder of caches. */
 #include "checksum.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static bool same_file(const struct stat *a, const struct stat *b) {
 
 /* A remembered checksum is the text of memory_text: which file, its SHA-256, and the SHA-256 of both. */
 struct memory {
-    char *path;     /* of the memory; NULL = nowhere */
+    char *path;     /* where it is remembered; NULL = nowhere */
     char *question; /* names the file as it is now */
 };
 
@@ -75,7 +75,7 @@ static bool memory_recall(const struct memory *m, char sha256[65]) {
     return good;
 }
 
-/* A folder that cannot be written to costs time the next time, nothing else. */
+/* Ignores errors: if the folder cannot be written, the next run takes longer and nothing else. */
 static void memory_keep(const struct memory *m, const char *sha256) {
     struct sg_error unused;
     char *text = m->path ? memory_text(m, sha256) : NULL;

@@ -6,10 +6,10 @@
 
 #include "sg_status.h"
 
-/* SHA-256 of the text of the file at `path` (unpacked, as data_text_open reads it). It is remembered in `folder` (NULL =
- * not) by the file's absolute path, size, time of change in nanoseconds and inode, so that asking again reads nothing; a
- * file that was written to in the last seconds is not remembered, as the time might not tell its next change, and a
- * damaged memory is as none. SG_ERR_MISSING: there is no such file. SG_ERR_IO: it is no regular file or cannot be read. */
+/* The SHA-256 of the text of the file at `path`, unpacked as data_text_open does. It is remembered in `folder` (NULL =
+ * it is not) by the file's absolute path, size, inode and time of change in nanoseconds, so asking again reads nothing.
+ * A file that was written in the last seconds is not remembered, because its time might not tell the next change. A
+ * file that changes while it is read is not remembered either. */
 SG_CHECKED sg_status dataset_checksum(char sha256[65], const char *path, const char *folder, struct sg_error *err);
 
 /* `what` and the file as it is now, by its absolute path, size, time of change and inode; malloc'ed, NULL on failure. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "sg_debug.h"
+
 static const struct cifar_format formats[] = {
     {
         .name = "cifar-10",
@@ -45,7 +47,7 @@ size_t cifar_record_bytes(const struct cifar_format *format) {
     return label_bytes(format) + SG_IMAGE_VALUES;
 }
 
-/* Record i, counted from 0, and the group of each class seen so far (255 = not seen). */
+/* Checks record i, counted from 0. `group` holds the coarse label of each class seen so far; 255 = not seen. */
 static sg_status check_labels(const struct cifar_format *format, const uint8_t *record, size_t i, uint8_t group[256],
                               const char *name, struct sg_error *err) {
     const uint8_t label = record[label_bytes(format) - 1];
@@ -90,5 +92,6 @@ void cifar_record(uint8_t pixel[SG_IMAGE_VALUES], uint8_t *label, const struct c
                   size_t i) {
     const uint8_t *record = (const uint8_t *)text + i * cifar_record_bytes(format);
     *label = record[label_bytes(format) - 1];
+    SG_ASSERT(*label < format->classes);
     memcpy(pixel, record + label_bytes(format), SG_IMAGE_VALUES);
 }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 
 extern char **environ;
@@ -48,7 +49,7 @@ static sg_status text_map(struct data_text *out, int fd, const char *path, struc
     return SG_OK;
 }
 
-/* All of a pipe. */
+/* Reads a pipe to its end. */
 static sg_status text_drain(struct data_text *out, int fd, const char *path, struct sg_error *err) {
     struct data_text t = {.bytes = (size_t)16 << 20};
     t.at = mmap(NULL, t.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -64,6 +65,7 @@ static sg_status text_drain(struct data_text *out, int fd, const char *path, str
             t.at = more;
             t.bytes *= 2;
         }
+        SG_ASSERT(t.length < t.bytes);
         ssize_t got = read(fd, t.at + t.length, t.bytes - t.length);
         if (got > 0) {
             t.length += (size_t)got;

@@ -1,4 +1,4 @@
-/* dataset.c: labelled matrices: found, verified, remembered as binary caches, or generated. */
+/* dataset.c: finds labelled matrices, verifies them, keeps them as binary caches, or generates them. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,13 +8,14 @@
 
 #include "checksum.h"
 #include "dataset_find.h"
-#include "descriptor.h"
+#include "dataset_descriptor.h"
 #include "sg_dataset.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_matrix.h"
 #include "sg_text.h"
 
-/* Revision of what the reader makes of a text; part of a cache's key. */
+/* Part of a cache's key; raised when the reader makes something else of a text. */
 enum { READER_REVISION = 1 };
 
 /* What identifies a data file without reading it. */
@@ -31,8 +32,8 @@ static sg_status file_key(char key[65], const char *path, size_t features, struc
     return status;
 }
 
-/* Keep a fresh matrix and go on with the mapped copy, which other processes share; without a cache that fails
- * harmlessly. */
+/* Saves a fresh matrix and replaces it by the mapped copy, which other processes share. If there is no cache, the
+ * matrix stays as it is. */
 static void remember(struct sg_matrix *a, const char *cache, const char *key, const char *sha256) {
     struct sg_error unused;
     struct sg_matrix mapped;
@@ -57,7 +58,7 @@ static bool recall(struct sg_matrix *out, const char *cache, const char *key, ch
     return status == SG_OK;
 }
 
-/* FOLDER/NAME-TAG.sgm; NULL without a folder. The name is cut of what a file name cannot hold. */
+/* FOLDER/NAME-TAG.sgm with NAME cut to what a file name can hold; NULL = there is no folder. */
 static char *cache_path(const char *folder, const char *name, const char *tag) {
     const char *slash = strrchr(name, '/');
     return folder ? sg_format("%s/%.64s-%.12s.sgm", folder, slash ? slash + 1 : name, tag) : NULL;
@@ -123,7 +124,7 @@ static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *fro
     return status;
 }
 
-/* What to read, and its description; *path stays NULL when it is not here. */
+/* Finds what to read and its description. *path = NULL: it is not here. */
 static sg_status locate(char **path, struct descriptor *descriptor, const struct sg_dataset_request *request,
                         struct sg_error *err) {
     if (strchr(request->name, '/')) {
@@ -139,7 +140,7 @@ static sg_status locate(char **path, struct descriptor *descriptor, const struct
     return dataset_find_file(path, request, descriptor->file[0].name, err);
 }
 
-/* The generator of data like those of the set; the others are nothing like them. */
+/* The generator whose data resemble the set; NULL = there is none. */
 static const char *stand_in_of(const char *set) {
     return strncmp(set, "gisette", 7) == 0 ? "gisette-like" : strcmp(set, "two-clouds") == 0 ? set : NULL;
 }
@@ -175,6 +176,7 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
         status = fail_missing(request, &descriptor, err);
     if (status == SG_OK)
         *from = found;
+    SG_TRACE(1, "data set %s from %s: status %d", request->name, path ? path : "no file", (int)status);
     free(path);
     free(folder);
     return status;

@@ -1,5 +1,5 @@
-/* dataset_find.c: where the files of a data set lie, whether they are the publisher's, and what to do when they are not
- * there. */
+/* dataset_find.c: finds the files of a data set, compares them with the publisher's, and says what to do if they are
+ * missing. */
 #include "dataset_find.h"
 
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* folder/[set/]file[.xz|.bz2|.gz], the first that exists; *out stays NULL when none does. */
+/* *out <- the first that exists of folder/[set/]file[.xz|.bz2|.gz]; NULL = none. */
 static sg_status find_in(char **out, const char *folder, const char *set, const char *file, struct sg_error *err) {
     static const char *const suffix[] = {"", ".xz", ".bz2", ".gz"};
     for (size_t i = 0; i < 8; i++) {
@@ -45,7 +45,7 @@ sg_status dataset_find_file(char **out, const struct sg_dataset_request *request
     return status;
 }
 
-/* What SHA256SUMS beside the file says of it; "" when it says nothing. */
+/* The checksum that SHA256SUMS beside the file has for it; "" = none. */
 static void recorded_checksum(char sha256[65], const char *path, const char *file) {
     struct sg_error unused;
     char *sums, *text;
@@ -111,7 +111,7 @@ void dataset_generated_identify(struct sg_provenance *from, const char *generato
     snprintf(from->generator, sizeof from->generator, "%.63s", generator);
 }
 
-/* Adds to the message; what does not fit is cut off. */
+/* Appends to the message, cut to fit. */
 SG_PRINTF(3, 4) static void say(char *text, size_t room, const char *format, ...) {
     const size_t used = strlen(text);
     va_list args;

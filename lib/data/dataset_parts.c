@@ -1,4 +1,4 @@
-/* dataset_parts.c: sets that are several files. */
+/* dataset_parts.c: finds and verifies data sets that consist of several files. */
 #include "dataset_parts.h"
 
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "checksum.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 
 sg_status dataset_parts_find(struct dataset_part *part, size_t n, const struct sg_dataset_request *request,
@@ -34,6 +35,7 @@ sg_status dataset_part_verify(struct dataset_part *part, const char *set, const 
 
 sg_status dataset_parts_describe(struct sg_provenance *from, const struct dataset_part *part, size_t n,
                                  struct sg_error *err) {
+    SG_ASSERT(n > 0 && part[0].path != NULL);
     bool same = true, different = false;
     sg_sha256 all;
     sg_sha256_start(&all);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_rng.h"
 
 enum { SIDE = SG_IMAGE_SIDE, PLANE = SIDE * SIDE, PADDING = 4, MOST_DEGREES = 15 };
@@ -25,6 +26,7 @@ void image_convert(float *restrict out, const uint8_t *restrict pixel, const str
 
 /* out(y, x) <- pixel(y + down, x + right), 0 outside, then mirrored if `flip`. */
 static void shift(uint8_t *restrict out, const uint8_t *restrict pixel, int down, int right, bool flip) {
+    SG_ASSERT(down >= -PADDING && down <= PADDING && right >= -PADDING && right <= PADDING);
     const size_t width = (size_t)(SIDE - (right < 0 ? -right : right)), to = right < 0 ? (size_t)-right : 0,
                  from = right < 0 ? 0 : (size_t)right;
     memset(out, 0, SG_IMAGE_VALUES);
@@ -46,6 +48,7 @@ static void shift(uint8_t *restrict out, const uint8_t *restrict pixel, int down
  * rounded to 2^-16 and the rest is integers, so that every machine finds the same pixels. In half pixels from the
  * centre, pixel x is at 2 x + 1 - SIDE. */
 static void rotate(uint8_t *restrict out, const uint8_t *restrict pixel, double degrees) {
+    SG_ASSERT(fabs(degrees) <= MOST_DEGREES);
     const double angle = degrees * (3.14159265358979323846 / 180);
     const int cosine = (int)lrint(65536 * cos(angle)), sine = (int)lrint(65536 * sin(angle));
     memset(out, 0, SG_IMAGE_VALUES);
@@ -62,6 +65,7 @@ static void rotate(uint8_t *restrict out, const uint8_t *restrict pixel, double 
 
 void image_augment(uint8_t *out, const uint8_t *pixel, enum sg_augmentation kind, uint64_t seed, uint64_t epoch,
                    size_t index) {
+    SG_ASSERT(out != pixel && epoch <= UINT32_MAX && index <= UINT32_MAX);
     if (kind == SG_AUGMENT_NONE) {
         memcpy(out, pixel, SG_IMAGE_VALUES);
         return;
@@ -81,6 +85,7 @@ void image_augment(uint8_t *out, const uint8_t *pixel, enum sg_augmentation kind
 
 void sg_images_convert(float *pixel, int64_t *label, const struct sg_images *images, size_t from, size_t count,
                        const struct sg_image_scale *scale, enum sg_image_order order) {
+    SG_ASSERT(from <= images->count && count <= images->count - from);
     struct image_table table;
     image_table_fill(&table, scale);
     for (size_t i = 0; i < count; i++) {

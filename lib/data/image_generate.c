@@ -1,12 +1,13 @@
-/* cifar-like images; sg_images.h says what they look like. Real parameters are rounded to integers and all else is
- * integer arithmetic, so that every machine makes the same bytes. */
+/* image_generate.c: generates cifar-like images; sg_images.h says what they look like. Real parameters are rounded to
+ * integers and all else is integer arithmetic, so every machine makes the same bytes. */
 #include <math.h>
 #include <stdint.h>
 
 #include "images_private.h"
+#include "sg_debug.h"
 #include "sg_rng.h"
 
-enum { STREAM_CLASSES = 16, STREAM_IMAGES = 17 }; /* apart from those of generate.c */
+enum { STREAM_CLASSES = 16, STREAM_IMAGES = 17 }; /* apart from those of matrix_generate.c */
 enum { SIDE = SG_IMAGE_SIDE, PLANE = SIDE * SIDE };
 
 /* Phases are 2^32 a turn; the cosine of a phase is looked up by its top bits, 2^14 for 1. */
@@ -26,9 +27,9 @@ struct shape {
 
 static const double pi = 3.14159265358979323846;
 
-/* Textures lie on a lattice that fills the unit cube evenly for any number of classes, so that no two come out alike by
- * chance: its steps are 1/t, 1/t^2, 1/t^3 with t^4 = t + 1. A colour and its opposite are the same wave half a turn on,
- * so half the circle of colours is enough. */
+/* Draws the textures on a lattice that fills the unit cube evenly for any number of classes, so that no two are alike
+ * by chance. Its steps are 1/t, 1/t^2, 1/t^3 with t^4 = t + 1. A colour and its opposite are the same wave half a turn
+ * on, so half the circle of colours is enough. */
 static void draw_textures(struct texture *texture, size_t classes, uint64_t seed) {
     static const double stride[3] = {0.8191725133961645, 0.6710436067037893, 0.5497004779019703};
     double at[3];
@@ -97,6 +98,7 @@ static void draw_pixels(uint8_t *pixel, const struct shape *s, const struct wave
 }
 
 static void draw_image(uint8_t *pixel, const struct shape *s, size_t classes, size_t label, sg_rng rng) {
+    SG_ASSERT(label < classes);
     const struct texture *own = &s->texture[label], *other = &s->texture[sg_rng_below(&rng, classes)];
     uint8_t window[2][SIDE];
     for (int axis = 0; axis < 2; axis++) {

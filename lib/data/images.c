@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "images_private.h"
+#include "sg_debug.h"
 #include "sg_rng.h"
 
 sg_status images_allocate(struct sg_images *out, size_t count, size_t classes, struct sg_error *err) {
+    SG_ASSERT(classes >= 1 && classes <= 256);
     size_t bytes;
     bool fits = !__builtin_mul_overflow(count, (size_t)SG_IMAGE_VALUES, &bytes);
     struct sg_images images = {.count = count,
@@ -47,6 +49,7 @@ sg_status images_keep(struct sg_images *images, size_t most, struct sg_error *er
             kept++;
         }
     free(rank);
+    SG_ASSERT(kept == most);
     images->count = kept;
     uint8_t *smaller = realloc(images->pixel, kept * SG_IMAGE_VALUES);
     if (smaller)
@@ -55,5 +58,6 @@ sg_status images_keep(struct sg_images *images, size_t most, struct sg_error *er
 }
 
 size_t sg_images_cut(size_t count, size_t i, size_t n) {
+    SG_ASSERT(n > 0 && i <= n);
     return (size_t)((unsigned __int128)count * i / n);
 }

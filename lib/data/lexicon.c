@@ -1,7 +1,8 @@
-/* An open hash table over words that lie one behind the other. */
+/* lexicon.c: an open hash table of words that lie one behind the other in memory. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "token_text.h"
 
 static uint64_t hash(const char *word, size_t length) {
@@ -18,6 +19,7 @@ static bool is(const struct lexicon *l, uint32_t number, const char *word, size_
 
 /* Where the word is, or the free slot where it would be. slots > 0. */
 static uint32_t *slot_of(const struct lexicon *l, const char *word, size_t length) {
+    SG_ASSERT(l->slots > 0 && (l->slots & (l->slots - 1)) == 0 && l->words < l->slots);
     size_t i = hash(word, length) & (l->slots - 1);
     while (l->slot[i] != 0 && !is(l, l->slot[i] - 1, word, length))
         i = (i + 1) & (l->slots - 1);
@@ -25,7 +27,7 @@ static uint32_t *slot_of(const struct lexicon *l, const char *word, size_t lengt
 }
 
 uint32_t lexicon_find(const struct lexicon *l, const char *word, size_t length) {
-    return l->slots ? *slot_of(l, word, length) - 1 : LEXICON_NONE; /* a free slot's 0 - 1 is LEXICON_NONE */
+    return l->slots ? *slot_of(l, word, length) - 1 : LEXICON_NONE; /* a free slot is 0, and 0 - 1 is LEXICON_NONE */
 }
 
 /* Twice the slots once half of them are taken. */
@@ -77,6 +79,7 @@ sg_status lexicon_add(struct lexicon *l, uint32_t *number, const char *word, siz
         l->used += length;
         *slot_of(l, word, length) = found + 1;
     }
+    SG_ASSERT(found < l->words && 2 * l->words <= l->slots && l->used <= l->text_room);
     l->word[found].count++;
     *number = found;
     return SG_OK;

@@ -1,4 +1,4 @@
-/* libsvm.c: the parser of the LIBSVM text format; every mistake is said with its line and column. */
+/* libsvm.c: the parser of the LIBSVM text format, which reports every mistake with its line and column. */
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "matrix_layout.h"
+#include "sg_debug.h"
 #include "sg_matrix.h"
 
 struct parser {
@@ -22,7 +23,7 @@ struct parser {
         *spent; /* start of the text that is read but not yet given back to the system; NULL = it is not ours to give */
 };
 
-/* What a first look at the text tells: enough to reserve the matrix at its final size. */
+/* What a first pass over the text finds: enough to make the matrix in its final size. */
 struct census {
     size_t rows, entries, largest_index;
 };
@@ -60,7 +61,7 @@ static int token_length(const struct parser *p, const char *at) {
 static const double power_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* For what the fast path below cannot round by itself: long mantissas, large exponents. */
+/* Parses what the fast path below cannot round: long mantissas and large exponents. */
 static sg_status slow_number(struct parser *p, const char *from, const char *to, double *out) {
     char copy[512];
     size_t length = (size_t)(to - from);
@@ -111,7 +112,7 @@ static sg_status read_number(struct parser *p, double *out) {
     }
     if (n_digits == 0)
         return bad_number(p, from);
-    bool fast = n_digits <= 15; /* else mantissa may have wrapped; it is not used then */
+    bool fast = n_digits <= 15; /* with more digits the mantissa may have wrapped */
     if (at < end && (*at == 'e' || *at == 'E')) {
         at++;
         bool minus = at < end && *at == '-';
@@ -195,13 +196,15 @@ static void skip_comment(struct parser *p) {
 }
 
 static void next_line(struct parser *p) {
+    SG_ASSERT(p->at < p->end && *p->at == '\n');
     p->at++;
     p->line++;
     p->line_start = p->at;
 }
 
-/* Rows, colons outside comments, and the index before the last colon of each line: indices ascend, so in well-formed
- * text that is the largest. In malformed text the numbers may be wrong, and the reading proper finds the fault. */
+/* Counts rows and colons outside comments, and takes the index before the last colon of each line, which is the largest
+ * in well-formed text because indices ascend. In malformed text the numbers may be wrong; the parser proper then finds
+ * the fault. */
 static void take_census(const char *text, size_t length, struct census *out) {
     *out = (struct census){0};
     for (const char *at = text, *end = text + length; at < end;) {
@@ -227,7 +230,8 @@ static void take_census(const char *text, size_t length, struct census *out) {
     }
 }
 
-/* Entries of one row go either to `dense` (zero-filled, [d]) or behind one another to column and value. */
+/* Where the entries of one row go: either to `dense` [d], filled with zeros, or behind one another to column and value.
+ */
 struct row_sink {
     double *dense;
     uint32_t *column;
@@ -236,9 +240,10 @@ struct row_sink {
     bool whole, exact;      /* every value so far is exactly a 16-bit integer, a float */
 };
 
-/* limit >= d: an index between the two shows that the row is malformed further on (see take_census), so it is passed
- * over here and the fault is reported where it is. */
+/* limit >= d. An index between the two shows that the row is malformed further on (see take_census). It is passed over
+ * here, and the fault is reported where it stands. */
 static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_sink *sink) {
+    SG_ASSERT(limit >= d);
     size_t previous = 0;
     sg_status status;
     for (;;) {
@@ -253,6 +258,7 @@ static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_s
         sink->nonzero += value != 0;
         if (previous > d)
             continue;
+        SG_ASSERT(previous >= 1);
         if (sink->dense) {
             sink->dense[previous - 1] = value;
         } else if (value != 0) {
@@ -267,7 +273,8 @@ static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_s
     return SG_OK;
 }
 
-/* Text that was read costs memory while the matrix grows: give whole pages of it back now and then. */
+/* Gives whole pages of text that was read back to the system now and then, because memory is short while the matrix
+ * grows. */
 static void give_back(struct parser *p) {
     enum { WORTH = 16 << 20 };
     if (p->spent && p->at - p->spent >= WORTH) {
@@ -304,8 +311,9 @@ static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struc
     return SG_OK;
 }
 
-/* In place: a narrower value i ends before the double i + 1 begins. */
+/* Narrows the values in place: the narrower value i ends before the double i + 1 begins. */
 static void narrow(struct sg_matrix *a, enum sg_storage storage) {
+    SG_ASSERT(a->f64 != NULL && (storage == SG_STORAGE_I16 || storage == SG_STORAGE_F32));
     char *to = (char *)a->base + ((const char *)a->f64 - (const char *)a->base);
     for (size_t i = 0; i < a->m * a->d; i++) {
         const double value = a->f64[i];
@@ -318,7 +326,7 @@ static void narrow(struct sg_matrix *a, enum sg_storage storage) {
     }
     struct sg_matrix_layout l;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (!sg_matrix_layout(&l, storage, a->m, a->d, 0)) /* cannot fail: the doubles fitted */
+    if (!sg_matrix_layout(&l, storage, a->m, a->d, 0)) /* cannot fail, because the doubles fitted */
         return;
     size_t keep = (l.total + page - 1) / page * page, had = (a->base_bytes + page - 1) / page * page;
     if (keep < had)
@@ -326,8 +334,9 @@ static void narrow(struct sg_matrix *a, enum sg_storage storage) {
     sg_matrix_point(a, storage, a->m, a->d, a->base, &l);
 }
 
-/* Text may give many zeros explicitly: then the dense matrix turns out to be a sparse one. */
+/* Turns a dense matrix into a sparse one where the text gave many zeros explicitly. */
 static sg_status compress(struct sg_matrix *a, size_t nonzero, struct sg_error *err) {
+    SG_ASSERT(a->f64 != NULL);
     struct sg_matrix sparse;
     struct sg_matrix_room room;
     sg_status status = sg_matrix_allocate(&sparse, &room, SG_STORAGE_CSR, a->m, a->d, nonzero, err);
@@ -343,6 +352,7 @@ static sg_status compress(struct sg_matrix *a, size_t nonzero, struct sg_error *
             }
         room.csr_start[i + 1] = at;
     }
+    SG_ASSERT(at == nonzero);
     sg_matrix_free(a);
     *a = sparse;
     return SG_OK;

@@ -13,7 +13,7 @@ sg_status sg_libsvm_read(struct sg_matrix *out, const char *path, size_t d, char
         return status;
 
     char hex[65];
-    sg_sha256_of(t.at ? t.at : "", t.length, hex); /* first: parsing gives the text back */
+    sg_sha256_of(t.at ? t.at : "", t.length, hex); /* done first, because parsing gives the text back */
     status = t.at ? sg_libsvm_consume(out, t.at, t.length, d, path, err) : sg_libsvm_parse(out, "", 0, d, path, err);
     data_text_free(&t);
     if (status == SG_OK)

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "matrix_layout.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 
 /* Adds `count` items of `size` bytes at the next multiple of 64; false when that exceeds the address space. */
@@ -20,6 +21,7 @@ static bool append(size_t *offset, size_t *end, size_t count, size_t size) {
 }
 
 static size_t cell_bytes(enum sg_storage storage) {
+    SG_ASSERT(storage != SG_STORAGE_CSR);
     return storage == SG_STORAGE_I16 ? sizeof(int16_t) : storage == SG_STORAGE_F32 ? sizeof(float) : sizeof(double);
 }
 
@@ -42,6 +44,7 @@ bool sg_matrix_layout(struct sg_matrix_layout *out, enum sg_storage storage, siz
 
 void sg_matrix_point(struct sg_matrix *out, enum sg_storage storage, size_t m, size_t d, void *base,
                      const struct sg_matrix_layout *l) {
+    SG_ASSERT((uintptr_t)base % 64 == 0 && l->label % 64 == 0 && l->total >= SG_MATRIX_HEADER_BYTES);
     const char *at = base;
     *out = (struct sg_matrix){.m = m, .d = d, .base = base, .base_bytes = l->total};
     out->label = (const double *)(const void *)(at + l->label);

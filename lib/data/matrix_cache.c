@@ -1,10 +1,9 @@
 /* matrix_cache.c: a parsed matrix kept in a file, which later runs map instead of parsing the text again.
  *
- * The file is the header below and then the arrays as in matrix_layout.h, in native byte order; the magic, read as bytes,
- * and the version, read as a number, tell another order apart. Its checksum covers every other byte of the file and is
- * compared each time the file is mapped: a verdict that were remembered by size and time of change would not see what a
- * failing disk does to the bytes, since neither changes then. The blocks are hashed by all threads; one core with SHA
- * instructions opens 120 MB in 70 ms. */
+ * lib/FORMATS.md maps its bytes. The magic, read as bytes, and the version, read as a number, tell another byte order.
+ * The checksum covers every other byte of the file and is compared each time the file is mapped. A verdict remembered
+ * by size and time of change would not see what a failing disk does to the bytes, because neither changes then. All
+ * threads hash blocks; one core with SHA instructions opens 120 MB in 70 ms. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "matrix_layout.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_matrix.h"
 
@@ -32,6 +32,7 @@ static const char magic[8] = {'S', 'G', 'M', 'A', 'T', 'R', 'X', '\n'};
 enum { version = 3, BLOCK_BYTES = 1 << 20 };
 
 sg_status sg_matrix_checksum(char hex[65], const void *file, size_t bytes, struct sg_error *err) {
+    SG_ASSERT(bytes >= SG_MATRIX_HEADER_BYTES);
     const char *arrays = (const char *)file + SG_MATRIX_HEADER_BYTES;
     const size_t length = bytes - SG_MATRIX_HEADER_BYTES, blocks = (length + BLOCK_BYTES - 1) / BLOCK_BYTES;
     char(*block)[65] = calloc(blocks + 1, sizeof *block);
@@ -58,12 +59,14 @@ static enum sg_storage storage_of(const struct sg_matrix *a) {
 /* Writes `bytes` at file offset `offset`, zeros before it; *at is the current position. */
 static bool write_at(FILE *f, size_t *at, size_t offset, const void *data, size_t bytes) {
     static const char zeros[SG_MATRIX_HEADER_BYTES];
+    SG_ASSERT(offset >= *at && offset - *at <= sizeof zeros);
     bool good = fwrite(zeros, 1, offset - *at, f) == offset - *at && fwrite(data, 1, bytes, f) == bytes;
     *at = offset + bytes;
     return good;
 }
 
 static bool write_arrays(FILE *f, const struct sg_matrix *a, const struct sg_matrix_layout *l, size_t at) {
+    SG_ASSERT(at == SG_MATRIX_HEADER_BYTES);
     bool good = write_at(f, &at, l->label, a->label, a->m * sizeof *a->label);
     if (a->i16)
         return good && write_at(f, &at, l->value, a->i16, l->total - l->value);
@@ -77,7 +80,7 @@ static bool write_arrays(FILE *f, const struct sg_matrix *a, const struct sg_mat
            write_at(f, &at, l->value, a->csr_value, entries * sizeof *a->csr_value);
 }
 
-/* Completes a file that is written but for the checksum in its header. */
+/* Completes a file that is written except for the checksum in its header. */
 static sg_status seal(struct header *h, const struct sg_file_writer *w, size_t bytes, struct sg_error *err) {
     const char *path = w->temporary ? w->temporary : w->path;
     char checksum[65];
@@ -118,7 +121,7 @@ sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char
     h.file_bytes = l.total;
 
     struct sg_file_writer w;
-    bool device; /* a named pipe, say: to open it for writing would wait for a reader */
+    bool device; /* opening a named pipe for writing would wait for a reader */
     sg_status status = sg_file_target(&device, path, true, err);
     if (status == SG_OK && device)
         status = sg_fail(err, SG_ERR_IO, "%s is not a regular file: a cache is not written to it", path);
@@ -136,7 +139,7 @@ sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char
     return status;
 }
 
-/* CSR positions are followed as pointers, so they are checked apart from the checksum. */
+/* CSR positions are followed as pointers, so they are checked beside the checksum. */
 static bool csr_is_sound(const struct sg_matrix *a, size_t entries) {
     if (a->csr_start[0] != 0 || a->csr_start[a->m] != entries)
         return false;
@@ -150,7 +153,7 @@ static bool csr_is_sound(const struct sg_matrix *a, size_t entries) {
     return true;
 }
 
-/* What can be told before the file is mapped; sizes that fit the file make it safe to. */
+/* Checks what the header tells before the file is mapped. Sizes that fit the file make mapping safe. */
 static sg_status check_header(const struct header *h, struct sg_matrix_layout *l, uint64_t file_bytes, const char *path,
                               struct sg_error *err) {
     if (memcmp(h->magic, magic, sizeof magic) != 0)

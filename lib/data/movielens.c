@@ -1,4 +1,4 @@
-/* movielens.c: the text of the MovieLens sets. */
+/* movielens.c: parses the text of the MovieLens sets. */
 #include "movielens.h"
 
 #include <ctype.h>
@@ -30,9 +30,9 @@ static const char *const column_name[COLUMNS] = {"userId", "movieId", "rating", 
 struct reader {
     const char *name, *separator;
     size_t separator_length;
-    enum column column[MOST_COLUMNS]; /* what each is */
+    enum column column[MOST_COLUMNS]; /* the meaning of each column */
     size_t columns;                   /* up to the last one used */
-    bool more;                        /* there may be others after these */
+    bool more;                        /* lines may have more columns than these */
     size_t line;
     struct sg_error *err;
 };

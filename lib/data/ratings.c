@@ -1,12 +1,13 @@
-/* ratings.c: the split of ratings for training and testing, and the examples that are drawn from them. */
+/* ratings.c: splits ratings for training and testing, and draws examples from them. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_ratings.h"
 
-/* A set of ids, in which each has a number: how many smaller ones there are. It takes 3/16 of a byte for each id up to the
- * largest, 3 MB at most, however few there are. */
+/* A set of ids that gives each its number: how many smaller ones are in the set. It takes 3/16 of a byte for each id up
+ * to the largest, at most 3 MB. */
 struct id_set {
     uint64_t *member; /* [words] a bit an id */
     uint32_t *before; /* [words] members in the words before */
@@ -26,10 +27,11 @@ static bool id_set_make(struct id_set *s, uint32_t largest) {
 }
 
 static void id_set_add(struct id_set *s, uint32_t id) {
+    SG_ASSERT(id / 64 < s->words);
     s->member[id / 64] |= (uint64_t)1 << id % 64;
 }
 
-/* Once all ids are in. */
+/* Counts the members; called once all ids are in. */
 static void id_set_count(struct id_set *s) {
     s->count = 0;
     for (size_t w = 0; w < s->words; w++) {
@@ -39,6 +41,7 @@ static void id_set_count(struct id_set *s) {
 }
 
 static uint32_t id_set_number(const struct id_set *s, uint32_t id) {
+    SG_ASSERT(id / 64 < s->words && (s->member[id / 64] >> id % 64 & 1));
     const uint64_t smaller = s->member[id / 64] & (((uint64_t)1 << id % 64) - 1);
     return s->before[id / 64] + (uint32_t)__builtin_popcountll(smaller);
 }
@@ -46,7 +49,7 @@ static uint32_t id_set_number(const struct id_set *s, uint32_t id) {
 /* Ratings on their way from a file's order to the split. */
 struct sorting {
     struct id_set user, item;
-    struct sg_rating *rating; /* [count] by user; in it `user` becomes the place among the user's */
+    struct sg_rating *rating; /* [count] sorted by user; `user` becomes the place among the user's own */
     size_t users;             /* who are in the file */
     size_t *start;            /* [users + 1] of every user, with the rating for testing */
     size_t *kept,
@@ -94,8 +97,9 @@ static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating
     return SG_OK;
 }
 
-/* One user's ratings in the order of items, of each item the latest; returns how many. */
+/* Sorts one user's ratings by item and keeps the latest of each item; returns how many. */
 static size_t settle(struct sg_rating *r, size_t n, size_t *latest) {
+    SG_ASSERT(n > 0);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         r[i].user = (uint32_t)i;
@@ -107,6 +111,7 @@ static size_t settle(struct sg_rating *r, size_t n, size_t *latest) {
     }
     for (size_t i = 1; i < kept; i++)
         *latest = later(&r[i], &r[*latest]) ? i : *latest;
+    SG_ASSERT(kept > 0 && *latest < kept);
     return kept;
 }
 
@@ -122,7 +127,7 @@ static size_t settle_all(struct sorting *s) {
     return users;
 }
 
-/* Of `users` that are left keep `most`. */
+/* Keeps `most` of the `users` that are left. */
 static sg_status choose_users(struct sorting *s, size_t users, size_t most, struct sg_error *err) {
     uint32_t *rank = malloc(users * sizeof *rank + 1);
     if (!rank)
@@ -136,7 +141,7 @@ static sg_status choose_users(struct sorting *s, size_t users, size_t most, stru
     return SG_OK;
 }
 
-/* Returns how many there are among the ratings that are left. */
+/* Numbers the items among the ratings that are left; returns how many. */
 static size_t number_items(struct sorting *s) {
     for (size_t u = 0; u < s->users; u++)
         for (size_t i = 0; i < s->kept[u]; i++)
@@ -164,6 +169,7 @@ static void split(struct sg_ratings *out, const struct sorting *s) {
         user++;
     }
     out->start[user] = at;
+    SG_ASSERT(user == out->users && at == out->count);
 }
 
 sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *rating, size_t count, size_t most_users,
@@ -234,6 +240,7 @@ uint64_t sg_examples_steps(const struct sg_examples *e) {
 /* Example i of an epoch: the ratings, then each rating's user again, as often as there are negatives. */
 static void example(const struct sg_examples *e, uint64_t epoch, uint64_t i, uint32_t *user, uint32_t *item,
                     float *label) {
+    SG_ASSERT(i < examples(e));
     const struct sg_ratings *r = e->ratings;
     const uint64_t rating = i % r->count;
     *user = r->user[rating];
@@ -248,9 +255,10 @@ static void example(const struct sg_examples *e, uint64_t epoch, uint64_t i, uin
 
 void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, uint32_t *user, uint32_t *item,
                      float *label) {
+    SG_ASSERT(worker < e->workers && sg_examples_steps(e) > 0);
     const uint64_t steps = sg_examples_steps(e), epoch = step / steps, now = step % steps, all = examples(e);
     const uint64_t part =
-        all / e->workers; /* where the list is cut first: a worker's examples, of which some are left */
+        all / e->workers; /* with cut_first: the examples of one worker, of which some are left over */
     const struct sg_shuffle shuffle = e->cut_first
                                           ? sg_shuffle_open(e->seed, SG_RNG_SHARD, (uint32_t)worker, epoch, part)
                                           : sg_shuffle_open(e->seed, SG_RNG_SHARD, 0, epoch, all);
@@ -263,6 +271,7 @@ void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, 
 
 /* The n-th item, from 0, that is not among rated [count], which ascends. */
 static uint32_t unrated(const uint32_t *rated, size_t count, uint32_t n) {
+    SG_ASSERT(sg_ascending_below(rated, count, UINT32_MAX));
     size_t low = 0,
            high = count; /* how many of the rated come before it: rated[i] has rated[i] - i unrated before it */
     while (low < high) {
@@ -276,6 +285,7 @@ static uint32_t unrated(const uint32_t *rated, size_t count, uint32_t n) {
 }
 
 void sg_ratings_rivals(const struct sg_ratings *r, uint64_t seed, uint32_t user, uint32_t *item, size_t count) {
+    SG_ASSERT(user < r->users && r->start[user + 1] - r->start[user] < r->items);
     const size_t begin = r->start[user], rated = r->start[user + 1] - begin;
     sg_rng rng = sg_rng_open(seed, SG_RNG_NEGATIVE, 1, user);
     for (size_t i = 0; i < count; i++)

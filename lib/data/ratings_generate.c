@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_ratings.h"
 
 enum { TASTES = 4 };
@@ -16,8 +17,8 @@ static void draw_tastes(float out[TASTES], sg_rng *rng) {
         out[k] = (float)sg_rng_normal(rng);
 }
 
-/* SG_RATINGS_LEAST and as much again as the square of an exponential draw, whose mean is 2, says; at most a third of the
- * items. */
+/* How many ratings a user has: SG_RATINGS_LEAST and as many more as the square of an exponential draw, whose mean is 2,
+ * says; at most a third of the items. */
 static size_t draw_count(uint64_t seed, size_t user, double mean, size_t items) {
     sg_rng rng = sg_rng_open(seed, SG_RNG_GENERATE, STREAM_COUNT, user);
     const double exponential = -log(1 - sg_rng_uniform(&rng)), most = (double)(items / 3);
@@ -27,6 +28,7 @@ static size_t draw_count(uint64_t seed, size_t user, double mean, size_t items) 
 /* Fill the ratings of one user in the order of their times. taken [items] is false everywhere, before and after. */
 static void choose(struct sg_rating *out, size_t count, size_t user, const float (*item_taste)[TASTES], size_t items,
                    uint64_t seed, bool *taken) {
+    SG_ASSERT(count <= items / 3);
     sg_rng rng = sg_rng_open(seed, SG_RNG_GENERATE, STREAM_USER, user);
     float taste[TASTES];
     draw_tastes(taste, &rng);

@@ -5,7 +5,7 @@
 
 #include "data_text.h"
 #include "dataset_find.h"
-#include "descriptor.h"
+#include "dataset_descriptor.h"
 #include "movielens.h"
 #include "sg_file.h"
 #include "sg_json.h"

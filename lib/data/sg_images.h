@@ -1,9 +1,9 @@
 /* sg_images.h: sets of small colour images, and the batches that training and evaluation take from them.
  *
- * Known sets are cifar-10 and cifar-100 in their publisher's binary version (cifar-10: data_batch_1.bin to
- * data_batch_5.bin and test_batch.bin; cifar-100: train.bin and test.bin, of which the fine labels are read), and subsets
- * of them: a set named cifar-100-SOMETHING has the files of cifar-100 with any whole number of records. Files are looked
- * for as sg_dataset.h says. */
+ * The known sets are cifar-10 and cifar-100 in their publisher's binary version. cifar-10 has data_batch_1.bin to
+ * data_batch_5.bin and test_batch.bin; cifar-100 has train.bin and test.bin, of which the fine labels are read. A set
+ * named cifar-100-SOMETHING has the files of cifar-100 with any number of records. Files are looked for as sg_dataset.h
+ * says. */
 #ifndef SG_IMAGES_H
 #define SG_IMAGES_H
 
@@ -24,13 +24,14 @@ struct sg_images {
     uint8_t *label;                 /* [count], < classes, owned */
 };
 
-/* What is done to a training image, in this order: 4 black pixels around it and a random 32 x 32 crop; a flip left to
- * right, half of the time; a rotation by -15 to 15 degrees about the centre, nearest pixel, black outside. */
+/* What is done to a training image, in this order. CROP: 4 black pixels are added on each side and a random 32 x 32
+ * part is taken. FLIP: left and right are swapped half of the time. ROTATE: the image is turned by -15 to 15 degrees
+ * about its centre, with the nearest pixel, and black outside. */
 enum sg_augmentation { SG_AUGMENT_NONE, SG_AUGMENT_CROP_FLIP, SG_AUGMENT_CROP_FLIP_ROTATE };
 
 enum sg_image_order { SG_IMAGE_NCHW, SG_IMAGE_NHWC };
 
-/* How bytes become floats: (v / 255 - mean) / deviation in float arithmetic. */
+/* A byte v becomes (v / 255 - mean) / deviation, in float arithmetic. */
 struct sg_image_scale {
     float mean[SG_IMAGE_CHANNELS], deviation[SG_IMAGE_CHANNELS];
 };
@@ -39,76 +40,79 @@ struct sg_image_set {
     struct sg_images train, test;
     struct sg_image_scale scale;       /* the usual constants of the set */
     enum sg_augmentation augmentation; /* the usual one for the set */
-    struct sg_provenance from;         /* path: the first file; sha256: of the lines sha256sum prints for all */
+    struct sg_provenance from; /* path: the first file; sha256: of the lines that sha256sum prints for all files */
 };
 
 struct sg_image_request {
     struct sg_dataset_request set;
-    size_t most_train, most_test; /* keep this many images, chosen at random but always the same; 0 = all */
+    size_t most_train, most_test; /* keep so many images, always the same random ones; 0 = all */
 };
 
-/* Load training and test images. A missing set with a stand-in is generated in the set's own numbers of images and
- * classes; without one it is SG_ERR_MISSING and the message names every remedy. A set of which only some files
- * are there is an error either way. Truncated or oversize files and labels out of range are SG_ERR_FORMAT naming file,
- * record and value. A file that differs from what datasets/fetch recorded beside it is SG_ERR_MISMATCH; one that merely
- * is not the publisher's is used, and `from.verified` tells. */
+/* Loads training and test images. A missing set with a stand-in is generated in the set's own numbers of images and
+ * classes; without one it is SG_ERR_MISSING, and the message names every remedy. A set of which only some files are
+ * there is an error either way. SG_ERR_FORMAT, naming file, record and value: a file is truncated or too long, or a
+ * label is out of range. SG_ERR_MISMATCH: a file differs from what datasets/fetch recorded beside it. A file that only
+ * differs from the publisher's is used, and `from.verified` tells. */
 SG_CHECKED sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request,
                                        struct sg_error *err);
-/* What would be loaded, as sg_dataset_identify says it. */
+/* Tells what would be loaded, as sg_dataset_identify does. */
 SG_CHECKED sg_status sg_image_set_identify(struct sg_provenance *from, const struct sg_image_request *request,
                                            struct sg_error *err);
 void sg_image_set_free(struct sg_image_set *set); /* zeroes it */
 
-/* The provenance, "classes", "train_images" and "test_images", for a result's header; NULL = no memory. */
+/* The provenance, "classes", "train_images" and "test_images", for a result's header. NULL = no memory. */
 cJSON *sg_image_set_json(const struct sg_image_set *set);
 
-/* Images from..from+count-1 without augmentation: pixel [count][3][32][32] or [count][32][32][3], label [count]. */
+/* Converts the images from..from+count-1 without augmentation, into pixel [count][3][32][32] or [count][32][32][3] and
+ * label [count]. */
 void sg_images_convert(float *pixel, int64_t *label, const struct sg_images *images, size_t from, size_t count,
                        const struct sg_image_scale *scale, enum sg_image_order order);
 
-/* Worker i of n evaluates the images from sg_images_cut(count, i, n) to before sg_images_cut(count, i + 1, n). */
+/* Where worker i's part begins when n workers share `count` images: worker i evaluates those from sg_images_cut(count,
+ * i, n) to before sg_images_cut(count, i + 1, n). */
 size_t sg_images_cut(size_t count, size_t i, size_t n);
 
 /* ---- batches ------------------------------------------------------------------------------------------------------
  * In epoch e a random permutation of all images, drawn from (seed, e), is cut into one block of floor(images / workers)
- * a worker; a worker's batches follow each other in its block, and what does not fill a batch is dropped. With shards
- * (sg_shards.h) each worker's block is a permutation of its own shard instead, drawn from (seed, worker, e). An image's
- * augmentation is drawn from (seed, e, index of the image). So a batch is a function of (seed, worker, step), whichever
- * process asks for it and when: resuming needs no state.
+ * images a worker. A worker's batches follow each other in its block, and images that do not fill a batch are dropped.
+ * With shards (sg_shards.h) each worker's block is a permutation of its own shard, drawn from (seed, worker, e). The
+ * augmentation of an image is drawn from (seed, e, index of the image). So a batch is a function of (seed, worker,
+ * step) alone, and resuming needs no state.
  *
- * A thread prepares batches in the order (step, worker) ahead of use; asking for another one than the next works and
- * starts it anew from there. It takes no signals. A sg_batches belongs to one caller at a time. */
+ * A thread, which takes no signals, prepares batches ahead in the order (step, worker). Asking for another batch than
+ * the next works too, and the thread goes on from there. A sg_batches belongs to one caller at a time. */
 typedef struct sg_batches sg_batches;
 
 struct sg_batches_config {
     const struct sg_images *images; /* must outlive the batches */
-    const uint32_t *shards;         /* [images] in the order of sg_shards_deal, outliving them too; NULL = none */
+    const uint32_t *shards;         /* [images] as sg_shards_deal orders them, outliving them too; NULL = no shards */
     size_t workers;                 /* of the run */
-    size_t first, count;            /* those that will be asked for: first..first+count-1 */
-    size_t batch;                   /* images a worker takes a step */
+    size_t first, count;            /* the workers that will be asked for: first..first+count-1 */
+    size_t batch;                   /* images of one worker at one step */
     uint64_t seed;
     enum sg_augmentation augmentation;
     struct sg_image_scale scale;
     enum sg_image_order order;
 };
 
-/* floor(floor(images / workers) / batch); 0 = fewer images than one step of all workers needs. */
+/* Steps per epoch: floor(floor(images / workers) / batch). 0 = there are fewer images than one step of all workers
+ * needs. */
 uint64_t sg_batches_steps(size_t images, size_t workers, size_t batch);
 
-/* SG_ERR_ARGUMENT where sg_batches_steps is 0. */
+/* Starts the thread. SG_ERR_ARGUMENT if sg_batches_steps is 0. */
 SG_CHECKED sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *config, struct sg_error *err);
 
-/* The batch of `worker` (first..first+count-1) at `step`, counted from 0 over all epochs: *pixel is [batch][…] in the
- * chosen order, *label [batch]. Borrowed until the next call. Waits for the thread. */
+/* Gives the batch of `worker` (first..first+count-1) at `step`, counted from 0 over all epochs: *pixel is [batch][…] in
+ * the chosen order, *label [batch]. It waits for the thread if need be. The batch is borrowed until the next call. */
 void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label);
 
 void sg_batches_close(sg_batches *b); /* NULL is fine */
 
 /* ---- stand-in ------------------------------------------------------------------------------------------------------
- * "cifar-like": every class is a texture, a grating of its own direction, wave length and colour, seen through a soft
- * window at a random place, with random phase and strength, over another grating that means nothing and noise. The mean
- * of a class says nothing about it. Image i is a function of (seed, part, i), the same on every machine. `part` tells
- * sets of the same classes apart (0 training, 1 test). 1 <= classes <= 256. */
+ * "cifar-like": a class is a texture, that is, a grating with its own direction, wave length and colour. An image shows
+ * it through a soft window at a random place, with random phase and strength, over another grating without meaning and
+ * noise. The mean of a class says nothing about it. Image i is a function of (seed, part, i), the same on every
+ * machine. `part` tells sets of the same classes apart (0 training, 1 test). 1 <= classes <= 256. */
 enum { SG_IMAGE_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_images_generate(struct sg_images *out, size_t count, size_t classes, uint64_t seed,
                                         unsigned part, struct sg_error *err);

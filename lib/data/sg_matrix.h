@@ -7,9 +7,10 @@
 
 #include "sg_status.h"
 
-/* m rows (samples) by d columns (features), row-major. Dense storage in the narrowest of 16-bit integers (madelon), float
- * and double that holds every value exactly; compressed rows (CSR, double) when less than a quarter of the values is
- * non-zero. Exactly one of i16, f32, f64, csr_value is set; each array starts at a multiple of 64 bytes. */
+/* m rows (samples) by d columns (features), row-major. A dense matrix is stored in the narrowest of 16-bit integers
+ * (madelon), float and double that holds every value exactly. If less than a quarter of the values is non-zero, it is
+ * stored as compressed rows (CSR) of doubles. Exactly one of i16, f32, f64, csr_value is not NULL. Each array starts at
+ * a multiple of 64 bytes. */
 struct sg_matrix {
     size_t m, d;
     const int16_t *i16;         /* [m * d] */
@@ -19,7 +20,7 @@ struct sg_matrix {
     const uint32_t *csr_column; /* [csr_start[m]] ascending in a row */
     const uint64_t *csr_start;  /* [m + 1] */
     const double *label;        /* [m], -1 or +1 */
-    void *base;                 /* owned: one mapping (mmap) that holds all of the above */
+    void *base;                 /* owned: one mapping (mmap) that holds all arrays */
     size_t base_bytes;
 };
 
@@ -31,34 +32,34 @@ static inline double sg_matrix_dense_value(const struct sg_matrix *a, size_t i, 
     return a->i16 ? (double)a->i16[at] : a->f32 ? (double)a->f32[at] : a->f64[at];
 }
 
-/* Parse LIBSVM text: "label index:value …" a line, indices 1-based ascending; '#' starts a comment; labels {-1,+1},
- * {0,1} or {1,2} become -1/+1. d = 0: the largest index seen; d > 0: an index beyond d is an error. `name` is for
- * messages, which give line and column. Every value is the double nearest to its decimal text. Errors: empty input, a
- * last row without its newline (truncated), index 0, repeated or descending index, NaN or Inf value, malformed number,
- * more than two classes, NUL byte. Expects the "C" numeric locale, which is what a program has that never calls
- * setlocale. */
+/* Parses LIBSVM text: "label index:value …" a line, with ascending indices from 1; '#' starts a comment. Labels
+ * {-1,+1}, {0,1} or {1,2} become -1/+1. d = 0: d becomes the largest index; d > 0: an index beyond d is an error. Every
+ * value is the double nearest to its decimal text. `name` begins messages, which give line and column. SG_ERR_FORMAT:
+ * empty input, a last row without its newline (it was truncated), an index of 0, a repeated or descending index, a NaN
+ * or Inf value, a malformed number, more than two classes, a NUL byte. The numeric locale must be "C", as it is in a
+ * program that never calls setlocale. */
 SG_CHECKED sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name,
                                      struct sg_error *err);
 
-/* Read a file; .gz, .bz2 and .xz are piped through gzip, bzip2, xz -dc (missing tool: says which package).
- * sha256: of the text, that is after decompression, so that it names the data however it is packed. */
+/* Reads a file. .gz, .bz2 and .xz go through gzip, bzip2, xz -dc; if the tool is missing, the message names its
+ * package. sha256 is that of the unpacked text, so it names the data however they are packed. */
 SG_CHECKED sg_status sg_libsvm_read(struct sg_matrix *out, const char *path, size_t d, char sha256[65],
                                     struct sg_error *err);
 
-/* Binary cache: written whole or not at all; mapped read-only and shared between processes. `key` (64 hex digits) ties
- * it to its source, `sha256` is carried along. Mapping compares the SHA-256 over every byte of the file, so that a damaged
- * cache is never used: SG_ERR_FORMAT. A whole one of another key or of another version of the program is SG_ERR_MISMATCH,
- * none at all SG_ERR_MISSING. */
+/* The binary cache of a matrix (lib/FORMATS.md). It is written whole or not at all, and mapped read-only, shared
+ * between processes. `key` (64 hex digits) ties it to its source; `sha256` is stored with it. Mapping compares the
+ * SHA-256 over every byte of the file. SG_ERR_FORMAT: the file is damaged. SG_ERR_MISMATCH: it is whole, but of another
+ * key or another version of the program. SG_ERR_MISSING: there is no file. */
 SG_CHECKED sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char *key, const char *sha256,
                                     struct sg_error *err);
 SG_CHECKED sg_status sg_matrix_map(struct sg_matrix *out, const char *path, const char *key, char sha256[65],
                                    struct sg_error *err);
 
-/* SHA-256 that names a matrix by its bytes: of its shape and of the rows' own SHA-256 in order. */
+/* The SHA-256 that names a matrix by its bytes: that of its shape and of the SHA-256 of each row, in order. */
 SG_CHECKED sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65], struct sg_error *err);
 
-/* Room for a matrix, zero-filled, for those who fill one: every array of the chosen storage is writable through
- * struct sg_matrix_room. `entries` counts CSR entries. */
+/* Makes a matrix of zeros for a caller who fills it. Every array of the chosen storage is writable through *room; the
+ * other pointers are NULL. `entries` counts CSR entries. */
 enum sg_storage { SG_STORAGE_F32 = 1, SG_STORAGE_F64 = 2, SG_STORAGE_CSR = 3, SG_STORAGE_I16 = 4 };
 struct sg_matrix_room {
     int16_t *i16;
@@ -70,10 +71,10 @@ struct sg_matrix_room {
 SG_CHECKED sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room, enum sg_storage storage,
                                         size_t m, size_t d, size_t entries, struct sg_error *err);
 
-/* Generators of stand-ins: "gisette-like" (6000 x 5000, shaped after gisette: sparse pixels, products of pixels, and
- * probes; see results/README.md for how close it is) and "two-clouds" (240 x 40, two normal clouds with a few wrong
- * labels, for smoke tests). The same seed gives the same bytes; SG_GENERATOR_REVISION is raised whenever those change.
- * Another name is SG_ERR_ARGUMENT. */
+/* Generators of stand-ins. "gisette-like" is 6000 x 5000, shaped after gisette: sparse pixels, products of pixels, and
+ * probes; results/README.md says how close it is. "two-clouds" is 240 x 40 for smoke tests: two normal clouds with a
+ * few wrong labels. The same seed gives the same bytes; SG_GENERATOR_REVISION is raised whenever they change. Any other
+ * name is SG_ERR_ARGUMENT. */
 enum { SG_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_generator_check(const char *name, struct sg_error *err);
 SG_CHECKED sg_status sg_generate(struct sg_matrix *out, const char *generator, uint64_t seed, struct sg_error *err);

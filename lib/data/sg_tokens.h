@@ -1,9 +1,9 @@
 /* sg_tokens.h: text as a row of word numbers, for language models.
  *
- * A set has the files train.txt, valid.txt and test.txt, UTF-8: words between white space, and every line ends with the
- * token <eos>. They are looked for as sg_dataset.h says. The vocabulary is that of the whole training file: number 0 is
- * <unk>, which stands for every word that is not in it, 1 is <eos>, the others follow by falling frequency, those of the
- * same frequency as they first appear. */
+ * A set has the files train.txt, valid.txt and test.txt in UTF-8, looked for as sg_dataset.h says. Words stand between
+ * white space, and every line ends with the token <eos>. The vocabulary is that of the whole training file. Number 0 is
+ * <unk>, which stands for every word that is not in it, and 1 is <eos>. The other words follow by falling frequency,
+ * and words of equal frequency in the order in which they first appear. */
 #ifndef SG_TOKENS_H
 #define SG_TOKENS_H
 
@@ -25,40 +25,41 @@ struct sg_tokens {
 
 struct sg_token_set {
     struct sg_tokens train, test;
-    size_t vocabulary;                  /* V: numbers are below it; 2 or more */
+    size_t vocabulary;                  /* V: every id is below it; 2 or more */
     char train_file[32], test_file[32]; /* "train", "valid" */
-    struct sg_provenance from;          /* path: the training file; sha256: of the lines sha256sum prints for both */
+    struct sg_provenance from; /* path: the training file; sha256: of the lines that sha256sum prints for both files */
 };
 
 struct sg_token_request {
     struct sg_dataset_request set;
     const char *train_file, *test_file; /* names without ".txt" */
-    bool lower_case;                    /* every letter, before the vocabulary is made */
-    size_t most_words;                  /* of the vocabulary, <unk> and <eos> counted; 0 = all */
-    size_t most_train, most_test;       /* keep so many tokens, from the start; 0 = all */
+    bool lower_case;                    /* make every letter lower case before the vocabulary is made */
+    size_t most_words;                  /* of the vocabulary, with <unk> and <eos>; 0 = all */
+    size_t most_train, most_test;       /* keep so many tokens from the start; 0 = all */
 };
 
-/* Load training and test text. A missing set with a stand-in is generated in the sizes of WikiText-2, with 28,869 words;
- * without one it is SG_ERR_MISSING and the message names every remedy. A set of which only one file is there is an
- * error either way. Text that is not UTF-8, holds NUL or a word longer than SG_TOKEN_BYTES is SG_ERR_FORMAT with
- * file:line; so is a file without a word. */
+/* Loads training and test text. A missing set with a stand-in is generated in the sizes of WikiText-2, with 28,869
+ * words; without one it is SG_ERR_MISSING, and the message names every remedy. A set of which only one file is there is
+ * an error either way. SG_ERR_FORMAT with file:line: the text is not UTF-8, holds NUL or a word longer than
+ * SG_TOKEN_BYTES, or has no word. */
 enum { SG_TOKEN_BYTES = 4096 };
 SG_CHECKED sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_request *request,
                                        struct sg_error *err);
-/* What would be loaded, as sg_dataset_identify says it. */
+/* Tells what would be loaded, as sg_dataset_identify does. */
 SG_CHECKED sg_status sg_token_set_identify(struct sg_provenance *from, const struct sg_token_request *request,
                                            struct sg_error *err);
 void sg_token_set_free(struct sg_token_set *set); /* zeroes it */
 
-/* The provenance, "train_file", "test_file", "train_tokens", "test_tokens" and "vocabulary", for a result's header; NULL =
- * no memory. */
+/* The provenance, "train_file", "test_file", "train_tokens", "test_tokens" and "vocabulary", for a result's header.
+ * NULL = no memory. */
 cJSON *sg_token_set_json(const struct sg_token_set *set);
 
 /* ---- stand-in ------------------------------------------------------------------------------------------------------
- * "text-like": a chain in which every word has a few followers of its own, drawn like all words from Zipf's law (a
- * number's weight is 1 over itself, shifted); three times out of four the next word is one of them, else any. So there is
- * something to learn from the last word and, of <eos>, a rhythm. Token i is a function of (seed, part, all before it), the
- * same on every machine. `part` tells texts of the same chain apart (0 training, 1 test). vocabulary >= 2. */
+ * "text-like": a Markov chain. Every word has a few followers of its own, drawn from Zipf's law as all words are (the
+ * weight of a number is 1 over the number, shifted). Three times out of four the next word is one of the followers,
+ * else any word. So there is something to learn from the last word and, of <eos>, a rhythm. Token i is a function of
+ * (seed, part, all tokens before it), the same on every machine. `part` tells texts of the same chain apart (0
+ * training, 1 test). vocabulary >= 2. */
 enum { SG_TOKEN_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_tokens_generate(struct sg_tokens *out, size_t count, size_t vocabulary, uint64_t seed,
                                         unsigned part, struct sg_error *err);

@@ -1,33 +1,38 @@
-/* shards.c: samples dealt to workers: alike, sorted by class, or by Dirichlet shares of the classes. */
+/* shards.c: deals samples to workers: all alike, sorted by class, or by Dirichlet shares of the classes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_rng.h"
 #include "sg_shards.h"
 
 enum { CLASSES = 256 };
 
 static size_t cut(size_t count, size_t worker, size_t workers) {
+    SG_ASSERT(workers > 0 && worker <= workers);
     return worker * count / workers;
 }
 
-/* Stable: each class keeps the permutation's order. first [classes + 1] <- where each begins. */
+/* Sorts by class and keeps the permutation's order within a class. first [classes + 1] <- where each class begins. */
 static void sort_by_class(uint32_t *out, const uint32_t *in, const uint8_t *class_of, size_t count, size_t classes,
                           size_t first[CLASSES + 1]) {
     size_t next[CLASSES];
     memset(first, 0, (CLASSES + 1) * sizeof *first);
     for (size_t i = 0; i < count; i++)
         first[class_of[in[i]] + 1]++;
+    SG_ASSERT(classes <= CLASSES);
     for (size_t c = 0; c < classes; c++)
         next[c] = first[c + 1] += first[c];
+    SG_ASSERT(first[classes] == count);
     for (size_t i = count; i-- > 0;)
         out[--next[class_of[in[i]]]] = in[i];
 }
 
-/* ln of a Gamma(alpha) variate: Marsaglia and Tsang, ACM TOMS 26 (2000), for alpha + 1, then the usual step down. In
- * logarithms, for at small alpha most are below the smallest double. */
+/* The logarithm of a Gamma(alpha) variate: Marsaglia and Tsang, ACM TOMS 26 (2000), for alpha + 1, then the usual step
+ * down. The logarithm, because at small alpha most variates are below the smallest double. */
 static double log_gamma_variate(sg_rng *rng, double alpha) {
+    SG_ASSERT(alpha > 0);
     const double d = alpha + 1 - 1.0 / 3, c = 1 / sqrt(9 * d);
     for (;;) {
         const double x = sg_rng_normal(rng), v = (1 + c * x) * (1 + c * x) * (1 + c * x);
@@ -47,7 +52,7 @@ static void dirichlet(double *share, sg_rng *rng, double alpha, size_t classes) 
         share[c] = exp(share[c] - most);
 }
 
-/* A class that still has samples, by the shares; the last such class where the shares of all of them are 0. */
+/* Draws a class that still has samples, by the shares. If all shares are 0, it is the last such class. */
 static size_t draw_class(sg_rng *rng, const double *share, const size_t *left, size_t classes) {
     double all = 0;
     size_t last = 0;
@@ -61,6 +66,7 @@ static size_t draw_class(sg_rng *rng, const double *share, const size_t *left, s
                 return c;
             at -= share[c];
         }
+    SG_ASSERT(left[last] > 0);
     return last;
 }
 
@@ -82,6 +88,7 @@ static sg_status deal_dirichlet(uint32_t *order, const uint32_t *sorted, const s
             if (at >= cut(count, w + 1, workers))
                 continue;
             const size_t c = draw_class(&rng[w], share + w * classes, left, classes);
+            SG_ASSERT(left[c] > 0 && left[c] <= first[c + 1] - first[c]);
             order[at] = sorted[first[c + 1] - left[c]--];
             given++;
         }
@@ -92,6 +99,7 @@ static sg_status deal_dirichlet(uint32_t *order, const uint32_t *sorted, const s
 
 sg_status sg_shards_deal(uint32_t *order, const struct sg_shards *shards, const uint8_t *class_of, size_t count,
                          size_t classes, size_t workers, uint64_t seed, struct sg_error *err) {
+    SG_ASSERT(workers >= 1 && classes >= 1 && classes <= CLASSES);
     size_t first[CLASSES + 1];
     sg_rng rng = sg_rng_open(seed, SG_RNG_SHARD, 0, 0);
     uint32_t *shuffled = shards->kind == SG_SHARD_IID ? order : malloc(2 * (count + 1) * sizeof *shuffled);
@@ -110,6 +118,7 @@ sg_status sg_shards_deal(uint32_t *order, const struct sg_shards *shards, const 
 }
 
 double sg_shards_skew(const uint32_t *order, const uint8_t *class_of, size_t count, size_t classes, size_t workers) {
+    SG_ASSERT(classes <= CLASSES && count >= workers);
     double all[CLASSES] = {0}, sum = 0;
     for (size_t i = 0; i < count; i++)
         all[class_of[i]] += 1 / (double)count;

@@ -1,6 +1,8 @@
-/* text-like tokens; sg_tokens.h says what they look like. Integer arithmetic, so that every machine makes the same. */
+/* token_generate.c: generates text-like tokens; sg_tokens.h says what they look like. It uses integer arithmetic, so
+ * every machine makes the same tokens. */
 #include <stdlib.h>
 
+#include "sg_debug.h"
 #include "sg_rng.h"
 #include "sg_tokens.h"
 
@@ -24,6 +26,7 @@ static uint32_t draw_word(const struct chain *c, sg_rng *rng) {
         else
             low = middle + 1;
     }
+    SG_ASSERT(x < c->until[low] && (low == 0 || x >= c->until[low - 1]));
     return (uint32_t)low;
 }
 

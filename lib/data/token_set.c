@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dataset_parts.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_json.h"
 #include "token_text.h"
@@ -33,6 +34,7 @@ static int more_frequent(const void *a, const void *b) {
 /* id [words] of every word of the lexicon: its place, or SG_TOKEN_UNKNOWN beyond the first `most`. */
 static sg_status number_words(uint32_t **id, size_t *vocabulary, const struct lexicon *l, size_t most,
                               struct sg_error *err) {
+    SG_ASSERT(most == 0 || most >= 2);
     static const char *const special[] = {[SG_TOKEN_UNKNOWN] = "<unk>", [SG_TOKEN_END] = "<eos>"};
     struct rank *rank = malloc(l->words * sizeof *rank + 1);
     *id = malloc(l->words * sizeof **id + 1);
@@ -52,6 +54,7 @@ static sg_status number_words(uint32_t **id, size_t *vocabulary, const struct le
                    : w == number[SG_TOKEN_UNKNOWN] || next == (uint32_t)most ? SG_TOKEN_UNKNOWN
                                                                              : next++;
     }
+    SG_ASSERT(next >= 2 && (most == 0 || next <= most));
     *vocabulary = next;
     free(rank);
     return SG_OK;

@@ -1,4 +1,5 @@
-/* Words between white space. Letters are turned to lower case by the C library's tables of Unicode, one to one. */
+/* token_text.c: splits text into words at white space. The C library's tables of Unicode turn letters to lower case,
+ * one to one. */
 #include "token_text.h"
 
 #include <locale.h>
@@ -11,7 +12,7 @@ static const char end_word[] = "<eos>";
 struct reader {
     struct lexicon *lexicon;
     bool grow;
-    locale_t locale; /* NULL-like 0 = letters stay as they are */
+    locale_t locale; /* 0 = letters stay as they are */
     const char *name;
     size_t line;
     struct sg_tokens out;

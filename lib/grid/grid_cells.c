@@ -1,4 +1,4 @@
-/* grid_cells.c: the files in a folder of cells: which they are, which a recipe asks for, and removing the others. */
+/* grid_cells.c: lists the files in a folder of cells, marks those that a recipe asks for, and removes the others. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static const char part_ending[] = ".part", checkpoint_ending[] = ".ckpt";
 /* Length of LABEL-seedN-KEY.ndjson at the start of a file's name; 0 = it does not start so. */
 static size_t stem_length(const char *name) {
     const char *dot = strstr(name, ".ndjson");
-    for (; dot && strstr(dot + 1, ".ndjson"); dot = strstr(dot + 1, ".ndjson")) /* a label may hold it too */
+    for (; dot && strstr(dot + 1, ".ndjson"); dot = strstr(dot + 1, ".ndjson")) /* a label may contain it too */
         ;
     if (!dot || dot - name < KEY_PREFIX + 1)
         return 0;
@@ -34,7 +34,7 @@ static size_t stem_length(const char *name) {
                : 0;
 }
 
-/* What follows a cell's path in the names of its files: "" the finished series, else one of a stopped run's. */
+/* Is it what follows a cell's path in a file name? "" is the finished series, all others belong to a stopped run. */
 static bool is_ending(const char *ending) {
     const size_t checkpoint = strlen(checkpoint_ending);
     return *ending == '\0' || strcmp(ending, part_ending) == 0 || sg_file_is_temporary(ending) ||
@@ -55,7 +55,7 @@ static bool read_header(cJSON **out, bool *finished, const char *path) {
     return true;
 }
 
-/* What is in the files of a line: its header, its state, and whether they are ours. */
+/* Finds what is in the files of a line: their header, their state, and whether they are ours. */
 static sg_status examine(struct sg_cell_file *f, struct sg_error *err) {
     char *part = sg_format("%s%s", f->path, f->stopped ? part_ending : "");
     char *checkpoint = sg_format("%s%s", f->path, checkpoint_ending);
@@ -78,7 +78,7 @@ static sg_status examine(struct sg_cell_file *f, struct sg_error *err) {
     return SG_OK;
 }
 
-/* The line that a file belongs to, made if it is the first. */
+/* The line that a file belongs to; the first file of a line makes it. */
 static struct sg_cell_file *line_of(struct sg_cell_files *files, const char *folder, const char *name, size_t stem) {
     const bool stopped = name[stem] != '\0';
     char *path = sg_format("%s/%.*s", folder, (int)stem, name);
@@ -176,7 +176,7 @@ bool sg_grid_cells_spare(const struct sg_cell_file *file) {
     return file->ours && !file->asked;
 }
 
-/* The files of a line, by their names in the folder now. */
+/* Removes the files of a line, by their names in the folder now. */
 static sg_status remove_line(DIR *dir, const struct sg_cell_file *f, struct sg_error *err) {
     const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
     const size_t stem = strlen(name);

@@ -1,4 +1,4 @@
-/* grid_cells_print.c: the list of a folder's cells, for people and as JSON. */
+/* grid_cells_print.c: prints the list of a folder's cells, for people and as JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const char *scaled(double x, const struct scale *s, char out[16]) {
     return out;
 }
 
-/* Of a series that cannot be read its name is all there is. */
+/* The label; for a series that cannot be read, the file's name. */
 static const char *label_of(const struct sg_cell_file *f) {
     const char *slash = strrchr(f->path, '/');
     return sg_json_string(f->header, "method", slash ? slash + 1 : f->path);

@@ -1,4 +1,4 @@
-/* grid_cells_run.c: sparsebench --cells. */
+/* grid_cells_run.c: does what sparsebench --cells asks for. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,7 +77,7 @@ static sg_status list_folder(const struct sg_recipe *recipe, const char *folder,
     sg_status status = SG_OK;
     if (access(folder, F_OK) != 0)
         return sg_fail_errno(err, SG_ERR_MISSING, "%s", folder);
-    if (c->prune && !c->dry_run) /* a run may not change what is removed below */
+    if (c->prune && !c->dry_run) /* holds the lock, so that no run changes what is removed below */
         status = sg_grid_lock(&lock, folder, err);
     if (status == SG_OK)
         status = sg_grid_cells_list(&files, folder, err);

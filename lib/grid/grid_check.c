@@ -1,5 +1,5 @@
-/* grid_check.c: one process that holds cells against their data before the first of them runs, so that
- * a mistake is said once, and data and optimum are prepared once. */
+/* grid_check.c: runs one process that checks the cells against their data before the first of them runs. So a mistake
+ * is reported once, and data and optimum are prepared once. */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { TICK_MS = 100, REAP_MS = 2, CHECK_WORDS = 16, MOST_METHODS = 64 };
 
-/* The methods that the cells are of, each once; 0 where they are more than an option can name: then all are checked. */
+/* The methods of the cells, each once. Returns 0 if they are more than options can name; then all are checked. */
 static size_t methods_of(const char *name[MOST_METHODS], const struct sg_cell *cells, size_t count) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
@@ -26,7 +26,7 @@ static size_t methods_of(const char *name[MOST_METHODS], const struct sg_cell *c
     return n;
 }
 
-/* Command line of the check, to be freed; `threads` is its room for a number. */
+/* Makes the command line of the check, to be freed; `threads` is its room for a number. */
 static char **command_line(const struct sg_cell *cells, size_t count, const struct sg_grid_options *o,
                            char threads[24]) {
     const char *method[MOST_METHODS];
@@ -54,10 +54,10 @@ static char **command_line(const struct sg_cell *cells, size_t count, const stru
         word[n++] = "--set";
         word[n++] = o->set[i];
     }
-    return (char **)(uintptr_t)word; /* execvp's prototype predates const; it changes nothing */
+    return (char **)(uintptr_t)word; /* execvp takes no const words, but does not change them */
 }
 
-/* The lines of the check without the program's name in front, which is not the one that speaks now. */
+/* Takes the lines of the check without the program's name at their front, because another program reports them. */
 static void take_messages(char *out, size_t size, const char *words) {
     static const char name[] = "sparsetrain: ";
     size_t used = 0;
@@ -71,7 +71,7 @@ static void take_messages(char *out, size_t size, const char *words) {
     }
 }
 
-/* Until it is over. A signal that asks this process to stop is passed on. Returns it, or 0. */
+/* Waits until the process is over. A signal that asks this process to stop is passed on. Returns the signal, or 0. */
 static int wait_for(struct sg_process *p, const struct sg_cell_outcome *outcomes, const struct sg_cell *cells,
                     size_t count, const struct sg_grid_options *o) {
     int stopping = 0;

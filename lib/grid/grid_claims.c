@@ -1,4 +1,4 @@
-/* grid_claims.c: the claims of a recipe, judged at every seed. */
+/* grid_claims.c: judges the claims of a recipe at every seed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static const struct sg_node *present(const struct sg_node *node, const char *pat
     return found && found->kind != SG_NODE_NULL ? found : NULL;
 }
 
-/* The bound is at-most or at-least, as the recipe's parser saw to: a number, or {times, plus, of, metric, at}. */
+/* Reads a claim. Its bound is at-most or at-least, of which the recipe's parser leaves one: a number, or {times, plus,
+ * of, metric, at}. */
 static struct claim read_claim(const struct sg_node *node) {
     struct claim c = {
         .value = {sg_node_string(node, "of", ""), sg_node_string(node, "metric", ""), present(node, "at"), 1, 0},
@@ -63,7 +64,8 @@ static double evaluate(const struct term *t, const struct sg_cell *cells, const 
     return NAN;
 }
 
-/* One seed of a claim into `seeds`. Two infinities do not compare: both sides were never reached. */
+/* Judges one seed of a claim and adds it to `seeds`. Two infinities cannot be compared: both sides were never reached.
+ */
 static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, const struct sg_cell *cells,
                   const struct sg_cell_outcome *outcomes, size_t count, uint64_t seed) {
     char note[SG_WHY_CHARS + 128] = "";

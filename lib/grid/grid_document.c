@@ -1,9 +1,9 @@
-/* grid_document.c: the whole result of a grid as one JSON document, and the plan of one that is not run. */
+/* grid_document.c: makes the whole result of a grid as one JSON document, and the plan of a grid that is not run. */
 #include <string.h>
 
 #include "grid_private.h"
 
-/* A copy of the first such value that a cell's header or run record has. */
+/* A copy of the first value of that name in a cell's header or run record. */
 static cJSON *first_copy(const struct sg_cell_outcome *outcomes, size_t count, bool header, const char *key) {
     for (size_t i = 0; i < count; i++) {
         const cJSON *found = sg_json_get(header ? outcomes[i].run.header : outcomes[i].run.run, key);

@@ -1,4 +1,4 @@
-/* grid_lock.c: one sparsebench at a time works in a folder. */
+/* grid_lock.c: locks a folder, so that one sparsebench at a time works in it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* grid_partial.c: whether a result file that is in the way is a partial one of the same command. */
+/* grid_partial.c: decides whether a result file that is in the way is a partial one of the same command. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -38,7 +38,7 @@ size_t sg_grid_finished(const cJSON *result) {
     return n;
 }
 
-/* Whole: every cell came to its end, be it a diverged one. */
+/* A result is whole if every cell came to its end, even a diverged one. */
 static bool is_whole(const cJSON *result) {
     const char *status = sg_json_string(result, "status", "");
     return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;

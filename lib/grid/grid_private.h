@@ -6,17 +6,17 @@
 
 enum { KEY_PREFIX = 12 }; /* digits of a cell's key in its file's name */
 
-/* "own.libsvm, SHA-256 0123456789ab" or "gisette-like, generated", of the "dataset" of a header; returns out. */
+/* Writes the "dataset" of a header as "own.libsvm, SHA-256 0123456789ab" or "gisette-like, generated"; returns out. */
 enum { DATA_TEXT = 160 };
 char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset);
 
-/* May a finished cell with this header be reused? By the program of `identity` (NULL = of any version) where `dataset`
- * would be read now (NULL = the data are not here: any). */
+/* May a finished cell with this header be reused by the program of `identity` (NULL = of any version) if `dataset`
+ * would be read now (NULL = the data are not here, and any will do)? */
 enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset);
 
 /* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. */
 struct grid_traffic {
-    const char *column, *baseline; /* NULL: no baseline, or none of its traffic is known */
+    const char *column, *baseline; /* NULL = there is no baseline, or its traffic is not known */
     double sent;                   /* mean over the seeds, at the end */
 };
 struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);

@@ -1,4 +1,4 @@
-/* grid_process.c: one child process: started, read without waiting, reaped. */
+/* grid_process.c: starts one child process, reads from it without waiting, and reaps it. */
 #include "grid_process.h"
 
 #include <errno.h>
@@ -11,16 +11,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
+
 static void close_both(const int fd[2]) {
     close(fd[0]);
     close(fd[1]);
 }
 
-/* In the child. No return. */
+/* Runs in the child; does not return. */
 static void become(char *const argv[], pid_t parent, int null, int progress, int errors) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) /* it died before the line above */
+    if (getppid() != parent) /* the parent died before the line above */
         _exit(127);
     signal(SIGPIPE, SIG_DFL);
     if (dup2(null, STDIN_FILENO) >= 0 && dup2(progress, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0)
@@ -30,6 +32,7 @@ static void become(char *const argv[], pid_t parent, int null, int progress, int
 }
 
 sg_status sg_process_start(struct sg_process *p, char *const argv[], struct sg_error *err) {
+    SG_ASSERT(argv[0] != NULL);
     int progress[2], errors[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0)
         return sg_fail_errno(err, SG_ERR_IO, "cannot open /dev/null");
@@ -49,7 +52,7 @@ sg_status sg_process_start(struct sg_process *p, char *const argv[], struct sg_e
         close_both(errors);
         goto out_progress;
     }
-    setpgid(pid, pid); /* both sides, so that a signal sent at once finds the group */
+    setpgid(pid, pid); /* both processes do this, so that a signal sent at once finds the group */
     close(progress[1]);
     close(errors[1]);
     close(null);
@@ -64,7 +67,7 @@ out_null:
     return err->status;
 }
 
-/* A line "done total"; anything else on standard output is not ours and is ignored. */
+/* Takes a line "done total". Anything else on standard output is not ours and is ignored. */
 static void take_progress(struct sg_process *p, const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if (text[i] != '\n') {
@@ -91,6 +94,7 @@ static void take_errors(struct sg_process *p, const char *text, size_t length) {
     memmove(p->tail, p->tail + p->tail_length - keep, keep);
     memcpy(p->tail + keep, text, length);
     p->tail_length = keep + length;
+    SG_ASSERT(p->tail_length <= SG_TAIL_BYTES);
 }
 
 static void drain(struct sg_process *p, int *fd, void (*take)(struct sg_process *, const char *, size_t)) {
@@ -118,7 +122,7 @@ bool sg_process_ended(struct sg_process *p) {
         return false;
     p->pid = 0;
     sg_process_read(p);
-    int *fd[] = {&p->progress, &p->errors}; /* a process it left behind may hold them open */
+    int *fd[] = {&p->progress, &p->errors}; /* a process that it left behind may hold them open */
     for (size_t i = 0; i < 2; i++) {
         if (*fd[i] >= 0)
             close(*fd[i]);
@@ -128,6 +132,7 @@ bool sg_process_ended(struct sg_process *p) {
 }
 
 const char *sg_process_last_words(struct sg_process *p) {
+    SG_ASSERT(p->tail_length <= SG_TAIL_BYTES);
     while (p->tail_length > 0 && strchr("\n ", p->tail[p->tail_length - 1]))
         p->tail_length--;
     p->tail[p->tail_length] = '\0';
@@ -135,7 +140,7 @@ const char *sg_process_last_words(struct sg_process *p) {
     for (int lines = 0; start > p->tail; start--)
         if (start[-1] == '\n' && ++lines == SG_TAIL_LINES)
             break;
-    /* Without its beginning a line says little, unless it is the only one. */
+    /* drops a first line without its beginning, unless it is the only one */
     char *newline = strchr(start, '\n');
     return start == p->tail && p->tail_cut && newline ? newline + 1 : start;
 }

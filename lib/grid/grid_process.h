@@ -17,23 +17,24 @@ enum { SG_TAIL_BYTES = 2048, SG_TAIL_LINES = 10 };
 
 struct sg_process {
     pid_t pid;            /* 0 = none */
-    int progress, errors; /* read ends, non-blocking; -1 once they ended */
+    int progress, errors; /* read ends of pipes, non-blocking; -1 once they ended */
     double done;          /* share of the work reported so far, 0..1 */
     char line[64];        /* of `progress`, incomplete */
     size_t line_length;
     char tail[SG_TAIL_BYTES + 1]; /* of `errors` */
     size_t tail_length;
-    bool tail_cut;   /* something before it was dropped */
+    bool tail_cut;   /* was something before it dropped? */
     int wait_status; /* valid once sg_process_ended */
 };
 
-/* Start argv[0] (looked up in PATH); a program that cannot be run is a child that says so and exits 127. */
+/* Starts argv[0], looked up in PATH. If the program cannot be run, the child says so and exits with 127. */
 SG_CHECKED sg_status sg_process_start(struct sg_process *p, char *const argv[], struct sg_error *err);
 
-/* Take what the child wrote since; never waits. */
+/* Takes what the child has written since the last call; never waits. */
 void sg_process_read(struct sg_process *p);
 
-/* Reap the child if it ended: true once, with everything it wrote read and its pipes closed. Never waits. */
+/* Reaps the child if it ended: returns true once, when everything it wrote is read and its pipes are closed. Never
+ * waits. */
 bool sg_process_ended(struct sg_process *p);
 
 /* Its last lines on standard error; "" if none. */

@@ -6,25 +6,11 @@
 #include <string.h>
 
 #include "grid_private.h"
+#include "sg_debug.h"
 #include "sg_stats.h"
 #include "sg_text.h"
 
 static const size_t NO_POINT = SIZE_MAX;
-
-const char *sg_grid_status(const struct sg_cell_outcome *o) {
-    switch (o->state) {
-    case SG_CELL_DONE:
-    case SG_CELL_REUSED:
-    case SG_CELL_DIVERGED:
-        return strcmp(sg_json_string(o->run.end, "status", ""), "ok") == 0 ? "ok" : "diverged";
-    case SG_CELL_FAILED:
-        return "failed";
-    case SG_CELL_WAITING:
-    case SG_CELL_RUNNING:
-        break;
-    }
-    return o->message ? "interrupted" : "not_run";
-}
 
 /* The cells of one label, one a seed, in order. */
 struct group {
@@ -76,7 +62,7 @@ static bool points_allocate(struct points *p, const struct group *g) {
     return p->step && p->index && p->mean && p->std && p->count && p->value;
 }
 
-/* Merge the seeds' steps, which usually are the same: a run that diverged ends early. */
+/* Merges the steps of the seeds. Usually they are the same; a run that diverged ends early. */
 static bool points_merge(struct points *p, const struct group *g) {
     size_t *next = calloc(g->n, sizeof *next);
     if (!next || !points_allocate(p, g)) {
@@ -92,6 +78,7 @@ static bool points_merge(struct points *p, const struct group *g) {
         }
         if (least == INFINITY)
             break;
+        SG_ASSERT(p->n == 0 || p->step[p->n - 1] < least);
         p->step[p->n] = least;
         for (size_t i = 0; i < g->n; i++) {
             const double *step = sg_run_series(&g->outcomes[i].run, "step");
@@ -105,10 +92,12 @@ static bool points_merge(struct points *p, const struct group *g) {
 
 /* Gather the finite values of a column at one point into p->value; returns how many. */
 static size_t gather(const struct points *p, const struct group *g, const char *column, size_t point) {
+    SG_ASSERT(point < p->n);
     size_t n = 0;
     for (size_t i = 0; i < g->n; i++) {
         size_t at = p->index[point * g->n + i];
         const double *series = sg_run_series(&g->outcomes[i].run, column);
+        SG_ASSERT(at == NO_POINT || at < g->outcomes[i].run.n_points);
         if (series && at != NO_POINT && isfinite(series[at]))
             p->value[n++] = series[at];
     }
@@ -129,7 +118,7 @@ static cJSON *column_json(struct points *p, const struct group *g, const char *c
     return out;
 }
 
-/* Where a point lies, the same for all seeds. */
+/* The position of each point, which is the same for all seeds. */
 static cJSON *axis_json(struct points *p, const struct group *g, const char *column) {
     for (size_t j = 0; j < p->n; j++)
         p->mean[j] = gather(p, g, column, j) > 0 ? p->value[0] : NAN;
@@ -140,7 +129,7 @@ static bool is_axis(const char *column) {
     return strcmp(column, "step") == 0 || strcmp(column, "epoch") == 0;
 }
 
-/* Has a sparse column a value at this point? Evaluations are few, and should survive. */
+/* Has a sparse column a value at this point? Evaluations are rare and should be kept. */
 static bool is_rare(const struct points *p, const struct group *g, const bool *sparse, size_t point) {
     for (size_t c = 0; c < g->first->n_series; c++)
         if (sparse[c] && gather(p, g, g->first->series[c].name, point) > 0)
@@ -148,7 +137,7 @@ static bool is_rare(const struct points *p, const struct group *g, const bool *s
     return false;
 }
 
-/* [n_series]: columns with a value at half of the points or fewer. NULL = no memory. */
+/* [n_series] which columns have a value at half of the points or fewer? NULL = no memory. */
 static bool *find_sparse(const struct points *p, const struct group *g) {
     bool *sparse = calloc(g->first->n_series + 1, sizeof *sparse);
     for (size_t c = 0; sparse && c < g->first->n_series; c++) {
@@ -160,8 +149,8 @@ static bool *find_sparse(const struct points *p, const struct group *g) {
     return sparse;
 }
 
-/* Keep every k-th rare point, every k'-th of the others, and the last, with the least k and then k' such that at most
- * `most` (0 = all) are left. */
+/* Keeps at most `most` points (0 = all): every k-th rare point, every k'-th of the others, and the last. It takes the
+ * least k that fits, and then the least k'. */
 static bool points_thin(struct points *p, const struct group *g, size_t most) {
     if (most < 2 || p->n <= most || !g->first)
         return true;
@@ -182,6 +171,7 @@ static bool points_thin(struct points *p, const struct group *g, size_t most) {
         }
     }
     const bool fine = sparse && rare;
+    SG_ASSERT(!fine || kept <= most);
     p->n = fine ? kept : p->n;
     free(sparse);
     free(rare);
@@ -209,8 +199,8 @@ static cJSON *series_json(const struct group *g, size_t most) {
 
 /* ---- one number a seed ---- */
 
-/* {"mean","std","n","values"} of what `at` makes of a metric at each seed; values of cells without one are null and do
- * not enter the mean. */
+/* {"mean","std","n","values"} of what `at` makes of a metric at each seed. The value of a cell without one is null and
+ * does not enter the mean. */
 static cJSON *spread_json(const struct group *g, const char *metric, const struct sg_node *at) {
     char why[SG_WHY_CHARS];
     double *known = malloc(2 * g->n * sizeof *known), *all = known ? known + g->n : NULL;
@@ -255,7 +245,7 @@ static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome
     return out;
 }
 
-/* The compressor's own. */
+/* The compressor's own parameters. */
 static cJSON *parameters_json(const struct sg_node *method) {
     cJSON *out = cJSON_CreateObject();
     for (size_t i = 0; method && i < method->count; i++) {

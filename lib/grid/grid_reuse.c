@@ -11,7 +11,8 @@
 #include "sg_text.h"
 #include "sg_train.h"
 
-/* Different labels give different names: a blank becomes '_', what is not plain becomes %XX. */
+/* A label as part of a file name: a blank becomes '_', what is not plain becomes %XX. Different labels stay different.
+ */
 static void label_text(const char *label, char out[128]) {
     size_t n = 0;
     for (const char *c = label; *c && n + 4 < 128; c++) {
@@ -47,7 +48,7 @@ char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset) {
 /* What a finished cell must have to be reused. */
 struct wanted {
     const char *identity; /* of the program; NULL = any */
-    const cJSON *dataset; /* NULL = the data are not here: any */
+    const cJSON *dataset; /* NULL = the data are not here, and any will do */
 };
 
 enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset) {
@@ -59,7 +60,7 @@ enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const c
     return dataset && strcmp(now, then) != 0 ? SG_STALE_DATA : SG_STALE_NOT;
 }
 
-/* Reused, if this is its finished series. Takes the path if so. */
+/* If this is the cell's finished series, it is reused and the path is taken over. */
 static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, char *take_path,
                           const struct wanted *wanted) {
     struct sg_error unfit;
@@ -87,7 +88,7 @@ static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell 
     return true;
 }
 
-/* The same run may lie there under another label. */
+/* Looks for the same run under another label. */
 static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                              const char *folder_path, const struct wanted *wanted, struct sg_error *err) {
     DIR *folder = opendir(folder_path);
@@ -160,7 +161,7 @@ const char *sg_grid_action(const struct sg_cell_outcome *outcome) {
     return outcome->state == SG_CELL_REUSED ? "reuse" : outcome->resumable ? "resume" : "run";
 }
 
-/* Also of what was generated the bytes, which the cells know. */
+/* Compares data. For generated data it compares the bytes too, which the cells know. */
 static bool same_data(const cJSON *a, const cJSON *b) {
     char one[SG_DATASET_IDENTITY], other[SG_DATASET_IDENTITY];
     return strcmp(sg_dataset_identity(one, a), sg_dataset_identity(other, b)) == 0 &&

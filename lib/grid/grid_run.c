@@ -1,4 +1,4 @@
-/* grid_run.c: the cells of a grid as processes, so many at once. */
+/* grid_run.c: runs the cells of a grid as processes, so many at once. */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,9 +9,10 @@
 
 #include "grid_private.h"
 #include "grid_process.h"
+#include "sg_clock.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_grid.h"
-#include "sg_terminal.h"
 #include "sg_text.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
@@ -25,6 +26,7 @@ static void share_cores(struct sg_grid_options *o, size_t count) {
     }
     if (o->jobs < 1)
         o->jobs = 1;
+    SG_ASSERT(o->jobs >= 1);
     if (o->threads == 0 && !o->launcher) {
         share = sg_cores(1) / (o->jobs < most ? o->jobs : most > 0 ? most : 1);
         o->threads = share > 0 ? share : 1;
@@ -37,13 +39,13 @@ struct slot {
     struct sg_process process;
     size_t cell;
     double started_s;
-    ino_t before; /* the series file there was when the cell started; 0 = none */
+    ino_t before; /* the inode of the series file when the cell started; 0 = there was none */
 };
 
 struct pool {
     const struct sg_cell *cells;
     struct sg_cell_outcome *outcomes;
-    size_t count, next; /* cells before `next` were taken */
+    size_t count, next; /* cells before `next` have been started */
     const struct sg_grid_options *options;
     struct slot *slot; /* [jobs] */
     char *launcher;    /* cut into words */
@@ -62,7 +64,7 @@ static char *text_of(unsigned long long n, char out[24]) {
     return out;
 }
 
-/* Command line of a cell into pool->argv; `seed` and `threads` are its room for numbers. */
+/* Writes the command line of a cell into pool->argv; `seed` and `threads` are its room for numbers. */
 static void command_line(struct pool *p, size_t cell, char seed[24], char threads[24]) {
     const struct sg_grid_options *o = p->options;
     size_t n = 0;
@@ -92,8 +94,9 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
             word[n++] = optional[i][0];
             word[n++] = optional[i][1];
         }
+    SG_ASSERT(n <= sizeof word / sizeof *word);
     for (size_t i = 0; i < n; i++)
-        p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp's prototype predates const; it changes nothing */
+        p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp takes no const words, but does not change them */
     for (size_t i = 0; i < o->n_set; i++) {
         p->argv[n++] = (char *)(uintptr_t) "--set";
         p->argv[n++] = (char *)(uintptr_t)o->set[i];
@@ -102,10 +105,12 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
 }
 
 static void start_cell(struct pool *p, struct slot *s, size_t cell) {
+    SG_ASSERT(s->process.pid == 0 && p->outcomes[cell].state == SG_CELL_WAITING);
     struct sg_cell_outcome *o = &p->outcomes[cell];
     struct sg_error err;
     char seed[24], threads[24];
     command_line(p, cell, seed, threads);
+    SG_TRACE(2, "start %s, seed %s, into %s", p->cells[cell].label, seed, o->path);
     s->cell = cell;
     s->started_s = sg_clock_s();
     s->before = file_number(o->path);
@@ -129,12 +134,17 @@ static void fill_slots(struct pool *p) {
     }
 }
 
-/* The child of this slot is gone: what became of its cell? Only a series that it put there counts. */
+/* Decides what became of a cell whose child is gone. Only a series that the child put there counts. */
 static void conclude(struct pool *p, struct slot *s) {
+    SG_ASSERT(s->process.pid == 0 && p->outcomes[s->cell].state == SG_CELL_RUNNING);
     struct sg_cell_outcome *o = &p->outcomes[s->cell];
     int status = s->process.wait_status, code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     const char *words = sg_process_last_words(&s->process);
     ino_t now = file_number(o->path);
+    SG_TRACE(2, "%s ended: exit code %d, series %s", o->path, code,
+             now == 0           ? "missing"
+             : now == s->before ? "as before"
+                                : "new");
     struct sg_error err = {.status = SG_OK};
     o->elapsed_s = sg_clock_s() - s->started_s;
     o->state = SG_CELL_FAILED;
@@ -145,7 +155,7 @@ static void conclude(struct pool *p, struct slot *s) {
         o->done = 1;
         words = diverged ? sg_json_string(o->run.end, "message", words) : words;
         o->message = *words ? strdup(words) : NULL;
-    } else if (p->stopping && err.status == SG_OK) { /* whatever its exit code: launchers have their own */
+    } else if (p->stopping && err.status == SG_OK) { /* whatever the exit code is, because launchers have their own */
         o->state = SG_CELL_WAITING;
         o->message = strdup("interrupted");
     } else {
@@ -158,7 +168,7 @@ static void conclude(struct pool *p, struct slot *s) {
     }
 }
 
-/* Wait for news, at most a tick. A child whose pipes both ended is about to be gone: look again soon. */
+/* Waits for news, at most a tick. A child whose two pipes have ended will be gone at once, so it looks again soon. */
 static void wait_for_news(const struct pool *p, struct pollfd *fds) {
     nfds_t n = 0;
     int timeout_ms = TICK_MS;
@@ -171,7 +181,7 @@ static void wait_for_news(const struct pool *p, struct pollfd *fds) {
         if (process->progress < 0 && process->errors < 0)
             timeout_ms = REAP_MS;
     }
-    poll(fds, n, timeout_ms); /* EINTR is news as well */
+    poll(fds, n, timeout_ms); /* a signal is news too */
 }
 
 static void take_news(struct pool *p) {
@@ -183,14 +193,15 @@ static void take_news(struct pool *p) {
         p->outcomes[s->cell].done = s->process.done;
         p->outcomes[s->cell].elapsed_s = sg_clock_s() - s->started_s;
         if (sg_process_ended(&s->process)) {
+            SG_ASSERT(p->running > 0);
             p->running--;
             conclude(p, s);
         }
     }
 }
 
-/* SIGTERM whatever we got: a second signal ends this process, by which the children get a second SIGTERM and end too.
- */
+/* Sends SIGTERM, whatever signal came. A second signal ends this process, and the children then get a second SIGTERM
+ * and end too. */
 static void ask_to_stop(struct pool *p, int signal_number) {
     p->stopping = signal_number;
     for (int i = 0; i < p->options->jobs; i++)
@@ -229,7 +240,7 @@ static sg_status run_pool(struct pool *p, struct sg_error *err) {
                : SG_OK;
 }
 
-/* The launcher cut at blanks into NUL-terminated words, an empty one last. */
+/* Cuts the launcher at blanks into words that end in NUL; the last one is empty. */
 static sg_status cut_launcher(char **out, const char *launcher, struct sg_error *err) {
     size_t length = 0, n = 0;
     char *words = calloc(strlen(launcher) + 2, 1);
@@ -289,4 +300,19 @@ out:
     if (lock >= 0)
         close(lock);
     return status;
+}
+
+const char *sg_grid_status(const struct sg_cell_outcome *o) {
+    switch (o->state) {
+    case SG_CELL_DONE:
+    case SG_CELL_REUSED:
+    case SG_CELL_DIVERGED:
+        return strcmp(sg_json_string(o->run.end, "status", ""), "ok") == 0 ? "ok" : "diverged";
+    case SG_CELL_FAILED:
+        return "failed";
+    case SG_CELL_WAITING:
+    case SG_CELL_RUNNING:
+        break;
+    }
+    return o->message ? "interrupted" : "not_run";
 }

@@ -1,5 +1,5 @@
-/* What a grid found, in numbers and in one sentence: which methods reach the baseline's quality, and with how much less
- * traffic. The rules are in results/README.md. */
+/* grid_summary.c: what a grid found, in numbers and in one sentence: which methods reach the baseline's quality, and
+ * with how much less traffic. The rules are in results/README.md. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "sg_task.h"
 #include "sg_text.h"
 
-static const double WITHIN = 0.05; /* of the baseline's value */
+static const double WITHIN = 0.05; /* as a share of the baseline's value */
 
 enum { TEXT = 160 };
 
-/* The cells of one label are neighbours. */
+/* The number of cells of the first label; cells of one label are neighbours. */
 static size_t label_cells(const struct sg_cell *cells, size_t count) {
     size_t n = 0;
     while (n < count && strcmp(cells[n].label, cells[0].label) == 0)
@@ -78,7 +78,7 @@ static const struct sg_metric *find_metric(const struct sg_recipe *recipe, const
                           sg_snake(snake, sizeof snake, name));
 }
 
-/* Is what `at` takes of a run where it ended up, not something that it passed? */
+/* Does `at` take a value at the end of the run, or the best one, and not one that the run only passed? */
 static bool is_ending(const struct sg_node *at, bool higher) {
     if (!at || at->kind == SG_NODE_NULL || sg_node_bool(at, "final", false))
         return true;
@@ -86,7 +86,8 @@ static bool is_ending(const struct sg_node *at, bool higher) {
            sg_node_bool(at, higher ? "max" : "min", false);
 }
 
-/* The first claim's metric that says how good a model is in the end, else the first plot's y that does. */
+/* Chooses the metric of the first claim that says how good a model is in the end; else the y of the first plot that
+ * does. */
 static struct quality choose_quality(const struct sg_recipe *recipe) {
     static const char *const where[][3] = {{"claims", "metric", "at"}, {"plots", "y", "y-at"}};
     for (size_t w = 0; w < 2; w++) {
@@ -143,7 +144,7 @@ static cJSON *methods_json(const struct comparison *c) {
 
 /* ---- the sentence ---- */
 
-/* "693", "3.6", "1.04": three digits at most, none of them nothing but zeros. */
+/* How many times less, as "693", "3.6" or "1.04"; returns out. */
 static const char *times_text(double x, char out[32]) {
     snprintf(out, 32, x >= 100 ? "%.0f" : x >= 1.995 ? "%.3g" : "%.2f", x);
     return out;
@@ -178,7 +179,8 @@ static const char *distance_text(const struct comparison *c, const struct method
     return out;
 }
 
-/* `a` says more than `b`: among those that reach the baseline less traffic, among the others a better value. */
+/* Does `a` say more than `b`? Among those that reach the baseline it is less traffic, among the others a better value.
+ */
 static bool says_more(const struct comparison *c, const struct method *a, const struct method *b) {
     if (a->reaches != b->reaches)
         return a->reaches;
@@ -196,7 +198,7 @@ static const struct method *best(const struct comparison *c, bool reaching) {
     return found;
 }
 
-/* " (median of the last 20 %)": where in a run the values are taken, "" at its end. */
+/* " (median of the last 20 %)": where in a run the values are taken; "" = at its end. */
 static void at_text(char out[TEXT], const struct sg_node *at) {
     const double median = at ? sg_node_number(at, "tail-median", NAN) : NAN;
     const double mean = at ? sg_node_number(at, "tail-mean", NAN) : NAN;
@@ -221,7 +223,8 @@ static void put_method(FILE *out, const struct comparison *c, const struct metho
         fprintf(out, "%s %s", m->label, distance_text(c, m, text));
 }
 
-/* All of a few methods, the best first; of many the best that reaches the baseline and the nearest of the others. */
+/* Writes the sentence: of a few methods all, the best first; of many the best that reaches the baseline and the nearest
+ * of the others. */
 static void put_sentence(FILE *out, const struct comparison *c) {
     enum { FEW = 3 };
     char it[2 * TEXT], quality[64], at[TEXT], text[TEXT], sent[TEXT];
@@ -245,7 +248,7 @@ static void put_sentence(FILE *out, const struct comparison *c) {
         return;
     }
     if (c->n <= FEW) {
-        for (size_t i = 0; i < 2 * c->n; i++) { /* those that reach it, then the others */
+        for (size_t i = 0; i < 2 * c->n; i++) { /* first those that reach it, then the others */
             const struct method *m = &c->method[i % c->n];
             if (m != first && m->reaches == (i < c->n)) {
                 fputs("; ", out);
@@ -271,7 +274,7 @@ static char *sentence(const struct comparison *c) {
 
 /* ---- all of it ---- */
 
-/* Why there is nothing to compare, or NULL. Fills in what the comparison begins with. */
+/* Begins the comparison. Returns why there is nothing to compare, or NULL. */
 static const char *begin(struct comparison *c, const struct sg_recipe *recipe, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count) {
     size_t baselines = 0;

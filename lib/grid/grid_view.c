@@ -1,4 +1,4 @@
-/* grid_view.c: a grid on stderr while it runs, and what was found of finished cells. */
+/* grid_view.c: shows a running grid on stderr, and what was found of finished cells. */
 #include "sg_grid_view.h"
 
 #include <inttypes.h>
@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "sg_clock.h"
 #include "sg_terminal.h"
 
 static void erase(struct sg_grid_view *v) {
@@ -51,7 +52,7 @@ static void tell_finished(struct sg_grid_view *v, const struct sg_cell *cell, co
     }
 }
 
-/* How many finished cells are stale for this reason; `of` receives what they are of, each once, cut at its end. */
+/* How many finished cells are stale for this reason. `of` receives what made them, each once, cut to fit. */
 static size_t count_stale(char *of, size_t size, const struct sg_cell_outcome *outcomes, size_t count,
                           enum sg_cell_stale why) {
     size_t n = 0, at = 0;

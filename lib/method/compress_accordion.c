@@ -26,7 +26,7 @@ static size_t knob(const double *param) {
 }
 
 static int select_topk(struct sg_worker *w, struct sg_select *s) {
-    return sg_topk_select(w, s, sg_share_knob(w->param + LEAST) == SG_SHARE_DENSITY);
+    return sg_topk_select(w, s, sg_share_knob(w->shared->param + LEAST) == SG_SHARE_DENSITY);
 }
 
 static double bound(const double *param, size_t n) {
@@ -56,7 +56,7 @@ static const struct sg_parameter params[N_PARAMS] = {
 const struct sg_compressor_ops sg_compress_accordion = {
     .name = "accordion",
     .summary = "Top-k with a larger k in the layers whose gradients change fast",
-    .source = "section 5; Agarwal et al., MLSys 2021",
+    .source = "section 6; Agarwal et al., MLSys 2021",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,
     .n_params = N_PARAMS,

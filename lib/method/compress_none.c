@@ -2,7 +2,7 @@
 #include "method_private.h"
 
 static int select_all(struct sg_worker *w, struct sg_select *s) {
-    return w->kernels->select_all(s);
+    return w->shared->kernels->select_all(s);
 }
 
 static double bound(const double *param, size_t n) {

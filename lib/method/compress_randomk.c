@@ -13,18 +13,18 @@
 enum { UNBIASED = SG_SHARE_PARAMS, PARAMS };
 
 static bool is_density(const struct sg_worker *w) {
-    return sg_share_knob(w->param) == SG_SHARE_DENSITY;
+    return sg_share_knob(w->shared->param) == SG_SHARE_DENSITY;
 }
 
 static sg_status open_randomk(struct sg_worker *w, struct sg_error *err) {
-    if (w->param[UNBIASED] > 0 && w->feedback.form != SG_FEEDBACK_NONE)
+    if (w->shared->param[UNBIASED] > 0 && w->shared->feedback.rule->keeps)
         return sg_fail(err, SG_ERR_ARGUMENT, "randomk: 'unbiased' needs error-feedback: none");
-    if (w->param[UNBIASED] > 0 && w->exec.device != NULL)
+    if (w->shared->param[UNBIASED] > 0 && w->shared->exec.device != NULL)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "randomk: 'unbiased' does not run on a GPU: use --device cpu");
-    const struct sg_layout *layout = &w->layout;
-    size_t most = w->controlled ? layout->offset[layout->n_layers] : 0;
-    for (size_t l = 0; l < layout->n_layers && !w->controlled; l++)
-        most += sg_share_of(w->knob[l], is_density(w), layout->offset[l + 1] - layout->offset[l]);
+    const struct sg_layout *layout = &w->shared->layout;
+    size_t most = w->shared->controlled ? layout->offset[layout->n_layers] : 0;
+    for (size_t l = 0; l < layout->n_layers && !w->shared->controlled; l++)
+        most += sg_share_of(w->shared->knob[l], is_density(w), layout->offset[l + 1] - layout->offset[l]);
     w->scratch = malloc((most + 1) * sizeof(uint32_t)); /* positions, drawn here wherever the vectors are */
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "randomk");
 }
@@ -48,19 +48,19 @@ static int scale_up(const struct sg_select *s) {
 }
 
 static int select_subset(struct sg_worker *w, struct sg_select *s) {
-    sg_rng rng = sg_rng_open(w->seed, SG_RNG_COMPRESS, w->number, w->step);
+    sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, w->number, w->shared->step);
     uint32_t *position = w->scratch;
     size_t sent = 0;
     for (size_t l = 0; l < s->n_layers; l++) {
         const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
-        s->count[l] = sg_share_of(w->knob[l], is_density(w), n);
+        s->count[l] = sg_share_of(w->shared->knob[l], is_density(w), n);
         sg_rng_subset(&rng, position + sent, s->count[l], n);
         for (size_t j = 0; j < s->count[l]; j++)
             position[sent + j] += (uint32_t)begin;
         sent += s->count[l];
     }
-    const int status = w->kernels->select_positions(s, position);
-    return status == SG_KERNEL_OK && w->param[UNBIASED] > 0 ? scale_up(s) : status;
+    const int status = w->shared->kernels->select_positions(s, position);
+    return status == SG_KERNEL_OK && w->shared->param[UNBIASED] > 0 ? scale_up(s) : status;
 }
 
 /* Scaled, E|x - C(x)|^2 = (n/k - 1)|x|^2: still of the form (1 - delta)|x|^2, delta <= 0 where k <= n/2. */
@@ -78,7 +78,7 @@ static const struct sg_parameter params[PARAMS] = {
 const struct sg_compressor_ops sg_compress_randomk = {
     .name = "randomk",
     .summary = "a random subset of every layer",
-    .source = "section 3; Stich et al., NeurIPS 2018",
+    .source = "Stich et al., NeurIPS 2018",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .params = params,
     .n_params = PARAMS,

@@ -1,4 +1,4 @@
-/* compress_threshold.c: the hard-threshold sparsifier (eq. 5), one lambda for all layers: constant, or steered by the
+/* compress_threshold.c: the hard-threshold sparsifier (section 4.2), one lambda for all layers: constant, or steered by the
  * controller of a budget (control_budget.c). */
 #include "method_private.h"
 
@@ -28,16 +28,17 @@ static const struct sg_controller_ops *controller(const double *param, double *o
 }
 
 static sg_status open_threshold(struct sg_worker *w, struct sg_error *err) {
-    w->scratch = malloc(w->layout.n_layers * sizeof(float));
+    w->scratch = malloc(w->shared->layout.n_layers * sizeof(float));
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "hard-threshold");
 }
 
 /* Elsewhere g is 0 and p = e, which the last step left below the same threshold. A threshold of 0 sends even zeros, and
  * rounding to halves may leave more than the threshold. On a GPU many small passes cost more than one large. */
 static bool may_skip_untouched(const struct sg_worker *w) {
-    const bool kept = w->feedback.form == SG_FEEDBACK_GRADIENT && w->feedback.decay == 1 && w->code == &sg_code_fp32;
-    return w->touched != NULL && w->exec.device == NULL && !w->controlled && (float)w->param[LAMBDA] > 0 &&
-           (kept || w->feedback.form == SG_FEEDBACK_NONE);
+    const bool kept = w->shared->feedback.rule == &sg_feedback_gradient && w->shared->feedback.decay == 1 &&
+                      w->shared->code == &sg_code_fp32;
+    return w->touched != NULL && w->shared->exec.device == NULL && !w->shared->controlled &&
+           (float)w->shared->param[LAMBDA] > 0 && (kept || !w->shared->feedback.rule->keeps);
 }
 
 static int select_touched(const struct sg_worker *w, struct sg_select *s, const float *tau) {
@@ -61,7 +62,7 @@ static int select_touched(const struct sg_worker *w, struct sg_select *s, const 
                                            .index = s->index + sent,
                                            .value = s->value + sent,
                                            .count = &found};
-            const int status = w->kernels->select_threshold(&part, &tau[layer]);
+            const int status = w->shared->kernels->select_threshold(&part, &tau[layer]);
             if (status != SG_KERNEL_OK) {
                 s->count[0] = layer;
                 return status;
@@ -80,11 +81,11 @@ static int select_touched(const struct sg_worker *w, struct sg_select *s, const 
 static int select_threshold(struct sg_worker *w, struct sg_select *s) {
     float *tau = w->scratch;
     for (size_t l = 0; l < s->n_layers; l++) {
-        tau[l] = (float)(w->knob[l] * w->unit);
+        tau[l] = (float)(w->shared->knob[l] * w->unit);
         if (w->counted)
             tau[l] = fmaxf(tau[l], FLT_MIN);
     }
-    return may_skip_untouched(w) ? select_touched(w, s, tau) : w->kernels->select_threshold(s, tau);
+    return may_skip_untouched(w) ? select_touched(w, s, tau) : w->shared->kernels->select_threshold(s, tau);
 }
 
 /* Every element left behind is below lambda. With a budget lambda is not known before. */
@@ -103,7 +104,7 @@ static const struct sg_parameter params[PARAMS] = {
 const struct sg_compressor_ops sg_compress_hard_threshold = {
     .name = "hard-threshold",
     .summary = "every element at least lambda in magnitude",
-    .source = "section 4, eq. 5; Strom, Interspeech 2015; Dutta et al., AAAI 2020",
+    .source = "section 4.2; Strom, Interspeech 2015; Dutta et al., AAAI 2020",
     .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,
     .n_params = PARAMS,

@@ -11,7 +11,7 @@ struct topk {
 };
 
 sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err) {
-    const size_t n = w->layout.n_layers;
+    const size_t n = w->shared->layout.n_layers;
     struct topk *t = w->scratch = malloc(sizeof *t + n * (sizeof *t->k + sizeof *t->guess));
     if (t == NULL)
         return sg_fail_memory(err, "top-k");
@@ -24,12 +24,12 @@ sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err) {
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density) {
     struct topk *t = w->scratch;
     for (size_t l = 0; l < s->n_layers; l++)
-        t->k[l] = sg_share_of(w->knob[l], is_density, s->offset[l + 1] - s->offset[l]);
-    return w->kernels->select_topk(s, t->k, t->guess);
+        t->k[l] = sg_share_of(w->shared->knob[l], is_density, s->offset[l + 1] - s->offset[l]);
+    return w->shared->kernels->select_topk(s, t->k, t->guess);
 }
 
 static int select_topk(struct sg_worker *w, struct sg_select *s) {
-    return sg_topk_select(w, s, sg_share_knob(w->param) == SG_SHARE_DENSITY);
+    return sg_topk_select(w, s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
 }
 
 static const struct sg_parameter params[] = {
@@ -40,7 +40,7 @@ static const struct sg_parameter params[] = {
 const struct sg_compressor_ops sg_compress_topk = {
     .name = "topk",
     .summary = "the k largest magnitudes of every layer",
-    .source = "section 3; Stich et al., NeurIPS 2018",
+    .source = "section 4.3; Stich et al., NeurIPS 2018",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,
     .n_params = SG_SHARE_PARAMS,

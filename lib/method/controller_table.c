@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const struct sg_controller_ops *const table[] = {&sg_control_accordion, &sg_control_budget};
+static const struct sg_controller_ops *const table[] = {&sg_control_accordion, &sg_control_budget, &sg_control_warm_up,
+                                                        &sg_control_doubling, &sg_control_error_reset};
 
 const struct sg_controller_ops *sg_controller_at(size_t i) {
     return i < sizeof table / sizeof table[0] ? table[i] : NULL;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 /* ---- parameters ---- */
 
 /* Presets filled in and every value in its range; `name` is whose they are. */
@@ -52,7 +54,10 @@ static sg_status resolve_controller(sg_method *m, const struct sg_method_config 
     const struct sg_controller_ops *ops = m->controller;
     if (ops == NULL)
         return SG_OK;
-    if (m->compressor->knob == NULL)
+    if (ops->resets && m->compressor->rounds != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: several exchanges a step cannot send everything in one, as '%s' asks",
+                       m->compressor->name, ops->name);
+    if (m->compressor->knob == NULL && !ops->resets)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: there is nothing that the controller '%s' could change",
                        m->compressor->name, ops->name);
     sg_status status = resolve(m->controller_param, ops->name, ops->params, ops->n_params, param, err);
@@ -65,20 +70,43 @@ static sg_status check_config(const struct sg_method_config *config, struct sg_e
     const struct sg_layout *layout = &config->layout;
     if (layout->n_layers == 0 || layout->offset[0] != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "a layout has at least one layer and starts at 0");
-    for (size_t l = 0; l < layout->n_layers; l++)
+    for (size_t l = 0; l < layout->n_layers; l++) {
         if (layout->offset[l + 1] < layout->offset[l])
             return sg_fail(err, SG_ERR_ARGUMENT, "layer %zu ends before it starts", l);
+        if (layout->rows != NULL &&
+            (layout->rows[l] == 0 || (layout->offset[l + 1] - layout->offset[l]) % layout->rows[l] > 0))
+            return sg_fail(err, SG_ERR_ARGUMENT, "layer %zu does not consist of %zu rows", l, layout->rows[l]);
+    }
     if (layout->offset[layout->n_layers] > UINT32_MAX)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "%zu parameters: indices are 32 bits wide",
                        layout->offset[layout->n_layers]);
-    if (config->feedback.form != SG_FEEDBACK_UPDATE && config->feedback.form != SG_FEEDBACK_GRADIENT &&
-        config->feedback.form != SG_FEEDBACK_NONE)
-        return sg_fail(err, SG_ERR_ARGUMENT, "error feedback has no form %d", (int)config->feedback.form);
-    if (config->feedback.form != SG_FEEDBACK_NONE && !(config->feedback.decay >= 0 && config->feedback.decay <= 1))
+    if (config->feedback.rule == NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "a method has a feedback rule");
+    if (config->feedback.rule->keeps && !(config->feedback.decay >= 0 && config->feedback.decay <= 1))
         return sg_fail(err, SG_ERR_ARGUMENT, "error-feedback decay %g is not between 0 and 1", config->feedback.decay);
     if (config->count == 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "a method has at least one worker");
     return SG_OK;
+}
+
+/* The rule's parameters and the code's. */
+static sg_status resolve_rest(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
+    static const double none_given[SG_METHOD_PARAMS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+                                                        NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    const struct sg_feedback_rule *rule = config->feedback.rule;
+    const struct sg_code *code = m->shared.code;
+    double param[SG_METHOD_PARAMS];
+    sg_status status = resolve(param, rule->name, rule->params, rule->n_params, config->feedback.param, err);
+    m->shared.feedback = config->feedback;
+    memcpy(m->shared.feedback.param, param, rule->n_params * sizeof *param);
+    if (status == SG_OK)
+        status = resolve(m->code_param, code->name, code->params, code->n_params,
+                         config->code_param != NULL ? config->code_param : none_given, err);
+    if (status == SG_OK && m->compressor->select == NULL && code != &sg_code_fp32)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s: its message has a format of its own, so its values cannot be '%s' too", m->compressor->name,
+                       code->name);
+    return status;
 }
 
 /* ---- opening ---- */
@@ -91,6 +119,13 @@ static sg_status copy_layout(struct sg_layout *out, const struct sg_layout *in, 
         return sg_fail_memory(err, "a method's layers");
     memcpy(offset, in->offset, (n + 1) * sizeof *offset);
     out->n_layers = n;
+    if (in->rows != NULL) {
+        size_t *rows = malloc(n * sizeof *rows);
+        if (rows == NULL)
+            return sg_fail_memory(err, "the shapes of a method's layers");
+        memcpy(rows, in->rows, n * sizeof *rows);
+        out->rows = rows;
+    }
     if (in->name == NULL)
         return SG_OK;
     /* Pointers and texts in one allocation. */
@@ -110,70 +145,107 @@ static sg_status copy_layout(struct sg_layout *out, const struct sg_layout *in, 
 }
 
 static sg_status choose_kernels(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
-    m->exec = config->exec;
-    m->kernels = config->kernels != NULL ? config->kernels : sg_kernels_cpu(NULL);
-    if (m->kernels == NULL)
+    const struct sg_kernels *kernels = config->kernels != NULL ? config->kernels : sg_kernels_cpu(NULL);
+    m->shared.exec = config->exec;
+    m->shared.kernels = kernels;
+    if (kernels == NULL)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
-    if (m->exec.device != NULL && !(m->compressor->traits & SG_TRAIT_GPU))
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "compressor '%s' does not run on a GPU: use --device cpu",
-                       m->compressor->name);
+    const char *what = !(m->compressor->traits & SG_TRAIT_GPU) ? m->compressor->name
+                       : !config->feedback.rule->on_gpu        ? config->feedback.rule->name
+                       : m->shared.code != &sg_code_fp32 && m->shared.code != &sg_code_fp16 ? m->shared.code->name
+                                                                                            : NULL;
+    if (config->exec.device != NULL && what != NULL)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "'%s' does not run on a GPU: use --device cpu", what);
     return SG_OK;
 }
 
-static bool allocate_room(const sg_method *m, struct message_room *room) {
-    const bool dense = m->compressor->traits & SG_TRAIT_DENSE, halves = m->code == &sg_code_fp16;
-    room->index = dense ? NULL : m->kernels->allocate(&m->exec, m->d * sizeof *room->index);
-    room->value = m->kernels->allocate(&m->exec, m->d * sizeof *room->value);
-    room->half = halves ? m->kernels->allocate(&m->exec, m->d * sizeof *room->half) : NULL;
-    return (room->index != NULL || dense) && room->value != NULL && (room->half != NULL || !halves);
+/* Bytes of room for the data of a message; 0 = the values are the data. */
+static size_t data_bytes(const sg_method *m) {
+    const struct sg_code *code = m->compressor->code != NULL ? m->compressor->code : m->shared.code;
+    const struct sg_numbers all = {.count = m->d,
+                                   .parts = m->shared.layout.n_layers,
+                                   .param = m->compressor->code != NULL ? m->param : m->code_param,
+                                   .knob = m->compressor->code != NULL ? m->decided : NULL};
+    return code != &sg_code_fp32 ? code->most_bytes(&all) : m->compressor->encode != NULL ? m->d * sizeof(float) : 0;
 }
 
-static bool keeps_lead_sum(const sg_method *m, size_t worker) {
+static bool allocate_room(const sg_method *m, struct message_room *room) {
+    const struct sg_kernels *k = m->shared.kernels;
+    const struct sg_exec *exec = &m->shared.exec;
+    const bool indexed = m->compressor->select == NULL || !(m->compressor->traits & SG_TRAIT_DENSE);
+    const size_t bytes = data_bytes(m);
+    room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
+    room->value = k->allocate(exec, m->d * sizeof *room->value);
+    room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;
+    return (room->index != NULL || !indexed) && room->value != NULL && (room->data != NULL || bytes == 0);
+}
+
+bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
     return worker == 0 && m->controller != NULL && m->controller->ask != NULL &&
            m->controller->ask(m->controller_param, m->state, NULL) & SG_ASK_ADD;
 }
 
+static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, size_t count) {
+    bool whole = true;
+    *out = (struct sg_feedback_state){
+        .d = m->d, .param = m->shared.feedback.param, .kernels = m->shared.kernels, .exec = &m->shared.exec};
+    for (size_t i = 0; i < count; i++)
+        whole &= (out->vector[i] = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float))) != NULL;
+    return whole;
+}
+
+static bool allocate_worker(sg_method *m, struct method_worker *w, const struct sg_method_config *config) {
+    const bool has_residual = config->feedback.rule->keeps;
+    w->count = calloc(m->shared.layout.n_layers, sizeof *w->count);
+    if (config->inputs)
+        w->input = malloc((m->d + 1) * sizeof *w->input);
+    if (sg_method_rounds(m) > 1 && !has_residual)
+        w->p = malloc((m->d + 1) * sizeof *w->p);
+    return w->count != NULL && (w->input != NULL || !config->inputs) &&
+           (w->p != NULL || sg_method_rounds(m) == 1 || has_residual) &&
+           allocate_vectors(m, &w->feedback, config->feedback.rule->worker_vectors);
+}
+
 static sg_status allocate(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
-    const size_t layers = m->layout.n_layers, doubles = m->controller != NULL ? m->controller->doubles(layers) : 0;
+    const size_t layers = m->shared.layout.n_layers;
+    const size_t doubles = m->controller != NULL ? m->controller->doubles(layers) : 0;
+    const struct sg_rounds *rounds = m->compressor->rounds;
     m->rooms = config->turns ? 1 : m->count;
     m->worker = calloc(m->count, sizeof *m->worker);
     m->room = calloc(m->rooms, sizeof *m->room);
     m->decided = m->settings.knob = calloc(layers, sizeof *m->decided);
     m->state = calloc(doubles + 1, sizeof *m->state);
+    m->shared.knob = m->decided;
     bool whole = m->worker != NULL && m->room != NULL && m->decided != NULL && m->state != NULL;
+    if (whole && rounds != NULL)
+        whole = (m->shared.memory = calloc(rounds->floats(&m->shared.layout) + 1, sizeof(float))) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
         whole = allocate_room(m, &m->room[i]);
     for (size_t w = 0; whole && w < m->count; w++) {
         m->worker[w].room = &m->room[config->turns ? 0 : w];
-        whole = (m->worker[w].count = calloc(layers, sizeof *m->worker[w].count)) != NULL;
+        whole = allocate_worker(m, &m->worker[w], config);
     }
-    if (whole && keeps_lead_sum(m, m->first))
-        whole = (m->lead_sum = m->kernels->allocate(&m->exec, m->d * sizeof *m->lead_sum)) != NULL;
+    if (whole && method_keeps_lead_sum(m, m->first))
+        whole = (m->lead_sum = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof *m->lead_sum)) != NULL;
+    whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors);
     return whole ? SG_OK
                  : sg_fail(err, SG_ERR_MEMORY, "out of memory for the messages of %zu workers of %zu parameters",
                            m->rooms, m->d);
 }
 
-static sg_status open_workers(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
+static sg_status open_workers(sg_method *m, struct sg_error *err) {
     m->settings.own = m->compressor->knob != NULL ? m->param[m->compressor->knob(m->param)] : (double)NAN;
-    for (size_t l = 0; l < m->layout.n_layers; l++)
+    for (size_t l = 0; l < m->shared.layout.n_layers; l++)
         m->settings.knob[l] = m->settings.own;
     if (m->controller != NULL && m->controller->start != NULL)
-        m->controller->start(m->state, m->layout.n_layers);
+        m->controller->start(m->state, m->shared.layout.n_layers);
+    if (m->compressor->rounds != NULL && m->compressor->rounds->start != NULL)
+        m->compressor->rounds->start(&m->shared);
     sg_status status = SG_OK;
     for (size_t w = 0; w < m->count && status == SG_OK; w++) {
-        m->worker[w].seen = (struct sg_worker){.number = (uint32_t)(m->first + w),
-                                               .seed = config->seed,
-                                               .param = m->param,
-                                               .knob = m->decided,
-                                               .unit = 1,
-                                               .controlled = m->controller != NULL,
-                                               .layout = m->layout,
-                                               .feedback = m->feedback,
-                                               .code = m->code,
-                                               .kernels = m->kernels,
-                                               .exec = m->exec};
+        m->worker[w].seen = (struct sg_worker){
+            .shared = &m->shared, .number = (uint32_t)(m->first + w), .unit = 1, .data = m->worker[w].room->data};
         status = m->compressor->open != NULL ? m->compressor->open(&m->worker[w].seen, err) : SG_OK;
     }
     return status;
@@ -181,6 +253,7 @@ static sg_status open_workers(sg_method *m, const struct sg_method_config *confi
 
 sg_status sg_method_open(sg_method **out, const struct sg_method_config *config, struct sg_error *err) {
     const struct sg_layout *layout = &config->layout;
+    SG_ASSERT(config->compressor != NULL && config->exec.threads >= 1);
     *out = NULL;
     sg_status status = check_config(config, err);
     if (status != SG_OK)
@@ -190,10 +263,12 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
         return sg_fail_memory(err, "a method");
     m->compressor = config->compressor;
     m->d = layout->offset[layout->n_layers];
-    m->feedback = config->feedback;
-    m->code = config->code != NULL ? config->code : &sg_code_fp32;
     m->first = config->first;
     m->count = config->count;
+    m->shared = (struct sg_shared){.param = m->param,
+                                   .seed = config->seed,
+                                   .workers = config->workers > 0 ? config->workers : config->count,
+                                   .code = config->code != NULL ? config->code : &sg_code_fp32};
     m->facts = (struct sg_facts){.steps = config->steps,
                                  .steps_per_epoch = config->steps_per_epoch > 0 ? config->steps_per_epoch : UINT64_MAX,
                                  .layers = layout->n_layers,
@@ -201,14 +276,18 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     status = resolve_compressor(m->param, m->compressor, config->param, m->d, err);
     if (status == SG_OK)
         status = resolve_controller(m, config, err);
+    m->shared.controlled = m->controller != NULL;
     if (status == SG_OK)
-        status = copy_layout(&m->layout, layout, err);
+        status = resolve_rest(m, config, err);
+    if (status == SG_OK)
+        status = copy_layout(&m->shared.layout, layout, err);
     if (status == SG_OK)
         status = choose_kernels(m, config, err);
     if (status == SG_OK)
         status = allocate(m, config, err);
     if (status == SG_OK)
-        status = open_workers(m, config, err);
+        status = open_workers(m, err);
+    SG_ASSERT((m->compressor->select != NULL) + (m->compressor->code != NULL) + (m->compressor->encode != NULL) == 1);
     if (status == SG_OK)
         *out = m;
     else
@@ -216,57 +295,38 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     return status;
 }
 
+static void release(const sg_method *m, void *memory) {
+    if (m->shared.kernels != NULL)
+        m->shared.kernels->release(&m->shared.exec, memory);
+}
+
 void sg_method_close(sg_method *m) {
     if (m == NULL)
         return;
     for (size_t w = 0; m->worker != NULL && w < m->count; w++) {
-        free(m->worker[w].count);
-        free(m->worker[w].seen.scratch);
+        struct method_worker *worker = &m->worker[w];
+        free(worker->count);
+        free(worker->p);
+        free(worker->input);
+        free(worker->seen.scratch);
+        for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
+            release(m, worker->feedback.vector[i]);
     }
     for (size_t i = 0; m->room != NULL && i < m->rooms; i++) {
-        m->kernels->release(&m->exec, m->room[i].index);
-        m->kernels->release(&m->exec, m->room[i].value);
-        m->kernels->release(&m->exec, m->room[i].half);
+        release(m, m->room[i].index);
+        release(m, m->room[i].value);
+        release(m, m->room[i].data);
     }
-    if (m->kernels != NULL)
-        m->kernels->release(&m->exec, m->lead_sum);
+    for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
+        release(m, m->common.vector[i]);
+    release(m, m->lead_sum);
     free(m->worker);
     free(m->room);
     free(m->decided);
     free(m->state);
-    free((void *)m->layout.name);
-    free((void *)m->layout.offset);
+    free(m->shared.memory);
+    free((void *)m->shared.layout.name);
+    free((void *)m->shared.layout.offset);
+    free((void *)m->shared.layout.rows);
     free(m);
-}
-
-/* ---- checkpoint: once the controller's numbers; of worker 0 the sum of its gradients, if there is one ---- */
-
-size_t sg_method_common_bytes(const sg_method *m) {
-    return m->controller != NULL ? m->controller->doubles(m->layout.n_layers) * sizeof *m->state : 0;
-}
-
-void sg_method_common_save(const sg_method *m, void *out) {
-    const size_t bytes = sg_method_common_bytes(m);
-    if (bytes > 0)
-        memcpy(out, m->state, bytes);
-}
-
-void sg_method_common_load(sg_method *m, const void *in) {
-    const size_t bytes = sg_method_common_bytes(m);
-    if (bytes > 0)
-        memcpy(m->state, in, bytes);
-}
-
-size_t sg_method_worker_bytes(const sg_method *m, size_t worker) {
-    return keeps_lead_sum(m, worker) ? m->d * sizeof *m->lead_sum : 0;
-}
-
-void sg_method_worker_save(const sg_method *m, size_t worker, void *out) {
-    if (keeps_lead_sum(m, worker)) /* a device that fails here fails the caller's own copies too */
-        (void)m->kernels->get(&m->exec, out, m->lead_sum, m->d * sizeof *m->lead_sum);
-}
-
-void sg_method_worker_load(sg_method *m, size_t worker, const void *in) {
-    if (keeps_lead_sum(m, worker))
-        m->kernels->put(&m->exec, m->lead_sum, in, m->d * sizeof *m->lead_sum);
 }

@@ -4,31 +4,35 @@
 
 #include "sg_method.h"
 
-enum { SG_METHOD_PARAMS = 16 }; /* most parameters that a compressor or a controller may declare */
+enum {
+    SG_METHOD_PARAMS = 16,         /* most parameters that a compressor or a controller may declare */
+    METHOD_WORTH_THREADS = 1 << 15 /* elements from which on a second thread saves more than it costs */
+};
 
-/* One worker of this rank: what its compressor sees, and its message under construction. */
+/* Room for a message under construction, in the kernels' memory. */
+struct message_room {
+    uint32_t *index; /* [d]; NULL where a selector sends everything */
+    float *value;    /* [d] */
+    void *data;      /* the numbers in their code; NULL where that is fp32 */
+};
+
+/* One worker of this rank. */
 struct method_worker {
     struct sg_worker seen;
-    struct message_room {
-        uint32_t *index; /* [d] in the kernels' memory; NULL where everything is sent */
-        float *value;    /* [d] */
-        uint16_t *half;  /* [d] the values as they are sent; NULL unless their code is fp16 */
-    } * room;
+    struct message_room *room;
     size_t *count; /* [n_layers] */
     double note;
+    struct sg_feedback_state feedback;
+    float *p;     /* [d] what is compressed, where several rounds need it and no residual holds it; or NULL */
+    float *input; /* [d] a copy of p for whoever records it; or NULL */
 };
 
 struct sg_method {
     const struct sg_compressor_ops *compressor;
     const struct sg_controller_ops *controller; /* NULL = the knob stays as it is */
-    double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS];
-    struct sg_layout layout; /* owned copies */
-    size_t d;
-    struct sg_feedback feedback;
-    const struct sg_code *code;
-    size_t first, count;
-    const struct sg_kernels *kernels;
-    struct sg_exec exec;
+    double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS], code_param[SG_METHOD_PARAMS];
+    struct sg_shared shared; /* what compressors see; its layout is an owned copy */
+    size_t d, first, count;
     struct method_worker *worker; /* [count] */
     struct message_room *room;    /* [rooms]: one a worker, or one for all */
     size_t rooms;
@@ -38,12 +42,26 @@ struct sg_method {
     unsigned asked;          /* at this step */
     double *state, *decided; /* of the controller; [n_layers] the knobs, which settings.knob points to */
     float *lead_sum;         /* [d] of worker 0's gradients, where it is here and the controller may ask; or NULL */
-    bool stepped;            /* a step was begun */
+    struct sg_feedback_state common;
+    bool stepped; /* a step was begun */
 };
 
 extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_compress_hard_threshold,
-    sg_compress_randomk, sg_compress_accordion;
-extern const struct sg_controller_ops sg_control_accordion, sg_control_budget;
+    sg_compress_randomk, sg_compress_accordion, sg_compress_qsgd, sg_compress_powersgd;
+extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
+    sg_control_error_reset;
+extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
+
+/* Does the method keep the sum of worker `worker`'s gradients, as a controller may ask for? (method.c) */
+bool method_keeps_lead_sum(const sg_method *m, size_t worker);
+
+/* to [d] <- factor to + x, in the order of the elements' own operations: the same bits for any number of threads. */
+void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x);
+
+/* One worker's message of a round, from its p (method_message.c): enum sg_kernel_status; of SG_KERNEL_NONFINITE
+ * w->count[0] is the layer. */
+int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
+                   struct sg_message *out);
 
 /* ---- ACCORDION's parameters, of the controller and of the compressor of that name ---- */
 

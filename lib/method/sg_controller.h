@@ -41,8 +41,8 @@ enum sg_ask {
 struct sg_settings {
     double own;   /* the compressor's parameter, where the recipe gives it; else NaN */
     double *knob; /* [layers] as at the last step; at first `own` */
-    double
-        most; /* entries that a worker may send at this step: of more, only the largest are sent. INFINITY at first */
+    double most;  /* entries that a worker may send at this step: of more, only the largest are sent; else INFINITY */
+    bool reset;   /* everything is sent at this step, as floats, and every residual becomes 0 */
 };
 
 struct sg_controller_ops {
@@ -61,6 +61,7 @@ struct sg_controller_ops {
     void (*learn)(const double *param, double *state, const struct sg_facts *f, double entries, double largest);
     /* [layers] 1 where a layer is in the mode that sends more, inside the state; NULL = layers have no modes. */
     const double *(*modes)(const double *state, size_t layers);
+    bool resets; /* it may ask for a reset, and sets no knob */
     /* Entries that a worker is to send over the whole run; NULL = there is no such budget. */
     double (*budget)(const double *param, const struct sg_facts *run);
 };

@@ -1,4 +1,5 @@
-/* csv and tsv: every point of every curve, long format, numbers that parse back to the same double. */
+/* export_columns.c: csv and tsv: every point of every curve in long format, with numbers that read back as the same
+ * double. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* A self-contained gnuplot script: data blocks, one plot per panel, one legend above them.
- * Margins and ticks are computed here, so that the figure does not depend on gnuplot's version or defaults. */
+/* export_gnuplot.c: a self-contained gnuplot script with data blocks, one plot per panel and one legend above them.
+ * Margins and ticks are computed here, so the figure does not depend on gnuplot's version or defaults. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static double entry_width(const struct sg_legend *entry) {
     return SAMPLE + LETTER * (double)sg_text_width(entry->label);
 }
 
-/* Legend entries first..return-1 fit one line; *width is what they take. */
+/* Legend entries first..return-1 fit on one line, and take *width. */
 static size_t legend_row(const struct sg_figure *f, const struct sheet *s, size_t first, double *width) {
     size_t i = first;
     for (*width = 0; i < f->n_legend; i++) {
@@ -120,7 +120,7 @@ static void put_data(FILE *out, const struct sg_panel *panel, const struct sg_cu
 /* gnuplot 5.4 never ends when a log axis has ticks further apart than this. */
 enum { MOST_DECADES = 7 };
 
-/* Ticks one by one: even ones in units of 10^exponent, 1, 2, 5 within decades, or decades far apart. */
+/* Writes the ticks one by one: even ones in units of 10^exponent; 1, 2, 5 within decades; or decades far apart. */
 static void put_tick_list(FILE *out, char side, const struct sg_axis *axis, struct sg_ticks ticks) {
     bool first = true;
     fprintf(out, "set %ctics (", side);
@@ -190,7 +190,7 @@ static void put_styles(FILE *out, const struct sg_figure *f) {
     }
 }
 
-/* Bands below, then lines, then baselines: dashes on a line that hides them would say nothing. */
+/* Bands are drawn below lines and lines below baselines, because dashes below a line could not be seen. */
 enum pass { BANDS, LINES, BASELINES, PASSES };
 
 static void put_curve(FILE *out, const struct sg_figure *f, size_t p, size_t c, enum pass pass, const char **before) {
@@ -252,7 +252,7 @@ static bool has_marks(const struct sg_figure *f, size_t entry) {
     return false;
 }
 
-/* Samples and names by hand: gnuplot's own key can neither span panels nor be centred under a title. */
+/* Draws samples and names by hand, because gnuplot's own key can neither span panels nor be centred under a title. */
 static void put_legend(FILE *out, const struct sg_figure *f, const struct sheet *s) {
     double y = s->legend_top - 0.5 * ROW / s->height, row_width;
     fputs("\n# legend\n", out);
@@ -313,7 +313,8 @@ sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *fo
             free(index);
         }
     put_terminal(out, &s, chosen ? format : NULL);
-    /* In a locale without an encoding gnuplot hands bytes on as they are, and would warn if it were told one. */
+    /* In a locale without an encoding gnuplot passes bytes on as they are, and would warn if it were told an encoding.
+     */
     fputs("if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8\nset border 3 lw 0.8\nset "
           "tics nomirror out scale 0.6,0.3\n"
           "set grid xtics ytics lt 100 lc rgb '#d9d9d9' lw 0.6 dt 1\nset style line 100 lc rgb '#d9d9d9'\n"

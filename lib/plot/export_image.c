@@ -1,4 +1,4 @@
-/* svg, png and pdf: gnuplot draws the script it gets on its stdin. */
+/* export_image.c: svg, png and pdf, which gnuplot draws from the script on its stdin. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-/* Wait for a child even when a signal handler runs. */
+/* Waits for a child, also while a signal handler runs. */
 static int wait_for(pid_t child) {
     int state;
     while (waitpid(child, &state, 0) < 0)
@@ -20,7 +20,7 @@ static int wait_for(pid_t child) {
     return state;
 }
 
-/* gnuplot < in > out 2> errors. Files instead of pipes: no side ever waits for another. */
+/* Runs gnuplot < in > out 2> errors. These are files and not pipes, so that no side ever waits for the other. */
 static sg_status run_gnuplot(FILE *in, FILE *out, FILE *errors, struct sg_error *err) {
     posix_spawn_file_actions_t actions;
     char *const argv[] = {"gnuplot", "--default-settings", NULL};
@@ -51,7 +51,7 @@ static sg_status run_gnuplot(FILE *in, FILE *out, FILE *errors, struct sg_error 
     return sg_fail(err, SG_ERR_IO, "gnuplot failed: %s", text);
 }
 
-/* The whole of a file as a NUL-terminated string; NULL on failure. */
+/* Reads a whole file as a string that ends in NUL; NULL on failure. */
 static char *contents(FILE *file, size_t *length) {
     long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
@@ -80,7 +80,7 @@ static void put_xml(FILE *out, const char *text) {
     }
 }
 
-/* <title> and <desc> name gnuplot and its version: let them say what is drawn, for screen readers too. */
+/* <title> and <desc> name gnuplot and its version. Makes them say what is drawn, also for screen readers. */
 static void put_svg(FILE *out, const struct sg_figure *figure, const char *svg) {
     const char *title = strstr(svg, "<title>"), *desc = strstr(svg, "</desc>");
     if (title && desc && title < desc) {
@@ -91,7 +91,7 @@ static void put_svg(FILE *out, const struct sg_figure *figure, const char *svg) 
         put_xml(out, figure->source);
         svg = desc;
     }
-    /* gnuplot leaves '>' as it is, also where it would end a CDATA section: no XML parser takes that in a text. */
+    /* gnuplot leaves '>' as it is, also where it would end a CDATA section, which no XML parser accepts in a text */
     for (const char *end; (end = strstr(svg, "]]>")) != NULL; svg = end + 3) {
         fwrite(svg, 1, (size_t)(end - svg), out);
         fputs("]]&gt;", out);

@@ -1,5 +1,5 @@
-/* A LaTeX document of one page: pdflatex, run twice for the legend, makes a figure to include; or copy the tikzpicture.
- */
+/* export_pgfplots.c: a LaTeX document of one page. pdflatex, run twice for the legend, makes a figure of it; or one
+ * copies the tikzpicture. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
     return SG_OK;
 }
 
-/* All entries by hand in the first panel, which need not draw them all; the plots themselves add none. */
+/* Writes all entries by hand in the first panel, which may not draw all of them; the plots themselves add none. */
 static void put_legend(FILE *out, const struct sg_figure *f) {
     for (size_t i = 0; i < f->n_legend; i++) {
         fprintf(out, "\\addlegendimage{no markers, sg%zu%s}\\addlegendentry{", i + 1,

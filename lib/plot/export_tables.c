@@ -1,4 +1,4 @@
-/* markdown, latex and table: final values, verdicts and what was found. */
+/* export_tables.c: markdown, latex and table: final values, verdicts and what was found. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,14 +76,14 @@ static bool lay_out(struct column *c, const struct sg_summary *s, size_t m) {
     return c->heading != NULL;
 }
 
-/* Headings side by side, each in lines as wide as its column. */
+/* Writes the headings side by side, each in lines as wide as its column. */
 static void put_headings(FILE *out, struct column *column, size_t n, size_t first) {
     const char *corner = "method";
     for (bool more = true; more; corner = "") {
         more = false;
         fputs(corner, out);
         put_blanks(out, n ? first - strlen(corner) : 0);
-        size_t blanks = 0; /* not yet written, for a line does not end in them */
+        size_t blanks = 0; /* not yet written, because a line must not end in blanks */
         for (size_t m = 0; m < n; m++) {
             struct column *c = &column[m];
             const size_t length = sg_text_line(c->left, c->width);
@@ -142,7 +142,7 @@ static void put_claims_plain(FILE *out, const struct sg_summary *s) {
     }
 }
 
-/* What a heading stands for, below the table, for it would be as wide as the table itself. */
+/* Writes the formulas below the table, because in the headings they would be as wide as the table itself. */
 static void put_formulas(FILE *out, const struct sg_summary *s) {
     for (size_t m = 0; m < s->n_metrics; m++)
         if (s->metric[m].formula[0])

@@ -1,4 +1,5 @@
-/* Vega-Lite 5: one JSON specification, data inline, a layer of bands and a layer of lines per panel. */
+/* export_vegalite.c: a Vega-Lite 5 specification in JSON with its data, and for each panel a layer of bands and a layer
+ * of lines. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,9 +1,10 @@
-/* A document's plots as panels of curves, ready to draw. */
+/* figure_read.c: reads a document's plots as panels of curves, ready to draw. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_debug.h"
 
 struct reading {
     struct sg_figure *figure;
@@ -65,7 +66,7 @@ static const cJSON *means(const cJSON *column) {
     return cJSON_IsArray(column) ? column : sg_json_get(column, "mean");
 }
 
-/* Records without a y are no points: a curve runs from one evaluation to the next. */
+/* Drops records without a y: a curve goes from one evaluation to the next. */
 static void drop_unknown(struct sg_curve *curve) {
     size_t kept = 0;
     for (size_t i = 0; i < curve->n; i++) {
@@ -111,8 +112,9 @@ static bool read_curve(struct reading *r, struct sg_panel *panel, const cJSON *r
     return true;
 }
 
-/* Insert a point so that x ascends. The arrays hold as many points as there are results. */
+/* Inserts a point so that x ascends. The arrays have room for as many points as there are results. */
 static void insert_point(struct sg_curve *curve, double x, double y, double std, const char *label) {
+    SG_ASSERT(curve->n == 0 || curve->point != NULL);
     size_t i = curve->n++;
     for (; i > 0 && curve->x[i - 1] > x; i--) {
         curve->x[i] = curve->x[i - 1];
@@ -126,7 +128,7 @@ static void insert_point(struct sg_curve *curve, double x, double y, double std,
     curve->point[i] = label;
 }
 
-/* The point the document gives for a label (`plots[].points`), else final values. */
+/* The point that the document gives for a label (`plots[].points`), else its final values. */
 static void find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
                        double *std) {
     const cJSON *point = sg_plot_point(points, result);
@@ -170,6 +172,7 @@ static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *r
             return allocation_failed(r);
         curve->level = baseline;
     }
+    SG_ASSERT(curve->n < capacity);
     insert_point(curve, x, y, std, label);
     r->bars |= std > 0;
     return true;
@@ -193,7 +196,7 @@ static void count_hidden(struct reading *r, const struct sg_panel *panel) {
                                  !isnan(panel->curve[c].y[i]) && !sg_plot_can_show(panel, &panel->curve[c], i);
 }
 
-/* Limits a plot asks for; NaN = automatic, also where a log axis cannot have them. */
+/* Reads the limits that a plot asks for. NaN = automatic, also if a log axis cannot have them. */
 static void read_range(struct sg_axis *axis, const cJSON *range) {
     axis->min = sg_json_number(cJSON_GetArrayItem(range, 0), "", NAN);
     axis->max = sg_json_number(cJSON_GetArrayItem(range, 1), "", NAN);
@@ -220,7 +223,7 @@ static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot
     const char *planned = sg_json_string(plot, side, NULL), *chosen = is_x ? r->select->x : r->select->y;
     const char *name = chosen ? chosen : planned, *wanted = NULL;
     struct sg_error ignored;
-    if (is_x && !name) /* a run without plots: over epochs where there are any */
+    if (is_x && !name) /* a run without plots is drawn over epochs if it has any */
         name = sg_plot_resolve(&axis->name, r->document, "epoch", &ignored) == SG_OK ? "epoch" : "step";
     if (sg_plot_resolve(&axis->name, r->document, name, r->err) != SG_OK)
         return false;
@@ -253,15 +256,15 @@ static void free_panel(struct sg_panel *panel) {
     *panel = (struct sg_panel){0};
 }
 
-/* plot NULL: all is chosen on the command line. */
+/* Reads a panel. plot NULL = the command line chooses everything. */
 static bool read_panel(struct reading *r, const cJSON *plot) {
     struct sg_figure *f = r->figure;
     struct sg_panel *panel = &f->panel[f->n_panels++];
     bool same_x, same_y;
     if (!read_axis(r, &panel->x, plot, "x", &same_x) || !read_axis(r, &panel->y, plot, "y", &same_y))
         return false;
-    /* The recipe's title and kind are about its own axes. Over another column a panel has curves, as far as it has any:
-     * of a constant each run has but one value. */
+    /* The title and kind in the recipe are about its own axes. Over another column a panel has curves, unless that is a
+     * constant, of which a run has only one value. */
     panel->title = same_x && same_y ? sg_json_string(plot, "title", NULL) : NULL;
     panel->points = strcmp(sg_json_string(plot, "kind", "curves"), "points") == 0;
     if (!same_x)
@@ -341,6 +344,7 @@ sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const str
         sg_figure_free(&figure);
         return err->status;
     }
+    SG_ASSERT(figure.n_panels <= SG_PLOT_MAX_PANELS);
     *out = figure;
     return SG_OK;
 }

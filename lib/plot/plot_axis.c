@@ -1,14 +1,16 @@
-/* What a panel shows of its curves, how its axes run and where they are labelled. */
+/* plot_axis.c: decides what a panel shows of its curves, how its axes run and where they have labels. */
 #include <math.h>
 
 #include "plot_private.h"
+#include "sg_debug.h"
 
-/* Far from the ends of double, so that views, ticks and their logarithms stay finite and positive. */
+/* Is it far enough from the ends of double that views, ticks and their logarithms stay finite and positive? */
 static bool in_domain(const struct sg_axis *axis, double v) {
     return fabs(v) <= 1e300 && (!axis->log || v >= 1e-300);
 }
 
 bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve, size_t i) {
+    SG_ASSERT(i < curve->n);
     return (curve->level || in_domain(&panel->x, curve->x[i])) && in_domain(&panel->y, curve->y[i]);
 }
 
@@ -20,6 +22,7 @@ bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve) {
 }
 
 size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curve, size_t max, size_t *index) {
+    SG_ASSERT(max >= 2);
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < curve->n; i++)
         if (sg_plot_can_show(panel, curve, i))
@@ -31,6 +34,7 @@ size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curv
     for (size_t i = 0; i < n - 1; i += stride)
         index[kept++] = index[i];
     index[kept++] = last;
+    SG_ASSERT(kept <= max);
     return kept;
 }
 
@@ -53,18 +57,24 @@ static void widen(struct range *r, const struct sg_axis *axis, double v) {
     r->max = fmax(r->max, v);
 }
 
+/* Between the ends of a log axis, whose quotient may be no double. */
+static double decades_between(double min, double max) {
+    return isfinite(max / min) ? log10(max / min) : log10(max) - log10(min);
+}
+
 /* `margin` is the share of the axis left free at each end that is not a natural end. */
 static void set_view(struct sg_axis *axis, struct range r, double margin) {
+    SG_ASSERT(r.min <= r.max && (!axis->log || r.min > 0));
     double min = r.min, max = r.max;
     if (axis->log) {
-        double free = margin * log10(max / min);
+        double free = margin * decades_between(min, max);
         if (!(max / min > 1.5)) /* a flat line: half a decade around it */
             free = 0.25;
-        min *= pow(10, -free);
-        max *= pow(10, free);
+        min = fmax(min * pow(10, -free), 1e-305);
+        max = fmin(max * pow(10, free), 1e305);
     } else {
         if (min >= 0 && min < 0.4 * max && margin > 0)
-            min = 0; /* densities, errors and bits start at nothing */
+            min = 0; /* densities, errors and bits start at 0 */
         double free = margin * (max - min);
         if (!(max > min))
             free = max != 0 ? 0.5 * fabs(max) : 1;
@@ -75,8 +85,9 @@ static void set_view(struct sg_axis *axis, struct range r, double margin) {
         axis->min = min;
     if (isnan(axis->max))
         axis->max = max;
-    if (!(axis->max > axis->min)) /* one limit was chosen beyond all data */
+    if (!(axis->max > axis->min)) /* a chosen limit lies beyond all data */
         axis->max = axis->log ? axis->min * 10 : axis->min + 1;
+    SG_ASSERT(axis->min < axis->max && (!axis->log || axis->min > 0));
 }
 
 void sg_plot_fit(struct sg_panel *panel) {
@@ -88,7 +99,7 @@ void sg_plot_fit(struct sg_panel *panel) {
                 continue;
             double std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
             double low = curve->y[i] - std;
-            if (!curve->level) /* no compression: its density of 1 would squeeze the others */
+            if (!curve->level) /* without compression the density is 1, which would squeeze the others */
                 widen(&x, &panel->x, curve->x[i]);
             widen(&y, &panel->y, curve->y[i]);
             widen(&y, &panel->y, curve->y[i] + std);
@@ -105,8 +116,9 @@ void sg_plot_fit(struct sg_panel *panel) {
 }
 
 struct sg_ticks sg_plot_ticks(const struct sg_axis *axis) {
+    SG_ASSERT(axis->min < axis->max);
     struct sg_ticks ticks = {0};
-    double decades = axis->log ? log10(axis->max / axis->min) : 0;
+    double decades = axis->log ? decades_between(axis->min, axis->max) : 0;
     if (decades >= 1.5) {
         ticks.kind = SG_TICKS_DECADES;
         ticks.step = ceil(decades / 7);

@@ -1,4 +1,4 @@
-/* What readers of figures and of tables both ask a result document. */
+/* plot_document.c: what the readers of figures and of tables both look up in a result document. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ const cJSON *sg_plot_point(const cJSON *points, const cJSON *result) {
     return NULL;
 }
 
-/* Last number of an array; null counts as none recorded there. */
+/* The last number of an array; null is passed over. */
 static double last_number(const cJSON *array) {
     double last = NAN;
     const cJSON *item;

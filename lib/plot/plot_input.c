@@ -1,4 +1,4 @@
-/* plot_input.c: a result from JSON or from a series, in the one form that exporters read. */
+/* plot_input.c: brings a result in JSON or a series into the one form that exporters read. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "plot_private.h"
 #include "sg_result.h"
 
-/* The first line alone is a record: NDJSON, whatever follows. */
+/* Is the first line alone a record? Then the text is NDJSON, whatever follows. */
 static bool is_series(const char *text, size_t length) {
     const char *newline = memchr(text, '\n', length);
     struct sg_error ignored;
@@ -56,7 +56,7 @@ static sg_status as_results(cJSON *document, const char *name, struct sg_error *
     return SG_OK;
 }
 
-/* Columns by name, or nothing at all. */
+/* Is it an object of columns, or absent? */
 static bool is_map(const cJSON *item) {
     return !item || cJSON_IsNull(item) || cJSON_IsObject(item);
 }
@@ -81,7 +81,7 @@ static sg_status check(cJSON *document, const char *name, struct sg_error *err) 
     const bool kernels = sg_plot_is_kernels(document);
     cJSON_ArrayForEach(result, results) {
         if (kernels)
-            continue; /* a row of its own kind, without label and series */
+            continue; /* a row of another kind, without label and series */
         if (!sg_json_string(result, "label", NULL))
             return sg_fail(err, SG_ERR_FORMAT, "%s: a result without \"label\"", name);
         if (!is_map(sg_json_get(result, "series")) || !is_map(sg_json_get(result, "final")))

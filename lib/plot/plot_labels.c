@@ -116,8 +116,8 @@ const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent) {
     return out;
 }
 
-/* What a title must not keep from its reader, into out [size]; "" = nothing: generated data, and training on a file that is
- * not the set's for training. */
+/* Writes into out [size] what a title must not hide from its reader: that data are generated, or that a run trained on
+ * a file that is not the set's for training. "" = neither. */
 static void data_warning(const cJSON *document, char *out, size_t size) {
     const char *train = sg_json_string(document, "dataset.train_file", "train");
     out[0] = '\0';
@@ -133,7 +133,7 @@ static bool same_key(const char *a, const char *b) {
     return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
 }
 
-/* Is this the change that counts of those to its key, and one that more than the name of the result depends on? */
+/* Is this the last change of its key, and does more than the name of the result depend on it? */
 static bool is_change(const cJSON *item) {
     if (!cJSON_IsString(item) || same_key(item->valuestring, "title=") || same_key(item->valuestring, "name="))
         return false;
@@ -176,7 +176,7 @@ char *sg_plot_title(const cJSON *document, const char *override) {
     data_warning(document, warning, sizeof warning);
     if (stream) {
         fputs(title, stream);
-        if (!own && title[0] && !sets_title(document)) /* the recipe's title may say what no longer holds */
+        if (!own && title[0] && !sets_title(document)) /* the recipe's title may no longer be true */
             put_changes(stream, document, " — ");
         fprintf(stream, "%s%s", title[0] && warning[0] ? " — " : "", warning);
     }
@@ -203,7 +203,7 @@ char *sg_plot_source(const cJSON *document) {
 }
 
 const char *sg_plot_color(const struct sg_legend *entry) {
-    /* Okabe and Ito without yellow, which is lost on white, strongest contrast first. */
+    /* Okabe and Ito's colours without yellow, which cannot be seen on white, with the strongest contrast first. */
     static const char *const palette[SG_PLOT_COLORS] = {"#0072B2", "#D55E00", "#009E73",
                                                         "#CC79A7", "#E69F00", "#56B4E9"};
     return entry->baseline ? "#000000" : palette[entry->style % SG_PLOT_COLORS];
@@ -216,7 +216,7 @@ size_t sg_plot_grid_columns(size_t n_panels) {
 char *sg_plot_caption(const struct sg_figure *figure, size_t i) {
     const char *title = figure->panel[i].title;
     char letter[8] = "";
-    if (figure->n_panels > 1 && !(title && title[0] == '(')) /* recipes may letter their panels themselves */
+    if (figure->n_panels > 1 && !(title && title[0] == '(')) /* recipes may give their panels letters themselves */
         snprintf(letter, sizeof letter, "(%c)%s", (int)('a' + (int)i), title ? " " : "");
     return sg_format("%s%s", letter, title ? title : "");
 }

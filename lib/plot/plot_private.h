@@ -32,7 +32,7 @@ const cJSON *sg_plot_column(const cJSON *object, const char *name);
 SG_CHECKED sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *name, struct sg_error *err);
 /* Is this what `kind: kernels` measured? It has times of kernels instead of labels, series and plots. */
 bool sg_plot_is_kernels(const cJSON *document);
-/* Does some result have it as a column? Else it is a constant, which plots of points may be over: no result of a run. */
+/* Does some result have it as a column? If not, it is a constant, over which plots of points may be drawn. */
 bool sg_plot_is_recorded(const cJSON *document, const char *name);
 /* Final mean and standard deviation of a column (NaN = none); the last value of the series when there is no "final". */
 void sg_plot_final(const cJSON *result, const char *column, double *mean, double *std);
@@ -43,18 +43,19 @@ bool sg_plot_is_baseline(const cJSON *result);
 SG_CHECKED sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column,
                                    struct sg_error *err);
 
-/* Heading of a column with its unit, malloc'ed, NULL = no memory; what it is, plain and for TeX, "" = its name says it. */
+/* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula and *latex <- its formula, plain and for
+ * TeX; "" = the name says it. */
 char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex);
 /* "×10⁻³". Returns out. */
 enum { SG_POWER_CHARS = 64 };
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent);
-/* What the document's plots[].points say of a label: {"label","x","y"}, NULL if nothing. */
+/* What plots[].points of the document have for a label: {"label","x","y"}; NULL = nothing. */
 const cJSON *sg_plot_point(const cJSON *points, const cJSON *result);
 
 /* -- tables --------------------------------------------------------------------------------------------------- */
 
-/* How the numbers of one column are written: all in the same power of ten with the same decimals. Where they span more
- * decades than such numbers can show, `scientific`: each in a power of its own, still with the same decimals. */
+/* How the numbers of one column are written: all in the same power of ten with the same decimals. If they span more
+ * decades than such numbers can show, `scientific`: each in its own power of ten, with the same decimals. */
 struct sg_column_style {
     bool scientific;
     int exponent, decimals;
@@ -62,8 +63,8 @@ struct sg_column_style {
 enum sg_text_kind { SG_TEXT_PLAIN, SG_TEXT_TEX };
 enum { SG_CELL_CHARS = 96 };
 struct sg_column_style sg_plot_column_style(const struct sg_summary *summary, size_t metric);
-/* A number into mean, "–" for NaN, and " ± deviation" into rest, "" where there is none or it is smaller than the
- * decimals can show. A scientific number is in `mean` as a whole. */
+/* Writes a number into `mean`, "–" for NaN, and " ± deviation" into `rest`, or "" if there is no deviation or it is too
+ * small for the decimals. A scientific number is in `mean` as a whole. */
 void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const struct sg_column_style *style, double value,
                   double std, enum sg_text_kind kind);
 /* "ratio 0.97 … 1.03, 10 seeds; true at 9 of 10 seeds" into out. */
@@ -74,14 +75,14 @@ void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim
 
 /* -- drawing -------------------------------------------------------------------------------------------------- */
 
-/* Indices of the points of a curve that its panel can show, in order, thinned to `max`; index [curve->n]. */
+/* The indices of those points of a curve that its panel can show, in order, thinned to `max`; index [curve->n]. */
 size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curve, size_t max, size_t *index);
 bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve, size_t i);
 /* Does the panel show any point of the curve? */
 bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve);
-/* Ends of the band at point i, the lower one inside a log axis. */
+/* The ends of the band at point i; the lower one stays inside a log axis. */
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high);
-/* Choose the views of a panel; a limit that is not NaN is kept. All are NaN when there is nothing to show. */
+/* Chooses the views of a panel; a limit that is not NaN stays. All are NaN if there is nothing to show. */
 void sg_plot_fit(struct sg_panel *panel);
 
 enum sg_tick_kind {

@@ -1,4 +1,4 @@
-/* Final values of every label and the claims, ready to tabulate. */
+/* summary_read.c: reads final values of every label and the claims, ready to tabulate. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@ enum { MAX_METRICS = 32 };
 /* A column of the table. */
 struct source {
     const char *name;    /* the document's column */
-    const cJSON *points; /* values a plot of points shows of it, at `axis`; NULL = where the runs ended */
+    const cJSON *points; /* the values at `axis` of a plot of points; NULL = those where the runs ended */
     const char *axis;    /* "x" or "y" */
-    const cJSON *at;     /* what of a run these are; NULL = an older result does not say */
+    const cJSON *at;     /* what the values are of a run; NULL = an older result, which does not say */
 };
 
 struct choice {
@@ -34,12 +34,12 @@ static void add(struct choice *c, const struct source *source) {
         c->source[c->n++] = *source;
 }
 
-/* Where a run stands is no result of it. */
+/* Is it a column such as step, which tells where a run is and is no result? */
 static bool is_clock(const char *name) {
     return strcmp(name, "step") == 0 || strcmp(name, "epoch") == 0;
 }
 
-/* Do the points say something else than where the runs ended? */
+/* Are the points something else than where the runs ended? */
 static bool is_elsewhere(const cJSON *document, const struct source *s) {
     const cJSON *result;
     if (s->at)
@@ -53,8 +53,8 @@ static bool is_elsewhere(const cJSON *document, const struct source *s) {
     return false;
 }
 
-/* The columns of a plot's axes, y first. A column that no run recorded is left out with a note: the grid may have been
- * stopped before its first cell was finished. */
+/* Chooses the columns of a plot's axes, y first. A column that no run recorded is left out with a note, because the
+ * grid may have been stopped before its first cell was finished. */
 static void choose_plot(struct choice *c, const cJSON *document, const cJSON *plot, struct sg_plot_notes *notes) {
     static const char *const axis[][2] = {{"y", "y_at"}, {"x", "x_at"}};
     for (size_t a = 0; a < 2; a++) {
@@ -149,7 +149,7 @@ static void read_number(struct sg_summary_row *row, size_t m, const cJSON *resul
     row->std[m] = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(value, "std", NAN) : NAN;
 }
 
-/* The last column: how many times less each method sent than the baseline, where the result says so. */
+/* Reads the last column: how many times less each method sent than the baseline, if the result says so. */
 static sg_status read_traffic(struct sg_summary *s, const cJSON *document, struct sg_error *err) {
     const char *baseline = sg_json_string(document, "traffic.baseline", NULL), *unused[2];
     if (!baseline)
@@ -210,7 +210,7 @@ static sg_status read_claims(struct sg_summary *s, const cJSON *document, struct
             c->seed[c->n_seeds++] =
                 (struct sg_claim_seed){sg_json_string(seed, "seed", "?"), sg_json_number(seed, "value", NAN),
                                        sg_json_number(seed, "bound", NAN), ratio};
-            c->ratio_min = fmin(c->ratio_min, ratio); /* a NaN gives way to a number */
+            c->ratio_min = fmin(c->ratio_min, ratio); /* fmin ignores a NaN */
             c->ratio_max = fmax(c->ratio_max, ratio);
         }
     }

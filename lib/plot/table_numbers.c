@@ -1,8 +1,10 @@
-/* How a table writes its numbers: a column in one power of ten with the same decimals, a claim in one line. */
+/* table_numbers.c: how a table writes its numbers: a column in one power of ten with the same decimals, a claim on one
+ * line. */
 #include <math.h>
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_debug.h"
 
 enum {
     FIGURES = 7,       /* digits of the largest number of a column, at most */
@@ -12,6 +14,7 @@ enum {
 };
 
 static int decade(double x) {
+    SG_ASSERT(x != 0 && isfinite(x));
     return (int)floor(log10(fabs(x)) + 1e-9);
 }
 
@@ -19,12 +22,13 @@ struct extent {
     double largest, smallest, spread; /* of |mean| and deviation; smallest of the means that are not 0; 0 = none */
 };
 
-/* Seeds that agree: what is left of their deviation is the rounding of their mean. */
+/* The deviation; 0 if the seeds agree, where all that is left is the rounding of their mean. */
 static double deviation(double mean, double std) {
     return isfinite(std) && std >= 1e-9 * fabs(mean) ? std : 0;
 }
 
 static struct extent measure(const struct sg_summary *s, size_t m) {
+    SG_ASSERT(m < s->n_metrics);
     struct extent e = {0};
     for (size_t r = 0; r < s->n_rows; r++) {
         double mean = fabs(s->row[r].mean[m]), std = deviation(s->row[r].mean[m], s->row[r].std[m]);
@@ -54,7 +58,7 @@ struct sg_column_style sg_plot_column_style(const struct sg_summary *s, size_t m
     const struct extent e = measure(s, m);
     if (e.largest == 0)
         return style;
-    if (!(e.largest >= 1e-2 && e.largest < 1e5)) /* by thousands, as prefixes of units go */
+    if (!(e.largest >= 1e-2 && e.largest < 1e5)) /* in steps of 1000, as the prefixes of units go */
         style.exponent = 3 * (int)floor(decade(e.largest) / 3.0);
     const int top = decade(e.largest) - style.exponent + 1; /* digits before the point */
     const int bottom = e.smallest > 0 ? style.exponent - decade(e.smallest) - 1 : 0;
@@ -65,7 +69,7 @@ struct sg_column_style sg_plot_column_style(const struct sg_summary *s, size_t m
     style.scientific = bottom + LEAST_FIGURES > room || !isfinite(e.largest / pow(10, style.exponent));
     style.decimals = style.scientific ? 2 : wanted < 0 ? 0 : wanted > room ? room : wanted;
     while (!style.scientific && e.spread == 0 && style.decimals > 0 && !needs_last(s, m, &style))
-        style.decimals--; /* what is counted or chosen has few digits by itself */
+        style.decimals--; /* numbers that are counted or chosen have few digits by themselves */
     return style;
 }
 

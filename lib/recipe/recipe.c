@@ -1,4 +1,4 @@
-/* recipe.c: a recipe from its text, and its end. */
+/* recipe.c: reads a recipe from its text, and frees it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg
     return fine;
 }
 
-/* What a --set took away under the file's claims and plots, as text for whoever judges them. */
+/* Keeps what a --set took away from the file's claims and plots, as text for whoever judges them. */
 static bool keep_dangling(struct sg_recipe *recipe, const struct sg_problems *dangling) {
     struct sg_error text;
     if (dangling->count == 0)

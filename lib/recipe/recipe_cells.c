@@ -1,9 +1,10 @@
-/* The grid methods x parameter lists x seeds. */
+/* recipe_cells.c: makes the cells of a recipe: methods x parameter lists x seeds. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
 #include "sg_compressor.h"
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_json.h"
 #include "sg_text.h"
@@ -23,6 +24,7 @@ static bool push_copy(struct sg_node *map, const char *key, const struct sg_node
 /* ---- choices of list parameters ---- */
 
 static bool append_label(char **label, const char *key, const char *value) {
+    SG_ASSERT(*label != NULL);
     size_t size = strlen(*label) + strlen(key) + strlen(value) + 3;
     char *longer = malloc(size);
     if (longer == NULL)
@@ -35,12 +37,14 @@ static bool append_label(char **label, const char *key, const char *value) {
 
 enum { PARAMETERS = 32 };
 
-/* Entry of each list parameter at this turn, the last varying fastest; false past the last turn. */
+/* The entries of the list parameters at this turn; the last list varies fastest. Returns false past the last turn. */
 static bool choose_entries(const struct sg_node *from, const struct sg_compressor_ops *ops, size_t turn,
                            const struct sg_node *chosen[PARAMETERS]) {
+    SG_ASSERT(ops->n_params <= PARAMETERS);
     for (size_t i = ops->n_params; i-- > 0;) {
         const struct sg_node *value = sg_node_member(from, ops->params[i].name);
         if (value != NULL && value->kind == SG_NODE_LIST) {
+            SG_ASSERT(value->count > 0);
             chosen[i] = &value->child[turn % value->count];
             turn /= value->count;
         } else {
@@ -79,11 +83,12 @@ static const struct sg_node * override(const struct sg_node *method, const struc
     return own != NULL ? own : sg_node_member(root, key);
 }
 
-/* The recipe's section `key` with the method's own `inner`, if it has one, in place of the section's. */
+/* Appends the recipe's section `key`. If the method has its own `inner`, that replaces the section's. */
 static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *inner) {
     const struct sg_node *section = sg_node_member(root, key), *own = sg_node_member(method, inner);
     struct sg_node copy = {.kind = SG_NODE_MAP, .line = section->line, .column = section->column};
+    SG_ASSERT(section->kind == SG_NODE_MAP);
     bool fine = true;
     for (size_t i = 0; fine && i < section->count; i++) {
         const struct sg_node *child = &section->child[i];
@@ -102,8 +107,8 @@ static const struct sg_node *length_of(const struct sg_node *map) {
     return epochs != NULL ? epochs : sg_node_member(map, "steps");
 }
 
-/* A method's own length replaces the recipe's, whichever unit it is in; but --set steps=5 means all methods, unless
- * their own lengths are set there too. */
+/* Appends the length. A method's own length replaces the recipe's, in either unit. But --set steps=5 means all methods,
+ * unless their own lengths are set too. */
 static bool push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
     const struct sg_node *own = length_of(method), *common = length_of(root);
     const struct sg_node *from =
@@ -204,6 +209,7 @@ sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, 
             sg_recipe_cells_free(cells.cell, cells.count);
             return sg_fail_memory(err, "the cells of the recipe");
         }
+    SG_TRACE(1, "%s: %zu cells", recipe->path, cells.count);
     *out = cells.cell;
     *count = cells.count;
     return SG_OK;
@@ -218,6 +224,7 @@ void sg_recipe_cells_free(struct sg_cell *cells, size_t count) {
 /* ---- labels ---- */
 
 char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t count) {
+    SG_ASSERT(size > 0);
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < count && used < size; i++)

@@ -1,11 +1,12 @@
-/* Raw tree + schema rows -> resolved tree. Problems are noted and checking goes on: a reader sees all of them. */
+/* recipe_check.c: checks the raw tree against the schema and makes the resolved tree. Checking goes on after a problem,
+ * so that the user sees all of them. */
 #include <string.h>
 
 #include "recipe_internal.h"
 #include "sg_text.h"
 
-/* Owner whose contributed keys a section has: a name, "" where there are none, or `unknown_variant` when the recipe
- * names none that exists, which is reported once and must not make every other key look wrong. */
+/* The owner whose keys a section has: its name, "" if there is none, or `unknown_variant` if the recipe names one that
+ * does not exist. That is reported once, and must not make every other key look wrong. */
 static const char unknown_variant[] = "?";
 
 static bool check_section(struct sg_check *c, const char *section, const char *outer, const struct sg_node *root,
@@ -39,7 +40,7 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
 
 /* ---- unknown keys ---- */
 
-/* Where a key belongs that was found in `section`. */
+/* Says where a key belongs that was found in `section`. */
 static void describe_place(const struct sg_schema_row *row, const char *section, char out[120]) {
     const char *dot = strrchr(row->path, '.');
     int length = dot ? (int)(dot - row->path) : 0;
@@ -67,7 +68,7 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
         const char *key = sg_row_key(row);
         if (sg_row_in(row, section) && row_applies(row, variant) && n < SG_MAP_KEYS)
             candidate[n++] = key;
-        /* A key of a sibling compressor says more than the same word in a far section. */
+        /* a key of another compressor is a better hint than the same word in a distant section */
         if (strcmp(key, child->key) == 0 &&
             (elsewhere == NULL || (sg_row_in(row, section) && elsewhere->owner == NULL)))
             elsewhere = row;
@@ -107,7 +108,7 @@ static void check_unknown_keys(struct sg_check *c, const char *section, const ch
 
 /* ---- values and sections ---- */
 
-/* {shorthand: scalar} in place of the scalar. */
+/* Puts {shorthand: scalar} in the place of the scalar. */
 static bool expand_shorthand(const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *map) {
     *map = (struct sg_node){.kind = SG_NODE_MAP, .line = raw->line, .column = raw->column};
     struct sg_node scalar;
@@ -225,7 +226,7 @@ static bool check_row(struct sg_check *c, const struct sg_schema_row *row, const
     return fine;
 }
 
-/* root: the top level as far as it is complete; the same as out at the top. */
+/* `root` is the top level as far as it is complete; at the top it is `out` itself. */
 static bool check_section(struct sg_check *c, const char *section, const char *outer, const struct sg_node *root,
                           const struct sg_node *raw, struct sg_node *out) {
     *out = (struct sg_node){.kind = SG_NODE_MAP, .line = raw->line, .column = raw->column};

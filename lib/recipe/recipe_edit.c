@@ -1,4 +1,4 @@
-/* Changes to a recipe's text that leave everything else as it was, byte for byte. */
+/* recipe_edit.c: changes a recipe's text and leaves every other byte as it was. */
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -7,11 +7,11 @@
 
 /* What goes between two bytes of the text. */
 struct splice {
-    size_t begin, end; /* of what is left out */
+    size_t begin, end; /* the bytes that are replaced */
     const struct sg_recipe_edit *edit;
 };
 
-/* Byte of a character; libyaml's marks count characters, after a byte order mark. */
+/* The byte at which a character begins. libyaml's marks count characters after the byte order mark. */
 static size_t byte_of(const char *text, size_t character) {
     size_t i = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     for (; text[i] != '\0' && character > 0; character--)
@@ -21,7 +21,7 @@ static size_t byte_of(const char *text, size_t character) {
     return i;
 }
 
-/* Where a value ends: what follows a block scalar (| or >) is its own, up to the next line that is not. */
+/* Where a value ends. A block scalar (| or >) reaches up to the next line that is not part of it. */
 static size_t end_of(const char *text, const yaml_event_t *event) {
     size_t end = byte_of(text, event->end_mark.index);
     if (event->data.scalar.style == YAML_LITERAL_SCALAR_STYLE || event->data.scalar.style == YAML_FOLDED_SCALAR_STYLE)
@@ -58,7 +58,7 @@ static bool find_places(struct splice *splices, size_t n, const char *text) {
                 s->end = end_of(text, &event);
             }
         }
-        if (event.type == YAML_SCALAR_EVENT && end.column > 0) /* else it ended with the line before */
+        if (event.type == YAML_SCALAR_EVENT && end.column > 0) /* else the scalar ended with the line before */
             line = end.line;
         more = event.type != YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
@@ -74,7 +74,7 @@ static int by_place(const void *a, const void *b) {
     const struct splice *x = a, *y = b;
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
-    return x->edit < y->edit ? -1 : 1; /* as they were given */
+    return x->edit < y->edit ? -1 : 1; /* in the order in which they were given */
 }
 
 /* Bytes of what ends a line at `c`, or no YAML text may have; 0: neither. */
@@ -121,7 +121,7 @@ sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe, const str
         if (splices[i].begin == SIZE_MAX)
             status = sg_fail(err, SG_ERR_ARGUMENT, "%s:%d:%d: no single value stands here", recipe->path, e->line,
                              e->column);
-        else if (i > 0 && splices[i].begin < from) /* the same place, named twice */
+        else if (i > 0 && splices[i].begin < from) /* a second edit of the same place is left out */
             continue;
         else {
             fwrite(text + from, 1, splices[i].begin - from, to);

@@ -1,32 +1,17 @@
 /* recipe_internal.h: what the files of lib/recipe share.
  *
- * A read goes text -> raw tree (recipe_yaml.c) -> --set (recipe_set.c) -> resolved tree (recipe_check.c against the
- * rows of recipe_schema.c) -> rules that span several keys (recipe_rules.c). Everything wrong with the content is noted
+ * A read goes text -> raw tree (recipe_yaml.c) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
+ * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content is noted
  * in one sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
 #ifndef RECIPE_INTERNAL_H
 #define RECIPE_INTERNAL_H
 
 #include "sg_compressor.h"
+#include "sg_expression.h"
 #include "sg_recipe.h"
-
-/* ---- nodes ---- */
+#include "sg_text.h"
 
 enum { SG_RECIPE_BYTES = 1 << 20, SG_RECIPE_DEPTH = 8, SG_MAP_KEYS = 256, SG_LIST_ENTRIES = 10000 };
-
-/* Append *child, which is moved from and zeroed; it is freed when there is no memory. */
-bool sg_node_push(struct sg_node *parent, struct sg_node *child);
-bool sg_node_copy(struct sg_node *out, const struct sg_node *node);
-bool sg_node_set_key(struct sg_node *node, const char *key);
-bool sg_node_set_string(struct sg_node *node, const char *text, size_t length);
-/* Becomes a scalar typed as the plain YAML scalar `text`: null, true, false, a decimal number, else a string. */
-bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length);
-/* Frees what the node holds and zeroes it. */
-void sg_node_clear(struct sg_node *node);
-/* Member of a map by exact key, NULL when absent or null (a null says "as if absent"). */
-struct sg_node *sg_node_member(const struct sg_node *map, const char *key);
-bool sg_node_absent(const struct sg_node *node);
-/* The value comes from a --set. */
-bool sg_node_from_set(const struct sg_node *node);
 
 /* ---- problems ---- */
 
@@ -45,12 +30,8 @@ struct sg_problems {
 };
 
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
-/* In order of place, one a line, into err. */
+/* Writes the problems into err in the order of their places, one a line. */
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err);
-
-/* `text` cut to what a message can carry, at a character boundary. */
-enum { SG_EXCERPT = 48 };
-char *sg_excerpt(char out[SG_EXCERPT], const char *text);
 
 /* ---- YAML ---- */
 
@@ -156,32 +137,26 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
                      struct sg_node *out);
 /* Note "<key> must be <wanted>, got …". */
 void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted);
-/* That "…", in out or static. */
+/* The "…" of such a message, in `out` or static. */
 const char *sg_describe_value(const struct sg_node *node, char out[80]);
 
 /* A name in record.series, or one that a claim or plot gives, against what the task can record and what is recorded. */
 void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw);
 /* The two axes of a complete plot: curves are drawn over series, constants have no curve. */
 void sg_check_axes(struct sg_check *c, const struct sg_node *plot);
-/* A complete claim, or its bound: does this method have the constant that its metric may be? */
+/* For a complete claim, or its bound: if the metric may be a constant, does this method have it? */
 void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term);
-/* record.series names nothing twice. */
+/* Checks that record.series names nothing twice. */
 void sg_check_series_once(struct sg_check *c, const struct sg_node *series);
 /* Names that may stand in an expression of this row: n of them, into name [SG_NAMES]; 0 = the task is not known. */
-enum { SG_NAMES = 64 };
 size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row *row, const char *name[SG_NAMES]);
 
 /* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is
  * the top level as far as it is complete. They may bring the map into normal form. */
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
-/* The same for the list of methods; fills c->label when all is well. */
+/* The same for the list of methods; fills c->label if there is no problem. */
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 void sg_check_forget_labels(struct sg_check *c);
-
-/* Syntax, and names against name [n] (n = 0: they may be anything). *literal: no names in it, and *value is then its
- * value. */
-sg_status sg_expression_check(const char *text, const char *const *name, size_t n, bool *literal, double *value,
-                              struct sg_error *err);
 
 /* ---- cells ---- */
 

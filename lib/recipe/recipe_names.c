@@ -1,6 +1,5 @@
-/* recipe_names.c: the series and constants that a recipe names, against those that its task has and that it records.
- *
- * Recipes spell them with '-', tables of tasks and results with '_'. */
+/* recipe_names.c: checks the series and constants that a recipe names against those of its task and those that it
+ * records. Recipes spell them with '-', tables of tasks and results with '_'. */
 #include <string.h>
 
 #include "recipe_internal.h"
@@ -46,7 +45,7 @@ static void add_recordable(struct names *names, const struct sg_task_kind *task)
         add(names, task->metric[i].name);
 }
 
-/* What every run of the recipe records. */
+/* Adds what every run of the recipe records. */
 static void add_recorded(struct names *names, const struct sg_node *series) {
     add(names, "step");
     add(names, "epoch");
@@ -91,7 +90,7 @@ static void check_recordable(struct sg_check *c, const struct sg_task_kind *task
                       task->name, name, list_of(&names, list));
 }
 
-/* In the file, after a --set of record: the file may be right as it stands. */
+/* Notes a name that the file gives and that a --set of record took away: the file may be right as it is. */
 static bool note_taken_away(struct sg_check *c, const struct sg_node *raw) {
     char set[SG_EXCERPT];
     if (c->series_set == NULL || raw->line == 0)

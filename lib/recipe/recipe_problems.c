@@ -1,25 +1,12 @@
-/* recipe_problems.c: what is wrong with a recipe, collected and reported in the order of its places. */
+/* recipe_problems.c: collects what is wrong with a recipe, and reports it in the order of the places. */
 #include <stdarg.h>
 #include <string.h>
 
 #include "recipe_internal.h"
-
-char *sg_excerpt(char out[SG_EXCERPT], const char *text) {
-    size_t length = strlen(text);
-    if (length < SG_EXCERPT) {
-        memcpy(out, text, length + 1);
-        return out;
-    }
-    static const char dots[] = "…";
-    size_t cut = SG_EXCERPT - sizeof dots;
-    while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80) /* not inside a UTF-8 character */
-        cut--;
-    memcpy(out, text, cut);
-    memcpy(out + cut, dots, sizeof dots);
-    return out;
-}
+#include "sg_debug.h"
 
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) {
+    SG_ASSERT(line >= 0 && column >= 0);
     if (p->count++ >= SG_PROBLEMS)
         return;
     struct sg_problem *problem = &p->problem[p->count - 1];
@@ -35,7 +22,7 @@ static bool before(const struct sg_problem *a, const struct sg_problem *b) {
     return a->line < b->line || (a->line == b->line && a->column < b->column);
 }
 
-/* One line of the report into out [size]; its length. */
+/* Writes one line of the report into out [size]; returns its length. */
 static size_t write_line(char *out, size_t size, const struct sg_problems *p, const struct sg_problem *problem) {
     int length;
     if (problem->line > 0) {
@@ -50,6 +37,7 @@ static size_t write_line(char *out, size_t size, const struct sg_problems *p, co
 }
 
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err) {
+    SG_ASSERT(p->count > 0 && status != SG_OK);
     size_t kept = p->count < SG_PROBLEMS ? p->count : SG_PROBLEMS;
     const struct sg_problem *order[SG_PROBLEMS];
     for (size_t i = 0; i < kept; i++) { /* insertion sort by place; equal places keep their order */
@@ -72,4 +60,32 @@ sg_status sg_problems_report(const struct sg_problems *p, sg_status status, stru
     if (shown < p->count)
         snprintf(err->msg + used, sizeof err->msg - used, "\n… and %zu more", p->count - shown);
     return status;
+}
+
+const char *sg_describe_value(const struct sg_node *node, char out[80]) {
+    char text[SG_EXCERPT];
+    switch (node->kind) {
+    case SG_NODE_NULL:
+        return "nothing";
+    case SG_NODE_BOOL:
+        return node->boolean ? "true" : "false";
+    case SG_NODE_NUMBER:
+        snprintf(out, 80, "%s", sg_excerpt(text, node->string));
+        return out;
+    case SG_NODE_STRING:
+        snprintf(out, 80, "'%s'", sg_excerpt(text, node->string));
+        return out;
+    case SG_NODE_LIST:
+        return "a list";
+    case SG_NODE_MAP:
+        break;
+    }
+    return "a section of keys";
+}
+
+void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted) {
+    char value[80];
+    bool entry = raw->key == NULL; /* of a list */
+    sg_problem_at(c->problems, raw->line, raw->column, "%s%s must be %s, got %s", entry ? "each of " : "",
+                  sg_row_key(row), wanted, sg_describe_value(raw, value));
 }

@@ -1,4 +1,5 @@
-/* The key reference, from the schema rows: plain text for --help-recipe, Markdown for recipes/README.md. */
+/* recipe_reference.c: prints the reference of all keys from the schema rows, as text for --help-recipe or Markdown for
+ * recipes/README.md. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +120,7 @@ static void fill_cells(struct cells *cells, const struct sg_schema_row *row) {
     snprintf(cells->preset, sizeof cells->preset, "%s", row->required ? "required" : empty ? "" : row->preset);
     cells->range[0] = '\0';
     struct sg_schema_row shown = *row;
-    if (shown.max >= 9007199254740992.0) /* 2^53 bounds what a double can count, and says nothing about the key */
+    if (shown.max >= 9007199254740992.0) /* 2^53 is the bound of doubles, which says nothing about the key */
         shown.max = INFINITY;
     if (has_range(row))
         sg_range_text(&shown, cells->range);
@@ -169,7 +170,7 @@ static void print_heading(FILE *out, bool markdown, const char *title, const cha
         fprintf(out, "\n%s%s%s\n", title, summary[0] ? ": " : "", summary);
 }
 
-/* owner NULL: the static rows. */
+/* Is it a row of this owner? NULL = the rows without an owner. */
 static bool owned(const struct sg_schema_row *row, const char *owner) {
     return owner == NULL ? row->owner == NULL : row->owner != NULL && strcmp(row->owner, owner) == 0;
 }

@@ -1,4 +1,5 @@
-/* Every key of a recipe. This table gives the parser, --set, --help-recipe, recipes/README.md and the resolved copy. */
+/* recipe_schema.c: every key of a recipe. This table gives the parser, --set, --help-recipe, recipes/README.md and the
+ * resolved copy. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@
 #define KERNELS .owner = "kernels"
 #define SG_BENCH_OPERATIONS                                                                                            \
     "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
-    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort"
+    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd"
 #define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
 static const struct sg_schema_row static_row[] = {
@@ -246,7 +247,7 @@ static const enum sg_value_type type_of_key[] = {
     [SG_KEY_INTEGER] = SG_VALUE_INTEGER, [SG_KEY_BOOLEAN] = SG_VALUE_BOOLEAN, [SG_KEY_EXPRESSION] = SG_VALUE_EXPRESSION,
 };
 
-/* The map that a dotted key lives in, once. */
+/* Appends, once, the map in which a dotted key lies. */
 static bool append_sub_map(struct sg_schema *s, const struct sg_key *key, const char *owner) {
     size_t length = strcspn(key->name, ".");
     if (key->name[length] == '\0')

@@ -1,5 +1,5 @@
-/* recipe_seeds.c: the ways to write seeds that are not a list, {first: 1, count: 3}, 1..3 and 1,2,3, as the list they stand
- * for: the cells are the same, whichever way was chosen. */
+/* recipe_seeds.c: turns the other ways to write seeds, {first: 1, count: 3}, 1..3 and 1,2,3, into the list that they
+ * mean, so that the cells are the same. */
 #include <string.h>
 
 #include "recipe_internal.h"
@@ -7,8 +7,8 @@
 
 enum { MOST_SEEDS = 1000 };
 
-/* first, first + 1, …, `count` of them, at the place of `at`. They are counted in whole numbers: doubles stand still from
- * 2^53 on. */
+/* Appends first, first + 1, …, `count` of them, at the place of `at`. They are counted as whole numbers, because
+ * doubles stand still from 2^53 on. */
 static bool push_range(struct sg_node *out, double first, double count, const struct sg_node *at) {
     bool fine = true;
     for (int i = 0; fine && i < count && i <= MOST_SEEDS; i++) {
@@ -59,7 +59,7 @@ bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const st
         }
         if (!push_range(out, (double)first, (double)(last - first + 1), at))
             return false;
-        if (out->count > MOST_SEEDS) /* which the check of the list says */
+        if (out->count > MOST_SEEDS) /* the check of the list reports that */
             return true;
         text = text[length] == ',' ? text + length + 1 : NULL;
     }

@@ -1,5 +1,5 @@
-/* libyaml events -> raw tree. libyaml itself accepts duplicate keys, tags, anchors and any depth, and types nothing;
- * all of that is decided here. */
+/* recipe_yaml.c: makes the raw tree from libyaml events. libyaml itself accepts duplicate keys, tags, anchors and any
+ * depth, and gives no types; all of that is decided here. */
 #include <string.h>
 #include <yaml.h>
 
@@ -29,7 +29,7 @@ static enum outcome refuse(struct builder *b, const char *what) {
     return READ_STOPPED;
 }
 
-/* Is there a tab in what indents the line at which the text went wrong? *at is moved to it. */
+/* Is there a tab in the indentation of the line where parsing failed? *at is moved to it. */
 static bool find_tab(const char *text, yaml_mark_t *at) {
     const char *line = text;
     for (size_t i = 0; i < at->line && line != NULL; i++)
@@ -182,7 +182,7 @@ static enum outcome read_value(struct builder *b, struct sg_node *out, int depth
         out->kind = SG_NODE_MAP;
         outcome = check_collection(b, b->event.data.mapping_start.anchor, b->event.data.mapping_start.tag, depth);
         return outcome == READ_DONE ? read_entries(b, out, depth) : outcome;
-    default: /* only an alias is left where a value can stand */
+    default: /* the only other event where a value can stand is an alias */
         return refuse(b, "aliases are not allowed in recipes (write the value out)");
     }
 }

@@ -6,9 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 
-/* Every file that the run writes has a name of its own. */
+/* No two files of a run may have the same name. */
 static sg_status check_names(const struct sg_output *o, struct sg_error *err) {
     const char *result = o->options.path, *inputs = o->options.recording;
     char *recording = NULL;
@@ -31,7 +32,7 @@ static sg_status check_names(const struct sg_output *o, struct sg_error *err) {
     return status;
 }
 
-/* A file that takes its name at the end only. `option` is what asks for it. */
+/* Checks the name of a file that gets it at its end only. `option` names what asks for the file. */
 static sg_status check_plain(const char *option, const char *path, bool replace, struct sg_error *err) {
     bool device = false;
     sg_status status = sg_file_target(&device, path, replace, err);
@@ -41,6 +42,7 @@ static sg_status check_plain(const char *option, const char *path, bool replace,
 }
 
 sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *options, struct sg_error *err) {
+    SG_ASSERT(o->series == NULL && o->part == NULL && o->checkpoint == NULL);
     const bool replace = options->force || options->resume;
     sg_status status = SG_OK;
     o->options = *options;
@@ -75,12 +77,13 @@ static bool is_empty(FILE *file) {
 }
 
 static void remove_parts(const struct sg_output *o) {
+    SG_ASSERT(o->checkpoint != NULL && o->part != NULL);
     unlink(o->checkpoint);
     unlink(o->part);
 }
 
-/* What a run of this cell that was killed between its result and its end left beside it. A part of another cell stays, and
- * one that somebody writes. */
+/* Removes what a run of this cell left when it was killed between writing its result and removing its files. It keeps a
+ * part of another cell and a part that some process writes. */
 static void remove_leftovers(const struct sg_output *o) {
     struct sg_error none;
     struct sg_run run;
@@ -115,6 +118,7 @@ sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *e
     const struct sg_output_options *p = &o->options;
     struct sg_run run;
     *finished = false;
+    SG_ASSERT(!p->resume || p->path != NULL);
     if (!p->resume || !is_there(p->path))
         return SG_OK;
     if (read_finished(&run, p, err) != SG_OK) {
@@ -139,8 +143,8 @@ sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *e
     return status;
 }
 
-/* Is the part the whole series of the run whose result PATH is? It was killed before it could remove it then, and what is
- * to be run now is another. */
+/* Is the part the complete series of the run whose result is at the path? Such a run was killed before it could remove
+ * its part. */
 static bool is_of_result(const struct sg_output *o) {
     struct sg_error none;
     struct sg_run part, result;
@@ -156,7 +160,7 @@ static bool is_of_result(const struct sg_output *o) {
     return same;
 }
 
-/* Nobody else writes these files from here on; what was there before is looked at once more. */
+/* Holds the part, so that no other process writes it from here on. Then what was there is looked at once more. */
 static sg_status open_part(struct sg_output *o, struct sg_error *err) {
     const struct sg_output_options *p = &o->options;
     const bool there = is_there(o->part);
@@ -180,6 +184,7 @@ static sg_status open_part(struct sg_output *o, struct sg_error *err) {
 }
 
 sg_status sg_output_open(struct sg_output *o, struct sg_error *err) {
+    SG_ASSERT(o->series == NULL);
     if (o->part)
         return open_part(o, err);
     if (o->options.format != SG_OUTPUT_SERIES)
@@ -217,6 +222,7 @@ static sg_status write_json(const struct sg_run *run, const struct sg_output *o,
 }
 
 sg_status sg_output_finish(struct sg_output *o, struct sg_error *err) {
+    SG_ASSERT(o->series != NULL);
     FILE *standard = o->options.standard;
     sg_status status = SG_OK;
     if (o->options.format != SG_OUTPUT_SERIES) {
@@ -243,7 +249,7 @@ sg_status sg_output_finish(struct sg_output *o, struct sg_error *err) {
 
 void sg_output_close(struct sg_output *o) {
     if (o->series && o->part && is_empty(o->series) && sg_file_is_still(o->series, o->part))
-        unlink(o->part); /* it ended before there was anything to keep */
+        unlink(o->part); /* the run ended before there was anything to keep */
     if (o->series && o->series != o->options.standard)
         fclose(o->series);
     free(o->part);

@@ -1,4 +1,4 @@
-/* recording.c: the inputs of a run's compressors, written and read. */
+/* recording.c: writes and reads the inputs of a run's compressors. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_recording.h"
 #include "sg_result.h"
@@ -27,7 +28,7 @@ static uint64_t whole(const cJSON *number) {
     return x >= 1 && x <= 9007199254740992.0 && x == floor(x) ? (uint64_t)x : 0;
 }
 
-/* Shape of the header. Sizes of a file of that shape, 2^62 bytes at most, do not wrap. */
+/* Takes the shape from the header. Its limits keep sizes below 2^62 bytes, so they do not wrap. */
 static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     sg_status status = sg_schema_check(sg_json_string(r->header, "schema", NULL), SG_SCHEMA_INPUTS, r->path, err);
     const cJSON *layers = sg_json_get(r->header, "layers"), *layer;
@@ -50,10 +51,12 @@ static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     r->d = r->offset[r->n_layers];
     right = right && r->d > 0 && r->d <= UINT32_MAX && r->workers <= UINT32_MAX &&
             r->workers <= MOST_BYTES / worker_bytes(r) && r->steps <= MOST_BYTES / record_bytes(r);
+    SG_ASSERT(sg_are_offsets(r->offset, r->n_layers) || !right);
     return right ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: its header makes no sense", r->path);
 }
 
 static void put(struct sg_recording *r, const void *data, size_t bytes) {
+    SG_ASSERT(r->file != NULL);
     fwrite(data, 1, bytes, r->file);
     sg_sha256_add(&r->hash, data, bytes);
 }
@@ -66,7 +69,7 @@ static sg_status lacks(const struct sg_recording *r, uint64_t step, struct sg_er
                    (unsigned long long)step, remedy);
 }
 
-/* The hash goes on where the file is cut. */
+/* Hashes the file up to where it will be cut, so that hashing can go on from there. */
 static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha256, struct sg_error *err) {
     enum { CHUNK_BYTES = 1 << 16 };
     char hex[65], *chunk = malloc(CHUNK_BYTES);
@@ -86,9 +89,10 @@ static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha25
                          remedy);
 }
 
-/* Cut an earlier part back to `step`, which its header must match. */
+/* Cuts an earlier part, whose header must be the same, back to `step`. */
 static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step, const char *sha256,
                        struct sg_error *err) {
+    SG_ASSERT(step > 0 && sha256 != NULL);
     const size_t length = strlen(header);
     char *theirs = malloc(length);
     if (!theirs)
@@ -106,7 +110,7 @@ static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step
     return status;
 }
 
-/* A run that was killed after it gave its recording the final name, and before its result, goes on in that. */
+/* Opens PATH.part. A run that was killed after renaming its recording and before writing its result goes on in PATH. */
 static sg_status open_part(struct sg_recording *r, uint64_t step, struct sg_error *err) {
     sg_status status = sg_file_hold(&r->file, r->part, step == 0, err);
     if (status == SG_ERR_MISSING)
@@ -129,7 +133,7 @@ sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *
         r.part = NULL;
         status = sg_fail_memory(err, path);
     }
-    if (status == SG_OK) /* what a reader will make of it */
+    if (status == SG_OK) /* parse the text that was written, as a reader will */
         status = sg_json_parse(&r.header, text, strlen(text), path, err);
     if (status == SG_OK)
         status = take_shape(&r, err);
@@ -157,6 +161,7 @@ void sg_recording_put_step(struct sg_recording *r, double gamma) {
 }
 
 sg_status sg_recording_put_worker(struct sg_recording *r, uint64_t sent, const float *a, struct sg_error *err) {
+    SG_ASSERT(sent <= r->d);
     put(r, &sent, sizeof sent);
     put(r, a, r->d * sizeof *a);
     return ferror(r->file) ? sg_fail_errno(err, SG_ERR_IO, "cannot write %s", r->part) : SG_OK;
@@ -169,6 +174,7 @@ sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err) {
 }
 
 sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err) {
+    SG_ASSERT(r->file != NULL && r->part != NULL);
     return sg_file_publish(r->file, r->part, r->path, err);
 }
 
@@ -225,6 +231,7 @@ void sg_recording_rewind(struct sg_recording *r) {
 }
 
 sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sent, float *a, struct sg_error *err) {
+    SG_ASSERT(r->file != NULL && r->next < r->steps);
     bool whole_record = fread(gamma, sizeof *gamma, 1, r->file) == 1, finite = whole_record && isfinite(*gamma);
     for (size_t w = 0; whole_record && w < r->workers; w++) {
         float *mine = a + w * r->d;

@@ -5,6 +5,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_result.h"
 
@@ -23,10 +24,10 @@ sg_status sg_schema_check(const char *schema, const char *ours, const char *name
     return SG_OK;
 }
 
-/* The columns in the order of their names, to find one among many quickly, and which of them were given a value. */
+/* Finds a column by name quickly, and knows which columns have a value in the current record. */
 struct index {
     struct sg_series **by_name; /* [n], pointers into the run's series */
-    size_t *seen;               /* [n]: the record, counted from 1, that gave the column its last value */
+    size_t *seen;               /* [n] the last record, counted from 1, that gave this column a value */
     size_t n;
 };
 
@@ -54,8 +55,9 @@ static sg_status make_index(struct index *index, const struct sg_run *run, const
     return SG_OK;
 }
 
-/* The column of this name, NULL if there is none; *fresh says whether it has no value in this record yet. */
+/* The column of this name; NULL = none. *fresh: does it have no value in this record yet? */
 static struct sg_series *find_series(const struct index *index, char *name, size_t record, bool *fresh) {
+    SG_ASSERT(record > 0);
     struct sg_series wanted = {.name = name}, *key = &wanted;
     struct sg_series **found = bsearch(&key, index->by_name, index->n, sizeof(struct sg_series *), compare_names);
     *fresh = found && index->seen[found - index->by_name] != record;
@@ -64,8 +66,8 @@ static struct sg_series *find_series(const struct index *index, char *name, size
     return found ? *found : NULL;
 }
 
-/* `length` is that of the text that the series come from. A number with its separator takes two bytes or more, so the
- * room for `records` of them, each with every column, is not larger than the text is worth. */
+/* How many records to make room for. `length` is that of the text. A number and its separator take two bytes or more,
+ * so the room for `records` with every column is never larger than the text warrants. */
 static size_t worth(size_t records, size_t columns, size_t length) {
     const size_t most = columns ? length / (2 * columns) + 1 : 1;
     return records < most ? records : most;
@@ -90,7 +92,7 @@ static sg_status make_series(struct sg_run *run, size_t records, size_t length, 
     return SG_OK;
 }
 
-/* What reading a series line by line needs to know. */
+/* State of reading a series line by line. */
 struct reading {
     struct sg_run *run;
     struct index index;
@@ -101,6 +103,7 @@ struct reading {
 
 static sg_status take_step(struct reading *r, const cJSON *line, struct sg_error *err) {
     struct sg_run *run = r->run;
+    SG_ASSERT(run->n_points < r->lines);
     const cJSON *item;
     size_t known = 0;
     for (item = line->child; item; item = item->next) {
@@ -117,7 +120,7 @@ static sg_status take_step(struct reading *r, const cJSON *line, struct sg_error
     return SG_OK;
 }
 
-/* Takes over `line` when it is one of the three single records. */
+/* Takes over `line` if it is one of the three records that occur once. */
 static sg_status take_record(struct reading *r, cJSON *line, struct sg_error *err) {
     struct sg_run *run = r->run;
     const char *name = r->name;
@@ -221,7 +224,7 @@ static sg_status unfold(struct sg_run *run, cJSON *folded, size_t length, const 
 sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name, struct sg_error *err) {
     struct sg_run run = {0};
     cJSON *whole = NULL;
-    sg_status status = sg_json_parse(&whole, text, length, name, err); /* fails for several lines: a series */
+    sg_status status = sg_json_parse(&whole, text, length, name, err); /* it fails if there are several lines */
     if (status == SG_OK && !sg_json_get(whole, "record")) {
         status = sg_schema_check(sg_json_string(whole, "schema", NULL), SG_SCHEMA_TRAIN, name, err);
         if (status == SG_OK)
@@ -252,6 +255,7 @@ sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err
 
 sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char *cell_key, const char *identity,
                                struct sg_error *err) {
+    SG_ASSERT(cell_key != NULL);
     struct sg_run run;
     sg_status status = sg_run_read(&run, path, err);
     if (status != SG_OK)
@@ -293,6 +297,7 @@ const double *sg_run_series(const struct sg_run *run, const char *name) {
 }
 
 cJSON *sg_run_json(const struct sg_run *run) {
+    SG_ASSERT(run->header != NULL);
     cJSON *out = cJSON_Duplicate(run->header, true), *series = cJSON_CreateObject();
     cJSON_DeleteItemFromObjectCaseSensitive(out, "record");
     for (size_t i = 0; i < run->n_series; i++)
@@ -312,7 +317,7 @@ cJSON *sg_run_json(const struct sg_run *run) {
     return out;
 }
 
-/* Value of the first "key : value" line of /proc/cpuinfo. */
+/* The value of the first "model name : value" line of /proc/cpuinfo. */
 static void cpu_model(char *out, size_t size) {
     FILE *in = fopen("/proc/cpuinfo", "r");
     char line[512];
@@ -329,7 +334,7 @@ static void cpu_model(char *out, size_t size) {
         fclose(in);
 }
 
-/* Of NVIDIA's kernel module, "" where there is none. */
+/* The version of NVIDIA's kernel module; "" = there is none. */
 static void gpu_driver(char *out, size_t size) {
     FILE *in = fopen("/sys/module/nvidia/version", "r");
     if (!in || !fgets(out, (int)size, in))

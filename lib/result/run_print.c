@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_output.h"
 
 enum { ROWS = 20, DIGITS = 6, CELL = 32 };
 
-/* "-" where a series has no value. Counts are written out, everything else has six digits. */
+/* "-" if the series has no value here. Counts are written in full, all other numbers with six digits. */
 static const char *cell_text(double x, char out[CELL]) {
     if (!isfinite(x))
         return "-";
@@ -19,7 +20,7 @@ static size_t rows_of(const struct sg_run *run) {
     return run->n_points < ROWS ? run->n_points : ROWS;
 }
 
-/* The point of row i: the first, the last, and between them every n_points / ROWS. */
+/* The point that row i shows: the first, the last, and between them every n_points / ROWS. */
 static size_t point_of(const struct sg_run *run, size_t i) {
     const size_t rows = rows_of(run);
     return rows < 2 ? 0 : (i * (run->n_points - 1) + (rows - 1) / 2) / (rows - 1);
@@ -41,12 +42,13 @@ static int width_of(const struct sg_run *run, const struct sg_series *s) {
     return (int)width;
 }
 
-/* A line's first column begins with `mark`; further ones stand two apart. */
+/* Prints a cell. The first of a line begins with `mark`; the others stand two blanks apart. */
 static void print_cell(FILE *out, size_t column, const char *mark, int width, const char *text) {
     fprintf(out, "%s%*s", column ? "  " : mark, width, text);
 }
 
 void sg_run_print(FILE *out, const struct sg_run *run, int columns) {
+    SG_ASSERT(columns > 0);
     char text[CELL];
     int *width = calloc(run->n_series + 1, sizeof *width);
     size_t shown = 0;

@@ -1,7 +1,7 @@
-/* sg_output.h: the files of one run while it is written.
+/* sg_output.h: the files that one run of sparsetrain writes.
  *
  * FILE appears when the run is over. Until then its series is FILE.part, which one process at a time holds, and its
- * checkpoint is FILE.ckpt. Without FILE the result goes to standard output and nothing can be resumed. */
+ * checkpoint is FILE.ckpt. Without FILE the result goes to standard output, and nothing can be resumed. */
 #ifndef SG_OUTPUT_H
 #define SG_OUTPUT_H
 
@@ -15,13 +15,13 @@ enum sg_output_format { SG_OUTPUT_SERIES, SG_OUTPUT_JSON, SG_OUTPUT_TABLE };
 
 struct sg_output_options {
     enum sg_output_format format;
-    const char *path;       /* NULL = `standard` */
+    const char *path;       /* the result; NULL = write to `standard` */
     FILE *standard;         /* stdout */
     const char *checkpoint; /* NULL = PATH.ckpt */
-    const char *recording;  /* PATH of a recording that the run writes too, or NULL */
+    const char *recording;  /* where the run writes a recording too, or NULL */
     const char *cell_key;
-    const char *identity; /* of this program */
-    /* May a finished run be left as it is? Asked with check_arg; NULL = yes. */
+    const char *identity; /* of this program, sg_version_identity */
+    /* When --resume meets a finished run: may it stay as it is? Called with check_arg; NULL = always. */
     sg_status (*check)(const void *check_arg, const struct sg_run *run, struct sg_error *err);
     const void *check_arg;
     bool resume, force;
@@ -30,32 +30,33 @@ struct sg_output_options {
 
 struct sg_output {
     struct sg_output_options options;
-    bool device;             /* PATH is one: it is written straight */
-    char *part, *checkpoint; /* NULL = straight to standard output or the device */
-    FILE *series;            /* where the run writes; NULL until opened */
+    bool device;             /* the path is a device, which is written directly */
+    char *part, *checkpoint; /* both NULL if the result goes to standard output or a device */
+    FILE *series;            /* where the run writes its series; NULL until sg_output_open */
 };
 
-/* Check names and files as far as every rank can, and find the names of the others. `o` is zeros before, and can be
- * closed after a failure too. SG_ERR_ARGUMENT: a file is there that is not to be replaced, a name is of no use, or two
- * files would have the same name. */
+/* Finds the names of all files and checks them, on every rank. `o` is zeros before; sg_output_close may follow a
+ * failure too. SG_ERR_ARGUMENT: a file exists and may not be replaced, a name cannot be used, or two files would have
+ * the same name. */
 SG_CHECKED sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *options, struct sg_error *err);
 
-/* *finished: what is to be resumed is over, PATH is its result, and the files beside it are gone. SG_ERR_ARGUMENT: PATH
- * is another run's and not to be replaced unasked. SG_ERR_NONFINITE: over, and diverged. Rank 0. */
+/* For --resume, on rank 0: *finished tells whether the run is over already; its result is then in place, and files left
+ * beside it are removed. SG_ERR_ARGUMENT: the path holds another run's result and `force` is not set. SG_ERR_NONFINITE:
+ * the finished run had diverged. */
 SG_CHECKED sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *err);
 
-/* Open o->series, at its begin. What an earlier run left is kept if it is to be resumed, and refused (SG_ERR_ARGUMENT) if
- * it could be resumed and neither that nor `force` is asked for. SG_ERR_IO: another process writes it. Rank 0. */
+/* Opens o->series at its begin, on rank 0. What an earlier run left is kept with `resume`, overwritten with `force`,
+ * and else refused with SG_ERR_ARGUMENT if it could be resumed. SG_ERR_IO: another process writes it. */
 SG_CHECKED sg_status sg_output_open(struct sg_output *o, struct sg_error *err);
 
-/* The run is over: turn the series into what was asked for, and remove the checkpoint. Rank 0. */
+/* Called on rank 0 when the run is over: turns the series into the asked-for format and removes the checkpoint. */
 SG_CHECKED sg_status sg_output_finish(struct sg_output *o, struct sg_error *err);
 
-/* Free everything; a part that holds nothing is removed, another stays for a later run. */
+/* Frees everything. An empty FILE.part is removed; one with contents stays, for a later --resume. */
 void sg_output_close(struct sg_output *o);
 
-/* A run as an aligned table of some twenty rows, evenly spread, the first and the last among them, in numbers of six
- * digits: the columns that fit into `columns` characters, and a last line that says what is not shown. Lines that begin
+/* Prints a run as an aligned table of some twenty rows, evenly spread from the first to the last, with six digits a
+ * number. Columns that do not fit into `columns` characters are left out, and a last line names them. Lines that begin
  * with '#' are no data. */
 void sg_run_print(FILE *out, const struct sg_run *run, int columns);
 

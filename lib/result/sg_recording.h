@@ -1,13 +1,9 @@
-/* sg_recording.h: the inputs of a run's compressors, every one of them, as a file.
+/* sg_recording.h: a file of everything that the compressors of a run were given.
  *
- * What worker i compressed at step t is recorded as a = p / gamma_t in the `update` form of error feedback, and as p in
- * the others: the fixed sequence of the communication complexity model (section 4.4, eq. 5), on the gradient's scale.
- * A file is one line of JSON, the header,
- *   {"schema":"sparsetrain-inputs/1","method":…,"seed":"1","cell_key":…,"identity":…,"steps":T,"workers":n,
- *    "steps_per_epoch":…,"constants":{…},"layers":[elements of each]}
- * then for t = 0..T-1 a record in the machine's own byte order: gamma_t as double; for each worker the number of entries
- * it sent as uint64_t, then its a [d] as float. That is T (8 + n (8 + 4 d)) bytes. PATH appears when all is in it,
- * PATH.part until then. */
+ * For worker i at step t it holds a = p / gamma_t in the `update` form of error feedback, and a = p in the other forms.
+ * This is the fixed sequence of the communication complexity model (section 4.4, eq. 5), on the gradient's scale. The
+ * file is a line of JSON and then T (8 + n (8 + 4 d)) bytes of records; lib/FORMATS.md maps every byte. The path
+ * appears when all is written; until then the file is PATH.part. */
 #ifndef SG_RECORDING_H
 #define SG_RECORDING_H
 
@@ -27,32 +23,32 @@ struct sg_recording {
     /* private */
     FILE *file;
     char *path, *part;
-    sg_sha256 hash; /* of all that was written */
-    uint64_t next;  /* step that is read next */
-    long begin;     /* of record 0 */
+    sg_sha256 hash; /* of all bytes written so far */
+    uint64_t next;  /* the step that is read next */
+    long begin;     /* the offset of record 0 in the file */
 };
 
-/* Begin PATH.part, or with step > 0 go on in one that has the same header and at least so many steps, cut there; where
- * it is not there but PATH is, in PATH, which becomes PATH.part again. sha256: of all up to that step, as
- * sg_recording_hash gave it; SG_ERR_MISMATCH when it is not that. One process at a time holds PATH.part. Takes over the
- * header, also on failure. */
+/* Begins PATH.part, or goes on in it if step > 0. Takes over the header, also on failure. One process at a time holds
+ * PATH.part. To go on, the file must have the same header and at least `step` steps, and is cut there; `sha256` is what
+ * sg_recording_hash gave at that step, and SG_ERR_MISMATCH says that the file differs. If there is no PATH.part but a
+ * finished PATH, that file becomes PATH.part again. */
 SG_CHECKED sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *take_header, uint64_t step,
                                         const char *sha256, struct sg_error *err);
-/* SHA-256 of all that was written so far. */
+/* The SHA-256 of all bytes written so far. */
 void sg_recording_hash(const struct sg_recording *r, char hex[65]);
-/* Append: gamma, then what each worker sent and was given, in worker order. */
+/* Append a step: first its gamma, then for each worker, in worker order, the entries that it sent and its a [d]. */
 void sg_recording_put_step(struct sg_recording *r, double gamma);
 SG_CHECKED sg_status sg_recording_put_worker(struct sg_recording *r, uint64_t sent, const float *a,
                                              struct sg_error *err);
-/* Bring all of it to the disk; the same and give it its name. */
+/* sync: brings everything written to the disk. end: the same, and then renames PATH.part to PATH. */
 SG_CHECKED sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err);
 SG_CHECKED sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err);
 
-/* Open a finished one for reading. SG_ERR_FORMAT: not a recording, or not as long as its header says; SG_ERR_ARGUMENT: not
- * a plain file. Of the header the numbers are checked, and that `constants` is an object. */
+/* Opens a finished recording for reading. SG_ERR_ARGUMENT: it is not a plain file. SG_ERR_FORMAT: it is no recording,
+ * or not as long as its header says. Of the header the numbers are checked, and that `constants` is an object. */
 SG_CHECKED sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err);
-/* The next step: sent [workers], a [workers][d]; every a is finite or SG_ERR_NONFINITE. Asked for at most `steps` times
- * after opening or rewinding. */
+/* Reads the next step: *gamma, sent [workers] and a [workers][d]. SG_ERR_NONFINITE if an a is not finite. It may be
+ * called `steps` times after opening or rewinding. */
 SG_CHECKED sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sent, float *a,
                                        struct sg_error *err);
 void sg_recording_rewind(struct sg_recording *r);

@@ -1,5 +1,6 @@
 /* cnn_models.c: the networks of the paper's image experiments (its Appendix C), and two small ones. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cnn_net.h"
 
@@ -169,6 +170,9 @@ static const struct cnn_model MODEL[] = {
     {"seresnet18", seresnet18},
 };
 
-const struct cnn_model *cnn_model_at(size_t i) {
-    return i < sizeof MODEL / sizeof *MODEL ? &MODEL[i] : NULL;
+sg_status cnn_model_open(struct cnn_net *out, const char *name, int64_t classes, struct sg_error *err) {
+    for (size_t i = 0; i < sizeof MODEL / sizeof *MODEL; i++)
+        if (strcmp(MODEL[i].name, name) == 0)
+            return cnn_net_open(out, &MODEL[i], classes, err);
+    return sg_fail(err, SG_ERR_ARGUMENT, "unknown model '%s'", name);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 enum { IMAGE_CHANNELS = 3, IMAGE_SIZE = 32 };
 static const double NORM_MOMENTUM = 0.1, NORM_EPSILON = 1e-5; /* PyTorch's defaults */
 
@@ -30,24 +32,29 @@ static void declare(struct cnn_pass *p, const char *name, const char *part, cons
     snprintf(new->name, sizeof new->name, "%s%s.%s", p->prefix, name, part);
 }
 
-/* The next parameter tensor; when declaring, it is added to the network. */
+/* Gives the next parameter tensor. In a declaring pass it is added to the network. */
 static sg_tensor *parameter(struct cnn_pass *p, const char *name, const char *part, const struct cnn_layer *layer) {
     if (declaring(p)) {
         declare(p, name, part, layer);
         return NULL;
     }
     size_t i = p->next_layer++, at = p->net->offset[i];
+    SG_ASSERT(i < p->net->n_layers && strcmp(strrchr(p->net->layer[i].name, '.') + 1, part) == 0);
+    SG_ASSERT(layer->rank == p->net->layer[i].rank &&
+              memcmp(layer->shape, p->net->layer[i].shape, layer->rank * sizeof *layer->shape) == 0);
     return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, layer->shape, layer->rank);
 }
 
 /* A weight [channels, in, ...] or, rank 1, what belongs to it. */
 static struct cnn_layer weight_shape(enum cnn_role role, int64_t fan_in, size_t rank, const int64_t *shape) {
+    SG_ASSERT(rank >= 1 && rank <= 4);
     struct cnn_layer layer = {.role = role, .rank = rank, .fan_in = fan_in};
     memcpy(layer.shape, shape, rank * sizeof *shape);
     return layer;
 }
 
 static sg_tensor *statistic(struct cnn_pass *p, int64_t channels) {
+    SG_ASSERT(declaring(p) || p->next_statistic + (size_t)channels <= p->net->n_statistics);
     size_t at = p->next_statistic;
     p->next_statistic += (size_t)channels;
     return declaring(p) ? NULL : sg_tensor_view(p->scope, p->statistics + at, &channels, 1);
@@ -91,6 +98,7 @@ cnn_value cnn_norm(struct cnn_pass *p, const char *name, cnn_value x) {
 }
 
 cnn_value cnn_linear(struct cnn_pass *p, const char *name, cnn_value x, int64_t channels) {
+    SG_ASSERT(x.size == 1);
     struct cnn_layer weight = weight_shape(CNN_WEIGHT, x.channels, 2, (const int64_t[]){channels, x.channels});
     struct cnn_layer bias = weight_shape(CNN_BIAS, x.channels, 1, &channels);
     sg_tensor *w = parameter(p, name, "weight", &weight);
@@ -111,12 +119,14 @@ cnn_value cnn_relu(struct cnn_pass *p, cnn_value x) {
 }
 
 cnn_value cnn_add(struct cnn_pass *p, cnn_value a, cnn_value b) {
+    SG_ASSERT(a.channels == b.channels && a.size == b.size);
     if (!declaring(p))
         a.tensor = sg_add(p->scope, a.tensor, b.tensor);
     return a;
 }
 
 cnn_value cnn_gate(struct cnn_pass *p, cnn_value x, cnn_value w) {
+    SG_ASSERT(w.channels == x.channels && w.size == 1);
     if (!declaring(p)) {
         sg_tensor *open = sg_sigmoid(p->scope, w.tensor);
         open = sg_reshape(p->scope, open, (const int64_t[]){p->count, w.channels, 1, 1}, 4);
@@ -129,6 +139,7 @@ cnn_value cnn_cat(struct cnn_pass *p, const cnn_value *part, size_t count) {
     enum { MOST = 8 };
     sg_tensor *tensor[MOST];
     cnn_value y = {NULL, 0, part[0].size};
+    SG_ASSERT(count >= 1 && count <= MOST);
     for (size_t i = 0; i < count && i < MOST; i++) {
         tensor[i] = part[i].tensor;
         y.channels += part[i].channels;
@@ -153,6 +164,7 @@ cnn_value cnn_mean(struct cnn_pass *p, cnn_value x) {
 }
 
 cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
+    SG_ASSERT(x.size == 1 && rate >= 0 && rate < 1);
     if (declaring(p) || !p->training)
         return x;
     x.tensor = sg_dropout(p->scope, x.tensor, rate, &p->dropout);
@@ -161,22 +173,16 @@ cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
 
 /* ---- the network ------------------------------------------------------------------------------------------------ */
 
-static const struct cnn_model *find_model(const char *name) {
-    const struct cnn_model *model;
-    for (size_t i = 0; (model = cnn_model_at(i)) != NULL; i++)
-        if (strcmp(model->name, name) == 0)
-            return model;
-    return NULL;
-}
-
 static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
     net->offset = calloc(net->n_layers + 1, sizeof *net->offset);
+    net->rows = calloc(net->n_layers, sizeof *net->rows);
     net->name = calloc(net->n_layers, sizeof *net->name);
     net->no_decay = calloc(net->n_layers, sizeof *net->no_decay);
-    if (!net->offset || !net->name || !net->no_decay)
+    if (!net->offset || !net->rows || !net->name || !net->no_decay)
         return sg_fail_memory(err, "the layers of a network");
     for (size_t i = 0; i < net->n_layers; i++) {
         net->offset[i + 1] = net->offset[i] + net->layer[i].size;
+        net->rows[i] = net->layer[i].rank > 1 ? (size_t)net->layer[i].shape[0] : 1;
         net->name[i] = net->layer[i].name;
         net->no_decay[i] = net->layer[i].role >= CNN_NORM_WEIGHT;
     }
@@ -184,10 +190,8 @@ static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
     return SG_OK;
 }
 
-sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, struct sg_error *err) {
-    struct cnn_net net = {.model = find_model(model), .classes = classes};
-    if (!net.model)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown model '%s'", model);
+sg_status cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes, struct sg_error *err) {
+    struct cnn_net net = {.model = model, .classes = classes};
     struct cnn_pass p = {.net = &net};
     net.model->build(&p, (cnn_value){NULL, IMAGE_CHANNELS, IMAGE_SIZE}, classes);
     net.n_statistics = p.next_statistic;
@@ -202,6 +206,7 @@ sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, 
 void cnn_net_free(struct cnn_net *net) {
     free(net->layer);
     free(net->offset);
+    free(net->rows);
     free(net->name);
     free(net->no_decay);
     *net = (struct cnn_net){0};
@@ -219,7 +224,7 @@ void cnn_net_start(const struct cnn_net *net, uint64_t seed, float *x) {
     }
 }
 
-/* Every batch-norm has its means, then its variances; its weight is as long as each. */
+/* A batch-norm has its means and then its variances, each as long as its weight. */
 void cnn_net_start_statistics(const struct cnn_net *net, float *statistics) {
     for (size_t i = 0; i < net->n_layers; i++)
         for (size_t j = 0; net->layer[i].role == CNN_NORM_WEIGHT && j < 2 * net->layer[i].size; j++)
@@ -227,6 +232,7 @@ void cnn_net_start_statistics(const struct cnn_net *net, float *statistics) {
 }
 
 sg_tensor *cnn_net_forward(struct cnn_pass *p, const float *images) {
+    SG_ASSERT(p->scope != NULL && p->x != NULL && p->count > 0);
     const int64_t shape[4] = {p->count, IMAGE_CHANNELS, IMAGE_SIZE, IMAGE_SIZE};
     p->next_layer = p->next_statistic = 0;
     cnn_value x = {sg_tensor_images(p->scope, images, shape), IMAGE_CHANNELS, IMAGE_SIZE};

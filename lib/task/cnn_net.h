@@ -31,6 +31,7 @@ struct cnn_net {
     struct cnn_layer *layer; /* [n_layers] */
     size_t n_layers;
     size_t *offset;         /* [n_layers + 1] into the parameters */
+    size_t *rows;           /* [n_layers] first dimension; 1 = a vector */
     const char **name;      /* [n_layers] */
     bool *no_decay;         /* [n_layers] batch-norm: weight decay leaves it alone */
     size_t d, n_statistics; /* parameters; running means and variances of all batch-norms */
@@ -63,9 +64,11 @@ struct cnn_model {
     const char *name;
     cnn_value (*build)(struct cnn_pass *p, cnn_value images, int64_t classes); /* returns logits */
 };
-const struct cnn_model *cnn_model_at(size_t i); /* NULL past the end */
 
-SG_CHECKED sg_status cnn_net_open(struct cnn_net *out, const char *model, int64_t classes, struct sg_error *err);
+SG_CHECKED sg_status cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes,
+                                  struct sg_error *err);
+/* The network of the model that has this name, from cnn_models.c. */
+SG_CHECKED sg_status cnn_model_open(struct cnn_net *out, const char *name, int64_t classes, struct sg_error *err);
 void cnn_net_free(struct cnn_net *net);
 
 /* x [d] as PyTorch initialises by default: weights and biases uniform on +-1/sqrt(fan in), batch-norms 1 and 0; one

@@ -1,18 +1,20 @@
-/* The task `cnn` (Figures 2a and 3, Table 1): image classification on CIFAR by the networks of cnn_models.c.
+/* cnn_task.c: the task `cnn` (Figures 2a and 3, Table 1): image classification on CIFAR by the networks of
+ * cnn_models.c.
  *
- * A gradient runs on one thread, whatever the machine has, and workers run in parallel: sums have one order then, and
- * results do not depend on threads or ranks. Every worker keeps its own batch-norm statistics, with which it evaluates
- * its part of the test set. */
+ * A gradient runs on one thread, whatever the machine has, and workers run in parallel. So sums have one order, and
+ * results do not depend on threads or ranks. Every worker keeps its own batch-norm statistics and evaluates its part of
+ * the test set with them. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cnn_net.h"
+#include "sg_debug.h"
 #include "sg_images.h"
 #include "sg_json.h"
 #include "sg_task.h"
-#include "task_shares.h"
+#include "task_evaluate_workers.h"
 #include "task_data.h"
 
 /* What a worker contributes to an evaluation, of the model as it is and of the running average. */
@@ -135,7 +137,7 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
     return status;
 }
 
-/* Drawn here, wherever it then lies. */
+/* The start values are drawn on the CPU, whatever the device is. */
 static sg_status cnn_start(struct sg_task *t, struct sg_error *err) {
     const size_t n = t->net.n_statistics;
     float *x = malloc((t->net.d > n ? t->net.d : n) * sizeof *x);
@@ -166,7 +168,8 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     t->averages = sg_node_bool(config->task, "average-model", true);
     sg_status status = load_images(t, config, err);
     if (status == SG_OK)
-        status = cnn_net_open(&t->net, sg_node_string(config->task, "model", ""), (int64_t)t->data.train.classes, err);
+        status =
+            cnn_model_open(&t->net, sg_node_string(config->task, "model", ""), (int64_t)t->data.train.classes, err);
     if (status == SG_OK)
         status = allocate(t, config, err);
     if (status == SG_OK)
@@ -186,7 +189,7 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = sg_batches_steps(t->data.train.count, t->workers, t->batch),
         .parallel_workers = !on_gpu,
         .gradient_flops = 3 * t->net.image_flops * (double)t->batch, /* backward is twice the work of forward */
@@ -223,7 +226,9 @@ static sg_scope *scope_of_thread(const struct sg_task *t) {
 }
 
 static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && worker - t->first < t->count);
     const size_t local = worker - t->first;
+    SG_TRACE(2, "step %llu: gradient of worker %zu", (unsigned long long)step, worker);
     const float *pixels;
     const int64_t *label;
     sg_batches_get(t->batches[local], worker, step, &pixels, &label);
@@ -241,7 +246,7 @@ static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     sg_status status = sg_backward(pass.scope, loss, err);
     if (status == SG_OK)
         status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
-    sg_scope_begin(pass.scope, 1, false); /* frees what is left */
+    sg_scope_begin(pass.scope, 1, false); /* frees the tensors of the last pass */
     return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
 }
 
@@ -259,6 +264,7 @@ static void *cnn_parameters(struct sg_task *t) {
 
 /* Adds the cross-entropy of one row of logits to *loss, and 1 to *correct if the first largest is the label's. */
 static void judge(const float *logit, size_t classes, int64_t label, double *loss, double *correct) {
+    SG_ASSERT(label >= 0 && (size_t)label < classes);
     size_t best = 0;
     double sum = 0;
     for (size_t c = 1; c < classes; c++)
@@ -272,6 +278,7 @@ static void judge(const float *logit, size_t classes, int64_t label, double *los
 /* Loss and correct answers of model x with batch-norm statistics, summed over test images from..to-1. */
 static sg_status test_images(struct sg_task *t, float *x, float *statistics, size_t from, size_t to, double *loss,
                              double *correct, struct sg_error *err) {
+    SG_ASSERT(from <= to && to <= t->data.test.count);
     const size_t classes = t->data.test.classes;
     float *pixels = malloc(TEST_BATCH * SG_IMAGE_VALUES * sizeof *pixels),
           *logits = malloc(TEST_BATCH * classes * sizeof *logits);
@@ -305,8 +312,8 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
     if (status != SG_OK || !t->averages)
         return status;
     const struct sg_exec exec = {.threads = 1, .device = t->exec.device};
-    t->kernels->average(&exec, t->average_statistics + local * n, t->statistics + local * n, n,
-                        1 / (double)t->evaluations);
+    t->kernels->running_mean(&exec, t->average_statistics + local * n, t->statistics + local * n, n,
+                             1 / (double)t->evaluations);
     return test_images(t, t->average, t->average_statistics + local * n, from, to, &share[SHARE_AVERAGE_LOSS],
                        &share[SHARE_AVERAGE_CORRECT], err);
 }
@@ -314,8 +321,8 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
 static sg_status cnn_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
     t->evaluations++;
     if (t->averages)
-        t->kernels->average(&t->exec, t->average, t->x, t->net.d, 1 / (double)t->evaluations);
-    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
+        t->kernels->running_mean(&t->exec, t->average, t->x, t->net.d, 1 / (double)t->evaluations);
+    return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void cnn_conclude(const struct sg_task *t, const double *share, double *value) {
@@ -323,6 +330,7 @@ static void cnn_conclude(const struct sg_task *t, const double *share, double *v
     for (size_t w = 0; w < t->workers; w++)
         for (size_t i = 0; i < SHARES; i++)
             sum[i] += share[w * SHARES + i];
+    SG_ASSERT(sum[SHARE_IMAGES] == (double)t->data.test.count);
     for (size_t i = SHARE_LOSS; i < SHARES; i++)
         value[i - SHARE_LOSS] = sum[i] / sum[SHARE_IMAGES];
 }
@@ -333,7 +341,7 @@ static size_t cnn_common_bytes(const struct sg_task *t) {
     return sizeof t->evaluations + (t->averages ? t->net.d * sizeof *t->average : 0);
 }
 
-/* A device that fails here is found out by the trainer, which reads its own vectors too. */
+/* An error of the device is ignored here: the trainer, which reads its own vectors too, finds it. */
 static void get(const struct sg_task *t, void *host, const float *from, size_t n) {
     (void)t->kernels->get(&t->exec, host, from, n * sizeof *from);
 }

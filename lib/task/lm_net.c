@@ -6,29 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 enum { GATES = 4, LAYER_PARTS = 4 };
 static const double EMBEDDING_RANGE = 0.1;
 
 /* Width of LSTM layer `layer`'s input, and of its output where layer + 1 is asked for. */
 static int64_t width(const struct lm_shape *s, size_t layer) {
+    SG_ASSERT(layer <= s->layers);
     return layer == 0 || layer == s->layers ? s->embedding : s->hidden;
 }
 
-static void put(struct lm_net *net, const char *label, size_t size) {
+/* rows = 1: a vector. */
+static void put(struct lm_net *net, const char *label, size_t rows, size_t columns) {
     const size_t i = net->n_layers++;
     snprintf(net->label[i], sizeof net->label[i], "%s", label);
     net->name[i] = net->label[i];
-    net->offset[i + 1] = net->offset[i] + size;
+    net->rows[i] = rows;
+    net->offset[i + 1] = net->offset[i] + rows * columns;
 }
 
 static void put_lstm(struct lm_net *net, size_t layer) {
     static const char *const part[LAYER_PARTS] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
     const size_t in = (size_t)width(&net->shape, layer), out = (size_t)width(&net->shape, layer + 1);
-    const size_t columns[LAYER_PARTS] = {in, out, 1, 1};
+    const size_t rows[LAYER_PARTS] = {GATES * out, GATES * out, 1, 1};
+    const size_t columns[LAYER_PARTS] = {in, out, GATES * out, GATES * out};
     for (size_t i = 0; i < LAYER_PARTS; i++) {
         char label[24];
         snprintf(label, sizeof label, "rnn.%s_l%d", part[i], (int)(layer % LM_LAYERS));
-        put(net, label, GATES * out * columns[i]);
+        put(net, label, rows[i], columns[i]);
     }
     net->column_state += 2 * out;
     net->token_flops += 2 * (double)(GATES * out * (in + out));
@@ -40,17 +46,18 @@ sg_status lm_net_open(struct lm_net *out, const struct lm_shape *shape, struct s
     if (shape->layers < 1 || shape->layers > LM_LAYERS)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu layers: there are 1 to %d", shape->layers, LM_LAYERS);
     net.offset = calloc(most + 1, sizeof *net.offset);
+    net.rows = calloc(most, sizeof *net.rows);
     net.label = calloc(most, sizeof *net.label);
     net.name = calloc(most, sizeof *net.name);
-    if (!net.offset || !net.label || !net.name) {
+    if (!net.offset || !net.rows || !net.label || !net.name) {
         lm_net_free(&net);
         return sg_fail_memory(err, "the layers of a network");
     }
     const size_t words = (size_t)shape->vocabulary, embedding = (size_t)shape->embedding;
-    put(&net, "encoder.weight", words * embedding);
+    put(&net, "encoder.weight", words, embedding);
     for (size_t i = 0; i < shape->layers; i++)
         put_lstm(&net, i);
-    put(&net, "decoder.bias", words);
+    put(&net, "decoder.bias", 1, words);
     net.token_flops += 2 * (double)(words * embedding);
     net.d = net.offset[net.n_layers];
     *out = net;
@@ -59,6 +66,7 @@ sg_status lm_net_open(struct lm_net *out, const struct lm_shape *shape, struct s
 
 void lm_net_free(struct lm_net *net) {
     free(net->offset);
+    free(net->rows);
     free(net->label);
     free(net->name);
     *net = (struct lm_net){0};
@@ -83,6 +91,8 @@ void lm_net_start(const struct lm_net *net, uint64_t seed, float *x) {
 
 /* Parameter tensor i; columns 0: a vector. */
 static sg_tensor *parameter(struct lm_pass *p, size_t i, int64_t rows, int64_t columns) {
+    SG_ASSERT(i < p->net->n_layers &&
+              p->net->offset[i + 1] - p->net->offset[i] == (size_t)(rows * (columns ? columns : 1)));
     const size_t at = p->net->offset[i];
     return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, (const int64_t[]){rows, columns},
                                columns ? 2 : 1);
@@ -114,11 +124,13 @@ sg_tensor *lm_net_forward(struct lm_pass *p) {
     sg_tensor *x = drop(p, sg_embedding(p->scope, weight, p->id, (const int64_t[]){p->steps, p->batch}, 2));
     for (size_t i = 0; i < s->layers; i++)
         x = drop(p, lstm(p, i, x, &state));
+    SG_ASSERT(state == p->state + (size_t)p->batch * p->net->column_state);
     x = sg_reshape(p->scope, x, (const int64_t[]){p->steps * p->batch, s->embedding}, 2);
     return sg_linear(p->scope, x, weight, parameter(p, p->net->n_layers - 1, s->vocabulary, 0));
 }
 
 sg_status lm_net_carry(struct lm_pass *p, float *out, struct sg_error *err) {
+    SG_ASSERT(out != p->state || p->g == NULL);
     sg_status status = SG_OK;
     for (size_t i = 0; i < p->net->shape.layers && status == SG_OK; i++) {
         const size_t n = (size_t)(p->batch * width(&p->net->shape, i + 1));

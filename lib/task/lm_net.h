@@ -24,6 +24,7 @@ struct lm_net {
     struct lm_shape shape;
     size_t n_layers;   /* parameter tensors: 4 shape.layers + 2 */
     size_t *offset;    /* [n_layers + 1] into the parameters */
+    size_t *rows;      /* [n_layers] of a weight matrix; 1 = a vector */
     char (*label)[24]; /* [n_layers] */
     const char **name; /* [n_layers] = label */
     size_t d;

@@ -1,18 +1,20 @@
-/* The task `lm` (Figure 2b): a language model of LSTM layers, trained by truncated back-propagation through time.
+/* lm_task.c: the task `lm` (Figure 2b): a language model of LSTM layers, trained by truncated back-propagation through
+ * time.
  *
- * The text is cut into workers x batch columns of equal length that lie side by side; a worker reads `batch` of them, bptt
- * tokens a step, and predicts each next token. It carries the hidden state of its columns from step to step, not its
- * gradient; an epoch begins with zeros. The test text is read the same way. A gradient runs on one thread and workers run
- * in parallel, as in cnn_task.c. */
+ * The text is cut into workers x batch columns of equal length that lie side by side. A worker reads `batch` of them,
+ * bptt tokens a step, and predicts each next token. It carries the hidden state of its columns from step to step, not
+ * its gradient; an epoch begins with zeros. The test text is read the same way. A gradient runs on one thread and
+ * workers run in parallel, as in cnn_task.c. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lm_net.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_task.h"
-#include "task_shares.h"
+#include "task_evaluate_workers.h"
 #include "sg_tokens.h"
 #include "task_data.h"
 
@@ -138,7 +140,7 @@ static void fill_info(struct sg_task *t) {
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = (column_length(t, &t->data.train) - 1) / t->bptt,
         .parallel_workers = t->exec.device == NULL,
         .gradient_flops = 3 * t->net.token_flops * (double)(t->bptt * t->batch), /* backward: twice the forward work */
@@ -190,7 +192,7 @@ static cJSON *lm_describe(const struct sg_task *t) {
     return facts;
 }
 
-/* Drawn here, wherever it then lies. */
+/* The start values are drawn on the CPU, whatever the device is. */
 static sg_status lm_start(struct sg_task *t, struct sg_error *err) {
     float *x = malloc(t->net.d * sizeof *x);
     if (!x)
@@ -230,7 +232,7 @@ static struct lm_pass pass_of(struct sg_task *t, struct room *room, size_t steps
                             .state = state};
 }
 
-/* As PyTorch's clip_grad_norm_. A gradient that is not finite stays so. */
+/* Does what PyTorch's clip_grad_norm_ does. A gradient that is not finite stays so. */
 static sg_status clip_norm(const struct sg_task *t, sg_scope *scope, float *g, struct sg_error *err) {
     const struct sg_exec exec = {.threads = 1, .device = t->exec.device};
     const double factor = t->clip / (sqrt(t->kernels->sum_squares(&exec, g, t->net.d)) + 1e-6);
@@ -241,7 +243,8 @@ static sg_status clip_norm(const struct sg_task *t, sg_scope *scope, float *g, s
     return sg_scope_status(scope, err);
 }
 
-/* Of bptt tokens, from 0: one after the other, and any where steps are to be independent. */
+/* The window of bptt tokens to read at a step, from 0: windows follow each other; if steps are to be independent, it is
+ * a random one. */
 static size_t window_of(const struct sg_task *t, size_t worker, uint64_t step) {
     if (step < SG_STEP_BEYOND)
         return (size_t)(step % t->info.steps_per_epoch);
@@ -250,8 +253,10 @@ static size_t window_of(const struct sg_task *t, size_t worker, uint64_t step) {
 }
 
 static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && worker - t->first < t->count);
     const size_t local = worker - t->first, at = window_of(t, worker, step);
     struct room *room = room_of_thread(t);
+    SG_TRACE(2, "step %llu: gradient of worker %zu, from window %zu", (unsigned long long)step, worker, at);
     if (at == 0)
         t->kernels->zero(&t->exec, t->state[local], t->n_state * sizeof(float));
     t->kernels->zero(&t->exec, g, t->net.d * sizeof *g);
@@ -262,14 +267,14 @@ static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, fl
     pass.rng = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step);
     sg_scope_begin(pass.scope, 1, true);
     sg_tensor *loss = sg_cross_entropy(pass.scope, lm_net_forward(&pass), room->label);
-    sg_status status = lm_net_carry(&pass, room->spare, err); /* backward still looks at the state before */
+    sg_status status = lm_net_carry(&pass, room->spare, err); /* the backward pass still reads the old state */
     if (status == SG_OK)
         status = sg_backward(pass.scope, loss, err);
     if (status == SG_OK)
         status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
     if (status == SG_OK && t->clip > 0)
         status = clip_norm(t, pass.scope, g, err);
-    sg_scope_begin(pass.scope, 1, false); /* frees what is left */
+    sg_scope_begin(pass.scope, 1, false); /* frees the tensors of the last pass */
     if (status != SG_OK)
         return sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
     float *before = t->state[local];
@@ -290,7 +295,7 @@ static void *lm_parameters(struct sg_task *t) {
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
-/* The loss of one batch of the test text; what its columns carry goes on in room->spare. */
+/* Adds the loss of one batch of the test text. room->spare holds the state that its columns carry. */
 static sg_status test_batch(struct sg_task *t, struct room *room, size_t steps, float *loss, struct sg_error *err) {
     struct lm_pass pass = pass_of(t, room, steps, room->spare);
     sg_scope_begin(pass.scope, 1, false);
@@ -320,7 +325,7 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
 }
 
 static sg_status lm_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
+    return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void lm_conclude(const struct sg_task *t, const double *share, double *value) {
@@ -340,7 +345,7 @@ static size_t lm_state_bytes(const struct sg_task *t) {
     return t->n_state * sizeof(float);
 }
 
-/* A device that fails here is found out by the trainer, which reads its own vectors too. */
+/* An error of the device is ignored here: the trainer, which reads its own vectors too, finds it. */
 static void lm_state_save(const struct sg_task *t, size_t worker, void *out) {
     (void)t->kernels->get(&t->exec, out, t->state[worker - t->first], lm_state_bytes(t));
 }

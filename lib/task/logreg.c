@@ -1,51 +1,11 @@
 /* logreg.c: value and gradient of l2-regularised logistic regression, summed in a fixed order. */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "logreg_rows.h"
+#include "sg_debug.h"
 #include "sg_logreg.h"
 #include "sg_stats.h"
-
-const struct sg_dense *sg_logreg_kernels(void) {
-    static _Atomic(const struct sg_dense *) cached;
-    const struct sg_dense *k = atomic_load_explicit(&cached, memory_order_relaxed);
-    if (!k) {
-        k = sg_dense_cpu(NULL);
-        if (!k)
-            k = sg_dense_cpu("c");
-        atomic_store_explicit(&cached, k, memory_order_relaxed);
-    }
-    return k;
-}
-
-/* First row of block b when m rows are cut into `blocks`. */
-static size_t block_start(size_t m, size_t b, size_t blocks) {
-    return m / blocks * b + m % blocks * b / blocks;
-}
-
-void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x,
-                    double (*factor)(void *arg, size_t i, double z), void *arg, double *partial, int threads) {
-    const struct sg_dense *k = sg_logreg_kernels();
-    size_t d = a->d;
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp for schedule(static)
-        for (size_t b = 0; b < SG_PASS_BLOCKS; b++) {
-            double *sum = partial + b * d;
-            memset(sum, 0, d * sizeof *sum);
-            for (size_t i = block_start(a->m, b, SG_PASS_BLOCKS); i < block_start(a->m, b + 1, SG_PASS_BLOCKS); i++)
-                row_axpy(k, a, i, factor(arg, i, row_dot(k, a, i, x)), sum);
-        }
-#pragma omp for schedule(static)
-        for (size_t j = 0; j < d; j++) {
-            double sum = 0;
-            for (size_t b = 0; b < SG_PASS_BLOCKS; b++)
-                sum += partial[b * d + j];
-            y[j] = sum;
-        }
-    }
-}
 
 static double ridge(const double *x, size_t d, double l2) {
     struct sg_sum s = {0};
@@ -54,7 +14,7 @@ static double ridge(const double *x, size_t d, double l2) {
     return l2 / 2 * sg_sum_total(&s);
 }
 
-/* Losses are summed in a few hundred blocks of rows, which are added in order. Whole tiles of `margins` but for the
+/* Losses are summed in a few hundred blocks of rows, which are added in order. All tiles of `margins` are whole but the
  * last. */
 enum { VALUE_BLOCKS = 256, VALUE_TILE = 4 };
 
@@ -63,6 +23,7 @@ static size_t value_start(size_t m, size_t b) {
 }
 
 double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, int threads) {
+    SG_ASSERT(threads >= 1 && a->m > 0);
     const struct sg_dense *k = sg_logreg_kernels();
     struct sg_sum block[VALUE_BLOCKS] = {{0}}, total = {0};
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -79,6 +40,7 @@ double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, in
 /* Margins of CSR rows: one sum per row and point in column order, as `margins` does for dense ones. */
 static void csr_margins(double *out, const struct sg_matrix *a, size_t first, size_t rows, const double *xt,
                         size_t points) {
+    SG_ASSERT(a->csr_start != NULL && first + rows <= a->m);
     memset(out, 0, rows * points * sizeof *out);
     for (size_t r = 0; r < rows; r++)
         for (size_t j = (size_t)a->csr_start[first + r]; j < (size_t)a->csr_start[first + r + 1]; j++)
@@ -91,6 +53,7 @@ static void csr_margins(double *out, const struct sg_matrix *a, size_t first, si
 enum { SPAN = 8, GROUP = 128 };
 
 static void span_losses(struct sg_sum *sum, const struct sg_matrix *a, size_t first, const double *xt, size_t points) {
+    SG_ASSERT(first + SPAN <= VALUE_BLOCKS && points <= SG_DENSE_POINTS);
     const struct sg_dense *k = sg_logreg_kernels();
     double margin[GROUP * SG_DENSE_POINTS];
     const size_t to = value_start(a->m, first + SPAN);
@@ -114,9 +77,10 @@ static void span_losses(struct sg_sum *sum, const struct sg_matrix *a, size_t fi
     }
 }
 
-/* Up to SG_DENSE_POINTS points; sum [VALUE_BLOCKS][SG_DENSE_POINTS] and xt [d][points] are scratch. */
+/* Computes f at up to SG_DENSE_POINTS points. sum [VALUE_BLOCKS][SG_DENSE_POINTS] and xt [d][points] are scratch. */
 static void batch_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
                          int threads, struct sg_sum *sum, double *xt) {
+    SG_ASSERT(count >= 1 && count <= SG_DENSE_POINTS && threads >= 1);
     size_t points = (count + SG_DENSE_POINTS_STEP - 1) / SG_DENSE_POINTS_STEP * SG_DENSE_POINTS_STEP;
     memset(sum, 0, VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
 #pragma omp parallel num_threads(threads)
@@ -157,6 +121,7 @@ sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const doubl
 
 /* d/dz of the loss of row i at margin y_i z, times y_i. */
 static double slope(const struct sg_matrix *a, size_t i, double z) {
+    SG_ASSERT(i < a->m && fabs(a->label[i]) == 1);
     return -a->label[i] * logistic_tail(a->label[i] * z);
 }
 
@@ -172,6 +137,7 @@ size_t sg_logreg_scratch(size_t d) {
  * scratch. */
 static void add_losses(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
                        const double *less, double *wide) {
+    SG_ASSERT(count > 0 && (rows != NULL || count <= a->m));
     const struct sg_dense *k = sg_logreg_kernels();
     memset(g, 0, a->d * sizeof *g);
     size_t r = 0;
@@ -206,6 +172,7 @@ void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint3
 }
 
 void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2) {
+    SG_ASSERT(row < a->m);
     const struct sg_dense *k = sg_logreg_kernels();
     double c = slope(a, row, row_dot(k, a, row, x));
     if (a->i16) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "logreg_rows.h"
+#include "sg_debug.h"
 #include "sg_logreg.h"
 #include "sg_rng.h"
 
@@ -39,9 +40,10 @@ static int exceeds(const struct lanczos *l, int k, double x, double *pivot) {
     return 1;
 }
 
-/* Largest eigenvalue of the k x k matrix T from above by bisection, its vector by inverse iteration on the positive
- * definite x I - T. */
+/* The largest eigenvalue of the k x k matrix T, from above by bisection; its vector by inverse iteration on the
+ * positive definite x I - T. */
 static double top_of_tridiagonal(struct lanczos *l, int k) {
+    SG_ASSERT(k >= 1 && k <= BASIS);
     double low = 0, high = 0, pivot[BASIS];
     for (int j = 0; j < k; j++) {
         double reach = l->alpha[j] + (j ? l->beta[j - 1] : 0) + (j + 1 < k ? l->beta[j] : 0);
@@ -78,9 +80,9 @@ static double top_of_tridiagonal(struct lanczos *l, int k) {
     return high;
 }
 
-/* From the unit vector v[0], until the residual of the largest Ritz pair is small or the basis is full; v[0] becomes
- * the Ritz vector. Returns the residual relative to the Ritz value. The error of the Rayleigh quotient is quadratic in
- * it. */
+/* Runs Lanczos from the unit vector v[0] until the residual of the largest Ritz pair is small or the basis is full;
+ * v[0] becomes the Ritz vector. Returns the residual relative to the Ritz value. The error of the Rayleigh quotient is
+ * quadratic in it. */
 static double lanczos_run(struct lanczos *l, double enough) {
     size_t d = l->a->d;
     double residual = 1;
@@ -131,6 +133,7 @@ static void row_products(const struct sg_matrix *a, size_t i, const double *v, l
 }
 
 double sg_logreg_row_square(const struct sg_matrix *a, size_t i) {
+    SG_ASSERT(i < a->m);
     double sum = 0;
     if (a->csr_value)
         for (size_t j = (size_t)a->csr_start[i]; j < (size_t)a->csr_start[i + 1]; j++)
@@ -166,6 +169,7 @@ static sg_status constants_at(struct sg_logreg_constants *out, const struct sg_m
 
 sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads,
                             struct sg_error *err) {
+    SG_ASSERT(threads >= 1);
     struct lanczos l = {.a = a, .threads = threads};
     l.v = malloc((BASIS + 1) * a->d * sizeof *l.v);
     l.partial = malloc(SG_PASS_BLOCKS * a->d * sizeof *l.partial);

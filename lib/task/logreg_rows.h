@@ -89,6 +89,11 @@ static inline double logistic_tail(double z) {
     return (z > 0 ? t : 1) / (1 + t);
 }
 
+/* First row of block b when m rows are cut into `blocks`. */
+static inline size_t block_start(size_t m, size_t b, size_t blocks) {
+    return m / blocks * b + m % blocks * b / blocks;
+}
+
 /* One pass over all rows: each is used twice, for its product and for the sum, while it is in the cache.
  *   z_i = a_i^T x;  y [d] <- sum_i factor(arg, i, z_i) a_i
  * `factor` is called once for every row, from several threads. The rows are cut into SG_PASS_BLOCKS blocks that are

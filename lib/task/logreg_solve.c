@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "logreg_rows.h"
+#include "sg_debug.h"
 #include "sg_logreg.h"
 #include "sg_stats.h"
 
@@ -62,6 +63,7 @@ static double gradient_at(struct newton *n, const double *x, double *g, double *
 
 static double hessian_factor(void *arg, size_t i, double z) {
     const struct newton *n = arg;
+    SG_ASSERT(i < n->a->m);
     return n->curvature[i] * z;
 }
 
@@ -122,8 +124,8 @@ static void conjugate_gradients(struct newton *n, double forcing) {
     }
 }
 
-/* Move to a better point along the step: f falls enough, or, where f is down to its rounding, |g| falls. False: there
- * is none. */
+/* Moves to a better point along the step: f falls enough or, if f is down to its rounding, |g| falls. Returns false if
+ * there is none. */
 static bool line_search(struct newton *n, double *value, double *norm) {
     size_t d = n->a->d;
     double slope = vector_dot(n->g, n->step, d), t = 1;
@@ -139,6 +141,7 @@ static bool line_search(struct newton *n, double *value, double *norm) {
             n->trial = x, n->g_trial = g;
             *value = new_value;
             *norm = new_norm;
+            SG_ASSERT(n->x != n->trial && n->g != n->g_trial);
             return true;
         }
         if (-slope <= 64 * DBL_EPSILON * *value) /* at the floor of rounding a shorter step is no better */
@@ -163,7 +166,7 @@ sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const
     for (int step = 0; step < MOST_STEPS && norm > 0 && isfinite(norm); step++) {
         if (progress)
             progress(arg, step, norm);
-        /* Loose far from the optimum, for superlinear convergence; never below what rounding leaves of the gradient. */
+        /* loose far from the optimum, for superlinear convergence, and never below the rounding of the gradient */
         double forcing = fmax(sqrt(norm / first), DBL_EPSILON / 10 * first / norm), before = norm;
         conjugate_gradients(&n, fmin(0.1, forcing));
         if (!line_search(&n, &f, &norm) || (norm < 1e-12 * first && norm > before / 4))

@@ -1,13 +1,14 @@
-/* The task `logreg` (Figure 1): what the trainer sees of logistic regression.
+/* logreg_task.c: the task `logreg` (Figure 1): what the trainer sees of logistic regression.
  *
- * x is double: gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients, residuals and
- * messages are float as in every other task: they only ever scale with the distance from the optimum. */
+ * x is double, because gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients,
+ * residuals and messages are float as in every other task, because they scale with the distance from the optimum. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_dataset.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_logreg.h"
 #include "sg_optimum.h"
@@ -44,14 +45,16 @@ struct sg_task {
 };
 
 static size_t shard_begin(const struct sg_task *t, size_t worker) {
+    SG_ASSERT(worker <= t->workers);
     return worker * t->data.m / t->workers;
 }
 
 static void set_constant(struct sg_task *t, const char *name, double value) {
+    SG_ASSERT(t->info.n_constants < sizeof t->constant / sizeof *t->constant);
     t->constant[t->info.n_constants++] = (struct sg_constant){name, value};
 }
 
-/* A key that holds a number or an expression over the constants known so far. */
+/* Evaluates a key that holds a number or an expression over the constants known so far. */
 static sg_status evaluate_key(double *out, const struct sg_task *t, const struct sg_node *task, const char *key,
                               double absent, struct sg_error *err) {
     const struct sg_node *node = sg_node_get(task, key);
@@ -83,7 +86,7 @@ static struct sg_optimum_options optimum_options(const struct sg_task *t, const 
                                        .notice = config->notice};
 }
 
-/* The optimum is needed for suboptimalities, for a start next to it, and for the shifted oracle. */
+/* Finds the optimum, which suboptimalities, a start next to it and the shifted oracle need. */
 static sg_status find_optimum(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     bool wanted = sg_node_bool(config->task, "solve-optimum", true);
     if (!wanted && t->oracle == ORACLE_FULL_SHIFTED)
@@ -108,7 +111,7 @@ static sg_status measure(struct sg_task *t, const struct sg_task_config *config,
     sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
     const struct sg_optimum_options options = optimum_options(t, config, folder);
     if (status == SG_OK)
-        status = sg_optimum_measure(&c, &t->data, &options, err);
+        status = sg_optimum_lipschitz(&c, &t->data, &options, err);
     free(folder);
     if (status != SG_OK)
         return status;
@@ -127,7 +130,7 @@ static sg_status measure(struct sg_task *t, const struct sg_task_config *config,
     return SG_OK;
 }
 
-/* From the start of a cache line: what every step reads and writes. */
+/* Memory that starts a cache line, for what every step reads and writes. */
 static double *doubles(size_t n) {
     return aligned_alloc(64, (n + 7) / 8 * 64);
 }
@@ -136,7 +139,7 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     size_t d = t->data.d;
     t->row = malloc(t->data.m * sizeof *t->row);
     t->x = doubles(d);
-    t->scratch_each = (d + 7) / 8 * 8 + (sg_logreg_scratch(d) + 7) / 8 * 8; /* a gradient, and what it asks for */
+    t->scratch_each = (d + 7) / 8 * 8 + (sg_logreg_scratch(d) + 7) / 8 * 8; /* a gradient, and its own scratch */
     t->scratch = doubles((size_t)t->threads * t->scratch_each);
     t->drawn = malloc(t->count * t->batch * sizeof *t->drawn);
     t->waiting = malloc(QUEUE * d * sizeof *t->waiting);
@@ -149,7 +152,7 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     return SG_OK;
 }
 
-/* The shards, and what is known of them: label_skew, and with x* D = (1/n) sum_i |grad f_i(x*)|^2 (section 5.1.1). */
+/* Deals the rows, and measures label_skew and, if x* is known, D = (1/n) sum_i |grad f_i(x*)|^2 (section 5.1.1). */
 static sg_status deal_rows(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     struct sg_shards shards;
     uint8_t *side = malloc(t->data.m);
@@ -263,10 +266,12 @@ static sg_status logreg_start(struct sg_task *t, struct sg_error *err) {
 }
 
 static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && worker - t->first < t->count && omp_get_thread_num() < t->threads);
     (void)err; /* a non-finite gradient is the compressor's to report: it sees every element anyway */
     size_t local = worker - t->first;
     size_t begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;
+    SG_TRACE(2, "step %llu: gradient of worker %zu, %zu rows of its own", (unsigned long long)step, worker, size);
     if (t->oracle == ORACLE_STOCHASTIC) {
         uint32_t *drawn = t->drawn + local * t->batch;
         sg_rng rng = sg_rng_open(t->seed, SG_RNG_SAMPLE, (uint32_t)worker, step);
@@ -285,8 +290,10 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
     return SG_OK;
 }
 
-/* Over one of the worker's rows, drawn uniformly, g = slope_j a_j + l2 x: the rows' variance, a batch's share of it. */
+/* The draw is one of the worker's rows j, uniformly, and g = slope_j a_j + l2 x. The noise is the variance over the
+ * rows, divided by the batch. */
 static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && worker - t->first < t->count);
     const size_t d = t->data.d, begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;
     double *scratch = doubles(t->scratch_each), second = 0, first = 0;
@@ -311,11 +318,6 @@ static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, d
     return SG_OK;
 }
 
-static void logreg_subtract(struct sg_task *t, const float *delta) {
-    for (size_t j = 0; j < t->data.d; j++)
-        t->x[j] -= (double)delta[j];
-}
-
 static void *logreg_parameters(struct sg_task *t) {
     return t->x;
 }
@@ -328,6 +330,7 @@ static sg_status logreg_queue(struct sg_task *t, struct sg_error *err) {
 }
 
 static double distance_squared(const struct sg_task *t, const double *x) {
+    SG_ASSERT(t->solved);
     double sum = 0;
     for (size_t j = 0; j < t->data.d; j++)
         sum += (x[j] - t->best.x[j]) * (x[j] - t->best.x[j]);
@@ -335,6 +338,7 @@ static double distance_squared(const struct sg_task *t, const double *x) {
 }
 
 static sg_status logreg_evaluate(struct sg_task *t, double *value, struct sg_error *err) {
+    SG_ASSERT(t->n_waiting <= QUEUE);
     double f[QUEUE];
     sg_status status = sg_logreg_values(f, &t->data, t->waiting, t->n_waiting, t->l2, t->threads, err);
     for (size_t i = 0; status == SG_OK && i < t->n_waiting; i++) {
@@ -358,7 +362,6 @@ const struct sg_task_ops sg_logreg_ops = {
     .start = logreg_start,
     .gradient = logreg_gradient,
     .expect = logreg_expect,
-    .subtract = logreg_subtract,
     .parameters = logreg_parameters,
     .queue_capacity = QUEUE,
     .queue = logreg_queue,

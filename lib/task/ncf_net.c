@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_text.h"
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
@@ -43,15 +44,18 @@ static sg_status read_sizes(struct ncf_net *net, const char *mlp, struct sg_erro
     return SG_OK;
 }
 
-static void add_layer(struct ncf_net *net, size_t size, const char *name, const char *part) {
+/* rows = 1: a vector. */
+static void add_layer(struct ncf_net *net, size_t rows, size_t columns, const char *name, const char *part) {
+    SG_ASSERT(net->n_layers < NCF_LAYERS && rows > 0 && columns > 0);
     const size_t i = net->n_layers++;
     snprintf(net->text[i], sizeof net->text[i], "%s.%s", name, part);
-    net->offset[i + 1] = net->offset[i] + size;
+    net->rows[i] = rows;
+    net->offset[i + 1] = net->offset[i] + rows * columns;
 }
 
 static void add_linear(struct ncf_net *net, size_t in, size_t out, const char *name) {
-    add_layer(net, in * out, name, "weight");
-    add_layer(net, out, name, "bias");
+    add_layer(net, out, in, name, "weight");
+    add_layer(net, 1, out, name, "bias");
     net->example_flops += 2 * (double)(in * out);
 }
 
@@ -69,7 +73,7 @@ sg_status ncf_net_open(struct ncf_net *out, const char *mlp, struct sg_error *er
     if (status)
         return status;
     for (size_t t = 0; t < NCF_TABLES; t++)
-        add_layer(&net, table_rows(&net, (enum table)t) * table_width(&net, (enum table)t), table_name[t], "weight");
+        add_layer(&net, table_rows(&net, (enum table)t), table_width(&net, (enum table)t), table_name[t], "weight");
     for (size_t i = 1; i < net.n_mlp; i++) {
         char name[16];
         snprintf(name, sizeof name, "mlp.%zu", i - 1);
@@ -150,6 +154,7 @@ static const uint32_t *row_numbers(enum table table, const uint32_t *user, const
 }
 
 static void gather(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item, size_t count) {
+    SG_ASSERT(count <= NCF_CHUNK && !p->net->dense);
     for (size_t t = 0; t < NCF_TABLES; t++) {
         const struct place to = place_of(p->net, (enum table)t, count);
         const uint32_t *row = row_numbers((enum table)t, user, item);
@@ -177,6 +182,7 @@ static void scatter(const struct ncf_pass *p, const uint32_t *user, const uint32
         const uint32_t *row = row_numbers((enum table)t, user, item);
         const size_t width = table_width(p->net, (enum table)t);
         for (size_t i = 0; i < count; i++) {
+            SG_ASSERT(row[i] < table_rows(p->net, (enum table)t));
             float *restrict to = g + p->net->offset[t] + row[i] * width;
             const float *restrict add = p->room->gradient + from.first + i * from.stride;
             for (size_t j = 0; j < width; j++)
@@ -194,6 +200,7 @@ static sg_tensor *parameter(const struct ncf_pass *p, float *x, float *g, size_t
 
 /* Layer l, of `columns` inputs to `outputs`. */
 static sg_tensor *linear(const struct ncf_pass *p, sg_tensor *in, float *g, size_t l) {
+    SG_ASSERT(l >= NCF_TABLES && l + 2 <= p->net->n_layers);
     const size_t bias = p->net->offset[l + 1], outputs = p->net->offset[l + 2] - bias;
     const int64_t shape[1] = {(int64_t)outputs};
     sg_tensor *w = parameter(p, p->x, g, p->net->offset[l], outputs, (bias - p->net->offset[l]) / outputs);
@@ -251,13 +258,14 @@ sg_status ncf_net_score(const struct ncf_pass *p, const uint32_t *user, const ui
         sg_scope_begin(p->scope, 1, false);
         status = sg_tensor_read(p->scope, forward(p, now, NULL), logit + at, now, err);
     }
-    sg_scope_begin(p->scope, 1, false); /* frees what is left */
+    sg_scope_begin(p->scope, 1, false); /* frees the tensors of the last pass */
     return status;
 }
 
 static sg_status chunk_gradient(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item,
                                 const float *label, size_t count, size_t batch, float *g, double *loss,
                                 struct sg_error *err) {
+    SG_ASSERT(count > 0 && count <= NCF_CHUNK && count <= batch);
     float share;
     prepare(p, user, item, count);
     if (!p->net->dense)

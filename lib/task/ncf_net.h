@@ -31,7 +31,7 @@ struct ncf_net {
     bool dense; /* libtorch sees whole tables; else x and g are in host memory */
 
     size_t n_layers, d;
-    size_t offset[NCF_LAYERS + 1];
+    size_t offset[NCF_LAYERS + 1], rows[NCF_LAYERS]; /* rows of a matrix; 1 = a vector */
     const char *name[NCF_LAYERS];
     char text[NCF_LAYERS][32];
     double example_flops; /* multiplications and additions of one example, forward */

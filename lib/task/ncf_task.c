@@ -1,18 +1,19 @@
-/* The task `ncf` (Figure 2c): which item a user chooses next, by NeuMF on the ratings of MovieLens.
+/* ncf_task.c: the task `ncf` (Figure 2c): which item a user chooses next, by NeuMF on the ratings of MovieLens.
  *
- * A gradient runs on one thread, whatever the machine has, and workers run in parallel: sums have one order then, and
- * results do not depend on threads or ranks. Every worker evaluates its part of the users. On a GPU workers take turns, and
- * gradients are those of whole tables. */
+ * A gradient runs on one thread, whatever the machine has, and workers run in parallel. So sums have one order, and
+ * results do not depend on threads or ranks. Every worker evaluates its part of the users. On a GPU workers take turns,
+ * and gradients are those of whole tables. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ncf_net.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_ratings.h"
 #include "sg_task.h"
-#include "task_shares.h"
+#include "task_evaluate_workers.h"
 #include "task_data.h"
 
 /* What a worker contributes to an evaluation. */
@@ -106,7 +107,8 @@ static sg_status open_net(struct sg_task *t, const struct sg_task_config *config
     return status;
 }
 
-/* Of the rows of four tables, of which neighbours share a range, and of the rest: limited by rows and by examples. */
+/* The most ranges that a gradient touches: rows of four tables, where neighbours share a range, and all that is no
+ * table. The number of rows and the number of examples limit it. */
 static size_t most_ranges(const struct sg_task *t, size_t batch) {
     const size_t rows = t->net.users + t->net.items + NCF_TABLES;
     return 1 + (rows < NCF_TABLES * batch ? rows : NCF_TABLES * batch);
@@ -141,7 +143,7 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
     return SG_OK;
 }
 
-/* Drawn here, wherever it then lies. */
+/* The start values are drawn on the CPU, whatever the device is. */
 static sg_status ncf_start(struct sg_task *t, struct sg_error *err) {
     float *x = malloc(t->net.d * sizeof *x);
     if (!x)
@@ -181,7 +183,7 @@ static sg_status ncf_open(struct sg_task **out, const struct sg_task_config *con
     t->info = (struct sg_task_info){
         .d = t->net.d,
         .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name},
+        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
         .steps_per_epoch = sg_examples_steps(&t->examples),
         .parallel_workers = t->exec.device == NULL,
         .gradient_flops = 3 * t->net.example_flops * (double)config->batch, /* backward is twice the work of forward */
@@ -208,7 +210,7 @@ static cJSON *ncf_describe(const struct sg_task *t) {
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* Rows of the batch's users and items in the tables, and all that is no table. */
+/* Notes what the gradient wrote: the rows of the batch's users and items in the tables, and all that is no table. */
 static void note_touched(struct sg_task *t, size_t local, const struct batch *b) {
     const struct ncf_net *net = &t->net;
     struct sg_range *range = t->range[local];
@@ -238,6 +240,8 @@ static const struct sg_ranges *ncf_touched(const struct sg_task *t, size_t worke
 }
 
 static sg_status ncf_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
+    SG_ASSERT(worker >= t->first && omp_get_thread_num() < t->threads);
+    SG_TRACE(2, "step %llu: gradient of worker %zu", (unsigned long long)step, worker);
     const int thread = omp_get_thread_num();
     const struct batch *b = &t->batch[thread];
     sg_rng dropout = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step);
@@ -278,11 +282,12 @@ static size_t candidates(const struct sg_task *t, uint32_t user, uint32_t *item)
     for (size_t i = 1; i <= t->rivals; i++)
         if (item[i] != wanted && (n == 1 || item[i] != item[n - 1]))
             item[n++] = item[i];
+    SG_ASSERT(n >= 1 && n <= 1 + t->rivals && item[0] == wanted);
     return n;
 }
 
-/* A rank is 1 + how many rivals score as high or higher: of equal scores the test item's counts as the worst, so that a
- * model without an opinion hits nothing. A NaN beats it too. */
+/* The rank is 1 + how many rivals score as high or higher. Of equal scores the test item's counts as the worst, so a
+ * model without an opinion hits nothing. A score that is NaN, on either side, counts against the test item. */
 static size_t rank_of_first(const float *score, size_t n) {
     size_t rank = 1;
     for (size_t i = 1; i < n; i++)
@@ -290,7 +295,7 @@ static size_t rank_of_first(const float *score, size_t n) {
     return rank;
 }
 
-/* Users from..to-1, as many at a time as fill a chunk. */
+/* Evaluates the users from..to-1, as many at a time as fill a chunk. */
 static sg_status worker_share(struct sg_task *t, size_t worker, double *share, struct sg_error *err) {
     const size_t users = t->ratings.users, workers = t->examples.workers;
     const size_t from = users * worker / workers, to = users * (worker + 1) / workers;
@@ -326,7 +331,7 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
 }
 
 static sg_status ncf_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    return task_shares(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
+    return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
 }
 
 static void ncf_conclude(const struct sg_task *t, const double *share, double *value) {
@@ -334,6 +339,7 @@ static void ncf_conclude(const struct sg_task *t, const double *share, double *v
     for (size_t w = 0; w < t->examples.workers; w++)
         for (size_t i = 0; i < SHARES; i++)
             sum[i] += share[w * SHARES + i];
+    SG_ASSERT(sum[SHARE_USERS] == (double)t->ratings.users);
     value[0] = sum[SHARE_HITS] / sum[SHARE_USERS];
     value[1] = sum[SHARE_NDCG] / sum[SHARE_USERS];
 }

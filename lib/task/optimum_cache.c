@@ -1,4 +1,4 @@
-/* optimum_cache.c: L and x* of a data set, computed once and remembered in files with a checksum. */
+/* optimum_cache.c: L and x* of a data set, computed once and stored in files with a checksum. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_optimum.h"
 
-/* A remembered result: `count` doubles under a key. On disk the header, then the doubles, in native byte order. */
+/* A stored result: `count` doubles under a key. On disk the header, then the doubles, in native byte order. */
 struct header {
     char magic[8]; /* "SGDOUBL\n" */
     uint64_t count;
@@ -17,13 +18,13 @@ struct header {
     char check[64]; /* SHA-256 of the doubles */
 };
 
-struct memory {
+struct stored {
     char *path; /* NULL = nowhere */
     char key[65];
 };
 
 /* The key names the question in full: what, which version of its answer, of which data, at which l2. */
-static void memory_open(struct memory *m, const struct sg_optimum_options *o, const char *what, double l2) {
+static void stored_open(struct stored *m, const struct sg_optimum_options *o, const char *what, double l2) {
     char question[256];
     int length = snprintf(question, sizeof question, "sparsegrad 1\n%s\n%s\n%a\n", what, o->sha256, l2);
     sg_sha256_of(question, (size_t)length, m->key);
@@ -32,7 +33,7 @@ static void memory_open(struct memory *m, const struct sg_optimum_options *o, co
 }
 
 /* Is the file of this length the answer to this question, whole and unchanged? */
-static bool is_sound(const struct memory *m, const char *file, size_t length, size_t count) {
+static bool is_sound(const struct stored *m, const char *file, size_t length, size_t count) {
     struct header h;
     char check[65];
     if (length != sizeof h + count * sizeof(double))
@@ -43,7 +44,7 @@ static bool is_sound(const struct memory *m, const char *file, size_t length, si
            memcmp(h.key, m->key, sizeof h.key) == 0 && memcmp(h.check, check, sizeof h.check) == 0;
 }
 
-static bool memory_recall(const struct memory *m, double *value, size_t count, const struct sg_optimum_options *o) {
+static bool stored_read(const struct stored *m, double *value, size_t count, const struct sg_optimum_options *o) {
     struct sg_error unused;
     char *file = NULL, message[512];
     size_t length = 0;
@@ -63,7 +64,7 @@ static bool memory_recall(const struct memory *m, double *value, size_t count, c
 
 /* A folder that cannot be written to costs time in the next run, nothing else; nor does something else than a file in
  * the file's place, such as a named pipe, which would wait for a reader. */
-static void memory_keep(const struct memory *m, const double *value, size_t count) {
+static void stored_write(const struct stored *m, const double *value, size_t count) {
     struct header h = {.count = count};
     struct sg_error unused;
     size_t length = sizeof h + count * sizeof *value;
@@ -84,20 +85,21 @@ static void memory_keep(const struct memory *m, const double *value, size_t coun
     free(text);
 }
 
-sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a,
-                             const struct sg_optimum_options *o, struct sg_error *err) {
-    struct memory m;
+sg_status sg_optimum_lipschitz(struct sg_logreg_constants *out, const struct sg_matrix *a,
+                               const struct sg_optimum_options *o, struct sg_error *err) {
+    struct stored m;
+    SG_ASSERT(o->sha256 != NULL && o->threads >= 1);
     double value[3];
     sg_status status = SG_OK;
-    memory_open(&m, o, "constants", 0);
-    if (memory_recall(&m, value, 3, o)) {
+    stored_open(&m, o, "constants", 0);
+    if (stored_read(&m, value, 3, o)) {
         *out = (struct sg_logreg_constants){value[0], value[1], value[2]};
     } else {
         if (o->progress)
             o->progress("measuring L", 0, 1);
         status = sg_logreg_measure(out, a, o->threads, err);
         if (status == SG_OK)
-            memory_keep(&m, (const double[]){out->lipschitz, out->row_mean, out->row_max}, 3);
+            stored_write(&m, (const double[]){out->lipschitz, out->row_mean, out->row_max}, 3);
     }
     free(m.path);
     return status;
@@ -119,17 +121,18 @@ static void watch_step(void *arg, int step, double gradient_norm) {
 
 sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, double l2,
                            const struct sg_optimum_options *o, struct sg_error *err) {
-    struct memory m;
+    struct stored m;
+    SG_ASSERT(o->sha256 != NULL && o->threads >= 1);
     struct watch watch = {.progress = o->progress};
     sg_status status = SG_OK;
     double *record = malloc((a->d + 2) * sizeof *record); /* x, f(x), |grad f(x)| */
     if (!record)
         return sg_fail_memory(err, "the optimum");
-    memory_open(&m, o, "optimum", l2);
-    if (!memory_recall(&m, record, a->d + 2, o)) {
+    stored_open(&m, o, "optimum", l2);
+    if (!stored_read(&m, record, a->d + 2, o)) {
         status = sg_logreg_solve(record, record + a->d, record + a->d + 1, a, l2, o->threads, watch_step, &watch, err);
         if (status == SG_OK)
-            memory_keep(&m, record, a->d + 2);
+            stored_write(&m, record, a->d + 2);
     }
     if (status == SG_OK)
         *out = (struct sg_optimum){.x = record, .value = record[a->d], .gradient_norm = record[a->d + 1]};

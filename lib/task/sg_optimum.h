@@ -1,8 +1,9 @@
-/* sg_optimum.h: L and x* of a logistic regression, computed once and remembered on disk.
+/* sg_optimum.h: L and x* of a logistic regression, computed once and kept on disk.
  *
- * Files in `folder` (see sg_dataset_cache_folder; NULL = compute always) are named by the data's SHA-256 and l2, carry
- * a checksum and are written whole or not at all. One that is absent, foreign or damaged is computed anew; one that
- * cannot be written is done without. What is read back has the same bits as what was computed. */
+ * The files in `folder` (see sg_dataset_cache_folder; NULL = compute each time) are named by the data's SHA-256 and l2,
+ * carry a checksum and are written whole or not at all; lib/FORMATS.md maps their bytes. If a file is absent, of other
+ * data or damaged, its contents are computed again. If a file cannot be written, that is no error. What is read back
+ * has the same bits as what was computed. */
 #ifndef SG_OPTIMUM_H
 #define SG_OPTIMUM_H
 
@@ -17,17 +18,17 @@ struct sg_optimum {
     double value, gradient_norm;
 };
 
-/* How to find them, and where. Both callbacks may be NULL. */
+/* How and where to find them. */
 struct sg_optimum_options {
     const char *sha256; /* of the data */
     const char *folder;
     int threads;
-    void (*progress)(const char *what, double done, double total); /* what is computed and how far, as sg_task_config */
-    void (*notice)(const char *message);                           /* told of a damaged file, which is computed anew */
+    void (*progress)(const char *what, double done, double total); /* what is computed and how far it is; may be NULL */
+    void (*notice)(const char *message); /* told of a damaged file, which is computed again; may be NULL */
 };
 
-SG_CHECKED sg_status sg_optimum_measure(struct sg_logreg_constants *out, const struct sg_matrix *a,
-                                        const struct sg_optimum_options *options, struct sg_error *err);
+SG_CHECKED sg_status sg_optimum_lipschitz(struct sg_logreg_constants *out, const struct sg_matrix *a,
+                                          const struct sg_optimum_options *options, struct sg_error *err);
 SG_CHECKED sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, double l2,
                                       const struct sg_optimum_options *options, struct sg_error *err);
 void sg_optimum_free(struct sg_optimum *best); /* zeroes it */

@@ -1,7 +1,7 @@
 /* sg_task.h: what is being trained.
  *
  * A task owns the data, the parameters x and everything a logical worker carries between steps. The trainer only asks
- * for gradients, subtracts updates and queues evaluations. Adding a task: one file with a `const struct sg_task_ops`,
+ * for gradients, moves the parameters and queues evaluations. Adding a task: one file with a `const struct sg_task_ops`,
  * one row in task_table.c with its recipe keys. Tasks that need libtorch live in a shared object that is loaded on
  * demand. */
 #ifndef SG_TASK_H
@@ -14,22 +14,23 @@
 #include <cjson/cJSON.h>
 
 #include "sg_compressor.h"
+#include "sg_expression.h"
+#include "sg_node.h"
 #include "sg_optimizer.h"
-#include "sg_recipe.h"
 #include "sg_status.h"
 
 typedef struct sg_task sg_task;
 struct sg_provenance;
 
-/* A recipe key a task adds to the `task:` section. */
+/* A key that a task adds to the recipe's `task:` section. */
 enum sg_key_type { SG_KEY_STRING, SG_KEY_CHOICE, SG_KEY_NUMBER, SG_KEY_INTEGER, SG_KEY_BOOLEAN, SG_KEY_EXPRESSION };
 struct sg_key {
     const char *name; /* kebab-case; a dot makes a sub-map: "start.offset-from-optimum" */
     enum sg_key_type type;
     const char *choices; /* "a|b", CHOICE only */
     double min, max;     /* NUMBER, INTEGER */
-    const char *preset;  /* default as text; NULL = none (null when absent) */
-    size_t constants;    /* EXPRESSION: the first so many constants of the kind may stand in it */
+    const char *preset;  /* the default as text; NULL = there is none, and the value is null if absent */
+    size_t constants;    /* EXPRESSION: it may use the first so many constants of the kind */
     bool required;
     const char *unit; /* "" = none */
     const char *help;
@@ -40,22 +41,22 @@ struct sg_metric {
     const char *name; /* snake_case, as in results: "suboptimality" */
     const char *unit; /* "" = dimensionless */
     const char *help; /* formula */
-    bool higher;      /* is better */
+    bool higher;      /* are larger values better? */
     bool of_step;     /* about the step that was just made: null at step 0; only of sg_common_metrics */
-    /* What tables and figures call it, where that is not its name with its unit. */
+    /* What tables and figures call it, if that is not its name with its unit. */
     const char *title;          /* in a heading; NULL = the name */
     const char *axis;           /* on an axis; NULL = the title */
     const char *symbol, *latex; /* behind it instead of a unit, plain and for TeX; NULL = nothing */
 };
 
-/* A number that a task knows once its data are open. */
+/* A constant of the task, known once its data are open. */
 struct sg_constant_kind {
     const char *name; /* as in results: "f_star"; recipes' claims say f-star */
     const char *help; /* formula */
 };
 
-/* Columns that every run can record beside its task's own, in the order of sg_common_metrics; formulas in
- * results/README.md. */
+/* The columns that every run can record beside those of its task, in the order of sg_common_metrics. Their formulas are
+ * in results/README.md. */
 enum sg_column {
     SG_COLUMN_BITS,
     SG_COLUMN_BITS_VALUES,
@@ -74,30 +75,30 @@ enum sg_column {
 };
 extern const struct sg_metric sg_common_metrics[SG_COLUMNS];
 
-/* Constants that the trainer adds to the task's: gamma, which the parameters of compressors may use as well, and
- * error_bound, which only methods with an absolute bound have and only claims can name. */
+/* The constants that the trainer adds to the task's. gamma may stand in the parameters of compressors. error_bound
+ * exists only for methods with an absolute bound, and only claims can name it. */
 enum { SG_CONSTANT_GAMMA, SG_CONSTANT_ERROR_BOUND, SG_COMMON_CONSTANTS };
 extern const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS];
 
 struct sg_task_config {
     const struct sg_node *task; /* the resolved `task` section; lives as long as the task */
     size_t workers;             /* n */
-    size_t first, count;        /* workers hosted here */
+    size_t first, count;        /* of these the ones on this rank: first..first+count-1 */
     size_t batch;               /* rows or samples a worker draws a step */
     uint64_t seed;
     int threads;
     const char *data_dir;
-    const char *device;               /* "cpu", or "cuda:1": for sg_scope_open and messages */
-    const struct sg_kernels *kernels; /* x, g and what else is used at every step lie in their memory */
-    struct sg_exec exec;              /* for calls of the kernels: all threads; exec.device is NULL on the CPU */
-    bool lead;                        /* rank 0: evaluates and writes caches */
+    const char *device;               /* "cpu" or "cuda:1", for sg_scope_open and messages */
+    const struct sg_kernels *kernels; /* x, g and all else that every step uses lie in these kernels' memory */
+    struct sg_exec exec;              /* for calls of the kernels, on all threads; exec.device is NULL on the CPU */
+    bool lead;                        /* this is rank 0, which evaluates and writes caches */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
-    void (*notice)(const char *message);                           /* something the user should know; may be NULL */
+    void (*notice)(const char *message);                           /* told what the user should know; may be NULL */
 };
 
-/* Who evaluates. QUEUED: rank 0 alone, `queue` at a recorded step and `evaluate` when many wait. SHARED: every worker its
- * part of the test set with its own state (batch-norm statistics), `evaluate_shares` and `conclude`, where the recipe's
- * `record.evaluate` says. */
+/* Who evaluates. QUEUED: rank 0 alone. The trainer calls `queue` at every recorded step, and `evaluate` when many
+ * points wait. SHARED: every worker evaluates its part of the test set with its own state (batch-norm statistics). The
+ * trainer calls `evaluate_shares` and `conclude` where the recipe's `record.evaluate` says. */
 enum sg_evaluation { SG_EVALUATE_QUEUED = 0, SG_EVALUATE_SHARED = 1 };
 
 /* What the trainer needs to know once a task is open. */
@@ -105,80 +106,79 @@ struct sg_task_info {
     size_t d;                      /* parameters */
     enum sg_dtype dtype;           /* of x */
     struct sg_layout layout;       /* layers, borrowed */
-    uint64_t steps_per_epoch;      /* of `batch` rows a worker */
-    bool parallel_workers;         /* gradient may be called for different workers at once; never on a GPU */
-    double gradient_flops;         /* of one gradient call, for choosing how many threads pay off; 0 = unknown */
+    uint64_t steps_per_epoch;      /* of steps at which each worker draws `batch` samples */
+    bool parallel_workers;         /* may `gradient` be called for different workers at once? Never on a GPU */
+    double gradient_flops;         /* of one gradient; decides how many threads pay off; 0 = unknown */
     enum sg_evaluation evaluation; /* who evaluates */
-    size_t n_shares;               /* SHARED: numbers (sums, counts) that one worker contributes */
+    size_t n_shares;               /* SHARED: the sums and counts that one worker contributes */
     const bool *no_decay;          /* [n_layers] layers that weight decay skips (batch-norm); NULL = none */
-    const struct sg_constant
-        *constant; /* [n_constants] for expressions and the result's header, as its kind lists them */
+    /* [n_constants] in the order of the kind's list, for expressions and the result's header. */
+    const struct sg_constant *constant;
     size_t n_constants;
 };
 
-/* Beyond any run: steps for measurements. */
+/* No run has so many steps: measurements draw from steps beyond it. */
 #define SG_STEP_BEYOND ((uint64_t)1 << 40)
 
 struct sg_task_ops {
     const char *name; /* "logreg" */
     sg_status (*open)(sg_task **out, const struct sg_task_config *config, struct sg_error *err);
     const struct sg_task_info *(*info)(const sg_task *t);
-    /* {"dataset": …} and other facts for the header; NULL = no memory. */
+    /* {"dataset": …} and other facts for the result's header; NULL = no memory. */
     cJSON *(*describe)(const sg_task *t);
-    /* x <- x0 (and worker state to its start). Called once after open, unless a checkpoint is restored. */
+    /* Sets x to x0 and each worker's state to its start. Called once after open, unless a checkpoint is restored. */
     sg_status (*start)(sg_task *t, struct sg_error *err);
-    /* g [d] <- stochastic gradient of local worker `worker` (first..first+count-1) at the current x, step counts from
-     * 0. From SG_STEP_BEYOND on the samples of steps at least an epoch apart are independent. On a GPU it need not wait for
-     * its end. */
+    /* g [d] <- the stochastic gradient of worker `worker` (first..first+count-1) at the current x; steps count from 0.
+     * From SG_STEP_BEYOND on, samples of steps at least an epoch apart are independent. On a GPU the call may return
+     * before the gradient is computed. */
     sg_status (*gradient)(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
     /* The ranges that `worker`'s last gradient wrote; valid until its next gradient. A task with this hook gets g filled
      * with zeros and may write only those ranges; the trainer clears them afterwards. If the hook is NULL or returns NULL,
      * as on a GPU, g may hold anything on entry and `gradient` must write all of it. */
     const struct sg_ranges *(*touched)(const sg_task *t, size_t worker);
-    /* What `gradient` is a draw of, exactly, at the current x: mean [d] <- grad f_i of local worker `worker`, *noise <-
-     * E|g_i - grad f_i|^2 over the draws. NULL = cannot be had. */
+    /* The exact distribution that `gradient` draws from, at the current x: mean [d] <- grad f_i of worker `worker`,
+     * *noise <- E|g_i - grad f_i|^2. NULL = the task cannot compute it. */
     sg_status (*expect)(sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err);
-    /* Mean training loss of the batch behind local worker `worker`'s last gradient; NULL = not known. Called after its
-     * message was made, for which a GPU has to be waited for anyway. */
+    /* The mean training loss of the batch behind worker `worker`'s last gradient. It is called after the worker's
+     * message was made, so on a GPU it waits for nothing more. NULL = the task does not know its losses. */
     double (*batch_loss)(const sg_task *t, size_t worker);
-    /* x <- x - delta. NULL (SG_FLOAT32 only, and always on a GPU): the trainer does it as part of its last pass. */
-    void (*subtract)(sg_task *t, const float *delta);
     /* The parameters, [d] of info->dtype in the kernels' memory, the same place while the task is open. */
     void *(*parameters)(sg_task *t);
-    /* QUEUED: remember the current x for evaluation. At most `queue_capacity` may wait. */
+    /* QUEUED: keeps a copy of the current x for evaluation. At most `queue_capacity` copies may wait. */
     size_t queue_capacity;
     sg_status (*queue)(sg_task *t, struct sg_error *err);
-    /* Evaluate everything waiting, oldest first, into value [waiting][n_metrics of its kind]. A value does not depend
-     * on what else waits. Only called where config.lead. */
+    /* QUEUED, rank 0 only: evaluates all waiting points, oldest first, into value [waiting][n_metrics of its kind]. A
+     * value does not depend on the other points. */
     sg_status (*evaluate)(sg_task *t, double *value, struct sg_error *err);
-    /* SHARED, on every rank, once per evaluation point: share [count][n_shares] of the local workers at the current x.
-     */
+    /* SHARED, on every rank, once per evaluation point: writes share [count][n_shares] of the local workers at the
+     * current x. */
     sg_status (*evaluate_shares)(sg_task *t, double *share, struct sg_error *err);
-    /* SHARED: value [n_metrics of its kind] from all workers' shares [workers][n_shares], in worker order. */
+    /* SHARED: makes value [n_metrics of its kind] from all workers' shares [workers][n_shares], in worker order. */
     void (*conclude)(const sg_task *t, const double *share, double *value);
-    /* State all workers have in common beside x (the averaged model), the same on every rank; bytes 0 = none. It goes
-     * into the checkpoint once. */
+    /* State beside x that all workers share (the averaged model) and that is the same on every rank. A checkpoint holds
+     * it once. bytes 0 = there is none. */
     size_t (*common_bytes)(const sg_task *t);
     void (*common_save)(const sg_task *t, void *out);
     void (*common_load)(sg_task *t, const void *in);
-    /* Extra state of one local worker for the checkpoint; bytes 0 = none. */
+    /* State of one local worker, for the checkpoint; bytes 0 = there is none. */
     size_t (*state_bytes)(const sg_task *t);
     void (*state_save)(const sg_task *t, size_t worker, void *out);
     void (*state_load)(sg_task *t, size_t worker, const void *in);
     void (*close)(sg_task *t);
 };
 
-/* A row of the table: enough for recipes and help without loading the task. */
+/* A row of the table of tasks. It is enough for recipes and help, so that the task need not be loaded. */
 struct sg_task_kind {
     const char *name, *summary;
     const struct sg_key *key;
     size_t n_keys;
-    const struct sg_metric *metric; /* what evaluation gives, in order */
+    const struct sg_metric *metric; /* what evaluation gives, in this order */
     size_t n_metrics;
-    const struct sg_constant_kind *constant; /* all of them, in the order in which they become known */
+    const struct sg_constant_kind *constant; /* in the order in which they become known */
     size_t n_constants;
-    const struct sg_task_ops *ops; /* NULL = in the plug-in of libtorch tasks */
-    /* What opening a task with this resolved `task` section would read now (sg_dataset_identify), without libtorch. */
+    const struct sg_task_ops *ops; /* NULL = it is in the plug-in of libtorch tasks */
+    /* Tells what opening a task with this resolved `task` section would read now (as sg_dataset_identify), without
+     * libtorch. */
     sg_status (*identify)(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
                           struct sg_error *err);
 };
@@ -190,16 +190,16 @@ const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const ch
 /* The column of this name, of every task or of any; NULL = there is none. */
 const struct sg_metric *sg_column_find(const char *name);
 
-/* The "dataset" of a header as a run of this resolved cell would write it now (sg_dataset_identity compares them); *out is
- * NULL where the data are not here, neither as a file nor as a stand-in. Loads no plug-in. */
+/* The "dataset" of a header as a run of this resolved cell would write it now, to be compared by sg_dataset_identity.
+ * It loads no plug-in. *out = NULL: the data are not here, neither as a file nor as a stand-in. */
 SG_CHECKED sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir,
                                      struct sg_error *err);
 
-/* Can tasks of this kind record the column? A plug-in's task is only known once it is loaded; without losses its column
- * holds null. */
+/* Can tasks of this kind record the column? For a task in the plug-in the answer is yes, because only loading it would
+ * tell; if it has no losses, the column of losses holds null. */
 bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column);
 
-/* Loads the plug-in if needed; SG_ERR_UNSUPPORTED says what to install or rebuild. */
+/* The operations of task `name`; loads the plug-in if needed. SG_ERR_UNSUPPORTED says what to install or rebuild. */
 SG_CHECKED sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *err);
 
 #endif

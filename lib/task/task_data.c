@@ -1,10 +1,8 @@
-/* task_data.c: which data a task reads, the same for those who load them and for those who only ask which they are. */
+/* task_data.c: which data a task reads. Loading them and only asking which they are use the same answer. */
 #include "task_data.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "sg_task.h"
 
 struct sg_dataset_request task_request_logreg(const struct sg_node *task, const char *data_dir) {
     return (struct sg_dataset_request){.name = sg_node_string(task, "dataset", ""),
@@ -55,17 +53,3 @@ IDENTIFY(logreg, sg_dataset_request, sg_dataset_identify)
 IDENTIFY(cnn, sg_image_request, sg_image_set_identify)
 IDENTIFY(lm, sg_token_request, sg_token_set_identify)
 IDENTIFY(ncf, sg_ratings_request, sg_ratings_identify)
-
-sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir, struct sg_error *err) {
-    const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(resolved, "task.kind", ""));
-    struct sg_provenance from;
-    *out = NULL;
-    if (!kind)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown task kind '%s'", sg_node_string(resolved, "task.kind", ""));
-    sg_status status = kind->identify(&from, sg_node_get(resolved, "task"), data_dir, err);
-    if (status != SG_OK)
-        return status == SG_ERR_MISSING ? SG_OK : status;
-    *out = sg_provenance_json(&from);
-    sg_provenance_free(&from);
-    return *out ? SG_OK : sg_fail_memory(err, "the data set's description");
-}

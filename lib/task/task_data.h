@@ -4,8 +4,8 @@
 
 #include "sg_dataset.h"
 #include "sg_images.h"
+#include "sg_node.h"
 #include "sg_ratings.h"
-#include "sg_recipe.h"
 #include "sg_shards.h"
 #include "sg_tokens.h"
 

@@ -1,9 +1,10 @@
-/* The task kinds and their recipe keys. */
+/* task_table.c: the task kinds and their recipe keys. */
 #include <string.h>
 
 #include "sg_plugin.h"
 #include "sg_task.h"
 #include "sg_task_plugin.h"
+#include "sg_version.h"
 #include "task_data.h"
 
 extern const struct sg_task_ops sg_logreg_ops;
@@ -213,10 +214,12 @@ static sg_status load_plugin(const struct sg_task_ops **out, const char *name, s
     if (status != SG_OK)
         return sg_prefix(err, "task kind '%s': ", name);
     memcpy(&plugin, &symbol, sizeof plugin);
-    *out = plugin(name, SG_TASK_PLUGIN_ABI);
-    return *out ? SG_OK
-                : sg_fail(err, SG_ERR_UNSUPPORTED, "task kind '%s': %s is of another build: run make again", name,
-                          SG_TASK_PLUGIN);
+    *out = plugin(name, sg_version_sources());
+    return *out
+               ? SG_OK
+               : sg_fail(err, SG_ERR_UNSUPPORTED,
+                         "task kind '%s': %s is of another build: run make again (make install, where it is installed)",
+                         name, SG_TASK_PLUGIN);
 }
 
 sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *err) {
@@ -227,4 +230,18 @@ sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct 
         return load_plugin(out, name, err);
     *out = kind->ops;
     return SG_OK;
+}
+
+sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir, struct sg_error *err) {
+    const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(resolved, "task.kind", ""));
+    struct sg_provenance from;
+    *out = NULL;
+    if (!kind)
+        return sg_fail(err, SG_ERR_ARGUMENT, "unknown task kind '%s'", sg_node_string(resolved, "task.kind", ""));
+    sg_status status = kind->identify(&from, sg_node_get(resolved, "task"), data_dir, err);
+    if (status != SG_OK)
+        return status == SG_ERR_MISSING ? SG_OK : status;
+    *out = sg_provenance_json(&from);
+    sg_provenance_free(&from);
+    return *out ? SG_OK : sg_fail_memory(err, "the data set's description");
 }

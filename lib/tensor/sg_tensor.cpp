@@ -1,4 +1,5 @@
-/* sg_tensor over libtorch, 1.13 and 2.x. The only C++ of the project; nothing is thrown past it. */
+/* sg_tensor.cpp: sg_tensor.h over libtorch, 1.13 and 2.x. Exceptions are caught here; none reaches the callers, which
+ * are C. */
 #include "sg_tensor.h"
 
 #include <ATen/Context.h>
@@ -56,7 +57,7 @@ sg_status describe(const char *text, sg_error *err) noexcept {
     return err->status;
 }
 
-/* Turns what is being handled into a status; called inside catch (...) only. */
+/* Turns the exception that is being handled into a status; call it inside catch (...) only. */
 sg_status caught(sg_error *err) noexcept {
     try {
         throw;
@@ -109,7 +110,7 @@ at::Tensor there(const sg_scope *s, const at::Tensor &host) {
     return host.to(s->device, /*non_blocking=*/true);
 }
 
-/* Once a process would do; the same bits from run to run, float32 everywhere. */
+/* Makes CUDA compute in float32 everywhere and give the same bits in every run. Once in a process would be enough. */
 void prepare_cuda() {
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
     at::globalContext().setDeterministicCuDNN(true);

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
-#include "sg_terminal.h"
 #include "train_state.h"
 
 static const double CHECKPOINT_EVERY_S = 60;
@@ -25,23 +25,23 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
         return SG_OK;
     if (t->info->evaluation == SG_EVALUATE_SHARED && train_evaluates(t, t->step))
         status = train_evaluate_shares(t, err);
-    if (status == SG_OK && t->wants_layers)
+    if (status == SG_OK && t->series.wants_layers)
         status = train_collect_layers(t, err);
     if (status == SG_OK)
-        *recorded = train_record(t, value, t->lead && t->wants_layers ? train_layers_json(t) : NULL, err);
+        *recorded = train_record(t, value, t->lead && t->series.wants_layers ? train_layers_json(t) : NULL, err);
     return status;
 }
 
 static sg_status visit(struct train *t, struct sg_error *err) {
     const struct sg_train_options *o = t->options;
-    return o->visit ? o->visit(o->visit_arg, t->task_ops, t->task, t->step, t->steps, err) : SG_OK;
+    return o->visit ? o->visit(o->visit_arg, t->task_ops, t->task, t->step, t->plan.steps, err) : SG_OK;
 }
 
 static sg_status loop(struct train *t, struct sg_error *err) {
     double saved_s = sg_clock_s();
     int stop = 0;
     sg_status recorded = SG_OK;
-    while (t->step < t->steps && !stop) {
+    while (t->step < t->plan.steps && !stop) {
         bool due = t->options->checkpoint_every ? (t->step + 1) % t->options->checkpoint_every == 0
                                                 : sg_clock_s() - saved_s > CHECKPOINT_EVERY_S;
         struct sg_outcome outcome;
@@ -49,13 +49,13 @@ static sg_status loop(struct train *t, struct sg_error *err) {
         if (status == SG_OK)
             status = train_step(t, due && t->lead, recorded, &outcome, err);
         if (status == SG_OK)
-            status = train_inputs_write(t, err);
+            status = recording_write(t, err);
         if (status == SG_OK)
             status = record(t, &outcome, &recorded, err);
         if (status != SG_OK)
             return status;
         stop = outcome.stop;
-        if ((outcome.save || stop) && t->step < t->steps) {
+        if ((outcome.save || stop) && t->step < t->plan.steps) {
             status = sg_comm_agree(t->comm, recorded, err);
             if (status == SG_OK)
                 status = train_save(t, err);
@@ -64,12 +64,12 @@ static sg_status loop(struct train *t, struct sg_error *err) {
             saved_s = sg_clock_s();
         }
         if (t->options->progress)
-            t->options->progress("", (double)t->step, (double)t->steps);
+            t->options->progress("", (double)t->step, (double)t->plan.steps);
     }
     recorded = sg_comm_agree(t->comm, recorded, err);
-    if (recorded == SG_OK && t->step < t->steps)
+    if (recorded == SG_OK && t->step < t->plan.steps)
         return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by signal %d after step %llu of %llu", stop,
-                       (unsigned long long)t->step, (unsigned long long)t->steps);
+                       (unsigned long long)t->step, (unsigned long long)t->plan.steps);
     return recorded == SG_OK ? visit(t, err) : recorded;
 }
 
@@ -101,7 +101,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     sg_clock_utc(started_at);
     double start_s = sg_clock_s();
     *report = (struct sg_train_report){0};
-    sg_sha256_start(&t.series_hash);
+    sg_sha256_start(&t.series.hash);
     bool resumed = false, header = false;
     sg_status status = train_setup(&t, err);
     if (status == SG_OK)
@@ -116,15 +116,15 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     }
     header = status == SG_OK;
     if (status == SG_OK)
-        status = train_inputs_open(&t, err);
-    double loop_s = t.last_flush_s = sg_clock_s();
+        status = recording_open(&t, err);
+    double loop_s = t.series.last_flush_s = sg_clock_s();
     report->setup_s = loop_s - start_s;
     if (status == SG_OK)
         status = loop(&t, err);
     if (status == SG_OK)
         status = verify_same_parameters(&t, err);
     if (status == SG_OK)
-        status = sg_comm_agree(comm, train_inputs_end(&t, err), err);
+        status = sg_comm_agree(comm, recording_end(&t, err), err);
     if (header) {
         struct sg_error trouble; /* the first error wins, but a failed write of a good run is one */
         sg_status last = train_flush(&t, &trouble);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_json.h"
-#include "sg_terminal.h"
 #include "train_state.h"
 
 /* A problem and the cells that have it. */
@@ -40,8 +40,8 @@ static char *task_text(const struct sg_cell *cell) {
     return text;
 }
 
-static sg_status note(struct check *c, size_t cell, const struct sg_node *at, const char *message,
-                      struct sg_error *err) {
+static sg_status add_finding(struct check *c, size_t cell, const struct sg_node *at, const char *message,
+                             struct sg_error *err) {
     char place[512], *text;
     sg_node_place(place, sizeof place, c->options->recipe, at);
     if (asprintf(&text, "%s%s", place, message) < 0)
@@ -94,15 +94,6 @@ static sg_status judge(struct train *t, struct sg_error *why) {
     return status;
 }
 
-/* Back to what is the task's alone. */
-static void forget(struct train *t, size_t n_constants) {
-    free(t->compressor_param);
-    free(t->optimizer_param);
-    free(t->schedule.decay_at);
-    t->compressor_param = t->optimizer_param = t->schedule.decay_at = NULL;
-    t->n_constants = n_constants;
-}
-
 /* All cells whose task is that of cell `from`. */
 static sg_status check_task(struct check *c, size_t from, struct sg_error *err) {
     struct sg_train_options how = {.recipe = c->options->recipe,
@@ -135,11 +126,12 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
             continue;
         how.cell = &c->cells[i];
         if (opened != SG_OK)
-            status = note(c, i, place_of_task(&how.cell->resolved, &why), why.msg, err);
+            status = add_finding(c, i, place_of_task(&how.cell->resolved, &why), why.msg, err);
         else if (judge(&t, &why) != SG_OK)
             status = why.status == SG_ERR_MEMORY ? sg_fail(err, SG_ERR_MEMORY, "%s", why.msg)
-                                                 : note(c, i, t.at, why.msg, err);
-        forget(&t, n_constants);
+                                                 : add_finding(c, i, t.at, why.msg, err);
+        train_forget_choice(&t);
+        t.n_constants = n_constants; /* the task's alone */
     }
     train_teardown(&t);
     return status;

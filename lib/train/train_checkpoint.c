@@ -50,7 +50,7 @@ struct sizes {
 };
 
 static struct sizes sizes_of(const struct train *t, size_t worker) {
-    return (struct sizes){.residual = t->residual[0] ? t->d * sizeof(float) : 0,
+    return (struct sizes){.residual = t->worker[0].residual ? t->d * sizeof(float) : 0,
                           .task = t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0,
                           .method = sg_method_worker_bytes(t->method, worker)};
 }
@@ -87,9 +87,9 @@ static struct preamble describe(const struct train *t) {
     struct preamble p = {.step = t->step,
                          .d = t->d,
                          .x_bytes = train_x_bytes(t),
-                         .optimizer_floats = t->optimizer_floats,
+                         .optimizer_floats = t->optimizer.floats,
                          .workers = t->workers,
-                         .has_residual = t->residual[0] != NULL,
+                         .has_residual = t->worker[0].residual != NULL,
                          .common_bytes = common_bytes(t),
                          .is_recorded = t->options->record_inputs != NULL,
                          .totals = t->totals};
@@ -111,7 +111,7 @@ static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *
         const size_t local = w - t->first;
         if (hosts(t, w)) {
             if (n.residual)
-                status = train_get(t, mine, t->residual[local], n.residual, err);
+                status = train_get(t, mine, t->worker[local].residual, n.residual, err);
             if (n.task)
                 t->task_ops->state_save(t->task, w, mine + n.residual);
             sg_method_worker_save(t->method, w, mine + n.residual + n.task);
@@ -148,7 +148,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     struct sg_file_writer w = {0};
     struct sink s = {0};
     struct preamble p = describe(t);
-    const size_t optimizer_bytes = t->optimizer_floats * sizeof *t->optimizer_state;
+    const size_t optimizer_bytes = t->optimizer.floats * sizeof *t->optimizer.state;
     size_t largest = (size_t)p.common_bytes;
     largest = p.x_bytes > largest ? (size_t)p.x_bytes : largest;
     largest = optimizer_bytes > largest ? optimizer_bytes : largest;
@@ -157,14 +157,14 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     char *mine = malloc(largest + 1), *incoming = malloc(largest + 1);
     sg_status status = mine && incoming ? train_flush(t, err) : sg_fail_memory(err, "the checkpoint");
     if (status == SG_OK)
-        status = train_inputs_sync(t, err);
+        status = recording_sync(t, err);
     if (status == SG_OK && t->options->series) {
         off_t at = ftello(t->options->series);
         char hex[65];
         p.series_bytes = at > 0 ? (uint64_t)at : 0;
         train_series_hash(t, hex);
         memcpy(p.series_sha256, hex, sizeof p.series_sha256);
-        train_inputs_hash(t, hex);
+        recording_hash(t, hex);
         memcpy(p.inputs_sha256, hex, sizeof p.inputs_sha256);
         if (fsync(fileno(t->options->series)) != 0 && errno != EINVAL && errno != EROFS)
             status = sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
@@ -178,7 +178,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         put(&s, &p, sizeof p);
         status = put_vector(t, &s, t->task_ops->parameters(t->task), (size_t)p.x_bytes, mine, err);
         if (status == SG_OK)
-            status = put_vector(t, &s, t->optimizer_state, optimizer_bytes, mine, err);
+            status = put_vector(t, &s, t->optimizer.state, optimizer_bytes, mine, err);
         status = sg_comm_agree(t->comm, status, err);
     }
     if (status == SG_OK) {
@@ -236,8 +236,8 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     t->totals = p.totals;
     t->kernels->put(&t->exec, t->task_ops->parameters(t->task), at, (size_t)p.x_bytes);
     at += p.x_bytes;
-    t->kernels->put(&t->exec, t->optimizer_state, at, t->optimizer_floats * sizeof(float));
-    at += t->optimizer_floats * sizeof(float);
+    t->kernels->put(&t->exec, t->optimizer.state, at, t->optimizer.floats * sizeof(float));
+    at += t->optimizer.floats * sizeof(float);
     if (task_common_bytes(t))
         t->task_ops->common_load(t->task, at);
     sg_method_common_load(t->method, at + task_common_bytes(t));
@@ -246,7 +246,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
         const struct sizes n = sizes_of(t, w);
         if (hosts(t, w)) {
             if (n.residual)
-                t->kernels->put(&t->exec, t->residual[w - t->first], at, n.residual);
+                t->kernels->put(&t->exec, t->worker[w - t->first].residual, at, n.residual);
             if (n.task)
                 t->task_ops->state_load(t->task, w, at + n.residual);
             sg_method_worker_load(t->method, w, at + n.residual + n.task);

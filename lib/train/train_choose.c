@@ -44,24 +44,22 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "epochs: %g steps, %llu an epoch, are more than the 2^53 that can be counted", steps,
                        (unsigned long long)t->info->steps_per_epoch);
-    t->steps = (uint64_t)steps;
-    t->every = (uint64_t)sg_node_number(cell, "record.every", 1);
-    t->evaluate_epochs = sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
-    t->wants_layers = sg_node_bool(cell, "record.layers", false);
+    t->plan.steps = (uint64_t)steps;
+    t->plan.every = (uint64_t)sg_node_number(cell, "record.every", 1);
+    t->plan.evaluate_epochs =
+        sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
+    t->series.wants_layers = sg_node_bool(cell, "record.layers", false);
     return SG_OK;
 }
 
 static sg_status choose_feedback(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
-    const char *form = sg_node_string(cell, "error-feedback.form", "update");
-    t->feedback.form = strcmp(form, "none") == 0       ? SG_FEEDBACK_NONE
-                       : strcmp(form, "gradient") == 0 ? SG_FEEDBACK_GRADIENT
-                                                       : SG_FEEDBACK_UPDATE;
-    t->feedback.decay = sg_node_number(cell, "error-feedback.decay", 1);
-    t->layout = t->info->layout;
+    t->config.feedback.rule = sg_feedback_find(sg_node_string(cell, "error-feedback.form", "update"));
+    t->config.feedback.decay = sg_node_number(cell, "error-feedback.decay", 1);
+    t->config.layout = t->info->layout;
     if (strcmp(sg_node_string(cell, "scope", "layer"), "model") == 0) {
         t->whole[1] = t->d;
-        t->layout = (struct sg_layout){.n_layers = 1, .offset = t->whole};
+        t->config.layout = (struct sg_layout){.n_layers = 1, .offset = t->whole};
     }
     double gamma;
     sg_status status =
@@ -70,7 +68,7 @@ static sg_status choose_feedback(struct train *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.learning-rate: must be a positive number, is %g", gamma);
     t->gamma = gamma;
     if (status == SG_OK)
-        status = train_schedule_read(&t->schedule, sg_node_get(cell, "optimizer"), gamma, err);
+        status = train_schedule_read(&t->plan.schedule, sg_node_get(cell, "optimizer"), gamma, err);
     return status == SG_OK ? train_add_constant(t, "gamma", gamma, err) : status;
 }
 
@@ -91,26 +89,27 @@ static const struct sg_node *parameter_of(const struct sg_node *method, const st
 static sg_status choose_compressor(struct train *t, struct sg_error *err) {
     const struct sg_node *method = t->options->cell->method;
     const char *name = sg_node_string(method, "compressor", "");
-    t->compressor_ops = sg_compressor_find(name);
-    if (!t->compressor_ops)
+    t->config.compressor = sg_compressor_find(name);
+    if (!t->config.compressor)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor '%s'", name);
-    size_t n = t->compressor_ops->n_params;
-    t->compressor_param = calloc(n ? n : 1, sizeof(double));
-    sg_status status = t->compressor_param ? SG_OK : sg_fail_memory(err, "compressor parameters");
+    size_t n = t->config.compressor->n_params;
+    double *param = calloc(n ? n : 1, sizeof *param);
+    t->config.param = param;
+    sg_status status = param ? SG_OK : sg_fail_memory(err, "compressor parameters");
     for (size_t i = 0; i < n && status == SG_OK; i++) {
-        const char *key = t->compressor_ops->params[i].name;
-        status = number_of(&t->compressor_param[i], t, sg_node_get(method, key), key, err);
+        const char *key = t->config.compressor->params[i].name;
+        status = number_of(&param[i], t, sg_node_get(method, key), key, err);
     }
     if (status == SG_OK) {
-        t->at = parameter_of(method, t->compressor_ops);
-        status = sg_compressor_check(t->compressor_ops, t->compressor_param, t->d, err);
+        t->at = parameter_of(method, t->config.compressor);
+        status = sg_compressor_check(t->config.compressor, t->config.param, t->d, err);
     }
     if (status != SG_OK)
         return sg_prefix(err, "method '%s': ", t->options->cell->label);
-    if ((t->compressor_ops->traits & SG_TRAIT_ABSOLUTE) && t->compressor_ops->bound) {
+    if ((t->config.compressor->traits & SG_TRAIT_ABSOLUTE) && t->config.compressor->bound) {
         /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
-        double scale = t->feedback.form == SG_FEEDBACK_UPDATE ? train_schedule_largest(&t->schedule) : 1;
-        double bound = scale * scale * t->compressor_ops->bound(t->compressor_param, t->d);
+        double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->plan.schedule) : 1;
+        double bound = scale * scale * t->config.compressor->bound(t->config.param, t->d);
         if (!isnan(bound)) /* a budget has none */
             status = train_add_constant(t, "error_bound", bound, err);
     }
@@ -121,11 +120,11 @@ static sg_status choose_compressor(struct train *t, struct sg_error *err) {
 static sg_status choose_message(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     const char *encoding = sg_node_string(cell, "message.encoding", "raw");
-    t->format = (struct sg_wire_format){.encoding = sg_wire_find(encoding)};
-    if (!t->format.encoding && strcmp(encoding, "auto") != 0)
+    t->encoding = sg_wire_find(encoding);
+    if (!t->encoding && strcmp(encoding, "auto") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown encoding '%s'", encoding);
-    t->format.code = sg_code_find(sg_node_string(cell, "message.values", "fp32"));
-    if (!t->format.code)
+    t->config.code = sg_code_find(sg_node_string(cell, "message.values", "fp32"));
+    if (!t->config.code)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown code '%s'", sg_node_string(cell, "message.values", ""));
     return SG_OK;
 }
@@ -133,26 +132,34 @@ static sg_status choose_message(struct train *t, struct sg_error *err) {
 static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     const char *name = sg_node_string(cell, "optimizer.kind", "");
-    t->optimizer_ops = sg_optimizer_find(name);
-    if (!t->optimizer_ops)
+    t->optimizer.ops = sg_optimizer_find(name);
+    if (!t->optimizer.ops)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown optimizer '%s'", name);
-    size_t n = t->optimizer_ops->n_params;
-    t->optimizer_param = calloc(n ? n : 1, sizeof(double));
-    if (!t->optimizer_param)
+    size_t n = t->optimizer.ops->n_params;
+    t->optimizer.param = calloc(n ? n : 1, sizeof(double));
+    if (!t->optimizer.param)
         return sg_fail_memory(err, "optimizer parameters");
     const struct sg_node *section = t->at = sg_node_get(cell, "optimizer");
     for (size_t i = 0; i < n; i++)
-        t->optimizer_param[i] =
-            sg_node_number(section, t->optimizer_ops->params[i].name, t->optimizer_ops->params[i].preset);
-    if (t->feedback.form == SG_FEEDBACK_UPDATE) {
-        const char *why = t->optimizer_ops->refuses_update_form(t->optimizer_param);
+        t->optimizer.param[i] =
+            sg_node_number(section, t->optimizer.ops->params[i].name, t->optimizer.ops->params[i].preset);
+    if (t->config.feedback.rule->in_updates) {
+        const char *why = t->optimizer.ops->refuses_update_form(t->optimizer.param);
         return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
                    : SG_OK;
     }
-    if (t->gpu && !t->kernels->has_optimizer(name))
+    if (!t->kernels->has_optimizer(name))
         return sg_fail(err, SG_ERR_UNSUPPORTED, "optimizer '%s' does not run on a GPU: use --device cpu", name);
-    t->optimizer_floats = t->optimizer_ops->state_floats(t->optimizer_param, t->d);
+    t->optimizer.floats = t->optimizer.ops->state_floats(t->optimizer.param, t->d);
     return SG_OK;
+}
+
+void train_forget_choice(struct train *t) {
+    free((void *)t->config.param);
+    free(t->optimizer.param);
+    free(t->plan.schedule.decay_at);
+    t->config.param = NULL;
+    t->optimizer.param = t->plan.schedule.decay_at = NULL;
 }
 
 sg_status train_choose(struct train *t, struct sg_error *err) {

@@ -5,18 +5,18 @@
 #include "train_state.h"
 
 bool train_evaluates(const struct train *t, uint64_t step) {
-    if (!t->wants_evaluation)
+    if (!t->series.wants_evaluation)
         return false;
-    if (isnan(t->evaluate_epochs))
-        return step % t->every == 0 || step == t->steps;
-    const double period = t->evaluate_epochs * (double)t->info->steps_per_epoch;
+    if (isnan(t->plan.evaluate_epochs))
+        return step % t->plan.every == 0 || step == t->plan.steps;
+    const double period = t->plan.evaluate_epochs * (double)t->info->steps_per_epoch;
     if (!(period > 0) || step == 0)
         return false;
-    return step == t->steps || floor((double)step / period) > floor((double)(step - 1) / period);
+    return step == t->plan.steps || floor((double)step / period) > floor((double)(step - 1) / period);
 }
 
 bool train_records(const struct train *t, uint64_t step) {
-    return step % t->every == 0 || step == t->steps || train_evaluates(t, step);
+    return step % t->plan.every == 0 || step == t->plan.steps || train_evaluates(t, step);
 }
 
 /* Worker by worker to rank 0, which alone draws the conclusion: sums over workers have one order. */
@@ -32,7 +32,7 @@ sg_status train_evaluate_shares(struct train *t, struct sg_error *err) {
             sg_comm_collect(t->comm, w, here ? mine + (w - t->first) * n : NULL, all + w * n, n * sizeof *all, err);
     }
     if (status == SG_OK && t->lead)
-        t->task_ops->conclude(t->task, all, t->evaluated + t->n_evaluated * t->task_kind->n_metrics);
+        t->task_ops->conclude(t->task, all, t->series.evaluated + t->series.n_evaluated * t->task_kind->n_metrics);
     free(mine);
     free(all);
     return sg_comm_agree(t->comm, status, err);

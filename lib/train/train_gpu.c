@@ -26,109 +26,40 @@ sg_status train_gpu_open(struct train *t, struct sg_error *err) {
     sg_status status = gpu_number(&number, device, err);
     if (status != SG_OK)
         return status;
-    if (sg_cuda_device_open(&t->gpu, number, sg_comm_local_rank(t->comm), why, sizeof why) != SG_KERNEL_OK)
+    if (sg_cuda_device_open(&t->device.gpu, number, sg_comm_local_rank(t->comm), why, sizeof why) != SG_KERNEL_OK)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: %s, or use --device cpu", device, why);
-    sg_cuda_device_facts(t->gpu, &facts);
-    snprintf(t->device, sizeof t->device, "cuda:%d", facts.number);
+    sg_cuda_device_facts(t->device.gpu, &facts);
+    snprintf(t->device.name, sizeof t->device.name, "cuda:%d", facts.number);
     t->kernels = sg_cuda_kernels();
-    t->exec.device = t->gpu;
+    t->exec.device = t->device.gpu;
     return SG_OK;
 }
 
 sg_status train_gpu_check_task(const struct train *t, struct sg_error *err) {
     const struct sg_task_info *info = t->info;
-    return info->dtype == SG_FLOAT32 && !info->parallel_workers && !t->task_ops->subtract
+    return info->dtype == SG_FLOAT32 && !info->parallel_workers
                ? SG_OK
                : sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task '%s' does not run on a GPU; use --device cpu",
                          t->options->device, t->task_ops->name);
 }
 
-sg_status train_gpu_allocate(struct train *t, struct sg_error *err) {
-    t->copied = calloc(t->count, sizeof *t->copied);
-    t->copied_room = calloc(t->count, sizeof *t->copied_room);
-    return t->copied && t->copied_room
-               ? SG_OK
-               : sg_fail(err, SG_ERR_MEMORY, "device %s: out of memory for messages of %zu parameters", t->device,
-                         t->d);
-}
-
-void train_gpu_close(struct train *t) {
-    for (size_t w = 0; t->copied && w < t->count; w++) {
-        free((void *)t->copied[w].index);
-        free((void *)t->copied[w].data);
-    }
-    free(t->copied);
-    free(t->copied_room);
-    sg_cuda_device_close(t->gpu);
-}
-
-/* ---- a step ------------------------------------------------------------------------------------------------------ */
-
-/* At least `count` entries, a little more so that the next one fits too. */
-static sg_status reserve_copy(struct train *t, size_t w, size_t count, struct sg_error *err) {
-    struct sg_message *copy = &t->copied[w];
-    const size_t room = count + count / 2 < t->d ? count + count / 2 : t->d;
-    if (count <= t->copied_room[w])
-        return SG_OK;
-    free((void *)copy->index);
-    free((void *)copy->data);
-    copy->index = malloc(room * sizeof *copy->index);
-    copy->data = malloc(room * t->format.code->width);
-    t->copied_room[w] = copy->index && copy->data ? room : 0;
-    return t->copied_room[w] ? SG_OK : sg_fail_memory(err, "a worker's message");
-}
-
-sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err) {
-    struct sg_message *m = &t->message[w];
-    const struct sg_message *copy = &t->copied[w];
-    const struct sg_entries made = {m->index, sg_method_values(t->method, t->first + w, m), m->count};
-    if (sg_comm_size(t->comm) == 1)
-        t->kernels->scatter_add_messages(&t->exec, t->sum, t->d, &made, 1);
-    if (!sg_comm_reads_messages(t->comm))
-        return SG_OK;
-    sg_status status = reserve_copy(t, w, m->count, err);
-    if (status == SG_OK && m->index)
-        status = train_get(t, (void *)copy->index, m->index, m->count * sizeof *m->index, err);
-    if (status == SG_OK)
-        status = train_get(t, (void *)copy->data, m->data, m->bytes, err);
-    m->index = m->index ? copy->index : NULL;
-    m->data = copy->data;
-    return status;
-}
-
-void train_gpu_update(struct train *t) {
-    const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
-    const struct sg_update u = {.optimizer = optimizes ? t->optimizer_ops->name : NULL,
-                                .param = t->optimizer_param,
-                                .learning_rate = t->gamma,
-                                .step = t->step,
-                                .workers = (float)t->workers,
-                                .sum = t->sum,
-                                .state = t->optimizer_state,
-                                .x = t->task_ops->parameters(t->task),
-                                .piece = t->piece,
-                                .n_pieces = t->n_pieces,
-                                .d = t->d};
-    t->kernels->update(&t->exec, &u);
-}
-
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err) {
-    return t->kernels->get(&t->exec, host, from, bytes) == SG_KERNEL_OK ? SG_OK : train_gpu_fail(t, err);
+    return t->kernels->get(&t->exec, host, from, bytes) == SG_KERNEL_OK ? SG_OK : train_fail_device(t, err);
 }
 
-sg_status train_gpu_fail(const struct train *t, struct sg_error *err) {
-    const char *words = t->gpu ? sg_cuda_device_error(t->gpu) : NULL;
-    return sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed at step %llu: %s", t->device, (unsigned long long)t->step,
-                   words ? words : "unknown error");
+sg_status train_fail_device(const struct train *t, struct sg_error *err) {
+    const char *words = t->device.gpu ? sg_cuda_device_error(t->device.gpu) : NULL;
+    return sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed at step %llu: %s", t->device.name,
+                   (unsigned long long)t->step, words ? words : "unknown error");
 }
 
 /* Where a run was made: what sg_result_host and the list of libraries leave open. */
 void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries) {
     struct sg_cuda_facts facts;
     char version[32];
-    if (!t->gpu)
+    if (!t->device.gpu)
         return;
-    sg_cuda_device_facts(t->gpu, &facts);
+    sg_cuda_device_facts(t->device.gpu, &facts);
     snprintf(version, sizeof version, "%d.%d", facts.runtime / 1000, facts.runtime % 1000 / 10);
     cJSON_ReplaceItemInObjectCaseSensitive(host, "gpu", cJSON_CreateString(facts.name));
     cJSON_ReplaceItemInObjectCaseSensitive(libraries, "cuda", cJSON_CreateString(version));

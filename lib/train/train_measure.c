@@ -10,71 +10,97 @@
 /* |p - C(p)|^2 / |p|^2; 0 for p = 0. With feedback e = p - C(p), so that p is e and what was sent; without, p = g. */
 static double compression_error(const struct train *t, size_t w, const float *g, double error_norm) {
     const struct sg_exec *exec = &t->worker_exec;
-    const struct sg_message *m = &t->message[w];
+    const struct sg_message *m = &t->worker[w].message;
     const struct sg_entries sent = {m->index, sg_method_values(t->method, t->first + w, m), m->count};
-    const float *e = t->residual[w];
+    const float *e = t->worker[w].residual;
     double lost = error_norm, all;
-    if (t->exact)
+    if (sg_method_is_exact(t->method))
         return 0;
     if (e) {
-        all = error_norm + t->kernels->cross(exec, &sent, e, 2);
+        all = error_norm + t->kernels->dot_shifted(exec, &sent, e, 2);
     } else {
         all = t->kernels->sum_squares(exec, g, t->d);
-        lost = fmax(0, all + t->kernels->cross(exec, &sent, g, -2)); /* rounding can make it negative */
+        lost = fmax(0, all + t->kernels->dot_shifted(exec, &sent, g, -2)); /* rounding can make it negative */
     }
     return all > 0 ? lost / all : 0;
 }
 
-/* entries [n_layers of the task]: how many of the message lie in each layer. */
+/* entries [n_layers of the task] += how many of the message lie in each layer. */
 static sg_status count_entries(const struct train *t, const struct sg_message *m, double *entries,
                                struct sg_error *err) {
     const struct sg_layout *layout = &t->info->layout;
-    const bool whole = t->layout.offset == t->whole;
+    const bool whole = t->config.layout.offset == t->whole;
     uint32_t *index = whole && m->index ? malloc(m->count * sizeof *index + 1) : NULL;
     sg_status status = !whole || !m->index ? SG_OK
                        : index             ? train_get(t, index, m->index, m->count * sizeof *index, err)
                                            : sg_fail_memory(err, "counting the entries of layers");
-    for (size_t l = 0, j = 0; status == SG_OK && l < layout->n_layers;
-         l++) { /* indices ascend, so one walk counts them */
+    for (size_t l = 0, j = 0; status == SG_OK && l < layout->n_layers; l++) { /* indices ascend: one walk counts them */
         const size_t before = j;
         while (index && j < m->count && index[j] < layout->offset[l + 1])
             j++;
-        entries[l] = (double)(index    ? j - before
-                              : !whole ? m->layer_count[l]
-                                       : layout->offset[l + 1] - layout->offset[l]);
+        entries[l] += (double)(index    ? j - before
+                               : !whole ? m->layer_count[l]
+                                        : layout->offset[l + 1] - layout->offset[l]);
     }
     free(index);
     return status;
 }
 
-/* Of local worker w: value [LAYER_COLUMNS][n_layers of the task]. */
-static sg_status measure_layers(const struct train *t, size_t w, double *value, struct sg_error *err) {
+/* Of the residual of local worker w: value [LAYER_COLUMNS][n_layers of the task]. */
+static void measure_layers(const struct train *t, size_t w, double *value) {
     const struct sg_layout *layout = &t->info->layout;
-    const float *e = t->residual[w];
+    const float *e = t->worker[w].residual;
     const size_t n = layout->n_layers;
     for (size_t l = 0; l < n; l++) {
         const size_t begin = layout->offset[l], size = layout->offset[l + 1] - begin;
         value[LAYER_ERROR_NORM * n + l] = e ? t->kernels->sum_squares(&t->worker_exec, e + begin, size) : 0;
-        value[LAYER_ERROR_MAX * n + l] = e ? (double)t->kernels->largest(&t->worker_exec, e + begin, size) : 0;
+        value[LAYER_ERROR_MAX * n + l] = e ? (double)t->kernels->max_abs(&t->worker_exec, e + begin, size) : 0;
     }
-    return count_entries(t, &t->message[w], value + LAYER_ENTRIES * n, err);
 }
 
-sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_error *err) {
-    const float *e = t->residual[w];
-    const bool *wants = t->wants, recorded = train_records(t, t->step + 1);
-    const bool squares = wants[SG_COLUMN_TOTAL_ERROR] ||
-                         (recorded && (wants[SG_COLUMN_ERROR_NORM] || wants[SG_COLUMN_COMPRESSION_ERROR]));
-    double *note = t->note[w];
-    note[NOTE_METHOD] = sg_method_note(t->method, t->first + w);
+/* Is this column recorded after the step at hand? */
+static bool records(const struct train *t, enum sg_column column) {
+    return t->series.wants[column] && train_records(t, t->step + 1);
+}
+
+void train_measure_residual(struct train *t, size_t w, const float *g) {
+    struct worker *worker = &t->worker[w];
+    const float *e = worker->residual;
+    const bool squares = t->series.wants[SG_COLUMN_TOTAL_ERROR] || records(t, SG_COLUMN_ERROR_NORM) ||
+                         records(t, SG_COLUMN_COMPRESSION_ERROR);
+    double *note = worker->note;
     note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(&t->worker_exec, e, t->d) : 0;
     note[NOTE_ERROR_MAX] =
-        recorded && wants[SG_COLUMN_ERROR_MAX] && e ? (double)t->kernels->largest(&t->worker_exec, e, t->d) : 0;
-    note[NOTE_COMPRESSION_ERROR] =
-        recorded && wants[SG_COLUMN_COMPRESSION_ERROR] ? compression_error(t, w, g, note[NOTE_ERROR_NORM]) : 0;
-    if (!recorded || !t->wants_layers)
-        return SG_OK;
-    return measure_layers(t, w, t->layers_mine + w * LAYER_COLUMNS * t->info->layout.n_layers, err);
+        records(t, SG_COLUMN_ERROR_MAX) && e ? (double)t->kernels->max_abs(&t->worker_exec, e, t->d) : 0;
+    note[NOTE_COMPRESSION_ERROR] = 0;
+    if (records(t, SG_COLUMN_COMPRESSION_ERROR)) {
+        if (sg_method_rounds(t->method) == 1)
+            note[NOTE_COMPRESSION_ERROR] = compression_error(t, w, g, note[NOTE_ERROR_NORM]);
+        else /* no worker has a C(p) of its own: without a residual nothing says what was lost */
+            note[NOTE_COMPRESSION_ERROR] = !e                         ? (double)NAN
+                                           : worker->input_square > 0 ? note[NOTE_ERROR_NORM] / worker->input_square
+                                                                      : 0;
+    }
+    if (worker->layers && train_records(t, t->step + 1))
+        measure_layers(t, w, worker->layers);
+}
+
+sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err) {
+    struct worker *worker = &t->worker[w];
+    const size_t n = t->info->layout.n_layers;
+    const bool layers = worker->layers && train_records(t, t->step + 1);
+    if (round == 0) {
+        worker->sent = 0;
+        worker->note[NOTE_METHOD] = sg_method_note(t->method, t->first + w);
+        if (sg_method_keeps_late(t->method)) /* the residual still holds what is compressed */
+            worker->input_square = records(t, SG_COLUMN_COMPRESSION_ERROR)
+                                       ? t->kernels->sum_squares(&t->worker_exec, worker->residual, t->d)
+                                       : 0;
+        for (size_t l = 0; layers && l < n; l++)
+            worker->layers[LAYER_ENTRIES * n + l] = 0;
+    }
+    worker->sent += worker->message.count;
+    return layers ? count_entries(t, &worker->message, worker->layers + LAYER_ENTRIES * n, err) : SG_OK;
 }
 
 /* ---- the step's ------------------------------------------------------------------------------------------------- */
@@ -118,13 +144,13 @@ sg_status train_collect_layers(struct train *t, struct sg_error *err) {
     double *theirs = malloc(n * sizeof *theirs);
     sg_status status = sg_comm_agree(t->comm, theirs ? SG_OK : sg_fail_memory(err, "layers"), err);
     for (size_t i = 0; i < n; i++)
-        t->layers_now[i] = 0;
+        t->series.layers_now[i] = 0;
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
         const bool here = w >= t->first && w < t->first + t->count;
-        status = sg_comm_collect(t->comm, w, here ? t->layers_mine + (w - t->first) * n : NULL, theirs,
-                                 n * sizeof *theirs, err);
+        status =
+            sg_comm_collect(t->comm, w, here ? t->worker[w - t->first].layers : NULL, theirs, n * sizeof *theirs, err);
         for (size_t i = 0; status == SG_OK && t->lead && i < n; i++)
-            t->layers_now[i] += theirs[i] / (double)t->workers;
+            t->series.layers_now[i] += theirs[i] / (double)t->workers;
     }
     free(theirs);
     return sg_comm_agree(t->comm, status, err);
@@ -135,8 +161,8 @@ cJSON *train_layers_json(const struct train *t) {
     const double *mode = sg_method_modes(t->method);
     cJSON *out = cJSON_CreateObject(), *modes = mode ? cJSON_CreateArray() : NULL;
     for (size_t c = 0; c < LAYER_COLUMNS; c++)
-        sg_json_set(out, layer_name[c], sg_json_numbers(t->layers_now + c * n, n));
-    for (size_t l = 0; mode && l < t->layout.n_layers; l++)
+        sg_json_set(out, layer_name[c], sg_json_numbers(t->series.layers_now + c * n, n));
+    for (size_t l = 0; mode && l < t->config.layout.n_layers; l++)
         sg_json_push_number(modes, mode[l]);
     sg_json_set(out, "mode", modes);
     return out;

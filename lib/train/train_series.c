@@ -3,17 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_result.h"
-#include "sg_terminal.h"
 #include "sg_version.h"
 #include "train_state.h"
 
 /* All that the series gets goes through here, so that its hash is known without reading it back. */
 static sg_status append(struct train *t, const char *text, size_t length, struct sg_error *err) {
     FILE *out = t->options->series;
-    sg_sha256_add(&t->series_hash, text, length);
+    sg_sha256_add(&t->series.hash, text, length);
     return (length == 0 || fwrite(text, 1, length, out) == length) && fflush(out) == 0 && !ferror(out)
                ? SG_OK
                : sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
@@ -28,7 +29,7 @@ static sg_status write_line(struct train *t, cJSON *take_record, struct sg_error
 }
 
 void train_series_hash(const struct train *t, char hex[65]) {
-    sg_sha256 copy = t->series_hash;
+    sg_sha256 copy = t->series.hash;
     sg_sha256_end(&copy, hex);
 }
 
@@ -42,10 +43,10 @@ sg_status train_series_go_on(struct train *t, uint64_t bytes, const char *sha256
         return sg_fail_memory(err, "the series");
     uint64_t left = bytes;
     rewind(series);
-    sg_sha256_start(&t->series_hash);
+    sg_sha256_start(&t->series.hash);
     for (size_t got = 1; left > 0 && got > 0; left -= got) {
         got = fread(chunk, 1, left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES, series);
-        sg_sha256_add(&t->series_hash, chunk, got);
+        sg_sha256_add(&t->series.hash, chunk, got);
     }
     free(chunk);
     train_series_hash(t, hex);
@@ -84,11 +85,11 @@ static cJSON *layers_json(const struct sg_layout *layout) {
 /* A GPU works on while the host's time passes, so nothing is known there. */
 static cJSON *phases_json(const struct train *t) {
     static const char *const name[PHASES] = {"gradient", "compression", "exchange", "update"};
-    cJSON *out = t->gpu ? NULL : cJSON_CreateObject();
+    cJSON *out = t->device.gpu ? NULL : cJSON_CreateObject();
     for (size_t p = 0; out && p < PHASES; p++) {
         double sum_s = 0;
         for (size_t w = 0; w < t->count; w++)
-            sum_s += t->spent[w][p];
+            sum_s += t->worker[w].spent[p];
         sg_json_set_number(out, name[p], sum_s);
     }
     return out;
@@ -120,13 +121,13 @@ sg_status train_header(struct train *t, struct sg_error *err) {
     sg_json_push_string(columns, "epoch");
     sg_json_set_string(units, "step", "");
     sg_json_set_string(units, "epoch", "");
-    for (size_t i = 0; i < t->n_columns; i++) {
-        sg_json_push_string(columns, t->column[i].metric->name);
-        sg_json_set_string(units, t->column[i].metric->name, t->column[i].metric->unit);
+    for (size_t i = 0; i < t->series.n_columns; i++) {
+        sg_json_push_string(columns, t->series.column[i].metric->name);
+        sg_json_set_string(units, t->series.column[i].metric->name, t->series.column[i].metric->unit);
     }
     sg_json_set(h, "columns", columns);
     sg_json_set(h, "units", units);
-    sg_json_set(h, "layers", t->wants_layers ? layers_json(&t->info->layout) : NULL);
+    sg_json_set(h, "layers", t->series.wants_layers ? layers_json(&t->info->layout) : NULL);
     return write_line(t, h, err);
 }
 
@@ -135,8 +136,8 @@ static bool put_row(const struct train *t, FILE *out, const struct row *row, con
     char text[SG_NUMBER_CHARS];
     fprintf(out, "{\"record\":\"step\",\"step\":%llu,\"epoch\":%s", (unsigned long long)row->step,
             sg_number_text((double)row->step / (double)t->info->steps_per_epoch, text));
-    for (size_t i = 0; i < t->n_columns; i++) {
-        const struct recorded *c = &t->column[i];
+    for (size_t i = 0; i < t->series.n_columns; i++) {
+        const struct recorded *c = &t->series.column[i];
         fprintf(out, ",\"%s\":%s", c->metric->name,
                 sg_number_text(!c->from_task ? row->value[c->index]
                                : evaluated   ? evaluated[c->index]
@@ -145,7 +146,7 @@ static bool put_row(const struct train *t, FILE *out, const struct row *row, con
     }
     char *layers = row->layers ? sg_json_text(row->layers, false) : NULL;
     const bool whole = layers || !row->layers;
-    if (t->wants_layers) /* the text ends in a newline */
+    if (t->series.wants_layers) /* the text ends in a newline */
         fprintf(out, ",\"layers\":%.*s", layers ? (int)strcspn(layers, "\n") : 4, layers ? layers : "null");
     free(layers);
     fputs("}\n", out);
@@ -155,24 +156,24 @@ static bool put_row(const struct train *t, FILE *out, const struct row *row, con
 sg_status train_flush(struct train *t, struct sg_error *err) {
     if (!t->options->series)
         return SG_OK;
-    t->last_flush_s = sg_clock_s();
-    if (t->info->evaluation == SG_EVALUATE_QUEUED && t->n_evaluated) {
-        sg_status status = t->task_ops->evaluate(t->task, t->evaluated, err);
+    t->series.last_flush_s = sg_clock_s();
+    if (t->info->evaluation == SG_EVALUATE_QUEUED && t->series.n_evaluated) {
+        sg_status status = t->task_ops->evaluate(t->task, t->series.evaluated, err);
         if (status != SG_OK)
             return status;
     }
     char *text = NULL;
     size_t length = 0;
-    FILE *lines = t->n_rows ? open_memstream(&text, &length) : NULL;
-    bool whole = lines || !t->n_rows;
-    const double *next = t->evaluated;
-    for (size_t i = 0; i < t->n_rows; i++) {
-        const struct row *row = &t->row[i];
+    FILE *lines = t->series.n_rows ? open_memstream(&text, &length) : NULL;
+    bool whole = lines || !t->series.n_rows;
+    const double *next = t->series.evaluated;
+    for (size_t i = 0; i < t->series.n_rows; i++) {
+        const struct row *row = &t->series.row[i];
         whole = whole && put_row(t, lines, row, row->evaluated ? next : NULL);
         next += row->evaluated ? t->task_kind->n_metrics : 0;
         cJSON_Delete(row->layers);
     }
-    t->n_rows = t->n_evaluated = 0;
+    t->series.n_rows = t->series.n_evaluated = 0;
     const bool written = !lines || !ferror(lines), closed = !lines || fclose(lines) == 0;
     whole = whole && written && closed;
     sg_status status = whole ? append(t, text, length, err) : sg_fail_memory(err, "records of the series");
@@ -189,11 +190,12 @@ sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *t
         cJSON_Delete(take_layers);
         return status;
     }
-    struct row *row = &t->row[t->n_rows++];
+    struct row *row = &t->series.row[t->series.n_rows++];
     *row = (struct row){.step = t->step, .evaluated = evaluates, .layers = take_layers};
     memcpy(row->value, value, sizeof row->value);
-    t->n_evaluated += evaluates;
-    return t->n_rows == t->capacity || sg_clock_s() - t->last_flush_s > 1 ? train_flush(t, err) : SG_OK;
+    t->series.n_evaluated += evaluates;
+    return t->series.n_rows == t->series.capacity || sg_clock_s() - t->series.last_flush_s > 1 ? train_flush(t, err)
+                                                                                               : SG_OK;
 }
 
 sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
@@ -210,7 +212,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set(run, "phase_s", phases_json(t));
     sg_json_set_number(run, "ranks", sg_comm_size(t->comm));
     sg_json_set_number(run, "threads", t->threads);
-    sg_json_set_string(run, "device", t->device);
+    sg_json_set_string(run, "device", t->device.name);
     sg_json_set_string(run, "kernels", t->kernels->name);
     sg_json_set_string(recipe, "path", t->options->recipe->path);
     sg_json_set_string(recipe, "sha256", t->options->recipe->sha256);

@@ -7,7 +7,7 @@
 
 #include "sg_file.h"
 #include "sg_json.h"
-#include "sg_terminal.h"
+#include "sg_clock.h"
 #include "train_state.h"
 
 sg_status train_find_task(struct train *t, struct sg_error *err) {
@@ -16,7 +16,8 @@ sg_status train_find_task(struct train *t, struct sg_error *err) {
     t->task_kind = sg_task_kind_find(kind);
     sg_status status =
         t->task_kind ? sg_task_load(&t->task_ops, kind, err) : sg_fail(err, SG_ERR_ARGUMENT, "unknown task '%s'", kind);
-    return status == SG_OK ? train_columns(&t->column, &t->n_columns, t->options->cell, t->task_kind, err) : status;
+    return status == SG_OK ? train_metrics(&t->series.column, &t->series.n_columns, t->options->cell, t->task_kind, err)
+                           : status;
 }
 
 sg_status train_open_task(struct train *t, struct sg_error *err) {
@@ -29,7 +30,7 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
                                           .seed = t->options->cell->seed,
                                           .threads = t->threads,
                                           .data_dir = t->options->data_dir,
-                                          .device = t->device,
+                                          .device = t->device.name,
                                           .kernels = t->kernels,
                                           .exec = t->exec,
                                           .lead = t->lead,
@@ -60,7 +61,7 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
     status = sg_comm_agree(t->comm, status, err);
     if (status == SG_OK)
         status = train_know_task(t, err);
-    return status == SG_OK && t->gpu ? train_gpu_check_task(t, err) : status;
+    return status == SG_OK && t->device.gpu ? train_gpu_check_task(t, err) : status;
 }
 
 /* Hosts may differ in what they run. */
@@ -68,7 +69,7 @@ sg_status train_choose_kernels(struct train *t, struct sg_error *err) {
     t->exec = (struct sg_exec){.threads = t->threads};
     if (strcmp(t->options->device, "cpu") != 0)
         return train_gpu_open(t, err);
-    snprintf(t->device, sizeof t->device, "cpu");
+    snprintf(t->device.name, sizeof t->device.name, "cpu");
     t->kernels = sg_kernels_cpu(NULL);
     return t->kernels ? SG_OK
                       : sg_fail(err, SG_ERR_UNSUPPORTED,
@@ -83,34 +84,32 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     const size_t *offset = no_decay ? t->info->layout.offset : whole;
     const size_t bytes = (t->d / PIECE_ELEMENTS + n_layers) * sizeof(struct sg_piece);
     struct sg_piece *piece = malloc(bytes);
-    t->piece = t->kernels->allocate(&t->exec, bytes);
-    if (!piece || !t->piece) {
+    t->optimizer.piece = t->kernels->allocate(&t->exec, bytes);
+    if (!piece || !t->optimizer.piece) {
         free(piece);
         return sg_fail_memory(err, "the update");
     }
     for (size_t l = 0; l < n_layers; l++)
         for (size_t begin = offset[l], end = offset[l + 1]; begin < end; begin += PIECE_ELEMENTS)
-            piece[t->n_pieces++] = (struct sg_piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
-                                                     !no_decay || !no_decay[l]};
-    t->kernels->put(&t->exec, t->piece, piece, t->n_pieces * sizeof *piece);
+            piece[t->optimizer.n_pieces++] = (struct sg_piece){
+                begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS, !no_decay || !no_decay[l]};
+    t->kernels->put(&t->exec, t->optimizer.piece, piece, t->optimizer.n_pieces * sizeof *piece);
     free(piece);
     return SG_OK;
 }
 
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err) {
-    const struct sg_method_config config = {.compressor = t->compressor_ops,
-                                            .param = t->compressor_param,
-                                            .layout = t->layout,
-                                            .feedback = t->feedback,
-                                            .code = t->format.code,
-                                            .seed = t->options->cell->seed,
-                                            .first = t->first,
-                                            .count = count,
-                                            .steps_per_epoch = t->info->steps_per_epoch,
-                                            .steps = t->steps,
-                                            .kernels = t->kernels,
-                                            .exec = t->worker_exec,
-                                            .turns = t->gpu != NULL};
+    struct sg_method_config config = t->config;
+    config.seed = t->options->cell->seed;
+    config.workers = t->workers;
+    config.first = t->first;
+    config.inputs = t->options->record_inputs != NULL;
+    config.count = count;
+    config.steps_per_epoch = t->info->steps_per_epoch;
+    config.steps = t->plan.steps;
+    config.kernels = t->kernels;
+    config.exec = t->worker_exec;
+    config.turns = t->device.gpu != NULL;
     return sg_method_open(out, &config, err);
 }
 
@@ -126,46 +125,47 @@ static sg_status choose_and_place(struct train *t, struct sg_error *err) {
 
 enum { ROWS = 64 }; /* that may wait to be written where the task has no queue */
 
+static bool allocate_worker(const struct train *t, struct worker *w, bool keeps) {
+    if (keeps)
+        w->residual = t->kernels->allocate(&t->exec, t->d * sizeof *w->residual);
+    if (t->series.wants_layers)
+        w->layers = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *w->layers);
+    return (w->residual || !keeps) && (w->layers || !t->series.wants_layers);
+}
+
 static bool allocate_buffers(struct train *t) {
-    t->lead_square = calloc(t->layout.n_layers, sizeof *t->lead_square);
-    t->residual = calloc(t->count, sizeof *t->residual);
-    t->message = calloc(t->count, sizeof *t->message);
-    t->note = calloc(t->count, sizeof *t->note);
-    t->worker_error = calloc(t->count, sizeof *t->worker_error);
-    t->spent = calloc(t->count, sizeof *t->spent);
+    struct series *s = &t->series;
+    const bool optimizes = !t->config.feedback.rule->in_updates;
+    const bool keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->method);
+    t->lead_square = calloc(t->config.layout.n_layers, sizeof *t->lead_square);
     t->gradient = calloc(t->n_gradients, sizeof *t->gradient);
     t->sum = t->kernels->allocate(&t->exec, t->d * sizeof *t->sum);
-    t->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
-    t->row = calloc(t->capacity, sizeof *t->row);
-    t->evaluated = calloc(t->capacity * t->task_kind->n_metrics + 1, sizeof *t->evaluated);
-    t->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_now);
-    t->layers_mine =
-        t->wants_layers ? calloc(t->count * LAYER_COLUMNS * t->info->layout.n_layers, sizeof *t->layers_mine) : NULL;
-    if (t->feedback.form != SG_FEEDBACK_UPDATE)
-        t->optimizer_state = t->kernels->allocate(&t->exec, t->optimizer_floats * sizeof(float));
-    bool whole = (t->optimizer_state || t->feedback.form == SG_FEEDBACK_UPDATE) && t->lead_square && t->residual &&
-                 t->message && t->note && t->worker_error && t->spent && t->gradient && t->sum && t->row &&
-                 t->evaluated && t->layers_now && (t->layers_mine || !t->wants_layers);
+    s->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
+    s->row = calloc(s->capacity, sizeof *s->row);
+    s->evaluated = calloc(s->capacity * t->task_kind->n_metrics + 1, sizeof *s->evaluated);
+    s->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *s->layers_now);
+    if (optimizes)
+        t->optimizer.state = t->kernels->allocate(&t->exec, t->optimizer.floats * sizeof(float));
+    bool whole = t->lead_square && t->gradient && t->sum && s->row && s->evaluated && s->layers_now &&
+                 (t->optimizer.state || !optimizes);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
-    for (size_t w = 0; whole && w < t->count && t->feedback.form != SG_FEEDBACK_NONE && !t->exact; w++)
-        whole = (t->residual[w] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
+    for (size_t w = 0; whole && w < t->count; w++)
+        whole = allocate_worker(t, &t->worker[w], keeps);
     return whole;
 }
 
 /* Workers that take turns have all threads for their compression. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
-    t->exact = (t->compressor_ops->traits & SG_TRAIT_EXACT) && t->format.code == &sg_code_fp32;
     t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
     t->worker_exec = t->exec;
     t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
-    if (!allocate_buffers(t))
-        return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks", t->count,
-                       t->d);
-    sg_status status = cut_pieces(t, err);
-    if (status == SG_OK && t->gpu)
-        status = train_gpu_allocate(t, err);
-    return status == SG_OK ? train_open_method(&t->method, t, t->count, err) : status;
+    t->worker = calloc(t->count, sizeof *t->worker);
+    sg_status status = t->worker ? train_open_method(&t->method, t, t->count, err) : sg_fail_memory(err, "the workers");
+    if (status == SG_OK && !allocate_buffers(t))
+        status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
+                         t->count, t->d);
+    return status == SG_OK ? cut_pieces(t, err) : status;
 }
 
 static void announce(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
@@ -211,44 +211,38 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
-    sg_comm_set_format(t->comm, &t->format);
+    sg_comm_set_encoding(t->comm, t->encoding);
     announce_data(t);
-    for (size_t i = 0; i < t->n_columns; i++)
-        if (t->column[i].from_task)
-            t->wants_evaluation = true;
+    for (size_t i = 0; i < t->series.n_columns; i++)
+        if (t->series.column[i].from_task)
+            t->series.wants_evaluation = true;
         else
-            t->wants[t->column[i].index] = true;
+            t->series.wants[t->series.column[i].index] = true;
     return SG_OK;
 }
 
 void train_teardown(struct train *t) {
-    for (size_t w = 0; w < t->count; w++) {
-        if (t->residual)
-            t->kernels->release(&t->exec, t->residual[w]);
+    recording_close(t);
+    for (size_t w = 0; t->worker && w < t->count; w++) {
+        t->kernels->release(&t->exec, t->worker[w].residual);
+        free(t->worker[w].layers);
     }
     for (size_t i = 0; t->gradient && i < t->n_gradients; i++)
         t->kernels->release(&t->exec, t->gradient[i]);
-    for (size_t i = 0; i < t->n_rows; i++)
-        cJSON_Delete(t->row[i].layers);
+    for (size_t i = 0; i < t->series.n_rows; i++)
+        cJSON_Delete(t->series.row[i].layers);
     if (t->kernels) {
         t->kernels->release(&t->exec, t->sum);
-        t->kernels->release(&t->exec, t->optimizer_state);
-        t->kernels->release(&t->exec, t->piece);
+        t->kernels->release(&t->exec, t->optimizer.state);
+        t->kernels->release(&t->exec, t->optimizer.piece);
     }
-    train_inputs_close(t);
     sg_method_close(t->method);
     if (t->task)
         t->task_ops->close(t->task);
-    if (t->gpu)
-        train_gpu_close(t);
-    void *const owned[] = {t->lead_square,     t->residual,
-                           t->message,         t->note,
-                           t->worker_error,    t->spent,
-                           t->gradient,        t->row,
-                           t->evaluated,       t->layers_now,
-                           t->layers_mine,     t->schedule.decay_at,
-                           t->optimizer_param, t->compressor_param,
-                           t->column,          t->constant};
+    sg_cuda_device_close(t->device.gpu);
+    train_forget_choice(t);
+    void *const owned[] = {t->lead_square,       t->worker,        t->gradient, t->series.row, t->series.evaluated,
+                           t->series.layers_now, t->series.column, t->constant};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

@@ -10,7 +10,7 @@
 #include "sg_stats.h"
 #include "sg_train.h"
 
-/* Slots of sg_contribution.note. */
+/* Slots of a worker's note in the exchange. */
 enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD };
 
 /* What `record.layers` adds to a recorded step for every layer of the task. */
@@ -37,89 +37,10 @@ struct train_schedule {
 };
 
 /* Elements that the update works on at a time. */
-enum { PIECE_ELEMENTS = 1 << 14, PARALLEL_PIECES = 16 }; /* below that a second thread costs more than it gives */
+enum { PIECE_ELEMENTS = 1 << 14 };
 
 /* Where the time of a step goes. A worker's gradient and compression may run beside other workers'. */
 enum phase { PHASE_GRADIENT, PHASE_COMPRESSION, PHASE_EXCHANGE, PHASE_UPDATE, PHASES };
-
-struct train {
-    const struct sg_train_options *options;
-    sg_comm *comm;
-    const struct sg_task_ops *task_ops;
-    const struct sg_task_kind *task_kind;
-    sg_task *task;
-    const struct sg_task_info *info;
-
-    const struct sg_node *at; /* the value of the cell that was looked at last: where an error of train_choose stands */
-
-    struct sg_feedback feedback;
-    struct sg_wire_format format; /* of messages, and the code of the values sent */
-    struct sg_layout layout;
-    size_t whole[2]; /* offsets of the single layer in `model` scope */
-    const struct sg_compressor_ops *compressor_ops;
-    double *compressor_param;
-    sg_method *method;   /* of this rank's workers */
-    double *lead_square; /* [n_layers of the method] of worker 0, where the controller asks for it */
-    bool exact;          /* the compressor loses nothing, so that there are no residuals */
-    char device[24];     /* "cpu", "cuda:1" */
-    sg_cuda_device *gpu; /* behind the kernels, unless they are a CPU's */
-    const struct sg_kernels *kernels;
-    struct sg_exec exec;        /* of all threads */
-    struct sg_exec worker_exec; /* of one worker's compression */
-    float **residual;           /* [count] in the kernels' memory, as all vectors; NULL entries without feedback */
-    struct sg_message *message; /* [count] */
-    double (*note)[SG_COMM_NOTES];
-    struct sg_error *worker_error; /* [count] */
-    double (*spent)[PHASES];       /* [count] seconds since the run began; what is not a worker's is the first's */
-    float **gradient;              /* [n_gradients]: one a thread if workers run in parallel */
-    size_t n_gradients;
-    float *sum; /* [d] */
-    /* On a GPU workers take turns and their messages are added up at once; what the exchange reads of them, and all of it
-     * over ranks, where their sum comes from, is copied to the host. */
-    struct sg_message *copied; /* [count] owns index and data of each worker's message */
-    size_t *copied_room;       /* [count] entries */
-
-    const struct sg_optimizer_ops *optimizer_ops;
-    double *optimizer_param;
-    size_t optimizer_floats;
-    float *optimizer_state;
-    struct sg_piece *piece; /* [n_pieces] of the d parameters, in the kernels' memory */
-    size_t n_pieces;
-
-    size_t workers, first, count, d;
-    bool lead; /* rank 0 */
-    int threads;
-    uint64_t steps, every;
-    double evaluate_epochs; /* between evaluations; NaN = with every record */
-    struct train_schedule schedule;
-    double gamma;  /* learning rate of this step */
-    double lambda; /* threshold of this step; NaN = the compressor has none */
-
-    struct sg_constant *constant; /* the task's and ours, for expressions and the header */
-    size_t n_constants;
-
-    struct recorded *column;
-    size_t n_columns;
-    bool wants_evaluation, wants[SG_COLUMNS], wants_layers;
-    double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this step, where it is recorded */
-    double *layers_now;  /* [LAYER_COLUMNS][n_layers of the task], the mean over all workers; rank 0 */
-
-    /* Rows waiting to be written, oldest first. */
-    struct row *row; /* [capacity] */
-    size_t n_rows, capacity;
-    double *evaluated; /* [capacity][n_metrics of the task] of those rows that are evaluated */
-    size_t n_evaluated;
-    double last_flush_s;
-
-    sg_sha256 series_hash; /* of all that was written to the series */
-
-    struct sg_recording recording; /* rank 0 */
-    char inputs_sha256[65];        /* of the recording up to the checkpoint that the run goes on from; "" = none */
-    float **input;                 /* [count] what each compressor was given at this step; NULL = not recorded */
-
-    struct totals totals;
-    uint64_t step; /* steps finished */
-};
 
 /* A recorded point, perhaps before its evaluation is known. */
 struct row {
@@ -127,6 +48,97 @@ struct row {
     bool evaluated;
     cJSON *layers; /* NULL = not asked for, or before the first step */
     double value[SG_COLUMNS];
+};
+
+/* One worker of this rank. Vectors lie in the memory of the kernels, unless it says otherwise. */
+struct worker {
+    float *residual;            /* [d] NULL without feedback, and where nothing is ever kept */
+    struct sg_message message;  /* of this step */
+    double note[SG_COMM_NOTES]; /* what all ranks learn of the worker at this step */
+    struct sg_error error;      /* of this step */
+    double spent[PHASES];       /* seconds since the run began; what is no worker's is the first one's of the rank */
+    uint64_t sent;              /* numbers written down at this step, in all rounds */
+    double input_square;        /* |p|^2 of this step, where residuals are complete only after the exchange */
+    double *layers;             /* [LAYER_COLUMNS][n_layers of the task] of this step; NULL = not recorded */
+};
+
+/* How long the run is, and what is done at which step. */
+struct plan {
+    uint64_t steps, every;
+    double evaluate_epochs; /* between evaluations; NaN = with every record */
+    struct train_schedule schedule;
+};
+
+struct device {
+    char name[24];       /* "cpu", "cuda:1" */
+    sg_cuda_device *gpu; /* behind the kernels, unless they are a CPU's */
+};
+
+struct optimizer {
+    const struct sg_optimizer_ops *ops;
+    double *param;
+    float *state; /* [floats] */
+    size_t floats;
+    struct sg_piece *piece; /* [n_pieces] of the d parameters */
+    size_t n_pieces;
+};
+
+/* The series of the run: its columns, and the rows that wait to be written, oldest first. */
+struct series {
+    struct recorded *column;
+    size_t n_columns;
+    bool wants_evaluation, wants[SG_COLUMNS], wants_layers;
+    double *layers_now; /* [LAYER_COLUMNS][n_layers of the task], the mean over all workers; rank 0 */
+    struct row *row;    /* [capacity] */
+    size_t n_rows, capacity;
+    double *evaluated; /* [capacity][n_metrics of the task] of those rows that are evaluated */
+    size_t n_evaluated;
+    double last_flush_s;
+    sg_sha256 hash; /* of all that was written */
+};
+
+struct train {
+    const struct sg_train_options *options;
+    sg_comm *comm;
+    bool lead; /* rank 0 */
+    size_t workers, first, count;
+    int threads;
+
+    const struct sg_task_kind *task_kind;
+    const struct sg_task_ops *task_ops;
+    sg_task *task;
+    const struct sg_task_info *info;
+    size_t d;
+    struct sg_constant *constant; /* the task's and ours, for expressions and the header */
+    size_t n_constants;
+
+    const struct sg_node *at; /* the value of the cell that was looked at last: where an error of train_choose stands */
+    struct plan plan;
+    struct sg_method_config config;          /* what the cell says of the method; train_open_method adds the rest */
+    size_t whole[2];                         /* offsets of the single layer in `model` scope */
+    const struct sg_wire_encoding *encoding; /* of positions; NULL = auto */
+    struct optimizer optimizer;
+
+    struct device device;
+    const struct sg_kernels *kernels;
+    struct sg_exec exec;        /* of all threads */
+    struct sg_exec worker_exec; /* of one worker's compression */
+
+    sg_method *method;     /* of this rank's workers */
+    struct worker *worker; /* [count] */
+    double *lead_square;   /* [n_layers of the method] of worker 0, where the controller asks for it */
+    float **gradient;      /* [n_gradients]: one a thread if workers run in parallel */
+    size_t n_gradients;
+    float *sum; /* [d] */
+
+    uint64_t step; /* steps finished */
+    double gamma;  /* learning rate of this step */
+    double lambda; /* threshold of this step; NaN = the compressor has none */
+    struct totals totals;
+
+    struct series series;
+    struct sg_recording recording; /* rank 0 */
+    char inputs_sha256[65];        /* of the recording up to the checkpoint that the run goes on from; "" = none */
 };
 
 /* Set-up: a failure is known to all ranks. Teardown takes what there is. */
@@ -141,23 +153,19 @@ sg_status train_open_task(struct train *t, struct sg_error *err);
 sg_status train_know_task(struct train *t, struct sg_error *err);
 sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err);
 sg_status train_choose(struct train *t, struct sg_error *err);
+void train_forget_choice(struct train *t);
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
 size_t train_x_bytes(const struct train *t); /* of the parameters */
 /* Out of the kernels' memory; the error of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
 
-/* train_gpu.c, used only if the run is on a GPU. train_gpu_open chooses the device and its kernels. train_gpu_check_task
- * fails if the task cannot run there. train_gpu_pass_on adds worker w's message to the sum on the device, and copies it to
- * the host if the exchange will read it. */
+/* train_gpu.c: the device of a run. train_gpu_open chooses a GPU and its kernels. train_gpu_check_task fails if the task
+ * cannot run there. train_fail_device says what a device failed with. */
 sg_status train_gpu_open(struct train *t, struct sg_error *err);
 sg_status train_gpu_check_task(const struct train *t, struct sg_error *err);
-sg_status train_gpu_allocate(struct train *t, struct sg_error *err);
-sg_status train_gpu_pass_on(struct train *t, size_t w, struct sg_error *err);
-void train_gpu_update(struct train *t);
-sg_status train_gpu_fail(const struct train *t, struct sg_error *err);
+sg_status train_fail_device(const struct train *t, struct sg_error *err);
 void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries);
-void train_gpu_close(struct train *t);
 
 /* Learning rate at an epoch, a fractional one; its largest value. The schedule owns decay_at. */
 sg_status train_schedule_read(struct train_schedule *out, const struct sg_node *optimizer, double base,
@@ -168,9 +176,10 @@ double train_schedule_largest(const struct train_schedule *s);
 /* One step, collective. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err);
 
-/* Local worker w's notes after its message was made of gradient g, and its layers where they are recorded; then all
- * workers' as the trainer's columns. */
-sg_status train_measure(struct train *t, size_t w, const float *g, struct sg_error *err);
+/* Local worker w's part of the record: of its message, once it is made, and of its residual, once that is complete; g is
+ * its gradient, not needed where a step has several rounds. Then what all workers did, as the trainer's columns. */
+sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err);
+void train_measure_residual(struct train *t, size_t w, const float *g);
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);
 /* Collective: layers_now of rank 0, and these and the layers' modes as JSON. */
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
@@ -193,20 +202,18 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
                        const char *message, struct sg_error *err);
 
 /* Columns the cell asks for. */
-sg_status train_columns(struct recorded **out, size_t *count, const struct sg_cell *cell,
+sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
                         const struct sg_task_kind *task, struct sg_error *err);
 
-/* A recording of what the compressors are given: opened once it is known which step comes next; local worker w's part
- * after its message went out for gradient g; all workers' once the step is done; to the disk before a checkpoint, and
- * rank 0's hash of it so far, 64 digits, "" where there is none; its end. All but `note` and `hash` are collective, and
- * all others do nothing where none is asked for. */
-sg_status train_inputs_open(struct train *t, struct sg_error *err);
-void train_inputs_note(struct train *t, size_t w, const float *g);
-sg_status train_inputs_write(struct train *t, struct sg_error *err);
-sg_status train_inputs_sync(struct train *t, struct sg_error *err);
-void train_inputs_hash(const struct train *t, char hex[65]);
-sg_status train_inputs_end(struct train *t, struct sg_error *err);
-void train_inputs_close(struct train *t);
+/* A recording of what the compressors are given: opened once it is known which step comes next; all workers' part once
+ * the step is done; to the disk before a checkpoint, and rank 0's hash of it so far, 64 digits, "" where there is none;
+ * its end. All but `hash` are collective, and do nothing where no recording is asked for. */
+sg_status recording_open(struct train *t, struct sg_error *err);
+sg_status recording_write(struct train *t, struct sg_error *err);
+sg_status recording_sync(struct train *t, struct sg_error *err);
+void recording_hash(const struct train *t, char hex[65]);
+sg_status recording_end(struct train *t, struct sg_error *err);
+void recording_close(struct train *t);
 
 /* Checkpoint: collective. Load finds nothing: *found = false. */
 sg_status train_save(struct train *t, struct sg_error *err);

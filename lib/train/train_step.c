@@ -3,53 +3,54 @@
 #include <omp.h>
 #include <string.h>
 
-#include "sg_terminal.h"
+#include "sg_clock.h"
 #include "train_state.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
 
-static void spend(struct train *t, size_t w, enum phase phase, double since_s) {
-    t->spent[w][phase] += sg_clock_s() - since_s;
+static void charge_time(struct worker *w, enum phase phase, double since_s) {
+    w->spent[phase] += sg_clock_s() - since_s;
 }
 
 static sg_status worker_gradient(struct train *t, size_t w, float *g) {
-    struct sg_error *err = &t->worker_error[w];
+    struct worker *worker = &t->worker[w];
     const double start_s = sg_clock_s();
-    err->status = t->task_ops->gradient(t->task, t->first + w, t->step, g, err);
-    spend(t, w, PHASE_GRADIENT, start_s);
-    return err->status;
+    worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
+    charge_time(worker, PHASE_GRADIENT, start_s);
+    return worker->error.status;
 }
 
 /* A loss that is not finite says more than the gradient behind it: its error takes the place of the message's. */
 static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
     if (!t->task_ops->batch_loss)
         return message;
-    const double loss = t->note[w][NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
+    const double loss = t->worker[w].note[NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
     if (isfinite(loss) || (message != SG_OK && message != SG_ERR_NONFINITE))
         return message;
-    return sg_fail(&t->worker_error[w], SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g",
+    return sg_fail(&t->worker[w].error, SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g",
                    t->first + w, (unsigned long long)t->step, loss);
 }
 
-/* Send the message of gradient g, which is not needed after this. A task that writes only parts of g expects zeros there
- * at its next step, so those parts are cleared here. */
+/* Put the message of gradient g into the exchange; g is not needed after this. A task that writes only parts of g expects
+ * zeros there at its next step, so those parts are cleared here. */
 static sg_status worker_message(struct train *t, size_t w, float *g) {
-    struct sg_error *err = &t->worker_error[w];
+    struct worker *worker = &t->worker[w];
+    struct sg_error *err = &worker->error;
     const struct sg_ranges *touched = t->task_ops->touched ? t->task_ops->touched(t->task, t->first + w) : NULL;
     const double start_s = sg_clock_s();
-    sg_status status = sg_method_send(t->method, t->first + w, g, t->residual[w], touched, &t->message[w], err);
-    spend(t, w, PHASE_COMPRESSION, start_s);
-    if (status == SG_ERR_UNSUPPORTED && t->gpu)
-        status = train_gpu_fail(t, err);
+    sg_status status = sg_method_send(t->method, t->first + w, 0, g, worker->residual, touched, &worker->message, err);
+    charge_time(worker, PHASE_COMPRESSION, start_s);
     if (status == SG_OK)
-        status = train_measure(t, w, g, err);
-    if (status == SG_OK)
-        train_inputs_note(t, w, g);
+        status = train_measure_message(t, w, 0, err);
+    if (status == SG_OK && !sg_method_keeps_late(t->method))
+        train_measure_residual(t, w, g);
     for (size_t i = 0; touched && i < touched->count; i++)
         t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
-    if (status == SG_OK && t->gpu)
-        status = train_gpu_pass_on(t, w, err);
+    if (status == SG_OK)
+        status = sg_comm_put(t->comm, t->first + w, &worker->message, err);
+    if (status == SG_ERR_UNSUPPORTED)
+        status = train_fail_device(t, err);
     return err->status = worker_loss(t, w, status);
 }
 
@@ -68,34 +69,44 @@ static sg_status lead(struct train *t, sg_status earlier, struct sg_error *err) 
         if (status == SG_OK)
             sg_method_lead(t->method, g, t->lead_square);
         else
-            *err = t->worker_error[0];
+            *err = t->worker[0].error;
     }
     status = sg_comm_agree(t->comm, status, err);
     if (status == SG_OK)
-        status = sg_comm_broadcast(t->comm, t->lead_square, t->layout.n_layers * sizeof *t->lead_square, err);
+        status = sg_comm_broadcast(t->comm, t->lead_square, t->config.layout.n_layers * sizeof *t->lead_square, err);
     return status;
 }
 
 /* Workers from..to-1 in turn, forwards at even steps and backwards at odd ones: the data of the workers that came last are
  * still in the cache, and a second pass in the same direction would have evicted them before it comes to them. */
-static void back_and_forth(struct train *t, size_t from, size_t to, float *g) {
+static void workers_zigzag(struct train *t, size_t from, size_t to, float *g) {
     for (size_t i = from; i < to; i++)
         worker_step(t, t->step % 2 ? from + to - 1 - i : i, g);
 }
 
+/* The controller's decision, for which worker 0 may have to go first: then its gradient is there already. */
+static sg_status begin_step(struct train *t, sg_status earlier, bool *leads, struct sg_error *err) {
+    *leads = sg_method_leads(t->method, t->step, t->gamma);
+    sg_status status = *leads ? lead(t, earlier, err) : earlier;
+    if (status == SG_OK)
+        sg_method_begin(t->method, t->step, t->gamma, *leads ? t->lead_square : NULL);
+    return status;
+}
+
+/* The first failure of this rank's workers. */
+static sg_status workers_status(const struct train *t, struct sg_error *err) {
+    for (size_t w = 0; w < t->count; w++)
+        if (t->worker[w].error.status != SG_OK) {
+            *err = t->worker[w].error;
+            return err->status;
+        }
+    return SG_OK;
+}
+
 /* Workers are independent until the exchange, so threads and order change nothing but the time. */
-static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error *err) {
+static sg_status first_messages(struct train *t, bool leads, struct sg_error *err) {
     size_t begin = 0;
-    sg_status status = earlier;
-    if (t->gpu)
-        t->kernels->zero(&t->exec, t->sum, t->d * sizeof *t->sum);
-    const bool leads = sg_method_leads(t->method, t->step, t->gamma);
-    if (leads)
-        status = lead(t, earlier, err);
-    if (status != SG_OK)
-        return status;
-    sg_method_begin(t->method, t->step, t->gamma, leads ? t->lead_square : NULL);
-    if (leads && t->first == 0) { /* its gradient is there already */
+    if (leads && t->first == 0) {
         worker_message(t, 0, t->gradient[0]);
         begin = 1;
     }
@@ -104,49 +115,51 @@ static sg_status local_steps(struct train *t, sg_status earlier, struct sg_error
         for (size_t w = begin; w < t->count; w++)
             worker_step(t, w, t->gradient[0]);
     } else if (threads == 1) {
-        back_and_forth(t, begin, t->count, t->gradient[0]);
+        workers_zigzag(t, begin, t->count, t->gradient[0]);
     } else {
 #pragma omp parallel num_threads(threads)
         {
             const size_t n = t->count - begin, part = (size_t)omp_get_thread_num(),
                          parts = (size_t)omp_get_num_threads();
-            back_and_forth(t, begin + n * part / parts, begin + n * (part + 1) / parts, t->gradient[part]);
+            workers_zigzag(t, begin + n * part / parts, begin + n * (part + 1) / parts, t->gradient[part]);
         }
     }
-    for (size_t w = 0; w < t->count; w++)
-        if (t->worker_error[w].status != SG_OK) {
-            *err = t->worker_error[w];
-            return err->status;
-        }
-    return SG_OK;
+    return workers_status(t, err);
 }
 
-/* x <- x - step, from the sum of all messages. A piece stays in cache from the mean to x. */
-static void update(struct train *t) {
-    const float n = (float)t->workers;
-    float *x = t->task_ops->subtract ? NULL : t->task_ops->parameters(t->task);
-    const bool optimizes = t->feedback.form != SG_FEEDBACK_UPDATE;
-    const struct sg_optimizer_step s = {.param = t->optimizer_param,
-                                        .learning_rate = t->gamma,
-                                        .step = t->step,
-                                        .state = t->optimizer_state,
-                                        .delta = t->sum,
-                                        .x = t->task_ops->parameters(t->task),
-                                        .dtype = t->info->dtype,
-                                        .d = t->d};
-    float *sum = t->sum;
-#pragma omp parallel for schedule(static) num_threads(t->threads) if (t->n_pieces >= PARALLEL_PIECES)
-    for (size_t i = 0; i < t->n_pieces; i++) {
-        const struct sg_piece *p = &t->piece[i];
-        for (size_t j = p->begin; j < p->end; j++)
-            sum[j] /= n;
-        if (optimizes)
-            t->optimizer_ops->step(&s, p->begin, p->end, p->decays);
-        for (size_t j = p->begin; x && j < p->end; j++)
-            x[j] -= sum[j];
+static sg_status later_messages(struct train *t, unsigned round, struct sg_error *err) {
+#pragma omp parallel for schedule(static) num_threads(t->threads) if (t->info->parallel_workers)
+    for (size_t w = 0; w < t->count; w++) {
+        struct worker *worker = &t->worker[w];
+        const double start_s = sg_clock_s();
+        sg_status status = sg_method_send(t->method, t->first + w, round, NULL, worker->residual, NULL,
+                                          &worker->message, &worker->error);
+        if (status == SG_OK)
+            status = train_measure_message(t, w, round, &worker->error);
+        if (status == SG_OK)
+            status = sg_comm_put(t->comm, t->first + w, &worker->message, &worker->error);
+        worker->error.status = status;
+        charge_time(worker, PHASE_COMPRESSION, start_s);
     }
-    if (!x)
-        t->task_ops->subtract(t->task, sum);
+    return workers_status(t, err);
+}
+
+/* x <- x - step, from the sum of all messages. */
+static void update(struct train *t) {
+    const bool optimizes = !t->config.feedback.rule->in_updates;
+    const struct sg_update u = {.optimizer = optimizes ? t->optimizer.ops->name : NULL,
+                                .param = t->optimizer.param,
+                                .learning_rate = t->gamma,
+                                .step = t->step,
+                                .workers = (float)t->workers,
+                                .sum = t->sum,
+                                .state = t->optimizer.state,
+                                .x = t->task_ops->parameters(t->task),
+                                .dtype = t->info->dtype,
+                                .piece = t->optimizer.piece,
+                                .n_pieces = t->optimizer.n_pieces,
+                                .d = t->d};
+    t->kernels->update(&t->exec, &u);
 }
 
 /* What all workers did, to the controller if it goes by it. */
@@ -155,32 +168,78 @@ static void end_method(struct train *t, const struct sg_outcome *outcome) {
     for (size_t i = 0; i < t->workers; i++)
         largest = fmax(largest, outcome->note[i][NOTE_METHOD]);
     t->lambda = sg_method_threshold(t->method);
-    sg_method_end(t->method, outcome->volume.elements_mean, largest);
+    sg_method_end(t->method, t->sum, outcome->volume.elements_mean, largest);
 }
 
-/* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
-sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
-    struct sg_contribution mine = {
-        .message = t->message, .note = (const double(*)[SG_COMM_NOTES])t->note, .save = save};
-    t->gamma = train_schedule_rate(&t->schedule, (double)t->step / (double)t->info->steps_per_epoch);
-    mine.status = local_steps(t, earlier, err);
-    mine.stop = t->options->stop ? t->options->stop() : 0;
+/* End an exchange, and with the step's last one tell the notes of the workers. A failure of the exchange itself ends the
+ * run: the other ranks do not know it. */
+static sg_status end_exchange(struct train *t, const struct sg_control *mine, bool tell, struct sg_outcome *outcome,
+                              struct sg_error *err) {
     struct sg_error trouble;
-    float *sum = t->gpu && sg_comm_size(t->comm) == 1 ? NULL : t->sum; /* else added up already */
-    double start_s = sg_clock_s();
-    sg_status status = sg_comm_exchange(t->comm, &mine, sum, t->d, t->kernels, &t->exec, outcome, &trouble);
-    spend(t, 0, PHASE_EXCHANGE, start_s);
+    const double start_s = sg_clock_s();
+    for (size_t w = 0; tell && w < t->count; w++)
+        sg_comm_note(t->comm, t->first + w, t->worker[w].note);
+    sg_status status = sg_comm_end(t->comm, mine, outcome, &trouble);
+    charge_time(&t->worker[0], PHASE_EXCHANGE, start_s);
     if (status != SG_OK) {
         *err = trouble;
         sg_comm_abort(t->comm, 1);
         return status;
     }
-    if (outcome->status != SG_OK)
-        return sg_comm_agree(t->comm, mine.status, err);
+    return outcome->status == SG_OK ? SG_OK : sg_comm_agree(t->comm, mine->status, err);
+}
+
+/* Residuals that are complete only now that the sum is known; their norms are told in an exchange of their own. */
+static sg_status keep_late(struct train *t, const struct sg_control *mine, struct sg_outcome *outcome,
+                           struct sg_error *err) {
+    const double start_s = sg_clock_s();
+    for (size_t w = 0; w < t->count; w++) {
+        sg_method_keep(t->method, t->first + w, t->worker[w].residual, t->sum);
+        train_measure_residual(t, w, NULL);
+    }
+    charge_time(&t->worker[0], PHASE_COMPRESSION, start_s);
+    sg_comm_begin(t->comm, NULL, 0, t->kernels, &t->exec);
+    return end_exchange(t, mine, true, outcome, err);
+}
+
+static void add_volume(struct sg_volume *sum, const struct sg_volume *round) {
+    sum->elements_mean += round->elements_mean;
+    sum->elements_max += round->elements_max;
+    sum->bits_mean += round->bits_mean;
+    sum->bytes_sent += round->bytes_sent;
+}
+
+/* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
+sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
+    struct sg_control mine = {.save = save};
+    struct sg_volume volume = {0};
+    const unsigned rounds = sg_method_rounds(t->method);
+    const bool late = sg_method_keeps_late(t->method);
+    bool leads;
+    t->gamma = train_schedule_rate(&t->plan.schedule, (double)t->step / (double)t->info->steps_per_epoch);
+    mine.status = begin_step(t, earlier, &leads, err);
+    for (unsigned r = 0; r < rounds; r++) {
+        sg_comm_begin(t->comm, t->sum, sg_method_length(t->method, r), t->kernels, &t->exec);
+        if (mine.status == SG_OK)
+            mine.status = r == 0 ? first_messages(t, leads, err) : later_messages(t, r, err);
+        if (r == 0)
+            mine.stop = t->options->stop ? t->options->stop() : 0;
+        sg_status status = end_exchange(t, &mine, r + 1 == rounds && !late, outcome, err);
+        if (status != SG_OK)
+            return status;
+        add_volume(&volume, &outcome->volume);
+        sg_method_receive(t->method, r, t->sum);
+    }
+    if (late) {
+        sg_status status = keep_late(t, &mine, outcome, err);
+        if (status != SG_OK)
+            return status;
+    }
+    outcome->volume = volume;
     end_method(t, outcome);
-    start_s = sg_clock_s();
-    (t->gpu ? train_gpu_update : update)(t);
-    spend(t, 0, PHASE_UPDATE, start_s);
+    const double start_s = sg_clock_s();
+    update(t);
+    charge_time(&t->worker[0], PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;
 }

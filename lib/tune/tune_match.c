@@ -1,10 +1,12 @@
-/* --match-density: for each Top-k density of the recipe the lambda that sends as much over the whole run.
+/* tune_match.c: --match-density: for each Top-k density of the recipe, the lambda that sends as much over the whole
+ * run.
  *
- * Top-k sends the same at every step, so one step of it says how much. A hard-threshold run does not: pilots of 1, 2 and
- * 5 % of the run, each closer to the target than the one before, are extrapolated along the learning-rate schedule; then
- * whole runs, which are cells that sparsebench finds again, say what a lambda really sends, and correct it where that is
- * further from the target than the tolerance: at the first seed as long as they are far off, then by the mean over the seeds. Of
- * several targets the middle one is verified first: what it shows of the extrapolation holds for the others. */
+ * Top-k sends the same at every step, so one step of it tells the target. Hard-threshold does not. Pilots of 1, 2 and 5
+ * % of the run, each closer to the target than the one before, are extrapolated along the learning-rate schedule. Then
+ * whole runs, which are cells that sparsebench finds again, tell what a lambda really sends. If that is further from
+ * the target than the tolerance, lambda is corrected: by the first seed alone as long as it is far off, then by the
+ * mean over the seeds. Of several targets the middle one is verified first, because its error of extrapolation helps
+ * the others. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 
 enum { TARGETS = TUNE_DENSITIES, POINTS = 512, VERIFICATIONS = 12 };
 
-/* NEAR: from there on the first seed's word is not enough. */
+/* TOLERANCE: the action's own. NEAR: closer to the target than that, the first seed alone is not enough. */
 static const double TOLERANCE = 0.05, SPREAD = 1.5, LEAST_PILOT = 5, NEAR = 0.25;
 
 struct target {
@@ -27,14 +29,14 @@ struct target {
 struct match {
     struct sg_tune *t;
     double tolerance, d;
-    struct tune_topk topk;
+    struct tune_targets topk;
     struct target target[TARGETS];
     size_t n_targets;
-    /* of the method at work */
+    /* the name of the method being tuned */
     const char *name;
     struct tune_length length;
     size_t seeds;
-    struct tune_point whole[POINTS]; /* whole runs so far, each lambda once: means over the seeds */
+    struct tune_point whole[POINTS]; /* the whole runs so far, each lambda once; means over the seeds */
     bool rough[POINTS];              /* estimated: entries at the first seed times mean_of_first */
     size_t n_whole;
     double mean_of_first, pilot_steps;
@@ -75,12 +77,13 @@ static size_t set_lambdas(struct tune_sets *sets, const char *name, const struct
     return tune_set_lambdas(sets, name, list) ? different : 0;
 }
 
-/* Entries of each point's lambda [n], rounded before: of whole runs the mean over the first `seeds` seeds, of shorter ones
- * the extrapolation at the first. Never 0: a run that sent nothing counts as half an entry. */
+/* Measures the entries that each lambda of p [n], rounded before, sends. For whole runs it is the mean over the first
+ * `seeds` seeds, for pilots the extrapolation at the first seed. A run that sent nothing counts as half an entry, so
+ * the result is never 0. */
 static sg_status measure(struct match *m, struct tune_point *p, size_t n, double steps, size_t seeds,
                          struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     const bool whole = steps >= m->length.steps;
     tune_sets_start(&sets, m->t);
     const size_t different = set_lambdas(&sets, m->name, p, n);
@@ -88,10 +91,10 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
                            ? SG_OK
                            : sg_fail_memory(err, "the pilots");
     if (status == SG_OK)
-        status = tune_batch_open(&b, m->t, &sets, m->name, NULL, seeds, err);
+        status = tune_trials_open(&b, m->t, &sets, m->name, NULL, seeds, err);
     if (status == SG_OK) {
         say(m, whole ? "whole run" : "pilot", different, steps);
-        status = tune_batch_run(&b, m->t, &sets, true, err);
+        status = tune_trials_run(&b, m->t, &sets, true, err);
     }
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         double sum = 0;
@@ -110,7 +113,7 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
         note_trial(m, &p[i], steps, seeds);
     if (status == SG_OK && !whole)
         m->pilot_steps += (double)different * steps;
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
@@ -121,7 +124,7 @@ static double pilot_steps(const struct match *m, double share) {
     return fmin(m->length.steps, fmax(LEAST_PILOT, floor(share * m->length.steps)));
 }
 
-/* lambda of every target, closer with each of three lengths. */
+/* Finds a lambda for every target by pilots of three lengths, each closer than the one before. */
 static sg_status run_pilots(struct match *m, double *slope, struct sg_error *err) {
     char text[TUNE_LAMBDA_CHARS];
     struct tune_point p[2 * TARGETS];
@@ -153,7 +156,7 @@ static bool hits(const struct match *m, const struct target *target, double entr
     return fabs(entries / target->entries - 1) <= m->tolerance;
 }
 
-/* Nothing between the two nearest lambdas: the density jumps. */
+/* Fails: between the two nearest lambdas the density jumps. */
 static sg_status unreachable(const struct match *m, const struct target *target, struct sg_error *err) {
     const struct tune_point *above = NULL, *below = NULL;
     char text[2][96] = {"", ""};
@@ -174,7 +177,7 @@ static sg_status unreachable(const struct match *m, const struct target *target,
                    target->label, 100 * target->entries / m->d, 100 * m->tolerance, text[0], text[1]);
 }
 
-/* Where lambda is among the whole runs; n_whole if it is not. */
+/* The index of lambda among the whole runs; n_whole = it is not there. */
 static size_t find_whole(const struct match *m, double lambda) {
     size_t i = 0;
     while (i < m->n_whole && m->whole[i].lambda != lambda)
@@ -283,7 +286,7 @@ static cJSON *method_json(const struct match *m) {
     return out;
 }
 
-/* lambda for every target of the method that `cell` is one of. */
+/* Finds lambda for every target of the method that `cell` belongs to. */
 static sg_status match_method(struct match *m, const struct sg_cell *cell, struct sg_error *err) {
     double slope;
     m->name = cell->name;
@@ -318,10 +321,10 @@ static sg_status keep(struct tune_found *f, const struct match *m, struct sg_err
     return SG_OK;
 }
 
-/* The cells that were found, as sparsebench would show them. */
+/* Makes the document that sparsebench would show for the recipe that was found. */
 static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     struct sg_tune with = *t;
     const struct sg_recipe found = {.path = t->recipe->path, .text = (char *)(uintptr_t)text};
     with.recipe = &found;
@@ -329,7 +332,7 @@ static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, stru
     tune_sets_start(&sets, t);
     sg_status status = tune_set(&sets, "claims=[]") ? SG_OK : sg_fail_memory(err, "the evidence");
     if (status == SG_OK)
-        status = tune_batch_open(&b, &with, &sets, NULL, "hard-threshold", SIZE_MAX, err);
+        status = tune_trials_open(&b, &with, &sets, NULL, "hard-threshold", SIZE_MAX, err);
     if (status == SG_OK)
         status = sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err);
     if (status == SG_OK) {
@@ -339,12 +342,12 @@ static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, stru
     }
     if (status != SG_OK)
         cJSON_Delete(tune);
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
 
-/* One cell of every method that is tuned, in recipe order; how many. */
+/* *out <- one cell of every method that is tuned, in recipe order. Returns their number. */
 static size_t tuned_cells(const struct sg_cell **out, const struct sg_cell *cells, size_t n) {
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
@@ -355,18 +358,18 @@ static size_t tuned_cells(const struct sg_cell **out, const struct sg_cell *cell
 
 static sg_status match_all(struct match *m, const struct sg_cell *const *cell, size_t n, struct tune_found *found,
                            cJSON *list, struct sg_error *err) {
-    sg_status status = tune_topk(&m->topk, m->t, err);
+    sg_status status = tune_targets(&m->topk, m->t, err);
     m->n_targets = m->topk.n;
     m->d = m->topk.d;
     if (status == SG_OK)
-        status = tune_write_check(m->t, m->n_targets, err);
+        status = tune_emit_check(m->t, m->n_targets, err);
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         status = match_method(m, cell[i], err);
         if (status == SG_OK)
             status = keep(&found[i], m, err);
         sg_json_push(list, method_json(m));
     }
-    return status == SG_OK ? tune_write(&m->t->text, m->t, found, n, err) : status;
+    return status == SG_OK ? tune_emit_recipe(&m->t->text, m->t, found, n, err) : status;
 }
 
 sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {

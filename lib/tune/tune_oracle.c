@@ -1,8 +1,8 @@
-/* --oracle: what Lemma 3 says of a recorded run (sg_oracle.h). */
+/* --oracle: what Lemma 3 says of a recorded run (sg_lemma3_oracle.h). */
 #include <stdlib.h>
 
-#include "sg_oracle.h"
-#include "sg_terminal.h"
+#include "sg_clock.h"
+#include "sg_lemma3_oracle.h"
 #include "sg_text.h"
 #include "tune_private.h"
 

@@ -6,25 +6,25 @@
 
 #include "sg_tune.h"
 
-/* ---- batches: cells of the recipe with some keys changed ---- */
+/* ---- trials: cells of the recipe with some keys changed ---- */
 
 enum { TUNE_SETS = 16, TUNE_LAMBDA_CHARS = 24 };
 
-/* --set values of a batch, after the user's. */
+/* --set values of trials, after the user's. */
 struct tune_sets {
     const char *item[64 + TUNE_SETS];
-    char *own[TUNE_SETS]; /* of these, ours */
+    char *own[TUNE_SETS]; /* the ones that we added, owned */
     size_t count, n_own;
     const struct sg_node *methods; /* of the recipe */
 };
 void tune_sets_start(struct tune_sets *s, const struct sg_tune *t);
-/* false = no memory (a batch then says so). */
+/* false = no memory (the trials then say so). */
 bool tune_set(struct tune_sets *s, const char *format, ...) SG_PRINTF(2, 3);
 /* The lambdas "a, b, …" of a method. */
 bool tune_set_lambdas(struct tune_sets *s, const char *method, const char *list);
 void tune_sets_free(struct tune_sets *s);
 
-struct tune_batch {
+struct tune_trials {
     struct sg_recipe recipe;
     struct sg_cell *cells; /* the chosen ones first */
     size_t all, count;
@@ -33,15 +33,15 @@ struct tune_batch {
 
 /* The recipe with `sets`: its cells of method `name` and compressor `compressor` (NULL: any) at the first `seeds` seeds, in
  * recipe order. */
-SG_CHECKED sg_status tune_batch_open(struct tune_batch *out, const struct sg_tune *t, const struct tune_sets *sets,
-                                     const char *name, const char *compressor, size_t seeds, struct sg_error *err);
+SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, const struct sg_tune *t, const struct tune_sets *sets,
+                                      const char *name, const char *compressor, size_t seeds, struct sg_error *err);
 /* Run what is not there yet; a cell that fails is an error, one that diverges only where `converges`. */
-SG_CHECKED sg_status tune_batch_run(struct tune_batch *b, struct sg_tune *t, const struct tune_sets *sets,
-                                    bool converges, struct sg_error *err);
-void tune_batch_close(struct tune_batch *b);
+SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, const struct tune_sets *sets,
+                                     bool converges, struct sg_error *err);
+void tune_trials_close(struct tune_trials *b);
 
-/* Entries that a worker sent a step, on average over the run: from bits, bits-values or average-density times d (0 =
- * not known); NaN when none was recorded. Sparse messages. */
+/* Entries that a worker with sparse messages sent at a step, on average over the run. They come from bits, bits-values
+ * or average-density times d (0 = not known). NaN = none of these was recorded. */
 double tune_entries(const struct sg_run *run, double d);
 
 /* ---- what Top-k sends ---- */
@@ -50,44 +50,44 @@ enum { TUNE_DENSITIES = 64 };
 
 struct tune_density {
     char label[128]; /* of the Top-k cell */
-    double entries;  /* a step and worker */
-    double lambda;   /* that may send as many, to start a search with */
+    double entries;  /* of a worker at a step */
+    double lambda;   /* a first guess of a lambda that sends as many */
 };
 
-struct tune_topk {
+struct tune_targets {
     struct tune_density density[TUNE_DENSITIES]; /* [n] in recipe order, each once */
     size_t n;
     double d, steps_per_epoch;
 };
 
 /* By one step of every Top-k method; an error if there is none. */
-SG_CHECKED sg_status tune_topk(struct tune_topk *out, struct sg_tune *t, struct sg_error *err);
+SG_CHECKED sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err);
 
-/* --dry-run: says which methods would get lambdas; an error if there is no Top-k. */
+/* For --dry-run: says which methods would get lambdas. An error if there is no Top-k. */
 sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err);
 
 /* Is this a hard-threshold method with a lambda (and not a budget)? */
 bool tune_wants_lambda(const struct sg_node *method);
-/* An error if there is none. */
+/* Fails if there is no such method. */
 sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err);
 
 /* ---- pilots: a share of a run ---- */
 
-/* The runs of a method. */
+/* How long the runs of a method are. */
 struct tune_length {
     double steps_per_epoch, steps;
     const struct sg_node *resolved; /* of one of its cells */
 };
-struct tune_length tune_length(const struct sg_cell *cell, const struct tune_topk *topk);
+struct tune_length tune_length(const struct sg_cell *cell, const struct tune_targets *topk);
 
-/* Keys for runs of `steps` steps, their learning-rate schedule (but for length NULL) at the same scale; claims and plots
- * are left out. */
+/* Sets the keys for runs of `steps` steps without claims and plots. Unless length is NULL, the learning-rate schedule
+ * is scaled with them. */
 bool tune_set_length(struct tune_sets *s, const struct tune_length *length, double steps);
-/* Keys for a record of every step, of what is sent. */
+/* Sets the keys that record at every step what is sent. */
 bool tune_set_record(struct tune_sets *s);
 
-/* Entries a step over a whole run, from a pilot of it: in each stretch of the learning-rate schedule, what the pilot sent
- * there, and for the rest of the stretch the rate of its second half. */
+/* Entries of a step, averaged over a whole run, from a pilot of it. In each stretch of the learning-rate schedule it
+ * takes what the pilot sent there, and for the rest of the stretch the rate of the pilot's second half. */
 double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length);
 
 /* ---- search ---- */
@@ -96,15 +96,15 @@ struct tune_point {
     double lambda, entries;
 };
 
-/* The lambda at which `target` entries a step are sent, from points (lambda, entries): between the two that enclose it,
- * else from the nearest, along entries ~ lambda^-slope. */
+/* The lambda at which `target` entries are sent at a step, from points (lambda, entries): interpolated between the two
+ * that enclose it, else extrapolated from the nearest, along entries ~ lambda^-slope. */
 double tune_solve(const struct tune_point *points, size_t n, double target, double slope);
-/* The slope of ln entries on -ln lambda: least squares over points, kept within [0.5, 4]; 2, that of a random walk that
- * leaves at lambda, where they do not say. */
+/* The slope of ln entries over -ln lambda, by least squares over the points, kept within [0.5, 4]. If the points do not
+ * tell, it is 2, the slope of a random walk that leaves at lambda. */
 double tune_slope(const struct tune_point *points, size_t n);
-/* The same through the two points nearest to the target; n >= 1. */
+/* The same slope through the two points nearest to the target; n >= 1. */
 double tune_secant(const struct tune_point *points, size_t n, double target);
-/* lambda as recipes spell it: four digits. */
+/* Rounds lambda to four digits and writes it as recipes spell it. */
 double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
 
 /* ---- the emitted recipe ---- */
@@ -115,17 +115,17 @@ struct tune_found {
     size_t n;
     double *lambda;   /* [n] rounded by tune_round */
     char (*how)[160]; /* [n] a comment for each */
-    bool appends;     /* a list keeps its lambdas and gets lambda[0] behind them, n = 1 */
+    bool appends;     /* the list keeps its lambdas and lambda[0] is appended; n = 1 */
 };
 
 /* The recipe with each method's lambda replaced or appended, comments before the method; cells that claims and plots name by
  * a lambda that was replaced follow. The result is a valid recipe, or this fails. */
-SG_CHECKED sg_status tune_write(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
-                                struct sg_error *err);
+SG_CHECKED sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found,
+                                      size_t n_methods, struct sg_error *err);
 
 /* Before anything is run: will the recipe take n lambdas, one for each Top-k density, for each of its hard-threshold methods
  * that want one? */
-SG_CHECKED sg_status tune_write_check(const struct sg_tune *t, size_t n, struct sg_error *err);
+SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, size_t n, struct sg_error *err);
 
 /* ---- actions ---- */
 
@@ -135,7 +135,7 @@ sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
 sg_status tune_rule(struct sg_tune *t, struct sg_error *err);
 sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
 
-/* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
+/* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
 
 #endif

@@ -1,10 +1,10 @@
-/* --reach-baseline: the lambda that sends least among those whose metric comes within a tolerance of the run without
- * compression.
+/* tune_reach.c: --reach-baseline: the lambda that sends least among those whose metric comes within a tolerance of the
+ * run without compression.
  *
- * Successive halving on a ladder of lambdas a factor of 2 apart: at 1/9 and 1/3 of the run, the learning-rate schedule at the
- * same scale, those nearest to the largest lambda that keeps up with the baseline of the same length go on. Whole runs at the
- * first seed narrow the step between the largest lambda that reaches it and the next that does not, until both of these
- * stand at all seeds. */
+ * The search halves a ladder of lambdas that are a factor of 2 apart. At 1/9 and 1/3 of the run, with the learning-rate
+ * schedule scaled, those lambdas go on that are nearest to the largest one that keeps up with a baseline of the same
+ * length. Whole runs at the first seed then narrow the gap between the largest lambda that reaches the baseline and the
+ * next that does not, until both have been confirmed at all seeds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +18,6 @@
 enum { LADDER = 9, STEPS_OUT = 8, GIVEN = REACH_POINTS - LADDER - STEPS_OUT };
 
 static const double TOLERANCE = 0.05, NARROW = 1.25;
-
-double reach_value(const struct sg_cell_outcome *o, const char *metric) {
-    char why[SG_WHY_CHARS], key[] = "tail-median";
-    struct sg_node tail = {.kind = SG_NODE_NUMBER, .key = key, .number = REACH_TAIL};
-    const struct sg_node at = {.kind = SG_NODE_MAP, .child = &tail, .count = 1};
-    return sg_grid_value(o, metric, &at, why);
-}
-
-bool reach_is_near(const struct reach *r, double value, double base) {
-    const double room = r->tolerance * fabs(base);
-    return r->higher ? value >= base - room : value <= base + room;
-}
 
 static bool reaches(const struct reach *r, const struct reach_point *p) {
     return reach_is_near(r, p->value, p->base);
@@ -47,19 +35,10 @@ static void note_trial(struct reach *r, const struct reach_point *p, double step
     sg_json_push(r->trials, trial);
 }
 
-sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name, double steps,
-                    size_t seeds, struct sg_error *err) {
-    sg_status status =
-        isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
-    if (status == SG_OK)
-        status = tune_batch_open(b, r->t, sets, name, NULL, seeds, err);
-    return status == SG_OK ? tune_batch_run(b, r->t, sets, name && name == r->baseline, err) : status;
-}
-
 /* The baseline's value at this length. */
 static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     tune_sets_start(&sets, r->t);
     sg_status status = reach_run(&b, r, &sets, r->baseline, steps, seeds, err);
     double sum = 0;
@@ -71,29 +50,16 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
         status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", r->metric, r->baseline);
     if (status == SG_OK)
         r->base_steps = sg_json_number(b.outcomes[0].run.end, "steps", NAN);
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
-}
-
-bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n) {
-    char *list = NULL, text[TUNE_LAMBDA_CHARS];
-    size_t size = 0;
-    FILE *out = open_memstream(&list, &size);
-    for (size_t i = 0; out && i < n; i++) {
-        tune_round(p[i].lambda, text);
-        fprintf(out, "%s%s", i ? ", " : "", p[i].spelling ? p[i].spelling : text);
-    }
-    const bool fine = out && fclose(out) == 0 && tune_set_lambdas(sets, r->name, list);
-    free(list);
-    return fine;
 }
 
 /* Runs at p[].lambda [n], rounded and different; steps NaN = whole ones. */
 static sg_status measure(struct reach *r, struct reach_point *p, size_t n, double steps, size_t seeds,
                          struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     char what[160];
     tune_sets_start(&sets, r->t);
     sg_status status = reach_set_lambdas(&sets, r, p, n) ? SG_OK : sg_fail_memory(err, "the trials");
@@ -116,7 +82,7 @@ static sg_status measure(struct reach *r, struct reach_point *p, size_t n, doubl
         p[i].seeds = seeds;
         note_trial(r, &p[i], isnan(steps) ? r->length.steps : steps);
     }
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }
@@ -131,7 +97,7 @@ static void narrow(const struct reach *r, struct reach_point *p, size_t n, size_
     memmove(p, p + from, m * sizeof *p);
 }
 
-/* The rungs below whole runs. */
+/* Runs the ladder at the lengths below a whole run. */
 static sg_status halve(struct reach *r, struct reach_point p[LADDER], size_t *left, struct sg_error *err) {
     static const size_t keep[] = {5, 3};
     sg_status status = SG_OK;
@@ -161,7 +127,7 @@ static void ends(struct reach *r, struct reach_point **in, struct reach_point **
             *out = &r->whole[i];
 }
 
-/* Whole runs of those of p [n] that were not made yet. */
+/* Makes whole runs of those of p [n] that have none yet. */
 static sg_status measure_whole(struct reach *r, const struct reach_point *p, size_t n, size_t seeds,
                                struct sg_error *err) {
     const size_t first = r->n_whole;
@@ -175,7 +141,7 @@ static sg_status measure_whole(struct reach *r, const struct reach_point *p, siz
     return r->n_whole > first ? measure(r, r->whole + first, r->n_whole - first, NAN, seeds, err) : SG_OK;
 }
 
-/* The recipe's own lambdas, which are cells of its figure, at all seeds. */
+/* Runs the recipe's own lambdas, which are cells of its figure, at all seeds. */
 static sg_status measure_given(struct reach *r, struct sg_error *err) {
     struct reach_point given[GIVEN];
     const size_t n = r->given->kind == SG_NODE_LIST ? r->given->count : 0;
@@ -184,12 +150,12 @@ static sg_status measure_given(struct reach *r, struct sg_error *err) {
     return measure_whole(r, given, n, r->seeds, err);
 }
 
-/* Where to look next, from the two ends of which one may be missing. */
+/* The lambda to try next, between the two ends, of which one may be missing. */
 static double next_lambda(const struct reach_point *in, const struct reach_point *out) {
     return !out ? in->lambda * 2 : !in || in->lambda == 0 ? out->lambda / 2 : sqrt(in->lambda * out->lambda);
 }
 
-/* What the result should not be read without. */
+/* Says what one must know to read the result. */
 static void say_ends(const struct reach *r) {
     char text[256] = "", lengths[256];
     if (r->base_steps != r->length.steps && r->t->say) {
@@ -207,7 +173,7 @@ static void say_ends(const struct reach *r) {
         r->t->say(text);
 }
 
-/* Whole runs until the two ends are near and both stand at all seeds. */
+/* Makes whole runs until the two ends are close and both are confirmed at all seeds. */
 static sg_status decide(struct reach *r, const struct reach_point *start, size_t n, struct sg_error *err) {
     struct reach_point *in = NULL, *out = NULL;
     char text[TUNE_LAMBDA_CHARS];
@@ -243,14 +209,6 @@ static sg_status decide(struct reach *r, const struct reach_point *start, size_t
 }
 
 /* ---- the recipe ---- */
-
-bool reach_recorded(const struct reach *r, const char *name) {
-    const struct sg_node *series = sg_node_get(&r->t->recipe->root, "record.series");
-    for (size_t i = 0; i < series->count; i++)
-        if (strcmp(series->child[i].string, name) == 0)
-            return true;
-    return false;
-}
 
 /* Of the methods without compression the one that says baseline: true, else the first; NULL if there is none. */
 static const char *find_baseline(const struct sg_node *methods) {
@@ -324,7 +282,7 @@ static sg_status write_found(char **out, const struct reach *r, const struct rea
              "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
              100 * best->entries / r->topk.d, r->metric, best->value, r->baseline, r->base, r->seeds,
              r->seeds == 1 ? "" : "s");
-    return tune_write(out, r->t, &found, 1, err);
+    return tune_emit_recipe(out, r->t, &found, 1, err);
 }
 
 /* Before anything is run: will the recipe take what is found? */
@@ -339,13 +297,13 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     struct reach_point ladder[LADDER];
     char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
-    sg_status status = tune_topk(&r->topk, r->t, err);
+    sg_status status = tune_targets(&r->topk, r->t, err);
     if (status != SG_OK)
         return status;
     r->length = tune_length(cell, &r->topk);
     for (size_t i = 1; i < r->topk.n; i++)
         least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
-    for (size_t i = 0; i < LADDER; i++) /* gradients are largest at first: mostly below */
+    for (size_t i = 0; i < LADDER; i++) /* most of the ladder is below this, because gradients are largest at first */
         ladder[i] =
             (struct reach_point){.lambda = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
     status = halve(r, ladder, &left, err);

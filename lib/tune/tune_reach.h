@@ -1,4 +1,4 @@
-/* tune_reach.h: what the two files of --reach-baseline share. */
+/* tune_reach.h: what the files of --reach-baseline share. */
 #ifndef TUNE_REACH_H
 #define TUNE_REACH_H
 
@@ -9,21 +9,21 @@ enum { REACH_POINTS = 64 };
 
 /* A lambda that was run. */
 struct reach_point {
-    double lambda, value, entries; /* value NaN: diverged; entries a step */
+    double lambda, value, entries; /* value NaN = the run diverged; entries of a step */
     double base;                   /* the baseline's value at this length and these seeds */
     size_t seeds;                  /* the first ones of the recipe, over which these are means */
-    const char *spelling;          /* the recipe's, of its own lambdas; NULL = four digits */
+    const char *spelling;          /* as the recipe spells its own lambda; NULL = four digits */
 };
 
 struct reach {
     struct sg_tune *t;
     const char *metric, *name, *baseline;
-    bool higher;                        /* is better */
+    bool higher;                        /* larger values are better */
     double tolerance, base, base_first; /* the baseline's value at this length, mean over the seeds and at the first */
     double base_steps;                  /* its length */
     size_t seeds;
     const struct sg_node *given; /* the method's lambda in the recipe: one to replace, or a list that is kept */
-    struct tune_topk topk;
+    struct tune_targets topk;
     struct tune_length length;
     struct reach_point whole[REACH_POINTS];
     size_t n_whole;
@@ -31,7 +31,7 @@ struct reach {
     cJSON *trials;
 };
 
-/* A run's value: the median of the last REACH_TAIL of its records, for single ones of a stochastic run say little. */
+/* A run's value: the median of its last REACH_TAIL records, because a single record of a stochastic run says little. */
 double reach_value(const struct sg_cell_outcome *o, const char *metric);
 /* Within the tolerance of the baseline's value `base`? */
 bool reach_is_near(const struct reach *r, double value, double base);
@@ -40,11 +40,11 @@ bool reach_recorded(const struct reach *r, const char *name);
 /* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */
 bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n);
 /* Opens and runs cells: of method `name`, NULL: of all; whole runs where steps is NaN. */
-SG_CHECKED sg_status reach_run(struct tune_batch *b, struct reach *r, struct tune_sets *sets, const char *name,
+SG_CHECKED sg_status reach_run(struct tune_trials *b, struct reach *r, struct tune_sets *sets, const char *name,
                                double steps, size_t seeds, struct sg_error *err);
 
-/* The evidence: everything that was run as a whole at all seeds, Top-k's too, as a result with a plot of metric over volume.
- * r->trials go into it. */
+/* Makes the evidence: all whole runs at all seeds, Top-k's too, as a result with a plot of metric over volume. Adds
+ * r->trials. */
 SG_CHECKED sg_status reach_document(struct reach *r, struct sg_error *err);
 
 #endif

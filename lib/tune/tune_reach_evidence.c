@@ -1,4 +1,5 @@
-/* What --reach-baseline shows of its search: all whole runs, the front of metric and volume, the trials. */
+/* tune_reach_evidence.c: what --reach-baseline shows of its search: all whole runs, the front of metric and volume, the
+ * trials. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct summary {
 };
 
 /* [count of b] is room enough; how many. */
-static size_t summarize(struct summary *out, const struct reach *r, const struct tune_batch *b) {
+static size_t summarize(struct summary *out, const struct reach *r, const struct tune_trials *b) {
     size_t n = 0;
     for (size_t i = 0; i < b->count; i++) {
         if (i == 0 || strcmp(b->cells[i].label, b->cells[i - 1].label) != 0)
@@ -51,7 +52,7 @@ static const struct summary *best_topk(const struct reach *r, const struct summa
     return best;
 }
 
-/* No other is better in one and as good in the other. */
+/* True if no other is better in one of metric and volume and at least as good in the other. */
 static bool is_front(const struct reach *r, const struct summary *s, size_t n, const struct summary *p) {
     const double sign = r->higher ? -1 : 1;
     bool front = !isnan(p->value);
@@ -103,7 +104,7 @@ static char *kebab(char out[64], const char *name) {
     return out;
 }
 
-/* Keys for what was run as a whole at all seeds and one panel, metric over volume. */
+/* Sets the keys for all whole runs at all seeds, and a panel of metric over volume. */
 static bool set_document(struct tune_sets *sets, const struct reach *r) {
     static const char *const volumes[] = {"bits", "bits_values", "average_density"};
     char x[64], y[64];
@@ -120,28 +121,28 @@ static bool set_document(struct tune_sets *sets, const struct reach *r) {
                     kebab(x, volumes[volume]), kebab(y, r->metric), REACH_TAIL);
 }
 
-/* Of the other methods of the recipe all cells. */
+/* Runs all cells of the recipe's other methods. */
 static sg_status run_others(struct reach *r, struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&r->t->recipe->root, "methods");
     sg_status status = SG_OK;
     for (size_t i = 0; status == SG_OK && i < methods->count; i++) {
         const char *name = sg_node_string(&methods->child[i], "name", "");
         struct tune_sets sets;
-        struct tune_batch b = {.count = 0};
+        struct tune_trials b = {.count = 0};
         if (strcmp(name, r->name) == 0 || strcmp(name, r->baseline) == 0)
             continue;
         tune_sets_start(&sets, r->t);
         status = reach_run(&b, r, &sets, name, NAN, r->seeds, err);
-        tune_batch_close(&b);
+        tune_trials_close(&b);
         tune_sets_free(&sets);
     }
     return status;
 }
 
-/* All whole runs, Top-k's among them, as a result. */
+/* Makes a result of all whole runs, Top-k's among them. */
 sg_status reach_document(struct reach *r, struct sg_error *err) {
     struct tune_sets sets;
-    struct tune_batch b = {.count = 0};
+    struct tune_trials b = {.count = 0};
     const bool fresh = r->t->grid.fresh;
     tune_sets_start(&sets, r->t);
     sg_status status = fresh ? run_others(r, err) : SG_OK;
@@ -159,7 +160,7 @@ sg_status reach_document(struct reach *r, struct sg_error *err) {
     }
     r->t->grid.fresh = fresh;
     free(s);
-    tune_batch_close(&b);
+    tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
 }

@@ -1,17 +1,17 @@
-/* --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_rules.h). */
+/* --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_lambda_rules.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
-#include "sg_rules.h"
+#include "sg_lambda_rules.h"
 #include "tune_private.h"
 
-static const double PILOT = 0.1; /* of a run */
+static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 
-/* The recipe cut to a pilot of a run of `cell`: the learning rate goes as at the beginning of the run. */
+/* Reads the recipe cut to a pilot of `cell`, whose learning rate goes as at the beginning of the run. */
 static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct sg_cell *cell,
-                            const struct tune_topk *topk, struct sg_error *err) {
+                            const struct tune_targets *topk, struct sg_error *err) {
     const double steps = ceil(PILOT * tune_length(cell, topk).steps);
     struct tune_sets sets;
     tune_sets_start(&sets, t);
@@ -24,7 +24,7 @@ static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, co
     return status;
 }
 
-/* Methods whose workers' data are dealt alike share a pilot: M, zeta^2 and sigma^2 are those of the shards. */
+/* Methods that share a pilot because their workers have the same shards: M, zeta^2 and sigma^2 belong to the shards. */
 struct group {
     char *shards;                /* task.shards, JSON */
     const struct sg_cell *pilot; /* of the recipe's cells, cut to a pilot */
@@ -50,7 +50,8 @@ static char *shards_of(const struct sg_cell *cell) {
     return text;
 }
 
-/* The first of these shards without compression, else Top-k, else any. NULL = no memory: there is one. */
+/* The first cell with these shards without compression, else with Top-k, else any. There is one, so NULL = no memory.
+ */
 static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const char *shards) {
     const struct sg_cell *best = NULL;
     int best_rank = 3;
@@ -67,7 +68,7 @@ static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t co
     return best;
 }
 
-/* The group of method i, new where no earlier method has such shards; false = no memory. */
+/* Puts method i into the group with its shards, or into a new one; false = no memory. */
 static bool join(struct groups *g, size_t i, const struct sg_cell *pilots, size_t n_pilots) {
     const char *name = sg_node_string(&g->methods->child[i], "name", "");
     size_t at = 0;
@@ -178,7 +179,7 @@ static sg_status fill_in(struct sg_tune *t, const struct groups *g, struct sg_er
                                              .lambda = group->lambda,
                                              .how = group->how};
         }
-    sg_status status = tune_write(&t->text, t, found, n, err);
+    sg_status status = tune_emit_recipe(&t->text, t, found, n, err);
     free(found);
     return status;
 }
@@ -188,10 +189,10 @@ static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size
     struct sg_cell *pilots = NULL;
     size_t n_pilots = 0;
     struct groups groups = {0};
-    struct tune_topk topk;
-    sg_status status = tune_topk(&topk, t, err);
+    struct tune_targets topk;
+    sg_status status = tune_targets(&topk, t, err);
     if (status == SG_OK)
-        status = tune_write_check(t, topk.n, err);
+        status = tune_emit_check(t, topk.n, err);
     if (status == SG_OK)
         status = read_pilot(&pilot, t, &cells[0], &topk, err);
     if (status == SG_OK)

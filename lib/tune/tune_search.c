@@ -1,8 +1,10 @@
-/* Where on the curve of entries over lambda a target lies. No runs here: tests feed it made curves. */
+/* tune_search.c: finds the lambda at which so many entries are sent, from known points of that curve. It runs nothing,
+ * so tests can give it made-up curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sg_debug.h"
 #include "tune_private.h"
 
 static const double SLOPE = 2, LEAST_SLOPE = 0.5, MOST_SLOPE = 4;
@@ -26,6 +28,7 @@ static double distance(const struct tune_point *p, double target) {
 }
 
 double tune_secant(const struct tune_point *points, size_t n, double target) {
+    SG_ASSERT(n >= 1);
     struct tune_point near[2] = {points[0], points[0]};
     for (size_t i = 1; i < n; i++) {
         const struct tune_point p = points[i];
@@ -40,6 +43,7 @@ double tune_secant(const struct tune_point *points, size_t n, double target) {
 }
 
 double tune_solve(const struct tune_point *points, size_t n, double target, double slope) {
+    SG_ASSERT(n >= 1 && slope > 0);
     const struct tune_point *above = NULL, *below = NULL, *near = NULL;
     for (size_t i = 0; i < n; i++) {
         const struct tune_point *p = &points[i];

@@ -1,4 +1,4 @@
-/* --theory: section 5.1 with numbers in it (sg_theory.h). */
+/* tune_theory.c: --theory: prints section 5.1 with numbers in it (sg_theory.h). */
 #include <math.h>
 
 #include "sg_theory.h"

@@ -7,12 +7,20 @@
 
 /* ---- fp32 ---- */
 
-static void encode_floats(void *data, const float *value, size_t count) {
-    for (size_t j = 0; j < count; j++)
-        wire_store32((uint8_t *)data + 4 * j, sg_float_bits(value[j]));
+static size_t float_bytes(const struct sg_numbers *numbers) {
+    return 4 * numbers->count;
+}
+
+static size_t encode_floats(void *data, const struct sg_numbers *numbers, double *bits) {
+    for (size_t j = 0; j < numbers->count; j++)
+        wire_store32((uint8_t *)data + 4 * j, sg_float_bits(numbers->value[j]));
+    *bits = 32.0 * (double)numbers->count;
+    return 4 * numbers->count;
+    SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
 }
 
 static void decode_floats(float *out, const struct sg_message *m, size_t first, size_t count) {
+    SG_ASSERT(first + count <= m->count && m->bytes == 4 * m->count);
     const uint8_t *in = (const uint8_t *)m->data + 4 * first;
     for (size_t j = 0; j < count; j++)
         out[j] = sg_float_of_bits(wire_load32(in + 4 * j));
@@ -31,6 +39,7 @@ const struct sg_code sg_code_fp32 = {
     .summary = "32 bits a value, as computed",
     .number = 0,
     .width = sizeof(float),
+    .most_bytes = float_bytes,
     .encode = encode_floats,
     .decode = decode_floats,
     .valid = valid_floats,
@@ -44,14 +53,22 @@ static uint16_t load_half(const uint8_t *in) {
     return le16toh(half);
 }
 
-static void encode_halves(void *data, const float *value, size_t count) {
-    for (size_t j = 0; j < count; j++) {
-        const uint16_t half = htole16(sg_half_of(value[j]));
+static size_t half_bytes(const struct sg_numbers *numbers) {
+    return 2 * numbers->count;
+}
+
+static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
+    for (size_t j = 0; j < numbers->count; j++) {
+        const uint16_t half = htole16(sg_half_of(numbers->value[j]));
+        SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
         memcpy((uint8_t *)data + 2 * j, &half, sizeof half);
     }
+    *bits = 16.0 * (double)numbers->count;
+    return 2 * numbers->count;
 }
 
 static void decode_halves(float *out, const struct sg_message *m, size_t first, size_t count) {
+    SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
     const uint8_t *in = (const uint8_t *)m->data + 2 * first;
     for (size_t j = 0; j < count; j++)
         out[j] = sg_half_value(load_half(in + 2 * j));
@@ -70,6 +87,7 @@ const struct sg_code sg_code_fp16 = {
     .summary = "16 bits a value: IEEE halves, nearest, ties to even, saturating at 65504",
     .number = 1,
     .width = sizeof(uint16_t),
+    .most_bytes = half_bytes,
     .encode = encode_halves,
     .decode = decode_halves,
     .valid = valid_halves,

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
+
 /* A code's place is its number on the wire. */
-static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16};
+static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16, &sg_code_levels};
 enum { CODES = sizeof table / sizeof *table };
 
 enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */
@@ -24,6 +26,8 @@ const struct sg_code *sg_code_find(const char *name) {
 
 const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
                                const struct sg_exec *exec) {
+    SG_ASSERT(m->count <= m->n && (m->index != NULL || m->count == m->n));
+    SG_ASSERT(m->code == &sg_code_fp32 || room != NULL || m->count == 0);
     if (m->code == &sg_code_fp32)
         return m->data;
     if (exec->device)
@@ -48,6 +52,9 @@ static size_t first_at_least(const uint32_t *index, size_t count, size_t at) {
 
 /* What of the message lies in the elements begin .. end-1. */
 static void add_range(float *to, const struct sg_message *m, float weight, size_t begin, size_t end) {
+    SG_ASSERT(begin <= end && end <= m->n && (m->index != NULL || m->count == m->n));
+    SG_ASSERT((uintptr_t)m->data % sizeof(float) == 0 &&
+              (m->index == NULL || sg_ascending_below(m->index, m->count, m->n)));
     float piece[SG_MESSAGE_PIECE];
     const size_t first = m->index ? first_at_least(m->index, m->count, begin) : begin;
     const size_t last = m->index ? first_at_least(m->index, m->count, end) : end;
@@ -65,6 +72,7 @@ static void add_range(float *to, const struct sg_message *m, float weight, size_
 
 static void add_shared(float *to, size_t n, const struct sg_message *messages, size_t count, float weight,
                        const struct sg_exec *exec) {
+    SG_ASSERT(exec->threads >= 1 && exec->device == NULL);
     size_t total = 0;
     for (size_t i = 0; i < count; i++)
         total += messages[i].count;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sg_kernels.h"
+#include "sg_parameter.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,15 +29,36 @@ struct sg_message {
     const size_t *layer_count; /* [layers] how many of `count` lie in each layer; NULL where n is not the model */
 };
 
+/* Numbers that are to be written down in a code. */
+struct sg_numbers {
+    const float *value; /* [count] finite */
+    size_t count;
+    /* Numbers of different parts (layers) share no scale: part [parts] is how many of `count` each of them has. */
+    const size_t *part;
+    size_t parts;
+    const double *param; /* [n_params] of the code, presets filled in */
+    const double *knob;  /* [parts] takes the place of param[0] in each part; NULL = param[0] everywhere */
+    /* The name of the stream of random numbers (sg_rng.h), for codes that draw. */
+    uint64_t seed, step;
+    uint32_t worker;
+    const struct sg_kernels *kernels; /* of a CPU */
+    int threads;                      /* >= 1; the result does not depend on it */
+};
+
 /* A format of numbers: one row of a table. Functions are pure. */
 struct sg_code {
     const char *name;    /* as recipes spell it: "fp16" */
     const char *summary; /* one line for help */
     uint8_t number;      /* of the row; part of the wire format, so a number is never used again for another code */
-    size_t width;        /* bytes of every number, and nothing else is written; 0 = a message's bytes are its own */
-    /* data <- value [count], finite, width * count bytes. NULL where numbers alone do not say how they are to be
-     * written. */
-    void (*encode)(void *data, const float *value, size_t count);
+    size_t width;        /* bytes of every number, and nothing else is written; 0 = a message says its bytes itself */
+    bool random;         /* encode draws random numbers */
+    const struct sg_parameter *params;
+    size_t n_params;
+    /* Most bytes that `encode` writes for these numbers, whatever their values. */
+    size_t (*most_bytes)(const struct sg_numbers *numbers);
+    /* Write the numbers into data, which is aligned for a float. Returns the bytes that were written; *bits is what they
+     * cost as the code's publication counts, without the framing that every message has. */
+    size_t (*encode)(void *data, const struct sg_numbers *numbers, double *bits);
     /* out [count] <- the written numbers first .. first + count - 1. It starts anywhere, so that threads can share a
      * message. */
     void (*decode)(float *out, const struct sg_message *m, size_t first, size_t count);
@@ -44,7 +66,9 @@ struct sg_code {
     bool (*valid)(const struct sg_message *m);
 };
 
-extern const struct sg_code sg_code_fp32, sg_code_fp16;
+extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
+/* Of sg_code_levels, for the compressor that writes everything in it. */
+extern const struct sg_parameter sg_code_levels_params[3];
 
 /* The table: the code of that number or name, NULL if there is none. */
 const struct sg_code *sg_code_at(unsigned number);

@@ -6,9 +6,10 @@
  *     header    1 byte   format version 1 in the high half, number of the code in the low half
  *               1 byte   encoding of the positions: row of the table
  *               1 byte   parameter of the encoding, 0 if it has none
- *               n, count, bytes of payload as LEB128 numbers (7 bits a byte, low first, high bit = more follow)
+ *               n, count, bytes of payload as LEB128 numbers (7 bits a byte, low first, high bit = more follow);
+ *               for a code without a fixed width also the bytes of the numbers
  *     payload   the positions as the encoding writes them; nothing at all when count is 0 or n
- *               the numbers as the code writes them: its width times count
+ *               the numbers as the code writes them: its width times count, or as many bytes as the header says
  *
  * Everything is little-endian. There is one encoding of a message under each (encoding, parameter): a decoder accepts
  * no other bytes. Sizes are exact before anything is encoded, so a caller allocates, compares and reports without
@@ -88,7 +89,7 @@ struct sg_wire_header {
     const struct sg_code *code;
     unsigned parameter;
     uint64_t n;
-    size_t count; /* <= half the payload's bytes: safe to allocate for */
+    size_t count; /* <= 8 times the payload's bytes: safe to allocate for */
     size_t header_bytes, index_bytes, data_bytes;
     size_t bytes; /* of the whole message; what follows is not its */
 };

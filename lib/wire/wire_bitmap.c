@@ -8,6 +8,7 @@ static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {
 }
 
 static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned parameter) {
+    SG_ASSERT(bytes == wire_bytes_of_bits(set->n));
     (void)parameter;
     memset(out, 0, bytes);
     struct wire_ones ones = {.out = out, .bytes = bytes};

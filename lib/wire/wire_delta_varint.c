@@ -35,6 +35,7 @@ static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, un
             wire_store_part(out, word, length);
         out += length;
     }
+    SG_ASSERT(out == end);
 }
 
 static bool decode(uint32_t *index, size_t count, uint64_t n, unsigned parameter, const uint8_t *in, size_t bytes) {

@@ -4,6 +4,7 @@
 #include "wire_private.h"
 
 static unsigned low_width(uint64_t n, size_t count) {
+    SG_ASSERT(count > 0 && count <= n);
     return 63 - (unsigned)__builtin_clzll(n / count);
 }
 
@@ -14,6 +15,7 @@ static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {
 }
 
 static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned width) {
+    SG_ASSERT(width == low_width(set->n, set->count));
     const size_t low_bytes = (size_t)wire_bytes_of_bits((uint64_t)set->count * width);
     memset(out + low_bytes, 0, bytes - low_bytes);
     struct wire_packer low = {.out = out};
@@ -24,6 +26,7 @@ static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, un
         wire_pack(&low, index & mask, width);
         wire_ones_put(&high, (index >> width) + j);
     }
+    SG_ASSERT(8 * high.at < high.bytes && high.bytes - 8 * high.at <= 8);
     wire_pack_flush(&low);
     wire_ones_flush(&high);
 }

@@ -1,5 +1,6 @@
 /* wire_message.c: header and data around what the encodings of the table write. */
 #include "wire_private.h"
+#include "sg_debug.h"
 
 enum { VERSION = 1, FIXED_BYTES = 3, NUMBER_BYTES = 10 }; /* a 64-bit number takes at most 10 bytes */
 
@@ -21,6 +22,7 @@ const struct sg_wire_encoding *sg_wire_find(const char *name) {
 }
 
 static uint8_t row_of(const struct sg_wire_encoding *encoding) {
+    SG_ASSERT(encoding == sg_wire_find(encoding->name));
     uint8_t row = 0;
     while (table[row] != encoding)
         row++;
@@ -77,6 +79,7 @@ static struct sg_wire_set positions_of(const struct sg_message *m) {
 
 /* Least bytes among `encoding`, or all of the table for NULL. */
 static uint64_t choose(struct sg_wire_plan *plan, const struct sg_wire_encoding *encoding) {
+    SG_ASSERT(encoding == NULL || encoding == sg_wire_find(encoding->name));
     const struct sg_wire_set set = positions_of(&plan->message);
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < ROWS; i++) {
@@ -95,6 +98,7 @@ static uint64_t choose(struct sg_wire_plan *plan, const struct sg_wire_encoding 
 
 sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *encoding, const struct sg_message *m,
                        struct sg_error *err) {
+    SG_ASSERT(m->code != NULL && (m->index != NULL || m->count == 0 || m->count == m->n));
     const struct sg_wire_set set = positions_of(m);
     if (set.n > SG_WIRE_MAX_N || set.count > set.n)
         return sg_fail(err, SG_ERR_ARGUMENT,
@@ -103,14 +107,17 @@ sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *
     if (!trivial(set.n, set.count) && !is_ascending(&set))
         return sg_fail(err, SG_ERR_ARGUMENT, "indices of a message must ascend and stay below %llu",
                        (unsigned long long)set.n);
-    if (m->bytes != m->count * m->code->width)
+    if (m->code->width > 0 && m->bytes != m->count * m->code->width)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu entries in %zu bytes are not what %s writes", m->count, m->bytes,
                        m->code->name);
     struct sg_wire_plan plan = {.message = *m};
     plan.index_bytes = (size_t)choose(&plan, encoding);
-    plan.header_bytes =
-        FIXED_BYTES + number_bytes(set.n) + number_bytes(set.count) + number_bytes(plan.index_bytes + m->bytes);
+    plan.header_bytes = FIXED_BYTES + number_bytes(set.n) + number_bytes(set.count) +
+                        number_bytes(plan.index_bytes + m->bytes) + (m->code->width > 0 ? 0 : number_bytes(m->bytes));
     plan.bytes = plan.header_bytes + plan.index_bytes + m->bytes;
+    SG_ASSERT(plan.bytes <= sg_wire_bound(set.n, set.count, m->bytes));
+    SG_TRACE(3, "%zu of %llu positions as %s, parameter %u: %zu + %zu bytes", set.count, (unsigned long long)set.n,
+             plan.encoding->name, plan.parameter, plan.index_bytes, m->bytes);
     *out = plan;
     return SG_OK;
 }
@@ -119,12 +126,13 @@ uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes) {
     /* 5 bytes an index: delta-varint's longest, and above elias-fano's 35 bits and rice's 32 (b = 31 at worst) for
      * the pair of them 2 bytes of padding. */
     const uint64_t listed = 5 * (uint64_t)count + 2, mapped = wire_bytes_of_bits(n);
-    return FIXED_BYTES + 3 * NUMBER_BYTES + (listed > mapped ? listed : mapped) + data_bytes;
+    return FIXED_BYTES + 4 * NUMBER_BYTES + (listed > mapped ? listed : mapped) + data_bytes;
 }
 
 /* ---- whole messages ---- */
 
 sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_plan *plan, struct sg_error *err) {
+    SG_ASSERT(plan->bytes == plan->header_bytes + plan->index_bytes + plan->message.bytes);
     const struct sg_message *m = &plan->message;
     const struct sg_wire_set set = positions_of(m);
     if (capacity < plan->bytes)
@@ -135,6 +143,9 @@ sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_pla
     out = put_number(out, set.n);
     out = put_number(out, set.count);
     out = put_number(out, plan->index_bytes + m->bytes);
+    if (m->code->width == 0)
+        out = put_number(out, m->bytes);
+    SG_ASSERT(trivial(set.n, set.count) == (plan->index_bytes == 0));
     if (plan->index_bytes)
         plan->encoding->encode(out, plan->index_bytes, &set, plan->parameter);
     if (!m->code->valid(m))
@@ -146,13 +157,16 @@ sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_pla
 
 sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t available, struct sg_error *err) {
     const uint8_t *const end = in + available, *at = in + FIXED_BYTES;
-    uint64_t n, count, payload;
+    uint64_t n, count, payload, data_bytes;
     if (available < FIXED_BYTES || in[0] >> 4 != VERSION || !sg_code_at(in[0] & 15) || in[1] >= ROWS ||
         !(at = get_number(&n, SG_WIRE_MAX_N, at, end)) || !(at = get_number(&count, n, at, end)) ||
         !(at = get_number(&payload, (uint64_t)1 << 40, at, end)))
         return sg_fail(err, SG_ERR_FORMAT, "not an encoded message, or one of another version");
     const struct sg_code *code = sg_code_at(in[0] & 15);
-    const uint64_t data_bytes = count * code->width;
+    if (code->width > 0)
+        data_bytes = count * code->width;
+    else if (!(at = get_number(&data_bytes, payload, at, end)) || count > 8 * data_bytes)
+        return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %s with damaged sizes", code->name);
     if (payload > (uint64_t)(end - at) || payload < data_bytes)
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %llu entries is cut off or damaged",
                        (unsigned long long)count);
@@ -165,6 +179,7 @@ sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t ava
                                    .index_bytes = (size_t)(payload - data_bytes),
                                    .data_bytes = (size_t)data_bytes,
                                    .bytes = (size_t)(at - in) + (size_t)payload};
+    SG_ASSERT(out->bytes <= available && out->count <= 8 * (out->index_bytes + out->data_bytes));
     return SG_OK;
 }
 
@@ -178,6 +193,9 @@ static bool decode_indices(uint32_t *index, const struct sg_wire_header *h, cons
 
 sg_status sg_wire_decode(struct sg_message *out, uint32_t *index, void *data, const struct sg_wire_header *header,
                          const uint8_t *in, struct sg_error *err) {
+    SG_ASSERT(header->bytes == header->header_bytes + header->index_bytes + header->data_bytes);
+    SG_ASSERT((index != NULL || header->count == header->n || header->count == 0) &&
+              (data != NULL || header->data_bytes == 0));
     in += header->header_bytes;
     if (!decode_indices(index, header, in))
         return sg_fail(err, SG_ERR_FORMAT, "the %s indices of a message of %zu entries are damaged",

@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "sg_wire.h"
 
 extern const struct sg_wire_encoding sg_wire_raw, sg_wire_bitmap, sg_wire_delta_varint, sg_wire_rice,
@@ -57,10 +58,12 @@ struct wire_ones {
 };
 
 static inline void wire_ones_flush(const struct wire_ones *s) {
+    SG_ASSERT(8 * s->at < s->bytes);
     wire_store_part(s->out + 8 * s->at, s->word, s->bytes - 8 * s->at);
 }
 
 static inline void wire_ones_put(struct wire_ones *s, uint64_t position) {
+    SG_ASSERT(position >> 6 >= s->at && position < 8 * (uint64_t)s->bytes);
     if (position >> 6 != s->at) {
         wire_ones_flush(s);
         s->at = position >> 6;
@@ -77,6 +80,7 @@ struct wire_packer {
 };
 
 static inline void wire_pack(struct wire_packer *p, uint64_t value, unsigned width) {
+    SG_ASSERT(width <= 32 && value >> width == 0 && p->fill < 64);
     p->word |= value << p->fill;
     p->fill += width;
     if (p->fill >= 64) {
@@ -93,6 +97,7 @@ static inline void wire_pack_flush(const struct wire_packer *p) {
 
 /* The reverse; in [bytes], bytes >= wire_bytes_of_bits(count width): what lies behind the numbers is not used. */
 static inline void wire_unpack(uint32_t *value, size_t count, unsigned width, const uint8_t *in, size_t bytes) {
+    SG_ASSERT(width <= 32 && bytes >= wire_bytes_of_bits((uint64_t)count * width));
     const uint64_t mask = ((uint64_t)1 << width) - 1;
     uint64_t bit = 0;
     size_t j = 0;
@@ -108,6 +113,7 @@ static inline void wire_unpack(uint32_t *value, size_t count, unsigned width, co
  * parts, and a word of the stream gives a dozen entries without a branch that depends on one of them. */
 static inline bool wire_decode_split(uint32_t *index, size_t count, uint64_t n, unsigned width, bool gaps,
                                      const uint8_t *in, size_t bytes) {
+    SG_ASSERT(count > 0 && count < n);
     const uint64_t low_bytes = wire_bytes_of_bits((uint64_t)count * width);
     if (bytes <= low_bytes || bytes - low_bytes > wire_bytes_of_bits(count + (n >> width)) || in[bytes - 1] == 0)
         return false;

@@ -7,12 +7,14 @@ static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {
 }
 
 static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned parameter) {
+    SG_ASSERT(bytes == 4 * set->count);
     (void)bytes, (void)parameter;
     for (size_t j = 0; j < set->count; j++)
         wire_store32(out + 4 * j, set->index[j]);
 }
 
 static bool decode(uint32_t *index, size_t count, uint64_t n, unsigned parameter, const uint8_t *in, size_t bytes) {
+    SG_ASSERT(count > 0 && count < n);
     if (bytes / 4 != count || bytes % 4 != 0 || parameter != 0)
         return false;
     for (size_t j = 0; j < count; j++)

@@ -40,6 +40,7 @@ static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {
 }
 
 static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned b) {
+    SG_ASSERT(b <= MAX_B);
     const size_t low_bytes = (size_t)wire_bytes_of_bits((uint64_t)set->count * b);
     memset(out + low_bytes, 0, bytes - low_bytes);
     struct wire_packer low = {.out = out};
@@ -54,6 +55,7 @@ static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, un
         position += gap >> b;
         wire_ones_put(&high, position++);
     }
+    SG_ASSERT(low_bytes + wire_bytes_of_bits(position) == bytes);
     wire_pack_flush(&low);
     wire_ones_flush(&high);
 }

@@ -132,11 +132,26 @@ cnn() { # METHOD ARGUMENTS...
     command -v gcc >/dev/null || skip "no compiler"
     mkdir -p bin lib/sparsegrad
     cp "$BIN/sparsetrain" bin/
-    echo 'const void *sg_task_plugin(const char *name, int abi) { (void)name; (void)abi; return 0; }' >other.c
+    echo 'const void *sg_task_plugin(const char *name, const char *sources) { (void)name; (void)sources; return 0; }' >other.c
     gcc -shared -fPIC -o lib/sparsegrad/tasks-torch.so other.c
     run -1 --separate-stderr bin/sparsetrain cnn.yaml --method SGD
     [[ $stderr == *"tasks-torch.so is of another build: run make again"* ]] || { echo "$stderr"; false; }
     echo nonsense >lib/sparsegrad/tasks-torch.so
     run -1 --separate-stderr bin/sparsetrain cnn.yaml --method SGD
     [[ $stderr == *"tasks-torch.so"* ]] || { echo "$stderr"; false; }
+}
+
+@test "a plug-in from other sources is refused, however much its structs look alike" {
+    need_torch
+    local sources plugin=lib/sparsegrad/tasks-torch.so
+    mkdir -p bin lib/sparsegrad
+    cp "$BIN/sparsetrain" bin/
+    cp "$BIN/../$plugin" $plugin
+    bin/sparsetrain -q cnn.yaml --method SGD --set epochs=null --set steps=1 -o out
+    sources=$(bin/sparsetrain --version | sed -n 's/.*sources \([0-9a-f]*\)).*/\1/p')
+    [ "${#sources}" = 12 ]
+    LC_ALL=C sed -i "s/$sources/another-one!/g" $plugin
+    ! cmp -s "$BIN/../$plugin" $plugin
+    run -1 --separate-stderr bin/sparsetrain cnn.yaml --method SGD
+    [[ $stderr == *"tasks-torch.so is of another build: run make again"* ]] || { echo "$stderr"; false; }
 }

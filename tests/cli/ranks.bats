@@ -89,6 +89,15 @@ setup() {
     [ "$(grep -o '"lambda":[0-9.e+-]*' "$OUT/one" | sort -u | wc -l)" -gt 10 ]
 }
 
+@test "the exchange sums the same on every rank, R = 1, 2, 3" {
+    program=$ROOT/build/release/tests/test_comm
+    [ -x "$program" ] || skip "unit tests are not built"
+    for ranks in 1 2 3; do
+        $MPI -n $ranks "$program" >"$OUT/tap" 3>&-
+        [ "$(grep -c '^1[.][.]' "$OUT/tap")" -eq $ranks ]
+    done
+}
+
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
     program=$ROOT/build/release/tests/test_train_records
     [ -x "$program" ] || skip "unit tests are not built"

@@ -47,7 +47,7 @@ static sg_status spy_open(sg_task **out, const struct sg_task_config *config, st
         return sg_fail_memory(e, "the spy");
     t->info = (struct sg_task_info){.d = D,
                                     .dtype = SG_FLOAT32,
-                                    .layout = {LAYERS, offset, NULL},
+                                    .layout = {LAYERS, offset, NULL, NULL},
                                     .steps_per_epoch = EPOCH,
                                     .parallel_workers = spy.parallel,
                                     .no_decay = no_decay};
@@ -104,7 +104,7 @@ static void *spy_parameters(sg_task *t) {
 
 static sg_status spy_queue(sg_task *t, struct sg_error *e) {
     (void)e;
-    t->kernels->average(&t->exec, t->mean, t->x, D, 1 / (double)++t->evaluations);
+    t->kernels->running_mean(&t->exec, t->mean, t->x, D, 1 / (double)++t->evaluations);
     t->waiting[t->n_waiting++] = t->kernels->sum_squares(&t->exec, t->mean, D);
     return SG_OK;
 }
@@ -319,12 +319,13 @@ static void test_compressor_without(void) {
         return;
     const struct sg_method_config config = {.compressor = &ops,
                                             .param = param,
-                                            .layout = {LAYERS, offset, NULL},
+                                            .layout = {LAYERS, offset, NULL, NULL},
+                                            .feedback = {.rule = sg_feedback_find("none")},
                                             .count = 1,
                                             .kernels = sg_cuda_kernels(),
                                             .exec = {1, device}};
     ok(sg_method_open(&m, &config, &err) == SG_ERR_UNSUPPORTED && m == NULL &&
-           strcmp(err.msg, "compressor 'topk' does not run on a GPU: use --device cpu") == 0,
+           strcmp(err.msg, "'topk' does not run on a GPU: use --device cpu") == 0,
        "one that needs the host: %s", err.msg);
     sg_cuda_device_close(device);
 }

@@ -14,7 +14,7 @@ struct one_step {
 static inline sg_status one_worker(sg_method *m, struct one_step at, const float *g, float *e, struct sg_message *out,
                                    struct sg_error *err) {
     sg_method_begin(m, at.step, at.gamma, NULL);
-    return sg_method_send(m, at.worker, g, e, at.touched, out, err);
+    return sg_method_send(m, at.worker, 0, g, e, at.touched, out, err);
 }
 
 #endif

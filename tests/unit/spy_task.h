@@ -72,6 +72,8 @@ static sg_status spy_start(sg_task *t, struct sg_error *e) {
 
 static sg_status spy_gradient(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *e) {
     spy.step = step;
+    if (worker == 0)
+        memcpy(spy.x[step], t->x, sizeof t->x);
     spy.gradient(g, worker, t->drawn[worker]++, t->x);
     if (step == spy.nan_step && worker == 2)
         g[6] = NAN;
@@ -84,12 +86,9 @@ static double spy_batch_loss(const sg_task *t, size_t worker) {
     return spy.step == spy.inf_loss_step && worker == 3 ? INFINITY : 4.0 * (double)worker + (double)spy.step / 8;
 }
 
-static void spy_subtract(sg_task *t, const float *delta) {
-    for (int j = 0; j < D; j++)
-        spy.x[spy.step + 1][j] = t->x[j] -= (double)delta[j];
-}
-
+/* Asked for at each step's end, when x is still the old one, and at the run's end, when it is the last. */
 static void *spy_parameters(sg_task *t) {
+    memcpy(spy.x[spy.step + 1], t->x, sizeof t->x);
     return t->x;
 }
 
@@ -169,7 +168,6 @@ const struct sg_task_ops sg_logreg_ops = {
     .start = spy_start,
     .gradient = spy_gradient,
     .batch_loss = spy_batch_loss,
-    .subtract = spy_subtract,
     .parameters = spy_parameters,
     .queue_capacity = QUEUE,
     .queue = spy_queue,

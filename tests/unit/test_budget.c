@@ -99,13 +99,13 @@ enum { D = 400, WORKERS = 3, STEPS = 400 };
 
 static const size_t offset[] = {0, 100, D};
 
-static sg_method *opened_as(enum sg_feedback_form form, double lambda, double budget, uint64_t steps, size_t workers,
-                            struct sg_error *err) {
+static sg_method *opened_as(const struct sg_feedback_rule *form, double lambda, double budget, uint64_t steps,
+                            size_t workers, struct sg_error *err) {
     const double param[] = {lambda, budget};
     const struct sg_method_config config = {.compressor = sg_compressor_find("hard-threshold"),
                                             .param = param,
-                                            .layout = {2, offset, NULL},
-                                            .feedback = {form, 1},
+                                            .layout = {2, offset, NULL, NULL},
+                                            .feedback = {form, 1, {0}},
                                             .count = workers,
                                             .steps = steps,
                                             .exec = {.threads = 1}};
@@ -115,7 +115,7 @@ static sg_method *opened_as(enum sg_feedback_form form, double lambda, double bu
 }
 
 static sg_method *opened(double lambda, double budget, uint64_t steps, size_t workers, struct sg_error *err) {
-    return opened_as(SG_FEEDBACK_GRADIENT, lambda, budget, steps, workers, err);
+    return opened_as(&sg_feedback_gradient, lambda, budget, steps, workers, err);
 }
 
 /* Steps from..to-1 of all workers at learning rate gamma, as the trainer takes them. drift: all elements of a worker grow
@@ -132,12 +132,12 @@ static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, double 
             sg_rng r = sg_rng_open(1, SG_RNG_TEST, w, t);
             for (size_t j = 0; j < D; j++)
                 g[j] = (float)(drift ? 1 + 0.5 * sg_rng_normal(&r) : sg_rng_normal(&r) * (1 + (double)(j % 7)));
-            fine = sg_method_send(m, w, g, e[w], NULL, &message, &err) == SG_OK && fine;
+            fine = sg_method_send(m, w, 0, g, e[w], NULL, &message, &err) == SG_OK && fine;
             mean += (double)message.count / WORKERS;
             note = fmax(note, sg_method_note(m, w));
         }
         fine = fine && (!isnan(sg_method_threshold(m)) || t + 1 == STEPS);
-        sg_method_end(m, mean, note);
+        sg_method_end(m, NULL, mean, note);
         *sent += mean;
     }
     return fine;
@@ -176,9 +176,9 @@ static void methods(void) {
 }
 
 /* The learning rate falls to a tenth at half of the run. */
-static void bursts(enum sg_feedback_form form, double budget) {
+static void bursts(const struct sg_feedback_rule *form, double budget) {
     static float e[WORKERS][D];
-    const char *name = form == SG_FEEDBACK_UPDATE ? "update" : "gradient";
+    const char *name = form == &sg_feedback_update ? "update" : "gradient";
     struct sg_error err;
     double sent = 0, at_fall = 0;
     memset(e, 0, sizeof e);
@@ -191,7 +191,7 @@ static void bursts(enum sg_feedback_form form, double budget) {
     fine = fine && run(m, e, STEPS / 2 + 1, STEPS, 0.1, true, &sent);
     ok(fine && sent <= budget + 1e-9 && sent > budget - 1, "a budget of %.0f, %s form: %.2f were sent", budget, name,
        sent);
-    if (form == SG_FEEDBACK_UPDATE && budget > 3) /* else all is spent by then */
+    if (form == &sg_feedback_update && budget > 3) /* else all is spent by then */
         ok(after > 5 * lambda && at_fall < D / 10.0, "a falling learning rate: lambda %g, then %g; %.1f leave", lambda,
            after, at_fall);
     sg_method_close(m);
@@ -213,9 +213,9 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* Whole numbers, many of them equal, the first `zeros` of them 0. What was sent before is said to be nothing. */
-static void last_step(enum sg_feedback_form form, size_t most, size_t zeros) {
+static void last_step(const struct sg_feedback_rule *form, size_t most, size_t zeros) {
     enum { LAST = 2 };
-    float g[D], e[D] = {0}, *residual = form == SG_FEEDBACK_NONE ? NULL : e;
+    float g[D], e[D] = {0}, *residual = form == &sg_feedback_none ? NULL : e;
     uint32_t order[D];
     struct sg_message m;
     struct sg_error err;
@@ -225,7 +225,7 @@ static void last_step(enum sg_feedback_form form, size_t most, size_t zeros) {
         g[j] = j < zeros ? 0 : (float)((j * 37 + 11) % 101) - 50.5F;
     for (uint64_t t = 0; fine && t < LAST; t++) {
         fine = one_worker(c, (struct one_step){0, 1, t, NULL}, g, residual, &m, &err) == SG_OK && m.count == 0;
-        sg_method_end(c, 0, 1e12);
+        sg_method_end(c, NULL, 0, 1e12);
     }
     for (uint32_t j = 0; j < D; j++) {
         order[j] = j;
@@ -243,16 +243,16 @@ static void last_step(enum sg_feedback_form form, size_t most, size_t zeros) {
                (residual == NULL || e[j] == (sent ? 0 : p[j]));
         k += sent;
     }
-    ok(fine, "the last step sends the %zu largest and keeps the rest (form %d)", expected, (int)form);
+    ok(fine, "the last step sends the %zu largest and keeps the rest (%s)", expected, form->name);
     sg_method_close(c);
 }
 
 static void last_steps(void) {
     static const size_t most[] = {1, 7, 255, 256, 257, 399, 400};
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
-        for (int form = SG_FEEDBACK_UPDATE; form <= SG_FEEDBACK_NONE; form++)
-            last_step((enum sg_feedback_form)form, most[i], 0);
-    last_step(SG_FEEDBACK_GRADIENT, 300, 150);
+        for (size_t f = 0; f < 3; f++)
+            last_step(sg_feedback_at(f), most[i], 0);
+    last_step(&sg_feedback_gradient, 300, 150);
 }
 
 static void refused(double lambda, double budget, uint64_t steps, const char *what) {
@@ -266,9 +266,9 @@ int main(void) {
     worlds();
     edges();
     methods();
-    for (int form = SG_FEEDBACK_UPDATE; form <= SG_FEEDBACK_GRADIENT; form++) /* of D elements that come at once */
+    for (size_t f = 0; f < 2; f++) /* of D elements that come at once */
         for (double budget = 3; budget <= 3000; budget *= 10)
-            bursts((enum sg_feedback_form)form, budget);
+            bursts(sg_feedback_at(f), budget);
     last_steps();
     refused(1, 0.1, 10, "one of them");
     refused(NAN, NAN, 10, "needs 'lambda' or 'budget'");

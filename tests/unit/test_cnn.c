@@ -44,7 +44,7 @@ static void sizes(void) {
     for (size_t i = 0; i < COUNT(wanted); i++) {
         struct cnn_net net;
         struct sg_error err;
-        if (!ok(cnn_net_open(&net, wanted[i].model, wanted[i].classes, &err) == SG_OK, "%s opens", wanted[i].model))
+        if (!ok(cnn_model_open(&net, wanted[i].model, wanted[i].classes, &err) == SG_OK, "%s opens", wanted[i].model))
             continue;
         ok(net.d == wanted[i].d && net.n_layers == wanted[i].layers, "%s, %d classes: %zu parameters in %zu layers",
            wanted[i].model, (int)wanted[i].classes, net.d, net.n_layers);
@@ -52,7 +52,7 @@ static void sizes(void) {
     }
     struct cnn_net net;
     struct sg_error err;
-    ok(cnn_net_open(&net, "alexnet", 10, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "alexnet"), "an unknown model");
+    ok(cnn_model_open(&net, "alexnet", 10, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "alexnet"), "an unknown model");
 }
 
 /* ---- against PyTorch --------------------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ struct run {
 
 static bool open_run(struct run *r, const struct golden_cnn *golden) {
     *r = (struct run){.golden = golden};
-    if (cnn_net_open(&r->net, golden->model, golden->classes, &r->err) != SG_OK ||
+    if (cnn_model_open(&r->net, golden->model, golden->classes, &r->err) != SG_OK ||
         sg_scope_open(&r->scope, "cpu", &r->err) != SG_OK)
         return false;
     r->words = r->net.d / 32 + 1;

@@ -11,7 +11,7 @@
 enum { N = 1000 };
 
 static const size_t whole[] = {0, N}, cuts[] = {0, 3, 3, 503, N};
-static const struct sg_layout one_layer = {1, whole, NULL}, four_layers = {4, cuts, NULL};
+static const struct sg_layout one_layer = {1, whole, NULL, NULL}, four_layers = {4, cuts, NULL, NULL};
 static float g[N], e[N];
 static struct sg_error err;
 
@@ -21,14 +21,14 @@ struct setting {
 };
 
 /* Opens with the named parameters; NULL and a message in err otherwise. */
-static sg_method *open_with(const char *compressor, struct sg_layout layout, enum sg_feedback_form form,
+static sg_method *open_with(const char *compressor, struct sg_layout layout, const struct sg_feedback_rule *form,
                             struct setting a, struct setting b) {
     double param[8];
     sg_method *c;
     struct sg_method_config config = {.compressor = sg_compressor_find(compressor),
                                       .param = param,
                                       .layout = layout,
-                                      .feedback = {form, 1},
+                                      .feedback = {form, 1, {0}},
                                       .seed = 7,
                                       .first = 1,
                                       .count = 1,
@@ -47,7 +47,7 @@ static sg_method *open_with(const char *compressor, struct sg_layout layout, enu
 
 static const struct setting nothing = {NULL, 0};
 
-static void refused(const char *why, const char *compressor, enum sg_feedback_form form, struct setting a,
+static void refused(const char *why, const char *compressor, const struct sg_feedback_rule *form, struct setting a,
                     struct setting b) {
     sg_method *c = open_with(compressor, one_layer, form, a, b);
     ok(c == NULL && err.status == SG_ERR_ARGUMENT && strstr(err.msg, compressor) == err.msg &&
@@ -58,21 +58,21 @@ static void refused(const char *why, const char *compressor, enum sg_feedback_fo
 
 static void test_refusals(void) {
     const struct setting k10 = {"k", 10}, half = {"density", 0.5};
-    ok(!open_with("topk", one_layer, (enum sg_feedback_form)99, k10, nothing) && err.status == SG_ERR_ARGUMENT &&
-           strstr(err.msg, "no form 99"),
+    ok(!open_with("topk", one_layer, NULL, k10, nothing) && err.status == SG_ERR_ARGUMENT &&
+           strstr(err.msg, "feedback rule"),
        "refused: %s", err.msg);
-    refused("needs 'k'", "topk", SG_FEEDBACK_UPDATE, nothing, nothing);
-    refused("not both", "topk", SG_FEEDBACK_UPDATE, k10, half);
-    refused("more than the 1000", "topk", SG_FEEDBACK_UPDATE, (struct setting){"k", N + 1}, nothing);
-    refused("'k' = 0 ", "topk", SG_FEEDBACK_UPDATE, (struct setting){"k", 0}, nothing);
-    refused("whole number", "topk", SG_FEEDBACK_UPDATE, (struct setting){"k", 1.5}, nothing);
-    refused("above 0", "topk", SG_FEEDBACK_UPDATE, (struct setting){"density", 0}, nothing);
-    refused("not between", "randomk", SG_FEEDBACK_UPDATE, (struct setting){"density", 1.01}, nothing);
-    refused("needs 'k'", "randomk", SG_FEEDBACK_NONE, nothing, nothing);
-    refused("'unbiased' needs", "randomk", SG_FEEDBACK_UPDATE, k10, (struct setting){"unbiased", 1});
-    refused("needs 'lambda'", "hard-threshold", SG_FEEDBACK_UPDATE, nothing, nothing);
-    refused("not between", "hard-threshold", SG_FEEDBACK_UPDATE, (struct setting){"lambda", -1}, nothing);
-    refused("not between", "hard-threshold", SG_FEEDBACK_UPDATE, (struct setting){"lambda", INFINITY}, nothing);
+    refused("needs 'k'", "topk", &sg_feedback_update, nothing, nothing);
+    refused("not both", "topk", &sg_feedback_update, k10, half);
+    refused("more than the 1000", "topk", &sg_feedback_update, (struct setting){"k", N + 1}, nothing);
+    refused("'k' = 0 ", "topk", &sg_feedback_update, (struct setting){"k", 0}, nothing);
+    refused("whole number", "topk", &sg_feedback_update, (struct setting){"k", 1.5}, nothing);
+    refused("above 0", "topk", &sg_feedback_update, (struct setting){"density", 0}, nothing);
+    refused("not between", "randomk", &sg_feedback_update, (struct setting){"density", 1.01}, nothing);
+    refused("needs 'k'", "randomk", &sg_feedback_none, nothing, nothing);
+    refused("'unbiased' needs", "randomk", &sg_feedback_update, k10, (struct setting){"unbiased", 1});
+    refused("needs 'lambda'", "hard-threshold", &sg_feedback_update, nothing, nothing);
+    refused("not between", "hard-threshold", &sg_feedback_update, (struct setting){"lambda", -1}, nothing);
+    refused("not between", "hard-threshold", &sg_feedback_update, (struct setting){"lambda", INFINITY}, nothing);
     const double param[2] = {5000, NAN};
     ok(sg_compressor_check(sg_compressor_find("topk"), param, 0, &err) == SG_OK,
        "k is not checked against an unknown d");
@@ -80,12 +80,12 @@ static void test_refusals(void) {
        "and is against a known one");
     ok(sg_compressor_find("no such") == NULL, "an unknown compressor");
     static const size_t backwards[] = {0, 5, 4}, late[] = {1, 5};
-    ok(open_with("none", (struct sg_layout){2, backwards, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL &&
-           open_with("none", (struct sg_layout){1, late, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL &&
-           open_with("none", (struct sg_layout){0, whole, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL,
+    ok(open_with("none", (struct sg_layout){2, backwards, NULL, NULL}, &sg_feedback_none, nothing, nothing) == NULL &&
+           open_with("none", (struct sg_layout){1, late, NULL, NULL}, &sg_feedback_none, nothing, nothing) == NULL &&
+           open_with("none", (struct sg_layout){0, whole, NULL, NULL}, &sg_feedback_none, nothing, nothing) == NULL,
        "layouts that are none");
     static const size_t huge[] = {0, (size_t)1 << 32};
-    ok(open_with("none", (struct sg_layout){1, huge, NULL}, SG_FEEDBACK_NONE, nothing, nothing) == NULL &&
+    ok(open_with("none", (struct sg_layout){1, huge, NULL, NULL}, &sg_feedback_none, nothing, nothing) == NULL &&
            err.status == SG_ERR_UNSUPPORTED,
        "2^32 parameters: %s", err.msg);
     sg_method_close(NULL);
@@ -93,7 +93,7 @@ static void test_refusals(void) {
 
 static void test_run_arguments(void) {
     struct sg_message m;
-    sg_method *c = open_with("none", one_layer, SG_FEEDBACK_UPDATE, nothing, nothing);
+    sg_method *c = open_with("none", one_layer, &sg_feedback_update, nothing, nothing);
     static const double bad[] = {0, -1, NAN, INFINITY, 1e300, 1e-300};
     size_t accepted = 0;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -102,16 +102,16 @@ static void test_run_arguments(void) {
     ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK,
        "an exact compressor needs no residual");
     sg_method_close(c);
-    c = open_with("topk", one_layer, SG_FEEDBACK_UPDATE, (struct setting){"k", 1}, nothing);
+    c = open_with("topk", one_layer, &sg_feedback_update, (struct setting){"k", 1}, nothing);
     ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
        "error feedback without residual");
     sg_method_close(c);
-    c = open_with("none", one_layer, SG_FEEDBACK_NONE, nothing, nothing);
+    c = open_with("none", one_layer, &sg_feedback_none, nothing, nothing);
     ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, e, &m, &err) == SG_ERR_ARGUMENT,
        "residual without error feedback");
     sg_method_close(c);
     setenv("SG_CPU", "z80", 1);
-    c = open_with("none", one_layer, SG_FEEDBACK_NONE, nothing, nothing);
+    c = open_with("none", one_layer, &sg_feedback_none, nothing, nothing);
     ok(c == NULL && err.status == SG_ERR_UNSUPPORTED && strstr(err.msg, "z80") != NULL, "%s", err.msg);
     unsetenv("SG_CPU");
 }
@@ -132,7 +132,7 @@ static void test_share(void) {
     for (size_t v = 0; v < 2 * sizeof cases / sizeof cases[0]; v++) {
         const char *name = takes_share[v % 2];
         struct sg_message m = {0};
-        sg_method *c = open_with(name, four_layers, SG_FEEDBACK_NONE, cases[v / 2].setting, nothing);
+        sg_method *c = open_with(name, four_layers, &sg_feedback_none, cases[v / 2].setting, nothing);
         fill(g, N, NORMAL, 3);
         bool right = one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK;
         for (size_t l = 0; l < 4 && right; l++)
@@ -146,18 +146,18 @@ static void test_share(void) {
 /* Algorithm 1 sends where |p / gamma| >= lambda: at exactly lambda gamma, rounded once, and not one float below. */
 static void test_threshold_unit(void) {
     const double lambda = 4.2148, gamma = 1.0 / 842.95;
-    for (int form = SG_FEEDBACK_UPDATE; form <= SG_FEEDBACK_GRADIENT; form++) {
-        const float tau = (float)(form == SG_FEEDBACK_UPDATE ? lambda * gamma : lambda);
+    for (size_t f = 0; f < 2; f++) {
+        const struct sg_feedback_rule *form = sg_feedback_at(f);
+        const float tau = (float)(form == &sg_feedback_update ? lambda * gamma : lambda);
         struct sg_message m = {0};
-        sg_method *c = open_with("hard-threshold", one_layer, (enum sg_feedback_form)form,
-                                 (struct setting){"lambda", lambda}, nothing);
+        sg_method *c = open_with("hard-threshold", one_layer, form, (struct setting){"lambda", lambda}, nothing);
         memset(g, 0, sizeof g);
         memset(e, 0, sizeof e);
         e[3] = -tau;
         e[5] = nextafterf(tau, 0);
         ok(one_worker(c, (struct one_step){1, gamma, 0, NULL}, g, e, &m, &err) == SG_OK && m.count == 1 &&
                m.index[0] == 3 && values_of(&m)[0] == -tau && e[5] == nextafterf(tau, 0),
-           "%s form: threshold %g", form == SG_FEEDBACK_UPDATE ? "update" : "gradient", (double)tau);
+           "%s form: threshold %g", form == &sg_feedback_update ? "update" : "gradient", (double)tau);
         sg_method_close(c);
     }
 }
@@ -167,11 +167,11 @@ static void test_threshold_unit(void) {
 static void test_random(void) {
     enum { SMALL = 40, K = 10, DRAWS = 40000 };
     static const size_t small[] = {0, SMALL};
-    const struct sg_layout layout = {1, small, NULL};
+    const struct sg_layout layout = {1, small, NULL, NULL};
     for (int unbiased = 0; unbiased <= 1; unbiased++) {
         size_t count[SMALL] = {0}, far = 0, wrong = 0;
         double sum[SMALL] = {0}, all = 0, left = 0, left_squares = 0;
-        sg_method *c = open_with("randomk", layout, SG_FEEDBACK_NONE, (struct setting){"k", K},
+        sg_method *c = open_with("randomk", layout, &sg_feedback_none, (struct setting){"k", K},
                                  (struct setting){"unbiased", unbiased});
         fill(g, SMALL, NORMAL, 4);
         for (size_t i = 0; i < SMALL; i++)
@@ -206,7 +206,7 @@ static void test_random(void) {
     }
     struct sg_message m;
     sg_method *c =
-        open_with("randomk", one_layer, SG_FEEDBACK_NONE, (struct setting){"k", 1}, (struct setting){"unbiased", 1});
+        open_with("randomk", one_layer, &sg_feedback_none, (struct setting){"k", 1}, (struct setting){"unbiased", 1});
     for (size_t i = 0; i < N; i++)
         g[i] = 3e38F;
     ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_NONFINITE,
@@ -218,7 +218,7 @@ static void test_random(void) {
 static void test_random_names(void) {
     uint32_t index[100];
     struct sg_message m = {0};
-    sg_method *c = open_with("randomk", one_layer, SG_FEEDBACK_NONE, (struct setting){"k", 100}, nothing);
+    sg_method *c = open_with("randomk", one_layer, &sg_feedback_none, (struct setting){"k", 100}, nothing);
     fill(g, N, NORMAL, 5);
     bool fine = one_worker(c, (struct one_step){1, 1, 5, NULL}, g, NULL, &m, &err) == SG_OK;
     memcpy(index, m.index, sizeof index);
@@ -233,7 +233,7 @@ static void test_random_names(void) {
 /* Algorithm 1 over many steps: what was sent plus what is kept is all that was fed in (integers: exact). */
 static void test_conservation(void) {
     static double fed[N], sent[N];
-    sg_method *c = open_with("topk", four_layers, SG_FEEDBACK_GRADIENT, (struct setting){"k", 7}, nothing);
+    sg_method *c = open_with("topk", four_layers, &sg_feedback_gradient, (struct setting){"k", 7}, nothing);
     memset(e, 0, sizeof e);
     bool fine = true;
     for (uint64_t t = 0; t < 200; t++) {
@@ -263,17 +263,17 @@ static void test_touched(void) {
     static const struct {
         const char *compressor;
         struct setting parameter;
-        enum sg_feedback_form form;
+        const struct sg_feedback_rule *form;
     } cases[] = {
-        {"hard-threshold", {"lambda", 0.7}, SG_FEEDBACK_GRADIENT},
-        {"hard-threshold", {"lambda", 0.2}, SG_FEEDBACK_NONE},
-        {"hard-threshold", {"lambda", 0.7}, SG_FEEDBACK_UPDATE},
-        {"hard-threshold", {"lambda", 0}, SG_FEEDBACK_GRADIENT},
-        {"topk", {"k", 7}, SG_FEEDBACK_GRADIENT},
+        {"hard-threshold", {"lambda", 0.7}, &sg_feedback_gradient},
+        {"hard-threshold", {"lambda", 0.2}, &sg_feedback_none},
+        {"hard-threshold", {"lambda", 0.7}, &sg_feedback_update},
+        {"hard-threshold", {"lambda", 0}, &sg_feedback_gradient},
+        {"topk", {"k", 7}, &sg_feedback_gradient},
     };
     enum { ROW = 10, ROWS = (N - 100) / ROW };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const enum sg_feedback_form form = cases[i].form;
+        const struct sg_feedback_rule *form = cases[i].form;
         sg_method *told = open_with(cases[i].compressor, four_layers, form, cases[i].parameter, nothing);
         sg_method *dense = open_with(cases[i].compressor, four_layers, form, cases[i].parameter, nothing);
         static float mine[N], theirs[N];
@@ -295,13 +295,14 @@ static void test_touched(void) {
                 touched.count++;
             }
             struct sg_message a, b;
-            float *e_told = form == SG_FEEDBACK_NONE ? NULL : mine, *e_dense = form == SG_FEEDBACK_NONE ? NULL : theirs;
+            float *e_told = form == &sg_feedback_none ? NULL : mine,
+                  *e_dense = form == &sg_feedback_none ? NULL : theirs;
             same = one_worker(told, (struct one_step){1, 0.5, step, &touched}, g, e_told, &a, &err) == SG_OK &&
                    one_worker(dense, (struct one_step){1, 0.5, step, NULL}, g, e_dense, &b, &err) == SG_OK &&
                    same_message(&a, &b, 4) && memcmp(mine, theirs, sizeof mine) == 0;
             sent += a.count;
         }
-        ok(same && sent > 0, "%s, form %d: touched rows give the same bits (%zu entries)", cases[i].compressor, form,
+        ok(same && sent > 0, "%s, %s: touched rows give the same bits (%zu entries)", cases[i].compressor, form->name,
            sent);
         if (i == 0) { /* what is not finite is found, in its layer */
             struct sg_range all = {0, N};

@@ -1,5 +1,6 @@
-/* Every compressor of the table x every kernel table of this machine x sizes x inputs x layers x feedback forms: what
- * was to be sent is sent or kept bit for bit, the declared bounds hold, and the kernel tables agree. */
+/* Every compressor of the table x every kernel table of this machine x sizes x inputs x layers x feedback rules: what
+ * was to be sent is sent or kept, by selectors bit for bit and by coders as p less what the message says; the declared
+ * bounds hold, messages are well formed, and the kernel tables agree. Compressors of several rounds: test_rounds.c. */
 #include "message_values.h"
 #include "one_worker.h"
 #include "tap.h"
@@ -28,11 +29,11 @@ struct form {
     double gamma;
 };
 static const struct form forms[] = {
-    {"update", {SG_FEEDBACK_UPDATE, 1}, 0.1},
-    {"none", {SG_FEEDBACK_NONE, 1}, 0.1},
-    {"gradient", {SG_FEEDBACK_GRADIENT, 1}, 0.1},
-    {"update, decay 0.9", {SG_FEEDBACK_UPDATE, 0.9}, 0.3},
-    {"gradient, decay 0", {SG_FEEDBACK_GRADIENT, 0}, 0.1},
+    {"update", {&sg_feedback_update, 1, {0}}, 0.1},
+    {"none", {&sg_feedback_none, 1, {0}}, 0.1},
+    {"gradient", {&sg_feedback_gradient, 1, {0}}, 0.1},
+    {"update, decay 0.9", {&sg_feedback_update, 0.9, {0}}, 0.3},
+    {"gradient, decay 0", {&sg_feedback_gradient, 0, {0}}, 0.1},
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
@@ -52,7 +53,8 @@ static bool given(const struct sg_compressor_ops *ops, double *param, const char
 /* Three settings of any compressor, from hardly anything sent to much of it; a compressor with other parameters is
  * tested at its presets. */
 static void vary(double *param, const struct sg_compressor_ops *ops, int variant) {
-    static const double density[N_VARIANTS] = {0, 0.013, 0.6}, lambda[N_VARIANTS] = {1.4, 0.75, 0};
+    static const double density[N_VARIANTS] = {0, 0.013, 0.6}, lambda[N_VARIANTS] = {1.4, 0.75, 0},
+                        levels[N_VARIANTS] = {1, 7, 32767}, bucket[N_VARIANTS] = {512, 33, 1e6};
     for (size_t i = 0; i < ops->n_params; i++)
         param[i] = NAN;
     if (variant == 0)
@@ -62,6 +64,9 @@ static void vary(double *param, const struct sg_compressor_ops *ops, int variant
     if (given(ops, param, "density-max", variant == 0 ? 0.02 : density[variant]))
         given(ops, param, "density-min", 0.01);
     given(ops, param, "lambda", lambda[variant]);
+    given(ops, param, "levels", levels[variant]);
+    given(ops, param, "bucket", bucket[variant]);
+    given(ops, param, "max-norm", variant == 2);
 }
 
 struct run {
@@ -106,12 +111,22 @@ static bool well_formed(const struct run *run, const struct sg_message *m) {
                 return false;
         j = upto;
     }
+    if (run->ops->select == NULL)
+        return j == m->count && m->code->valid(m) && m->bits <= 8.0 * (double)m->bytes && m->bits >= (double)m->count;
     return j == m->count && m->bits == (dense ? 32.0 : 64.0) * (double)m->count;
+}
+
+/* The coder's message subtracted from p is what was kept, in that one operation. */
+static bool rest_is_kept(const struct run *run, const struct sg_message *m) {
+    if (run->form->feedback.rule == &sg_feedback_none)
+        return true;
+    sg_message_add(p, m, -1, &(struct sg_exec){.threads = 1});
+    return memcmp(p, e, run->n * sizeof *p) == 0;
 }
 
 /* Each p is sent or kept, bit for bit, and the other of the two is +0 (kept nowhere without feedback). */
 static bool sent_or_kept(const struct run *run, const struct sg_message *m) {
-    const bool feedback = run->form->feedback.form != SG_FEEDBACK_NONE;
+    const bool feedback = run->form->feedback.rule != &sg_feedback_none;
     for (size_t i = 0, j = 0; i < run->n; i++) {
         const bool sent = j < m->count && (m->index == NULL || m->index[j] == i);
         if (sent && bits_of(values_of(m)[j]) != bits_of(p[i]))
@@ -128,7 +143,7 @@ static bool sent_or_kept(const struct run *run, const struct sg_message *m) {
 static bool within_bound(const struct run *run, const struct sg_message *m) {
     if (run->ops->bound == NULL || run->ops->traits & SG_TRAIT_RANDOM)
         return true;
-    const double unit = run->form->feedback.form == SG_FEEDBACK_UPDATE ? run->form->gamma : 1;
+    const double unit = run->form->feedback.rule->in_updates ? run->form->gamma : 1;
     size_t j = 0;
     for (size_t l = 0; l < run->layout.n_layers; l++) {
         const size_t begin = run->layout.offset[l], end = run->layout.offset[l + 1], upto = j + m->layer_count[l];
@@ -147,11 +162,19 @@ static bool within_bound(const struct run *run, const struct sg_message *m) {
     return true;
 }
 
+static bool same_values(const float *value, const struct sg_message *m) {
+    float *decoded = malloc(m->count * sizeof *decoded + 1);
+    m->code->decode(decoded, m, 0, m->count);
+    const bool same = memcmp(value, decoded, m->count * sizeof *value) == 0;
+    free(decoded);
+    return same;
+}
+
 /* STEPS steps on one kernel table: checked against the definition if it is the first, else against the first. */
 static const char *play(const struct run *run, const struct sg_kernels *kernels, bool first) {
-    const bool feedback = run->form->feedback.form != SG_FEEDBACK_NONE;
+    const bool feedback = run->form->feedback.rule != &sg_feedback_none;
     const float decay = (float)run->form->feedback.decay,
-                scale = run->form->feedback.form == SG_FEEDBACK_UPDATE ? (float)run->form->gamma : 1;
+                scale = run->form->feedback.rule->in_updates ? (float)run->form->gamma : 1;
     const int steps = run->n > LARGE ? 2 : STEPS;
     const char *trouble = NULL;
     sg_method *c = open_run(run, kernels);
@@ -167,17 +190,17 @@ static const char *play(const struct run *run, const struct sg_kernels *kernels,
                        &m, &err) != SG_OK) {
             trouble = "fails";
         } else if (first) {
-            trouble = !well_formed(run, &m)    ? "malformed message"
-                      : !sent_or_kept(run, &m) ? "something is neither sent nor kept"
-                      : !within_bound(run, &m) ? "the declared bound does not hold"
-                                               : NULL;
+            const bool selects = run->ops->select != NULL;
+            trouble = !well_formed(run, &m)                               ? "malformed message"
+                      : !(selects ? sent_or_kept : rest_is_kept)(run, &m) ? "something is neither sent nor kept"
+                      : selects && !within_bound(run, &m)                 ? "the declared bound does not hold"
+                                                                          : NULL;
             reference_count[t] = m.count;
-            memcpy(reference_value[t], values_of(&m), m.count * sizeof(float));
+            m.code->decode(reference_value[t], &m, 0, m.count);
             if (m.index != NULL)
                 memcpy(reference_index[t], m.index, m.count * sizeof *m.index);
             memcpy(reference_e[t], e, run->n * sizeof *e);
-        } else if (m.count != reference_count[t] ||
-                   memcmp(reference_value[t], values_of(&m), m.count * sizeof(float)) != 0 ||
+        } else if (m.count != reference_count[t] || !same_values(reference_value[t], &m) ||
                    (m.index != NULL && memcmp(reference_index[t], m.index, m.count * sizeof *m.index) != 0) ||
                    memcmp(reference_e[t], e, run->n * sizeof *e) != 0) {
             trouble = "not the bits of the plain C kernels";
@@ -243,7 +266,7 @@ static void test_nonfinite(const struct sg_compressor_ops *ops, const struct sg_
                 fill(g, 100, NORMAL, 1);
                 memset(e, 0, 100 * sizeof *e);
                 g[place] = bad[v];
-                float *residual = forms[f].feedback.form == SG_FEEDBACK_NONE ? NULL : e;
+                float *residual = forms[f].feedback.rule == &sg_feedback_none ? NULL : e;
                 missed += one_worker(c, (struct one_step){3, 0.5, 17, NULL}, g, residual, &m, &err) != SG_ERR_NONFINITE;
                 unnamed +=
                     strstr(err.msg, "worker 3, step 17") == NULL || strstr(err.msg, place < 33   ? " conv"
@@ -258,7 +281,7 @@ static void test_nonfinite(const struct sg_compressor_ops *ops, const struct sg_
 /* A deterministic selector applied to what it sent sends the same again. */
 static void test_idempotent(const struct sg_compressor_ops *ops, const struct sg_kernels *kernels) {
     enum { N = 1000 };
-    if (ops->traits & SG_TRAIT_RANDOM)
+    if (ops->traits & SG_TRAIT_RANDOM || ops->select == NULL)
         return;
     size_t offset[MAX_LAYERS + 1], wrong = 0;
     for (int variant = 0; variant < N_VARIANTS; variant++)
@@ -305,12 +328,13 @@ int main(void) {
         for (int t = 0; t < STEPS; t++) /* smaller sizes take its beginning */
             fill(gradient[t], pattern < LARGE_PATTERNS ? MAX_N : LARGE, (enum pattern)pattern, (uint64_t)t);
         for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
-            test_everywhere(ops, kernels, (enum pattern)pattern);
+            if (ops->rounds == NULL)
+                test_everywhere(ops, kernels, (enum pattern)pattern);
     }
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
         ok(sg_compressor_find(ops->name) == ops, "%s is found by its name", ops->name);
         for (int k = 0; k < N_KERNELS; k++)
-            if (kernels[k] != NULL) {
+            if (kernels[k] != NULL && ops->rounds == NULL) {
                 test_nonfinite(ops, kernels[k]);
                 test_idempotent(ops, kernels[k]);
             }

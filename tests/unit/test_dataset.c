@@ -1,3 +1,4 @@
+/* test_dataset.c: labelled data sets: where files are found, their caches, pins, descriptions and stand-ins. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

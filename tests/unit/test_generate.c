@@ -1,3 +1,4 @@
+/* test_generate.c: generated matrices: their bytes on any number of threads, and how like gisette gisette-like is. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>

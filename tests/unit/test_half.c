@@ -91,8 +91,8 @@ static sg_method *opened(const char *name, double parameter, const struct sg_cod
     const double param[8] = {parameter, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     const struct sg_method_config config = {.compressor = sg_compressor_find(name),
                                             .param = param,
-                                            .layout = {2, offset, NULL},
-                                            .feedback = {SG_FEEDBACK_UPDATE, 1},
+                                            .layout = {2, offset, NULL, NULL},
+                                            .feedback = {&sg_feedback_update, 1, {0}},
                                             .count = 1,
                                             .code = code,
                                             .exec = {.threads = 1}};

@@ -1,3 +1,4 @@
+/* test_libsvm.c: the parser of LIBSVM text: every error with its place, every storage, numbers as strtod reads them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

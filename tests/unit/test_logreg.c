@@ -1,3 +1,4 @@
+/* test_logreg.c: logistic regression against NumPy and SciPy and finite differences; the cache of L and x*. */
 #include <float.h>
 #include <glob.h>
 #include <math.h>
@@ -249,7 +250,7 @@ static sg_status solve_again(void *arg) {
 static sg_status measure_again(void *arg) {
     struct question *q = arg;
     struct sg_logreg_constants c;
-    sg_status status = sg_optimum_measure(&c, &q->a, &q->options, &err);
+    sg_status status = sg_optimum_lipschitz(&c, &q->a, &q->options, &err);
     q->same &= status == SG_OK && memcmp(&c, &q->constants, sizeof c) == 0;
     return status;
 }
@@ -264,7 +265,7 @@ static void test_optimum_cache(void) {
     q.same = true;
     progress_calls = 0;
     ok(sg_optimum_solve(&q.best, &q.a, l2, &q.options, &err) == SG_OK &&
-           sg_optimum_measure(&q.constants, &q.a, &q.options, &err) == SG_OK && progress_calls > 1,
+           sg_optimum_lipschitz(&q.constants, &q.a, &q.options, &err) == SG_OK && progress_calls > 1,
        "L and x* are computed at first");
     progress_calls = 0;
     ok(solve_again(&q) == SG_OK && measure_again(&q) == SG_OK && progress_calls == 0, "then remembered");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_magnitudes.h"
+#include "sg_magnitude_ranks.h"
 #include "sg_rng.h"
 #include "tap.h"
 

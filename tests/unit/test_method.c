@@ -1,4 +1,5 @@
-/* Controllers on compressors: ACCORDION by either name, on any knob; what has no knob refuses; state in checkpoints. */
+/* Controllers on compressors: ACCORDION by either name, on any knob; schedules and resets; what has no knob refuses;
+ * state in checkpoints. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@ static sg_method *opened(const char *compressor, const double *param, const char
                                             .param = param,
                                             .controller = controller ? sg_controller_find(controller) : NULL,
                                             .controller_param = controller_param,
-                                            .layout = {3, offset, NULL},
-                                            .feedback = {SG_FEEDBACK_GRADIENT, 1},
+                                            .layout = {3, offset, NULL, NULL},
+                                            .feedback = {&sg_feedback_gradient, 1, {0}},
                                             .seed = 3,
                                             .count = WORKERS,
                                             .steps_per_epoch = PER_EPOCH,
@@ -54,13 +55,13 @@ static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, float *
         sg_method_begin(m, t, gamma, leads ? square : NULL);
         for (size_t w = 0; fine && w < WORKERS; w++) {
             struct sg_message message;
-            fine = sg_method_send(m, w, g[w], e[w], NULL, &message, &err) == SG_OK;
+            fine = sg_method_send(m, w, 0, g[w], e[w], NULL, &message, &err) == SG_OK;
             if (fine)
                 sg_message_add(sum, &message, 1, &exec);
             sent += fine ? (double)message.count / WORKERS : 0;
             largest = fmax(largest, sg_method_note(m, w));
         }
-        sg_method_end(m, sent, largest);
+        sg_method_end(m, NULL, sent, largest);
         entries[t] = sent;
     }
     return fine;
@@ -99,6 +100,50 @@ static void test_accordion(void) {
     ok(m && !sg_method_modes(m) && !sg_method_leads(m, 0, 1) && sg_method_common_bytes(m) == 0,
        "without a controller there are no modes and no state");
     sg_method_close(m);
+}
+
+/* Entries a worker sends in each epoch, the last one's in all that follow. */
+static void test_schedule(const char *what, const char *compressor, const double *param, const char *controller,
+                          const double *control, const double *wanted, size_t epochs) {
+    static float e[WORKERS][D], sum[D];
+    double entries[STEPS];
+    sg_method *m = opened(compressor, param, controller, control);
+    memset(e, 0, sizeof e);
+    bool fine = run(m, e, 0, STEPS, sum, entries);
+    for (size_t t = 0; t < STEPS; t++) {
+        const size_t epoch = t / PER_EPOCH;
+        fine &= entries[t] == wanted[epoch < epochs ? epoch : epochs - 1];
+    }
+    ok(fine, "%s", what);
+    sg_method_close(m);
+}
+
+static void test_schedules(void) {
+    const double k2[] = {2, NAN};
+    test_schedule("a warm-up from 16 to 2 entries of every layer over 3 epochs", "topk", k2, "warm-up",
+                  (const double[]){16, 3}, (const double[]){48, 24, 12, 6}, 4);
+    test_schedule("entries that double every second epoch, up to 7", "topk", k2, "doubling", (const double[]){2, 7},
+                  (const double[]){6, 6, 12, 12, 21}, 5);
+    static float e[WORKERS][D], sum[D];
+    double entries[STEPS];
+    for (int i = 0; i < 2; i++) { /* a selector and a coder */
+        sg_method *m =
+            opened(i ? "qsgd" : "topk", i ? (const double[]){NAN, NAN, NAN} : k2, "error-reset", (const double[]){2});
+        bool fine = run(m, e, 0, 2 * PER_EPOCH, sum, entries);
+        const bool before = e[1][0] != 0;
+        fine = fine && run(m, e, 2 * PER_EPOCH, 2 * PER_EPOCH + 1, sum, entries);
+        for (size_t w = 0; w < WORKERS; w++)
+            for (size_t j = 0; j < D; j++)
+                fine &= e[w][j] == 0;
+        ok(fine && before && entries[2 * PER_EPOCH] == D && (i || entries[0] == 6),
+           "%s: a reset empties every residual", i ? "qsgd" : "topk");
+        sg_method_close(m);
+    }
+    sg_method *m = opened("none", NULL, "error-reset", (const double[]){3});
+    ok(m, "a reset needs no knob");
+    sg_method_close(m);
+    m = opened("topk", k2, "warm-up", (const double[]){0, 3});
+    ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
 }
 
 static void test_refused(void) {
@@ -142,6 +187,7 @@ static void test_resume(const char *what, const char *compressor, const double *
 
 int main(void) {
     test_accordion();
+    test_schedules();
     test_refused();
     test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0});
     test_resume("ACCORDION by sums", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 1});

@@ -8,9 +8,9 @@
 #include "sg_matrix.h"
 #include "sg_json.h"
 #include "sg_logreg.h"
-#include "sg_noise.h"
+#include "sg_gradient_noise.h"
 #include "sg_rng.h"
-#include "sg_rules.h"
+#include "sg_lambda_rules.h"
 #include "sg_train.h"
 #include "tap.h"
 

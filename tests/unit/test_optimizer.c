@@ -1,4 +1,4 @@
-/* Optimizers against sequences computed by hand, in numbers that are exact in binary, and Adam against PyTorch's
+/* The optimizers of every kernel table against sequences computed by hand, in numbers that are exact in binary, and Adam against PyTorch's
  * (tests/golden/adam_golden.py). */
 #include "tap.h"
 
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../golden/adam_golden.h"
+#include "sg_kernels.h"
 #include "sg_optimizer.h"
 
 /* Parameters by name, the rest at their presets. */
@@ -25,12 +26,47 @@ static bool near(float got, double want) {
     return fabs((double)got - want) <= 0x1p-24 * fabs(want);
 }
 
-/* One step of all d elements with weight decay, in two ranges: how a vector is cut must not matter. */
+enum { MOST = 16 };
+
+static const struct sg_kernels *kernels; /* that are tried */
+
+/* One step of one worker on the pieces of d elements: x stays, so that a case gives the x of its next step. */
+static void step_pieces(const struct sg_optimizer_ops *ops, float *state, const double *param, double rate,
+                        uint64_t count, float *delta, const void *x, enum sg_dtype dtype, size_t d,
+                        const struct sg_piece *piece, size_t n_pieces) {
+    double wide[MOST];
+    float narrow[MOST];
+    if (dtype == SG_FLOAT32)
+        memcpy(narrow, x, d * sizeof *narrow);
+    else
+        memcpy(wide, x, d * sizeof *wide);
+    const struct sg_update u = {.optimizer = ops->name,
+                                .param = param,
+                                .learning_rate = rate,
+                                .step = count,
+                                .workers = 1,
+                                .sum = delta,
+                                .state = state,
+                                .x = dtype == SG_FLOAT32 ? (void *)narrow : wide,
+                                .dtype = dtype,
+                                .piece = piece,
+                                .n_pieces = n_pieces,
+                                .d = d};
+    kernels->update(&(struct sg_exec){.threads = 1}, &u);
+    bool moved = true;
+    for (size_t i = 0; i < n_pieces; i++)
+        for (size_t j = piece[i].begin; j < piece[i].end; j++)
+            moved &= dtype == SG_FLOAT32 ? narrow[j] == ((const float *)x)[j] - delta[j]
+                                         : wide[j] == ((const double *)x)[j] - (double)delta[j];
+    if (!moved)
+        ok(false, "%s: x moves by the step", ops->name);
+}
+
+/* All d elements with weight decay, in two ranges: how a vector is cut must not matter. */
 static void step(const struct sg_optimizer_ops *ops, float *state, const double *param, double rate, uint64_t count,
                  float *delta, const void *x, enum sg_dtype dtype, size_t d) {
-    const struct sg_optimizer_step s = {param, rate, count, state, delta, x, dtype, d};
-    ops->step(&s, d / 2, d, true);
-    ops->step(&s, 0, d / 2, true);
+    const struct sg_piece halves[] = {{d / 2, d, true}, {0, d / 2, true}};
+    step_pieces(ops, state, param, rate, count, delta, x, dtype, d, halves, 2);
 }
 
 static void test_table(void) {
@@ -38,8 +74,9 @@ static void test_table(void) {
     bool found = true;
     size_t i = 0;
     for (; (ops = sg_optimizer_at(i)) != NULL; i++)
-        found &= sg_optimizer_find(ops->name) == ops;
-    ok(i > 0 && found && sg_optimizer_find("no such") == NULL, "every optimizer is found by its name");
+        found &= sg_optimizer_find(ops->name) == ops && kernels->has_optimizer(ops->name);
+    ok(i > 0 && found && sg_optimizer_find("no such") == NULL && !kernels->has_optimizer("no such"),
+       "every optimizer is found by its name, and kernels '%s' have it", kernels->name);
 }
 
 static void test_plain(const struct sg_optimizer_ops *sgd) {
@@ -58,9 +95,9 @@ static void test_plain(const struct sg_optimizer_ops *sgd) {
         ok(delta[0] == 1.75F && delta[1] == -0.75F, "weight decay comes before the learning rate (dtype %d)", dtype);
     }
     ok(sgd->refuses_update_form(param) != NULL, "weight decay refuses the update form");
-    const struct sg_optimizer_step exempt = {param, 0.5, 0, NULL, delta, wide, SG_FLOAT64, 2};
+    const struct sg_piece exempt = {1, 2, false};
     delta[0] = 3, delta[1] = -0.5F;
-    sgd->step(&exempt, 1, 2, false);
+    step_pieces(sgd, NULL, param, 0.5, 0, delta, wide, SG_FLOAT64, 2, &exempt, 1);
     ok(delta[0] == 3 && delta[1] == -0.25F, "a range without weight decay, the other untouched");
 }
 
@@ -138,15 +175,34 @@ static void test_adam(const struct sg_optimizer_ops *adam) {
     ok(adam->refuses(param) != NULL, "epsilon of 0 is refused");
 }
 
+/* Without an optimizer the mean is the step, whatever it lies in; elements of no piece stay. */
+static void test_mean(void) {
+    float sum[3] = {6, -3, 9}, narrow[3] = {1, 1, 1};
+    double wide[3] = {1, 1, 1};
+    const struct sg_piece piece = {0, 2, true};
+    struct sg_update u = {.workers = 3, .sum = sum, .x = narrow, .piece = &piece, .n_pieces = 1, .d = 3};
+    kernels->update(&(struct sg_exec){.threads = 2}, &u);
+    ok(narrow[0] == -1 && narrow[1] == 2 && narrow[2] == 1, "the mean is the step of floats");
+    sum[0] = 6, sum[1] = -3;
+    u.x = wide;
+    u.dtype = SG_FLOAT64;
+    kernels->update(&(struct sg_exec){.threads = 2}, &u);
+    ok(wide[0] == -1 && wide[1] == 2 && wide[2] == 1, "and of doubles");
+}
+
 int main(void) {
-    test_table();
-    const struct sg_optimizer_ops *sgd = sg_optimizer_find("sgd");
-    if (!ok(sgd != NULL, "sgd is there"))
+    static const char *const tables[] = {"c", "avx2", "avx512"};
+    const struct sg_optimizer_ops *sgd = sg_optimizer_find("sgd"), *adam = sg_optimizer_find("adam");
+    if (!ok(sgd != NULL && adam != NULL, "sgd and adam are there"))
         return tap_done();
-    test_plain(sgd);
-    test_momentum(sgd);
-    const struct sg_optimizer_ops *adam = sg_optimizer_find("adam");
-    if (ok(adam != NULL, "adam is there"))
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if ((kernels = sg_kernels_cpu(tables[i])) == NULL)
+            continue; /* not on this machine */
+        test_table();
+        test_mean();
+        test_plain(sgd);
+        test_momentum(sgd);
         test_adam(adam);
+    }
     return tap_done();
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_oracle.h"
+#include "sg_lemma3_oracle.h"
 #include "sg_recording.h"
 #include "spy_run.h"
 

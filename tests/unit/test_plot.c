@@ -69,6 +69,11 @@ static void test_views(void) {
     double huge[] = {1e308, -1e308, 5e-324};
     fit(&p, x, huge, NULL, 3, false);
     ok(isfinite(p.y.min) && isfinite(p.y.max) && p.y.min < p.y.max, "values at the ends of double");
+    double far[] = {1e-300, 1, 1e300};
+    fit(&p, x, far, NULL, 3, true);
+    ok(p.y.min > 0 && p.y.min < 1e-300 && p.y.max > 1e300 && isfinite(p.y.max), "600 decades on a log axis");
+    const struct sg_ticks ticks = sg_plot_ticks(&p.y);
+    ok(ticks.kind == SG_TICKS_DECADES && ticks.step == 88, "a tick every 88 of them");
 }
 
 static void test_ticks(void) {

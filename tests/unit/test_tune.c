@@ -113,7 +113,7 @@ static void text(const struct sg_recipe *recipe) {
     const struct sg_tune t = {.recipe = recipe};
     struct sg_error err = {.status = SG_OK};
     char *out = NULL, *expected = NULL;
-    ok(tune_write(&out, &t, &found, 1, &err) == SG_OK, "lambdas are written (%s)", err.status ? err.msg : "fine");
+    ok(tune_emit_recipe(&out, &t, &found, 1, &err) == SG_OK, "lambdas are written (%s)", err.status ? err.msg : "fine");
     const char *at = strstr(recipe_text, "  - name: 'H: x'");
     if (asprintf(&expected,
                  "%.*s  # first\n  # second\n  - name: 'H: x' # kept too\n    compressor: hard-threshold\n    lambda:\n"

@@ -111,7 +111,7 @@ static long draw(enum shape shape, uint64_t n) {
 
 /* The first `count` of value_of, at these positions of n. */
 static struct sg_message message_of(const struct sg_code *code, uint64_t n, size_t count, const uint32_t *index) {
-    code->encode(data_of, value_of, count);
+    code->encode(data_of, &(struct sg_numbers){.value = value_of, .count = count}, &(double){0});
     return (struct sg_message){
         .code = code, .n = n, .count = count, .index = index, .data = data_of, .bytes = count * code->width};
 }

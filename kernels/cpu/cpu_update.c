@@ -1,0 +1,110 @@
+/* cpu_update.c: the end of a step, the same in every table: mean, optimizer, parameters. The loops of the optimizers here
+ * are their specification; lib/core declares their parameters. */
+#include "cpu_isa.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PARALLEL_PIECES = 16 }; /* from here on a second thread saves more than it costs */
+
+/* g <- (float)(g + decay x), of the range's elements. */
+static void add_weight_decay(const struct sg_update *u, const struct sg_piece *p, double decay) {
+    float *restrict g = u->sum;
+    if (!p->decays || !(decay > 0))
+        return;
+    if (u->dtype == SG_FLOAT32) {
+        const float *restrict x = u->x;
+        for (size_t i = p->begin; i < p->end; i++)
+            g[i] = (float)((double)g[i] + decay * (double)x[i]);
+    } else {
+        const double *restrict x = u->x;
+        for (size_t i = p->begin; i < p->end; i++)
+            g[i] = (float)((double)g[i] + decay * x[i]);
+    }
+}
+
+/* Weight decay, momentum, learning rate, in that order (the order of the paper's released trainer). Each assignment
+ * computes in double and rounds once. The state of zeros makes m = g at the first step. */
+static void sgd_step(const struct sg_update *u, const struct sg_piece *p) {
+    enum { MOMENTUM, NESTEROV, WEIGHT_DECAY };
+    const double mu = u->param[MOMENTUM], lookahead = u->param[NESTEROV]; /* 0 or 1 */
+    const double rate = u->learning_rate;
+    const size_t n = p->end - p->begin;
+    float *restrict delta = u->sum + p->begin;
+    add_weight_decay(u, p, u->param[WEIGHT_DECAY]);
+    if (!(mu > 0)) {
+        for (size_t i = 0; i < n; i++)
+            delta[i] = (float)(rate * (double)delta[i]);
+        return;
+    }
+    float *restrict m = u->state + p->begin;
+    for (size_t i = 0; i < n; i++) {
+        m[i] = (float)(mu * (double)m[i] + (double)delta[i]);
+        delta[i] = (float)(rate * (lookahead * (double)delta[i] + (double)m[i]));
+    }
+}
+
+/* gamma m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1 (Kingma and Ba, ICLR 2015, as PyTorch has it).
+ * The state is m [d], then v [d]. Each assignment computes in double and rounds once. */
+static void adam_step(const struct sg_update *u, const struct sg_piece *p) {
+    enum { BETA1, BETA2, EPSILON, WEIGHT_DECAY };
+    const double beta1 = u->param[BETA1], beta2 = u->param[BETA2], epsilon = u->param[EPSILON];
+    const double t = (double)u->step + 1, rate = u->learning_rate / (1 - pow(beta1, t));
+    const double correction = 1 / sqrt(1 - pow(beta2, t));
+    const size_t n = p->end - p->begin;
+    float *restrict delta = u->sum + p->begin, *restrict m = u->state + p->begin,
+                    *restrict v = u->state + u->d + p->begin;
+    add_weight_decay(u, p, u->param[WEIGHT_DECAY]);
+    for (size_t i = 0; i < n; i++) {
+        const double g = (double)delta[i];
+        m[i] = (float)(beta1 * (double)m[i] + (1 - beta1) * g);
+        v[i] = (float)(beta2 * (double)v[i] + (1 - beta2) * g * g);
+        delta[i] = (float)(rate * (double)m[i] / (sqrt((double)v[i]) * correction + epsilon));
+    }
+}
+
+typedef void step_function(const struct sg_update *u, const struct sg_piece *p);
+
+static step_function *find_step(const char *name) {
+    static const struct {
+        const char *name;
+        step_function *step;
+    } steps[] = {{"sgd", sgd_step}, {"adam", adam_step}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (strcmp(steps[i].name, name) == 0)
+            return steps[i].step;
+    return NULL;
+}
+
+bool cpu_has_optimizer(const char *name) {
+    return find_step(name) != NULL;
+}
+
+static void subtract(const struct sg_update *u, const struct sg_piece *p) {
+    const float *restrict delta = u->sum;
+    if (u->dtype == SG_FLOAT32) {
+        float *restrict x = u->x;
+        for (size_t i = p->begin; i < p->end; i++)
+            x[i] -= delta[i];
+    } else {
+        double *restrict x = u->x;
+        for (size_t i = p->begin; i < p->end; i++)
+            x[i] -= (double)delta[i];
+    }
+}
+
+/* A piece stays in the cache from the mean to x. */
+void cpu_update(const struct sg_exec *exec, const struct sg_update *u) {
+    step_function *const step = u->optimizer != NULL ? find_step(u->optimizer) : NULL;
+    const float workers = u->workers;
+    float *sum = u->sum;
+#pragma omp parallel for schedule(static) num_threads(exec->threads) if (u->n_pieces >= PARALLEL_PIECES)
+    for (size_t i = 0; i < u->n_pieces; i++) {
+        const struct sg_piece *p = &u->piece[i];
+        for (size_t j = p->begin; j < p->end; j++)
+            sum[j] /= workers;
+        if (step != NULL)
+            step(u, p);
+        subtract(u, p);
+    }
+}

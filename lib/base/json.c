@@ -1,0 +1,207 @@
+/* json.c: JSON in and out. */
+#include "sg_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_debug.h"
+#include "sg_file.h"
+
+enum { MAX_RESULT_BYTES = 256 << 20, MAX_DEPTH = 64 };
+
+static atomic_bool out_of_memory;
+
+static void *watched_malloc(size_t bytes) {
+    void *memory = malloc(bytes);
+    if (!memory)
+        sg_json_lost();
+    return memory;
+}
+
+void sg_json_lost(void) {
+    atomic_store(&out_of_memory, true);
+}
+
+void sg_json_guard(void) {
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = watched_malloc, .free_fn = free});
+}
+
+char *sg_number_text(double x, char out[SG_NUMBER_CHARS]) {
+    if (!isfinite(x)) {
+        memcpy(out, "null", 5);
+        return out;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(out, SG_NUMBER_CHARS, "%.*g", digits, x);
+        if (strtod(out, NULL) == x)
+            break;
+    }
+    return out;
+}
+
+/* cJSON's own number printing loses the last bit of one double in six, hence raw text. */
+static cJSON *number_item(double value) {
+    char text[SG_NUMBER_CHARS];
+    return isfinite(value) ? cJSON_CreateRaw(sg_number_text(value, text)) : cJSON_CreateNull();
+}
+
+void sg_json_set(cJSON *object, const char *key, cJSON *take_value) {
+    SG_ASSERT(key != NULL);
+    cJSON *item = take_value ? take_value : cJSON_CreateNull();
+    if (!object || !item || !cJSON_AddItemToObject(object, key, item))
+        cJSON_Delete(item);
+}
+
+void sg_json_set_number(cJSON *object, const char *key, double value) {
+    sg_json_set(object, key, number_item(value));
+}
+
+void sg_json_set_string(cJSON *object, const char *key, const char *value) {
+    sg_json_set(object, key, value ? cJSON_CreateString(value) : NULL);
+}
+
+void sg_json_set_bool(cJSON *object, const char *key, bool value) {
+    sg_json_set(object, key, cJSON_CreateBool(value));
+}
+
+void sg_json_set_u64(cJSON *object, const char *key, uint64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    sg_json_set_string(object, key, text);
+}
+
+void sg_json_push(cJSON *array, cJSON *take_value) {
+    if (!array || !take_value || !cJSON_AddItemToArray(array, take_value))
+        cJSON_Delete(take_value);
+}
+
+void sg_json_push_number(cJSON *array, double value) {
+    sg_json_push(array, number_item(value));
+}
+
+void sg_json_push_string(cJSON *array, const char *value) {
+    SG_ASSERT(value != NULL);
+    sg_json_push(array, cJSON_CreateString(value));
+}
+
+cJSON *sg_json_numbers(const double *x, size_t n) {
+    SG_ASSERT(x != NULL || n == 0);
+    cJSON *array = cJSON_CreateArray();
+    for (size_t i = 0; i < n; i++)
+        sg_json_push_number(array, x[i]);
+    return array;
+}
+
+const cJSON *sg_json_get(const cJSON *object, const char *path) {
+    while (object && *path) {
+        char key[128];
+        size_t length = strcspn(path, ".");
+        if (length >= sizeof key)
+            return NULL;
+        memcpy(key, path, length);
+        key[length] = '\0';
+        object = cJSON_GetObjectItemCaseSensitive(object, key);
+        path += length + (path[length] == '.');
+    }
+    return object;
+}
+
+double sg_json_number(const cJSON *object, const char *path, double fallback) {
+    const cJSON *item = sg_json_get(object, path);
+    if (cJSON_IsNumber(item))
+        return item->valuedouble;
+    return cJSON_IsRaw(item) ? strtod(item->valuestring, NULL) : fallback;
+}
+
+const char *sg_json_string(const cJSON *object, const char *path, const char *fallback) {
+    const cJSON *item = sg_json_get(object, path);
+    return cJSON_IsString(item) ? item->valuestring : fallback;
+}
+
+bool sg_json_bool(const cJSON *object, const char *path, bool fallback) {
+    const cJSON *item = sg_json_get(object, path);
+    return cJSON_IsBool(item) ? cJSON_IsTrue(item) : fallback;
+}
+
+/* cJSON indents arrays of numbers on one line already; its text is kept. */
+char *sg_json_text(const cJSON *value, bool pretty) {
+    if (!value || atomic_load(&out_of_memory))
+        return NULL;
+    char *text = pretty ? cJSON_Print(value) : cJSON_PrintUnformatted(value);
+    if (!text)
+        return NULL;
+    size_t length = strlen(text);
+    char *line = realloc(text, length + 2);
+    if (!line) {
+        free(text);
+        return NULL;
+    }
+    memcpy(line + length, "\n", 2);
+    return line;
+}
+
+/* cJSON recurses once per level: bound the depth before it sees hostile input. */
+static bool too_deep(const char *text, size_t length) {
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        if (quoted) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > MAX_DEPTH)
+                return true;
+        } else if (c == ']' || c == '}') {
+            depth--;
+        }
+    }
+    return false;
+}
+
+static sg_status fail_at(struct sg_error *err, const char *name, const char *text, const char *at, const char *what) {
+    int line = 1, column = 1;
+    for (const char *c = text; c < at; c++) {
+        column = *c == '\n' ? 1 : column + 1;
+        line += *c == '\n';
+    }
+    return sg_fail(err, SG_ERR_FORMAT, "%s:%d:%d: %s", name, line, column, what);
+}
+
+sg_status sg_json_parse(cJSON **out, const char *text, size_t length, const char *name, struct sg_error *err) {
+    SG_ASSERT(text != NULL && name != NULL);
+    if (length > MAX_RESULT_BYTES)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: larger than %d MiB", name, MAX_RESULT_BYTES >> 20);
+    if (too_deep(text, length))
+        return sg_fail(err, SG_ERR_FORMAT, "%s: nested deeper than %d levels", name, MAX_DEPTH);
+    const char *end = text;
+    cJSON *value = cJSON_ParseWithLengthOpts(text, length, &end, false);
+    if (!value)
+        return fail_at(err, name, text, end && end >= text && end <= text + length ? end : text,
+                       length == 0 ? "empty, expected JSON" : "not JSON here, or cut short");
+    for (const char *c = end; c < text + length; c++)
+        if (*c != ' ' && *c != '\t' && *c != '\n' && *c != '\r') {
+            cJSON_Delete(value);
+            return fail_at(err, name, text, c, "something follows the JSON value");
+        }
+    *out = value;
+    return SG_OK;
+}
+
+sg_status sg_json_read(cJSON **out, const char *path, struct sg_error *err) {
+    char *text;
+    size_t length;
+    sg_status status = sg_file_read(&text, &length, path, MAX_RESULT_BYTES, err);
+    if (status != SG_OK)
+        return status;
+    status = sg_json_parse(out, text, length, strcmp(path, "-") == 0 ? "<stdin>" : path, err);
+    free(text);
+    return status;
+}

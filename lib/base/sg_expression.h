@@ -1,0 +1,27 @@
+/* sg_expression.h: arithmetic over named constants, as recipes have it in the place of numbers. */
+#ifndef SG_EXPRESSION_H
+#define SG_EXPRESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sg_status.h"
+
+/* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
+ * SG_ERR_ARGUMENT names the offending piece and the names that exist. */
+struct sg_constant {
+    const char *name;
+    double value;
+};
+SG_CHECKED sg_status sg_expression(double *out, const char *text, const struct sg_constant *constants, size_t n,
+                                   struct sg_error *err);
+
+/* At most so many constants can stand in an expression. */
+enum { SG_NAMES = 64 };
+
+/* Syntax, and names against name [n] (n = 0: they may be anything). *literal: no names in it, and *value is then its
+ * value. */
+SG_CHECKED sg_status sg_expression_check(const char *text, const char *const *name, size_t n, bool *literal,
+                                         double *value, struct sg_error *err);
+
+#endif

@@ -1,0 +1,66 @@
+/* sg_json.h: JSON in and out on cJSON, with exact numbers.
+ *
+ * A double is written with the fewest of 15..17 digits that read back as the same double; NaN and Inf become null. It
+ * is stored as a raw item, because cJSON's own printing loses bits. Members of objects are looked up case-sensitively.
+ */
+#ifndef SG_JSON_H
+#define SG_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SG_NUMBER_CHARS = 32 };
+
+/* Writes x as text into out [SG_NUMBER_CHARS] and returns out; "null" for NaN and Inf. */
+char *sg_number_text(double x, char out[SG_NUMBER_CHARS]);
+
+/* Watches all allocations of cJSON in this process from now on. After one has failed, sg_json_text refuses every value,
+ * because some value may lack a part. sg_app_start calls it. */
+void sg_json_guard(void);
+/* Say that memory for a part of a document ran out where cJSON could not see it: sg_json_text refuses from now on. */
+void sg_json_lost(void);
+
+/* Set members of an object. They do nothing if `object` is NULL because an earlier allocation failed. They never abort.
+ */
+void sg_json_set_number(cJSON *object, const char *key, double value);
+void sg_json_set_string(cJSON *object, const char *key, const char *value); /* NULL value = null */
+void sg_json_set_bool(cJSON *object, const char *key, bool value);
+void sg_json_set(cJSON *object, const char *key, cJSON *take_value);  /* NULL value = null */
+void sg_json_set_u64(cJSON *object, const char *key, uint64_t value); /* a string: doubles have 53 bits */
+void sg_json_push(cJSON *array, cJSON *take_value);                   /* does nothing if NULL */
+void sg_json_push_number(cJSON *array, double value);
+void sg_json_push_string(cJSON *array, const char *value);
+cJSON *sg_json_numbers(const double *x, size_t n); /* an array; NULL = no memory */
+
+/* Look-ups by a dotted path, "recipe.resolved.name". They return NULL or the fallback if the member is absent or has
+ * another type. */
+const cJSON *sg_json_get(const cJSON *object, const char *path);
+double sg_json_number(const cJSON *object, const char *path, double fallback);
+const char *sg_json_string(const cJSON *object, const char *path, const char *fallback);
+bool sg_json_bool(const cJSON *object, const char *path, bool fallback);
+
+/* The value as text that ends in a newline, indented (`pretty`) or on one line; the caller frees it. NULL = there is no
+ * memory, or there was none for some value since sg_json_guard. */
+char *sg_json_text(const cJSON *value, bool pretty);
+
+/* Parses `text` [length], at most 256 MiB and of limited depth; the caller deletes *out. `name` begins messages, which
+ * give line:column. SG_ERR_FORMAT if anything but white space follows the value. */
+SG_CHECKED sg_status sg_json_parse(cJSON **out, const char *text, size_t length, const char *name,
+                                   struct sg_error *err);
+
+/* Reads and parses a file; "-" = stdin. */
+SG_CHECKED sg_status sg_json_read(cJSON **out, const char *path, struct sg_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

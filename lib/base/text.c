@@ -1,0 +1,163 @@
+/* text.c: suggestions for misspelt words, numbers read from whole strings, and the width of text. */
+#include "sg_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sg_debug.h"
+
+enum { WORD_MAX = 63 };
+
+static size_t min3(size_t a, size_t b, size_t c) {
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+size_t sg_edit_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n > WORD_MAX || m > WORD_MAX)
+        return n > m ? n : m;
+    /* Rows i-2, i-1 and i of the dynamic programme (optimal string alignment). */
+    size_t row[3][WORD_MAX + 1];
+    for (size_t j = 0; j <= m; j++)
+        row[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < now[j])
+                now[j] = before[j - 2] + 1;
+        }
+    }
+    return row[n % 3][m];
+}
+
+const char *sg_suggest(const char *word, const char *const *candidates, size_t n) {
+    const char *best = NULL;
+    const size_t length = strlen(word);
+    size_t best_distance = (length + 1) / 2 + 1;
+    for (size_t i = 0; i < n; i++) {
+        if (strcasecmp(word, candidates[i]) == 0)
+            return candidates[i];
+        size_t distance = sg_edit_distance(word, candidates[i]);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = candidates[i];
+        }
+    }
+    for (size_t i = 0; i < n && best == NULL && length >= 3; i++)
+        if (strncmp(word, candidates[i], length) == 0)
+            best = candidates[i];
+    return best;
+}
+
+bool sg_is_choice(const char *choices, const char *word) {
+    size_t length = strlen(word);
+    for (const char *s = choices; length > 0; s++) {
+        size_t part = strcspn(s, "|");
+        if (part == length && memcmp(s, word, part) == 0)
+            return true;
+        s += part;
+        if (*s == '\0')
+            break;
+    }
+    return false;
+}
+
+/* Allows digits, sign, point and exponent only, because strtod also takes hex, inf, nan and blanks. */
+static bool looks_decimal(const char *text) {
+    return text[0] != '\0' && strspn(text, "0123456789+-.eE") == strlen(text);
+}
+
+bool sg_parse_number(double *out, const char *text, double min, double max) {
+    SG_ASSERT(min <= max);
+    if (!looks_decimal(text))
+        return false;
+    char *end;
+    double x = strtod(text, &end);
+    if (*end != '\0' || !isfinite(x) || !(x >= min && x <= max))
+        return false;
+    *out = x;
+    return true;
+}
+
+bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max) {
+    SG_ASSERT(min <= max);
+    if (!looks_decimal(text))
+        return false;
+    char *end;
+    errno = 0;
+    long long x = strtoll(text, &end, 10);
+    if (*end != '\0' || errno != 0 || x < min || x > max)
+        return false;
+    *out = x;
+    return true;
+}
+
+char *sg_format(const char *format, ...) {
+    char *text;
+    va_list args;
+    va_start(args, format);
+    const bool fine = vasprintf(&text, format, args) >= 0;
+    va_end(args);
+    return fine ? text : NULL;
+}
+
+char *sg_stream_text(FILE *take_stream, char **text) {
+    if (take_stream && fclose(take_stream) == 0)
+        return *text;
+    if (take_stream)
+        free(*text);
+    return *text = NULL;
+}
+
+size_t sg_text_width(const char *utf8) {
+    size_t n = 0;
+    for (; *utf8; utf8++)
+        n += ((unsigned char)*utf8 & 0xc0) != 0x80;
+    return n;
+}
+
+size_t sg_text_cut(const char *utf8, size_t columns) {
+    size_t i = 0;
+    for (; utf8[i] && (columns > 0 || ((unsigned char)utf8[i] & 0xc0) == 0x80); i++)
+        columns -= ((unsigned char)utf8[i] & 0xc0) != 0x80;
+    return i;
+}
+
+size_t sg_text_line(const char *utf8, size_t columns) {
+    const size_t fits = sg_text_cut(utf8, columns);
+    size_t end = strcspn(utf8, " ");
+    for (size_t next; utf8[end] && (next = end + 1 + strcspn(utf8 + end + 1, " ")) <= fits;)
+        end = next;
+    return end;
+}
+
+char *sg_snake(char *out, size_t size, const char *name) {
+    SG_ASSERT(size > 0);
+    size_t i = 0;
+    for (; name[i] != '\0' && i + 1 < size; i++)
+        out[i] = name[i] == '-' ? '_' : name[i];
+    out[i] = '\0';
+    return out;
+}
+
+char *sg_excerpt(char out[SG_EXCERPT], const char *text) {
+    size_t length = strlen(text);
+    if (length < SG_EXCERPT) {
+        memcpy(out, text, length + 1);
+        return out;
+    }
+    static const char dots[] = "…";
+    size_t cut = SG_EXCERPT - sizeof dots;
+    while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80) /* not inside a UTF-8 character */
+        cut--;
+    memcpy(out, text, cut);
+    memcpy(out + cut, dots, sizeof dots);
+    return out;
+}

@@ -1,0 +1,53 @@
+/* grid_prepare.c: finds the program and saves the recipe that a grid's processes need. */
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_comm.h"
+#include "sg_file.h"
+#include "sg_grid.h"
+
+sg_status sg_grid_alone(bool *speaker, struct sg_error *err) {
+    /* Of Slurm's variables only those of a step tell that srun started this process: a batch script has the others too.
+     */
+    static const char *const size[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof size / sizeof *size && !text; i++)
+        text = getenv(size[i]);
+    const int ranks = text ? atoi(text) : 1;
+    *speaker = sg_comm_launch_rank() <= 0;
+    return ranks <= 1
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT,
+                         "a launcher started this %d times over: start it once, and give it the launcher for its "
+                         "cells, as --launcher \"mpirun -n %d\"",
+                         ranks, ranks);
+}
+
+sg_status sg_grid_program(char out[PATH_MAX], const char *instead, struct sg_error *err) {
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (instead) {
+        snprintf(out, PATH_MAX, "%s", instead);
+    } else if (length > 0) {
+        self[length] = '\0';
+        if ((size_t)snprintf(out, PATH_MAX, "%s/sparsetrain", dirname(self)) >= PATH_MAX)
+            return sg_fail(err, SG_ERR_MISSING, "the path of this program is too long");
+    } else {
+        return sg_fail_errno(err, SG_ERR_MISSING, "cannot find the folder of this program");
+    }
+    return access(out, X_OK) == 0 ? SG_OK : sg_fail_errno(err, SG_ERR_MISSING, "cannot run %s", out);
+}
+
+void sg_grid_default_folder(char out[PATH_MAX], const struct sg_recipe *recipe) {
+    snprintf(out, PATH_MAX, "results/local/%s/cells", sg_node_string(&recipe->root, "name", "recipe"));
+}
+
+sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recipe, const char *folder,
+                              struct sg_error *err) {
+    if ((size_t)snprintf(path, PATH_MAX, "%s/recipe-%.12s.yaml", folder, recipe->sha256) >= PATH_MAX)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--folder: the path is too long");
+    sg_status status = sg_folder_make(folder, err);
+    return status == SG_OK ? sg_file_replace(path, recipe->text, strlen(recipe->text), err) : status;
+}

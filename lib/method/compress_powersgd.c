@@ -1,0 +1,279 @@
+/* compress_powersgd.c: PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, Algorithm 1): every matrix M = p of n rows and
+ * m columns as the product of two thin ones of r columns.
+ *
+ *     round 0    P_i = M_i Q        combine: P = an orthonormal basis of sum P_i
+ *     round 1    Q_i = M_i' P       combine: sum = P (sum Q_i)';  the next step begins with Q = sum Q_i
+ *
+ * Layers that are no matrices, or that two factors would not make smaller, are sent as they are in round 0. The residual
+ * is what the mean over workers did not bring, or, with `local-residual`, what the worker's own product P Q_i' lacks.
+ *
+ * Shared by all ranks: P and Q of every layer, column by column, P in the d numbers from 0 on and Q in the d behind them,
+ * both where the layer begins. Q starts random, for a column that is 0 would stay 0; a column for which the gradients
+ * give 0 stays what it was. */
+#include "method_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_debug.h"
+#include "sg_rng.h"
+
+enum { RANK, LEAST, LOCAL, PARAMS };
+enum { LANES = 16, TILE = 512 };
+
+/* A layer as a matrix; rank 0 = it is sent as it is. */
+struct matrix {
+    size_t begin, rows, columns, rank;
+    float *p, *q; /* [rank][rows], [rank][columns] */
+};
+
+static struct matrix matrix_at(const struct sg_shared *s, size_t l) {
+    const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
+    const size_t rows = s->layout.rows != NULL && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
+    const double knob = floor(s->knob[l]), least = s->param[LEAST];
+    size_t rank = knob < 1 ? 1 : (size_t)knob;
+    rank = rank < rows ? rank : rows;
+    rank = rank < columns ? rank : columns;
+    const bool worth = rows > 1 && columns > 1 && least * (double)(rank * (rows + columns)) < (double)n;
+    return (struct matrix){.begin = begin,
+                           .rows = rows,
+                           .columns = columns,
+                           .rank = worth ? rank : 0,
+                           .p = s->memory + begin,
+                           .q = s->memory + s->layout.offset[s->layout.n_layers] + begin};
+}
+
+/* Numbers that are sent of a layer in a round. */
+static size_t part_of(const struct matrix *a, unsigned round) {
+    if (a->rank == 0)
+        return round == 0 ? a->rows * a->columns : 0;
+    return a->rank * (round == 0 ? a->rows : a->columns);
+}
+
+static size_t length(const struct sg_shared *s, unsigned round) {
+    size_t n = 0;
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
+        const struct matrix a = matrix_at(s, l);
+        n += part_of(&a, round);
+    }
+    return n;
+}
+
+static size_t floats(const struct sg_layout *layout) {
+    return 2 * layout->offset[layout->n_layers];
+}
+
+static void start(const struct sg_shared *s) {
+    const size_t d = s->layout.offset[s->layout.n_layers];
+    sg_rng rng = sg_rng_open(s->seed, SG_RNG_START, 0, 0);
+    for (size_t i = 0; i < d; i++)
+        s->memory[d + i] = (float)sg_rng_normal(&rng);
+}
+
+/* ---- products: sums in double, in an order that does not depend on the threads ---- */
+
+/* Element j is added in lane j % LANES, the lanes one after another. */
+static double dot(const float *x, const float *y, size_t n) {
+    double lane[LANES] = {0}, sum = 0;
+    size_t j = 0;
+    for (; j + LANES <= n; j += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            lane[k] += (double)x[j + k] * (double)y[j + k];
+    for (size_t k = 0; j < n; j++, k++)
+        lane[k] += (double)x[j] * (double)y[j];
+    for (size_t k = 0; k < LANES; k++)
+        sum += lane[k];
+    return sum;
+}
+
+/* out [rank][rows] = M Q */
+static void multiply(float *out, const float *m, const struct matrix *a, int threads) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (a->rows * a->columns >= METHOD_WORTH_THREADS)
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t k = 0; k < a->rank; k++)
+            out[k * a->rows + i] = (float)dot(m + i * a->columns, a->q + k * a->columns, a->columns);
+}
+
+/* out [rank][columns] = M' P, the rows of M in ascending order */
+static void multiply_transposed(float *out, const float *m, const struct matrix *a, int threads) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (a->rows * a->columns >= METHOD_WORTH_THREADS)
+    for (size_t from = 0; from < a->columns; from += TILE) {
+        const size_t width = a->columns - from < TILE ? a->columns - from : TILE;
+        for (size_t k = 0; k < a->rank; k++) {
+            double sum[TILE] = {0};
+            for (size_t i = 0; i < a->rows; i++) {
+                const double factor = (double)a->p[k * a->rows + i];
+                const float *row = m + i * a->columns + from;
+                for (size_t j = 0; j < width; j++)
+                    sum[j] += factor * (double)row[j];
+            }
+            for (size_t j = 0; j < width; j++)
+                out[k * a->columns + from + j] = (float)sum[j];
+        }
+    }
+}
+
+/* out [rows][columns] = P Q' with this q, or out -= where `subtract`. */
+static void product(float *out, const struct matrix *a, const float *q, bool subtract, int threads) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (a->rows * a->columns >= METHOD_WORTH_THREADS)
+    for (size_t i = 0; i < a->rows; i++) {
+        float *row = out + i * a->columns;
+        for (size_t from = 0; from < a->columns; from += TILE) {
+            const size_t width = a->columns - from < TILE ? a->columns - from : TILE;
+            double sum[TILE] = {0};
+            for (size_t k = 0; k < a->rank; k++) {
+                const double factor = (double)a->p[k * a->rows + i];
+                for (size_t j = 0; j < width; j++)
+                    sum[j] += factor * (double)q[k * a->columns + from + j];
+            }
+            for (size_t j = 0; j < width; j++)
+                row[from + j] = subtract ? (float)((double)row[from + j] - sum[j]) : (float)sum[j];
+        }
+    }
+}
+
+/* Gram-Schmidt, every column twice, so that rounding leaves no trace of the columns before it. A column that lies in
+ * the span of those becomes 0. */
+static void orthonormalize(const struct matrix *a) {
+    const size_t n = a->rows;
+    for (size_t k = 0; k < a->rank; k++) {
+        float *x = a->p + k * n;
+        const double whole = sqrt(dot(x, x, n));
+        for (int again = 0; again < 2; again++)
+            for (size_t before = 0; before < k; before++) {
+                const double part = dot(a->p + before * n, x, n);
+                for (size_t i = 0; i < n; i++)
+                    x[i] = (float)((double)x[i] - part * (double)a->p[before * n + i]);
+            }
+        const double norm = sqrt(dot(x, x, n));
+        const bool independent = norm > 0x1p-20 * whole;
+        for (size_t i = 0; i < n; i++)
+            x[i] = independent ? (float)((double)x[i] / norm) : 0;
+    }
+}
+
+/* ---- a step ---- */
+
+static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    const struct sg_shared *s = w->shared;
+    float *to = w->data;
+    size_t *count = (size_t *)w->scratch, n = 0;
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
+        const struct matrix a = matrix_at(s, l);
+        const float *m = p + a.begin;
+        count[l] = part_of(&a, round);
+        if (a.rank == 0 && round == 0)
+            memcpy(to + n, m, count[l] * sizeof *to);
+        else if (round == 0)
+            multiply(to + n, m, &a, s->exec.threads);
+        else if (a.rank > 0)
+            multiply_transposed(to + n, m, &a, s->exec.threads);
+        n += count[l];
+    }
+    *out = (struct sg_message){.code = &sg_code_fp32,
+                               .n = n,
+                               .count = n,
+                               .data = to,
+                               .bytes = n * sizeof *to,
+                               .bits = 32.0 * (double)n,
+                               .layer_count = count};
+}
+
+/* Take over the columns of sum [rank][columns]. For one that is 0 the old one stays, and its product is left out. */
+static void take_over(const struct matrix *a, const float *sum) {
+    for (size_t k = 0; k < a->rank; k++) {
+        const float *column = sum + k * a->columns;
+        if (dot(column, column, a->columns) > 0)
+            memcpy(a->q + k * a->columns, column, a->columns * sizeof *column);
+        else
+            memset(a->p + k * a->rows, 0, a->rows * sizeof *a->p);
+    }
+}
+
+/* After round 0 a layer that is sent as it is lies in its place of P, so that it is there after round 1. */
+static void combine(const struct sg_shared *s, unsigned round, float *sum) {
+    const float *part = sum;
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
+        const struct matrix a = matrix_at(s, l);
+        const size_t n = part_of(&a, round);
+        if (round == 0)
+            memcpy(a.p, part, n * sizeof *part);
+        else if (a.rank > 0)
+            take_over(&a, part);
+        if (round == 0 && a.rank > 0)
+            orthonormalize(&a);
+        part += n;
+    }
+    SG_ASSERT(part == sum + length(s, round));
+    for (size_t l = 0; round == 1 && l < s->layout.n_layers; l++) {
+        const struct matrix a = matrix_at(s, l);
+        if (a.rank == 0)
+            memcpy(sum + a.begin, a.p, a.rows * a.columns * sizeof *sum);
+        else
+            product(sum + a.begin, &a, a.q, false, s->exec.threads);
+    }
+}
+
+static void keep(struct sg_worker *w, float *e, const float *sum) {
+    const struct sg_shared *s = w->shared;
+    const float workers = (float)s->workers;
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
+        const struct matrix a = matrix_at(s, l);
+        const size_t n = a.rows * a.columns;
+        float *m = e + a.begin, *q = w->data;
+        if (a.rank == 0) {
+            memset(m, 0, n * sizeof *m);
+        } else if (s->param[LOCAL] > 0) {
+            multiply_transposed(q, m, &a, s->exec.threads);
+            product(m, &a, q, true, s->exec.threads);
+        } else {
+            for (size_t i = 0; i < n; i++)
+                m[i] -= sum[a.begin + i] / workers;
+        }
+    }
+}
+
+/* How many numbers of each layer a message has. */
+static sg_status open_powersgd(struct sg_worker *w, struct sg_error *err) {
+    const struct sg_shared *s = w->shared;
+    bool any = false;
+    for (size_t l = 0; l < s->layout.n_layers; l++)
+        any |= matrix_at(s, l).rank > 0;
+    if (!any)
+        return sg_fail(
+            err, SG_ERR_ARGUMENT,
+            "powersgd: no layer is a matrix that two factors of this rank would make smaller: use a task with "
+            "matrices, scope: layer and a smaller rank");
+    w->scratch = calloc(s->layout.n_layers, sizeof(size_t));
+    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "powersgd");
+}
+
+static size_t knob(const double *param) {
+    (void)param;
+    return RANK;
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [RANK] = {"rank", 1, 1024, 4, true, "r, the columns of the two factors of a layer's matrix"},
+    [LEAST] = {"least-saving", 1, 1e6, 1, false,
+               "a layer is sent as it is unless its two factors are more than this many times smaller"},
+    [LOCAL] = {"local-residual", 0, 1, 0, true,
+               "0: the residual is what the mean over workers lacks; 1: what the worker's own product lacks"},
+};
+
+static const struct sg_rounds rounds = {
+    .count = 2, .length = length, .floats = floats, .start = start, .combine = combine, .keep = keep};
+
+const struct sg_compressor_ops sg_compress_powersgd = {
+    .name = "powersgd",
+    .summary = "every layer's matrix as a product of two thin ones, one power iteration a step",
+    .source = "Vogels et al., NeurIPS 2019",
+    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .params = params,
+    .n_params = PARAMS,
+    .knob = knob,
+    .open = open_powersgd,
+    .encode = encode,
+    .rounds = &rounds,
+};

@@ -1,0 +1,98 @@
+/* control_schedule.c: knobs that follow a schedule: the warm-up of Deep Gradient Compression (Lin et al., ICLR 2018) and
+ * the doubling of AdaQS (Guo et al., ICASSP 2020); and a reset of the residuals every so many epochs. */
+#include <math.h>
+
+#include "method_private.h"
+
+static size_t no_doubles(size_t layers) {
+    (void)layers;
+    return 0;
+}
+
+static uint64_t epoch_of(const struct sg_facts *f) {
+    return f->step / f->steps_per_epoch;
+}
+
+static void set_all(const struct sg_facts *f, struct sg_settings *out, double knob) {
+    for (size_t l = 0; l < f->layers; l++)
+        out->knob[l] = knob;
+}
+
+/* ---- warm-up ---- */
+
+enum { FROM, EPOCHS, WARM_UP_PARAMS };
+
+/* From `from` to the method's own value by the same factor every epoch: 25 %, 6.3 %, 1.6 %, 0.4 %, then 0.1 %. */
+static void warm_up(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
+    (void)state;
+    const double done = fmin(1, (double)epoch_of(f) / param[EPOCHS]);
+    set_all(f, out, done < 1 ? param[FROM] * pow(out->own / param[FROM], done) : out->own);
+}
+
+static const struct sg_parameter warm_up_params[WARM_UP_PARAMS] = {
+    [FROM] = {"from", 0, 1e18, 0.25, false, "the knob in the first epoch, above 0"},
+    [EPOCHS] = {"epochs", 1, 1e9, 4, true, "epochs until the knob is the method's own"},
+};
+
+static sg_status check_warm_up(const double *param, const struct sg_facts *run, struct sg_error *err) {
+    (void)run;
+    return param[FROM] > 0 ? SG_OK : sg_fail(err, SG_ERR_ARGUMENT, "the controller 'warm-up' starts from above 0");
+}
+
+const struct sg_controller_ops sg_control_warm_up = {
+    .name = "warm-up",
+    .summary = "the knob moves from another value to the method's own by the same factor every epoch",
+    .source = "Lin et al., ICLR 2018",
+    .params = warm_up_params,
+    .n_params = WARM_UP_PARAMS,
+    .check = check_warm_up,
+    .doubles = no_doubles,
+    .decide = warm_up,
+};
+
+/* ---- doubling ---- */
+
+enum { INTERVAL, MOST, DOUBLING_PARAMS };
+
+static void doubling(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
+    (void)state;
+    set_all(f, out, fmin(param[MOST], ldexp(out->own, (int)fmin(1000, floor((double)epoch_of(f) / param[INTERVAL])))));
+}
+
+static const struct sg_parameter doubling_params[DOUBLING_PARAMS] = {
+    [INTERVAL] = {"interval", 1, 1e9, 10, true, "epochs after which the knob doubles"},
+    [MOST] = {"most", 0, 1e18, NAN, false, "what the knob never exceeds; no limit by default"},
+};
+
+const struct sg_controller_ops sg_control_doubling = {
+    .name = "doubling",
+    .summary = "the knob doubles every so many epochs",
+    .source = "Guo et al., ICASSP 2020",
+    .params = doubling_params,
+    .n_params = DOUBLING_PARAMS,
+    .doubles = no_doubles,
+    .decide = doubling,
+};
+
+/* ---- error reset ---- */
+
+static void reset(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
+    (void)state;
+    const uint64_t epoch = epoch_of(f);
+    out->reset = f->step % f->steps_per_epoch == 0 && epoch > 0 && epoch % (uint64_t)param[0] == 0;
+}
+
+static const struct sg_parameter reset_params[] = {
+    {"interval", 1, 1e9, 10, true, "epochs between two steps at which everything is sent"},
+};
+
+const struct sg_controller_ops sg_control_error_reset = {
+    .name = "error-reset",
+    .summary = "every so many epochs all of p is sent, so that the residuals are 0 again",
+    .source = "after Xie et al. (CSER), NeurIPS 2020",
+    .params = reset_params,
+    .n_params = 1,
+    .doubles = no_doubles,
+    .decide = reset,
+    .resets = true,
+};

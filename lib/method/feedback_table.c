@@ -1,0 +1,50 @@
+/* feedback_table.c: the rules of the paper, and the table of all rules. */
+#include <string.h>
+
+#include "method_private.h"
+
+const struct sg_feedback_rule sg_feedback_update = {
+    .name = "update",
+    .summary = "p = e + gamma g, and e = p less what was sent: Algorithm 1",
+    .source = "Algorithm 1; Stich et al., NeurIPS 2018",
+    .keeps = true,
+    .in_updates = true,
+    .on_gpu = true,
+};
+
+const struct sg_feedback_rule sg_feedback_gradient = {
+    .name = "gradient",
+    .summary = "p = e + g; the learning rate comes after the sum over workers",
+    .source = "Remark 1",
+    .keeps = true,
+    .on_gpu = true,
+};
+
+const struct sg_feedback_rule sg_feedback_none = {
+    .name = "none",
+    .summary = "p = g; what is not sent is lost",
+    .source = "section 3",
+    .on_gpu = true,
+};
+
+void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x) {
+#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
+    for (size_t i = 0; i < s->d; i++)
+        to[i] = factor * to[i] + x[i];
+}
+
+static const struct sg_feedback_rule *const table[] = {
+    &sg_feedback_update, &sg_feedback_gradient, &sg_feedback_none, &sg_feedback_momentum, &sg_feedback_ef21,
+};
+enum { RULES = sizeof table / sizeof *table };
+
+const struct sg_feedback_rule *sg_feedback_at(size_t i) {
+    return i < RULES ? table[i] : NULL;
+}
+
+const struct sg_feedback_rule *sg_feedback_find(const char *name) {
+    for (size_t i = 0; i < RULES; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    return NULL;
+}

@@ -1,0 +1,218 @@
+/* method_message.c: one worker's message: a selection with its values in a code, or what a coder makes of p; and what
+ * the message leaves in the residual. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "method_private.h"
+#include "sg_debug.h"
+
+/* ---- selectors ---- */
+
+static size_t total(const struct sg_select *s) {
+    size_t count = 0;
+    for (size_t l = 0; l < s->n_layers; l++)
+        count += s->count[l];
+    return count;
+}
+
+/* Entries of each layer, from the indices of them all, which lie in the kernels' memory. */
+static int count_layers(const sg_method *m, const struct sg_select *s, size_t found) {
+    uint32_t part[256];
+    size_t layer = 0;
+    memset(s->count, 0, s->n_layers * sizeof *s->count);
+    for (size_t at = 0, n; at < found; at += n) {
+        n = found - at < 256 ? found - at : 256;
+        const int status = m->shared.kernels->get(s->exec, part, s->index + at, n * sizeof *part);
+        if (status != SG_KERNEL_OK)
+            return status;
+        for (size_t j = 0; j < n; j++) {
+            while (s->offset[layer + 1] <= part[j])
+                layer++;
+            s->count[layer]++;
+        }
+    }
+    return SG_KERNEL_OK;
+}
+
+/* A selection of more than the controller allows: it is taken back, and its largest are sent, ties to the lower index. */
+static int cut(const sg_method *m, const struct sg_select *s) {
+    SG_ASSERT(s->index != NULL && m->settings.most >= 0);
+    size_t found = total(s);
+    const size_t most = (size_t)m->settings.most;
+    struct sg_select again = *s;
+    again.n_layers = 1;
+    again.offset = (const size_t[]){0, m->d};
+    again.count = &found;
+    if (s->e != NULL) { /* 0 where entries were sent, p elsewhere */
+        m->shared.kernels->scatter_add(s->exec, s->e, s->index, s->value, found);
+        again.scale = 0;
+        again.decay = 1;
+    }
+    const int status = m->shared.kernels->select_topk(&again, &most, NULL);
+    return status == SG_KERNEL_OK ? count_layers(m, s, found) : status;
+}
+
+/* The numbers in `code`, whose random draws are named by worker and step. */
+static void write_numbers(const sg_method *m, const struct method_worker *w, const struct sg_code *code,
+                          struct sg_numbers numbers, struct sg_message *out) {
+    SG_ASSERT(w->room->data != NULL && m->shared.exec.device == NULL);
+    numbers.parts = m->shared.layout.n_layers;
+    numbers.part = w->count;
+    numbers.seed = m->shared.seed;
+    numbers.worker = w->seen.number;
+    numbers.step = m->shared.step;
+    numbers.kernels = m->shared.kernels;
+    numbers.threads = m->shared.exec.threads;
+    out->code = code;
+    out->data = w->room->data;
+    out->bytes = code->encode(w->room->data, &numbers, &out->bits);
+}
+
+/* e += value - what the message says of it, at the message's positions. */
+static void keep_rounding(const struct sg_message *m, const float *value, float *e) {
+    float piece[SG_MESSAGE_PIECE];
+    for (size_t at = 0, count; at < m->count; at += count) {
+        count = m->count - at < SG_MESSAGE_PIECE ? m->count - at : SG_MESSAGE_PIECE;
+        m->code->decode(piece, m, at, count);
+        for (size_t j = at; j < at + count; j++)
+            e[m->index != NULL ? m->index[j] : j] += value[j] - piece[j - at];
+    }
+}
+
+/* p, from what was kept and sent: at every element one of the two is 0. */
+static void copy_input(const struct method_worker *w, const struct sg_select *s, size_t d, size_t count) {
+    const float *value = w->room->value;
+    if (w->input == NULL)
+        return;
+    if (s->e == NULL && s->scale == 1) {
+        memcpy(w->input, s->g, d * sizeof *w->input);
+        return;
+    }
+    if (s->e != NULL) /* an exact compressor needs no residual: all of p is in its message */
+        memcpy(w->input, s->e, d * sizeof *w->input);
+    for (size_t j = 0; j < count; j++)
+        w->input[s->index != NULL ? s->index[j] : j] = value[j];
+}
+
+static int select_message(sg_method *m, struct method_worker *w, const struct sg_select *selection,
+                          struct sg_message *out) {
+    struct sg_select s = *selection;
+    const struct message_room *room = w->room;
+    const struct sg_code *code = m->shared.code;
+    int status = m->compressor->select(&w->seen, &s);
+    size_t count = status == SG_KERNEL_OK ? total(&s) : 0;
+    if ((double)count > m->settings.most) {
+        status = cut(m, &s);
+        count = total(&s);
+    }
+    if (status != SG_KERNEL_OK)
+        return status;
+    SG_ASSERT(count <= m->d &&
+              (room->index == NULL || s.exec->device != NULL || sg_ascending_below(room->index, count, m->d)));
+    copy_input(w, &s, m->d, count);
+    *out = (struct sg_message){.code = code,
+                               .n = m->d,
+                               .count = count,
+                               .index = room->index,
+                               .data = room->value,
+                               .bytes = count * code->width,
+                               .layer_count = w->count};
+    const double positions = room->index != NULL ? 32.0 * (double)count : 0;
+    if (code == &sg_code_fp16) {
+        m->shared.kernels->encode_half(s.exec, room->data, room->value, room->index, count, s.e);
+        out->data = room->data;
+    } else if (code != &sg_code_fp32) {
+        write_numbers(m, w, code, (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param},
+                      out);
+        if (s.e != NULL)
+            keep_rounding(out, room->value, s.e);
+    }
+    /* Floats, whole or halved, count as the paper counts: 32 bits a value and 32 a position. */
+    out->bits = positions + (code->width > 0 ? 32.0 * (double)count : out->bits);
+    return SG_KERNEL_OK;
+}
+
+/* ---- coders ---- */
+
+static int check_finite(const sg_method *m, const struct method_worker *w, const float *p) {
+    const size_t *offset = m->shared.layout.offset;
+    for (size_t l = 0; l < m->shared.layout.n_layers; l++)
+        if (!isfinite(m->shared.kernels->sum_squares(&m->shared.exec, p + offset[l], offset[l + 1] - offset[l]))) {
+            w->count[0] = l;
+            return SG_KERNEL_NONFINITE;
+        }
+    return SG_KERNEL_OK;
+}
+
+/* p into the residual: a selection that no finite number takes part in. */
+static int form_in_residual(const sg_method *m, const struct sg_select *s) {
+    float *tau = malloc(s->n_layers * sizeof *tau);
+    if (tau == NULL)
+        return SG_KERNEL_MEMORY;
+    for (size_t l = 0; l < s->n_layers; l++)
+        tau[l] = INFINITY;
+    const int status = m->shared.kernels->select_threshold(s, tau);
+    free(tau);
+    return status;
+}
+
+static int form_p(const sg_method *m, const struct method_worker *w, const struct sg_select *s) {
+    const int status = s->e != NULL ? form_in_residual(m, s) : check_finite(m, w, s->g);
+    const float *p = s->e != NULL ? s->e : s->g;
+    if (status == SG_KERNEL_OK && w->p != NULL)
+        memcpy(w->p, p, m->d * sizeof *p);
+    if (status == SG_KERNEL_OK && w->input != NULL)
+        memcpy(w->input, p, m->d * sizeof *p);
+    return status;
+}
+
+static int code_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
+                        struct sg_message *out) {
+    const struct sg_compressor_ops *ops = m->compressor;
+    const int status = round == 0 ? form_p(m, w, s) : SG_KERNEL_OK;
+    const float *p = s->e != NULL ? s->e : w->p != NULL ? w->p : s->g;
+    if (status != SG_KERNEL_OK)
+        return status;
+    if (ops->code != NULL) {
+        const struct sg_layout *layout = &m->shared.layout;
+        for (size_t l = 0; l < layout->n_layers; l++)
+            w->count[l] = layout->offset[l + 1] - layout->offset[l];
+        *out = (struct sg_message){.n = m->d, .count = m->d, .layer_count = w->count};
+        write_numbers(m, w, ops->code,
+                      (struct sg_numbers){
+                          .value = p, .count = m->d, .param = m->param, .knob = ops->knob != NULL ? m->decided : NULL},
+                      out);
+    } else {
+        *out = (struct sg_message){.layer_count = w->count};
+        ops->encode(&w->seen, round, p, out);
+    }
+    if (s->e != NULL && ops->rounds == NULL)
+        sg_message_add(s->e, out, -1, s->exec);
+    return SG_KERNEL_OK;
+}
+
+/* All of p, as floats. */
+static int reset_message(const sg_method *m, const struct method_worker *w, const struct sg_select *s,
+                         struct sg_message *out) {
+    const int status = m->shared.kernels->select_all(s);
+    if (status != SG_KERNEL_OK)
+        return status;
+    if (w->input != NULL)
+        memcpy(w->input, w->room->value, m->d * sizeof *w->input);
+    *out = (struct sg_message){.code = &sg_code_fp32,
+                               .n = m->d,
+                               .count = m->d,
+                               .data = w->room->value,
+                               .bytes = m->d * sizeof(float),
+                               .bits = 32.0 * (double)m->d,
+                               .layer_count = w->count};
+    return SG_KERNEL_OK;
+}
+
+int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
+                   struct sg_message *out) {
+    if (m->settings.reset)
+        return reset_message(m, w, s, out);
+    return m->compressor->select != NULL ? select_message(m, w, s, out) : code_message(m, w, round, s, out);
+}

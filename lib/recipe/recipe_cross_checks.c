@@ -1,0 +1,286 @@
+/* recipe_rules.c: the rules that span several keys, which a table of single keys cannot state. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_compressor.h"
+#include "sg_optimizer.h"
+
+static void set_null(struct sg_node *node) {
+    char *key = node->key;
+    node->key = NULL;
+    sg_node_clear(node);
+    node->key = key;
+}
+
+/* ---- length of a run ---- */
+
+/* Chooses the length. One given by --set replaces the file's other one. Returns false if both come from the same place.
+ */
+static bool choose_length(struct sg_check *c, struct sg_node *map) {
+    struct sg_node *epochs = sg_node_member(map, "epochs"), *steps = sg_node_member(map, "steps");
+    if (epochs == NULL || steps == NULL)
+        return true;
+    if (sg_node_from_set(epochs) != sg_node_from_set(steps)) {
+        set_null(sg_node_from_set(steps) ? epochs : steps);
+        return true;
+    }
+    bool later = steps->key_line > epochs->key_line ||
+                 (steps->key_line == epochs->key_line && steps->key_column > epochs->key_column);
+    const struct sg_node *second = later ? steps : epochs;
+    sg_problem_at(c->problems, second->key_line, second->key_column, "both 'epochs' and 'steps' are given (keep one)");
+    return false;
+}
+
+static void check_length(struct sg_check *c, struct sg_node *root) {
+    if (choose_length(c, root) && sg_node_member(root, "epochs") == NULL && sg_node_member(root, "steps") == NULL)
+        sg_problem_at(c->problems, root->line, root->column, "missing key 'epochs' or 'steps' (length of a run)");
+}
+
+static void check_seeds(struct sg_check *c, const struct sg_node *root) {
+    const struct sg_node *seeds = sg_node_get(root, "seeds");
+    for (size_t i = 0; i < seeds->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (seeds->child[i].number == seeds->child[j].number) {
+                sg_problem_at(c->problems, seeds->child[i].line, seeds->child[i].column, "seed %s is given twice",
+                              seeds->child[i].string);
+                return;
+            }
+}
+
+/* ---- claims ---- */
+
+static void check_selector(struct sg_check *c, struct sg_node *at) {
+    size_t chosen = 0;
+    const struct sg_node *when = sg_node_member(at, "when"), *below = sg_node_member(at, "below");
+    for (size_t i = 0; i < at->count; i++) {
+        const struct sg_node *child = &at->child[i];
+        if (child->kind == SG_NODE_BOOL && !child->boolean)
+            sg_problem_at(c->problems, child->line, child->column, "%s can only be true", child->key);
+        chosen += child != below && !sg_node_absent(child);
+    }
+    if (chosen != 1)
+        sg_problem_at(c->problems, at->line, at->column,
+                      "choose one of final, tail-median, tail-mean, max, min, mean, sum, epoch, step, when");
+    if ((when == NULL) != (below == NULL))
+        sg_problem_at(c->problems, at->line, at->column, "'when' and 'below' go together");
+    size_t kept = 0; /* keeps only what was chosen */
+    for (size_t i = 0; i < at->count; i++) {
+        if (sg_node_absent(&at->child[i]))
+            sg_node_clear(&at->child[i]);
+        else
+            at->child[kept++] = at->child[i];
+    }
+    at->count = kept;
+}
+
+/* A copy of `from` under the key and place of `to`. */
+static bool fill_in(struct sg_node *to, const struct sg_node *from) {
+    if (!sg_node_absent(to))
+        return true;
+    struct sg_node copy;
+    if (!sg_node_copy(&copy, from))
+        return false;
+    sg_node_clear(to);
+    *to = copy;
+    return true;
+}
+
+static bool complete_bound(struct sg_node *claim, const char *key) {
+    struct sg_node *bound = sg_node_member(claim, key);
+    if (bound == NULL || bound->kind != SG_NODE_MAP)
+        return true;
+    for (size_t i = 0; i < bound->count; i++) {
+        const struct sg_node *own = sg_node_member(claim, bound->child[i].key);
+        if (own != NULL && !fill_in(&bound->child[i], own))
+            return false;
+    }
+    return true;
+}
+
+static bool check_claim(struct sg_check *c, struct sg_node *claim) {
+    const struct sg_node *upper = sg_node_member(claim, "at-most"), *lower = sg_node_member(claim, "at-least");
+    if (upper == NULL && lower == NULL)
+        sg_problem_at(c->problems, claim->line, claim->column, "a claim needs 'at-most' or 'at-least'");
+    if (upper != NULL && lower != NULL)
+        sg_problem_at(c->problems, claim->line, claim->column,
+                      "a claim has one bound, 'at-most' or 'at-least' (write two claims)");
+    if (!complete_bound(claim, "at-most") || !complete_bound(claim, "at-least"))
+        return false;
+    sg_check_bound_constant(c, claim);
+    const struct sg_node *bound = upper != NULL ? upper : lower;
+    if (bound != NULL && bound->kind == SG_NODE_MAP)
+        sg_check_bound_constant(c, bound);
+    return true;
+}
+
+/* ---- plots ---- */
+
+static void check_axis_range(struct sg_check *c, const struct sg_node *plot, const char *key) {
+    const struct sg_node *range = sg_node_member(plot, key);
+    if (range != NULL && !(range->child[0].number < range->child[1].number))
+        sg_problem_at(c->problems, range->line, range->column, "%s must ascend, got [%s, %s]", key,
+                      range->child[0].string, range->child[1].string);
+}
+
+/* ---- optimizer ---- */
+
+enum { OPTIMIZER_PARAMETERS = 32 };
+
+/* The optimizer of a complete section with its parameters; NULL when it has a problem already. */
+static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *section,
+                                                     double param[OPTIMIZER_PARAMETERS]) {
+    const struct sg_optimizer_ops *ops = sg_optimizer_find(sg_node_string(section, "kind", ""));
+    if (ops == NULL || ops->n_params > OPTIMIZER_PARAMETERS)
+        return NULL;
+    for (size_t i = 0; i < ops->n_params; i++)
+        param[i] = sg_node_number(section, ops->params[i].name, NAN);
+    return ops;
+}
+
+static void check_optimizer(struct sg_check *c, const struct sg_node *section) {
+    double param[OPTIMIZER_PARAMETERS];
+    const struct sg_optimizer_ops *ops = find_optimizer(section, param);
+    const char *why = ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
+    if (why != NULL)
+        sg_problem_at(c->problems, section->line, section->column, "optimizer: %s", why);
+}
+
+static void check_decays(struct sg_check *c, const struct sg_node *section) {
+    const struct sg_node *decays = sg_node_get(section, "decay-at");
+    for (size_t i = 1; decays != NULL && i < decays->count; i++)
+        if (!(decays->child[i].number > decays->child[i - 1].number))
+            sg_problem_at(c->problems, decays->child[i].line, decays->child[i].column,
+                          "decay-at must ascend, got %s after %s", decays->child[i].string,
+                          decays->child[i - 1].string);
+}
+
+bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
+    if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
+        check_length(c, map);
+        check_seeds(c, root);
+    } else if (strcmp(section, "optimizer") == 0) {
+        check_optimizer(c, map);
+        check_decays(c, map);
+    } else if (strcmp(section, "methods[]") == 0) {
+        choose_length(c, map);
+    } else if (strcmp(section, "claims[].at") == 0) {
+        check_selector(c, map);
+    } else if (strcmp(section, "claims[]") == 0) {
+        return check_claim(c, map);
+    } else if (strcmp(section, "plots[]") == 0) {
+        check_axis_range(c, map, "x-range");
+        check_axis_range(c, map, "y-range");
+        sg_check_axes(c, map);
+    } else if (strcmp(section, "record") == 0) {
+        sg_check_series_once(c, sg_node_get(map, "series"));
+    }
+    return true;
+}
+
+/* ---- methods ---- */
+
+/* The optimizer may refuse the `update` form. */
+static void check_form(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
+    const char *form = sg_node_string(method, "error-feedback.form", sg_node_string(root, "error-feedback.form", ""));
+    double param[OPTIMIZER_PARAMETERS];
+    const struct sg_optimizer_ops *ops = find_optimizer(sg_node_get(root, "optimizer"), param);
+    if (ops == NULL || ops->refuses_update_form == NULL || strcmp(form, "update") != 0)
+        return;
+    const char *why = ops->refuses_update_form(param);
+    if (why != NULL)
+        sg_problem_at(c->problems, method->line, method->column,
+                      "error-feedback 'update' does not go with this optimizer: %s", why);
+}
+
+static void check_shards(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
+    const struct sg_node *own = sg_node_member(method, "shards");
+    if (own != NULL && sg_node_get(root, "task.shards") == NULL)
+        sg_problem_at(c->problems, own->key_line, own->key_column, "task '%s' has no 'shards' to override",
+                      sg_node_string(root, "task.kind", ""));
+}
+
+/* Parameters that are literal numbers, against each other; one that is an expression is only known once the task is
+ * open. */
+static void check_parameters(struct sg_check *c, const struct sg_node *at, const struct sg_node *method) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
+    double param[32];
+    if (ops == NULL || ops->n_params > 32)
+        return;
+    for (size_t i = 0; i < ops->n_params; i++) {
+        const struct sg_node *value = sg_node_member(method, ops->params[i].name);
+        bool literal = true;
+        struct sg_error ignored;
+        param[i] = value != NULL ? value->number : NAN;
+        if (value != NULL && value->kind == SG_NODE_STRING &&
+            (sg_expression_check(value->string, NULL, 0, &literal, &param[i], &ignored) != SG_OK || !literal))
+            return;
+    }
+    struct sg_error err;
+    if (sg_compressor_check(ops, param, 0, &err) != SG_OK)
+        sg_problem_at(c->problems, at->line, at->column, "method '%s': %s", sg_node_string(at, "name", ""), err.msg);
+}
+
+/* Adds a label, which it takes over. */
+static bool add_label(struct sg_check *c, const struct sg_node *at, char *label) {
+    char name[SG_EXCERPT];
+    for (size_t i = 0; i < c->n_labels; i++)
+        if (strcmp(c->label[i].text, label) == 0) {
+            sg_problem_at(c->problems, at->line, at->column, "method name '%s' is used twice", sg_excerpt(name, label));
+            free(label);
+            return true;
+        }
+    struct sg_label *grown = realloc(c->label, (c->n_labels + 1) * sizeof *grown);
+    if (grown == NULL) {
+        free(label);
+        return false;
+    }
+    c->label = grown;
+    c->label[c->n_labels++] = (struct sg_label){label, sg_compressor_find(sg_node_string(at, "compressor", ""))};
+    return true;
+}
+
+static bool check_choices(struct sg_check *c, const struct sg_node *method) {
+    size_t before = c->problems->count;
+    for (size_t turn = 0; c->problems->count == before; turn++) {
+        struct sg_node choice;
+        char *label;
+        if (!sg_method_choice(method, turn, &choice, &label))
+            return false;
+        if (label == NULL)
+            return true;
+        check_parameters(c, method, &choice);
+        sg_node_clear(&choice);
+        if (!add_label(c, method, label))
+            return false;
+        if (c->n_labels > SG_LABELS)
+            sg_problem_at(c->problems, method->line, method->column,
+                          "more than %d combinations of methods and parameters", SG_LABELS);
+    }
+    return true;
+}
+
+void sg_check_forget_labels(struct sg_check *c) {
+    for (size_t i = 0; i < c->n_labels; i++)
+        free(c->label[i].text);
+    free(c->label);
+    c->label = NULL;
+    c->n_labels = 0;
+}
+
+bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
+    size_t before = c->problems->count, n_seeds = sg_node_get(root, "seeds")->count;
+    bool fine = true;
+    for (size_t i = 0; fine && i < methods->count; i++) {
+        check_form(c, root, &methods->child[i]);
+        check_shards(c, root, &methods->child[i]);
+        fine = check_choices(c, &methods->child[i]);
+    }
+    if (c->n_labels * n_seeds > SG_CELLS)
+        sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,
+                      SG_CELLS);
+    if (c->problems->count > before)
+        sg_check_forget_labels(c);
+    return fine;
+}

@@ -1,0 +1,124 @@
+/* recipe_set.c: applies --set key=value to the raw tree. It creates any key; the check that follows knows which exist.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_text.h"
+
+static const char *entry_name(const struct sg_node *entry) {
+    const struct sg_node *name = entry->kind == SG_NODE_MAP ? sg_node_member(entry, "name") : NULL;
+    return name != NULL && name->kind == SG_NODE_STRING ? name->string : NULL;
+}
+
+/* Finds an entry of a list by its name, which may contain dots (the longest match wins), or by its index from 0. *used
+ * is the length taken. */
+static struct sg_node *find_entry(const struct sg_node *list, const char *path, size_t *used) {
+    struct sg_node *found = NULL;
+    *used = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = entry_name(&list->child[i]);
+        size_t length = name != NULL ? strlen(name) : 0;
+        if (length > *used && strncmp(path, name, length) == 0 && (path[length] == '.' || path[length] == '\0')) {
+            found = &list->child[i];
+            *used = length;
+        }
+    }
+    size_t digits = strspn(path, "0123456789");
+    if (found == NULL && digits > 0 && digits < 8 && (path[digits] == '.' || path[digits] == '\0')) {
+        size_t i = strtoul(path, NULL, 10);
+        found = i < list->count ? &list->child[i] : NULL;
+        *used = digits;
+    }
+    return found;
+}
+
+static void note_no_entry(const struct sg_node *list, const char *path, int origin, struct sg_problems *p) {
+    const char *candidate[SG_MAP_KEYS];
+    char word[SG_EXCERPT], name[SG_EXCERPT];
+    size_t n = 0;
+    for (size_t i = 0; i < list->count && n < SG_MAP_KEYS; i++)
+        if ((candidate[n] = entry_name(&list->child[i])) != NULL)
+            n++;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(path, "."), path);
+    const char *near = sg_suggest(word, candidate, n);
+    if (near != NULL)
+        sg_problem_at(p, 0, origin, "'%s' has no entry '%s' (did you mean '%s'?)", list->key ? list->key : "", word,
+                      sg_excerpt(name, near));
+    else
+        sg_problem_at(p, 0, origin, "'%s' has no entry '%s'; name one, or give an index from 0 to %zu",
+                      list->key ? list->key : "", word, list->count > 0 ? list->count - 1 : 0);
+}
+
+/* Finds the key of a map up to the next dot, and creates it if absent. NULL = no memory. */
+static struct sg_node *find_member(struct sg_node *map, const char *path, size_t length, int origin) {
+    for (size_t i = 0; i < map->count; i++)
+        if (strlen(map->child[i].key) == length && memcmp(map->child[i].key, path, length) == 0)
+            return &map->child[i];
+    struct sg_node child = {.column = origin, .key_column = origin};
+    child.key = strndup(path, length);
+    if (child.key == NULL || !sg_node_push(map, &child))
+        return NULL;
+    return &map->child[map->count - 1];
+}
+
+/* Walks to the node that path [length] names. *out = NULL: a problem was noted. */
+static bool walk(struct sg_node *root, const char *path, int origin, struct sg_problems *p, struct sg_node **out) {
+    struct sg_node *node = root;
+    *out = NULL;
+    for (int depth = 0; *path != '\0'; depth++) {
+        size_t length = strcspn(path, ".");
+        if (depth == SG_RECIPE_DEPTH || length == 0 || (path[length] == '.' && path[length + 1] == '\0')) {
+            sg_problem_at(p, 0, origin, "a key is words joined by single dots, at most %d of them", SG_RECIPE_DEPTH);
+            return true;
+        }
+        if (node->kind == SG_NODE_LIST) {
+            struct sg_node *entry = find_entry(node, path, &length);
+            if (entry == NULL) {
+                note_no_entry(node, path, origin, p);
+                return true;
+            }
+            node = entry;
+        } else if (node->kind == SG_NODE_MAP || node->kind == SG_NODE_NULL) {
+            if (node->kind == SG_NODE_MAP && node->count == SG_MAP_KEYS) {
+                sg_problem_at(p, 0, origin, "more than %d keys in one section", SG_MAP_KEYS);
+                return true;
+            }
+            node->kind = SG_NODE_MAP;
+            if ((node = find_member(node, path, length, origin)) == NULL)
+                return false;
+        } else {
+            sg_problem_at(p, 0, origin, "'%s' is a single value in this recipe: set the whole of it, as %s={…}",
+                          node->key ? node->key : "entry", node->key ? node->key : "entry");
+            return true;
+        }
+        path += length + (path[length] == '.');
+    }
+    *out = node;
+    return true;
+}
+
+bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p) {
+    const char *equals = strchr(set, '=');
+    if (equals == NULL || equals == set) {
+        sg_problem_at(p, 0, origin, "write key=value, as workers=4");
+        return true;
+    }
+    char *path = strndup(set, (size_t)(equals - set));
+    struct sg_node value = {0}, *place = NULL;
+    size_t before = p->count;
+    bool fine = path != NULL && sg_yaml_parse(&value, equals + 1, strlen(equals + 1), origin, p);
+    if (fine && p->count == before)
+        fine = walk(root, path, origin, p, &place);
+    if (fine && place != NULL) {
+        value.key = place->key;
+        value.key_column = origin;
+        place->key = NULL;
+        sg_node_clear(place);
+        *place = value;
+        value = (struct sg_node){0};
+    }
+    sg_node_clear(&value);
+    free(path);
+    return fine;
+}

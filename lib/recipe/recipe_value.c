@@ -1,0 +1,189 @@
+/* recipe_scalar.c: checks values without children against their schema row. */
+#include <math.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_text.h"
+
+static void check_range(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, double x) {
+    char range[SG_RANGE];
+    if (!(x >= row->min && x <= row->max) || (row->above && x == row->min))
+        sg_note_wrong(c, row, raw, sg_range_text(row, range));
+}
+
+/* Lower-case words joined by '-'. */
+static bool kebab(const char *s) {
+    bool start = true; /* of a word */
+    for (; *s != '\0'; s++) {
+        bool letter = (*s >= 'a' && *s <= 'z') || (*s >= '0' && *s <= '9');
+        if (!letter && (*s != '-' || start))
+            return false;
+        start = !letter;
+    }
+    return !start;
+}
+
+/* The value must be one of the names at(0), at(1) …; the problem lists them or suggests one. */
+static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
+                            const char *const *candidate, size_t n) {
+    char wanted[160] = "one of ";
+    bool word = raw->kind == SG_NODE_STRING && strlen(raw->string) > 2; /* a single letter is near to every other one */
+    const char *near = word ? sg_suggest(raw->string, candidate, n) : NULL;
+    if (near != NULL) {
+        char got[SG_EXCERPT], name[SG_EXCERPT];
+        sg_problem_at(c->problems, raw->line, raw->column, "unknown %s '%s' (did you mean '%s'?)",
+                      row->type == SG_VALUE_METHOD ? "method" : sg_row_key(row), sg_excerpt(got, raw->string),
+                      sg_excerpt(name, near));
+        return;
+    }
+    size_t used = strlen(wanted);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(candidate[i]);
+        if (used + length + 8 > sizeof wanted) {
+            snprintf(wanted + used, sizeof wanted - used, ", …");
+            break;
+        }
+        used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s%s", i ? ", " : "", candidate[i]);
+    }
+    sg_note_wrong(c, row, raw, wanted);
+}
+
+static void check_variant(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    const char *candidate[64];
+    size_t n = 0;
+    for (const char *name; n < 64 && (name = sg_variant_at(row->type, n)) != NULL; n++) {
+        candidate[n] = name;
+        if (raw->kind == SG_NODE_STRING && strcmp(name, raw->string) == 0)
+            return;
+    }
+    note_wrong_name(c, row, raw, candidate, n);
+}
+
+static void check_choice(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    if (row->or_number && raw->kind == SG_NODE_NUMBER) {
+        if (raw->number != floor(raw->number))
+            sg_note_wrong(c, row, raw, "a whole number");
+        else
+            check_range(c, row, raw, raw->number);
+        return;
+    }
+    if (raw->kind == SG_NODE_STRING && sg_is_choice(row->choices, raw->string))
+        return;
+    char copy[160];
+    const char *candidate[16];
+    size_t n = 0;
+    snprintf(copy, sizeof copy, "%s", row->choices);
+    char *rest = copy;
+    for (char *word; n < 16 && (word = strsep(&rest, "|")) != NULL; n++)
+        candidate[n] = word;
+    note_wrong_name(c, row, raw, candidate, n);
+}
+
+static void check_method(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    if (raw->kind != SG_NODE_STRING) {
+        sg_note_wrong(c, row, raw, "the name of a method");
+        return;
+    }
+    for (size_t i = 0; i < c->n_labels; i++)
+        if (strcmp(c->label[i].text, raw->string) == 0)
+            return;
+    if (c->label == NULL) /* the methods themselves have problems */
+        return;
+    if (c->methods_set && raw->line > 0) { /* the file may be right as it stands */
+        char name[SG_EXCERPT], set[SG_EXCERPT];
+        sg_problem_at(c->dangling, raw->line, raw->column,
+                      "there is no method '%s' any more after --set %s (leave claims and plots out with "
+                      "--set claims=[] --set plots=[], or change them too)",
+                      sg_excerpt(name, raw->string), sg_excerpt(set, c->methods_set));
+        return;
+    }
+    const char *candidate[SG_MAP_KEYS];
+    size_t n = c->n_labels < SG_MAP_KEYS ? c->n_labels : SG_MAP_KEYS;
+    for (size_t i = 0; i < n; i++)
+        candidate[i] = c->label[i].text;
+    note_wrong_name(c, row, raw, candidate, n);
+}
+
+static void check_text(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    char wanted[80];
+    if (raw->kind == SG_NODE_NUMBER || raw->kind == SG_NODE_BOOL) {
+        sg_note_wrong(c, row, raw, "text (put it in quotes)");
+    } else if (raw->kind != SG_NODE_STRING || raw->string[0] == '\0') {
+        sg_note_wrong(c, row, raw, "text");
+    } else if ((double)strlen(raw->string) > row->max) {
+        snprintf(wanted, sizeof wanted, "at most %.0f bytes long", row->max);
+        sg_note_wrong(c, row, raw, wanted);
+    } else if (row->type == SG_VALUE_NAME && !kebab(raw->string)) {
+        sg_note_wrong(c, row, raw, "lower-case words and digits joined by '-'");
+    }
+}
+
+static void check_expression(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    double value = raw->number;
+    bool literal = true;
+    if (row->grid && raw->kind == SG_NODE_STRING && strcmp(raw->string, SG_VALUE_TO_FIND) == 0)
+        return;
+    if (raw->kind == SG_NODE_STRING) {
+        struct sg_error err;
+        const char *name[SG_NAMES];
+        size_t n = sg_expression_names(c, row, name);
+        if (sg_expression_check(raw->string, name, n, &literal, &value, &err) != SG_OK) {
+            sg_problem_at(c->problems, raw->line, raw->column, "%s: %s", sg_row_key(row), err.msg);
+            return;
+        }
+    } else if (raw->kind != SG_NODE_NUMBER) {
+        sg_note_wrong(c, row, raw,
+                      row->grid ? "a number, an expression or a list of these" : "a number or an expression");
+        return;
+    }
+    if (literal && row->whole && value != floor(value))
+        sg_note_wrong(c, row, raw, "a whole number");
+    else if (literal)
+        check_range(c, row, raw, value);
+}
+
+void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
+                     struct sg_node *out) {
+    switch (row->type) {
+    case SG_VALUE_TEXT:
+    case SG_VALUE_NAME:
+        check_text(c, row, raw);
+        break;
+    case SG_VALUE_SERIES:
+        sg_check_series(c, row, raw);
+        if (out->kind == SG_NODE_STRING)
+            sg_snake(out->string, strlen(out->string) + 1, out->string);
+        break;
+    case SG_VALUE_METHOD:
+        check_method(c, row, raw);
+        break;
+    case SG_VALUE_CHOICE:
+        check_choice(c, row, raw);
+        break;
+    case SG_VALUE_KIND:
+    case SG_VALUE_TASK:
+    case SG_VALUE_OPTIMIZER:
+    case SG_VALUE_COMPRESSOR:
+    case SG_VALUE_ENCODING:
+        check_variant(c, row, raw);
+        break;
+    case SG_VALUE_NUMBER:
+    case SG_VALUE_INTEGER: {
+        bool whole = row->type == SG_VALUE_INTEGER;
+        if (raw->kind != SG_NODE_NUMBER || (whole && raw->number != floor(raw->number)))
+            sg_note_wrong(c, row, raw, whole ? "a whole number" : "a number");
+        else
+            check_range(c, row, raw, raw->number);
+        break;
+    }
+    case SG_VALUE_BOOLEAN:
+        if (raw->kind != SG_NODE_BOOL)
+            sg_note_wrong(c, row, raw, "true or false");
+        break;
+    case SG_VALUE_EXPRESSION:
+        check_expression(c, row, raw);
+        break;
+    case SG_VALUE_MAP:
+        break;
+    }
+}

@@ -1,0 +1,14 @@
+/* task_evaluate_workers.h: the workers of a rank evaluate beside each other; private to lib/task. */
+#ifndef TASK_EVALUATE_WORKERS_H
+#define TASK_EVALUATE_WORKERS_H
+
+#include "sg_task.h"
+
+/* What one worker contributes to an evaluation; runs beside other workers' on its own thread. */
+typedef sg_status task_share(sg_task *t, size_t worker, double *share, struct sg_error *err);
+
+/* share [count][n_shares] of workers first … first + count - 1; the error is that of one of those that failed. */
+SG_CHECKED sg_status task_evaluate_workers(sg_task *t, task_share *part, size_t first, size_t count, size_t n_shares,
+                                           int threads, double *share, struct sg_error *err);
+
+#endif

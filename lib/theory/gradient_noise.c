@@ -1,0 +1,339 @@
+/* gradient_noise.c: how noisy gradients are: sigma^2 and M of the theory, fitted along a run. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_debug.h"
+#include "sg_json.h"
+#include "sg_gradient_noise.h"
+
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+/* Parts of the draws: the two halves, and all. */
+enum { ALL = 2, PARTS };
+
+struct scratch {
+    float *g;           /* [d] one draw */
+    double *mean, *all; /* of one worker [PARTS][d]; the mean over the workers */
+    char *state;        /* of a worker */
+    size_t state_bytes, draws[PARTS];
+};
+
+static struct sg_noise_estimate *part_of(struct sg_noise_point *p, size_t part) {
+    return part == ALL ? &p->all : &p->half[part];
+}
+
+static double square(const double *x, size_t d) {
+    double sum = 0;
+    for (size_t j = 0; j < d; j++)
+        sum += x[j] * x[j];
+    return sum;
+}
+
+/* Draws the worker's gradients: mean [PARTS][d] and s^2. The worker's state is put back before every draw. */
+static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
+                      size_t worker, size_t index, struct sg_error *err) {
+    const struct sg_task_info *info = ops->info(task);
+    const size_t d = info->d, repeats = s->draws[ALL];
+    double second[PARTS] = {0};
+    sg_status status = SG_OK;
+    memset(s->mean, 0, PARTS * d * sizeof *s->mean);
+    if (s->state_bytes)
+        ops->state_save(task, worker, s->state);
+    for (size_t r = 0; r < repeats && status == SG_OK; r++) {
+        const uint64_t step = SG_STEP_BEYOND + (index * repeats + r) * (info->steps_per_epoch + 1);
+        const size_t half = r < s->draws[0] ? 0 : 1;
+        if (ops->touched) /* it writes only what it touches, so g must be zeros */
+            memset(s->g, 0, d * sizeof *s->g);
+        status = ops->gradient(task, worker, step, s->g, err);
+        if (s->state_bytes)
+            ops->state_load(task, worker, s->state);
+        for (size_t j = 0; j < d; j++) {
+            second[half] += (double)s->g[j] * (double)s->g[j];
+            s->mean[half * d + j] += (double)s->g[j];
+        }
+    }
+    for (size_t j = 0; j < d; j++)
+        s->mean[ALL * d + j] = s->mean[j] + s->mean[d + j];
+    second[ALL] = second[0] + second[1];
+    for (size_t part = 0; part < PARTS; part++) {
+        const double n = (double)s->draws[part];
+        for (size_t j = 0; j < d; j++)
+            s->mean[part * d + j] /= n;
+        SG_ASSERT(s->draws[part] >= 2);
+        noise[part] = fmax(0, (second[part] - n * square(s->mean + part * d, d)) / (n - 1));
+    }
+    if (status == SG_OK && !isfinite(second[ALL]))
+        return sg_fail(err, SG_ERR_NONFINITE, "worker %zu: a gradient is NaN or Inf", worker);
+    return status;
+}
+
+/* variance: that of a mean of so many draws, as a multiple of the noise. */
+static void take_worker(struct sg_noise_estimate *e, double *all, const double *mean, size_t d, size_t worker,
+                        size_t workers, double noise, double variance) {
+    SG_ASSERT(worker < workers);
+    e->noise[worker] = noise;
+    e->gradient[worker] = square(mean, d) - variance * noise;
+    for (size_t j = 0; j < d; j++)
+        all[j] += mean[j] / (double)workers;
+}
+
+static void conclude(struct sg_noise_estimate *e, const double *all, size_t d, size_t workers, double variance) {
+    const double n = (double)workers;
+    double noise = 0, gradient = 0;
+    for (size_t w = 0; w < workers; w++) {
+        noise += e->noise[w] / n;
+        gradient += e->gradient[w] / n;
+    }
+    e->mean_gradient = square(all, d) - variance * noise / n;
+    e->dissimilarity = gradient - e->mean_gradient;
+}
+
+/* If measured exactly, both halves are the whole. */
+static void copy_to_halves(struct sg_noise_point *p, size_t workers) {
+    for (size_t h = 0; h < 2; h++) {
+        memcpy(p->half[h].gradient, p->all.gradient, workers * sizeof *p->all.gradient);
+        memcpy(p->half[h].noise, p->all.noise, workers * sizeof *p->all.noise);
+        p->half[h].mean_gradient = p->all.mean_gradient;
+        p->half[h].dissimilarity = p->all.dissimilarity;
+    }
+}
+
+static sg_status measure(struct sg_noise_point *p, struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
+                         size_t workers, size_t index, struct sg_error *err) {
+    const size_t d = ops->info(task)->d, first = s->draws[ALL] ? 0 : ALL;
+    double noise[PARTS], variance[PARTS] = {0};
+    sg_status status = SG_OK;
+    memset(s->all, 0, PARTS * d * sizeof *s->all);
+    for (size_t part = first; part < PARTS && s->draws[ALL]; part++)
+        variance[part] = 1 / (double)s->draws[part];
+    for (size_t w = 0; w < workers && status == SG_OK; w++) {
+        status = s->draws[ALL] ? draw(noise, s, ops, task, w, index, err)
+                               : ops->expect(task, w, s->mean + ALL * d, &noise[ALL], err);
+        for (size_t part = first; part < PARTS && status == SG_OK; part++)
+            take_worker(part_of(p, part), s->all + part * d, s->mean + part * d, d, w, workers, noise[part],
+                        variance[part]);
+    }
+    for (size_t part = first; part < PARTS && status == SG_OK; part++)
+        conclude(part_of(p, part), s->all + part * d, d, workers, variance[part]);
+    if (status == SG_OK && first == ALL)
+        copy_to_halves(p, workers);
+    return status;
+}
+
+static bool point_open(struct sg_noise_point *p, size_t workers, uint64_t step) {
+    double *block = malloc((2 * PARTS * workers + 1) * sizeof *block);
+    *p = (struct sg_noise_point){.step = step};
+    for (size_t part = 0; block && part < PARTS; part++) {
+        struct sg_noise_estimate *e = part_of(p, PARTS - 1 - part); /* `all` owns the block */
+        e->gradient = block + 2 * part * workers;
+        e->noise = e->gradient + workers;
+    }
+    return block != NULL;
+}
+
+static void point_free(struct sg_noise_point *p) {
+    free(p->all.gradient);
+}
+
+sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_ops *ops, sg_task *task, size_t workers,
+                           uint64_t step, size_t repeats, struct sg_error *err) {
+    SG_ASSERT(points->count == 0 || points->workers == workers);
+    if (repeats > 0 && repeats < SG_NOISE_REPEATS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu draws of a gradient: each half needs a variance: %d or more", repeats,
+                       SG_NOISE_REPEATS);
+    if (!repeats && !ops->expect)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "task '%s' has no exact expectations: its gradients must be drawn",
+                       ops->name);
+    const size_t d = ops->info(task)->d;
+    struct scratch s = {.state_bytes = ops->state_bytes ? ops->state_bytes(task) : 0,
+                        .draws = {repeats / 2, repeats - repeats / 2, repeats}};
+    struct sg_noise_point *grown = realloc(points->point, (points->count + 1) * sizeof *grown);
+    if (grown)
+        points->point = grown;
+    struct sg_noise_point p;
+    const bool opened = point_open(&p, workers, step);
+    s.g = malloc((d + 1) * sizeof *s.g);
+    s.mean = malloc((PARTS * d + 1) * sizeof *s.mean);
+    s.all = malloc((PARTS * d + 1) * sizeof *s.all);
+    s.state = malloc(s.state_bytes + 1);
+    sg_status status = SG_OK;
+    if (!grown || !opened || !s.g || !s.mean || !s.all || !s.state)
+        status = sg_fail_memory(err, "measuring the noise");
+    if (status == SG_OK)
+        status = measure(&p, &s, ops, task, workers, points->count, err);
+    free(s.g);
+    free(s.mean);
+    free(s.all);
+    free(s.state);
+    if (status != SG_OK) {
+        point_free(&p);
+        return status;
+    }
+    points->workers = workers;
+    points->point[points->count++] = p;
+    return SG_OK;
+}
+
+void sg_noise_free(struct sg_noise_points *points) {
+    for (size_t i = 0; i < points->count; i++)
+        point_free(&points->point[i]);
+    free(points->point);
+    *points = (struct sg_noise_points){0};
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* Sums for a line through points that were measured twice, independently. A product takes its factors from different
+ * measurements. The errors of one measurement correlate, and products within it would make the line too flat. */
+struct moments {
+    double n, x[PARTS], y[PARTS], xx, xy;
+};
+
+static void add(struct moments *m, const double x[PARTS], const double y[PARTS]) {
+    m->n += 1;
+    for (size_t part = 0; part < PARTS; part++) {
+        m->x[part] += x[part];
+        m->y[part] += y[part];
+    }
+    m->xx += x[0] * x[1];
+    m->xy += (x[0] * y[1] + x[1] * y[0]) / 2;
+}
+
+/* The line that is not held at 0; NaN if the x do not differ by more than their errors. */
+static struct sg_noise_line free_line(const struct moments *m) {
+    const double spread = m->xx - m->x[0] * m->x[1] / m->n;
+    const double slope =
+        spread > 0 ? (m->xy - (m->x[0] * m->y[1] + m->x[1] * m->y[0]) / (2 * m->n)) / spread : (double)NAN;
+    const double level = (m->y[ALL] - slope * m->x[ALL]) / m->n;
+    return (struct sg_noise_line){slope, level, slope, level, NAN, NAN};
+}
+
+/* Fit with slope >= 0 and level >= 0. Where the free fit has a negative slope, the slope is 0 and the level is fitted
+ * alone; where it has a negative level, the level is 0 and the slope is fitted alone. */
+static struct sg_noise_line bounded_line(const struct moments *m) {
+    struct sg_noise_line out = free_line(m);
+    if (!(out.slope >= 0)) {
+        out.slope = 0;
+        out.level = m->y[ALL] / m->n;
+    } else if (!(out.level >= 0)) {
+        out.slope = m->xx > 0 ? m->xy / m->xx : 0;
+        out.level = 0;
+    }
+    out.slope = fmax(0, out.slope);
+    out.level = fmax(0, out.level);
+    return out;
+}
+
+enum line { NOISE, DISSIMILARITY };
+
+static struct moments moments_at(const struct sg_noise_points *points, enum line which, size_t i) {
+    SG_ASSERT(i < points->count);
+    const struct sg_noise_point *p = &points->point[i];
+    const struct sg_noise_estimate *part[PARTS] = {&p->half[0], &p->half[1], &p->all};
+    struct moments m = {0};
+    if (which == DISSIMILARITY)
+        add(&m, (double[]){part[0]->mean_gradient, part[1]->mean_gradient, part[ALL]->mean_gradient},
+            (double[]){part[0]->dissimilarity, part[1]->dissimilarity, part[ALL]->dissimilarity});
+    for (size_t w = 0; which == NOISE && w < points->workers; w++)
+        add(&m, (double[]){part[0]->gradient[w], part[1]->gradient[w], part[ALL]->gradient[w]},
+            (double[]){part[0]->noise[w], part[1]->noise[w], part[ALL]->noise[w]});
+    return m;
+}
+
+/* into += sign * m */
+static void combine(struct moments *into, const struct moments *m, double sign) {
+    into->n += sign * m->n;
+    for (size_t part = 0; part < PARTS; part++) {
+        into->x[part] += sign * m->x[part];
+        into->y[part] += sign * m->y[part];
+    }
+    into->xx += sign * m->xx;
+    into->xy += sign * m->xy;
+}
+
+/* The line that is not held at 0, through all points but one. */
+static struct sg_noise_line line_without(const struct sg_noise_points *points, enum line which, size_t i,
+                                         struct moments all) {
+    const struct moments own = moments_at(points, which, i);
+    combine(&all, &own, -1);
+    return free_line(&all);
+}
+
+/* A point is left out with all of its workers, because workers at one x are not independent. The errors are those of
+ * the line that is not held at 0; they are not 0 where a bound holds the line. */
+static struct sg_noise_line fit(const struct sg_noise_points *points, enum line which) {
+    SG_ASSERT(points->count > 0);
+    const size_t n = points->count;
+    struct moments all = {0};
+    for (size_t i = 0; i < n; i++) {
+        const struct moments own = moments_at(points, which, i);
+        combine(&all, &own, 1);
+    }
+    struct sg_noise_line out = bounded_line(&all);
+    if (n < 3)
+        return out;
+    double slope = 0, level = 0, slopes = 0, levels = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_noise_line without = line_without(points, which, i, all);
+        slope += without.slope / (double)n;
+        level += without.level / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_noise_line without = line_without(points, which, i, all);
+        slopes += (without.slope - slope) * (without.slope - slope);
+        levels += (without.level - level) * (without.level - level);
+    }
+    out.slope_error = sqrt(slopes * (double)(n - 1) / (double)n);
+    out.level_error = sqrt(levels * (double)(n - 1) / (double)n);
+    return out;
+}
+
+struct sg_noise_constants sg_noise_fit(const struct sg_noise_points *points) {
+    return (struct sg_noise_constants){.noise = fit(points, NOISE), .dissimilarity = fit(points, DISSIMILARITY)};
+}
+
+struct sg_noise_constants sg_noise_cover(const struct sg_noise_points *points, const struct sg_noise_constants *line) {
+    struct sg_noise_constants out = {.noise = {.slope = line->noise.slope},
+                                     .dissimilarity = {.slope = line->dissimilarity.slope}};
+    for (size_t i = 0; i < points->count; i++) {
+        const struct sg_noise_estimate *p = &points->point[i].all;
+        out.dissimilarity.level =
+            fmax(out.dissimilarity.level, p->dissimilarity - out.dissimilarity.slope * p->mean_gradient);
+        for (size_t w = 0; w < points->workers; w++)
+            out.noise.level = fmax(out.noise.level, p->noise[w] - out.noise.slope * p->gradient[w]);
+    }
+    return out;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static cJSON *estimate(double value, double unbounded, double error) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_number(out, "value", value);
+    sg_json_set_number(out, "unbounded", unbounded);
+    sg_json_set_number(out, "standard_error", error);
+    return out;
+}
+
+cJSON *sg_noise_json(const struct sg_noise_points *points, const struct sg_noise_constants *line) {
+    cJSON *out = cJSON_CreateObject(), *all = cJSON_CreateArray();
+    sg_json_set(out, "M", estimate(line->noise.slope, line->noise.free_slope, line->noise.slope_error));
+    sg_json_set(out, "sigma_squared", estimate(line->noise.level, line->noise.free_level, line->noise.level_error));
+    sg_json_set(out, "C",
+                estimate(line->dissimilarity.slope, line->dissimilarity.free_slope, line->dissimilarity.slope_error));
+    sg_json_set(out, "zeta_squared",
+                estimate(line->dissimilarity.level, line->dissimilarity.free_level, line->dissimilarity.level_error));
+    for (size_t i = 0; i < points->count; i++) {
+        const struct sg_noise_estimate *p = &points->point[i].all;
+        cJSON *row = cJSON_CreateObject();
+        sg_json_set_number(row, "step", (double)points->point[i].step);
+        sg_json_set(row, "gradient", sg_json_numbers(p->gradient, points->workers));
+        sg_json_set(row, "noise", sg_json_numbers(p->noise, points->workers));
+        sg_json_set_number(row, "mean_gradient", p->mean_gradient);
+        sg_json_set_number(row, "dissimilarity", p->dissimilarity);
+        sg_json_push(all, row);
+    }
+    sg_json_set(out, "points", all);
+    return out;
+}

@@ -1,0 +1,332 @@
+/* theory.c: runs the methods of a recipe for logistic regression, and measures what Theorems 4 to 7 speak of. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_compressor.h"
+#include "sg_json.h"
+#include "sg_theory.h"
+#include "sg_train.h"
+#include "theory_scope.h"
+
+enum { PARAMETERS = 32 };
+
+/* One cell in flight. `observer` is the same task once more, so that looking at a point disturbs no run. */
+struct theory_run {
+    const struct sg_theory_options *options;
+    const struct sg_cell *cell;
+    const struct sg_task_ops *ops;
+    sg_task *observer;
+    size_t workers, d;
+    uint64_t every;
+    double mu, base, gamma; /* mu; the learning rate of the recipe, which its expressions may use; the step size */
+    struct sg_noise_points points;
+    double *average, weight; /* [d] sum of weighted x_t; sum of the weights */
+    struct sg_theory_method *out;
+};
+
+/* Constant of the task by name. */
+static double constant(const struct theory_run *v, const char *name) {
+    const struct sg_task_info *info = v->ops->info(v->observer);
+    for (size_t i = 0; i < info->n_constants; i++)
+        if (strcmp(info->constant[i].name, name) == 0)
+            return info->constant[i].value;
+    return NAN;
+}
+
+static sg_status number(double *out, const struct theory_run *v, const char *path, struct sg_error *err) {
+    const struct sg_task_info *info = v->ops->info(v->observer);
+    const struct sg_node *node = sg_node_get(&v->cell->resolved, path);
+    struct sg_constant known[PARAMETERS];
+    size_t n = 0;
+    for (; n < info->n_constants && n + 1 < PARAMETERS; n++)
+        known[n] = info->constant[n];
+    known[n++] = (struct sg_constant){"gamma", v->base};
+    *out = NAN;
+    return node && node->kind != SG_NODE_NULL ? sg_expression(out, node->string, known, n, err) : SG_OK;
+}
+
+/* loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
+static sg_status look(double value[4], const struct theory_run *v, const double *x, struct sg_error *err) {
+    memcpy(v->ops->parameters(v->observer), x, v->d * sizeof *x);
+    sg_status status = v->ops->queue(v->observer, err);
+    return status == SG_OK ? v->ops->evaluate(v->observer, value, err) : status;
+}
+
+static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
+                       struct sg_error *err) {
+    struct theory_run *v = arg;
+    const double *x = ops->parameters(task);
+    double value[4];
+    sg_status status = SG_OK;
+    if (step == 0) {
+        status = look(value, v, x, err);
+        v->out->constants.gap += value[1];
+        v->out->constants.R_0 += value[3];
+    }
+    /* Weights relative to the last step's, so that they stay within doubles. */
+    const double older = 1 - v->mu * v->gamma / 2;
+    for (size_t j = 0; j < v->d; j++)
+        v->average[j] = older * v->average[j] + x[j];
+    v->weight = older * v->weight + 1;
+    if (status == SG_OK && step % v->every == 0 && step < steps) {
+        memcpy(v->ops->parameters(v->observer), x, v->d * sizeof *x);
+        status = sg_noise_measure(&v->points, v->ops, v->observer, v->workers, step, 0, err);
+    }
+    if (status == SG_OK && step == steps) {
+        for (size_t j = 0; j < v->d; j++)
+            v->average[j] /= v->weight;
+        status = look(value, v, v->average, err);
+        v->out->average += value[1];
+        v->out->constants.T = (double)steps;
+    }
+    return status;
+}
+
+static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
+    const struct sg_node *cell = &v->cell->resolved;
+    const struct sg_task_config config = {.task = sg_node_get(cell, "task"),
+                                          .workers = v->workers,
+                                          .count = v->workers,
+                                          .batch = (size_t)sg_node_number(cell, "batch", 1),
+                                          .seed = v->cell->seed,
+                                          .threads = 1,
+                                          .data_dir = v->options->data_dir,
+                                          .device = "cpu",
+                                          .lead = true,
+                                          .progress = v->options->progress,
+                                          .notice = v->options->notice};
+    sg_status status = theory_recipe_check(v->cell, err);
+    if (status == SG_OK)
+        status = sg_task_load(&v->ops, "logreg", err);
+    if (status == SG_OK)
+        status = v->ops->open(&v->observer, &config, err);
+    if (status != SG_OK)
+        return status;
+    v->d = v->ops->info(v->observer)->d;
+    v->mu = constant(v, "l2");
+    if (isnan(constant(v, "f_star")))
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.solve-optimum: the theorems are about f - f*: set it to true");
+    status = number(&v->base, v, "optimizer.learning-rate", err);
+    v->gamma = v->base * sg_node_number(cell, "optimizer.scale", 1);
+    v->average = calloc(v->d, sizeof *v->average);
+    return status == SG_OK && !v->average ? sg_fail_memory(err, "the mean of the iterates") : status;
+}
+
+static sg_status train(struct theory_run *v, struct sg_error *err) {
+    struct sg_train_report report;
+    const struct sg_train_options options = {.recipe = v->options->recipe,
+                                             .cell = v->cell,
+                                             .data_dir = v->options->data_dir,
+                                             .device = "cpu",
+                                             .threads = v->options->threads,
+                                             .series = fopen("/dev/null", "w"),
+                                             .visit = visit,
+                                             .visit_arg = v,
+                                             .stop = v->options->stop,
+                                             .progress = v->options->progress,
+                                             .notice = v->options->notice};
+    sg_comm *comm = NULL;
+    sg_status status =
+        options.series ? sg_comm_open(&comm, err) : sg_fail_errno(err, SG_ERR_IO, "cannot write /dev/null");
+    if (status == SG_OK)
+        status = sg_train_run(&report, comm, &options, err);
+    sg_comm_close(comm);
+    if (options.series)
+        fclose(options.series);
+    return status;
+}
+
+/* Of the compressor, once the task's constants are known. *why <- not NULL where there is none. */
+static sg_status bound_of(const char **why, struct theory_run *v, struct sg_error *err) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(v->cell->method, "compressor", ""));
+    double param[PARAMETERS];
+    sg_status status = SG_OK;
+    *why = theory_method_misfit(v->cell);
+    if (*why)
+        return SG_OK;
+    for (size_t i = 0; status == SG_OK && i < ops->n_params && i < PARAMETERS; i++) {
+        char path[80];
+        snprintf(path, sizeof path, "method.%s", ops->params[i].name);
+        status = number(&param[i], v, path, err);
+        if (isnan(param[i]))
+            param[i] = ops->params[i].preset;
+    }
+    if (status == SG_OK) {
+        v->out->absolute = ops->traits & SG_TRAIT_ABSOLUTE;
+        v->out->compressor = ops->bound(param, v->d);
+        if (isnan(v->out->compressor))
+            *why = "what a budget's thresholds lose is not bounded beforehand";
+    }
+    return status;
+}
+
+/* With the shifted oracle the f_i are f_i(x) - <grad f_i(x*), x>: as smooth, and alike at x*. */
+static double dissimilarity_at_optimum(const struct theory_run *v) {
+    const bool shifted = strcmp(sg_node_string(&v->cell->resolved, "task.oracle", ""), "full-shifted") == 0;
+    return shifted ? 0 : constant(v, "D");
+}
+
+static sg_status run_cell(struct theory_run *v, const char **why, struct sg_error *err) {
+    struct sg_theory_constants *c = &v->out->constants;
+    sg_status status = open_observer(v, err);
+    if (status == SG_OK)
+        status = bound_of(why, v, err);
+    if (status == SG_OK && !*why)
+        status = train(v, err);
+    if (status == SG_OK && !*why) {
+        c->L = constant(v, "row_max") + v->mu;
+        c->mu = v->mu;
+        c->gamma = v->gamma;
+        c->n = (double)v->workers;
+        c->D += dissimilarity_at_optimum(v);
+    }
+    return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", v->cell->label);
+}
+
+static void theory_run_close(struct theory_run *v) {
+    if (v->observer)
+        v->ops->close(v->observer);
+    sg_noise_free(&v->points);
+    free(v->average);
+}
+
+/* Sums over the seeds become means. */
+static void conclude(struct sg_theory_method *m, size_t seeds) {
+    struct sg_theory_constants *c = &m->constants;
+    double *const mean[] = {&m->average, &c->D, &c->gap, &c->R_0};
+    for (size_t k = 0; k < sizeof mean / sizeof *mean; k++)
+        *mean[k] /= (double)seeds;
+}
+
+static void take_noise(struct sg_theory_constants *c, const struct sg_noise_points *points) {
+    const struct sg_noise_constants line = sg_noise_fit(points), cover = sg_noise_cover(points, &line);
+    c->M = cover.noise.slope;
+    c->sigma_squared = cover.noise.level;
+    c->C = cover.dissimilarity.slope;
+    c->zeta_squared = cover.dissimilarity.level;
+}
+
+/* Runs the cells of one label at all seeds. *why is set if the theorems are not about them. */
+static sg_status run_label(struct sg_theory_method *m, const char **why, const struct sg_cell *cells, size_t seeds,
+                           const struct sg_theory_options *options, struct sg_error *err) {
+    struct sg_noise_points points = {0};
+    sg_status status = SG_OK;
+    *why = NULL;
+    *m = (struct sg_theory_method){.cell = &cells[0]};
+    for (size_t s = 0; status == SG_OK && !*why && s < seeds; s++) {
+        const struct sg_node *resolved = &cells[s].resolved;
+        struct theory_run v = {.options = options,
+                               .cell = &cells[s],
+                               .workers = (size_t)sg_node_number(resolved, "workers", 1),
+                               .every = (uint64_t)sg_node_number(resolved, "record.every", 1),
+                               .points = points,
+                               .out = m};
+        status = run_cell(&v, why, err);
+        points = v.points;
+        v.points = (struct sg_noise_points){0};
+        theory_run_close(&v);
+    }
+    if (status == SG_OK && !*why) {
+        for (size_t i = 0; i < points.count; i++)
+            m->gradients += points.point[i].all.mean_gradient / (double)points.count;
+        take_noise(&m->constants, &points);
+        conclude(m, seeds);
+    }
+    sg_noise_free(&points);
+    return status;
+}
+
+sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *cells, size_t count,
+                        const struct sg_theory_options *options, struct sg_error *err) {
+    struct sg_theory theory = {.method = calloc(count + 1, sizeof *theory.method),
+                               .left_out = calloc(count + 1, sizeof *theory.left_out)};
+    sg_status status = theory.method && theory.left_out ? SG_OK : sg_fail_memory(err, "the table");
+    for (size_t i = 0, seeds; status == SG_OK && i < count; i += seeds) {
+        const char *why;
+        for (seeds = 1; i + seeds < count && strcmp(cells[i].label, cells[i + seeds].label) == 0;)
+            seeds++;
+        status = run_label(&theory.method[theory.count], &why, &cells[i], seeds, options, err);
+        if (why)
+            theory.left_out[theory.n_left_out++] = (struct sg_theory_left_out){&cells[i], why};
+        else
+            theory.count++;
+    }
+    if (status == SG_OK && theory.count == 0)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "the theorems are about no method of the recipe: '%s': %s",
+                         cells[0].label, theory.left_out[0].why);
+    if (status == SG_OK)
+        *out = theory;
+    else
+        sg_theory_free(&theory);
+    return status;
+}
+
+bool sg_theory_statement(const struct sg_theory_method *m, size_t i, enum sg_statement *what, double *measured,
+                         double *bound, double *largest_gamma) {
+    static const enum sg_statement absolute[] = {SG_THEOREM_4, SG_THEOREM_5, SG_THEOREM_6},
+                                   relative[] = {SG_REMARK_6, SG_REMARK_8, SG_THEOREM_7};
+    if (i >= 3)
+        return false;
+    *what = (m->absolute ? absolute : relative)[i];
+    *measured = i == 2 ? m->gradients : m->average;
+    *bound = sg_theory_bound(*what, &m->constants, m->compressor, largest_gamma);
+    return true;
+}
+
+static cJSON *constants_json(const struct sg_theory_constants *c) {
+    const struct {
+        const char *name;
+        double value;
+    } all[] = {{"L", c->L},     {"mu", c->mu},
+               {"M", c->M},     {"sigma_squared", c->sigma_squared},
+               {"C", c->C},     {"zeta_squared", c->zeta_squared},
+               {"D", c->D},     {"R_0", c->R_0},
+               {"gap", c->gap}, {"gamma", c->gamma},
+               {"n", c->n},     {"T", c->T}};
+    cJSON *out = cJSON_CreateObject();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sg_json_set_number(out, all[i].name, all[i].value);
+    return out;
+}
+
+cJSON *sg_theory_json(const struct sg_theory *theory) {
+    cJSON *out = cJSON_CreateObject(), *methods = cJSON_CreateArray(), *left_out = cJSON_CreateArray();
+    for (size_t i = 0; i < theory->count; i++) {
+        const struct sg_theory_method *m = &theory->method[i];
+        cJSON *row = cJSON_CreateObject(), *statements = cJSON_CreateArray();
+        enum sg_statement what;
+        double measured, bound, largest;
+        sg_json_set_string(row, "label", m->cell->label);
+        sg_json_set_number(row, "nu_squared", m->absolute ? m->compressor : NAN);
+        sg_json_set_number(row, "delta", m->absolute ? NAN : m->compressor);
+        sg_json_set(row, "constants", constants_json(&m->constants));
+        for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++) {
+            cJSON *s = cJSON_CreateObject();
+            sg_json_set_string(s, "statement", sg_statement_name(what));
+            sg_json_set_number(s, "measured", measured);
+            sg_json_set_number(s, "bound", bound);
+            sg_json_set_number(s, "ratio", measured / bound);
+            sg_json_set_number(s, "largest_gamma", largest);
+            sg_json_set_bool(s, "applies", !isnan(bound) && m->constants.gamma <= largest);
+            sg_json_push(statements, s);
+        }
+        sg_json_set(row, "statements", statements);
+        sg_json_push(methods, row);
+    }
+    sg_json_set(out, "methods", methods);
+    for (size_t i = 0; i < theory->n_left_out; i++) {
+        cJSON *row = cJSON_CreateObject();
+        sg_json_set_string(row, "label", theory->left_out[i].cell->label);
+        sg_json_set_string(row, "why", theory->left_out[i].why);
+        sg_json_push(left_out, row);
+    }
+    sg_json_set(out, "left_out", left_out);
+    return out;
+}
+
+void sg_theory_free(struct sg_theory *theory) {
+    free(theory->method);
+    free(theory->left_out);
+    *theory = (struct sg_theory){0};
+}

@@ -1,0 +1,42 @@
+/* theory_scope.c: do the theorems speak of this recipe and of this method? */
+#include <string.h>
+
+#include "sg_compressor.h"
+#include "theory_scope.h"
+
+sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err) {
+    const struct sg_node *resolved = &cell->resolved, *decays = sg_node_get(resolved, "optimizer.decay-at");
+    const char *const optimizer = sg_node_string(resolved, "optimizer.kind", "sgd");
+    if (strcmp(sg_node_string(resolved, "task.kind", ""), "logreg") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.kind: the constants are known for logreg only");
+    if (strcmp(optimizer, "sgd") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.kind: the theorems are about sgd, not %s", optimizer);
+    if (sg_node_number(resolved, "optimizer.warm-up-epochs", 0) > 0 || (decays && decays->count > 0))
+        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer: the theorems are about a constant learning rate");
+    if (sg_node_number(resolved, "optimizer.momentum", 0) > 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.momentum: the theorems are about SGD without it");
+    if (sg_node_number(resolved, "optimizer.weight-decay", 0) > 0)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "optimizer.weight-decay: the theorems are about SGD without it; task.l2 is part of f");
+    return SG_OK;
+}
+
+const char *theory_method_misfit(const struct sg_cell *cell) {
+    const struct sg_node *resolved = &cell->resolved;
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
+    if (!ops->bound)
+        return "no bound on what its compressor loses is known";
+    if (strcmp(sg_node_string(resolved, "message.values", "fp32"), "fp32") != 0 ||
+        sg_node_get(cell->method, "values"))
+        return "message.values: its bound leaves out what rounding loses";
+    if (ops->traits & SG_TRAIT_EXACT) /* nothing is left to feed back */
+        return NULL;
+    const char *form = sg_node_string(resolved, "error-feedback.form", "update");
+    if (strcmp(form, "none") == 0)
+        return "error-feedback.form: none, where Algorithm 1 feeds back what was not sent";
+    if (strcmp(form, "update") != 0 && strcmp(form, "gradient") != 0)
+        return "error-feedback.form: another rule than Algorithm 1's";
+    if (sg_node_number(resolved, "error-feedback.decay", 1) < 1)
+        return "error-feedback.decay: below 1, where Algorithm 1 feeds back all that was not sent";
+    return NULL;
+}

@@ -1,0 +1,42 @@
+/* train_metrics.c: where the columns that a cell records come from. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_text.h"
+#include "train_state.h"
+
+enum { NAME_CHARS = 64 };
+
+static bool find_column(struct recorded *out, const char *name, const struct sg_task_kind *task) {
+    for (size_t i = 0; i < SG_COLUMNS; i++)
+        if (sg_task_records(task, (enum sg_column)i) && strcmp(sg_common_metrics[i].name, name) == 0) {
+            *out = (struct recorded){&sg_common_metrics[i], false, i};
+            return true;
+        }
+    const struct sg_metric *own = sg_task_metric(task, name);
+    if (own)
+        *out = (struct recorded){own, true, (size_t)(own - task->metric)};
+    return own != NULL;
+}
+
+/* The recipe's check saw to it that the task has every series and that none is named twice. */
+sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
+                        const struct sg_task_kind *task, struct sg_error *err) {
+    const struct sg_node *series = sg_node_get(&cell->resolved, "record.series");
+    size_t n = series && series->kind == SG_NODE_LIST ? series->count : 0;
+    struct recorded *columns = calloc(n ? n : 1, sizeof *columns);
+    if (!columns)
+        return sg_fail_memory(err, "columns");
+    for (size_t i = 0; i < n; i++) {
+        char name[NAME_CHARS];
+        sg_snake(name, sizeof name, series->child[i].string);
+        if (!find_column(&columns[i], name, task)) {
+            free(columns);
+            return sg_fail(err, SG_ERR_ARGUMENT, "record.series: task '%s' cannot record '%s'", task->name,
+                           series->child[i].string);
+        }
+    }
+    *out = columns;
+    *count = n;
+    return SG_OK;
+}

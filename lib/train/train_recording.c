@@ -1,0 +1,93 @@
+/* train_recording.c: a recording of what the compressors are given (sg_recording.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_result.h"
+#include "sg_version.h"
+#include "train_state.h"
+
+static cJSON *describe(const struct train *t) {
+    const struct sg_cell *cell = t->options->cell;
+    const struct sg_layout *layout = &t->info->layout;
+    cJSON *h = cJSON_CreateObject(), *constants = cJSON_CreateObject(), *layers = cJSON_CreateArray();
+    sg_json_set_string(h, "schema", SG_SCHEMA_INPUTS);
+    sg_json_set_string(h, "method", cell->label);
+    sg_json_set_u64(h, "seed", cell->seed);
+    sg_json_set_string(h, "cell_key", cell->key);
+    sg_json_set_string(h, "identity", sg_version_identity(sg_node_string(&cell->resolved, "task.kind", NULL)));
+    sg_json_set_number(h, "steps", (double)t->plan.steps);
+    sg_json_set_number(h, "workers", (double)t->workers);
+    sg_json_set_number(h, "steps_per_epoch", (double)t->info->steps_per_epoch);
+    for (size_t i = 0; i < t->n_constants; i++)
+        sg_json_set_number(constants, t->constant[i].name, t->constant[i].value);
+    sg_json_set(h, "constants", constants);
+    for (size_t l = 0; l < layout->n_layers; l++)
+        sg_json_push_number(layers, (double)(layout->offset[l + 1] - layout->offset[l]));
+    sg_json_set(h, "layers", layers);
+    return h;
+}
+
+sg_status recording_open(struct train *t, struct sg_error *err) {
+    const char *path = t->options->record_inputs;
+    if (!path)
+        return SG_OK;
+    sg_status status = SG_OK;
+    if (strcmp(t->options->device, "cpu") != 0)
+        status = sg_fail(err, SG_ERR_UNSUPPORTED, "--record-inputs goes with --device cpu only");
+    if (status == SG_OK && t->lead)
+        status = sg_recording_begin(&t->recording, path, describe(t), t->step, t->inputs_sha256, err);
+    return sg_comm_agree(t->comm, status, err);
+}
+
+/* a [d] <- what the worker's compressor was given, on the gradient's scale. */
+static void copy_input(const struct train *t, size_t w, float *a) {
+    const float *p = sg_method_input(t->method, w);
+    for (size_t j = 0; j < t->d; j++)
+        a[j] = t->config.feedback.rule->in_updates ? (float)((double)p[j] / t->gamma) : p[j];
+}
+
+sg_status recording_write(struct train *t, struct sg_error *err) {
+    if (!t->options->record_inputs)
+        return SG_OK;
+    struct {
+        uint64_t sent;
+        float a[];
+    } *theirs = NULL, *mine = malloc(sizeof *mine + t->d * sizeof(float));
+    const size_t bytes = sizeof *mine + t->d * sizeof(float);
+    sg_status status = mine && (theirs = malloc(bytes)) ? SG_OK : sg_fail_memory(err, "the recording");
+    sg_status written = SG_OK;
+    status = sg_comm_agree(t->comm, status, err);
+    if (status == SG_OK && t->lead)
+        sg_recording_put_step(&t->recording, t->gamma);
+    for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
+        if (w >= t->first && w < t->first + t->count) {
+            mine->sent = t->worker[w - t->first].sent;
+            copy_input(t, w, mine->a);
+        }
+        status = sg_comm_collect(t->comm, w, mine, theirs, bytes, err);
+        if (status == SG_OK && t->lead)
+            written = sg_recording_put_worker(&t->recording, theirs->sent, theirs->a, err);
+    }
+    status = status == SG_OK ? written : status; /* the others send all the same */
+    free(mine);
+    free(theirs);
+    return sg_comm_agree(t->comm, status, err);
+}
+
+sg_status recording_sync(struct train *t, struct sg_error *err) {
+    return t->options->record_inputs && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
+}
+
+void recording_hash(const struct train *t, char hex[65]) {
+    memset(hex, 0, 65);
+    if (t->options->record_inputs && t->lead)
+        sg_recording_hash(&t->recording, hex);
+}
+
+sg_status recording_end(struct train *t, struct sg_error *err) {
+    return t->options->record_inputs && t->lead ? sg_recording_end(&t->recording, err) : SG_OK;
+}
+
+void recording_close(struct train *t) {
+    sg_recording_free(&t->recording);
+}

@@ -1,0 +1,88 @@
+/* tune_topk.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every step,
+ * so one step tells. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tune_private.h"
+
+/* A lambda to start with. The entry of a random walk leaves after (lambda / rms)^2 steps, so a share rms^2 / lambda^2
+ * of all entries leaves at a step. rms is that of the residual after one step, which is nearly all of the first
+ * gradient. */
+static double first_lambda(const struct sg_cell *cell, const struct sg_run *run, double entries) {
+    const size_t end = run->n_points - 1;
+    const bool update = strcmp(sg_node_string(&cell->resolved, "error-feedback.form", ""), "update") == 0;
+    const double error = sg_run_series(run, "error_norm")[end],
+                 scale = update ? sg_run_series(run, "learning_rate")[end] : 1;
+    return error > 0 ? sqrt(error / entries) / scale : 0.5 / sqrt(entries);
+}
+
+static void take(struct tune_targets *out, const struct tune_trials *b) {
+    for (size_t i = 0; i < b->count; i++) {
+        const struct sg_run *run = &b->outcomes[i].run;
+        const size_t end = run->n_points - 1;
+        struct tune_density density = {.entries = tune_entries(run, 0)};
+        density.lambda = first_lambda(&b->cells[i], run, density.entries);
+        snprintf(density.label, sizeof density.label, "%s", b->cells[i].label);
+        out->d = density.entries / sg_run_series(run, "average_density")[end];
+        out->steps_per_epoch = 1 / sg_run_series(run, "epoch")[end];
+        bool seen = false;
+        for (size_t j = 0; j < out->n; j++)
+            seen = seen || out->density[j].entries == density.entries;
+        if (!seen)
+            out->density[out->n++] = density;
+    }
+}
+
+static sg_status no_topk(const struct sg_tune *t, struct sg_error *err) {
+    return sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: topk, whose density could be matched",
+                   t->recipe->path);
+}
+
+sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err) {
+    struct tune_sets sets;
+    struct tune_trials b = {.count = 0};
+    out->n = 0;
+    tune_sets_start(&sets, t);
+    sg_status status =
+        tune_set_length(&sets, NULL, 1) && tune_set_record(&sets) ? SG_OK : sg_fail_memory(err, "the pilots");
+    if (status == SG_OK)
+        status = tune_trials_open(&b, t, &sets, NULL, "topk", 1, err);
+    if (status == SG_OK && b.count == 0)
+        status = no_topk(t, err);
+    if (status == SG_OK && b.count > TUNE_DENSITIES)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_DENSITIES);
+    if (status == SG_OK && t->say)
+        t->say("one step of every Top-k method, for its density");
+    if (status == SG_OK)
+        status = tune_trials_run(&b, t, &sets, true, err);
+    if (status == SG_OK)
+        take(out, &b);
+    tune_trials_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}
+
+struct tune_length tune_length(const struct sg_cell *cell, const struct tune_targets *topk) {
+    struct tune_length length = {.resolved = &cell->resolved,
+                                 .steps_per_epoch = topk->steps_per_epoch,
+                                 .steps = sg_node_number(&cell->resolved, "steps", NAN)};
+    if (isnan(length.steps))
+        length.steps = floor(sg_node_number(&cell->resolved, "epochs", 0) * topk->steps_per_epoch + 0.5);
+    return length;
+}
+
+sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err) {
+    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
+    char text[256];
+    bool any = false;
+    for (size_t i = 0; i < methods->count; i++)
+        any = any || strcmp(sg_node_string(&methods->child[i], "compressor", ""), "topk") == 0;
+    for (size_t i = 0; t->say && any && i < methods->count; i++)
+        if (tune_wants_lambda(&methods->child[i])) {
+            snprintf(text, sizeof text, "%s: one lambda for each Top-k density%s",
+                     sg_node_string(&methods->child[i], "name", ""), how);
+            t->say(text);
+        }
+    return any ? SG_OK : no_topk(t, err);
+}

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Decodes binary files by the maps of lib/FORMATS.md, and fails if a byte is not where they say it is.
+
+usage: formats.py message FILE                 messages behind each other; each is printed, bytes first
+       formats.py checkpoint FILE SERIES [RECORDING]
+       formats.py recording FILE
+       formats.py matrix FILE
+       formats.py doubles FILE WHAT DATA L2    what makes the key: L2 is a number
+"""
+import hashlib
+import json
+import struct
+import sys
+
+
+def sha(data):
+    return hashlib.sha256(data).hexdigest().encode()
+
+
+def need(true, what):
+    if not true:
+        sys.exit("formats.py: " + what)
+
+
+class Reader:
+    """Reads one map from top to bottom, in this machine's byte order."""
+
+    def __init__(self, data, at=0):
+        self.data, self.at = data, at
+
+    def bytes(self, n):
+        self.at += n
+        need(self.at <= len(self.data), "the file ends at %d, before %d" % (len(self.data), self.at))
+        return self.data[self.at - n : self.at]
+
+    def array(self, kind, n):
+        return struct.unpack("=%d%s" % (n, kind), self.bytes(n * struct.calcsize("=" + kind)))
+
+    def one(self, kind):
+        return self.array(kind, 1)[0]
+
+    def text(self, n):
+        raw = self.bytes(n)
+        need(raw.rstrip(b"\0").find(b"\0") < 0, "bytes behind the text at %d" % (self.at - n))
+        return raw.rstrip(b"\0").decode()
+
+    def leb(self):
+        x = shift = 0
+        while True:
+            byte = self.bytes(1)[0]
+            x |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                need(byte or shift == 7, "a LEB128 that is longer than needed")
+                return x
+
+
+# ---- messages ----
+
+def bit(data, b):
+    return data[b // 8] >> b % 8 & 1
+
+
+def split(data, count, width):
+    """[(high, low)] and the bytes that they took; high is what stands before the j-th 1, less j."""
+    low_bytes = (count * width + 7) // 8
+    low = [sum(bit(data, j * width + b) << b for b in range(width)) for j in range(count)]
+    ones = [b for b in range(8 * (len(data) - low_bytes)) if bit(data[low_bytes:], b)]
+    need(len(ones) == count and data[-1] != 0, "a stream of %d ones for %d positions" % (len(ones), count))
+    return [one - j for j, one in enumerate(ones)], low
+
+
+def positions(row, parameter, n, count, data):
+    if count in (0, n):
+        need(not data and parameter == 0, "positions that nobody needs")
+        return list(range(count))
+    r = Reader(data)
+    if row == 0:
+        found = list(struct.unpack("<%dI" % count, data))
+    elif row == 1:
+        need(len(data) == (n + 7) // 8, "a bitmap of %d bytes" % len(data))
+        found = [i for i in range(8 * len(data)) if bit(data, i)]
+    elif row == 2:
+        gaps = [r.leb() for _ in range(count)]
+        need(r.at == len(data), "bytes behind the gaps")
+        found = of_gaps(gaps)
+    elif row == 3:
+        high, low = split(data, count, parameter)
+        each = [h - (high[j - 1] if j else 0) for j, h in enumerate(high)]
+        found = of_gaps([(h << parameter) + x for h, x in zip(each, low)])
+    else:
+        need(row == 4 and parameter == (n // count).bit_length() - 1, "elias-fano of width %d" % parameter)
+        high, low = split(data, count, parameter)
+        found = [(h << parameter) + x for h, x in zip(high, low)]
+    need(row in (3, 4) or parameter == 0, "a parameter of row %d" % row)
+    need(len(found) == count and found == sorted(set(found)) and found[-1] < n, "positions that do not ascend")
+    return found
+
+
+def of_gaps(gaps):
+    found, at = [], 0
+    for gap in gaps:
+        found.append(at + gap)
+        at += gap + 1
+    return found
+
+
+def messages(path):
+    r = Reader(open(path, "rb").read())
+    while r.at < len(r.data):
+        begin = r.at
+        first, row, parameter = r.bytes(3)
+        need(first >> 4 == 1, "version %d" % (first >> 4))
+        name, kind, width = (("fp32", "f", 4), ("fp16", "e", 2))[first & 15]
+        n, count, payload = r.leb(), r.leb(), r.leb()
+        where = positions(row, parameter, n, count, r.bytes(payload - width * count))
+        numbers = struct.unpack("<%d%s" % (count, kind), r.bytes(width * count))
+        print(r.at - begin, name, row, n, " ".join("%d:%g" % pair for pair in zip(where, numbers)))
+
+
+# ---- files ----
+
+def sealed(data):
+    need(sha(data[:-64]) == data[-64:], "the file does not have its hash")
+
+
+def checkpoint(path, series, recording=None):
+    data = open(path, "rb").read()
+    r = Reader(data)
+    sealed(data)
+    need(r.bytes(16) == b"sg-checkpoint/3\0", "another magic")
+    lines = open(series, "rb").read()
+    header = json.loads(lines.split(b"\n", 1)[0])
+    need(r.text(72) == header["cell_key"], "another key")
+    program, of_data = r.text(64).split(" ", 1)
+    need(header["program"]["identity"].startswith(program), "another program: " + program)
+    dataset = header["dataset"]
+    need(of_data.split()[-1][:16] in json.dumps(dataset), "other data: " + of_data)
+    of_series, of_recording = r.bytes(64), r.bytes(64)
+    step, series_bytes, d, x_bytes, floats, workers, residuals, common, of_workers, recorded = r.array("Q", 10)
+    totals = r.array("d", 6)
+    need(r.at == 408, "a preamble of %d bytes" % r.at)
+    need(sha(lines[:series_bytes]) == of_series, "not the hash of the series")
+    if recorded:
+        inputs = open(recording, "rb").read()
+        shape = json.loads(inputs.split(b"\n", 1)[0])
+        part = inputs.index(b"\n") + 1 + step * (8 + shape["workers"] * (8 + 4 * d))
+        need(sha(inputs[:part]) == of_recording, "not the hash of the recording")
+    else:
+        need(of_recording == bytes(64), "a hash of no recording")
+    need(totals[0] == step and totals[2] * 64 == totals[1] and totals[3] == 0, "sums %s" % (totals,))
+    x = r.bytes(x_bytes)
+    optimizer = r.array("f", floats)
+    shared = r.array("d", common // 8)
+    need(of_workers % workers == 0 or common, "workers of different sizes")
+    spare = (of_workers - 4 * d * workers * residuals) // 4
+    errors, sums = [], ()
+    for w in range(workers):
+        errors.append(r.array("f", d * residuals))
+        sums = sums or r.array("f", spare)
+    need(r.at == len(data) - 64, "%d bytes before the hash are not told" % (len(data) - 64 - r.at))
+    norm = sum(v * v for e in errors for v in e) / workers
+    print(json.dumps({"step": step, "d": d, "x_sha256": sha(x).decode(), "error_norm": norm, "bits": totals[1],
+                      "bytes": totals[4], "total_error": totals[5], "optimizer": sum(v * v for v in optimizer),
+                      "floats": floats, "common": shared, "sums": len(sums), "sum": sum(v * v for v in sums)}))
+
+
+def recording(path):
+    data = open(path, "rb").read()
+    line = data[: data.index(b"\n") + 1]
+    h = json.loads(line)
+    d, n = sum(h["layers"]), h["workers"]
+    need(line.startswith(b'{"schema":"sparsetrain-inputs/1"'), "another schema")
+    r = Reader(data, len(line))
+    sent, norm = [], []
+    for t in range(h["steps"]):
+        need(r.at == len(line) + t * (8 + n * (8 + 4 * d)), "a record at %d" % r.at)
+        gamma = r.one("d")
+        total = 0
+        for _ in range(n):
+            total += r.one("Q")
+            norm.append(sum(v * v for v in r.array("f", d)))
+        sent.append(total / n)
+    need(r.at == len(data), "bytes behind the last record")
+    print(json.dumps({"gamma": gamma, "sent": sum(sent), "d": d, "workers": n, "first": norm[:n], "steps": len(sent)}))
+
+
+def matrix(path):
+    data = open(path, "rb").read()
+    r = Reader(data)
+    need(r.bytes(8) == b"SGMATRX\n", "another magic")
+    version, storage = r.array("I", 2)
+    m, d, entries, size = r.array("Q", 4)
+    key, text, rest, check = r.bytes(64), r.bytes(64), r.bytes(16), r.bytes(64)
+    need(version == 3 and size == len(data) and rest == bytes(16) and r.at == 256, "a header of version %d" % version)
+    blocks = b"".join(sha(data[at : at + (1 << 20)]) + b"\0" for at in range(256, len(data), 1 << 20))
+    need(sha(data[:192] + blocks) == check, "not the checksum")
+
+    def array(kind, n):
+        need(not any(r.bytes(-r.at % 64)), "bytes between the arrays")
+        return r.array(kind, n)
+
+    label = array("d", m)
+    rows = []
+    if storage == 3:
+        start, column, value = array("Q", m + 1), array("I", entries), array("d", entries)
+        for i in range(m):
+            rows.append({column[j] + 1: value[j] for j in range(start[i], start[i + 1])})
+    else:
+        value = array({1: "f", 2: "d", 4: "h"}[storage], m * d)
+        rows = [{j + 1: value[i * d + j] for j in range(d) if value[i * d + j]} for i in range(m)]
+    need(r.at == len(data), "bytes behind the arrays")
+    print(storage, m, d, key.decode(), text.decode())
+    for y, row in zip(label, rows):
+        print("%+d" % y, " ".join("%d:%.17g" % item for item in sorted(row.items())))
+
+
+def c_hex(x):
+    """As C's %a writes it: no zeros behind the point."""
+    digits, exponent = float(x).hex().split("p")
+    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + "p" + exponent
+
+
+def doubles(path, what, of_data, l2):
+    data = open(path, "rb").read()
+    r = Reader(data)
+    need(r.bytes(8) == b"SGDOUBL\n", "another magic")
+    count, key, check = r.one("Q"), r.bytes(64), r.bytes(64)
+    asked = "sparsegrad 1\n%s\n%s\n%s\n" % (what, of_data, c_hex(l2))
+    need(sha(asked.encode()) == key, "not the key")
+    need(path.endswith("-%s.bin" % key[:16].decode()), "not the key's name")
+    need(sha(data[r.at :]) == check, "not the checksum")
+    value = r.array("d", count)
+    need(r.at == len(data), "bytes behind the doubles")
+    print(json.dumps({"count": count, "value": value}))
+
+
+what = {"message": messages, "checkpoint": checkpoint, "recording": recording, "matrix": matrix, "doubles": doubles}
+what[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,197 @@
+/* The code `levels` (QSGD): what is read back is one of the two levels around a number, right in the mean, with the
+ * variance that the publication bounds; exact bits; the same bytes for any threads; damaged bytes are refused. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_message.h"
+#include "sg_rng.h"
+#include "tap.h"
+
+enum { MOST = 200000 };
+
+static float value[MOST], out[MOST];
+
+struct setting {
+    double levels, bucket, max_norm;
+};
+
+static size_t write_into(void *data, size_t count, size_t cut, const struct setting *s, uint64_t step, int threads,
+                         double *bits) {
+    const double param[] = {s->levels, s->bucket, s->max_norm};
+    const size_t part[] = {cut, 0, count - cut};
+    const struct sg_numbers numbers = {.value = value,
+                                       .count = count,
+                                       .part = part,
+                                       .parts = 3,
+                                       .param = param,
+                                       .seed = 1,
+                                       .step = step,
+                                       .worker = 2,
+                                       .kernels = sg_kernels_cpu(NULL),
+                                       .threads = threads};
+    const size_t most = sg_code_levels.most_bytes(&numbers), bytes = sg_code_levels.encode(data, &numbers, bits);
+    return bytes <= most ? bytes : 0;
+}
+
+static struct sg_message message_of(const void *data, size_t bytes, size_t count) {
+    return (struct sg_message){.code = &sg_code_levels, .n = count, .count = count, .data = data, .bytes = bytes};
+}
+
+static void fill(int kind, size_t count) {
+    sg_rng r = sg_rng_open(1, SG_RNG_TEST, 0, (uint64_t)kind);
+    for (size_t i = 0; i < count; i++)
+        value[i] = kind == 0   ? (float)sg_rng_normal(&r)
+                   : kind == 1 ? 0
+                   : kind == 2 ? (i == count / 2 ? -3.0F : 0)
+                   : kind == 3 ? -0.25F
+                   : kind == 4 ? ldexpf((float)sg_rng_normal(&r), -140) /* denormal */
+                   : kind == 5 ? ldexpf(i % 2 ? -1.99F : 1.5F, 127)
+                               : ldexpf((float)sg_rng_normal(&r), (int)(i % 60) - 30);
+}
+
+/* Norm of the bucket that number i of a part [count] is in, as published. */
+static double norm_of(const float *part, size_t count, size_t i, const struct setting *s) {
+    const size_t begin = i / (size_t)s->bucket * (size_t)s->bucket;
+    double norm = 0;
+    for (size_t j = begin; j < count && j < begin + (size_t)s->bucket; j++)
+        norm = s->max_norm > 0 ? fmax(norm, fabs((double)part[j])) : norm + (double)part[j] * (double)part[j];
+    return s->max_norm > 0 ? norm : sqrt(norm);
+}
+
+/* Every number is a neighbouring level. */
+static void test_levels(int kind, const struct setting *s) {
+    static const size_t counts[] = {1, 2, 7, 31, 512, 1000};
+    bool right = true;
+    double bits;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        const size_t count = counts[c], cut = count / 3;
+        uint8_t *data = malloc(64 + 10 * count);
+        fill(kind, count);
+        const size_t bytes = write_into(data, count, cut, s, 5, 1, &bits);
+        const struct sg_message m = message_of(data, bytes, count);
+        const double width = 1 + ceil(log2(s->levels + 1));
+        const double buckets = ceil((double)cut / s->bucket) + ceil((double)(count - cut) / s->bucket);
+        right &= bytes > 0 && sg_code_levels.valid(&m) && bits == 32 * buckets + width * (double)count;
+        right &= 8.0 * (double)bytes - bits <= 8 * (8 + 24 + 8) + 7 * 3; /* parts, padding of each, the end */
+        sg_code_levels.decode(out, &m, 0, count);
+        for (size_t i = 0; i < count; i++) {
+            const float *part = i < cut ? value : value + cut;
+            const size_t at = i < cut ? i : i - cut, size = i < cut ? cut : count - cut;
+            const double unit = norm_of(part, size, at, s) / s->levels;
+            right &= isfinite(out[i]) && fabs((double)out[i] - (double)value[i]) <=
+                                             unit * (1 + 1e-6) + DBL_MIN + (kind == 4 ? 0x1p-149 : 0);
+            right &= out[i] == 0 || signbit(out[i]) == signbit(value[i]);
+        }
+        free(data);
+    }
+    ok(right, "kind %d, %g levels, buckets of %g, %s norm", kind, s->levels, s->bucket,
+       s->max_norm > 0 ? "largest" : "Euclidean");
+}
+
+/* The mean over many draws within 5 standard deviations, and the variance within the bound. */
+static void test_unbiased(const struct setting *s) {
+    enum { N = 200, DRAWS = 4096 };
+    static double sum[N];
+    uint8_t data[64 + 10 * N];
+    double square = 0, lost = 0, bits, worst = 0;
+    fill(0, N);
+    memset(sum, 0, sizeof sum);
+    for (uint64_t t = 0; t < DRAWS; t++) {
+        const size_t bytes = write_into(data, N, 0, s, t, 1, &bits);
+        const struct sg_message m = message_of(data, bytes, N);
+        sg_code_levels.decode(out, &m, 0, N);
+        for (size_t i = 0; i < N; i++) {
+            sum[i] += (double)out[i] - (double)value[i];
+            lost += ((double)out[i] - (double)value[i]) * ((double)out[i] - (double)value[i]) / DRAWS;
+        }
+    }
+    for (size_t i = 0; i < N; i++) {
+        const double unit = norm_of(value, N, i, s) / s->levels;
+        worst = fmax(worst, fabs(sum[i]) / DRAWS / (unit / 2 / sqrt(DRAWS)));
+        square += (double)value[i] * (double)value[i];
+    }
+    const double b = fmin(s->bucket, N), bound = fmin(b / (s->levels * s->levels), sqrt(b) / s->levels);
+    ok(worst < 5 && lost / square <= bound && lost > 0,
+       "%g levels, %s norm: unbiased (%.2f sigma), variance %.3g <= %.3g", s->levels,
+       s->max_norm > 0 ? "largest" : "Euclidean", worst, lost / square, bound);
+}
+
+static void test_threads(const struct setting *s) {
+    uint8_t *one = malloc(64 + 10 * MOST), *many = malloc(64 + 10 * MOST);
+    double bits;
+    fill(6, MOST);
+    bool right = true;
+    const size_t bytes = write_into(one, MOST, 70001, s, 9, 1, &bits);
+    for (int threads = 2; threads <= 5; threads++)
+        right &= write_into(many, MOST, 70001, s, 9, threads, &bits) == bytes && memcmp(one, many, bytes) == 0;
+    const struct sg_message m = message_of(one, bytes, MOST);
+    sg_code_levels.decode(out, &m, 0, MOST);
+    for (size_t first = 0; first < MOST; first += 12345) { /* from anywhere */
+        float part[100];
+        const size_t count = MOST - first < 100 ? MOST - first : 100;
+        sg_code_levels.decode(part, &m, first, count);
+        right &= memcmp(part, out + first, count * sizeof *part) == 0;
+    }
+    ok(right, "%g levels, buckets of %g: the same bytes for 1 to 5 threads, read from anywhere", s->levels, s->bucket);
+    free(one);
+    free(many);
+}
+
+/* What is refused, and that no change of a byte is read beyond the end or gives a number that is not finite. */
+static void test_damage(void) {
+    enum { N = 100 };
+    const struct setting s = {7, 16, 0};
+    uint8_t whole[64 + 10 * N], *bytes;
+    double bits;
+    fill(0, N);
+    const size_t size = write_into(whole, N, 40, &s, 1, 1, &bits);
+    struct sg_message m = message_of(whole, size, N);
+    bool right = sg_code_levels.valid(&m);
+    m.count = N - 1;
+    right &= !sg_code_levels.valid(&m);
+    for (size_t cut = 0; cut < size; cut++) { /* in blocks of their own, so that sanitizers see a byte too many */
+        bytes = malloc(cut + 1);
+        memcpy(bytes, whole, cut);
+        m = message_of(bytes, cut, N);
+        right &= !sg_code_levels.valid(&m);
+        free(bytes);
+    }
+    ok(right, "cut off, or of another count: refused");
+    right = true;
+    size_t refused = 0;
+    for (size_t at = 0; at < size; at++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            bytes = malloc(size);
+            memcpy(bytes, whole, size);
+            bytes[at] ^= (uint8_t)(1U << bit);
+            m = message_of(bytes, size, N);
+            if (sg_code_levels.valid(&m)) {
+                sg_code_levels.decode(out, &m, 0, N);
+                for (size_t i = 0; i < N; i++)
+                    right &= isfinite(out[i]);
+            } else {
+                refused++;
+            }
+            free(bytes);
+        }
+    ok(right && refused > 8 * 36, "one bit wrong: refused, or finite numbers (%zu of %zu refused)", refused, 8 * size);
+    memcpy(out, value, sizeof *out); /* 7 levels are 4 bits: the numbers begin behind 3 heads and 3 + 4 units */
+    const size_t first = 8 + 3 * 8 + 4 * 3;
+    whole[first] = (uint8_t)((whole[first] & 0xf0) | 0x08);
+    m = message_of(whole, size, N);
+    ok(!sg_code_levels.valid(&m), "a level 0 with a sign");
+}
+
+int main(void) {
+    static const struct setting settings[] = {{1, 512, 0}, {7, 512, 1}, {15, 3, 0}, {127, 1e6, 0}, {32767, 64, 1}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        for (int kind = 0; kind < 7; kind++)
+            test_levels(kind, &settings[i]);
+        test_unbiased(&settings[i]);
+        test_threads(&settings[i]);
+    }
+    test_damage();
+    return tap_done();
+}

@@ -1,0 +1,266 @@
+/* Compressors of several rounds through the method, as a trainer plays it: nothing is lost between workers, their
+ * residuals and the sum; PowerSGD finds a matrix of its rank exactly, goes on from where it was, and never gets stuck;
+ * same bits for any split of the workers over ranks and any threads, and after a checkpoint. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_method.h"
+#include "sg_rng.h"
+#include "tap.h"
+
+enum { WORKERS = 4, LAYERS = 5, N = 40 * 30, TINY = 4, D = N + 50 + TINY + 600 };
+
+static const size_t offset[LAYERS + 1] = {0, N, N + 50, N + 50, N + 50 + TINY, D};
+static const size_t rows[LAYERS] = {40, 1, 1, 2, 20}; /* a matrix, a vector, nothing, one too small, a matrix */
+
+struct run {
+    const struct sg_feedback_rule *rule;
+    double rank, local;
+    const struct sg_controller_ops *controller;
+    const double *controller_param;
+};
+
+static sg_method *open_part(const struct run *run, size_t first, size_t count, int threads) {
+    static struct sg_error err;
+    const double param[] = {run->rank, NAN, run->local};
+    const struct sg_method_config config = {.compressor = sg_compressor_find("powersgd"),
+                                            .param = param,
+                                            .controller = run->controller,
+                                            .controller_param = run->controller_param,
+                                            .layout = {LAYERS, offset, NULL, rows},
+                                            .feedback = {run->rule, 1, {NAN, NAN, NAN, NAN}},
+                                            .seed = 9,
+                                            .workers = WORKERS,
+                                            .first = first,
+                                            .count = count,
+                                            .exec = {.threads = threads}};
+    sg_method *m;
+    if (sg_method_open(&m, &config, &err) != SG_OK)
+        printf("# %s\n", err.msg);
+    return m;
+}
+
+/* Gradients that share a part, as those of workers do; layer 0 has rank `rank` if that is not 0. */
+static void draw(float *g, size_t worker, uint64_t step, size_t rank) {
+    sg_rng own = sg_rng_open(3, SG_RNG_TEST, (uint32_t)worker, step), common = sg_rng_open(3, SG_RNG_TEST, 1000, 0);
+    for (size_t i = 0; i < D; i++)
+        g[i] = (float)(sg_rng_normal(&common) + 0.3 * sg_rng_normal(&own));
+    for (size_t i = 0; i < N && rank > 0; i++) {
+        g[i] = 0;
+        for (size_t k = 0; k < rank; k++)
+            g[i] += sinf((float)(i / 30 + 1) * (float)(k + 1)) * cosf((float)(i % 30 + k * worker));
+    }
+}
+
+/* One step of methods that share the workers, part[p] having count[p] of them. False: something fails. */
+static bool step(sg_method **part, const size_t *count, size_t parts, uint64_t t, float (*g)[D], float (*e)[D],
+                 float *sum, double *bits) {
+    struct sg_message m[WORKERS];
+    struct sg_error err;
+    const struct sg_exec exec = {.threads = 1};
+    double square[LAYERS];
+    const bool leads = sg_method_leads(part[0], t, 0.1);
+    if (leads)
+        sg_method_lead(part[0], g[0], square);
+    for (size_t p = 0; p < parts; p++)
+        sg_method_begin(part[p], t, 0.1, leads ? square : NULL);
+    *bits = 0;
+    for (unsigned r = 0; r < sg_method_rounds(part[0]); r++) {
+        const size_t n = sg_method_length(part[0], r);
+        for (size_t p = 0, w = 0; p < parts; p++)
+            for (size_t i = 0; i < count[p]; i++, w++) {
+                if (sg_method_send(part[p], w, r, r == 0 ? g[w] : NULL, e ? e[w] : NULL, NULL, &m[w], &err) != SG_OK ||
+                    m[w].n != n || m[w].count != n || m[w].index)
+                    return false;
+                *bits += m[w].bits;
+            }
+        memset(sum, 0, n * sizeof *sum);
+        sg_message_add_all(sum, n, m, WORKERS, sg_kernels_cpu(NULL), &exec);
+        float *theirs[WORKERS];
+        for (size_t p = 0; p < parts; p++) { /* every rank has the sum */
+            theirs[p] = malloc(D * sizeof **theirs);
+            memcpy(theirs[p], sum, n * sizeof *sum);
+            sg_method_receive(part[p], r, theirs[p]);
+        }
+        const size_t now = r + 1 == sg_method_rounds(part[0]) ? D : 0;
+        bool alike = true;
+        for (size_t p = 0; p < parts; p++) {
+            alike &= memcmp(theirs[0], theirs[p], now * sizeof *sum) == 0;
+            if (p == 0)
+                memcpy(sum, theirs[0], now * sizeof *sum);
+            if (p > 0)
+                free(theirs[p]);
+        }
+        free(theirs[0]);
+        if (!alike)
+            return false;
+    }
+    for (size_t p = 0, w = 0; p < parts; p++) {
+        for (size_t i = 0; i < count[p]; i++, w++)
+            sg_method_keep(part[p], w, e ? e[w] : NULL, sum);
+        sg_method_end(part[p], NULL, 0, 0);
+    }
+    return true;
+}
+
+static float g[WORKERS][D], e[WORKERS][D], sum[D], e_other[WORKERS][D], sum_other[D];
+
+static double square_of(const float *x, size_t n) {
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += (double)x[i] * (double)x[i];
+    return s;
+}
+
+static void test_nothing_is_lost(double local) {
+    const struct run run = {&sg_feedback_gradient, 2, local, NULL, NULL};
+    sg_method *m = open_part(&run, 0, WORKERS, 1);
+    bool fine = m != NULL, late = fine && sg_method_keeps_late(m);
+    double worst = 0, most = 0, bits = 0;
+    memset(e, 0, sizeof e);
+    for (uint64_t t = 0; fine && t < 40; t++) {
+        static double before[D];
+        memset(before, 0, sizeof before);
+        for (size_t w = 0; w < WORKERS; w++) {
+            draw(g[w], w, t, 0);
+            for (size_t i = 0; i < D; i++)
+                before[i] += (double)(e[w][i] + g[w][i]);
+        }
+        fine = step(&m, (size_t[]){WORKERS}, 1, t, g, e, sum, &bits);
+        for (size_t i = 0; i < D; i++) {
+            double after = (double)sum[i];
+            for (size_t w = 0; w < WORKERS; w++)
+                after += (double)e[w][i];
+            worst = fmax(worst, fabs(after - before[i]));
+        }
+        most = fmax(most, square_of(e[0], D));
+    }
+    ok(fine && late && worst < 1e-3, "local %g: sum + residuals = all p (off by %.2g at most)", local, worst);
+    ok(most > 1 && most < 400 * square_of(g[0], D), "local %g: the residual stays bounded (%.3g)", local, most);
+    ok(bits == WORKERS * 32.0 * (2 * (40 + 30) + 50 + TINY + 2 * (20 + 30)), "local %g: bits (%.0f)", local, bits);
+    bool whole = true;
+    for (size_t i = N; i < N + 50 + TINY; i++)
+        whole &= e[0][i] == 0;
+    ok(whole, "local %g: a vector and a matrix too small are sent as they are", local);
+    sg_method_close(m);
+}
+
+static void test_rank(void) {
+    const struct run run = {&sg_feedback_none, 2, 0, NULL, NULL};
+    sg_method *m = open_part(&run, 0, WORKERS, 1);
+    double bits;
+    bool fine = m != NULL;
+    for (size_t w = 0; w < WORKERS; w++)
+        draw(g[w], 0, 0, 2); /* the sum is of rank 2 too */
+    double off = INFINITY, first = INFINITY;
+    for (uint64_t t = 0; fine && t < 30; t++) {
+        fine = step(&m, (size_t[]){WORKERS}, 1, t, g, NULL, sum, &bits);
+        float lost[D];
+        for (size_t i = 0; i < D; i++)
+            lost[i] = sum[i] - WORKERS * g[0][i];
+        off = sqrt(square_of(lost, N) / square_of(g[0], N)) / WORKERS;
+        first = t == 0 ? off : first;
+        if (t == 0) /* layer 4 is of full rank: its best of rank 2 is what the iteration comes to */
+            first = square_of(lost + N + 50 + TINY, 600);
+        else if (t == 29)
+            ok(square_of(lost + N + 50 + TINY, 600) < first, "a warm start comes nearer to the best of the rank");
+    }
+    ok(fine && off < 1e-6, "a sum of rank 2 is found exactly (off by %.2g)", off);
+    /* A layer without gradients for some steps */
+    memset(g, 0, sizeof g);
+    for (uint64_t t = 30; fine && t < 33; t++)
+        fine = step(&m, (size_t[]){WORKERS}, 1, t, g, NULL, sum, &bits) && square_of(sum, D) == 0;
+    for (size_t w = 0; w < WORKERS; w++)
+        draw(g[w], 0, 0, 2);
+    fine = fine && step(&m, (size_t[]){WORKERS}, 1, 33, g, NULL, sum, &bits);
+    ok(fine && square_of(sum, N) > square_of(g[0], N), "gradients of 0 send 0, and no column gets stuck there");
+    sg_method_close(m);
+}
+
+/* The same steps by one rank, and by three with other threads and a checkpoint in between. */
+static void test_splits(const struct sg_feedback_rule *rule, const struct sg_controller_ops *controller, double local) {
+    const double high[8] = {1, 4, 0.5, 2, 0};
+    const struct run run = {rule, 2, local, controller, high};
+    const size_t count[] = {1, 2, 1};
+    sg_method *whole = open_part(&run, 0, WORKERS, 1), *part[3], *again[3];
+    bool fine = whole != NULL;
+    for (size_t p = 0, first = 0; p < 3; first += count[p++])
+        fine &= (part[p] = open_part(&run, first, count[p], 3)) != NULL;
+    memset(e, 0, sizeof e);
+    memset(e_other, 0, sizeof e_other);
+    double bits, bits_other;
+    for (uint64_t t = 0; fine && t < 12; t++) {
+        for (size_t w = 0; w < WORKERS; w++)
+            draw(g[w], w, t, 0);
+        const bool keeps = rule->keeps;
+        fine = step(&whole, (size_t[]){WORKERS}, 1, t, g, keeps ? e : NULL, sum, &bits) &&
+               step(part, count, 3, t, g, keeps ? e_other : NULL, sum_other, &bits_other) && bits == bits_other &&
+               memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, e_other, sizeof e) == 0;
+        if (t != 5)
+            continue;
+        for (size_t p = 0, first = 0; fine && p < 3; first += count[p++]) {
+            void *common = malloc(sg_method_common_bytes(part[p]) + 1);
+            again[p] = open_part(&run, first, count[p], 3);
+            sg_method_common_save(part[p], common);
+            sg_method_common_load(again[p], common);
+            for (size_t w = first; w < first + count[p]; w++) {
+                void *mine = malloc(sg_method_worker_bytes(part[p], w) + 1);
+                sg_method_worker_save(part[p], w, mine);
+                sg_method_worker_load(again[p], w, mine);
+                free(mine);
+            }
+            free(common);
+            sg_method_close(part[p]);
+            part[p] = again[p];
+        }
+    }
+    ok(fine, "%s%s, local %g: the same bits by one rank and by three, with 1 and 3 threads, after a checkpoint",
+       rule->name, controller ? ", accordion on the rank" : "", local);
+    sg_method_close(whole);
+    for (size_t p = 0; p < 3; p++)
+        sg_method_close(part[p]);
+}
+
+static void test_refusals(void) {
+    static const size_t wrong[LAYERS] = {41, 1, 1, 2, 20};
+    const double param[] = {2, NAN, NAN}, high[] = {30, NAN, NAN};
+    struct sg_error err = {.msg = ""};
+    sg_method *m;
+    struct sg_method_config config = {.compressor = sg_compressor_find("powersgd"),
+                                      .param = param,
+                                      .layout = {LAYERS, offset, NULL, NULL},
+                                      .feedback = {&sg_feedback_none, 1, {0}},
+                                      .count = 1,
+                                      .exec = {.threads = 1}};
+    ok(sg_method_open(&m, &config, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "no layer is a matrix"), "refused: %s",
+       err.msg);
+    config.layout.rows = wrong;
+    ok(sg_method_open(&m, &config, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "41 rows"), "refused: %s", err.msg);
+    config.layout.rows = rows;
+    config.param = high;
+    ok(sg_method_open(&m, &config, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "smaller"), "refused: %s", err.msg);
+    config.param = param;
+    config.code = &sg_code_fp16;
+    ok(sg_method_open(&m, &config, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "'fp16'"), "refused: %s", err.msg);
+    config.code = NULL;
+    ok(sg_method_open(&m, &config, &err) == SG_OK, "and without these it opens");
+    static float bad[D];
+    struct sg_message out;
+    bad[N + 20] = NAN;
+    sg_method_begin(m, 3, 0.1, NULL);
+    ok(sg_method_send(m, 0, 0, bad, NULL, NULL, &out, &err) == SG_ERR_NONFINITE && strstr(err.msg, "layer 1"),
+       "a gradient that is not finite: %s", err.msg);
+    sg_method_close(m);
+}
+
+int main(void) {
+    test_nothing_is_lost(0);
+    test_nothing_is_lost(1);
+    test_rank();
+    for (size_t i = 0; sg_feedback_at(i); i++)
+        test_splits(sg_feedback_at(i), NULL, (double)(i % 2));
+    test_splits(&sg_feedback_gradient, sg_controller_find("accordion"), 0);
+    test_refusals();
+    return tap_done();
+}
