@@ -60,9 +60,8 @@ int main(int argc, char **argv) {
         struct sg_message m = {.code = sg_code_at(c), .n = strtoul(argv[1], NULL, 10), .count = count, .index = index};
         if (!m.code->width)
             continue;
-        m.code->encode(data, value, count);
+        m.bytes = m.code->encode(data, &(struct sg_numbers){.value = value, .count = count, .threads = 1}, &m.bits);
         m.data = data;
-        m.bytes = m.code->width * count;
         for (size_t i = 0; sg_wire_at(i); i++) {
             struct sg_wire_plan plan;
             if (sg_wire_plan(&plan, sg_wire_at(i), &m, &err) || sg_wire_encode(out, sizeof out, &plan, &err))
