@@ -2,7 +2,7 @@
  *
  * Before a step a controller sees numbers that are the same on every rank and sets the knob of each layer. It neither
  * communicates nor sees a vector, so every rank has one and all of them decide alike. A controller works with any
- * compressor that has a knob. It is one `const struct sg_controller_ops` and one row in controller_table.c. */
+ * compressor that has a knob, unless it says otherwise. It is one `const struct sg_controller_ops` and one row in controller_table.c. */
 #ifndef SG_CONTROLLER_H
 #define SG_CONTROLLER_H
 
@@ -49,7 +49,11 @@ struct sg_controller_ops {
     const char *name, *summary, *source; /* as of a compressor */
     const struct sg_parameter *params;
     size_t n_params;
-    /* param [n_params] against the run (of facts: layers, d, steps, steps_per_epoch); NULL = nothing to check. */
+    size_t n_knobs; /* so many of the first parameters are values of the knob, in its range */
+    /* It finds a threshold: for compressors whose knob is one (SG_TRAIT_ABSOLUTE), which need no value of their own. */
+    bool finds_threshold;
+    /* param [n_params] against the run (of facts: layers, d, steps, steps_per_epoch; d = 0: nothing is known yet). NULL =
+     * nothing to check. */
     sg_status (*check)(const double *param, const struct sg_facts *run, struct sg_error *err);
     /* Numbers that it keeps between steps, all that a checkpoint needs of it; and their first values, zeros if NULL. */
     size_t (*doubles)(size_t layers);

@@ -57,6 +57,11 @@ struct sg_method_config {
     bool inputs; /* keep what is compressed, for sg_method_input */
 };
 
+/* Only the parts of config and their parameters, as far as they can be judged before a run: compressor, controller,
+ * feedback rule (may be NULL here) and code. d: of the model, 0 = unknown yet. Where a message is about a controller or a
+ * code, it begins with the key of a recipe's method that is at fault: "controller.high: …", "values: …". */
+SG_CHECKED sg_status sg_method_check(const struct sg_method_config *config, size_t d, struct sg_error *err);
+
 /* Reserves 8 to 10 bytes per element for a message; pages of a host that are never written cost no memory.
  * SG_ERR_UNSUPPORTED: a compressor without SG_TRAIT_GPU on one. *out is NULL on failure. */
 SG_CHECKED sg_status sg_method_open(sg_method **out, const struct sg_method_config *config, struct sg_error *err);

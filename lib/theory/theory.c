@@ -157,6 +157,8 @@ static sg_status bound_of(const char **why, struct theory_run *v, struct sg_erro
         v->out->compressor = ops->bound(param, v->d);
         if (isnan(v->out->compressor))
             *why = "what a budget's thresholds lose is not bounded beforehand";
+        else if (!v->out->absolute && !(v->out->compressor > 0))
+            *why = "its bound allows that more is lost than there was";
     }
     return status;
 }

@@ -114,6 +114,7 @@ struct train {
 
     const struct sg_node *at; /* the value of the cell that was looked at last: where an error of train_choose stands */
     struct plan plan;
+    double parameter[SG_METHOD_NUMBERS];     /* that config points to */
     struct sg_method_config config;          /* what the cell says of the method; train_open_method adds the rest */
     size_t whole[2];                         /* offsets of the single layer in `model` scope */
     const struct sg_wire_encoding *encoding; /* of positions; NULL = auto */
