@@ -15,86 +15,34 @@ static struct {
     const char *format, *output, *color;
     struct sg_plot_select select;
     int64_t panel;
-    bool force, list, quiet, verbose;
+    bool force, list;
 } options = {.color = "auto"};
 
 static const struct sg_option table[] = {
-    {.type = SG_OPTION_GROUP, .name = "Output"},
-    {.type = SG_OPTION_STRING,
-     .name = "format",
-     .target = &options.format,
-     .value = "NAME",
+    {SG_OPTION_GROUP, .name = "Output"},
+    {SG_OPTION_STRING, "format", 0, &options.format, .value = "NAME",
      .help = "what to write (see --list-formats); default: by the extension of FILE, else table on a terminal "
              "and csv in a pipe"},
-    {.type = SG_OPTION_STRING,
-     .name = "output",
-     .letter = 'o',
-     .target = &options.output,
-     .value = "FILE",
+    {SG_OPTION_STRING, "output", 'o', &options.output, .value = "FILE",
      .help = "write FILE, complete or not at all, instead of standard output"},
-    {.type = SG_OPTION_FLAG,
-     .name = "force",
-     .letter = 'f',
-     .target = &options.force,
-     .help = "replace FILE if it exists"},
-    {.type = SG_OPTION_FLAG, .name = "list-formats", .target = &options.list, .help = "list the formats and exit"},
-    {.type = SG_OPTION_GROUP, .name = "What to show"},
-    {.type = SG_OPTION_STRING,
-     .name = "x",
-     .target = &options.select.x,
-     .value = "COLUMN",
+    {SG_OPTION_FLAG, "force", 'f', &options.force, .help = "replace FILE if it exists"},
+    {SG_OPTION_FLAG, "list-formats", 0, &options.list, .help = "list the formats and exit"},
+    {SG_OPTION_GROUP, .name = "What to show"},
+    {SG_OPTION_STRING, "x", 0, &options.select.x, .value = "COLUMN",
      .help = "horizontal axis of every panel, instead of the recipe's"},
-    {.type = SG_OPTION_STRING,
-     .name = "y",
-     .target = &options.select.y,
-     .value = "COLUMN",
+    {SG_OPTION_STRING, "y", 0, &options.select.y, .value = "COLUMN",
      .help = "vertical axis, or the column of a table; panels that become the same are merged"},
-    {.type = SG_OPTION_CHOICE,
-     .name = "log",
-     .target = &options.select.log,
-     .choices = "none|x|y|xy",
+    {SG_OPTION_CHOICE, "log", 0, &options.select.log, .choices = "none|x|y|xy",
      .help = "logarithmic axes, instead of the recipe's"},
-    {.type = SG_OPTION_INT,
-     .name = "panel",
-     .target = &options.panel,
-     .value = "N",
-     .min = 0,
-     .max = 99,
+    {SG_OPTION_INT, "panel", 0, &options.panel, .value = "N", .min = 0, .max = 99,
      .help = "only the N-th plot of the recipe; 0 = all"},
-    {.type = SG_OPTION_STRING,
-     .name = "title",
-     .target = &options.select.title,
-     .value = "TEXT",
+    {SG_OPTION_STRING, "title", 0, &options.select.title, .value = "TEXT",
      .help = "title instead of the recipe's; generated data are always named in it"},
-    {.type = SG_OPTION_NUMBER,
-     .name = "width",
-     .target = &options.select.width,
-     .value = "INCHES",
-     .min = 0,
-     .max = 60,
+    {SG_OPTION_NUMBER, "width", 0, &options.select.width, .value = "INCHES", .min = 0, .max = 60,
      .help = "width of the figure; 0 = by the number of panels"},
-    {.type = SG_OPTION_NUMBER,
-     .name = "height",
-     .target = &options.select.height,
-     .value = "INCHES",
-     .min = 0,
-     .max = 60,
+    {SG_OPTION_NUMBER, "height", 0, &options.select.height, .value = "INCHES", .min = 0, .max = 60,
      .help = "height of the figure; 0 = by the number of panels"},
-    {.type = SG_OPTION_GROUP, .name = "Messages"},
-    {.type = SG_OPTION_FLAG,
-     .name = "quiet",
-     .letter = 'q',
-     .target = &options.quiet,
-     .help = "errors and warnings only"},
-    {.type = SG_OPTION_FLAG,
-     .name = "verbose",
-     .letter = 'v',
-     .target = &options.verbose,
-     .help = "say what is read and written; in tables also every seed of a claim"},
-    {.type = SG_OPTION_CHOICE,
-     .name = "color",
-     .target = &options.color,
-     .choices = "auto|always|never",
+    {SG_OPTION_CHOICE, "color", 0, &options.color, .choices = "auto|always|never",
      .help = "colour the verdicts of a table on standard output"},
 };
 
@@ -109,6 +57,7 @@ static const struct sg_program program = {
                "  sparsetrain recipes/smoke.yaml --method SGD --json |\n"
                "      sparseplot-export --y=bits --format=csv\n\n"
                "Exit: 0 done, 1 the result could not be read or the output not written, 2 usage error.\n",
+    .verbose = "say what is read and written; in tables also every seed of a claim",
     .options = table,
     .n_options = sizeof table / sizeof *table,
 };
@@ -129,7 +78,7 @@ static const struct sg_exporter *choose_format(struct sg_error *err) {
         chosen = sg_exporter_find(options.format);
         if (!chosen)
             sg_fail(err, SG_ERR_ARGUMENT, "--format=%s: must be one of %s", options.format, names);
-    } else if (options.output && strcmp(options.output, "-") != 0) {
+    } else if (options.output) {
         chosen = sg_exporter_by_path(options.output);
         if (!chosen)
             sg_fail(err, SG_ERR_ARGUMENT, "%s: its extension names no format: add --format=NAME (%s)", options.output,
@@ -138,11 +87,6 @@ static const struct sg_exporter *choose_format(struct sg_error *err) {
         chosen = sg_exporter_find(sg_stdout_is_terminal() ? "table" : "csv");
     }
     return chosen;
-}
-
-static void print_notes(const struct sg_plot_notes *notes) {
-    for (size_t i = 0; i < notes->n; i++)
-        sg_log_note("%s", notes->text[i]);
 }
 
 static sg_status read_document(cJSON **document, const char *path, struct sg_error *err) {
@@ -159,7 +103,7 @@ static sg_status read_document(cJSON **document, const char *path, struct sg_err
 }
 
 static sg_status run(const char *path, const struct sg_exporter *exporter, struct sg_error *err) {
-    bool to_stdout = !options.output || strcmp(options.output, "-") == 0;
+    const bool to_stdout = !options.output;
     struct sg_file_writer writer = {0};
     struct sg_plot_notes notes = {0};
     cJSON *document = NULL;
@@ -175,7 +119,8 @@ static sg_status run(const char *path, const struct sg_exporter *exporter, struc
         exporter = sg_exporter_find("table"); /* the one format they have, in a pipe as well */
     if (status == SG_OK)
         status = sg_export(to_stdout ? stdout : writer.stream, exporter, document, &options.select, &notes, err);
-    print_notes(&notes);
+    for (size_t i = 0; i < notes.n; i++)
+        sg_log_note("%s", notes.text[i]);
     if (status == SG_OK && !to_stdout)
         status = sg_file_commit(&writer, err);
     if (status == SG_OK && !to_stdout)
@@ -190,15 +135,11 @@ int main(int argc, char **argv) {
     size_t n_operands;
     struct sg_error err;
     sg_app_start(program.name);
-    switch (sg_options_parse(&program, argc, argv, &path, 1, &n_operands)) {
-    case SG_PARSE_EXIT_OK:
-        return sg_app_finish(SG_EXIT_OK);
-    case SG_PARSE_EXIT_USAGE:
-        return sg_app_finish(SG_EXIT_USAGE);
-    case SG_PARSE_RUN:
-        break;
-    }
-    sg_app_set_verbosity(options.quiet ? SG_QUIET : options.verbose ? SG_VERBOSE : SG_NORMAL);
+    const int code = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    if (code != SG_PARSE_RUN)
+        return sg_app_finish(code);
+    if (options.output && strcmp(options.output, "-") == 0)
+        options.output = NULL;
     if (options.list) {
         list_formats();
         return sg_app_finish(SG_EXIT_OK);
@@ -208,9 +149,8 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_USAGE);
     }
     options.select.panel = (size_t)options.panel;
-    options.select.seeds = options.verbose;
-    options.select.color =
-        (!options.output || strcmp(options.output, "-") == 0) && sg_color(STDOUT_FILENO, options.color);
+    options.select.seeds = sg_app_verbosity() == SG_VERBOSE;
+    options.select.color = !options.output && sg_color(STDOUT_FILENO, options.color);
     const struct sg_exporter *exporter = choose_format(&err);
     sg_status status = exporter ? run(path, exporter, &err) : err.status;
     if (status != SG_OK)

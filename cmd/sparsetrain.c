@@ -20,8 +20,7 @@ static struct {
     const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs;
     struct sg_option_list methods, set;
     int64_t threads, checkpoint_every, progress_fd;
-    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, quiet, verbose;
-    bool fake_clock;
+    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown;
 } opt = {.device = "cpu", .progress_fd = -1};
 
 static const struct sg_option options[] = {
@@ -66,12 +65,8 @@ static const struct sg_option options[] = {
      .help = "checkpoint file, default OUTPUT.ckpt"},
     {SG_OPTION_INT, "checkpoint-every", 0, &opt.checkpoint_every, .value = "STEPS", .min = 0, .max = 1e15,
      .help = "steps between checkpoints, 0 = once a minute; always on SIGINT and SIGTERM"},
-    {SG_OPTION_GROUP, .name = "Messages"},
-    {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
-    {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "say more"},
     {SG_OPTION_INT, "progress-fd", 0, &opt.progress_fd, .value = "FD", .min = -1, .max = 1 << 20,
      .help = "write \"done total\" lines there", .hidden = true},
-    {SG_OPTION_FLAG, "fake-clock", 0, &opt.fake_clock, .help = "all times are zero", .hidden = true},
 };
 
 static const struct sg_program program = {
@@ -87,6 +82,7 @@ static const struct sg_program program = {
                "  mpirun -n 4 sparsetrain recipes/fig1.yaml --method Hard-threshold --seed 1 \\\n"
                "      -o run.ndjson --resume\n\n"
                "Exit: 0 done, 1 the run failed or diverged, 2 usage or recipe error, 128+n stopped by signal n.\n",
+    .verbose = "say more",
     .options = options,
     .n_options = sizeof options / sizeof *options,
 };
@@ -119,7 +115,7 @@ static sg_status choose_cell(const struct sg_cell **out, struct sg_cell *cells, 
     size_t found;
     if (opt.methods.count > 1)
         return sg_fail(err, SG_ERR_ARGUMENT, "--method is given %zu times: a run has one method", opt.methods.count);
-    sg_status status = sg_grid_choose(&found, cells, n, opt.methods.item, opt.methods.count, NULL, 0, err);
+    sg_status status = sg_grid_choose(&found, cells, n, &opt.methods, NULL, err);
     if (status != SG_OK)
         return status;
     for (size_t i = 1; i < found; i++)
@@ -168,7 +164,7 @@ static sg_status check_cells(const struct sg_recipe *recipe, struct sg_cell *cel
                                                .progress = on_progress,
                                                .problem = on_problem,
                                                .arg = &problems};
-    sg_status status = sg_grid_choose(&wanted, cells, n, opt.methods.item, opt.methods.count, NULL, 0, &err);
+    sg_status status = sg_grid_choose(&wanted, cells, n, &opt.methods, NULL, &err);
     if (status == SG_OK)
         status = sg_train_check(cells, wanted, &how, &err);
     sg_progress_end(&bar);
@@ -296,9 +292,9 @@ int main(int argc, char **argv) {
     sg_app_reexec_with_passive_waiting(argv);
     const char *path = NULL;
     size_t n_operands;
-    enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
-    if (parse != SG_PARSE_RUN)
-        return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
+    const int code = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    if (code != SG_PARSE_RUN)
+        return sg_app_finish(code);
     if (opt.help_recipe || opt.help_recipe_markdown) {
         sg_recipe_reference(stdout, opt.help_recipe_markdown);
         return sg_app_finish(SG_EXIT_OK);
@@ -309,8 +305,6 @@ int main(int argc, char **argv) {
     }
     if (opt.output && strcmp(opt.output, "-") == 0)
         opt.output = NULL;
-    sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
-    sg_clock_set_fake(opt.fake_clock);
 
     struct sg_error err = {0};
     struct sg_recipe recipe = {0};
@@ -335,7 +329,9 @@ int main(int argc, char **argv) {
         goto out;
     }
     if (opt.dry_run) {
-        status = sg_app_print_json(sg_node_json(&cell->resolved));
+        status = sg_app_print_json(sg_node_json(&cell->resolved), "the recipe", &err);
+        if (status != SG_OK)
+            sg_log_error("%s", err.msg);
         goto out;
     }
     sg_signals_catch();

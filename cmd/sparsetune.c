@@ -3,24 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_clock.h"
+#include "grid_program.h"
 #include "sg_file.h"
-#include "sg_grid.h"
-#include "sg_grid_view.h"
-#include "sg_options.h"
-#include "sg_recipe.h"
 #include "sg_result.h"
-#include "sg_terminal.h"
 #include "sg_tune.h"
-#include "sg_version.h"
 
 static struct {
-    const char *recording, *rule, *output, *launcher, *folder, *data, *device, *program, *metric;
-    bool match_density, reach_baseline, theory, force, json, table, fresh, any_version, dry_run, help_recipe, quiet,
-        verbose, fake_clock;
-    int64_t jobs, threads, points, repeats;
+    const char *recording, *rule, *output, *metric;
+    bool match_density, reach_baseline, theory, force, json, table, dry_run;
+    int64_t points, repeats;
     double tolerance;
-    struct sg_option_list set;
 } opt = {.tolerance = NAN, .points = 8, .repeats = 16};
 
 /* One of these per row of tune_action_table.c. */
@@ -65,25 +57,9 @@ static const struct sg_option options[] = {
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
      .help = "--rule: gradients that each worker draws at each point, 4 or more; 0 = expectations, where the "
              "task has them (logreg)"},
-    {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
+    {SG_OPTION_LIST, "set", 0, &cell_opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4); may be repeated; not part of the recipe that comes out"},
-    {SG_OPTION_STRING, "data", 0, &opt.data, .value = "DIR",
-     .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
-    {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
-    {SG_OPTION_FLAG, "fresh", 0, &opt.fresh, .help = "run every cell again, finished or not"},
-    {SG_OPTION_FLAG, "any-version", 0, &opt.any_version,
-     .help = "reuse finished cells whatever version of the program made them"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, say which methods are tuned, and stop"},
-    {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
-    {SG_OPTION_INT, "jobs", 'j', &opt.jobs, .value = "N", .min = 0, .max = 4096,
-     .help = "cells at once, 0 = cores / threads, or 1 under a launcher"},
-    {SG_OPTION_INT, "threads", 0, &opt.threads, .value = "N", .min = 0, .max = 1024,
-     .help = "threads of each cell, 0 = cores / jobs; results do not depend on it"},
-    {SG_OPTION_STRING, "launcher", 0, &opt.launcher, .value = "COMMAND",
-     .help = "put before each cell's command: \"mpirun -n 4\""},
-    {SG_OPTION_STRING, "folder", 0, &opt.folder, .value = "DIR",
-     .help = "where cells are kept, default results/local/NAME/cells, as sparsebench's"},
-    {SG_OPTION_STRING, "program", 0, &opt.program, .value = "FILE", .help = "sparsetrain to run", .hidden = true},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
      .help = "write the evidence there as JSON, whole or not at all; default results/local/NAME/ACTION.json, renewed"},
@@ -91,10 +67,6 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "table", 0, &opt.table,
      .help = "of an action without a recipe to give, the evidence as a table on stdout, as on a terminal"},
     {SG_OPTION_FLAG, "force", 'f', &opt.force, .help = "replace FILE if it exists"},
-    {SG_OPTION_GROUP, .name = "Messages"},
-    {SG_OPTION_FLAG, "quiet", 'q', &opt.quiet, .help = "errors and warnings only"},
-    {SG_OPTION_FLAG, "verbose", 'v', &opt.verbose, .help = "also what finished cells said"},
-    {SG_OPTION_FLAG, "fake-clock", 0, &opt.fake_clock, .help = "all times are zero", .hidden = true},
 };
 
 static const struct sg_program program = {
@@ -119,11 +91,12 @@ static const struct sg_program program = {
         "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n\n"
         "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
         "128+n stopped by signal n.\n",
+    .verbose = "also what finished cells said",
     .options = options,
     .n_options = sizeof options / sizeof *options,
+    .shared = cell_options,
+    .n_shared = N_CELL_OPTIONS,
 };
-
-static struct sg_grid_view view;
 
 static bool begin_batch(void *arg, size_t count) {
     return sg_grid_view_open(arg, count);
@@ -187,28 +160,19 @@ static sg_status check_recipe(const struct sg_recipe *recipe, struct sg_error *e
 
 static sg_status tune(const char *path, const struct sg_recipe *recipe, const char *action, int argc, char **argv,
                       struct sg_error *err) {
-    char sparsetrain[PATH_MAX], saved[PATH_MAX], folder[PATH_MAX], started_at[21];
+    char started_at[21];
     const double start_s = sg_clock_s();
     sg_clock_utc(started_at);
-    sg_grid_default_folder(folder, recipe);
     struct sg_file_writer file = {0};
+    struct grid grid = {.folder = ""};
+    fill_options(&grid, recipe, path);
+    sg_status status = check_recipe(recipe, err);
+    if (status == SG_OK && !opt.dry_run)
+        status = open_output(&file, recipe, action, err);
+    if (status == SG_OK && !opt.dry_run)
+        status = prepare_run(&grid, recipe, err);
     struct sg_tune t = {.recipe = recipe,
-                        .grid = {.recipe_path = path,
-                                 .set = opt.set.item,
-                                 .n_set = opt.set.count,
-                                 .program = sparsetrain,
-                                 .launcher = opt.launcher,
-                                 .folder = opt.folder ? opt.folder : folder,
-                                 .data_dir = opt.data,
-                                 .device = opt.device,
-                                 .identity = sg_version_identity(sg_node_string(&recipe->root, "task.kind", NULL)),
-                                 .jobs = (int)opt.jobs,
-                                 .threads = (int)opt.threads,
-                                 .fresh = opt.fresh,
-                                 .any_version = opt.any_version,
-                                 .stop = sg_signal_pending,
-                                 .changed = sg_grid_view_changed,
-                                 .arg = &view},
+                        .grid = grid.options,
                         .metric = opt.metric,
                         .tolerance = opt.tolerance,
                         .recording = opt.recording,
@@ -220,21 +184,11 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                         .say = say,
                         .begin = begin_batch,
                         .end = end_batch};
-    sg_status status = check_recipe(recipe, err);
-    if (status == SG_OK && !opt.dry_run)
-        status = open_output(&file, recipe, action, err);
-    if (status == SG_OK)
-        status = sg_grid_program(sparsetrain, opt.program, err);
-    if (status == SG_OK && strcmp(path, "-") == 0 && !opt.dry_run) {
-        status = sg_grid_save_recipe(saved, recipe, t.grid.folder, err);
-        t.grid.recipe_path = saved;
-    }
     if (status == SG_OK)
         status = sg_tune_find(action)->run(&t, err);
     sg_progress_end(&bar);
     if (status == SG_OK && !opt.dry_run) {
-        cJSON_ReplaceItemInObjectCaseSensitive(
-            t.evidence, "program", sg_version_json(program.name, sg_node_string(&recipe->root, "task.kind", NULL)));
+        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", sg_version_json(program.name, task_kind(recipe)));
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run",
                                                sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
         status = deliver(&t, &file, err);
@@ -262,44 +216,21 @@ static const char *choose_action(void) {
 }
 
 int main(int argc, char **argv) {
-    const char *path = NULL;
+    const char *path = NULL, *action;
     size_t n_operands = 0;
-    sg_app_start(program.name);
+    int code = begin_program(&program, argc, argv, &path, 1, &n_operands);
+    if (code != SG_PARSE_RUN)
+        return sg_app_finish(code);
     sg_app_reexec_with_passive_waiting(argv);
-    enum sg_parse parse = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
-    struct sg_error err;
-    bool speaker;
-    if (parse == SG_PARSE_RUN && sg_grid_alone(&speaker, &err) != SG_OK) {
-        if (speaker)
-            sg_log_error("%s", err.msg);
-        return sg_app_finish(speaker ? SG_EXIT_USAGE : SG_EXIT_OK);
-    }
-    if (parse != SG_PARSE_RUN)
-        return sg_app_finish(parse == SG_PARSE_EXIT_OK ? SG_EXIT_OK : SG_EXIT_USAGE);
-    sg_app_set_verbosity(opt.quiet ? SG_QUIET : opt.verbose ? SG_VERBOSE : SG_NORMAL);
-    sg_clock_set_fake(opt.fake_clock);
-    if (opt.help_recipe) {
-        sg_recipe_reference(stdout, false);
-        return sg_app_finish(SG_EXIT_OK);
-    }
-    const char *action = choose_action();
-    if (!action)
-        return sg_app_finish(SG_EXIT_USAGE);
-    if (n_operands == 0) {
-        sg_log_error("no recipe given: name a YAML file, or - for stdin");
-        return sg_app_finish(SG_EXIT_USAGE);
-    }
     struct sg_recipe recipe = {0};
-    if (sg_recipe_read(&recipe, path, opt.set.item, opt.set.count, &err) != SG_OK) {
-        sg_log_error("%s", err.msg);
-        return sg_app_finish(err.status == SG_ERR_MEMORY ? SG_EXIT_FAILED : SG_EXIT_USAGE);
-    }
+    code = (action = choose_action()) != NULL ? read_recipe(&recipe, path) : SG_EXIT_USAGE;
+    if (code != SG_PARSE_RUN)
+        return sg_app_finish(code);
+    struct sg_error err;
     sg_signals_catch();
-    sg_status status = tune(path, &recipe, action, argc, argv, &err);
-    if (status == SG_ERR_INTERRUPTED)
-        sg_log_error("%s: give the same command again to resume", err.msg);
-    else if (status != SG_OK)
-        sg_log_error("%s", err.msg);
+    const sg_status status = tune(path, &recipe, action, argc, argv, &err);
+    if (status != SG_OK)
+        sg_log_error("%s%s", err.msg, status == SG_ERR_INTERRUPTED ? ": give the same command again to resume" : "");
     sg_recipe_free(&recipe);
-    return sg_app_finish(status == SG_OK ? SG_EXIT_OK : sg_exit_code(status));
+    return sg_app_finish(sg_exit_code(status));
 }

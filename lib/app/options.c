@@ -4,10 +4,31 @@
 #include <math.h>
 #include <string.h>
 
+#include "sg_clock.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
 
 enum { MAX_CANDIDATES = 128 };
+
+static struct { bool quiet, verbose, fake_clock; } common;
+
+static const struct sg_option common_options[] = {
+    {SG_OPTION_GROUP, .name = "Messages"},
+    {SG_OPTION_FLAG, "quiet", 'q', &common.quiet, .help = "errors and warnings only"},
+    {SG_OPTION_FLAG, "verbose", 'v', &common.verbose, .help = NULL}, /* the program has its own */
+    {SG_OPTION_FLAG, "fake-clock", 0, &common.fake_clock, .help = "all times are zero", .hidden = true},
+};
+
+/* The program's own options, those it shares with some programs, then those of all; NULL past the end. */
+static const struct sg_option *option_at(const struct sg_program *p, size_t i) {
+    if (i < p->n_options)
+        return &p->options[i];
+    i -= p->n_options;
+    if (i < p->n_shared)
+        return &p->shared[i];
+    i -= p->n_shared;
+    return i < sizeof common_options / sizeof *common_options ? &common_options[i] : NULL;
+}
 
 static const char *or_empty(const char *text) {
     return text ? text : "";
@@ -76,13 +97,13 @@ static void default_text(const struct sg_option *o, char *out, size_t size) {
         snprintf(out, size, " [on]");
 }
 
-static void print_option(FILE *out, const struct sg_option *o) {
+static void print_option(FILE *out, const struct sg_program *p, const struct sg_option *o) {
     char left[512], right[1024], preset[256];
     const char *value = o->type == SG_OPTION_FLAG ? NULL : o->choices ? o->choices : o->value;
     snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
              o->letter ? "," : " ", o->name, value ? "=" : "", or_empty(value));
     default_text(o, preset, sizeof preset);
-    snprintf(right, sizeof right, "%s%s", o->help, preset);
+    snprintf(right, sizeof right, "%s%s", o->help ? o->help : p->verbose, preset);
     print_left(out, left);
     if (strlen(left) > LEFT)
         fprintf(out, "\n%*s", LEFT + 1, "");
@@ -98,12 +119,12 @@ static void print_help(const struct sg_program *p, bool full) {
         printf("For all options, use %s --help.\n", p->name);
         return;
     }
-    printf("\n");
-    for (size_t i = 0; i < p->n_options; i++) {
-        if (p->options[i].type == SG_OPTION_GROUP)
-            printf("%s%s:\n", i ? "\n" : "", p->options[i].name);
-        else if (!p->options[i].hidden)
-            print_option(stdout, &p->options[i]);
+    const struct sg_option *o;
+    for (size_t i = 0; (o = option_at(p, i)) != NULL; i++) {
+        if (o->type == SG_OPTION_GROUP)
+            printf("\n%s:\n", o->name);
+        else if (!o->hidden)
+            print_option(stdout, p, o);
     }
     printf("\nHelp:\n  -h                            short help\n      --help                    this text\n"
            "      --version                 version, build and libraries\n");
@@ -113,9 +134,9 @@ static void print_help(const struct sg_program *p, bool full) {
     }
 }
 
-static enum sg_parse usage_error(const struct sg_program *p) {
+static int usage_error(const struct sg_program *p) {
     fprintf(stderr, "usage: %s %s\nFor all options, use %s --help.\n", p->name, p->usage, p->name);
-    return SG_PARSE_EXIT_USAGE;
+    return SG_EXIT_USAGE;
 }
 
 /* Finds --name and, for flags, --no-name. */
@@ -128,22 +149,22 @@ static const struct sg_option *find(const struct sg_program *p, const char *name
             name += 3;
             length -= 3;
         }
-        for (size_t i = 0; i < p->n_options; i++) {
-            const struct sg_option *o = &p->options[i];
+        const struct sg_option *o;
+        for (size_t i = 0; (o = option_at(p, i)) != NULL; i++)
             if (o->type != SG_OPTION_GROUP && (pass == 0 || o->type == SG_OPTION_FLAG) && strlen(o->name) == length &&
                 strncmp(o->name, name, length) == 0)
                 return o;
-        }
     }
     return NULL;
 }
 
-static enum sg_parse unknown(const struct sg_program *p, const char *arg, size_t length) {
+static int unknown(const struct sg_program *p, const char *arg, size_t length) {
     const char *names[MAX_CANDIDATES] = {"help", "version"};
+    const struct sg_option *o;
     size_t n = 2;
-    for (size_t i = 0; i < p->n_options && n < MAX_CANDIDATES; i++)
-        if (p->options[i].type != SG_OPTION_GROUP && !p->options[i].hidden)
-            names[n++] = p->options[i].name;
+    for (size_t i = 0; (o = option_at(p, i)) != NULL && n < MAX_CANDIDATES; i++)
+        if (o->type != SG_OPTION_GROUP && !o->hidden)
+            names[n++] = o->name;
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), arg + strspn(arg, "-"));
     const char *near = sg_suggest(word, names, n);
@@ -200,8 +221,17 @@ static bool take_value(const struct sg_option *o, const char *attached, int argc
     return store(o, attached ? attached : argv[++*i]);
 }
 
-enum sg_parse sg_options_parse(const struct sg_program *p, int argc, char **argv, const char **operand,
-                               size_t max_operands, size_t *n_operands) {
+/* The option of a letter in a cluster of short ones. */
+static const struct sg_option *find_letter(const struct sg_program *p, char letter) {
+    const struct sg_option *o = NULL;
+    for (size_t i = 0; (o = option_at(p, i)) != NULL; i++)
+        if (o->type != SG_OPTION_GROUP && o->letter == letter)
+            break;
+    return o;
+}
+
+int sg_options_parse(const struct sg_program *p, int argc, char **argv, const char **operand, size_t max_operands,
+                     size_t *n_operands) {
     bool only_operands = false;
     *n_operands = 0;
     for (int i = 1; i < argc; i++) {
@@ -216,10 +246,10 @@ enum sg_parse sg_options_parse(const struct sg_program *p, int argc, char **argv
             only_operands = true;
         } else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
             print_help(p, arg[1] == '-');
-            return SG_PARSE_EXIT_OK;
+            return SG_EXIT_OK;
         } else if (strcmp(arg, "--version") == 0) {
             sg_version_print(stdout, p->name);
-            return SG_PARSE_EXIT_OK;
+            return SG_EXIT_OK;
         } else if (arg[1] == '-') {
             const char *name = arg + 2, *equals = strchr(name, '=');
             size_t length = equals ? (size_t)(equals - name) : strlen(name);
@@ -238,10 +268,7 @@ enum sg_parse sg_options_parse(const struct sg_program *p, int argc, char **argv
             }
         } else { /* a cluster of short options: -qo FILE */
             for (const char *c = arg + 1; *c; c++) {
-                const struct sg_option *o = NULL;
-                for (size_t k = 0; k < p->n_options && !o; k++)
-                    if (p->options[k].type != SG_OPTION_GROUP && p->options[k].letter == *c)
-                        o = &p->options[k];
+                const struct sg_option *o = find_letter(p, *c);
                 if (!o)
                     return unknown(p, arg, strlen(arg));
                 if (o->type == SG_OPTION_FLAG) {
@@ -254,5 +281,7 @@ enum sg_parse sg_options_parse(const struct sg_program *p, int argc, char **argv
             }
         }
     }
+    sg_app_set_verbosity(common.quiet ? SG_QUIET : common.verbose ? SG_VERBOSE : SG_NORMAL);
+    sg_clock_set_fake(common.fake_clock);
     return SG_PARSE_RUN;
 }

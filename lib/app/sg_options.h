@@ -46,17 +46,19 @@ struct sg_program {
     /* What --help prints after the options: paragraphs, which are wrapped, and examples, which are the lines that begin
      * with a blank. NULL = none. */
     const char *details;
+    const char *verbose; /* what --verbose does, for --help */
     const struct sg_option *options;
     size_t n_options;
+    const struct sg_option *shared; /* more of them, which other programs have too; NULL = none */
+    size_t n_shared;
 };
 
-enum sg_parse { SG_PARSE_RUN, SG_PARSE_EXIT_OK, SG_PARSE_EXIT_USAGE };
-
-/* Parses argv, which is not modified, and stores up to max_operands operands in order. Every table also has -h, --help
- * and --version, which print on stdout and give SG_PARSE_EXIT_OK. A usage error is printed on stderr and gives
- * SG_PARSE_EXIT_USAGE. */
-enum sg_parse sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand,
-                               size_t max_operands, size_t *n_operands);
+/* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the code
+ * to exit with. Every program also has -h, --help and --version, which print on stdout, and --quiet, --verbose and the
+ * hidden --fake-clock, which are in force afterwards. A usage error is printed on stderr. */
+enum { SG_PARSE_RUN = -1 };
+int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,
+                     size_t *n_operands);
 
 /* Prints the text of --version: name, version, commit, compiler, flags, features, libraries. */
 void sg_version_print(FILE *out, const char *program);

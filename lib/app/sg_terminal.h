@@ -35,9 +35,9 @@ void sg_log_warning(const char *format, ...) SG_PRINTF(1, 2);
 void sg_log_note(const char *format, ...) SG_PRINTF(1, 2);
 void sg_log_detail(const char *format, ...) SG_PRINTF(1, 2);
 
-/* Prints the document on stdout, indented, and frees it. NULL stands for a document for which there was no memory.
- * Returns SG_OK, or SG_ERR_MEMORY after saying so on stderr. */
-sg_status sg_app_print_json(cJSON *take_json);
+/* Prints the document on stdout, indented, and frees it. NULL stands for a document for which there was no memory;
+ * `what` is for the message then. Returns SG_OK or SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err);
 
 /* The exit code for a failed status: 2 for usage errors (an argument, a recipe's format), 128 + n if interrupted by
  * signal n, else 1. */
@@ -55,8 +55,6 @@ struct sg_progress {
     double started_s, last_s;
     bool bar, shown;
 };
-void sg_progress_start(struct sg_progress *p, const char *what, double total);
-void sg_progress_update(struct sg_progress *p, double done, const char *detail); /* detail may be NULL */
 void sg_progress_end(struct sg_progress *p);
 /* Updates the bar of `what`, a string that must live as long as the bar. If p shows another or, being zeros, none, the
  * bar is started first. */

@@ -117,13 +117,11 @@ void sg_log_detail(const char *format, ...) {
     va_end(args);
 }
 
-sg_status sg_app_print_json(cJSON *take_json) {
+sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err) {
     char *text = sg_json_text(take_json, true);
     cJSON_Delete(take_json);
-    if (!text) {
-        sg_log_error("out of memory: the result");
-        return SG_ERR_MEMORY;
-    }
+    if (!text)
+        return sg_fail_memory(err, what);
     fputs(text, stdout);
     free(text);
     return SG_OK;
@@ -162,11 +160,6 @@ int sg_app_finish(int code) {
     return code == SG_EXIT_OK ? SG_EXIT_FAILED : code;
 }
 
-void sg_progress_start(struct sg_progress *p, const char *what, double total) {
-    *p = (struct sg_progress){.what = what, .total = total, .bar = isatty(STDERR_FILENO)};
-    p->started_s = p->last_s = sg_clock_s();
-}
-
 static void short_time(double seconds, char *out, size_t size) {
     if (seconds < 60)
         snprintf(out, size, "%.0fs", seconds);
@@ -176,7 +169,7 @@ static void short_time(double seconds, char *out, size_t size) {
         snprintf(out, size, "%.0fh%02.0fm", (double)(int)(seconds / 3600), (double)((int)seconds % 3600 / 60));
 }
 
-void sg_progress_update(struct sg_progress *p, double done, const char *detail) {
+static void update(struct sg_progress *p, double done) {
     SG_ASSERT(p->what != NULL);
     if (app.verbosity < SG_NORMAL || app.rank > 0)
         return;
@@ -188,16 +181,14 @@ void sg_progress_update(struct sg_progress *p, double done, const char *detail) 
     char left[32] = "?";
     if (share > 0)
         short_time((now - p->started_s) * (1 - share) / share, left, sizeof left);
-    const char *more = detail ? detail : "";
     if (!p->bar) {
-        fprintf(stderr, "%s: %s: %.0f %%, %s left%s%s\n", app.program, p->what, 100 * share, left, detail ? ", " : "",
-                more);
+        fprintf(stderr, "%s: %s: %.0f %%, %s left\n", app.program, p->what, 100 * share, left);
         return;
     }
     enum { WIDTH = 24 };
     int filled = (int)(share * WIDTH);
-    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %% %s left%s%s", p->what, filled, "########################",
-            WIDTH - filled, "........................", 100 * share, left, detail ? ", " : "", more);
+    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %% %s left", p->what, filled, "########################",
+            WIDTH - filled, "........................", 100 * share, left);
     fflush(stderr);
     p->shown = app.line_open = true;
 }
@@ -213,9 +204,10 @@ void sg_progress_end(struct sg_progress *p) {
 void sg_progress_show(struct sg_progress *p, const char *what, double done, double total) {
     if (!p->what || strcmp(p->what, what) != 0) {
         sg_progress_end(p);
-        sg_progress_start(p, what, total);
+        *p = (struct sg_progress){.what = what, .total = total, .bar = isatty(STDERR_FILENO)};
+        p->started_s = p->last_s = sg_clock_s();
     }
-    sg_progress_update(p, done, NULL);
+    update(p, done);
 }
 
 bool sg_stdout_is_terminal(void) {

@@ -4,10 +4,6 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Fixed clock for exact tests (hidden --fake-clock). */
 void sg_clock_set_fake(bool fake);
 
@@ -23,7 +19,4 @@ int sg_cores(int processes);
 void sg_signals_catch(void);
 int sg_signal_pending(void); /* its number or 0 */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

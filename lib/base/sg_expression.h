@@ -7,10 +7,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
  * SG_ERR_ARGUMENT names the offending piece and the names that exist. */
 struct sg_constant {
@@ -28,7 +24,4 @@ enum { SG_NAMES = 64 };
 SG_CHECKED sg_status sg_expression_check(const char *text, const char *const *name, size_t n, bool *literal,
                                          double *value, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

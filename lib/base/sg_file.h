@@ -8,10 +8,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Opens a regular file for reading; *fd is closed on exec. Any other kind (a folder, device, socket or named pipe) is
  * refused at once with SG_ERR_ARGUMENT, because opening a pipe would wait for its writer. */
 SG_CHECKED sg_status sg_file_open(int *fd, const char *path, struct sg_error *err);
@@ -85,7 +81,4 @@ void sg_sha256_add(sg_sha256 *s, const void *data, size_t length);
 void sg_sha256_end(sg_sha256 *s, char hex[65]);
 void sg_sha256_of(const void *data, size_t length, char hex[65]);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

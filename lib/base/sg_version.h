@@ -3,14 +3,8 @@
 #define SG_VERSION_H
 
 #include <cjson/cJSON.h>
-#include <stdbool.h>
 
-const char *sg_version(void);         /* "0.1.0" */
-const char *sg_version_commit(void);  /* short hash or "unknown" */
 const char *sg_version_sources(void); /* 12 digits of a hash of all sources */
-bool sg_version_dirty(void);          /* the tree had uncommitted changes */
-const char *sg_version_compiler(void);
-const char *sg_version_cflags(void);
 /* Identity of the program that decides whether a finished cell of a task of this kind may be reused: the version and a
  * hash of the code that can change its numbers, which is what all tasks share and what this one has of its own. Comments
  * and layout do not count, nor do plots, programs or other tasks; of a task that needs libtorch, that library's version

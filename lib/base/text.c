@@ -1,8 +1,9 @@
-/* text.c: suggestions for misspelt words, and numbers read from whole strings. */
+/* text.c: suggestions for misspelt words, numbers read from whole strings, and the width of text. */
 #include "sg_text.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -96,6 +97,45 @@ bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max) 
         return false;
     *out = x;
     return true;
+}
+
+char *sg_format(const char *format, ...) {
+    char *text;
+    va_list args;
+    va_start(args, format);
+    const bool fine = vasprintf(&text, format, args) >= 0;
+    va_end(args);
+    return fine ? text : NULL;
+}
+
+char *sg_stream_text(FILE *take_stream, char **text) {
+    if (take_stream && fclose(take_stream) == 0)
+        return *text;
+    if (take_stream)
+        free(*text);
+    return *text = NULL;
+}
+
+size_t sg_text_width(const char *utf8) {
+    size_t n = 0;
+    for (; *utf8; utf8++)
+        n += ((unsigned char)*utf8 & 0xc0) != 0x80;
+    return n;
+}
+
+size_t sg_text_cut(const char *utf8, size_t columns) {
+    size_t i = 0;
+    for (; utf8[i] && (columns > 0 || ((unsigned char)utf8[i] & 0xc0) == 0x80); i++)
+        columns -= ((unsigned char)utf8[i] & 0xc0) != 0x80;
+    return i;
+}
+
+size_t sg_text_line(const char *utf8, size_t columns) {
+    const size_t fits = sg_text_cut(utf8, columns);
+    size_t end = strcspn(utf8, " ");
+    for (size_t next; utf8[end] && (next = end + 1 + strcspn(utf8 + end + 1, " ")) <= fits;)
+        end = next;
+    return end;
 }
 
 char *sg_snake(char *out, size_t size, const char *name) {

@@ -6,28 +6,8 @@
 #include "sg_json.h"
 #include "version.h"
 
-const char *sg_version(void) {
-    return SG_BUILD_VERSION;
-}
-
-const char *sg_version_commit(void) {
-    return SG_BUILD_COMMIT;
-}
-
 const char *sg_version_sources(void) {
     return SG_BUILD_SOURCES;
-}
-
-bool sg_version_dirty(void) {
-    return SG_BUILD_DIRTY;
-}
-
-const char *sg_version_compiler(void) {
-    return SG_BUILD_COMPILER;
-}
-
-const char *sg_version_cflags(void) {
-    return SG_BUILD_CFLAGS;
 }
 
 const char *sg_version_identity(const char *task_kind) {
@@ -41,11 +21,11 @@ const char *sg_version_identity(const char *task_kind) {
 cJSON *sg_version_json(const char *program, const char *task_kind) {
     cJSON *out = cJSON_CreateObject();
     sg_json_set_string(out, "name", program);
-    sg_json_set_string(out, "version", sg_version());
-    sg_json_set_string(out, "commit", sg_version_commit());
-    sg_json_set_bool(out, "dirty", sg_version_dirty());
+    sg_json_set_string(out, "version", SG_BUILD_VERSION);
+    sg_json_set_string(out, "commit", SG_BUILD_COMMIT);
+    sg_json_set_bool(out, "dirty", SG_BUILD_DIRTY);
     sg_json_set_string(out, "identity", sg_version_identity(task_kind));
-    sg_json_set_string(out, "compiler", sg_version_compiler());
-    sg_json_set_string(out, "cflags", sg_version_cflags());
+    sg_json_set_string(out, "compiler", SG_BUILD_COMPILER);
+    sg_json_set_string(out, "cflags", SG_BUILD_CFLAGS);
     return out;
 }

@@ -1,5 +1,5 @@
 /* bench_data.c: makes the arrays of a case. */
-#include "bench_data.h"
+#include "bench_private.h"
 
 #include <math.h>
 #include <stdlib.h>

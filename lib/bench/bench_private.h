@@ -39,6 +39,16 @@ struct data {
     float *magnitude;      /* [n] scratch of quickselect */
 };
 
+/* Allocates the arrays; the caller draws g. data_close must follow, also after a failure. */
+SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err);
+void data_close(struct data *d);
+
+/* Sets what depends on g and the density: k, thresholds, positions. */
+SG_CHECKED sg_status data_set_density(struct data *d, double density, struct sg_error *err);
+
+/* e <- a residual that looks like g; every compared call starts from it. */
+void data_fill_residual(struct data *d);
+
 /* ---- operations ---- */
 
 /* One operation on one back-end. */
@@ -107,6 +117,28 @@ double bytes_coder(const struct job *job);
 
 /* Does the message come back from its bytes, values as rounded? `corrupt` spoils a bit in between. */
 bool round_trips(struct job *job, bool corrupt);
+
+/* ---- is an operation's output that of plain C? ---- */
+
+/* The output of plain C on one thread, for each operation. */
+struct expected {
+    const struct operation *operation; /* NULL = nothing has been run yet */
+    float *e, *value, *guess;
+    uint32_t *index;
+    size_t *count, sent;
+    double sum;
+};
+
+SG_CHECKED sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err);
+void expected_close(struct expected *x);
+
+/* Run the plain C version of `operation` and keep its output. job->data is overwritten. */
+SG_CHECKED sg_status expect(struct expected *x, const struct operation *operation, struct data *data,
+                            struct sg_error *err);
+
+/* Runs the job once with a residual and decay 1, and compares all its output bit for bit. A rival's output is compared
+ * by rival_is_right, which overwrites x. */
+bool gives_expected(struct expected *x, struct job *job, bool corrupt);
 
 /* ---- time ---- */
 

@@ -1,7 +1,5 @@
 /* bench_run.c: runs the cases of a recipe and makes its results. */
-#include "bench_data.h"
 #include "bench_device.h"
-#include "bench_verify.h"
 #include "sg_debug.h"
 
 #include <math.h>

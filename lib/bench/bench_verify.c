@@ -1,10 +1,9 @@
 /* bench_verify.c: does a kernel write what the plain C version writes? Asked in the same process that times it. */
-#include "bench_verify.h"
+#include "bench_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_data.h"
 #include "sg_debug.h"
 
 sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err) {

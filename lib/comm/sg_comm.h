@@ -13,10 +13,6 @@
 #include "sg_status.h"
 #include "sg_wire.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct sg_comm sg_comm;
 
 /* MPI is built in. */
@@ -121,7 +117,4 @@ SG_CHECKED sg_status sg_comm_agree(sg_comm *c, sg_status status, struct sg_error
 void sg_comm_close(sg_comm *c);
 void sg_comm_abort(sg_comm *c, int code);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,13 +4,6 @@
 
 #include "sg_optimizer.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 extern const struct sg_optimizer_ops sg_optimizer_sgd, sg_optimizer_adam;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -12,6 +12,7 @@
 
 #include "data_text.h"
 #include "sg_file.h"
+#include "sg_text.h"
 
 enum { SETTLED_S = 2, MOST_BYTES = 16384 };
 
@@ -26,6 +27,16 @@ struct memory {
     char *question; /* names the file as it is now */
 };
 
+sg_status dataset_file_now(char **out, const char *what, const char *path, const struct stat *st,
+                           struct sg_error *err) {
+    char *whole = realpath(path, NULL);
+    *out = whole ? sg_format("%s\n%s\n%jd %jd.%09ld %ju\n", what, whole, (intmax_t)st->st_size,
+                             (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (uintmax_t)st->st_ino)
+                 : NULL;
+    free(whole);
+    return !whole ? sg_fail_errno(err, SG_ERR_IO, "%s", path) : *out ? SG_OK : sg_fail_memory(err, path);
+}
+
 static sg_status memory_open(struct memory *m, const char *path, const struct stat *st, const char *folder,
                              struct sg_error *err) {
     *m = (struct memory){NULL, NULL};
@@ -33,22 +44,19 @@ static sg_status memory_open(struct memory *m, const char *path, const struct st
     if (!whole)
         return SG_OK;
     sg_sha256_of(whole, strlen(whole), place);
-    const bool fine =
-        asprintf(&m->question, "sparsegrad checksum 1\n%s\n%jd %jd.%09ld %ju\n", whole, (intmax_t)st->st_size,
-                 (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (uintmax_t)st->st_ino) >= 0 &&
-        asprintf(&m->path, "%s/checksum-%.16s.txt", folder, place) >= 0;
     free(whole);
-    return fine ? SG_OK : sg_fail_memory(err, path);
+    m->path = sg_format("%s/checksum-%.16s.txt", folder, place);
+    return m->path ? dataset_file_now(&m->question, "sparsegrad checksum 1", path, st, err) : sg_fail_memory(err, path);
 }
 
 static char *memory_text(const struct memory *m, const char *sha256) {
-    char check[65], *said, *text;
-    if (asprintf(&said, "%s%.64s\n", m->question, sha256) < 0)
-        return NULL;
-    sg_sha256_of(said, strlen(said), check);
-    const bool fine = asprintf(&text, "%s%s\n", said, check) >= 0;
+    char check[65], *said = sg_format("%s%.64s\n", m->question, sha256), *text = NULL;
+    if (said) {
+        sg_sha256_of(said, strlen(said), check);
+        text = sg_format("%s%s\n", said, check);
+    }
     free(said);
-    return fine ? text : NULL;
+    return text;
 }
 
 static bool memory_recall(const struct memory *m, char sha256[65]) {

@@ -6,12 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "checksum.h"
 #include "dataset_find.h"
 #include "dataset_descriptor.h"
 #include "sg_dataset.h"
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_matrix.h"
+#include "sg_text.h"
 
 /* Part of a cache's key; raised when the reader makes something else of a text. */
 enum { READER_REVISION = 1 };
@@ -19,19 +21,14 @@ enum { READER_REVISION = 1 };
 /* What identifies a data file without reading it. */
 static sg_status file_key(char key[65], const char *path, size_t features, struct sg_error *err) {
     struct stat st;
-    char *whole = realpath(path, NULL), *question = NULL;
-    sg_status status = SG_OK;
-    if (!whole || stat(whole, &st) != 0)
-        status = sg_fail_errno(err, SG_ERR_IO, "%s", path);
-    else if (asprintf(&question, "text %d\n%s\n%jd\n%jd.%09ld\n%ju\n%zu\n", READER_REVISION, whole,
-                      (intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (uintmax_t)st.st_ino,
-                      features) < 0)
-        status = sg_fail_memory(err, path);
-    else
-        sg_sha256_of(question, strlen(question), key);
+    char what[64], *question;
+    if (stat(path, &st) != 0)
+        return sg_fail_errno(err, SG_ERR_IO, "%s", path);
+    snprintf(what, sizeof what, "text %d, %zu features", READER_REVISION, features);
+    sg_status status = dataset_file_now(&question, what, path, &st, err);
     if (status == SG_OK)
-        free(question);
-    free(whole);
+        sg_sha256_of(question, strlen(question), key);
+    free(question);
     return status;
 }
 
@@ -63,16 +60,14 @@ static bool recall(struct sg_matrix *out, const char *cache, const char *key, ch
 
 /* FOLDER/NAME-TAG.sgm with NAME cut to what a file name can hold; NULL = there is no folder. */
 static char *cache_path(const char *folder, const char *name, const char *tag) {
-    char *path;
     const char *slash = strrchr(name, '/');
-    if (!folder || asprintf(&path, "%s/%.64s-%.12s.sgm", folder, slash ? slash + 1 : name, tag) < 0)
-        return NULL;
-    return path;
+    return folder ? sg_format("%s/%.64s-%.12s.sgm", folder, slash ? slash + 1 : name, tag) : NULL;
 }
 
-static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, const char *path, const char *set,
+static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, const char *path,
                            const struct descriptor *descriptor, const char *folder,
                            const struct sg_dataset_request *request, struct sg_error *err) {
+    const char *set = from->name;
     struct sg_matrix a = {0};
     char key[65], place[65];
     sg_status status = file_key(key, path, descriptor->features, err);
@@ -119,8 +114,7 @@ static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *fro
             remember(&a, cache, key, sha256);
     }
     if (status == SG_OK) {
-        snprintf(from->source, sizeof from->source, "generated");
-        snprintf(from->generator, sizeof from->generator, "%.63s", generator);
+        dataset_generated_identify(from, generator);
         memcpy(from->sha256, sha256, sizeof from->sha256);
         *out = a;
     } else {
@@ -157,21 +151,25 @@ static sg_status fail_missing(const struct sg_dataset_request *request, const st
     return dataset_fail_missing(request, descriptor->file[0].name, &remedies, err);
 }
 
+/* What both callers below begin with: the set's name, what to read, and its description. */
+static sg_status begin(struct sg_provenance *found, char **path, struct descriptor *descriptor,
+                       const struct sg_dataset_request *request, struct sg_error *err) {
+    const char *slash = strrchr(request->name, '/');
+    snprintf(found->name, sizeof found->name, "%.63s", slash ? slash + 1 : request->name);
+    sg_status status = request->stand_in ? sg_generator_check(request->stand_in, err) : SG_OK;
+    return status == SG_OK ? locate(path, descriptor, request, err) : status;
+}
+
 sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, const struct sg_dataset_request *request,
                           struct sg_error *err) {
     struct descriptor descriptor = {0};
     struct sg_provenance found = {0};
     char *folder = NULL, *path = NULL;
-    const char *slash = strrchr(request->name, '/'), *name = slash ? slash + 1 : request->name;
-    snprintf(found.name, sizeof found.name, "%.63s", name);
-
-    sg_status status = request->stand_in ? sg_generator_check(request->stand_in, err) : SG_OK;
-    if (status == SG_OK)
-        status = locate(&path, &descriptor, request, err);
+    sg_status status = begin(&found, &path, &descriptor, request, err);
     if (status == SG_OK)
         status = sg_dataset_cache_folder(&folder, request->data_dir, err);
     if (status == SG_OK && path)
-        status = load_file(out, &found, path, name, &descriptor, folder, request, err);
+        status = load_file(out, &found, path, &descriptor, folder, request, err);
     else if (status == SG_OK && request->stand_in)
         status = load_generated(out, &found, folder, request, err);
     else if (status == SG_OK)
@@ -189,13 +187,9 @@ sg_status sg_dataset_identify(struct sg_provenance *from, const struct sg_datase
     struct descriptor descriptor = {0};
     struct sg_provenance found = {0};
     char *path = NULL;
-    const char *slash = strrchr(request->name, '/'), *name = slash ? slash + 1 : request->name;
-    snprintf(found.name, sizeof found.name, "%.63s", name);
-    sg_status status = request->stand_in ? sg_generator_check(request->stand_in, err) : SG_OK;
-    if (status == SG_OK)
-        status = locate(&path, &descriptor, request, err);
+    sg_status status = begin(&found, &path, &descriptor, request, err);
     if (status == SG_OK && path)
-        status = dataset_file_identify(&found, path, name, &descriptor, descriptor.file[0].name, true,
+        status = dataset_file_identify(&found, path, found.name, &descriptor, descriptor.file[0].name, true,
                                        request->data_dir, err);
     else if (status == SG_OK && request->stand_in)
         dataset_generated_identify(&found, request->stand_in);

@@ -102,8 +102,7 @@ static sg_status load_generated(struct sg_image_set *out, const struct cifar_for
     hash_images(&all, &out->train);
     hash_images(&all, &out->test);
     sg_sha256_end(&all, out->from.sha256);
-    snprintf(out->from.source, sizeof out->from.source, "generated");
-    snprintf(out->from.generator, sizeof out->from.generator, "%s", stand_in_name);
+    dataset_generated_identify(&out->from, stand_in_name);
     return SG_OK;
 }
 

@@ -71,18 +71,14 @@ sg_status sg_matrix_allocate(struct sg_matrix *out, struct sg_matrix_room *room,
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for the data matrix: %zu x %zu need %zu bytes", m, d,
                        l.total);
     sg_matrix_point(out, storage, m, d, base, &l);
-    *room = (struct sg_matrix_room){.label = (double *)(void *)(base + l.label)};
-    if (storage == SG_STORAGE_I16) {
-        room->i16 = (int16_t *)(void *)(base + l.value);
-    } else if (storage == SG_STORAGE_F32) {
-        room->f32 = (float *)(void *)(base + l.value);
-    } else if (storage == SG_STORAGE_F64) {
-        room->f64 = (double *)(void *)(base + l.value);
-    } else {
-        room->csr_start = (uint64_t *)(void *)(base + l.start);
-        room->csr_column = (uint32_t *)(void *)(base + l.column);
-        room->csr_value = (double *)(void *)(base + l.value);
-    }
+    /* The block is writable; struct sg_matrix promises its readers not to. */
+    *room = (struct sg_matrix_room){.i16 = (int16_t *)(uintptr_t)out->i16,
+                                    .f32 = (float *)(uintptr_t)out->f32,
+                                    .f64 = (double *)(uintptr_t)out->f64,
+                                    .csr_value = (double *)(uintptr_t)out->csr_value,
+                                    .label = (double *)(uintptr_t)out->label,
+                                    .csr_column = (uint32_t *)(uintptr_t)out->csr_column,
+                                    .csr_start = (uint64_t *)(uintptr_t)out->csr_start};
     return SG_OK;
 }
 

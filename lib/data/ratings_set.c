@@ -43,8 +43,7 @@ static sg_status generate(struct sg_rating **rating, size_t *count, struct sg_pr
                                            request->set.seed, err);
     if (status)
         return status;
-    snprintf(from->source, sizeof from->source, "generated");
-    snprintf(from->generator, sizeof from->generator, "%s", stand_in_name);
+    dataset_generated_identify(from, stand_in_name);
     sg_sha256_of(*rating, *count * sizeof **rating, from->sha256);
     return SG_OK;
 }

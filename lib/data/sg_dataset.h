@@ -23,10 +23,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Are the files the publisher's? The SHA-256 that the description pins decides. */
 enum sg_verified { SG_VERIFIED_NOT = 0, SG_VERIFIED_SAME, SG_VERIFIED_DIFFERENT }; /* NOT: no SHA-256 is pinned */
 
@@ -76,7 +72,4 @@ SG_CHECKED sg_status sg_dataset_identify(struct sg_provenance *from, const struc
  * and the caller does without a cache. */
 SG_CHECKED sg_status sg_dataset_cache_folder(char **out, const char *data_dir, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -15,10 +15,6 @@
 #include "sg_dataset.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { SG_IMAGE_CHANNELS = 3, SG_IMAGE_SIDE = 32, SG_IMAGE_VALUES = SG_IMAGE_CHANNELS * SG_IMAGE_SIDE * SG_IMAGE_SIDE };
 
 struct sg_images {
@@ -122,7 +118,4 @@ SG_CHECKED sg_status sg_images_generate(struct sg_images *out, size_t count, siz
                                         unsigned part, struct sg_error *err);
 void sg_images_free(struct sg_images *images); /* zeroes it */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* m rows (samples) by d columns (features), row-major. A dense matrix is stored in the narrowest of 16-bit integers
  * (madelon), float and double that holds every value exactly. If less than a quarter of the values is non-zero, it is
  * stored as compressed rows (CSR) of doubles. Exactly one of i16, f32, f64, csr_value is not NULL. Each array starts at
@@ -83,7 +79,4 @@ enum { SG_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_generator_check(const char *name, struct sg_error *err);
 SG_CHECKED sg_status sg_generate(struct sg_matrix *out, const char *generator, uint64_t seed, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

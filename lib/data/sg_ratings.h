@@ -17,10 +17,6 @@
 #include "sg_rng.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { SG_RATINGS_LEAST = 20, SG_RATINGS_MOST_ID = (1 << 24) - 1 };
 
 /* A line of a file. The rating itself is checked and then dropped: only the fact that the user rated the item is
@@ -108,7 +104,4 @@ enum { SG_RATINGS_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_ratings_generate(struct sg_rating **out, size_t *count, size_t users, size_t items,
                                          size_t ratings, uint64_t seed, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

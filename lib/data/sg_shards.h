@@ -7,10 +7,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* IID: a random permutation of the samples is cut. SORTED: the permutation is sorted by class before it is cut, so a
  * shard has one class or a few neighbouring ones. DIRICHLET: each worker draws the shares of its classes from
  * Dirichlet(alpha, …, alpha), and then, in turn with the others, samples by these shares as long as a class lasts. A
@@ -32,7 +28,4 @@ SG_CHECKED sg_status sg_shards_deal(uint32_t *order, const struct sg_shards *sha
  * shard - share in all| (total variation). 0 = all alike; 1 - 1/classes = one class each. */
 double sg_shards_skew(const uint32_t *order, const uint8_t *class_of, size_t count, size_t classes, size_t workers);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

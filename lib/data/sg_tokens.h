@@ -16,10 +16,6 @@
 #include "sg_dataset.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { SG_TOKEN_UNKNOWN = 0, SG_TOKEN_END = 1 };
 
 struct sg_tokens {
@@ -69,7 +65,4 @@ SG_CHECKED sg_status sg_tokens_generate(struct sg_tokens *out, size_t count, siz
                                         unsigned part, struct sg_error *err);
 void sg_tokens_free(struct sg_tokens *tokens); /* zeroes it */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -123,8 +123,7 @@ static sg_status load_generated(struct sg_token_set *out, const struct sg_token_
     sg_sha256_add(&all, out->train.id, out->train.count * sizeof *out->train.id);
     sg_sha256_add(&all, out->test.id, out->test.count * sizeof *out->test.id);
     sg_sha256_end(&all, out->from.sha256);
-    snprintf(out->from.source, sizeof out->from.source, "generated");
-    snprintf(out->from.generator, sizeof out->from.generator, "%s", stand_in_name);
+    dataset_generated_identify(&out->from, stand_in_name);
     return SG_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "grid_private.h"
 #include "sg_file.h"
 #include "sg_grid_cells.h"
+#include "sg_text.h"
 #include "sg_train.h"
 
 static const char part_ending[] = ".part", checkpoint_ending[] = ".ckpt";
@@ -56,13 +57,13 @@ static bool read_header(cJSON **out, bool *finished, const char *path) {
 
 /* Finds what is in the files of a line: their header, their state, and whether they are ours. */
 static sg_status examine(struct sg_cell_file *f, struct sg_error *err) {
-    char *part, *checkpoint;
+    char *part = sg_format("%s%s", f->path, f->stopped ? part_ending : "");
+    char *checkpoint = sg_format("%s%s", f->path, checkpoint_ending);
     struct stat st;
     bool finished = false;
-    if (asprintf(&part, "%s%s", f->path, f->stopped ? part_ending : "") < 0)
-        return sg_fail_memory(err, "a path");
-    if (asprintf(&checkpoint, "%s%s", f->path, checkpoint_ending) < 0) {
+    if (!part || !checkpoint) {
         free(part);
+        free(checkpoint);
         return sg_fail_memory(err, "a path");
     }
     const bool there = stat(part, &st) == 0, read = read_header(&f->header, &finished, part);
@@ -80,15 +81,13 @@ static sg_status examine(struct sg_cell_file *f, struct sg_error *err) {
 /* The line that a file belongs to; the first file of a line makes it. */
 static struct sg_cell_file *line_of(struct sg_cell_files *files, const char *folder, const char *name, size_t stem) {
     const bool stopped = name[stem] != '\0';
-    char *path;
-    if (asprintf(&path, "%s/%.*s", folder, (int)stem, name) < 0)
-        return NULL;
-    for (size_t i = 0; i < files->count; i++)
+    char *path = sg_format("%s/%.*s", folder, (int)stem, name);
+    for (size_t i = 0; path && i < files->count; i++)
         if (files->item[i].stopped == stopped && strcmp(files->item[i].path, path) == 0) {
             free(path);
             return &files->item[i];
         }
-    struct sg_cell_file *more = realloc(files->item, (files->count + 1) * sizeof *more);
+    struct sg_cell_file *more = path ? realloc(files->item, (files->count + 1) * sizeof *more) : NULL;
     if (!more) {
         free(path);
         return NULL;
@@ -156,16 +155,15 @@ sg_status sg_grid_cells_mark(struct sg_cell_files *files, const struct sg_cell *
         struct sg_cell_file *f = &files->item[i];
         const char *key = sg_json_string(f->header, "cell_key", "");
         for (size_t c = 0; c < count && f->state != SG_CELL_FILE_BROKEN && !f->asked; c++) {
-            char *checkpoint;
             if (strcmp(cells[c].key, key) != 0)
                 continue;
             if (f->state == SG_CELL_FILE_FINISHED) {
                 f->asked = grid_stale(f->header, identity, dataset) == SG_STALE_NOT;
                 continue;
             }
-            if (asprintf(&checkpoint, "%s%s", f->path, checkpoint_ending) < 0)
-                return sg_fail_memory(err, "a path");
-            sg_status status = sg_train_resumable(&f->asked, checkpoint, &cells[c], dataset, err);
+            char *checkpoint = sg_format("%s%s", f->path, checkpoint_ending);
+            sg_status status = checkpoint ? sg_train_resumable(&f->asked, checkpoint, &cells[c], dataset, err)
+                                          : sg_fail_memory(err, "a path");
             free(checkpoint);
             if (status != SG_OK)
                 return status;

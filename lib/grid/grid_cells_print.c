@@ -1,4 +1,5 @@
 /* grid_cells_print.c: prints the list of a folder's cells, for people and as JSON. */
+#include <math.h>
 #include <string.h>
 
 #include "grid_private.h"
@@ -6,27 +7,20 @@
 
 static const char *const state_name[] = {"finished", "checkpoint", "broken"};
 
-static const char *age_text(double age_s, char out[16]) {
-    if (age_s < 120)
-        snprintf(out, 16, "%.0f s", age_s > 0 ? age_s : 0);
-    else if (age_s < 7200)
-        snprintf(out, 16, "%.0f min", age_s / 60);
-    else if (age_s < 172800)
-        snprintf(out, 16, "%.0f h", age_s / 3600);
-    else
-        snprintf(out, 16, "%.0f d", age_s / 86400);
-    return out;
-}
+/* Up to `below` a number is shown by `by` in this format. */
+struct scale {
+    double below, by;
+    const char *format;
+};
+static const struct scale ages[] = {
+    {120, 1, "%.0f s"}, {7200, 60, "%.0f min"}, {172800, 3600, "%.0f h"}, {INFINITY, 86400, "%.0f d"}};
+static const struct scale sizes[] = {
+    {1e3, 1, "%.0f B"}, {1e6, 1e3, "%.1f kB"}, {1e9, 1e6, "%.1f MB"}, {INFINITY, 1e9, "%.1f GB"}};
 
-static const char *size_text(double bytes, char out[16]) {
-    if (bytes < 1e3)
-        snprintf(out, 16, "%.0f B", bytes);
-    else if (bytes < 1e6)
-        snprintf(out, 16, "%.1f kB", bytes / 1e3);
-    else if (bytes < 1e9)
-        snprintf(out, 16, "%.1f MB", bytes / 1e6);
-    else
-        snprintf(out, 16, "%.1f GB", bytes / 1e9);
+static const char *scaled(double x, const struct scale *s, char out[16]) {
+    while (x >= s->below)
+        s++;
+    snprintf(out, 16, s->format, x / s->by);
     return out;
 }
 
@@ -41,7 +35,7 @@ void sg_grid_cells_table(FILE *out, const struct sg_cell_files *files, const cha
     char age[16], size[16], data[DATA_TEXT];
     for (size_t i = 0; i < files->count; i++)
         bytes += files->item[i].bytes;
-    fprintf(out, "# %s: %zu cells, %s\n", folder, files->count, size_text(bytes, size));
+    fprintf(out, "# %s: %zu cells, %s\n", folder, files->count, scaled(bytes, sizes, size));
     fprintf(out, "# %-10s  %s%-12s  %4s  %7s  %8s  %-18s  %s; %s\n", "state", marked ? "use     " : "", "key", "seed",
             "age", "size", "version", "label", "data");
     for (size_t i = 0; i < files->count; i++) {
@@ -49,8 +43,8 @@ void sg_grid_cells_table(FILE *out, const struct sg_cell_files *files, const cha
         const char *use = !marked ? "" : f->asked ? "asked   " : sg_grid_cells_spare(f) ? "spare   " : "foreign ";
         fprintf(out, "  %-10s  %s%-12.12s  %4s  %7s  %8s  %-18s  %s", state_name[f->state], use,
                 sg_json_string(f->header, "cell_key", "?"), sg_json_string(f->header, "seed", "?"),
-                age_text(f->age_s, age), size_text(f->bytes, size), sg_json_string(f->header, "program.identity", "?"),
-                label_of(f));
+                scaled(f->age_s > 0 ? f->age_s : 0, ages, age), scaled(f->bytes, sizes, size),
+                sg_json_string(f->header, "program.identity", "?"), label_of(f));
         if (f->header)
             fprintf(out, "; %s", grid_data_text(data, sg_json_get(f->header, "dataset")));
         fputc('\n', out);

@@ -49,18 +49,10 @@ static sg_status choose_folder(char out[PATH_MAX], const struct sg_recipe *recip
 }
 
 static sg_status print(const struct sg_cell_files *files, const char *folder, const struct sg_cells_command *c,
-                       FILE *out, struct sg_error *err) {
-    if (!c->json) {
-        sg_grid_cells_table(out, files, folder, c->n_recipes > 0);
-        return SG_OK;
-    }
-    cJSON *json = sg_grid_cells_json(files, folder, c->n_recipes > 0);
-    char *text = sg_json_text(json, true);
-    cJSON_Delete(json);
-    if (!text)
-        return sg_fail_memory(err, "the list of cells");
-    fputs(text, out);
-    free(text);
+                       struct sg_error *err) {
+    if (c->json)
+        return sg_app_print_json(sg_grid_cells_json(files, folder, c->n_recipes > 0), "the list of cells", err);
+    sg_grid_cells_table(stdout, files, folder, c->n_recipes > 0);
     return SG_OK;
 }
 
@@ -79,7 +71,7 @@ static sg_status prune(const struct sg_cell_files *files, const char *folder, bo
 }
 
 static sg_status list_folder(const struct sg_recipe *recipe, const char *folder, const struct sg_cells_command *c,
-                             FILE *out, struct sg_error *err) {
+                             struct sg_error *err) {
     struct sg_cell_files files = {0};
     int lock = -1;
     sg_status status = SG_OK;
@@ -92,8 +84,8 @@ static sg_status list_folder(const struct sg_recipe *recipe, const char *folder,
     for (size_t i = 0; i < c->n_recipes && status == SG_OK; i++)
         status = mark(&files, &recipe[i], c, err);
     if (status == SG_OK)
-        status = print(&files, folder, c, out, err);
-    fflush(out);
+        status = print(&files, folder, c, err);
+    fflush(stdout);
     if (status == SG_OK && c->prune)
         status = prune(&files, folder, c->dry_run, err);
     if (lock >= 0)
@@ -102,7 +94,7 @@ static sg_status list_folder(const struct sg_recipe *recipe, const char *folder,
     return status;
 }
 
-sg_status sg_grid_cells_run(const struct sg_cells_command *c, FILE *out, struct sg_error *err) {
+sg_status sg_grid_cells_run(const struct sg_cells_command *c, struct sg_error *err) {
     struct sg_recipe *recipe = calloc(c->n_recipes + 1, sizeof *recipe);
     char folder[PATH_MAX];
     sg_status status = recipe ? SG_OK : sg_fail_memory(err, "the recipes");
@@ -116,7 +108,7 @@ sg_status sg_grid_cells_run(const struct sg_cells_command *c, FILE *out, struct 
     if (status == SG_OK)
         status = choose_folder(folder, recipe, c, err);
     if (status == SG_OK)
-        status = list_folder(recipe, folder, c, out, err);
+        status = list_folder(recipe, folder, c, err);
     for (size_t i = 0; recipe && i < c->n_recipes; i++)
         sg_recipe_free(&recipe[i]);
     free(recipe);

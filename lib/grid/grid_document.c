@@ -1,7 +1,7 @@
 /* grid_document.c: makes the whole result of a grid as one JSON document, and the plan of a grid that is not run. */
 #include <string.h>
 
-#include "grid_summary.h"
+#include "grid_private.h"
 
 /* A copy of the first value of that name in a cell's header or run record. */
 static cJSON *first_copy(const struct sg_cell_outcome *outcomes, size_t count, bool header, const char *key) {

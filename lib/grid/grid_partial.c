@@ -5,14 +5,14 @@
 #include "sg_file.h"
 #include "sg_grid.h"
 
-static cJSON *list_json(const struct sg_grid_words *words) {
+static cJSON *list_json(const struct sg_option_list *words) {
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < words->count; i++)
         sg_json_push_string(out, words->item[i]);
     return out;
 }
 
-static bool same_list(const cJSON *then, const struct sg_grid_words *now) {
+static bool same_list(const cJSON *then, const struct sg_option_list *now) {
     size_t i = 0;
     const cJSON *word;
     cJSON_ArrayForEach(word, then) if (i == now->count || !cJSON_IsString(word) ||
@@ -21,9 +21,9 @@ static bool same_list(const cJSON *then, const struct sg_grid_words *now) {
 }
 
 void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command) {
-    sg_json_set(run, "set", list_json(&command->set));
-    sg_json_set(run, "methods", list_json(&command->methods));
-    sg_json_set(run, "seeds", list_json(&command->seeds));
+    sg_json_set(run, "set", list_json(command->set));
+    sg_json_set(run, "methods", list_json(command->methods));
+    sg_json_set(run, "seeds", list_json(command->seeds));
 }
 
 size_t sg_grid_finished(const cJSON *result) {
@@ -54,9 +54,9 @@ bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const 
     const bool ours = strcmp(sg_json_string(then, "schema", ""), SG_SCHEMA_BENCH) == 0 && !sg_json_get(then, "kind") &&
                       cJSON_IsArray(sg_json_get(then, "results")) && !is_whole(then);
     const bool same = strcmp(sg_json_string(then, "recipe.sha256", ""), recipe->sha256) == 0 &&
-                      same_list(sg_json_get(run, "set"), &command->set) &&
-                      same_list(sg_json_get(run, "methods"), &command->methods) &&
-                      same_list(sg_json_get(run, "seeds"), &command->seeds);
+                      same_list(sg_json_get(run, "set"), command->set) &&
+                      same_list(sg_json_get(run, "methods"), command->methods) &&
+                      same_list(sg_json_get(run, "seeds"), command->seeds);
     const bool partial = ours && (same || sg_grid_finished(then) == 0);
     cJSON_Delete(then);
     return partial;

@@ -1,4 +1,4 @@
-/* grid_private.h: a grid's folder of cells; private to lib/grid. */
+/* grid_private.h: what the files of a grid's cells share, and those of its result; private to lib/grid. */
 #ifndef GRID_PRIVATE_H
 #define GRID_PRIVATE_H
 
@@ -13,5 +13,24 @@ char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset);
 /* May a finished cell with this header be reused by the program of `identity` (NULL = of any version) if `dataset`
  * would be read now (NULL = the data are not here, and any will do)? */
 enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset);
+
+/* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. */
+struct grid_traffic {
+    const char *column, *baseline; /* NULL = there is no baseline, or its traffic is not known */
+    double sent;                   /* mean over the seeds, at the end */
+};
+struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
+
+/* How many times less the label of cells[0] sent in all; NaN for a baseline, and where it is not known. */
+double grid_times_less(const struct grid_traffic *traffic, const struct sg_cell *cells,
+                       const struct sg_cell_outcome *outcomes, size_t count);
+
+/* "traffic": null|{"column","baseline"}, what "times_less" of the results is about. */
+cJSON *grid_traffic_json(const struct grid_traffic *traffic);
+
+/* "summary": {"text","reason","baseline","metric","at","better","within","value",
+ *   "methods":null|[{"label","value","ratio","reaches","times_less"}]}; reason says why there is no text. NULL = no memory. */
+cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                         const struct sg_cell_outcome *outcomes, size_t count);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grid_summary.h"
+#include "grid_private.h"
 #include "sg_debug.h"
 #include "sg_stats.h"
 #include "sg_text.h"

@@ -8,6 +8,7 @@
 #include "grid_private.h"
 #include "sg_dataset.h"
 #include "sg_task.h"
+#include "sg_text.h"
 #include "sg_train.h"
 
 /* A label as part of a file name: a blank becomes '_', what is not plain becomes %XX. Different labels stay different.
@@ -27,12 +28,10 @@ static void label_text(const char *label, char out[128]) {
 }
 
 static char *cell_path(const struct sg_cell *cell, const char *folder) {
-    char label[128], *path;
+    char label[128];
     label_text(cell->label, label);
-    if (asprintf(&path, "%s/%s-seed%llu-%.*s.ndjson", folder, label, (unsigned long long)cell->seed, KEY_PREFIX,
-                 cell->key) < 0)
-        return NULL;
-    return path;
+    return sg_format("%s/%s-seed%llu-%.*s.ndjson", folder, label, (unsigned long long)cell->seed, KEY_PREFIX,
+                     cell->key);
 }
 
 char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset) {

@@ -13,10 +13,12 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_grid.h"
+#include "sg_text.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 
-void sg_grid_share(struct sg_grid_options *o, size_t count) {
+/* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
+static void share_cores(struct sg_grid_options *o, size_t count) {
     int most = count < INT16_MAX ? (int)count : INT16_MAX, share;
     if (o->jobs == 0 && !o->launcher) {
         share = sg_cores(1) / (o->threads > 0 ? o->threads : 1);
@@ -132,11 +134,6 @@ static void fill_slots(struct pool *p) {
     }
 }
 
-static char *join(const char *reason, const char *last_words) {
-    char *text;
-    return asprintf(&text, "%s%s%s", reason, *last_words ? "\n" : "", last_words) < 0 ? NULL : text;
-}
-
 /* Decides what became of a cell whose child is gone. Only a series that the child put there counts. */
 static void conclude(struct pool *p, struct slot *s) {
     SG_ASSERT(s->process.pid == 0 && p->outcomes[s->cell].state == SG_CELL_RUNNING);
@@ -167,7 +164,7 @@ static void conclude(struct pool *p, struct slot *s) {
             snprintf(reason, sizeof reason, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
         else if (code != 0)
             snprintf(reason, sizeof reason, "exit status %d", code);
-        o->message = join(err.status != SG_OK ? err.msg : reason, words);
+        o->message = sg_format("%s%s%s", err.status != SG_OK ? err.msg : reason, *words ? "\n" : "", words);
     }
 }
 
@@ -281,7 +278,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
     status = missing > 0 ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
     if (status != SG_OK)
         goto out;
-    sg_grid_share(options, missing);
+    share_cores(options, missing);
     pool.slot = calloc((size_t)options->jobs, sizeof *pool.slot);
     pool.argv = calloc(LAUNCHER_WORDS + CELL_WORDS + 2 * options->n_set + 1, sizeof *pool.argv);
     if (!pool.slot || !pool.argv)

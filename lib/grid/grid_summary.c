@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grid_summary.h"
+#include "grid_private.h"
 #include "sg_stats.h"
 #include "sg_task.h"
 #include "sg_text.h"
@@ -73,13 +73,9 @@ struct quality {
 };
 
 static const struct sg_metric *find_metric(const struct sg_recipe *recipe, const char *name) {
-    const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(&recipe->root, "task.kind", ""));
     char snake[64];
-    sg_snake(snake, sizeof snake, name);
-    for (size_t i = 0; kind && i < kind->n_metrics; i++)
-        if (strcmp(kind->metric[i].name, snake) == 0)
-            return &kind->metric[i];
-    return NULL;
+    return sg_task_metric(sg_task_kind_find(sg_node_string(&recipe->root, "task.kind", "")),
+                          sg_snake(snake, sizeof snake, name));
 }
 
 /* Does `at` take a value at the end of the run, or the best one, and not one that the run only passed? */
@@ -269,15 +265,11 @@ static void put_sentence(FILE *out, const struct comparison *c) {
 
 static char *sentence(const struct comparison *c) {
     size_t size;
-    char *text = NULL;
+    char *text;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    put_sentence(out, c);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    if (out)
+        put_sentence(out, c);
+    return sg_stream_text(out, &text);
 }
 
 /* ---- all of it ---- */

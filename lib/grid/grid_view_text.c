@@ -5,28 +5,18 @@
 #include <string.h>
 
 #include "sg_grid.h"
+#include "sg_text.h"
 
 enum { BAR = 20 };
 
-/* How many bytes of `text` fill at most `width` columns; a UTF-8 character takes one. */
-static int fitting(const char *text, int width) {
-    int n = 0;
-    for (; text[n]; n++) {
-        bool starts = ((unsigned char)text[n] & 0xc0) != 0x80;
-        if (starts && width-- <= 0)
-            break;
-    }
-    return n;
-}
-
 static void line(FILE *out, const char *text, int width) {
-    fprintf(out, "%.*s\n", fitting(text, width), text);
+    fprintf(out, "%.*s\n", (int)sg_text_cut(text, (size_t)width), text);
 }
 
 static void running_line(FILE *out, const struct sg_cell *cell, const struct sg_cell_outcome *o, int width) {
     char name[128], text[256], *end = name;
     snprintf(name, sizeof name - 32, "%s", cell->label);
-    end += fitting(name, width > 60 ? width - 48 : 12);
+    end += sg_text_cut(name, width > 60 ? (size_t)width - 48 : 12);
     snprintf(end, 32, ", seed %llu", (unsigned long long)cell->seed);
     int filled = (int)(o->done * BAR);
     if (o->done > 0)
@@ -74,9 +64,5 @@ char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome
     snprintf(totals, sizeof totals, "%zu of %zu cells done, %zu running%s%s",
              n[SG_CELL_DONE] + n[SG_CELL_REUSED] + n[SG_CELL_DIVERGED], count, n[SG_CELL_RUNNING], failed, left);
     line(out, totals, width);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return sg_stream_text(out, &text);
 }

@@ -11,13 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sg_options.h"
 #include "sg_recipe.h"
 #include "sg_result.h"
 #include "sg_status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum sg_cell_state {
     SG_CELL_WAITING, /* not run yet, or stopped by a signal with its checkpoint written (message "interrupted") */
@@ -86,13 +83,11 @@ SG_CHECKED sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_re
                                          struct sg_error *err);
 
 /* Moves the cells of these methods and seeds to the front, in their order; *chosen is their number. A method is the
- * label of a cell, or a name that stands for all cells of the method. n = 0 means all. SG_ERR_ARGUMENT, with a
- * suggestion: no cell has this method or seed. */
-SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const char *const *method,
-                                    size_t n_methods, const char *const *seed, size_t n_seeds, struct sg_error *err);
-
-/* Fills in jobs and threads where they are 0, for `count` cells to run. Under a launcher threads stays 0. */
-void sg_grid_share(struct sg_grid_options *options, size_t count);
+ * label of a cell, or a name that stands for all cells of the method. No item, or NULL, means all. SG_ERR_ARGUMENT,
+ * with a suggestion: no cell has this method or seed. */
+SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count,
+                                    const struct sg_option_list *methods, const struct sg_option_list *seeds,
+                                    struct sg_error *err);
 
 /* Takes the lock of a folder, which is held until the descriptor *out is closed. SG_ERR_IO: another process holds it,
  * the folder cannot be written to, or its disk is full. */
@@ -176,12 +171,8 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
                         const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* The words with which a command chose part of a recipe. */
-struct sg_grid_words {
-    const char *const *item;
-    size_t count;
-};
 struct sg_grid_command {
-    struct sg_grid_words set, methods, seeds; /* --set, --method, --seed */
+    const struct sg_option_list *set, *methods, *seeds; /* --set, --method, --seed */
 };
 /* Adds "set", "methods" and "seeds" to a result's "run". */
 void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
@@ -198,7 +189,4 @@ void sg_grid_unjudge(cJSON *document, const char *why);
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,
                     const struct sg_cell_outcome *outcomes, size_t count);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

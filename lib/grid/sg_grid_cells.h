@@ -13,10 +13,6 @@
 #include "sg_result.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum sg_cell_file_state {
     SG_CELL_FILE_FINISHED,   /* a series whose run ended by itself */
     SG_CELL_FILE_CHECKPOINT, /* a stopped run: a partial series and the checkpoint from which it can go on */
@@ -60,7 +56,7 @@ bool sg_grid_cells_spare(const struct sg_cell_file *file);
 /* Removes these files. The caller must have held the folder's lock (sg_grid_lock) since before it listed them. */
 SG_CHECKED sg_status sg_grid_cells_prune(const struct sg_cell_files *files, const char *folder, struct sg_error *err);
 
-/* sparsebench --cells: prints the list of a folder's cells on `out`. `prune` removes what no recipe asks for and says
+/* sparsebench --cells: prints the list of a folder's cells on stdout. `prune` removes what no recipe asks for and says
  * how much it was; with `dry_run` it only says so. SG_ERR_ARGUMENT also if a recipe is wrong. */
 struct sg_cells_command {
     const char *const *recipe_path; /* [n_recipes] the recipes whose cells are marked */
@@ -71,9 +67,6 @@ struct sg_cells_command {
     const char *data_dir;
     bool any_version, prune, dry_run, json;
 };
-SG_CHECKED sg_status sg_grid_cells_run(const struct sg_cells_command *command, FILE *out, struct sg_error *err);
+SG_CHECKED sg_status sg_grid_cells_run(const struct sg_cells_command *command, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

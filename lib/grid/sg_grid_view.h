@@ -4,10 +4,6 @@
 
 #include "sg_grid.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_grid_view {
     bool live; /* stderr is a terminal, so redraw */
     bool started;
@@ -26,7 +22,4 @@ void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct 
                           size_t count);
 void sg_grid_view_close(struct sg_grid_view *view); /* erases what stands on the terminal; may be called twice */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,9 +5,10 @@
 
 #include "plot_private.h"
 
-/* RFC 4180 quoting with LF lines; a field that starts with # would read as a comment. */
-static void put_csv(FILE *out, const char *text) {
-    if (!strpbrk(text, ",\"\r\n") && text[0] != '#') {
+/* RFC 4180 quoting; a field that starts with # would read as a comment. Tab-separated values need none: no text of a
+ * document has control characters. */
+static void put_label(FILE *out, const char *text, bool csv) {
+    if (!csv || (!strpbrk(text, ",\"") && text[0] != '#')) {
         fputs(text, out);
         return;
     }
@@ -20,12 +21,6 @@ static void put_csv(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-/* Tab-separated values have no quoting: control characters become blanks. */
-static void put_plain(FILE *out, const char *text) {
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-}
-
 static void put_number(FILE *out, double x) {
     char text[SG_NUMBER_CHARS];
     if (isfinite(x))
@@ -33,11 +28,8 @@ static void put_number(FILE *out, double x) {
 }
 
 static void put_comment(FILE *out, const char *text) {
-    if (text[0]) {
-        fputs("# ", out);
-        put_plain(out, text);
-        fputc('\n', out);
-    }
+    if (text[0])
+        fprintf(out, "# %s\n", text);
 }
 
 static void put_header(FILE *out, const struct sg_figure *f, char separator) {
@@ -45,25 +37,24 @@ static void put_header(FILE *out, const struct sg_figure *f, char separator) {
     put_comment(out, f->source);
     put_comment(out, f->footnote);
     for (size_t p = 0; p < f->n_panels; p++) {
-        const struct sg_panel *panel = &f->panel[p];
-        const char *const part[] = {
-            panel->x.name, " [", panel->x.label, "], y = ", panel->y.name, " [", panel->y.label};
-        fprintf(out, "# panel %c: x = ", (int)('a' + (int)p));
-        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-            put_plain(out, part[i]);
-        fputs("]\n", out);
+        const struct sg_axis *x = &f->panel[p].x, *y = &f->panel[p].y;
+        fprintf(out, "# panel %c: x = %s [%s], y = %s [%s]\n", (int)('a' + (int)p), x->name, x->label, y->name,
+                y->label);
     }
     fprintf(out, "panel%clabel%cx%cy%cy_std\n", separator, separator, separator, separator);
 }
 
-static sg_status write(FILE *out, const struct sg_figure *f, char separator, void (*put)(FILE *, const char *)) {
+sg_status sg_export_columns(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+    const bool csv = strcmp(format, "csv") == 0;
+    const char separator = csv ? ',' : '\t';
+    (void)err;
     put_header(out, f, separator);
     for (size_t p = 0; p < f->n_panels; p++)
         for (size_t c = 0; c < f->panel[p].n_curves; c++) {
             const struct sg_curve *curve = &f->panel[p].curve[c];
             for (size_t i = 0; i < curve->n; i++) {
                 fprintf(out, "%c%c", (int)('a' + (int)p), separator);
-                put(out, curve->point ? curve->point[i] : f->legend[curve->legend].label);
+                put_label(out, curve->point ? curve->point[i] : f->legend[curve->legend].label, csv);
                 fputc(separator, out);
                 put_number(out, curve->x[i]);
                 fputc(separator, out);
@@ -74,14 +65,4 @@ static sg_status write(FILE *out, const struct sg_figure *f, char separator, voi
             }
         }
     return SG_OK;
-}
-
-sg_status sg_export_csv(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    (void)err;
-    return write(out, figure, ',', put_csv);
-}
-
-sg_status sg_export_tsv(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    (void)err;
-    return write(out, figure, '\t', put_plain);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_text.h"
 
 /* Inches. */
 #define PANEL_WIDTH  3.5
@@ -26,15 +27,8 @@ struct sheet {
     size_t columns, rows, title_letters;
 };
 
-static size_t letters(const char *utf8) {
-    size_t n = 0;
-    for (; *utf8; utf8++)
-        n += ((unsigned char)*utf8 & 0xc0) != 0x80;
-    return n;
-}
-
 static double entry_width(const struct sg_legend *entry) {
-    return SAMPLE + LETTER * (double)letters(entry->label);
+    return SAMPLE + LETTER * (double)sg_text_width(entry->label);
 }
 
 /* Legend entries first..return-1 fit on one line, and take *width. */
@@ -49,17 +43,6 @@ static size_t legend_row(const struct sg_figure *f, const struct sheet *s, size_
     return i;
 }
 
-/* How many bytes the next line of a title takes, of at most `most` letters, broken at a blank if there is one. */
-static size_t title_row(const char *text, size_t most) {
-    size_t n = 0, blank = 0, i = 0;
-    for (; text[i] && n <= most; i++) {
-        if (text[i] == ' ')
-            blank = i;
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
-    }
-    return text[i] == '\0' && n <= most ? i : blank ? blank : i;
-}
-
 static struct sheet lay_out(const struct sg_figure *f) {
     struct sheet s = {0};
     double row_width, above = 0.08, below = f->footnote[0] ? FOOT : 0;
@@ -67,7 +50,7 @@ static struct sheet lay_out(const struct sg_figure *f) {
     s.rows = (f->n_panels + s.columns - 1) / s.columns;
     s.width = f->width > 0 ? f->width : s.columns == 1 ? LONE_WIDTH : PANEL_WIDTH * (double)s.columns;
     s.title_letters = (size_t)fmax(8, (s.width - 0.2) / LETTER);
-    for (const char *t = f->title; *t; t += title_row(t, s.title_letters), t += *t == ' ')
+    for (const char *t = f->title; *t; t += sg_text_line(t, s.title_letters), t += *t == ' ')
         above += ROW;
     double legend_top = above;
     for (size_t i = 0; i < f->n_legend; i = legend_row(f, &s, i, &row_width))
@@ -84,22 +67,18 @@ static struct sheet lay_out(const struct sg_figure *f) {
  * a string (gnuplot 5.4), so it becomes an apostrophe. */
 static void quoted(FILE *out, const char *text) {
     fputc('\'', out);
-    for (; *text; text++) {
+    for (; *text; text++)
         if (*text == '\'')
             fputs("’", out);
         else
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-    }
+            fputc(*text, out);
     fputc('\'', out);
 }
 
 /* The blank at the end keeps a backslash from joining the next line. */
 static void comment(FILE *out, const char *text) {
     bool joins = text[0] && text[strlen(text) - 1] == '\\';
-    fputs("# ", out);
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-    fputs(joins ? " \n" : "\n", out);
+    fprintf(out, "# %s%s\n", text, joins ? " " : "");
 }
 
 static void put_terminal(FILE *out, const struct sheet *s, const char *format) {
@@ -191,8 +170,8 @@ static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
 static void put_axis_label(FILE *out, const struct sg_axis *axis) {
     char power[SG_POWER_CHARS], *label = NULL;
     int exponent = sg_plot_ticks(axis).exponent;
-    if (exponent && asprintf(&label, "%s (%s)", axis->label, sg_plot_power(power, exponent)) < 0)
-        label = NULL;
+    if (exponent)
+        label = sg_format("%s (%s)", axis->label, sg_plot_power(power, exponent));
     quoted(out, label ? label : axis->label);
     free(label);
 }
@@ -237,9 +216,8 @@ static void put_panel(FILE *out, const struct sg_figure *f, const struct sheet *
     const struct sg_panel *panel = &f->panel[p];
     double width = 1 / (double)s->columns, height = (s->panels_top - s->panels_bottom) / (double)s->rows;
     double x0 = (double)(p % s->columns) * width, y1 = s->panels_top - (double)(p / s->columns) * height;
-    char *caption = sg_plot_caption(f, p), *name;
-    if (asprintf(&name, "panel %zu: %s over %s", p + 1, panel->y.name, panel->x.name) < 0)
-        name = NULL;
+    char *caption = sg_plot_caption(f, p);
+    char *name = sg_format("panel %zu: %s over %s", p + 1, panel->y.name, panel->x.name);
     double top = y1 - (caption && caption[0] ? TOP : 0.1) / s->height, bottom = y1 - height + BOTTOM / s->height;
     fputc('\n', out);
     comment(out, name ? name : "a panel");
@@ -298,7 +276,7 @@ static void put_title(FILE *out, const struct sg_figure *f, const struct sheet *
     double y = 1 - 0.16 / s->height;
     int tag = 10; /* 1 and 2 are the panels' own */
     for (const char *t = f->title; *t; y -= ROW / s->height) {
-        size_t length = title_row(t, s->title_letters);
+        size_t length = sg_text_line(t, s->title_letters);
         char *line = strndup(t, length);
         fprintf(out, "set label %d ", tag++);
         quoted(out, line ? line : "");
@@ -315,11 +293,13 @@ static void put_title(FILE *out, const struct sg_figure *f, const struct sheet *
     }
 }
 
-sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+/* With its format fixed ("svg", "png", "pdf"), or, as "gnuplot", chosen by the user. */
+sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+    const bool chosen = strcmp(format, "gnuplot") != 0;
     struct sheet s = lay_out(f);
     comment(out, f->title);
     comment(out, f->source);
-    if (!format)
+    if (!chosen)
         fputs("# draw: gnuplot -d THIS > figure.svg, or gnuplot -d -e \"format='pdf'\" THIS > figure.pdf (svg, png, "
               "pdf)\n",
               out);
@@ -332,7 +312,7 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
             put_data(out, &f->panel[p], curve, f->legend[curve->legend].label, p, c, index);
             free(index);
         }
-    put_terminal(out, &s, format);
+    put_terminal(out, &s, chosen ? format : NULL);
     /* In a locale without an encoding gnuplot passes bytes on as they are, and would warn if it were told an encoding.
      */
     fputs("if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8\nset border 3 lw 0.8\nset "
@@ -350,8 +330,4 @@ sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *f, const char *fo
     }
     fputs("unset multiplot\n", out);
     return SG_OK;
-}
-
-sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    return sg_gnuplot_script(out, figure, NULL, err);
 }

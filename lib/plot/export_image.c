@@ -76,7 +76,7 @@ static void put_xml(FILE *out, const char *text) {
         else if (*text == '>')
             fputs("&gt;", out);
         else
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+            fputc(*text, out);
     }
 }
 
@@ -99,7 +99,7 @@ static void put_svg(FILE *out, const struct sg_figure *figure, const char *svg) 
     fputs(svg, out);
 }
 
-static sg_status draw(FILE *out, const struct sg_figure *figure, const char *format, struct sg_error *err) {
+sg_status sg_export_image(FILE *out, const struct sg_figure *figure, const char *format, struct sg_error *err) {
     FILE *script = tmpfile(), *image = tmpfile(), *errors = tmpfile();
     char *drawn = NULL;
     size_t length = 0;
@@ -108,7 +108,7 @@ static sg_status draw(FILE *out, const struct sg_figure *figure, const char *for
         status = sg_fail_errno(err, SG_ERR_IO, "cannot create a temporary file");
         goto out;
     }
-    status = sg_gnuplot_script(script, figure, format, err);
+    status = sg_export_gnuplot(script, figure, format, err);
     if (status != SG_OK)
         goto out;
     if (fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0) {
@@ -137,16 +137,4 @@ out:
     if (errors)
         fclose(errors);
     return status;
-}
-
-sg_status sg_export_svg(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    return draw(out, figure, "svg", err);
-}
-
-sg_status sg_export_png(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    return draw(out, figure, "png", err);
-}
-
-sg_status sg_export_pdf(FILE *out, const struct sg_figure *figure, struct sg_error *err) {
-    return draw(out, figure, "pdf", err);
 }

@@ -9,23 +9,8 @@
 /* TeX keeps all points of all panels in its main memory. */
 enum { MAX_TEX_POINTS = 500 };
 
-static void put_escaped(FILE *out, const char *text) {
-    char *tex = sg_plot_tex_escape(text);
-    fputs(tex ? tex : "", out);
-    free(tex);
-}
-
-static void comment(FILE *out, const char *text) {
-    fputs("% ", out);
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-    fputc('\n', out);
-}
-
 static void put_preamble(FILE *out, const struct sg_figure *f) {
-    comment(out, f->title);
-    comment(out, f->source);
-    comment(out, f->footnote);
+    fprintf(out, "%% %s\n%% %s\n%% %s\n", f->title, f->source, f->footnote);
     fputs("% run pdflatex twice: the legend comes through the .aux file\n"
           "\\documentclass[border=3pt]{standalone}\n\\usepackage[utf8]{inputenc}\n\\usepackage[T1]{fontenc}\n"
           "\\usepackage{textcomp}\n\\usepackage{pgfplots}\n\\usepgfplotslibrary{groupplots}\n\\pgfplotsset{compat=1.14}"
@@ -95,7 +80,7 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
     const struct sg_panel *panel = &f->panel[p];
     char text[4][SG_NUMBER_CHARS], *caption = sg_plot_caption(f, p);
     fputs("\\nextgroupplot[title={", out);
-    put_escaped(out, caption ? caption : "");
+    sg_plot_put_tex(out, caption ? caption : "");
     free(caption);
     fprintf(out, "}, xlabel={%s}, ylabel={%s},\n  xmode=%s, ymode=%s, xmin=%s, xmax=%s, ymin=%s, ymax=%s%s]\n",
             panel->x.latex, panel->y.latex, panel->x.log ? "log" : "normal", panel->y.log ? "log" : "normal",
@@ -123,12 +108,13 @@ static void put_legend(FILE *out, const struct sg_figure *f) {
     for (size_t i = 0; i < f->n_legend; i++) {
         fprintf(out, "\\addlegendimage{no markers, sg%zu%s}\\addlegendentry{", i + 1,
                 f->legend[i].baseline ? ", dashed" : "");
-        put_escaped(out, f->legend[i].label);
+        sg_plot_put_tex(out, f->legend[i].label);
         fputs("}\n", out);
     }
 }
 
-sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, struct sg_error *err) {
+sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+    (void)format;
     put_preamble(out, f);
     for (size_t p = 0; p < f->n_panels; p++) {
         sg_status status = put_panel(out, f, p, err);
@@ -140,7 +126,7 @@ sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, struct sg_err
     fputs("\\end{groupplot}\n\\node[anchor=south] (legend) at ([yshift=0.8cm]current bounding box.north) "
           "{\\pgfplotslegendfromname{sglegend}};\n\\node[anchor=south] at (legend.north) {",
           out);
-    put_escaped(out, f->title);
+    sg_plot_put_tex(out, f->title);
     fputs("};\n\\end{tikzpicture}\n\\end{document}\n", out);
     return SG_OK;
 }

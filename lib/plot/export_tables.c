@@ -3,63 +3,27 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_text.h"
 
 enum { WIDTH = 80, HEADING = 12 };
-
-/* Terminal columns of UTF-8 text. */
-static size_t width(const char *utf8) {
-    size_t n = 0;
-    for (; *utf8; utf8++)
-        n += ((unsigned char)*utf8 & 0xc0) != 0x80;
-    return n;
-}
 
 static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static void put_clean(FILE *out, const char *text) {
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-}
-
 static void put_blanks(FILE *out, size_t n) {
-    while (n-- > 0)
-        fputc(' ', out);
-}
-
-static void put_padded(FILE *out, const char *text, size_t to) {
-    put_clean(out, text);
-    put_blanks(out, to - (width(text) < to ? width(text) : to));
+    fprintf(out, "%*s", (int)n, "");
 }
 
 static void put_line(FILE *out, const char *before, const char *text) {
-    if (text[0]) {
-        fputs(before, out);
-        put_clean(out, text);
-        fputc('\n', out);
-    }
-}
-
-/* The length of the words of `text` that fit `room` columns; one word at least. */
-static size_t fitting(const char *text, size_t room) {
-    size_t end = 0;
-    for (size_t i = 0, columns = 0;; i++) {
-        if (text[i] == ' ' || text[i] == '\0') {
-            if (end > 0 && columns > room)
-                return end;
-            end = i;
-        }
-        if (text[i] == '\0')
-            return end;
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-    }
+    if (text[0])
+        fprintf(out, "%s%s\n", before, text);
 }
 
 /* A comment in lines of at most WIDTH columns, unless a word is longer. */
 static void put_wrapped(FILE *out, const char *text) {
     for (const char *before = "# "; *text; before = "#   ") {
-        const size_t n = fitting(text, WIDTH - strlen(before));
+        const size_t n = sg_text_line(text, WIDTH - strlen(before));
         fprintf(out, "%s%.*s\n", before, (int)n, text);
         text += n;
         text += *text == ' ';
@@ -68,10 +32,10 @@ static void put_wrapped(FILE *out, const char *text) {
 
 /* "bits per worker (×10⁶)"; malloc'ed, NULL = no memory. */
 static char *heading_of(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
-    char power[SG_POWER_CHARS], *out;
+    char power[SG_POWER_CHARS];
     if (style->scientific || style->exponent == 0)
         return strdup(s->metric[m].heading);
-    return asprintf(&out, "%s (%s)", s->metric[m].heading, sg_plot_power(power, style->exponent)) < 0 ? NULL : out;
+    return sg_format("%s (%s)", s->metric[m].heading, sg_plot_power(power, style->exponent));
 }
 
 static bool is_shown(const struct sg_summary *s, const struct sg_claim *claim) {
@@ -103,12 +67,12 @@ static bool lay_out(struct column *c, const struct sg_summary *s, size_t m) {
     for (size_t r = 0; r < s->n_rows; r++) {
         char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
         sg_plot_cell(mean, rest, &c->style, s->row[r].mean[m], s->row[r].std[m], SG_TEXT_PLAIN);
-        c->mean_width = larger(c->mean_width, width(mean));
-        rest_width = larger(rest_width, width(rest));
+        c->mean_width = larger(c->mean_width, sg_text_width(mean));
+        rest_width = larger(rest_width, sg_text_width(rest));
     }
     c->width = larger(c->mean_width + rest_width, larger(HEADING, c->heading ? longest_word(c->heading) : 0));
-    if (c->heading && width(c->heading) < c->width) /* no wider than it needs to be */
-        c->width = larger(c->mean_width + rest_width, width(c->heading));
+    if (c->heading && sg_text_width(c->heading) < c->width) /* no wider than it needs to be */
+        c->width = larger(c->mean_width + rest_width, sg_text_width(c->heading));
     return c->heading != NULL;
 }
 
@@ -117,15 +81,16 @@ static void put_headings(FILE *out, struct column *column, size_t n, size_t firs
     const char *corner = "method";
     for (bool more = true; more; corner = "") {
         more = false;
-        put_padded(out, corner, n ? first : 0);
+        fputs(corner, out);
+        put_blanks(out, n ? first - strlen(corner) : 0);
         size_t blanks = 0; /* not yet written, because a line must not end in blanks */
         for (size_t m = 0; m < n; m++) {
             struct column *c = &column[m];
-            const size_t length = fitting(c->left, c->width);
+            const size_t length = sg_text_line(c->left, c->width);
             char *text = strndup(c->left, length);
             put_blanks(out, *c->left ? blanks + 2 : 0);
-            blanks = (*c->left ? 0 : blanks + 2) + c->width - (text ? width(text) : 0);
-            put_clean(out, text ? text : "");
+            blanks = (*c->left ? 0 : blanks + 2) + c->width - (text ? sg_text_width(text) : 0);
+            fputs(text ? text : "", out);
             free(text);
             c->left += length;
             c->left += *c->left == ' ';
@@ -136,19 +101,19 @@ static void put_headings(FILE *out, struct column *column, size_t n, size_t firs
 }
 
 static void put_row(FILE *out, const struct sg_summary *s, const struct column *column, size_t r, size_t first) {
-    size_t blanks = first - width(s->row[r].label);
-    put_clean(out, s->row[r].label);
+    size_t blanks = first - sg_text_width(s->row[r].label);
+    fputs(s->row[r].label, out);
     for (size_t m = 0; m < s->n_metrics; m++) {
         char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
         sg_plot_cell(mean, rest, &column[m].style, s->row[r].mean[m], s->row[r].std[m], SG_TEXT_PLAIN);
-        put_blanks(out, blanks + 2 + column[m].mean_width - width(mean));
+        put_blanks(out, blanks + 2 + column[m].mean_width - sg_text_width(mean));
         fprintf(out, "%s%s", mean, rest);
-        blanks = column[m].width - column[m].mean_width - width(rest);
+        blanks = column[m].width - column[m].mean_width - sg_text_width(rest);
     }
     fputc('\n', out);
 }
 
-static const char *color_of(const char *verdict) {
+const char *sg_verdict_color(const char *verdict) {
     return strcmp(verdict, "holds") == 0 ? "\033[32m" : strcmp(verdict, "fails") == 0 ? "\033[31m" : "\033[33m";
 }
 
@@ -160,11 +125,11 @@ static void put_claims_plain(FILE *out, const struct sg_summary *s) {
         char text[SG_NUMBERS_CHARS];
         if (!is_shown(s, claim))
             continue;
-        fprintf(out, "%s%s", heading, s->color ? color_of(claim->verdict) : "");
-        put_clean(out, claim->verdict);
+        fprintf(out, "%s%s", heading, s->color ? sg_verdict_color(claim->verdict) : "");
+        fputs(claim->verdict, out);
         fputs(s->color ? "\033[0m" : "", out);
-        put_blanks(out, larger(width(claim->verdict) + 1, VERDICT) - width(claim->verdict));
-        put_clean(out, claim->text);
+        put_blanks(out, larger(sg_text_width(claim->verdict) + 1, VERDICT) - sg_text_width(claim->verdict));
+        fputs(claim->text, out);
         sg_plot_claim_numbers(text, claim);
         put_line(out, " (", text[0] ? strcat(text, ")") : "");
         fputs(text[0] ? "" : "\n", out);
@@ -192,7 +157,7 @@ sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error
     put_wrapped(out, s->source);
     put_wrapped(out, s->footnote);
     for (size_t r = 0; r < s->n_rows; r++)
-        first = larger(first, width(s->row[r].label));
+        first = larger(first, sg_text_width(s->row[r].label));
     for (size_t m = 0; m < s->n_metrics && fine; m++)
         fine = lay_out(&column[m], s, m);
     if (fine)
@@ -231,7 +196,7 @@ static void put_markdown(FILE *out, const char *text) {
     for (; *text; text++) {
         if (strchr("|\\*_`<#[]", *text))
             fputc('\\', out);
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+        fputc(*text, out);
     }
 }
 
@@ -299,12 +264,6 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
     return SG_OK;
 }
 
-static void put_tex(FILE *out, const char *text) {
-    char *tex = sg_plot_tex_escape(text);
-    fputs(tex ? tex : "", out);
-    free(tex);
-}
-
 sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error *err) {
     (void)err;
     fputs("% needs \\usepackage{booktabs} and \\usepackage{textcomp}\n", out);
@@ -318,14 +277,14 @@ sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error
     for (size_t m = 0; m < s->n_metrics; m++) {
         const struct sg_column_style style = sg_plot_column_style(s, m);
         fputs(" & ", out);
-        put_tex(out, s->metric[m].heading);
+        sg_plot_put_tex(out, s->metric[m].heading);
         fprintf(out, "%s%s", s->metric[m].latex[0] ? " " : "", s->metric[m].latex);
         if (style.exponent && !style.scientific)
             fprintf(out, " ($\\times 10^{%d}$)", style.exponent);
     }
     fputs(" \\\\\n\\midrule\n", out);
     for (size_t r = 0; r < s->n_rows; r++) {
-        put_tex(out, s->row[r].label);
+        sg_plot_put_tex(out, s->row[r].label);
         put_cells(out, s, r, " & ", SG_TEXT_TEX);
         fputs(" \\\\\n", out);
     }
@@ -336,14 +295,14 @@ sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error
     for (size_t i = 0; i < s->n_claims; i++)
         if (is_shown(s, &s->claim[i])) {
             fputs(any ? "" : heading, out);
-            put_claim(out, s, &s->claim[i], " & ", put_tex);
+            put_claim(out, s, &s->claim[i], " & ", sg_plot_put_tex);
             fputs(" \\\\\n", out);
             any = true;
         }
     fputs(any ? "\\bottomrule\n\\end{tabular}\n" : "", out);
     if (s->finding) {
         fputs("\n", out);
-        put_tex(out, s->finding);
+        sg_plot_put_tex(out, s->finding);
         fputs(".\n", out);
     }
     return SG_OK;

@@ -126,7 +126,8 @@ static sg_status put_panel(cJSON *panels, const struct sg_figure *f, size_t p, s
     return status;
 }
 
-sg_status sg_export_vegalite(FILE *out, const struct sg_figure *f, struct sg_error *err) {
+sg_status sg_export_vegalite(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+    (void)format;
     cJSON *root = cJSON_CreateObject(), *panels = cJSON_CreateArray(), *resolve = cJSON_CreateObject();
     cJSON *shared = cJSON_CreateObject(), *title = cJSON_CreateObject(), *config = cJSON_CreateObject();
     cJSON *legend = cJSON_CreateObject(), *view = cJSON_CreateObject();

@@ -3,36 +3,14 @@
 #include <string.h>
 
 #include "plot_private.h"
-
-/* Columns that have a formula: what they are called in a heading and on an axis, and the formula for both kinds of text. */
-static const struct {
-    const char *name, *brief, *words, *formula, *latex;
-} known[] = {
-    {"suboptimality", "suboptimality", "suboptimality", "f(x) − f*", "$f(x)-f^\\star$"},
-    {"relative_suboptimality", "relative suboptimality", "suboptimality", "(f(x) − f*) / (f(x⁰) − f*)",
-     "$(f(x)-f^\\star)/(f(x^0)-f^\\star)$"},
-    {"loss", "loss", "loss", "f(x)", "$f(x)$"},
-    {"distance_squared", "squared distance", "distance", "‖x − x*‖²", "$\\Vert x-x^\\star\\Vert^2$"},
-    {"bits", "bits per worker", "bits per worker", "", ""},
-    {"bits_values", "bits per worker (values only)", "bits per worker (values only)", "", ""},
-    {"bytes_sent", "bytes per worker", "bytes per worker", "", ""},
-    {"error_norm", "error norm", "error norm", "‖e‖²", "$\\Vert e\\Vert^2$"},
-    {"total_error", "total error", "total error", "Σ‖e‖²", "$\\sum_t\\Vert e_t\\Vert^2$"},
-    {"error_max", "largest error", "largest error", "‖e‖∞", "$\\Vert e\\Vert_\\infty$"},
-    {"compression_error", "compression error", "compression error", "‖p − C(p)‖² / ‖p‖²",
-     "$\\Vert p-C(p)\\Vert^2/\\Vert p\\Vert^2$"},
-    {"train_loss", "training loss", "training loss", "", ""},
-    {"learning_rate", "learning rate", "learning rate", "γ", "$\\gamma$"},
-    {"lambda", "threshold", "threshold", "λ", "$\\lambda$"},
-    {"density", "density", "density", "k/d", "$k/d$"},
-    {"average_density", "average density", "average density", "", ""},
-    {"density_padded", "density, padded to the largest", "density, padded to the largest", "", ""},
-};
+#include "sg_task.h"
+#include "sg_text.h"
 
 /* UTF-8 that pdflatex does not know by itself, and TeX's own characters. */
 static const struct {
     const char *text, *latex;
 } tex[] = {
+    {"\n", " "},
     {"\\", "\\textbackslash{}"},
     {"{", "\\{"},
     {"}", "\\}"},
@@ -75,77 +53,57 @@ static const struct {
     {"≈", "$\\approx$"},
 };
 
-char *sg_plot_tex_escape(const char *text) {
-    size_t size = 0;
-    char *out = NULL;
-    FILE *stream = open_memstream(&out, &size);
-    if (!stream)
-        return NULL;
+void sg_plot_put_tex(FILE *out, const char *text) {
     while (*text) {
         size_t i = 0, n = sizeof tex / sizeof *tex;
         while (i < n && strncmp(text, tex[i].text, strlen(tex[i].text)) != 0)
             i++;
-        if (i < n) {
-            fputs(tex[i].latex, stream);
-            text += strlen(tex[i].text);
-        } else {
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, stream);
-            text++;
-        }
+        if (i < n)
+            fputs(tex[i].latex, out);
+        else
+            fputc(*text, out);
+        text += i < n ? strlen(tex[i].text) : 1;
     }
-    if (fclose(stream) != 0) {
-        free(out);
-        return NULL;
-    }
-    return out;
-}
-
-static size_t find_known(const char *column) {
-    size_t i = 0;
-    while (i < sizeof known / sizeof *known && strcmp(known[i].name, column) != 0)
-        i++;
-    return i;
 }
 
 /* "hit rate (%)" of hit_rate; malloc'ed, NULL = no memory. */
-static char *name_with_unit(const cJSON *document, const char *column) {
-    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
-    bool named = cJSON_IsString(unit) && unit->valuestring[0];
-    char *out;
-    if (asprintf(&out, named ? "%s (%s)" : "%s", column, named ? unit->valuestring : "") < 0)
-        return NULL;
-    for (size_t i = 0; i < strlen(column); i++)
-        if (out[i] == '_')
-            out[i] = ' ';
+static char *name_with_unit(const char *column, const char *unit) {
+    char *out = sg_format(unit[0] ? "%s (%s)" : "%s", column, unit);
+    for (size_t i = 0; out && i < strlen(column); i++)
+        out[i] = out[i] == '_' ? ' ' : out[i];
     return out;
 }
 
-static char *two_words(const char *a, const char *b) {
-    char *out;
-    return asprintf(&out, "%s%s%s", a, b[0] ? " " : "", b) < 0 ? NULL : out;
+char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex) {
+    const struct sg_metric *known = sg_column_find(column);
+    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
+    *formula = known && known->symbol ? known->symbol : "";
+    *latex = known && known->latex ? known->latex : "";
+    if (known && known->title)
+        return strdup(known->title);
+    return name_with_unit(column, cJSON_IsString(unit) && !*formula[0] ? unit->valuestring : "");
 }
 
 sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column, struct sg_error *err) {
-    const size_t i = find_known(column);
-    const bool is_known = i < sizeof known / sizeof *known;
-    char *a = is_known ? two_words(known[i].words, known[i].formula) : name_with_unit(document, column);
-    char *b = is_known ? two_words(known[i].words, known[i].latex) : a ? sg_plot_tex_escape(a) : NULL;
-    if (!a || !b) {
-        free(a);
-        free(b);
-        return sg_fail_memory(err, column);
+    const struct sg_metric *known = sg_column_find(column);
+    const char *formula, *symbols;
+    size_t size;
+    char *heading = sg_plot_heading(document, column, &formula, &symbols);
+    const char *words = known && known->axis ? known->axis : heading;
+    FILE *stream = open_memstream(latex, &size);
+    if (stream && words) {
+        sg_plot_put_tex(stream, words);
+        fprintf(stream, "%s%s", symbols[0] ? " " : "", symbols);
     }
-    *plain = a;
-    *latex = b;
-    return SG_OK;
-}
-
-char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex) {
-    const size_t i = find_known(column);
-    const bool is_known = i < sizeof known / sizeof *known;
-    *formula = is_known ? known[i].formula : "";
-    *latex = is_known ? known[i].latex : "";
-    return is_known ? strdup(known[i].brief) : name_with_unit(document, column);
+    *latex = sg_stream_text(stream, latex);
+    *plain = words ? sg_format("%s%s%s", words, formula[0] ? " " : "", formula) : NULL;
+    free(heading);
+    if (*plain && *latex)
+        return SG_OK;
+    free(*plain);
+    free(*latex);
+    *plain = *latex = NULL;
+    return sg_fail_memory(err, column);
 }
 
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent) {
@@ -223,10 +181,7 @@ char *sg_plot_title(const cJSON *document, const char *override) {
         fprintf(stream, "%s%s", title[0] && warning[0] ? " — " : "", warning);
     }
     free(own);
-    if (!stream || fclose(stream) == 0)
-        return stream ? out : NULL;
-    free(out);
-    return NULL;
+    return sg_stream_text(stream, &out);
 }
 
 char *sg_plot_source(const cJSON *document) {
@@ -244,11 +199,7 @@ char *sg_plot_source(const cJSON *document) {
             sg_json_string(document, "dataset.source", "?"), sg_json_string(document, "program.version", "?"),
             sg_json_string(document, "program.commit", "?"),
             sg_json_bool(document, "program.dirty", false) ? ", dirty" : "");
-    if (fclose(stream) != 0) {
-        free(out);
-        return NULL;
-    }
-    return out;
+    return sg_stream_text(stream, &out);
 }
 
 const char *sg_plot_color(const struct sg_legend *entry) {
@@ -264,8 +215,8 @@ size_t sg_plot_grid_columns(size_t n_panels) {
 
 char *sg_plot_caption(const struct sg_figure *figure, size_t i) {
     const char *title = figure->panel[i].title;
-    char letter[8] = "", *out;
+    char letter[8] = "";
     if (figure->n_panels > 1 && !(title && title[0] == '(')) /* recipes may give their panels letters themselves */
         snprintf(letter, sizeof letter, "(%c)%s", (int)('a' + (int)i), title ? " " : "");
-    return asprintf(&out, "%s%s", letter, title ? title : "") < 0 ? NULL : out;
+    return sg_format("%s%s", letter, title ? title : "");
 }

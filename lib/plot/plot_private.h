@@ -105,19 +105,16 @@ enum { SG_PLOT_COLORS = 6 };
 size_t sg_plot_grid_columns(size_t n_panels);
 char *sg_plot_caption(const struct sg_figure *figure, size_t i);
 
-/* Text of `text` for TeX; malloc'ed, NULL = no memory. */
-char *sg_plot_tex_escape(const char *text);
+/* Text for TeX. */
+void sg_plot_put_tex(FILE *out, const char *text);
 
 /* -- exporters ------------------------------------------------------------------------------------------------- */
 
-typedef sg_status sg_plot_figure_writer(FILE *out, const struct sg_figure *figure, struct sg_error *err);
+/* `format` is the exporter's name, for those that write several. */
+typedef sg_status sg_plot_figure_writer(FILE *out, const struct sg_figure *figure, const char *format,
+                                        struct sg_error *err);
 typedef sg_status sg_plot_summary_writer(FILE *out, const struct sg_summary *summary, struct sg_error *err);
-sg_plot_figure_writer sg_export_csv, sg_export_tsv, sg_export_gnuplot, sg_export_svg, sg_export_png, sg_export_pdf,
-    sg_export_pgfplots, sg_export_vegalite;
+sg_plot_figure_writer sg_export_columns, sg_export_gnuplot, sg_export_image, sg_export_pgfplots, sg_export_vegalite;
 sg_plot_summary_writer sg_export_markdown, sg_export_latex, sg_export_table;
-
-/* The gnuplot script with its format fixed ("svg", "png", "pdf"), or chosen by the user (NULL). */
-SG_CHECKED sg_status sg_gnuplot_script(FILE *out, const struct sg_figure *figure, const char *format,
-                                       struct sg_error *err);
 
 #endif

@@ -8,11 +8,11 @@
 /* The formats, and what each needs of a document. */
 static const struct sg_exporter exporters[] = {
     {"table", "final values and verdicts, plain text", "txt", false, false, NULL, sg_export_table},
-    {"csv", "every point: panel,label,x,y,y_std", "csv", false, true, sg_export_csv, NULL},
-    {"tsv", "the same, tab-separated", "tsv|dat", false, true, sg_export_tsv, NULL},
-    {"svg", "figure for the web (gnuplot)", "svg", false, false, sg_export_svg, NULL},
-    {"png", "figure as pixels (gnuplot)", "png", true, false, sg_export_png, NULL},
-    {"pdf", "figure for print (gnuplot)", "pdf", true, false, sg_export_pdf, NULL},
+    {"csv", "every point: panel,label,x,y,y_std", "csv", false, true, sg_export_columns, NULL},
+    {"tsv", "the same, tab-separated", "tsv|dat", false, true, sg_export_columns, NULL},
+    {"svg", "figure for the web (gnuplot)", "svg", false, false, sg_export_image, NULL},
+    {"png", "figure as pixels (gnuplot)", "png", true, false, sg_export_image, NULL},
+    {"pdf", "figure for print (gnuplot)", "pdf", true, false, sg_export_image, NULL},
     {"gnuplot", "self-contained gnuplot script", "gp|gnuplot|plt", false, false, sg_export_gnuplot, NULL},
     {"pgfplots", "stand-alone LaTeX document with PGFPlots", "tex", false, false, sg_export_pgfplots, NULL},
     {"vegalite", "Vega-Lite 5 specification", "json|vl", false, false, sg_export_vegalite, NULL},
@@ -67,7 +67,7 @@ static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, co
         *notes = figure.notes;
     status = exporter->data ? SG_OK : sg_figure_drawable(&figure, err);
     if (status == SG_OK)
-        status = exporter->figure(out, &figure, err);
+        status = exporter->figure(out, &figure, exporter->name, err);
     sg_figure_free(&figure);
     return status;
 }

@@ -15,10 +15,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Parses a sparsebench result, a sparsetrain result or a series. A result of kernels can only become the plain table.
  * `name` begins messages, which give line:column. The caller deletes *out. SG_ERR_UNSUPPORTED: the schema is newer than
  * ours. */
@@ -141,9 +137,12 @@ struct sg_exporter {
     const char *extensions; /* "tex|latex": -o FILE chooses the format by these; NULL = only --format chooses it */
     bool binary;            /* must not be written to a terminal */
     bool data;              /* writes every recorded number: nothing is thinned or left out for a log axis */
-    sg_status (*figure)(FILE *out, const struct sg_figure *figure, struct sg_error *err);
+    sg_status (*figure)(FILE *out, const struct sg_figure *figure, const char *format, struct sg_error *err);
     sg_status (*tables)(FILE *out, const struct sg_summary *summary, struct sg_error *err);
 };
+/* The escape sequence of the colour in which a verdict is shown on a terminal. */
+const char *sg_verdict_color(const char *verdict);
+
 const struct sg_exporter *sg_exporter_at(size_t i);              /* NULL past the end */
 const struct sg_exporter *sg_exporter_find(const char *name);    /* NULL if unknown */
 const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension; NULL if unknown */
@@ -153,7 +152,4 @@ const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension
 SG_CHECKED sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
                                const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_text.h"
 
 enum { MAX_METRICS = 32 };
 
@@ -133,8 +134,7 @@ static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document,
     m->name = source->name;
     if (source->points)
         at_words(at, sizeof at, source->at);
-    if (!name || asprintf(&m->heading, "%s%s", name, at) < 0)
-        m->heading = NULL;
+    m->heading = name ? sg_format("%s%s", name, at) : NULL;
     free(name);
     return m->heading ? SG_OK : sg_fail_memory(err, "the table");
 }
@@ -158,8 +158,7 @@ static sg_status read_traffic(struct sg_summary *s, const cJSON *document, struc
     struct sg_summary_metric *m = &s->metric[s->n_metrics++];
     m->name = "times_less";
     m->heading = strdup("times less sent");
-    if (!sent || asprintf(&s->traffic, "%s of %s / that of the method", sent, baseline) < 0)
-        s->traffic = NULL;
+    s->traffic = sent ? sg_format("%s of %s / that of the method", sent, baseline) : NULL;
     free(sent);
     m->formula = s->traffic;
     m->latex = "";
@@ -230,11 +229,9 @@ sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const s
     s.title = sg_plot_title(document, select->title);
     s.source = sg_plot_source(document);
     s.finding = sg_json_string(document, "summary.text", NULL);
-    if (seeds > 1 ? asprintf(&s.footnote, "Final values, mean ± standard deviation over %d seeds", seeds) < 0
-                  : (s.footnote = strdup(seeds ? "Final values, one seed"
-                                               : "Final values, mean ± standard deviation over "
-                                                 "seeds")) == NULL)
-        s.footnote = NULL;
+    s.footnote = seeds > 1
+                     ? sg_format("Final values, mean ± standard deviation over %d seeds", seeds)
+                     : strdup(seeds ? "Final values, one seed" : "Final values, mean ± standard deviation over seeds");
     s.metric = calloc(choice.n + 2, sizeof *s.metric);
     if (!s.title || !s.source || !s.footnote || !s.metric) {
         status = sg_fail_memory(err, "the table");

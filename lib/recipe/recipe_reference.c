@@ -65,40 +65,21 @@ static void put_variants(FILE *out, enum sg_value_type type) {
         fprintf(out, "%s%s", i ? "|" : "", name);
 }
 
+/* NULL: one of the names that put_variants lists. */
 static const char *type_text(const struct sg_schema_row *row) {
-    switch (row->type) {
-    case SG_VALUE_TEXT:
-        return "text";
-    case SG_VALUE_NAME:
-        return "identifier";
-    case SG_VALUE_SERIES:
-        return row->most > 0 ? "series" : row->constant ? "series or constant" : "series";
-    case SG_VALUE_METHOD:
-        return "method";
-    case SG_VALUE_CHOICE:
-        return row->choices;
-    case SG_VALUE_NUMBER:
-        return "number";
-    case SG_VALUE_INTEGER:
-        return "whole number";
-    case SG_VALUE_BOOLEAN:
-        return "true|false";
-    case SG_VALUE_EXPRESSION:
-        return row->whole ? "whole number or expression" : "number or expression";
-    case SG_VALUE_KIND:
-    case SG_VALUE_TASK:
-    case SG_VALUE_OPTIMIZER:
-    case SG_VALUE_FEEDBACK:
-    case SG_VALUE_COMPRESSOR:
-    case SG_VALUE_CONTROLLER:
-    case SG_VALUE_CODE:
-    case SG_VALUE_PLAIN_CODE:
-    case SG_VALUE_ENCODING:
-        return NULL;
-    case SG_VALUE_MAP:
-        break;
-    }
-    return row->or_number ? "number or section" : row->shorthand != NULL ? "value or section" : "section";
+    static const char *const text[] = {
+        [SG_VALUE_TEXT] = "text",          [SG_VALUE_NAME] = "identifier",
+        [SG_VALUE_SERIES] = "series",      [SG_VALUE_METHOD] = "method",
+        [SG_VALUE_NUMBER] = "number",      [SG_VALUE_INTEGER] = "whole number",
+        [SG_VALUE_BOOLEAN] = "true|false", [SG_VALUE_EXPRESSION] = "number or expression",
+        [SG_VALUE_MAP] = "section",        [SG_VALUE_ENCODING] = NULL};
+    return row->type == SG_VALUE_CHOICE                                      ? row->choices
+           : row->type == SG_VALUE_SERIES && row->constant && row->most == 0 ? "series or constant"
+           : row->type == SG_VALUE_EXPRESSION && row->whole                  ? "whole number or expression"
+           : row->type == SG_VALUE_MAP && row->or_number                     ? "number or section"
+           : row->type == SG_VALUE_MAP && row->shorthand                     ? "value or section"
+           : (size_t)row->type < sizeof text / sizeof *text                  ? text[row->type]
+                                                                             : NULL;
 }
 
 /* "list of whole numbers"; a choice has no plural. */

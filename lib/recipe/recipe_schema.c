@@ -34,13 +34,10 @@
 
 static const struct sg_schema_row static_row[] = {
     INTEGER("schema", 1, 1, .required = true, .help = "format version; must be the first key"),
-    {.path = "name",
-     .type = SG_VALUE_NAME,
-     .required = true,
-     .max = 64,
+    {"name", SG_VALUE_NAME, .required = true, .max = 64,
      .help = "identifier: lower-case words joined by '-'; names result files"},
     TEXT("title", 200, .help = "title of the figure"),
-    {.path = "kind", .type = SG_VALUE_KIND, .preset = "training", .help = "what is measured: training runs or kernels"},
+    {"kind", SG_VALUE_KIND, .preset = "training", .help = "what is measured: training runs or kernels"},
 
     /* kind: kernels */
     CHOICE("operations", SG_BENCH_OPERATIONS, KERNELS, .required = true, .least = 1, .most = 16,
@@ -54,19 +51,9 @@ static const struct sg_schema_row static_row[] = {
     CHOICE("back-ends", "c|avx2|avx512|cuda", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
            .help =
                "kernel tables; those that the machine lacks are left out with a warning, cuda stands alone; a list"),
-    {.path = "encodings",
-     .type = SG_VALUE_ENCODING,
-     KERNELS,
-     .preset = "[auto]",
-     .least = 1,
-     .most = 8,
+    {"encodings", SG_VALUE_ENCODING, KERNELS, .preset = "[auto]", .least = 1, .most = 8,
      .help = "encodings that encode and decode are timed with; a list"},
-    {.path = "values",
-     .type = SG_VALUE_PLAIN_CODE,
-     KERNELS,
-     .preset = "[fp32, fp16]",
-     .least = 1,
-     .most = 2,
+    {"values", SG_VALUE_PLAIN_CODE, KERNELS, .preset = "[fp32, fp16]", .least = 1, .most = 2,
      .help = "values that encode and decode are timed with; a list"},
     INTEGER("threads", 1, 1024, KERNELS, .preset = "[1]", .least = 1, .most = 16,
             .help = "threads inside a kernel; a list"),
@@ -75,7 +62,7 @@ static const struct sg_schema_row static_row[] = {
     /* kind: training */
 
     MAP("task", .training = true, .required = true, .help = "what is trained; its kind decides the keys"),
-    {.path = "task.kind", .type = SG_VALUE_TASK, .required = true, .help = "kind of task"},
+    {"task.kind", SG_VALUE_TASK, .required = true, .help = "kind of task"},
 
     INTEGER("workers", 1, 65536, .training = true, .preset = "1",
             .help = "n, the algorithm's workers, however many processes run them"),
@@ -86,13 +73,8 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("steps", 1, WHOLE_MAX, .training = true, .help = "length of a run in steps; give this or epochs"),
 
     MAP("optimizer", .training = true, .required = true, .help = "how the aggregated gradient moves the parameters"),
-    {.path = "optimizer.kind", .type = SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
-    {.path = "optimizer.learning-rate",
-     .type = SG_VALUE_EXPRESSION,
-     .required = true,
-     .min = 0,
-     .max = INFINITY,
-     .above = true,
+    {"optimizer.kind", SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
+    {"optimizer.learning-rate", SG_VALUE_EXPRESSION, .required = true, .min = 0, .max = INFINITY, .above = true,
      .help = "gamma: a number or an expression over the task's constants, as 1/(L+l2)"},
     ABOVE("optimizer.scale", 0, INFINITY, .preset = "1",
           .help = "factor on the learning rate that the warm-up ends with; without a warm-up it holds from the start"),
@@ -104,9 +86,7 @@ static const struct sg_schema_row static_row[] = {
 
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what happens to what was not sent"),
-    {.path = "error-feedback.form",
-     .type = SG_VALUE_FEEDBACK,
-     .preset = "update",
+    {"error-feedback.form", SG_VALUE_FEEDBACK, .preset = "update",
      .help = "the rule, whose own keys stand beside it: update is Algorithm 1; with every other form the learning rate "
              "comes after aggregation"},
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .help = "factor on the old residual; 1 = the paper's"),
@@ -114,14 +94,10 @@ static const struct sg_schema_row static_row[] = {
            .help = "compress each parameter tensor by itself, or all as one vector"),
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
         .help = "how messages travel, which bytes-sent counts"),
-    {.path = "message.encoding",
-     .type = SG_VALUE_ENCODING,
-     .preset = "raw",
+    {"message.encoding", SG_VALUE_ENCODING, .preset = "raw",
      .help = "how the indices of a sparse message are written; auto: the smallest for each message. No encoding "
              "changes what is received"},
-    {.path = "message.values",
-     .type = SG_VALUE_PLAIN_CODE,
-     .preset = "fp32",
+    {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32",
      .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504), and the error goes into the residual"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
@@ -135,31 +111,23 @@ static const struct sg_schema_row static_row[] = {
            .help =
                "epochs between evaluations of the task's columns, null elsewhere, and always after the last step; 0 = "
                "never; absent: with every record where that is cheap (logreg), else 1"),
-    {.path = "record.layers",
-     .type = SG_VALUE_BOOLEAN,
-     .preset = "false",
+    {"record.layers", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "entries sent, error-norm and error-max of every layer with each record, as arrays"},
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
 
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
     TEXT("methods[].name", 64, .required = true, .help = "label in results and figures"),
-    {.path = "methods[].compressor",
-     .type = SG_VALUE_COMPRESSOR,
-     .required = true,
+    {"methods[].compressor", SG_VALUE_COMPRESSOR, .required = true,
      .help =
          "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
          "and gamma, `match` where sparsetune is to find it, or a list of these (one cell each)"},
     MAP("methods[].controller", .shorthand = "kind", .when_given = true,
         .help = "what changes one parameter of the compressor, its knob, as training goes on"),
-    {.path = "methods[].controller.kind",
-     .type = SG_VALUE_CONTROLLER,
-     .required = true,
+    {"methods[].controller.kind", SG_VALUE_CONTROLLER, .required = true,
      .help = "name of a controller; its parameters stand beside it, in the forms of a compressor's"},
     MAP("methods[].values", .shorthand = "code", .when_given = true,
         .help = "how the values of a selector are written; overrides message.values"),
-    {.path = "methods[].values.code",
-     .type = SG_VALUE_CODE,
-     .required = true,
+    {"methods[].values.code", SG_VALUE_CODE, .required = true,
      .help = "name of a code; its parameters stand beside it, in the forms of a compressor's. What it rounds off goes "
              "into the residual"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
@@ -170,15 +138,9 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("methods[].shards.alpha", 1e-6, 1e6, .help = "as task.shards.alpha"),
     ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length, unless --set gives that"),
     INTEGER("methods[].steps", 1, WHOLE_MAX, .help = "overrides the recipe's length, unless --set gives that"),
-    {.path = "methods[].learning-rate",
-     .type = SG_VALUE_EXPRESSION,
-     .min = 0,
-     .max = INFINITY,
-     .above = true,
+    {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true,
      .help = "overrides the optimizer's"},
-    {.path = "methods[].baseline",
-     .type = SG_VALUE_BOOLEAN,
-     .preset = "false",
+    {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "drawn dashed, as the paper's no-compression line"},
 
     MAP("claims", .training = true, .preset = "[]", .least = 0, .most = 256,
@@ -239,22 +201,21 @@ static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
 
 static bool append_parameters(struct sg_schema *s, const struct sg_owners *owners) {
     struct sg_variant owner;
+    const bool grid = owners->in_method;
+    bool fine = true;
     for (size_t i = 0; (owner = sg_variant_at(owners->type, i)).name != NULL; i++)
-        for (size_t j = 0; j < owner.n_params; j++) {
+        for (size_t j = 0; fine && j < owner.n_params; j++) {
             const struct sg_parameter *p = &owner.params[j];
-            struct sg_schema_row row = {.min = p->min, .max = p->max, .help = p->help, .owner = owner.name};
+            struct sg_schema_row row = {
+                .min = p->min, .max = p->max, .help = p->help, .owner = owner.name, .grid = grid};
+            row.type = grid ? SG_VALUE_EXPRESSION : p->integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
+            row.whole = grid && p->integer;
             snprintf(row.path, sizeof row.path, "%s.%s", owners->section, p->name);
-            if (!isnan(p->preset)) {
-                char text[SG_NUMBER_CHARS];
-                snprintf(row.preset, sizeof row.preset, "%s", sg_number_text(p->preset, text));
-            }
-            row.type = owners->in_method ? SG_VALUE_EXPRESSION : p->integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
-            row.whole = owners->in_method && p->integer;
-            row.grid = owners->in_method;
-            if (!append(s, &row))
-                return false;
+            char text[SG_NUMBER_CHARS];
+            snprintf(row.preset, sizeof row.preset, "%s", isnan(p->preset) ? "" : sg_number_text(p->preset, text));
+            fine = append(s, &row);
         }
-    return true;
+    return fine;
 }
 
 static const enum sg_value_type type_of_key[] = {

@@ -11,10 +11,6 @@
 #include "sg_result.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum sg_output_format { SG_OUTPUT_SERIES, SG_OUTPUT_JSON, SG_OUTPUT_TABLE };
 
 struct sg_output_options {
@@ -64,7 +60,4 @@ void sg_output_close(struct sg_output *o);
  * with '#' are no data. */
 void sg_run_print(FILE *out, const struct sg_run *run, int columns);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

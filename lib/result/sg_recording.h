@@ -15,10 +15,6 @@
 #include "sg_json.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_recording {
     cJSON *header;
     size_t workers, d, n_layers;
@@ -59,7 +55,4 @@ void sg_recording_rewind(struct sg_recording *r);
 
 void sg_recording_free(struct sg_recording *r); /* zeroes it; PATH.part stays */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -23,10 +23,6 @@
 #include "sg_json.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define SG_SCHEMA_TRAIN  "sparsetrain/1"
 #define SG_SCHEMA_BENCH  "sparsebench/1"
 #define SG_SCHEMA_TUNE   "sparsetune/1"
@@ -72,7 +68,4 @@ cJSON *sg_run_json(const struct sg_run *run);
 /* SG_OK if schema is "<kind>/<n>" with 1 <= n <= ours; SG_ERR_UNSUPPORTED with advice if n is newer. */
 SG_CHECKED sg_status sg_schema_check(const char *schema, const char *ours, const char *name, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

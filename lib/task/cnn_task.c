@@ -15,7 +15,6 @@
 #include "sg_json.h"
 #include "sg_task.h"
 #include "task_evaluate_workers.h"
-#include "task_shards.h"
 #include "task_data.h"
 
 /* What a worker contributes to an evaluation, of the model as it is and of the running average. */

@@ -14,7 +14,6 @@
 #include "sg_optimum.h"
 #include "sg_rng.h"
 #include "sg_task.h"
-#include "task_shards.h"
 #include "task_data.h"
 
 enum { QUEUE = 64, METRICS = 4 };

@@ -14,10 +14,6 @@
 #include "sg_matrix.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_logreg_constants {
     double lipschitz; /* L = sigma_max(A)^2 / (4 m), to at least 12 digits */
     double row_mean;  /* mean_i |a_i|^2 / 4 */
@@ -73,7 +69,4 @@ void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint3
 /* The plain gradient of a single row, rounded to float, in one fused pass (the stochastic oracle of Figure 1). */
 void sg_logreg_row_gradient(float *g, const struct sg_matrix *a, uint32_t row, const double *x, double l2);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

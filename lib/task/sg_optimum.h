@@ -13,10 +13,6 @@
 #include "sg_matrix.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_optimum {
     double *x; /* [d] malloc'ed */
     double value, gradient_norm;
@@ -37,7 +33,4 @@ SG_CHECKED sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_ma
                                       const struct sg_optimum_options *options, struct sg_error *err);
 void sg_optimum_free(struct sg_optimum *best); /* zeroes it */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

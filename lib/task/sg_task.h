@@ -19,10 +19,6 @@
 #include "sg_optimizer.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct sg_task sg_task;
 struct sg_provenance;
 
@@ -40,11 +36,17 @@ struct sg_key {
     const char *help;
 };
 
+/* A column of a run's series: all that is said of it anywhere but for its formula in results/README.md. */
 struct sg_metric {
     const char *name; /* snake_case, as in results: "suboptimality" */
     const char *unit; /* "" = dimensionless */
     const char *help; /* formula */
     bool higher;      /* are larger values better? */
+    bool of_step;     /* about the step that was just made: null at step 0; only of sg_common_metrics */
+    /* What tables and figures call it, if that is not its name with its unit. */
+    const char *title;          /* in a heading; NULL = the name */
+    const char *axis;           /* on an axis; NULL = the title */
+    const char *symbol, *latex; /* behind it instead of a unit, plain and for TeX; NULL = nothing */
 };
 
 /* A constant of the task, known once its data are open. */
@@ -183,6 +185,11 @@ struct sg_task_kind {
 const struct sg_task_kind *sg_task_kind_at(size_t i);
 const struct sg_task_kind *sg_task_kind_find(const char *name);
 
+/* What evaluation gives in tasks of this kind (NULL: no kind) under this name; NULL = nothing. */
+const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name);
+/* The column of this name, of every task or of any; NULL = there is none. */
+const struct sg_metric *sg_column_find(const char *name);
+
 /* The "dataset" of a header as a run of this resolved cell would write it now, to be compared by sg_dataset_identity.
  * It loads no plug-in. *out = NULL: the data are not here, neither as a file nor as a stand-in. */
 SG_CHECKED sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir,
@@ -195,7 +202,4 @@ bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column);
 /* The operations of task `name`; loads the plug-in if needed. SG_ERR_UNSUPPORTED says what to install or rebuild. */
 SG_CHECKED sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include "sg_task.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define SG_TASK_PLUGIN        "tasks-torch.so"
 #define SG_TASK_PLUGIN_SYMBOL "sg_task_plugin"
 
@@ -16,7 +12,4 @@ extern "C" {
 typedef const struct sg_task_ops *sg_task_plugin_fn(const char *name, const char *sources);
 sg_task_plugin_fn sg_task_plugin;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,26 +1,57 @@
 /* task_columns.c: the columns and constants that runs of every task have, beside those of task_table.c. The trainer fills
  * them in; recipes, their key reference and the trainer all read this list. */
+#include <string.h>
+
 #include "sg_task.h"
 
 const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_BITS] = {"bits", "bit per worker",
-                        "cumulative nominal bits a worker sent: 32 a value, and 32 an index when sparse", false},
-    [SG_COLUMN_BITS_VALUES] = {"bits_values", "bit per worker", "the same without indices: 32 a value", false},
-    [SG_COLUMN_DENSITY] = {"density", "", "entries sent / d at this step, mean over workers", false},
-    [SG_COLUMN_AVERAGE_DENSITY] = {"average_density", "", "mean of density over the steps so far", false},
-    [SG_COLUMN_DENSITY_PADDED] = {"density_padded", "", "entries of the largest message / d at this step", false},
+                        "cumulative nominal bits a worker sent: 32 a value, and 32 an index when sparse",
+                        .title = "bits per worker"},
+    [SG_COLUMN_BITS_VALUES] = {"bits_values", "bit per worker", "the same without indices: 32 a value",
+                               .title = "bits per worker (values only)"},
+    [SG_COLUMN_DENSITY] = {"density", "", "entries sent / d at this step, mean over workers", .of_step = true,
+                           .symbol = "k/d", .latex = "$k/d$"},
+    [SG_COLUMN_AVERAGE_DENSITY] = {"average_density", "", "mean of density over the steps so far", .of_step = true},
+    [SG_COLUMN_DENSITY_PADDED] = {"density_padded", "", "entries of the largest message / d at this step",
+                                  .of_step = true, .title = "density, padded to the largest"},
     [SG_COLUMN_BYTES_SENT] = {"bytes_sent", "byte per worker",
-                              "cumulative bytes of the messages as encoded, mean over workers", false},
-    [SG_COLUMN_ERROR_NORM] = {"error_norm", "", "(1/n) sum_i |e_i|^2 after this step", false},
-    [SG_COLUMN_TOTAL_ERROR] = {"total_error", "", "sum of error_norm over all steps so far", false},
-    [SG_COLUMN_ERROR_MAX] = {"error_max", "", "(1/n) sum_i max_j |e_ij| after this step", false},
+                              "cumulative bytes of the messages as encoded, mean over workers",
+                              .title = "bytes per worker"},
+    [SG_COLUMN_ERROR_NORM] = {"error_norm", "", "(1/n) sum_i |e_i|^2 after this step", .symbol = "‖e‖²",
+                              .latex = "$\\Vert e\\Vert^2$"},
+    [SG_COLUMN_TOTAL_ERROR] = {"total_error", "", "sum of error_norm over all steps so far", .symbol = "Σ‖e‖²",
+                               .latex = "$\\sum_t\\Vert e_t\\Vert^2$"},
+    [SG_COLUMN_ERROR_MAX] = {"error_max", "", "(1/n) sum_i max_j |e_ij| after this step", .title = "largest error",
+                             .symbol = "‖e‖∞", .latex = "$\\Vert e\\Vert_\\infty$"},
     [SG_COLUMN_COMPRESSION_ERROR] = {"compression_error", "", "(1/n) sum_i |p_i - C(p_i)|^2 / |p_i|^2 at this step",
-                                     false},
-    [SG_COLUMN_TRAIN_LOSS] = {"train_loss", "", "mean over workers of the loss of this step's batch", false},
-    [SG_COLUMN_LEARNING_RATE] = {"learning_rate", "", "gamma_t of this step", false},
+                                     .of_step = true, .symbol = "‖p − C(p)‖² / ‖p‖²",
+                                     .latex = "$\\Vert p-C(p)\\Vert^2/\\Vert p\\Vert^2$"},
+    [SG_COLUMN_TRAIN_LOSS] = {"train_loss", "", "mean over workers of the loss of this step's batch", .of_step = true,
+                              .title = "training loss"},
+    [SG_COLUMN_LEARNING_RATE] = {"learning_rate", "", "gamma_t of this step", .of_step = true, .symbol = "γ",
+                                 .latex = "$\\gamma$"},
     [SG_COLUMN_LAMBDA] = {"lambda", "", "threshold of this step; null where nothing is to be sent, or without one",
-                          false},
+                          .of_step = true, .title = "threshold", .symbol = "λ", .latex = "$\\lambda$"},
 };
+
+const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name) {
+    for (size_t i = 0; kind && i < kind->n_metrics; i++)
+        if (strcmp(kind->metric[i].name, name) == 0)
+            return &kind->metric[i];
+    return NULL;
+}
+
+const struct sg_metric *sg_column_find(const char *name) {
+    const struct sg_task_kind *kind;
+    const struct sg_metric *found = NULL;
+    for (size_t i = 0; i < SG_COLUMNS; i++)
+        if (strcmp(sg_common_metrics[i].name, name) == 0)
+            return &sg_common_metrics[i];
+    for (size_t i = 0; !found && (kind = sg_task_kind_at(i)) != NULL; i++)
+        found = sg_task_metric(kind, name);
+    return found;
+}
 
 const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS] = {
     [SG_CONSTANT_GAMMA] = {"gamma", "the base learning rate, the value of optimizer.learning-rate"},

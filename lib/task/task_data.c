@@ -1,6 +1,9 @@
 /* task_data.c: which data a task reads. Loading them and only asking which they are use the same answer. */
 #include "task_data.h"
 
+#include <math.h>
+#include <string.h>
+
 struct sg_dataset_request task_request_logreg(const struct sg_node *task, const char *data_dir) {
     return (struct sg_dataset_request){.name = sg_node_string(task, "dataset", ""),
                                        .stand_in = sg_node_string(task, "stand-in", NULL),
@@ -26,6 +29,18 @@ struct sg_token_request task_request_lm(const struct sg_node *task, const char *
 struct sg_ratings_request task_request_ncf(const struct sg_node *task, const char *data_dir) {
     return (struct sg_ratings_request){.set = task_request_logreg(task, data_dir),
                                        .most_users = (size_t)sg_node_number(task, "users", 0)};
+}
+
+sg_status task_shards_read(struct sg_shards *out, const struct sg_node *task, struct sg_error *err) {
+    const char *kind = sg_node_string(task, "shards.kind", "iid");
+    const double alpha = sg_node_number(task, "shards.alpha", NAN);
+    *out = (struct sg_shards){.kind = strcmp(kind, "sorted") == 0      ? SG_SHARD_SORTED
+                                      : strcmp(kind, "dirichlet") == 0 ? SG_SHARD_DIRICHLET
+                                                                       : SG_SHARD_IID,
+                              .alpha = alpha};
+    if ((out->kind == SG_SHARD_DIRICHLET) == isnan(alpha))
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.shards: 'alpha' goes with kind 'dirichlet', and only with it");
+    return SG_OK;
 }
 
 #define IDENTIFY(kind, request_type, identify)                                                                         \

@@ -6,6 +6,7 @@
 #include "sg_images.h"
 #include "sg_node.h"
 #include "sg_ratings.h"
+#include "sg_shards.h"
 #include "sg_tokens.h"
 
 struct sg_dataset_request task_request_logreg(const struct sg_node *task, const char *data_dir);
@@ -17,5 +18,8 @@ struct sg_ratings_request task_request_ncf(const struct sg_node *task, const cha
 typedef sg_status task_identify_fn(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
                                    struct sg_error *err);
 task_identify_fn task_identify_logreg, task_identify_cnn, task_identify_lm, task_identify_ncf;
+
+/* The keys shards.kind and shards.alpha. */
+SG_CHECKED sg_status task_shards_read(struct sg_shards *out, const struct sg_node *task, struct sg_error *err);
 
 #endif

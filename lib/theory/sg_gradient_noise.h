@@ -26,10 +26,6 @@
 #include "sg_status.h"
 #include "sg_task.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_noise_estimate {
     double *gradient; /* [workers] |grad f_i|^2; an estimate may be below 0 if the noise is large */
     double *noise;    /* [workers] E|xi_i|^2 */
@@ -80,7 +76,4 @@ struct sg_noise_constants sg_noise_cover(const struct sg_noise_points *points, c
  * "sigma_squared":…,"C":…,"zeta_squared":…}. "unbounded" is the value before it was held at 0. NULL = no memory. */
 cJSON *sg_noise_json(const struct sg_noise_points *points, const struct sg_noise_constants *fit);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

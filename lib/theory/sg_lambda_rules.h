@@ -13,10 +13,6 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 double sg_rule_simple(double k);
 /* *error <- the standard error of the result, by the delta method, with the errors of the constants taken as
  * independent; error may be NULL. At lambda = 0 the delta method gives none; then *error is how far one standard error
@@ -63,7 +59,4 @@ SG_CHECKED sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell
 cJSON *sg_rules_json(const struct sg_rules *rules);
 void sg_rules_free(struct sg_rules *rules); /* zeroes it */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -20,10 +20,6 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_oracle_method {
     const struct sg_cell *cell;
     uint64_t sent; /* K_m: the entries sent, over all workers and steps */
@@ -59,7 +55,4 @@ double sg_oracle_regret(const struct sg_oracle_method *method);
 cJSON *sg_oracle_json(const struct sg_oracle *oracle);
 void sg_oracle_free(struct sg_oracle *oracle); /* zeroes it */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

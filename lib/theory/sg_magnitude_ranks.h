@@ -11,10 +11,6 @@
 
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct sg_magnitudes sg_magnitudes;
 
 /* About a rank k, when the stream's N entries are sorted by falling magnitude A_(1) >= A_(2) >= … (Lemma 3). */
@@ -37,7 +33,4 @@ void sg_magnitudes_refine(sg_magnitudes *m, const float *x, size_t n);
 struct sg_magnitude_rank sg_magnitudes_rank(const sg_magnitudes *m, size_t i);
 void sg_magnitudes_close(sg_magnitudes *m); /* NULL is fine */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -15,10 +15,6 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_theory_constants {
     double L, mu, M, sigma_squared, C, zeta_squared, D, R_0;
     double gap;   /* f(x_0) - f* */
@@ -90,7 +86,4 @@ bool sg_theory_statement(const struct sg_theory_method *m, size_t i, enum sg_sta
                          double *bound, double *largest_gamma);
 void sg_theory_free(struct sg_theory *theory); /* zeroes it */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -17,10 +17,6 @@
 #include "sg_status.h"
 #include "sg_task.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_train_check_options {
     const struct sg_recipe *recipe; /* of the cells, for places */
     const char *data_dir;
@@ -80,7 +76,4 @@ struct sg_train_report {
 SG_CHECKED sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const struct sg_train_options *options,
                                   struct sg_error *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,12 +8,11 @@
 
 static const double CHECKPOINT_EVERY_S = 60;
 
-/* The point before the first step: nothing sent, and no densities, losses or learning rate yet. */
+/* The point before the first step: nothing sent, and nothing that is of a step. */
 static sg_status record_start(struct train *t, struct sg_error *err) {
-    double value[SG_COLUMNS] = {0};
-    value[SG_COLUMN_DENSITY] = value[SG_COLUMN_AVERAGE_DENSITY] = value[SG_COLUMN_DENSITY_PADDED] = NAN;
-    value[SG_COLUMN_COMPRESSION_ERROR] = value[SG_COLUMN_TRAIN_LOSS] = value[SG_COLUMN_LEARNING_RATE] = NAN;
-    value[SG_COLUMN_LAMBDA] = NAN;
+    double value[SG_COLUMNS];
+    for (size_t i = 0; i < SG_COLUMNS; i++)
+        value[i] = sg_common_metrics[i].of_step ? NAN : 0;
     return train_record(t, value, NULL, err);
 }
 

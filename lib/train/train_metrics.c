@@ -13,12 +13,10 @@ static bool find_column(struct recorded *out, const char *name, const struct sg_
             *out = (struct recorded){&sg_common_metrics[i], false, i};
             return true;
         }
-    for (size_t i = 0; i < task->n_metrics; i++)
-        if (strcmp(task->metric[i].name, name) == 0) {
-            *out = (struct recorded){&task->metric[i], true, i};
-            return true;
-        }
-    return false;
+    const struct sg_metric *own = sg_task_metric(task, name);
+    if (own)
+        *out = (struct recorded){own, true, (size_t)(own - task->metric)};
+    return own != NULL;
 }
 
 /* The recipe's check saw to it that the task has every series and that none is named twice. */

@@ -12,10 +12,6 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct sg_tune {
     /* Set by the caller. */
     const struct sg_recipe *recipe;
@@ -49,7 +45,4 @@ const struct sg_tune_action *sg_tune_find(const char *name);
 
 void sg_tune_free(struct sg_tune *t);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

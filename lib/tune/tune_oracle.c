@@ -3,15 +3,16 @@
 
 #include "sg_clock.h"
 #include "sg_lemma3_oracle.h"
+#include "sg_text.h"
 #include "tune_private.h"
 
 static sg_status write_table(struct sg_tune *t, const struct sg_oracle *o, struct sg_error *err) {
-    struct tune_table table;
+    size_t size;
+    FILE *out = open_memstream(&t->table, &size);
     const double entries = (double)o->entries;
-    sg_status status = tune_table_open(&table, err);
-    if (status != SG_OK)
-        return status;
-    fprintf(table.out,
+    if (!out)
+        return sg_fail_memory(err, "the table");
+    fprintf(out,
             "# what '%s', seed %llu, compressed: %llu steps of %zu workers, %zu parameters\n"
             "# sent %llu entries, %.4g %%: lambda %.6g (down to %.6g), least total error %.6g\n"
             "# method | sent, %% | error | least error | regret | error / least | lambda of as many\n",
@@ -20,11 +21,11 @@ static sg_status write_table(struct sg_tune *t, const struct sg_oracle *o, struc
             o->best.lost);
     for (size_t i = 0; i < o->n_methods; i++) {
         const struct sg_oracle_method *m = &o->method[i];
-        fprintf(table.out, "%-24s %10.4g %12.6g %12.6g %12.6g %8.4f %12.6g\n", m->cell->label,
+        fprintf(out, "%-24s %10.4g %12.6g %12.6g %12.6g %8.4f %12.6g\n", m->cell->label,
                 100 * (double)m->sent / entries, m->error, m->best.lost, sg_oracle_regret(m),
                 m->best.lost > 0 ? m->error / m->best.lost : 1, m->best.kept_last);
     }
-    return tune_table_take(t, &table, err);
+    return sg_stream_text(out, &t->table) ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 sg_status tune_oracle(struct sg_tune *t, struct sg_error *err) {

@@ -21,21 +21,6 @@ sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune,
     return out && tune ? SG_OK : sg_fail_memory(err, "the evidence");
 }
 
-sg_status tune_table_open(struct tune_table *table, struct sg_error *err) {
-    *table = (struct tune_table){0};
-    table->out = open_memstream(&table->text, &table->size);
-    return table->out ? SG_OK : sg_fail_memory(err, "the table");
-}
-
-sg_status tune_table_take(struct sg_tune *t, struct tune_table *table, struct sg_error *err) {
-    if (fclose(table->out) != 0) {
-        free(table->text);
-        return sg_fail_memory(err, "the table");
-    }
-    t->table = table->text;
-    return SG_OK;
-}
-
 void sg_tune_free(struct sg_tune *t) {
     free(t->text);
     cJSON_Delete(t->evidence);

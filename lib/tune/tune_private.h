@@ -60,12 +60,10 @@ struct tune_targets {
     double d, steps_per_epoch;
 };
 
-/* By one step of every Top-k method; tune_no_topk's error if there is none. */
+/* By one step of every Top-k method; an error if there is none. */
 SG_CHECKED sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err);
 
-sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err);
-
-/* For --dry-run: says which methods would get lambdas. The error is tune_no_topk's if there is no Top-k. */
+/* For --dry-run: says which methods would get lambdas. An error if there is no Top-k. */
 sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err);
 
 /* Is this a hard-threshold method with a lambda (and not a budget)? */
@@ -139,13 +137,5 @@ sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
-/* A table as text: opened empty, written line by line, handed over as t->table. */
-struct tune_table {
-    FILE *out;
-    char *text;
-    size_t size;
-};
-SG_CHECKED sg_status tune_table_open(struct tune_table *table, struct sg_error *err);
-SG_CHECKED sg_status tune_table_take(struct sg_tune *t, struct tune_table *table, struct sg_error *err);
 
 #endif

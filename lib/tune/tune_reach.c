@@ -225,20 +225,13 @@ static const char *find_baseline(const struct sg_node *methods) {
     return found;
 }
 
-static const struct sg_metric *task_metric(const struct sg_node *root, const char *name) {
-    const struct sg_task_kind *task = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
-    for (size_t k = 0; task && k < task->n_metrics; k++)
-        if (strcmp(task->metric[k].name, name) == 0)
-            return &task->metric[k];
-    return NULL;
-}
-
 /* --metric, or the first recorded series that the task measures. */
 static sg_status find_metric(struct reach *r, char name[64], struct sg_error *err) {
     const struct sg_node *root = &r->t->recipe->root, *series = sg_node_get(root, "record.series");
+    const struct sg_task_kind *task = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
     sg_snake(name, 64, r->t->metric ? r->t->metric : "");
     for (size_t i = 0; !r->t->metric && i < series->count && !name[0]; i++)
-        if (task_metric(root, series->child[i].string))
+        if (sg_task_metric(task, series->child[i].string))
             sg_snake(name, 64, series->child[i].string);
     if (!name[0] || !reach_recorded(r, name))
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: record.series has no %s%s", r->t->recipe->path,
@@ -247,7 +240,7 @@ static sg_status find_metric(struct reach *r, char name[64], struct sg_error *er
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "%s: record.series has none of bits, bits-values, average-density (add one)",
                        r->t->recipe->path);
-    const struct sg_metric *metric = task_metric(root, name);
+    const struct sg_metric *metric = sg_task_metric(task, name);
     r->metric = name;
     r->higher = metric && metric->higher;
     return SG_OK;

@@ -1,4 +1,4 @@
-/* tune_topk.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every step,
+/* tune_targets.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every step,
  * so one step tells. */
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void take(struct tune_targets *out, const struct tune_trials *b) {
     }
 }
 
-sg_status tune_no_topk(const struct sg_tune *t, struct sg_error *err) {
+static sg_status no_topk(const struct sg_tune *t, struct sg_error *err) {
     return sg_fail(err, SG_ERR_ARGUMENT, "%s: no method with compressor: topk, whose density could be matched",
                    t->recipe->path);
 }
@@ -51,7 +51,7 @@ sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_er
     if (status == SG_OK)
         status = tune_trials_open(&b, t, &sets, NULL, "topk", 1, err);
     if (status == SG_OK && b.count == 0)
-        status = tune_no_topk(t, err);
+        status = no_topk(t, err);
     if (status == SG_OK && b.count > TUNE_DENSITIES)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_DENSITIES);
     if (status == SG_OK && t->say)
@@ -86,5 +86,5 @@ sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *e
                      sg_node_string(&methods->child[i], "name", ""), how);
             t->say(text);
         }
-    return any ? SG_OK : tune_no_topk(t, err);
+    return any ? SG_OK : no_topk(t, err);
 }

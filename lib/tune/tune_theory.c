@@ -2,35 +2,35 @@
 #include <math.h>
 
 #include "sg_theory.h"
+#include "sg_text.h"
 #include "tune_private.h"
 
 static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, struct sg_error *err) {
-    struct tune_table table;
+    size_t size;
+    FILE *out = open_memstream(&t->table, &size);
     const struct sg_theory_constants *c = &theory->method[0].constants;
-    sg_status status = tune_table_open(&table, err);
-    if (status != SG_OK)
-        return status;
-    fprintf(table.out, "# L %.6g, mu %.6g, n %.0f\n", c->L, c->mu, c->n);
+    if (!out)
+        return sg_fail_memory(err, "the table");
+    fprintf(out, "# L %.6g, mu %.6g, n %.0f\n", c->L, c->mu, c->n);
     for (size_t i = 0; i < theory->count; i++) {
         c = &theory->method[i].constants;
-        fprintf(table.out, "# %s: M %.4g, sigma^2 %.4g, C %.4g, zeta^2 %.4g, D %.4g\n", theory->method[i].cell->label,
-                c->M, c->sigma_squared, c->C, c->zeta_squared, c->D);
+        fprintf(out, "# %s: M %.4g, sigma^2 %.4g, C %.4g, zeta^2 %.4g, D %.4g\n", theory->method[i].cell->label, c->M,
+                c->sigma_squared, c->C, c->zeta_squared, c->D);
     }
     for (size_t i = 0; i < theory->n_left_out; i++)
-        fprintf(table.out, "# %s is left out: %s\n", theory->left_out[i].cell->label, theory->left_out[i].why);
-    fprintf(table.out,
-            "# method | statement | measured | right-hand side | measured / right | gamma / largest stated\n");
+        fprintf(out, "# %s is left out: %s\n", theory->left_out[i].cell->label, theory->left_out[i].why);
+    fprintf(out, "# method | statement | measured | right-hand side | measured / right | gamma / largest stated\n");
     for (size_t i = 0; i < theory->count; i++) {
         const struct sg_theory_method *m = &theory->method[i];
         enum sg_statement what;
         double measured, bound, largest;
         for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++) {
-            fprintf(table.out, "%-24s %-10s %12.5g ", m->cell->label, sg_statement_name(what), measured);
-            fprintf(table.out, isnan(bound) ? "           -          - " : "%12.5g %10.3g ", bound, measured / bound);
-            fprintf(table.out, "%10.3g\n", m->constants.gamma / largest);
+            fprintf(out, "%-24s %-10s %12.5g ", m->cell->label, sg_statement_name(what), measured);
+            fprintf(out, isnan(bound) ? "           -          - " : "%12.5g %10.3g ", bound, measured / bound);
+            fprintf(out, "%10.3g\n", m->constants.gamma / largest);
         }
     }
-    return tune_table_take(t, &table, err);
+    return sg_stream_text(out, &t->table) ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 sg_status tune_theory(struct sg_tune *t, struct sg_error *err) {

@@ -60,9 +60,8 @@ int main(int argc, char **argv) {
         struct sg_message m = {.code = sg_code_at(c), .n = strtoul(argv[1], NULL, 10), .count = count, .index = index};
         if (!m.code->width)
             continue;
-        m.code->encode(data, value, count);
+        m.bytes = m.code->encode(data, &(struct sg_numbers){.value = value, .count = count, .threads = 1}, &m.bits);
         m.data = data;
-        m.bytes = m.code->width * count;
         for (size_t i = 0; sg_wire_at(i); i++) {
             struct sg_wire_plan plan;
             if (sg_wire_plan(&plan, sg_wire_at(i), &m, &err) || sg_wire_encode(out, sizeof out, &plan, &err))
@@ -131,9 +130,8 @@ C
         sparsetrain -q "$SMOKE" --data data --set workers=2 --set steps=5 --method SGD --set task.dataset=rows$storage -o run$storage
         decode matrix data/derived/rows$storage-*.sgm >decoded
         text=$(sha256sum <data/rows$storage | cut -d ' ' -f 1)
-        key=$(printf 'text 1\n%s\n%s\n%s\n0\n' "$(realpath data/rows$storage)" \
-            "$(stat -c %s data/rows$storage)" "$(stat -c '%.9Y' data/rows$storage)
-$(stat -c %i data/rows$storage)" | sha256sum | cut -d ' ' -f 1)
+        key=$(printf 'text 1, 0 features\n%s\n%s\n' "$(realpath data/rows$storage)" \
+            "$(stat -c '%s %.9Y %i' data/rows$storage)" | sha256sum | cut -d ' ' -f 1)
         run head -n 1 decoded
         [ "$output" = "$storage 40 $([ $storage = 3 ] && echo 60 || echo 2) $key $text" ]
         # The rows are those of the text; awk's numbers are the nearest doubles on both sides.

@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sg_text.h"
@@ -46,7 +47,20 @@ static void test_spelling(void) {
     ok(strcmp(sg_snake(own, sizeof own, own), "error_norm") == 0, "in place");
 }
 
+static void test_columns(void) {
+    ok(sg_text_width("") == 0 && sg_text_width("‖e‖² ½") == 6, "a character takes one column");
+    ok(sg_text_cut("‖e‖", 2) == strlen("‖e") && sg_text_cut("‖e‖", 3) == strlen("‖e‖") && sg_text_cut("ab", 0) == 0,
+       "cut between characters");
+    ok(sg_text_line("f(x) − f* is", 9) == strlen("f(x) − f*") && sg_text_line("f(x) − f*", 8) == strlen("f(x) −"),
+       "words that fit");
+    ok(sg_text_line("a-long-word b", 3) == 11 && sg_text_line("", 3) == 0, "one word at least");
+    char *text = sg_format("%d of %s", 3, "four");
+    ok(text && strcmp(text, "3 of four") == 0, "a text of its own");
+    free(text);
+}
+
 int main(void) {
+    test_columns();
     test_suggestions();
     test_numbers();
     test_spelling();
