@@ -16,7 +16,7 @@ struct expected {
 SG_CHECKED sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err);
 void expected_close(struct expected *x);
 
-/* Run the plain C version of `operation` and keep its output. job->data is overwritten. */
+/* Runs the plain C version of `operation` and keeps its output. job->data is overwritten. */
 SG_CHECKED sg_status expect(struct expected *x, const struct operation *operation, struct data *data,
                             struct sg_error *err);
 

@@ -43,7 +43,6 @@ struct sg_recipe {
     size_t n_told; /* how many of these results name: all but those that repeat what a result names anyway */
     /* Lines "path:line:column: …" about methods and series that the file's claims and plots name, but that a --set took
      * away. A program that judges claims must refuse such a recipe; a single run need not. NULL = there are none. */
-
     char *dangling;
 };
 
@@ -107,7 +106,7 @@ SG_CHECKED sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe
 /* A method's parameter may be this word: a value that sparsetune is to find. A cell with it cannot run. */
 #define SG_VALUE_TO_FIND "match"
 
-/* The key reference: plain text for --help-recipe, Markdown for recipes/README.md. */
+/* Prints the reference of all keys: plain text for --help-recipe, Markdown for recipes/README.md. */
 void sg_recipe_reference(FILE *out, bool markdown);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* theory_scope.c: do the theorems speak of this recipe and of this method? */
+/* theory_scope.c: are the theorems about this recipe and this method? */
 #include <string.h>
 
 #include "sg_compressor.h"
@@ -26,8 +26,7 @@ const char *theory_method_misfit(const struct sg_cell *cell) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
     if (!ops->bound)
         return "no bound on what its compressor loses is known";
-    if (strcmp(sg_node_string(resolved, "message.values", "fp32"), "fp32") != 0 ||
-        sg_node_get(cell->method, "values"))
+    if (strcmp(sg_node_string(resolved, "message.values", "fp32"), "fp32") != 0 || sg_node_get(cell->method, "values"))
         return "message.values: its bound leaves out what rounding loses";
     if (ops->traits & SG_TRAIT_EXACT) /* nothing is left to feed back */
         return NULL;

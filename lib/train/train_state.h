@@ -94,7 +94,7 @@ struct series {
     double *evaluated; /* [capacity][n_metrics of the task] of those rows that are evaluated */
     size_t n_evaluated;
     double last_flush_s;
-    sg_sha256 hash; /* of all that was written */
+    sg_sha256 hash; /* of all bytes written so far */
 };
 
 struct train {
