@@ -100,8 +100,7 @@ enum sg_kernel_status {
 struct sg_kernels {
     const char *name; /* "c", "avx2", "avx512", "cuda" */
 
-    /* ---- memory: g, e, index, value, dense, x, mean, sum, state and piece lie in it; all else is in the host's ----
-     */
+    /* ---- memory: g, e, index, value, dense, x, mean, sum, state and piece lie there, all else in the host's ---- */
 
     /* Returns zeros, aligned for any type; NULL = no memory. 0 bytes may be asked for. */
     void *(*allocate)(const struct sg_exec *exec, size_t bytes);
