@@ -286,8 +286,7 @@ __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, co
 /* ---- pieces ---- */
 
 /* A layer or a part of one, which one thread handles. Each piece has room of its own in the output, from index[begin]
- * and value[begin] on, so that no thread waits for another. Afterwards the found entries are moved together in order.
- */
+ * and value[begin] on, so that no thread waits for another. Then the found entries are moved together in order. */
 struct scan_piece {
     size_t layer, begin, end;
     size_t count; /* entries found */

@@ -93,7 +93,7 @@ static const struct sg_parameter params[N_PARAMS] = {
 
 static sg_status check(const double *param, const struct sg_facts *run, struct sg_error *err) {
     (void)run;
-    return isnan(param[HIGH]) ? sg_fail(err, SG_ERR_ARGUMENT, "the controller 'accordion' needs 'high'") : SG_OK;
+    return isnan(param[HIGH]) ? sg_fail(err, SG_ERR_ARGUMENT, "accordion needs 'high'") : SG_OK;
 }
 
 const struct sg_controller_ops sg_control_accordion = {
@@ -102,6 +102,7 @@ const struct sg_controller_ops sg_control_accordion = {
     .source = "Agarwal et al., MLSys 2021",
     .params = params,
     .n_params = N_PARAMS,
+    .n_knobs = HIGH + 1,
     .check = check,
     .doubles = doubles,
     .start = start,

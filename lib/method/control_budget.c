@@ -18,7 +18,9 @@ static sg_status check(const double *param, const struct sg_facts *run, struct s
     const double d = (double)run->d, steps = (double)run->steps;
     const double most = d * (steps - 1), all = total(param, run); /* the first step sends nothing */
     if (!(param[TOTAL] > 0))
-        return sg_fail(err, SG_ERR_ARGUMENT, "'budget' must be above 0");
+        return sg_fail(err, SG_ERR_ARGUMENT, "budget needs 'total', which must be above 0");
+    if (run->d == 0)
+        return SG_OK;
     if (run->steps == 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "a budget needs the number of steps");
     if (!(all <= most))
@@ -88,6 +90,7 @@ const struct sg_controller_ops sg_control_budget = {
     .source = "section 4 of the paper asks for a constant threshold; this one is held as long as the budget is met",
     .params = params,
     .n_params = N_PARAMS,
+    .finds_threshold = true,
     .check = check,
     .doubles = doubles,
     .start = start,

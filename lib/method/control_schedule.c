@@ -45,6 +45,7 @@ const struct sg_controller_ops sg_control_warm_up = {
     .source = "Lin et al., ICLR 2018",
     .params = warm_up_params,
     .n_params = WARM_UP_PARAMS,
+    .n_knobs = 1,
     .check = check_warm_up,
     .doubles = no_doubles,
     .decide = warm_up,
@@ -52,7 +53,7 @@ const struct sg_controller_ops sg_control_warm_up = {
 
 /* ---- doubling ---- */
 
-enum { INTERVAL, MOST, DOUBLING_PARAMS };
+enum { MOST, INTERVAL, DOUBLING_PARAMS };
 
 static void doubling(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
     (void)state;
@@ -60,8 +61,8 @@ static void doubling(const double *param, double *state, const struct sg_facts *
 }
 
 static const struct sg_parameter doubling_params[DOUBLING_PARAMS] = {
-    [INTERVAL] = {"interval", 1, 1e9, 10, true, "epochs after which the knob doubles"},
     [MOST] = {"most", 0, 1e18, NAN, false, "what the knob never exceeds; no limit by default"},
+    [INTERVAL] = {"interval", 1, 1e9, 10, true, "epochs after which the knob doubles"},
 };
 
 const struct sg_controller_ops sg_control_doubling = {
@@ -70,6 +71,7 @@ const struct sg_controller_ops sg_control_doubling = {
     .source = "Guo et al., ICASSP 2020",
     .params = doubling_params,
     .n_params = DOUBLING_PARAMS,
+    .n_knobs = 1,
     .doubles = no_doubles,
     .decide = doubling,
 };

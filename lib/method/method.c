@@ -1,4 +1,4 @@
-/* method.c: opening and closing a method: parameters, layers, controller, room for the workers' messages. */
+/* method.c: opening and closing a method: layers, controller, room for the workers' messages. */
 #include "method_private.h"
 
 #include <math.h>
@@ -6,65 +6,6 @@
 #include <string.h>
 
 #include "sg_debug.h"
-
-/* ---- parameters ---- */
-
-/* Presets filled in and every value in its range; `name` is whose they are. */
-static sg_status resolve(double out[SG_METHOD_PARAMS], const char *name, const struct sg_parameter *params,
-                         size_t n_params, const double *param, struct sg_error *err) {
-    if (n_params > SG_METHOD_PARAMS)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "%s: more than %d parameters", name, SG_METHOD_PARAMS);
-    for (size_t i = 0; i < n_params; i++) {
-        const struct sg_parameter *p = &params[i];
-        out[i] = isnan(param[i]) ? p->preset : param[i];
-        if (isnan(out[i]))
-            continue;
-        if (!(out[i] >= p->min && out[i] <= p->max))
-            return sg_fail(err, SG_ERR_ARGUMENT, "%s: '%s' = %g is not between %g and %g", name, p->name, out[i],
-                           p->min, p->max);
-        if (p->integer && out[i] != floor(out[i]))
-            return sg_fail(err, SG_ERR_ARGUMENT, "%s: '%s' = %g is not a whole number", name, p->name, out[i]);
-    }
-    return SG_OK;
-}
-
-static sg_status resolve_compressor(double out[SG_METHOD_PARAMS], const struct sg_compressor_ops *ops,
-                                    const double *param, size_t d, struct sg_error *err) {
-    sg_status status = resolve(out, ops->name, ops->params, ops->n_params, param, err);
-    if (status == SG_OK && ops->check != NULL && ops->check(out, d, err) != SG_OK)
-        status = sg_prefix(err, "%s: ", ops->name);
-    return status;
-}
-
-sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
-                              struct sg_error *err) {
-    double resolved[SG_METHOD_PARAMS];
-    return resolve_compressor(resolved, ops, param, d, err);
-}
-
-/* The controller that is given, or the one that the compressor's parameters ask for. */
-static sg_status resolve_controller(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
-    double wanted[SG_METHOD_PARAMS] = {0};
-    const double *param = config->controller_param;
-    m->controller = config->controller;
-    if (m->controller == NULL && m->compressor->controller != NULL) {
-        m->controller = m->compressor->controller(m->param, wanted);
-        param = wanted;
-    }
-    const struct sg_controller_ops *ops = m->controller;
-    if (ops == NULL)
-        return SG_OK;
-    if (ops->resets && m->compressor->rounds != NULL)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: several exchanges a step cannot send everything in one, as '%s' asks",
-                       m->compressor->name, ops->name);
-    if (m->compressor->knob == NULL && !ops->resets)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: there is nothing that the controller '%s' could change",
-                       m->compressor->name, ops->name);
-    sg_status status = resolve(m->controller_param, ops->name, ops->params, ops->n_params, param, err);
-    if (status == SG_OK && ops->check != NULL && ops->check(m->controller_param, &m->facts, err) != SG_OK)
-        status = sg_prefix(err, "%s: ", m->compressor->name);
-    return status;
-}
 
 static sg_status check_config(const struct sg_method_config *config, struct sg_error *err) {
     const struct sg_layout *layout = &config->layout;
@@ -88,28 +29,6 @@ static sg_status check_config(const struct sg_method_config *config, struct sg_e
         return sg_fail(err, SG_ERR_ARGUMENT, "a method has at least one worker");
     return SG_OK;
 }
-
-/* The rule's parameters and the code's. */
-static sg_status resolve_rest(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
-    static const double none_given[SG_METHOD_PARAMS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
-                                                        NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    const struct sg_feedback_rule *rule = config->feedback.rule;
-    const struct sg_code *code = m->shared.code;
-    double param[SG_METHOD_PARAMS];
-    sg_status status = resolve(param, rule->name, rule->params, rule->n_params, config->feedback.param, err);
-    m->shared.feedback = config->feedback;
-    memcpy(m->shared.feedback.param, param, rule->n_params * sizeof *param);
-    if (status == SG_OK)
-        status = resolve(m->code_param, code->name, code->params, code->n_params,
-                         config->code_param != NULL ? config->code_param : none_given, err);
-    if (status == SG_OK && m->compressor->select == NULL && code != &sg_code_fp32)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s: its message has a format of its own, so its values cannot be '%s' too", m->compressor->name,
-                       code->name);
-    return status;
-}
-
-/* ---- opening ---- */
 
 static sg_status copy_layout(struct sg_layout *out, const struct sg_layout *in, struct sg_error *err) {
     const size_t n = in->n_layers;
@@ -261,24 +180,16 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     sg_method *m = calloc(1, sizeof *m);
     if (m == NULL)
         return sg_fail_memory(err, "a method");
-    m->compressor = config->compressor;
     m->d = layout->offset[layout->n_layers];
     m->first = config->first;
     m->count = config->count;
-    m->shared = (struct sg_shared){.param = m->param,
-                                   .seed = config->seed,
-                                   .workers = config->workers > 0 ? config->workers : config->count,
-                                   .code = config->code != NULL ? config->code : &sg_code_fp32};
+    m->shared = (struct sg_shared){
+        .param = m->param, .seed = config->seed, .workers = config->workers > 0 ? config->workers : config->count};
     m->facts = (struct sg_facts){.steps = config->steps,
                                  .steps_per_epoch = config->steps_per_epoch > 0 ? config->steps_per_epoch : UINT64_MAX,
                                  .layers = layout->n_layers,
                                  .d = m->d};
-    status = resolve_compressor(m->param, m->compressor, config->param, m->d, err);
-    if (status == SG_OK)
-        status = resolve_controller(m, config, err);
-    m->shared.controlled = m->controller != NULL;
-    if (status == SG_OK)
-        status = resolve_rest(m, config, err);
+    status = method_resolve(m, config, err);
     if (status == SG_OK)
         status = copy_layout(&m->shared.layout, layout, err);
     if (status == SG_OK)

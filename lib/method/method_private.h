@@ -53,6 +53,9 @@ extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, s
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
 
+/* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
+SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
+
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
 

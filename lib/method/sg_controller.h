@@ -2,7 +2,8 @@
  *
  * Before a step a controller sees numbers that are the same on every rank, and sets the knob of each layer. It does not
  * communicate and sees no vector, so every rank has one and all decide alike. A controller works with any compressor
- * that has a knob. It is one `const struct sg_controller_ops` and one row in controller_table.c. */
+ * that has a knob, unless it says otherwise. It is one `const struct sg_controller_ops` and one row in
+ * controller_table.c. */
 #ifndef SG_CONTROLLER_H
 #define SG_CONTROLLER_H
 
@@ -51,8 +52,12 @@ struct sg_controller_ops {
     const char *name, *summary, *source; /* as those of a compressor */
     const struct sg_parameter *params;
     size_t n_params;
-    /* Checks param [n_params] against the run (of facts: layers, d, steps, steps_per_epoch). NULL = there is nothing to
-     * check. */
+    size_t n_knobs; /* how many of the first parameters are values of the knob, in its range */
+    /* Does it find a threshold? Then it is for compressors whose knob is one (SG_TRAIT_ABSOLUTE), and these need no
+     * value. */
+    bool finds_threshold;
+    /* Checks param [n_params] against the run (of facts: layers, d, steps, steps_per_epoch; d = 0: nothing is known
+     * yet). NULL = there is nothing to check. */
     sg_status (*check)(const double *param, const struct sg_facts *run, struct sg_error *err);
     /* `doubles` is how many numbers it keeps between steps; checkpoints have them and nothing else of it. `start` sets
      * their first values; NULL = zeros. */

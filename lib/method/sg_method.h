@@ -59,6 +59,11 @@ struct sg_method_config {
     bool inputs; /* keep what is compressed, for sg_method_input; not on a GPU */
 };
 
+/* Checks the parts of a config and their parameters, as far as that is possible before a run: compressor, controller,
+ * feedback rule (here it may be NULL) and code. d = 0: it is not known yet. A message about a controller or a code
+ * begins with the key of the recipe's method that is wrong: "controller.high: …", "values: …". */
+SG_CHECKED sg_status sg_method_check(const struct sg_method_config *config, size_t d, struct sg_error *err);
+
 /* Copies what it needs of the config. It reserves 8 to 10 bytes an element for a message; on a host, pages that are
  * never written cost no memory. SG_ERR_ARGUMENT: the layout or a parameter is wrong. SG_ERR_UNSUPPORTED: the compressor
  * does not run on a GPU. *out is NULL on failure. */

@@ -35,42 +35,66 @@ static bool append_label(char **label, const char *key, const char *value) {
     return true;
 }
 
-enum { PARAMETERS = 32 };
+enum { LISTS = 64 }; /* more than there are parameters */
 
-/* The entries of the list parameters at this turn; the last list varies fastest. Returns false past the last turn. */
-static bool choose_entries(const struct sg_node *from, const struct sg_compressor_ops *ops, size_t turn,
-                           const struct sg_node *chosen[PARAMETERS]) {
-    SG_ASSERT(ops->n_params <= PARAMETERS);
-    for (size_t i = ops->n_params; i-- > 0;) {
-        const struct sg_node *value = sg_node_member(from, ops->params[i].name);
-        if (value != NULL && value->kind == SG_NODE_LIST) {
-            SG_ASSERT(value->count > 0);
-            chosen[i] = &value->child[turn % value->count];
-            turn /= value->count;
-        } else {
-            chosen[i] = value;
-        }
+/* The lists in a map and in its sections, in the order of the keys, behind the n that are there; returns how many. */
+static size_t find_lists(struct sg_node *map, struct sg_node *list[LISTS], size_t n) {
+    for (size_t i = 0; i < map->count && n < LISTS; i++) {
+        struct sg_node *child = &map->child[i];
+        if (child->kind == SG_NODE_LIST)
+            list[n++] = child;
+        else if (child->kind == SG_NODE_MAP)
+            n = find_lists(child, list, n);
     }
-    return turn == 0;
+    return n;
+}
+
+/* The list becomes one of its entries. */
+static bool choose_entry(struct sg_node *list, size_t at, char **label) {
+    struct sg_node entry;
+    if (!append_label(label, list->key, list->child[at].string) || !sg_node_copy(&entry, &list->child[at]))
+        return false;
+    entry.key = list->key;
+    entry.key_line = list->key_line;
+    entry.key_column = list->key_column;
+    list->key = NULL;
+    sg_node_clear(list);
+    *list = entry;
+    return true;
+}
+
+/* An entry of each list at this turn, the last list varying fastest; *past: there are no more turns. */
+static bool choose_entries(struct sg_node *method, size_t turn, char **label, bool *past) {
+    struct sg_node *list[LISTS];
+    size_t at[LISTS];
+    const size_t n = find_lists(method, list, 0);
+    for (size_t i = n; i-- > 0; turn /= list[i]->count)
+        at[i] = turn % list[i]->count;
+    *past = turn > 0;
+    bool fine = true;
+    for (size_t i = 0; fine && i < n; i++)
+        fine = choose_entry(list[i], at[i], label);
+    return fine;
 }
 
 bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label) {
+    static const char *const section[] = {"controller", "values"};
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(from, "compressor", ""));
-    const struct sg_node *chosen[PARAMETERS];
     *method = (struct sg_node){.kind = SG_NODE_MAP, .line = from->line, .column = from->column};
     *label = NULL;
-    if (ops == NULL || ops->n_params > PARAMETERS || !choose_entries(from, ops, turn, chosen))
+    if (ops == NULL)
         return true;
     *label = strdup(sg_node_string(from, "name", ""));
-    bool fine = *label != NULL && push_copy(method, "compressor", sg_node_member(from, "compressor"));
-    for (size_t i = 0; fine && i < ops->n_params; i++) {
-        const char *key = ops->params[i].name;
-        fine = push_copy(method, key, chosen[i]);
-        if (fine && chosen[i] != sg_node_member(from, key))
-            fine = append_label(label, key, chosen[i]->string);
-    }
-    if (!fine) {
+    bool past = false, fine = *label != NULL && push_copy(method, "compressor", sg_node_member(from, "compressor"));
+    for (size_t i = 0; fine && i < ops->n_params; i++)
+        fine = push_copy(method, ops->params[i].name, sg_node_member(from, ops->params[i].name));
+    for (size_t i = 0; fine && i < sizeof section / sizeof *section; i++)
+        if (sg_node_member(from, section[i]) != NULL)
+            fine = push_copy(method, section[i], sg_node_member(from, section[i]));
+    fine = fine && choose_entries(method, turn, label, &past);
+    if (!fine || past) {
         free(*label);
+        *label = NULL;
         sg_node_clear(method);
     }
     return fine;
@@ -78,7 +102,7 @@ bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *m
 
 /* ---- cells ---- */
 
-static const struct sg_node * override(const struct sg_node *method, const struct sg_node *root, const char *key) {
+const struct sg_node *sg_override(const struct sg_node *method, const struct sg_node *root, const char *key) {
     const struct sg_node *own = sg_node_member(method, key);
     return own != NULL ? own : sg_node_member(root, key);
 }
@@ -124,9 +148,9 @@ static bool resolve(struct sg_node *out, const struct sg_node *root, const struc
            push_copy(out, "workers", sg_node_member(root, "workers")) &&
            push_copy(out, "batch", sg_node_member(root, "batch")) && push_length(out, root, method) &&
            push_section(out, root, method, "optimizer", "learning-rate") &&
-           push_copy(out, "error-feedback", override(method, root, "error-feedback")) &&
-           push_copy(out, "scope", override(method, root, "scope")) &&
-           push_copy(out, "message", override(method, root, "message")) &&
+           push_copy(out, "error-feedback", sg_override(method, root, "error-feedback")) &&
+           push_copy(out, "scope", sg_override(method, root, "scope")) &&
+           push_copy(out, "message", sg_override(method, root, "message")) &&
            push_copy(out, "record", sg_node_member(root, "record")) && push_copy(out, "method", choice) &&
            push_copy(out, "seed", seed);
 }

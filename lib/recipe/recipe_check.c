@@ -18,7 +18,7 @@ static bool row_applies(const struct sg_schema_row *row, const char *variant) {
 }
 
 static bool is_variant(enum sg_value_type type) {
-    return type == SG_VALUE_KIND || type == SG_VALUE_TASK || type == SG_VALUE_OPTIMIZER || type == SG_VALUE_COMPRESSOR;
+    return type >= SG_VALUE_KIND && type <= SG_VALUE_CODE;
 }
 
 static const char *find_variant(const struct sg_check *c, const char *section, const char *outer,
@@ -30,7 +30,7 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
         const struct sg_node *node = sg_node_member(raw, sg_row_key(row));
         const char *wanted = node == NULL ? row->preset : node->kind == SG_NODE_STRING ? node->string : "";
         const char *name;
-        for (size_t j = 0; (name = sg_variant_at(row->type, j)) != NULL; j++)
+        for (size_t j = 0; (name = sg_variant_at(row->type, j).name) != NULL; j++)
             if (strcmp(name, wanted) == 0)
                 return name;
         return unknown_variant;
@@ -44,9 +44,12 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
 static void describe_place(const struct sg_schema_row *row, const char *section, char out[120]) {
     const char *dot = strrchr(row->path, '.');
     int length = dot ? (int)(dot - row->path) : 0;
-    if (row->owner != NULL && sg_row_in(row, "methods[]"))
-        snprintf(out, 120, "it is a key of compressor '%s'", row->owner);
-    else if (length == 0 && *section == '\0' && (row->owner != NULL || row->training))
+    for (size_t i = 0; row->owner != NULL && i < SG_OWNERS; i++)
+        if (sg_row_in(row, sg_owners[i].section)) {
+            snprintf(out, 120, "it is a key of %s '%s'", sg_owners[i].what, row->owner);
+            return;
+        }
+    if (length == 0 && *section == '\0' && (row->owner != NULL || row->training))
         snprintf(out, 120, "it is a key of recipes of kind '%s'", row->training ? "training" : row->owner);
     else if (length > 0 && row->owner != NULL)
         snprintf(out, 120, "it is a key of '%.*s' of kind '%s'", length, row->path, row->owner);
@@ -70,7 +73,7 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
             candidate[n++] = key;
         /* a key of another compressor is a better hint than the same word in a distant section */
         if (strcmp(key, child->key) == 0 &&
-            (elsewhere == NULL || (sg_row_in(row, section) && elsewhere->owner == NULL)))
+            (elsewhere == NULL || (sg_row_in(row, section) && !sg_row_in(elsewhere, section))))
             elsewhere = row;
     }
     char name[SG_EXCERPT], place[120];
@@ -241,6 +244,10 @@ static bool check_section(struct sg_check *c, const char *section, const char *o
         bool fine = check_row(c, row, variant, root, raw, &value);
         fine = sg_node_set_key(&value, sg_row_key(row)) && fine;
         const struct sg_node *given = sg_node_member(raw, sg_row_key(row));
+        if (fine && given == NULL && row->when_given) {
+            sg_node_clear(&value);
+            continue;
+        }
         value.key_line = given ? given->key_line : 0;
         value.key_column = given ? given->key_column : 0;
         if (!fine || !sg_node_push(out, &value)) {

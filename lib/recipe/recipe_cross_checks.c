@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "recipe_internal.h"
-#include "sg_compressor.h"
+#include "sg_method.h"
 #include "sg_optimizer.h"
 
 static void set_null(struct sg_node *node) {
@@ -181,17 +181,18 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
 
 /* ---- methods ---- */
 
-/* The optimizer may refuse the `update` form. */
+/* The optimizer may refuse forms that work in updates. */
 static void check_form(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
     const char *form = sg_node_string(method, "error-feedback.form", sg_node_string(root, "error-feedback.form", ""));
     double param[OPTIMIZER_PARAMETERS];
     const struct sg_optimizer_ops *ops = find_optimizer(sg_node_get(root, "optimizer"), param);
-    if (ops == NULL || ops->refuses_update_form == NULL || strcmp(form, "update") != 0)
+    const struct sg_feedback_rule *rule = sg_feedback_find(form);
+    if (ops == NULL || ops->refuses_update_form == NULL || rule == NULL || !rule->in_updates)
         return;
     const char *why = ops->refuses_update_form(param);
     if (why != NULL)
         sg_problem_at(c->problems, method->line, method->column,
-                      "error-feedback 'update' does not go with this optimizer: %s", why);
+                      "error-feedback '%s' does not go with this optimizer: %s", form, why);
 }
 
 static void check_shards(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
@@ -201,29 +202,25 @@ static void check_shards(struct sg_check *c, const struct sg_node *root, const s
                       sg_node_string(root, "task.kind", ""));
 }
 
-/* Parameters that are literal numbers, against each other; one that is an expression is only known once the task is
- * open. */
-static void check_parameters(struct sg_check *c, const struct sg_node *at, const struct sg_node *method) {
-    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
-    double param[32];
-    if (ops == NULL || ops->n_params > 32)
-        return;
-    for (size_t i = 0; i < ops->n_params; i++) {
-        const struct sg_node *value = sg_node_member(method, ops->params[i].name);
-        bool literal = true;
-        struct sg_error ignored;
-        param[i] = value != NULL ? value->number : NAN;
-        if (value != NULL && value->kind == SG_NODE_STRING &&
-            (sg_expression_check(value->string, NULL, 0, &literal, &param[i], &ignored) != SG_OK || !literal))
-            return;
-    }
+/* The parts of a method against each other, as far as parameters are literal numbers: one that is an expression is only
+ * known once the task is open. */
+static void check_parts(struct sg_check *c, const struct sg_node *root, const struct sg_node *from,
+                        const struct sg_node *choice) {
+    struct sg_method_config method = {0};
+    double room[SG_METHOD_NUMBERS];
+    const struct sg_node *at;
     struct sg_error err;
-    if (sg_compressor_check(ops, param, 0, &err) != SG_OK)
-        sg_problem_at(c->problems, at->line, at->column, "method '%s': %s", sg_node_string(at, "name", ""), err.msg);
+    const struct sg_node *message = sg_override(from, root, "message");
+    if (sg_read_method(&method, room, choice, NULL, message, NULL, 0, &at, &err) != SG_OK ||
+        sg_method_check(&method, 0, &err) == SG_OK)
+        return;
+    at = sg_method_place(choice, err.msg);
+    sg_problem_at(c->problems, at->line, at->column, "method '%s': %s", sg_node_string(from, "name", ""), err.msg);
 }
 
 /* Adds a label, which it takes over. */
 static bool add_label(struct sg_check *c, const struct sg_node *at, char *label) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(at, "compressor", ""));
     char name[SG_EXCERPT];
     for (size_t i = 0; i < c->n_labels; i++)
         if (strcmp(c->label[i].text, label) == 0) {
@@ -237,11 +234,12 @@ static bool add_label(struct sg_check *c, const struct sg_node *at, char *label)
         return false;
     }
     c->label = grown;
-    c->label[c->n_labels++] = (struct sg_label){label, sg_compressor_find(sg_node_string(at, "compressor", ""))};
+    c->label[c->n_labels++] = (struct sg_label){label, ops->traits & SG_TRAIT_ABSOLUTE && ops->bound != NULL &&
+                                                           sg_node_member(at, "controller") == NULL};
     return true;
 }
 
-static bool check_choices(struct sg_check *c, const struct sg_node *method) {
+static bool check_choices(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
     size_t before = c->problems->count;
     for (size_t turn = 0; c->problems->count == before; turn++) {
         struct sg_node choice;
@@ -250,7 +248,7 @@ static bool check_choices(struct sg_check *c, const struct sg_node *method) {
             return false;
         if (label == NULL)
             return true;
-        check_parameters(c, method, &choice);
+        check_parts(c, root, method, &choice);
         sg_node_clear(&choice);
         if (!add_label(c, method, label))
             return false;
@@ -275,7 +273,7 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
     for (size_t i = 0; fine && i < methods->count; i++) {
         check_form(c, root, &methods->child[i]);
         check_shards(c, root, &methods->child[i]);
-        fine = check_choices(c, &methods->child[i]);
+        fine = check_choices(c, root, &methods->child[i]);
     }
     if (c->n_labels * n_seeds > SG_CELLS)
         sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,

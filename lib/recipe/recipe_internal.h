@@ -55,7 +55,11 @@ enum sg_value_type {
     SG_VALUE_KIND,       /* kind of recipe; decides which top-level keys there are */
     SG_VALUE_TASK,       /* name of a task kind; decides which contributed keys its section has */
     SG_VALUE_OPTIMIZER,  /* the same for optimizers */
-    SG_VALUE_COMPRESSOR, /* and compressors */
+    SG_VALUE_FEEDBACK,   /* feedback rules, */
+    SG_VALUE_COMPRESSOR, /* compressors, */
+    SG_VALUE_CONTROLLER, /* controllers */
+    SG_VALUE_CODE,       /* and codes of numbers */
+    SG_VALUE_PLAIN_CODE, /* name of a code without parameters */
     SG_VALUE_ENCODING,   /* name of an encoding of messages, or auto */
     SG_VALUE_NUMBER,
     SG_VALUE_INTEGER,
@@ -77,12 +81,13 @@ struct sg_schema_row {
     bool constant;              /* SERIES: the name of a constant is fine too */
     bool above;                 /* min itself is excluded */
     bool whole;                 /* EXPRESSION: a literal must be a whole number */
-    bool grid;                  /* may be a list of such values, one cell each */
+    bool grid;                  /* a parameter of a method: may be a list of such values, one cell each */
+    bool when_given;            /* MAP: not in the resolved tree unless the recipe gives it */
     bool or_number;             /* MAP, CHOICE: a bare number (CHOICE: a whole one in [min, max]) is fine too */
     const char *shorthand;      /* MAP: a bare scalar stands for {shorthand: scalar} */
     const char *like;           /* MAP: its keys are those of the section with this path */
     unsigned short least, most; /* entries; most > 0 makes it a list */
-    const char *owner;          /* contributed by this task kind, optimizer or compressor, or of this kind of recipe */
+    const char *owner;          /* contributed by this task kind, compressor …, or of this kind of recipe */
     bool training;              /* top level: only in recipes of kind `training` */
 };
 
@@ -100,18 +105,33 @@ bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
-/* i-th name a KIND, TASK, OPTIMIZER, COMPRESSOR or ENCODING value can have, NULL past the end. */
-const char *sg_variant_at(enum sg_value_type type, size_t i);
+/* What a value of a type between KIND and ENCODING can name. */
+struct sg_variant {
+    const char *name, *summary;
+    const struct sg_parameter *params; /* [n_params] keys beside the name; a task has other ones */
+    size_t n_params;
+};
+/* The i-th one; past the end its name is NULL. */
+struct sg_variant sg_variant_at(enum sg_value_type type, size_t i);
+
+/* Where the parameters of such variants are keys. */
+struct sg_owners {
+    enum sg_value_type type;
+    const char *section, *what; /* "methods[]", "compressor" */
+    bool in_method;             /* expressions are fine, and lists of values */
+};
+enum { SG_OWNERS = 5 };
+extern const struct sg_owners sg_owners[SG_OWNERS];
 /* "at least 1", "between 0 and 1", "greater than 0"; "" when everything goes. */
 enum { SG_RANGE = 96 };
 char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 
 /* ---- checks ---- */
 
-/* A label that a cell can have, and what its method compresses with. */
+/* A label that a cell can have. */
 struct sg_label {
     char *text;
-    const struct sg_compressor_ops *compressor;
+    bool bounded; /* its compressor is absolute, so that there is an error-bound */
 };
 
 struct sg_check {
@@ -162,8 +182,18 @@ void sg_check_forget_labels(struct sg_check *c);
 
 enum { SG_LABELS = 4096, SG_CELLS = 10000 };
 
+/* The method's own value of `key`, or the recipe's. */
+const struct sg_node *sg_override(const struct sg_node *method, const struct sg_node *root, const char *key);
+
+/* As sg_cell_method, of the parts of a cell; of a section that is NULL the presets. */
+sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUMBERS], const struct sg_node *method,
+                         const struct sg_node *feedback, const struct sg_node *message,
+                         const struct sg_constant *constants, size_t n, const struct sg_node **at,
+                         struct sg_error *err);
+
 /* The turn-th choice of a method's list parameters, the last varying fastest: *method is {compressor, its parameters}
- * with single values, *label its label. Past the last choice *label is NULL. */
+ * and the sections controller and values, if it has them, with single values, *label its label. Past the last choice
+ * *label is NULL. */
 bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label);
 
 #endif

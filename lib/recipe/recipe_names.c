@@ -193,8 +193,7 @@ void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term) {
         strcmp(metric->string, sg_common_constants[SG_CONSTANT_ERROR_BOUND].name) != 0)
         return;
     for (size_t i = 0; i < c->n_labels; i++) {
-        const struct sg_compressor_ops *ops = c->label[i].compressor;
-        if (strcmp(c->label[i].text, of) == 0 && !((ops->traits & SG_TRAIT_ABSOLUTE) && ops->bound != NULL)) {
+        if (strcmp(c->label[i].text, of) == 0 && !c->label[i].bounded) {
             char name[SG_EXCERPT];
             sg_problem_at(c->problems, metric->line, metric->column,
                           "metric: method '%s' has no 'error-bound', which is a constant of absolute compressors "
@@ -214,7 +213,7 @@ size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row 
         return 0;
     for (size_t most = of_task ? row->constants : kind->n_constants; n < most && n < SG_NAMES - 1; n++)
         name[n] = kind->constant[n].name;
-    if (row->owner != NULL && sg_row_in(row, "methods[]")) /* a parameter of a compressor */
+    if (row->grid)
         name[n++] = sg_common_constants[SG_CONSTANT_GAMMA].name;
     return n;
 }

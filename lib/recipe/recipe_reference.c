@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "recipe_internal.h"
-#include "sg_compressor.h"
-#include "sg_optimizer.h"
 #include "sg_task.h"
 
 static const char example[] =
@@ -63,7 +61,7 @@ static const char *const deviations[] = {
 /* The names that a value can have, "a|b|c". */
 static void put_variants(FILE *out, enum sg_value_type type) {
     const char *name;
-    for (size_t i = 0; (name = sg_variant_at(type, i)) != NULL; i++)
+    for (size_t i = 0; (name = sg_variant_at(type, i).name) != NULL; i++)
         fprintf(out, "%s%s", i ? "|" : "", name);
 }
 
@@ -90,7 +88,11 @@ static const char *type_text(const struct sg_schema_row *row) {
     case SG_VALUE_KIND:
     case SG_VALUE_TASK:
     case SG_VALUE_OPTIMIZER:
+    case SG_VALUE_FEEDBACK:
     case SG_VALUE_COMPRESSOR:
+    case SG_VALUE_CONTROLLER:
+    case SG_VALUE_CODE:
+    case SG_VALUE_PLAIN_CODE:
     case SG_VALUE_ENCODING:
         return NULL;
     case SG_VALUE_MAP:
@@ -281,11 +283,9 @@ static void print_common_names(FILE *out, bool markdown) {
     print_heading_line(out, markdown, "Constants of every task");
     fputs(
         "Numbers that are known once the data are open, beside the constants of the task's own, below. Expressions of\n"
-        "`learning-rate` may use the task's; a compressor's parameters these and gamma; claims, and plots of kind "
-        "points,\n"
-        "name any of them. '-' is minus in an expression, so that names are spelt with '_' there: f_star; in claims "
-        "and\n"
-        "plots f-star.\n\n",
+        "`learning-rate` may use the task's; the parameters of compressors, controllers and codes these and gamma;\n"
+        "claims, and plots of kind points, name any of them. '-' is minus in an expression, so that names are spelt\n"
+        "with '_' there: f_star; in claims and plots f-star.\n\n",
         out);
     print_constants(out, markdown, sg_common_constants, SG_COMMON_CONSTANTS);
 }
@@ -299,12 +299,11 @@ static void print_owners(FILE *out, bool markdown, const struct sg_schema *schem
         fprintf(out, markdown ? "\nConstants of its own:\n" : "  constants of its own:\n");
         print_constants(out, markdown, task->constant, task->n_constants);
     }
-    const struct sg_optimizer_ops *optimizer;
-    for (size_t i = 0; (optimizer = sg_optimizer_at(i)) != NULL; i++)
-        print_owner(out, markdown, schema, "optimizer", "optimizer", optimizer->name, optimizer->summary);
-    const struct sg_compressor_ops *compressor;
-    for (size_t i = 0; (compressor = sg_compressor_at(i)) != NULL; i++)
-        print_owner(out, markdown, schema, "compressor", "methods[]", compressor->name, compressor->summary);
+    for (size_t i = 0; i < SG_OWNERS; i++) {
+        struct sg_variant owner;
+        for (size_t j = 0; (owner = sg_variant_at(sg_owners[i].type, j)).name != NULL; j++)
+            print_owner(out, markdown, schema, sg_owners[i].what, sg_owners[i].section, owner.name, owner.summary);
+    }
 }
 
 void sg_recipe_reference(FILE *out, bool markdown) {
@@ -324,7 +323,8 @@ void sg_recipe_reference(FILE *out, bool markdown) {
           "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written with "
           "'-'\n"
           "here and with '_' in results. Expressions know + - * / ( ) sqrt() and constants. On the command line,\n"
-          "--set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set seeds=1,2.\n",
+          "--set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set seeds=1,2,\n"
+          "--set methods.Top-k.controller.high=8.\n",
           out);
     print_heading(out, markdown, "Top level", "");
     print_rows(out, markdown, &schema, "", NULL);

@@ -6,11 +6,8 @@
 #include <string.h>
 
 #include "recipe_internal.h"
-#include "sg_compressor.h"
 #include "sg_json.h"
-#include "sg_optimizer.h"
 #include "sg_task.h"
-#include "sg_wire.h"
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number up to here is a double */
 #define MAP(p, ...)                                                                                                    \
@@ -64,8 +61,13 @@ static const struct sg_schema_row static_row[] = {
      .least = 1,
      .most = 8,
      .help = "encodings that encode and decode are timed with; a list"},
-    CHOICE("values", "fp32|fp16", KERNELS, .preset = "[fp32, fp16]", .least = 1, .most = 2,
-           .help = "values that encode and decode are timed with; a list"),
+    {.path = "values",
+     .type = SG_VALUE_PLAIN_CODE,
+     KERNELS,
+     .preset = "[fp32, fp16]",
+     .least = 1,
+     .most = 2,
+     .help = "values that encode and decode are timed with; a list"},
     INTEGER("threads", 1, 1024, KERNELS, .preset = "[1]", .least = 1, .most = 16,
             .help = "threads inside a kernel; a list"),
     INTEGER("samples", 20, 10000, KERNELS, .preset = "30", .help = "timed samples of each operation, 1 ms or longer"),
@@ -102,9 +104,11 @@ static const struct sg_schema_row static_row[] = {
 
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what happens to what was not sent"),
-    CHOICE("error-feedback.form", "update|gradient|none", .preset = "update",
-           .help = "update: p = e + gamma g, Algorithm 1; gradient: p = e + g, the learning rate comes after "
-                   "aggregation; none: what is not sent is lost"),
+    {.path = "error-feedback.form",
+     .type = SG_VALUE_FEEDBACK,
+     .preset = "update",
+     .help = "the rule, whose own keys stand beside it: update is Algorithm 1; with every other form the learning rate "
+             "comes after aggregation"},
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .help = "factor on the old residual; 1 = the paper's"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer",
            .help = "compress each parameter tensor by itself, or all as one vector"),
@@ -115,9 +119,10 @@ static const struct sg_schema_row static_row[] = {
      .preset = "raw",
      .help = "how the indices of a sparse message are written; auto: the smallest for each message. No encoding "
              "changes what is received"},
-    CHOICE("message.values", "fp32|fp16", .preset = "fp32",
-           .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504), and the error goes into the "
-                   "residual"),
+    {.path = "message.values",
+     .type = SG_VALUE_PLAIN_CODE,
+     .preset = "fp32",
+     .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504), and the error goes into the residual"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "one cell a method and seed; a list, also as 1,2 or 1..10, or {first, count}"),
@@ -144,6 +149,19 @@ static const struct sg_schema_row static_row[] = {
      .help =
          "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
          "and gamma, `match` where sparsetune is to find it, or a list of these (one cell each)"},
+    MAP("methods[].controller", .shorthand = "kind", .when_given = true,
+        .help = "what changes one parameter of the compressor, its knob, as training goes on"),
+    {.path = "methods[].controller.kind",
+     .type = SG_VALUE_CONTROLLER,
+     .required = true,
+     .help = "name of a controller; its parameters stand beside it, in the forms of a compressor's"},
+    MAP("methods[].values", .shorthand = "code", .when_given = true,
+        .help = "how the values of a selector are written; overrides message.values"),
+    {.path = "methods[].values.code",
+     .type = SG_VALUE_CODE,
+     .required = true,
+     .help = "name of a code; its parameters stand beside it, in the forms of a compressor's. What it rounds off goes "
+             "into the residual"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),
@@ -208,23 +226,7 @@ static const struct sg_schema_row static_row[] = {
 
 enum { STATIC_ROWS = sizeof static_row / sizeof *static_row };
 
-const char *sg_variant_at(enum sg_value_type type, size_t i) {
-    if (type == SG_VALUE_KIND)
-        return i == 0 ? "training" : i == 1 ? "kernels" : NULL;
-    if (type == SG_VALUE_ENCODING && i == 0)
-        return "auto";
-    const struct sg_task_kind *task = type == SG_VALUE_TASK ? sg_task_kind_at(i) : NULL;
-    const struct sg_optimizer_ops *optimizer = type == SG_VALUE_OPTIMIZER ? sg_optimizer_at(i) : NULL;
-    const struct sg_compressor_ops *compressor = type == SG_VALUE_COMPRESSOR ? sg_compressor_at(i) : NULL;
-    const struct sg_wire_encoding *encoding = type == SG_VALUE_ENCODING ? sg_wire_at(i - 1) : NULL;
-    return task         ? task->name
-           : optimizer  ? optimizer->name
-           : compressor ? compressor->name
-           : encoding   ? encoding->name
-                        : NULL;
-}
-
-/* ---- rows that tasks, optimizers and compressors contribute ---- */
+/* ---- rows that tasks, optimizers, compressors … contribute ---- */
 
 static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
     struct sg_schema_row *grown = realloc(s->row, (s->count + 1) * sizeof *grown);
@@ -235,36 +237,20 @@ static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
     return true;
 }
 
-static struct sg_schema_row parameter_row(const struct sg_parameter *p, const char *section, const char *owner) {
-    struct sg_schema_row row = {.min = p->min, .max = p->max, .help = p->help, .owner = owner};
-    snprintf(row.path, sizeof row.path, "%s.%s", section, p->name);
-    if (!isnan(p->preset)) {
-        char text[SG_NUMBER_CHARS];
-        snprintf(row.preset, sizeof row.preset, "%s", sg_number_text(p->preset, text));
-    }
-    return row;
-}
-
-static bool append_compressors(struct sg_schema *s) {
-    const struct sg_compressor_ops *ops;
-    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
-        for (size_t j = 0; j < ops->n_params; j++) {
-            struct sg_schema_row row = parameter_row(&ops->params[j], "methods[]", ops->name);
-            row.type = SG_VALUE_EXPRESSION;
-            row.whole = ops->params[j].integer;
-            row.grid = true;
-            if (!append(s, &row))
-                return false;
-        }
-    return true;
-}
-
-static bool append_optimizers(struct sg_schema *s) {
-    const struct sg_optimizer_ops *ops;
-    for (size_t i = 0; (ops = sg_optimizer_at(i)) != NULL; i++)
-        for (size_t j = 0; j < ops->n_params; j++) {
-            struct sg_schema_row row = parameter_row(&ops->params[j], "optimizer", ops->name);
-            row.type = ops->params[j].integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
+static bool append_parameters(struct sg_schema *s, const struct sg_owners *owners) {
+    struct sg_variant owner;
+    for (size_t i = 0; (owner = sg_variant_at(owners->type, i)).name != NULL; i++)
+        for (size_t j = 0; j < owner.n_params; j++) {
+            const struct sg_parameter *p = &owner.params[j];
+            struct sg_schema_row row = {.min = p->min, .max = p->max, .help = p->help, .owner = owner.name};
+            snprintf(row.path, sizeof row.path, "%s.%s", owners->section, p->name);
+            if (!isnan(p->preset)) {
+                char text[SG_NUMBER_CHARS];
+                snprintf(row.preset, sizeof row.preset, "%s", sg_number_text(p->preset, text));
+            }
+            row.type = owners->in_method ? SG_VALUE_EXPRESSION : p->integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
+            row.whole = owners->in_method && p->integer;
+            row.grid = owners->in_method;
             if (!append(s, &row))
                 return false;
         }
@@ -318,18 +304,19 @@ static bool append_tasks(struct sg_schema *s) {
     return true;
 }
 
+/* What the key of this type is followed by. */
+static bool append_owned(struct sg_schema *s, enum sg_value_type type) {
+    bool fine = type != SG_VALUE_TASK || append_tasks(s);
+    for (size_t i = 0; i < SG_OWNERS; i++)
+        fine = fine && (sg_owners[i].type != type || append_parameters(s, &sg_owners[i]));
+    return fine;
+}
+
 bool sg_schema_open(struct sg_schema *out) {
     struct sg_schema s = {0};
     bool fine = true;
-    for (size_t i = 0; fine && i < STATIC_ROWS; i++) {
-        fine = append(&s, &static_row[i]);
-        if (fine && static_row[i].type == SG_VALUE_TASK)
-            fine = append_tasks(&s);
-        if (fine && static_row[i].type == SG_VALUE_OPTIMIZER)
-            fine = append_optimizers(&s);
-        if (fine && static_row[i].type == SG_VALUE_COMPRESSOR)
-            fine = append_compressors(&s);
-    }
+    for (size_t i = 0; fine && i < STATIC_ROWS; i++)
+        fine = append(&s, &static_row[i]) && append_owned(&s, static_row[i].type);
     if (fine)
         *out = s;
     else

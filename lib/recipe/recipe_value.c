@@ -51,7 +51,7 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
 static void check_variant(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     const char *candidate[64];
     size_t n = 0;
-    for (const char *name; n < 64 && (name = sg_variant_at(row->type, n)) != NULL; n++) {
+    for (const char *name; n < 64 && (name = sg_variant_at(row->type, n).name) != NULL; n++) {
         candidate[n] = name;
         if (raw->kind == SG_NODE_STRING && strcmp(name, raw->string) == 0)
             return;
@@ -121,7 +121,8 @@ static void check_text(struct sg_check *c, const struct sg_schema_row *row, cons
 static void check_expression(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     double value = raw->number;
     bool literal = true;
-    if (row->grid && raw->kind == SG_NODE_STRING && strcmp(raw->string, SG_VALUE_TO_FIND) == 0)
+    if (row->grid && sg_row_in(row, "methods[]") && raw->kind == SG_NODE_STRING &&
+        strcmp(raw->string, SG_VALUE_TO_FIND) == 0)
         return;
     if (raw->kind == SG_NODE_STRING) {
         struct sg_error err;
@@ -163,7 +164,11 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
     case SG_VALUE_KIND:
     case SG_VALUE_TASK:
     case SG_VALUE_OPTIMIZER:
+    case SG_VALUE_FEEDBACK:
     case SG_VALUE_COMPRESSOR:
+    case SG_VALUE_CONTROLLER:
+    case SG_VALUE_CODE:
+    case SG_VALUE_PLAIN_CODE:
     case SG_VALUE_ENCODING:
         check_variant(c, row, raw);
         break;

@@ -24,11 +24,13 @@ extern "C" {
 
 /* The resolved tree has every key of the schema, in the normal form below; values keep the recipe's positions.
  *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
- *   error-feedback  always the map {form, decay}; in a method null unless the method overrides it
+ *   error-feedback  always the map {form, decay} and the form's own keys; in a method null unless the method overrides it
  *   message         always the map {encoding, values}; in a method likewise
  *   seeds           always the list of numbers
  *   methods         the compressor's parameters stand beside name and compressor. Each is a NUMBER, a STRING (an
- *                   expression over the task's constants and gamma) or a LIST of these
+ *                   expression over the task's constants and gamma) or a LIST of these. The same holds for the
+ *                   parameters of `controller` beside its kind and of `values` beside their code; these two sections
+ *                   are absent where the recipe does not give them
  *   claims          at: only the chosen selector, {final: true} or {when, below} …. Of at-most and at-least one is
  *                   null; the other is a NUMBER, or {times, plus, of, metric, at} with every default filled in
  *   series names    in snake_case, like the columns of results: error-norm becomes error_norm */
@@ -72,7 +74,7 @@ struct sg_cell {
     uint64_t seed;
     /* All that decides the run and nothing else: no title, plots, claims or other methods. The members of the map are
      * task, workers, batch, steps/epochs, optimizer, error_feedback, scope, message, record, method (compressor and its
-     * parameters) and seed; what the method overrides is applied. */
+     * parameters, controller and values where they are given) and seed; what the method overrides is applied. */
     struct sg_node resolved;
     char key[65]; /* SHA-256 of the resolved JSON text */
 };
@@ -105,6 +107,22 @@ SG_CHECKED sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe
 
 /* A method's parameter may be this word: a value that sparsetune is to find. A cell with it cannot run. */
 #define SG_VALUE_TO_FIND "match"
+
+/* ---- what a cell compresses with ---- */
+
+struct sg_method_config;
+struct sg_constant;
+enum { SG_METHOD_NUMBERS = 96 };
+
+/* *out <- compressor, controller, code and feedback rule of the cell, with their parameters. Those of the compressor,
+ * the controller and the code lie in room, to which *out then points. Nothing else of *out changes. Expressions take
+ * the values of the constants. *at <- the value that was looked at last: an error stands there. */
+SG_CHECKED sg_status sg_cell_method(struct sg_method_config *out, double room[SG_METHOD_NUMBERS],
+                                    const struct sg_cell *cell, const struct sg_constant *constants, size_t n,
+                                    const struct sg_node **at, struct sg_error *err);
+/* The value of a cell's method that a message of sg_method_check or sg_method_open is about: that of the key with which
+ * the message begins, else the method. */
+const struct sg_node *sg_method_place(const struct sg_node *method, const char *message);
 
 /* Prints the reference of all keys: plain text for --help-recipe, Markdown for recipes/README.md. */
 void sg_recipe_reference(FILE *out, bool markdown);

@@ -70,38 +70,27 @@ static sg_status open_method(struct oracle_state *k, struct replayed_method *s, 
     const struct sg_recording *r = &k->recording;
     const struct sg_cell *cell = s->result->cell;
     const bool model = strcmp(sg_node_string(&cell->resolved, "scope", "layer"), "model") == 0;
+    const struct sg_node *at;
+    double room[SG_METHOD_NUMBERS];
     struct sg_method_config config = {
-        .compressor = sg_compressor_find(sg_node_string(cell->method, "compressor", "")),
         .layout = {.n_layers = model ? 1 : r->n_layers, .offset = model ? k->whole : r->offset},
-        .feedback = {.rule = &sg_feedback_gradient, .decay = 0},
         .seed = cell->seed,
         .count = r->workers,
         .steps_per_epoch = r->steps_per_epoch,
         .steps = r->steps,
         .kernels = k->kernels,
         .exec = {.threads = 1}};
-    double *param = NULL;
-    sg_status status = SG_OK;
     s->square = calloc(config.layout.n_layers, sizeof *s->square);
     s->error = calloc(r->workers, sizeof *s->error);
     s->sent = calloc(r->workers, sizeof *s->sent);
-    if (!config.compressor)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor");
-    else if (!s->square || !s->error || !s->sent || !(param = calloc(config.compressor->n_params + 1, sizeof *param)))
-        status = sg_fail_memory(err, "the oracle");
-    for (size_t i = 0; status == SG_OK && i < config.compressor->n_params; i++) {
-        const struct sg_node *value = sg_node_get(cell->method, config.compressor->params[i].name);
-        param[i] = NAN;
-        if (value && value->kind != SG_NODE_NULL)
-            status = sg_expression(&param[i], value->string, k->constant, k->n_constants, err);
-    }
-    config.param = param;
+    sg_status status = s->square && s->error && s->sent ? SG_OK : sg_fail_memory(err, "the oracle");
+    if (status == SG_OK)
+        status = sg_cell_method(&config, room, cell, k->constant, k->n_constants, &at, err);
+    config.feedback = (struct sg_feedback){.rule = &sg_feedback_gradient, .decay = 0};
     if (status == SG_OK)
         status = sg_method_open(&s->method, &config, err);
-    free(param);
     if (status == SG_OK && sg_method_rounds(s->method) > 1)
-        status = sg_fail(err, SG_ERR_UNSUPPORTED,
-                         "it exchanges several times a step, so that no worker has a C(p) of its own to compare with");
+        status = sg_fail(err, SG_ERR_UNSUPPORTED, "the oracle compresses in one round, and it takes more");
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", cell->label);
 }
 

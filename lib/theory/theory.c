@@ -11,8 +11,7 @@
 
 enum { PARAMETERS = 32 };
 
-/* One cell being trained. `observer` is a second copy of its task: evaluating a point with it does not disturb the run.
- */
+/* One cell being trained. `observer` is a second copy of its task: evaluating a point does not disturb the run. */
 struct theory_run {
     const struct sg_theory_options *options;
     const struct sg_cell *cell;
@@ -158,6 +157,8 @@ static sg_status bound_of(const char **why, struct theory_run *v, struct sg_erro
         v->out->compressor = ops->bound(param, v->d);
         if (isnan(v->out->compressor))
             *why = "what a budget's thresholds lose is not bounded beforehand";
+        else if (!v->out->absolute && !(v->out->compressor > 0))
+            *why = "its bound allows that more is lost than there was";
     }
     return status;
 }

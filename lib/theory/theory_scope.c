@@ -26,15 +26,19 @@ const char *theory_method_misfit(const struct sg_cell *cell) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
     if (!ops->bound)
         return "no bound on what its compressor loses is known";
-    if (strcmp(sg_node_string(resolved, "message.values", "fp32"), "fp32") != 0 || sg_node_get(cell->method, "values"))
+    if (sg_node_get(cell->method, "controller"))
+        return "controller: what a knob that changes loses is not bounded beforehand";
+    if (sg_node_get(cell->method, "values"))
+        return "values: its bound leaves out what rounding loses";
+    if (strcmp(sg_node_string(resolved, "message.values", "fp32"), "fp32") != 0)
         return "message.values: its bound leaves out what rounding loses";
     if (ops->traits & SG_TRAIT_EXACT) /* nothing is left to feed back */
         return NULL;
-    const char *form = sg_node_string(resolved, "error-feedback.form", "update");
-    if (strcmp(form, "none") == 0)
+    const struct sg_feedback_rule *rule = sg_feedback_find(sg_node_string(resolved, "error-feedback.form", "update"));
+    if (rule == &sg_feedback_none)
         return "error-feedback.form: none, where Algorithm 1 feeds back what was not sent";
-    if (strcmp(form, "update") != 0 && strcmp(form, "gradient") != 0)
-        return "error-feedback.form: another rule than Algorithm 1's";
+    if (rule != &sg_feedback_update && rule != &sg_feedback_gradient)
+        return "error-feedback.form: not that of Algorithm 1";
     if (sg_node_number(resolved, "error-feedback.decay", 1) < 1)
         return "error-feedback.decay: below 1, where Algorithm 1 feeds back all that was not sent";
     return NULL;

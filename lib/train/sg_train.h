@@ -58,8 +58,7 @@ struct sg_train_options {
     const char *record_inputs; /* path for a recording of what the compressors are given; NULL = none */
     bool resume;               /* continue from `checkpoint`; the series is cut back to the length it had then */
     /* Called before each step and once after the last, with the task at x_step; not with several ranks. It may call
-     * whatever leaves x and the state of the workers as they were. Another status than SG_OK ends the run. May be NULL.
-     */
+     * whatever leaves x and the state of the workers as they were. Not SG_OK ends the run. May be NULL. */
     sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
                        struct sg_error *err);
     void *visit_arg;

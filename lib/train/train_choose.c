@@ -1,24 +1,10 @@
-/* train_choose.c: what a cell asks for beside its task, once the task is open: length, feedback, learning rate, compressor,
- * messages and optimizer, as values that can be stepped with. Expressions get their values here. */
+/* train_choose.c: what a cell asks for beside its task, once the task is open: length, learning rate, method, messages and
+ * optimizer, as values that can be stepped with. Expressions get their values here. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "train_state.h"
-
-static sg_status number_of(double *out, struct train *t, const struct sg_node *node, const char *what,
-                           struct sg_error *err) {
-    if (!node || node->kind == SG_NODE_NULL) {
-        *out = NAN;
-        return SG_OK;
-    }
-    t->at = node;
-    if (node->kind == SG_NODE_STRING && strcmp(node->string, SG_VALUE_TO_FIND) == 0)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: '%s' stands for a value that sparsetune is to find: run it first",
-                       what, SG_VALUE_TO_FIND);
-    sg_status status = sg_expression(out, node->string, t->constant, t->n_constants, err);
-    return status == SG_OK ? SG_OK : sg_prefix(err, "%s: ", what);
-}
 
 sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err) {
     struct sg_constant *more = realloc(t->constant, (t->n_constants + 1) * sizeof *more);
@@ -52,23 +38,16 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-static sg_status choose_feedback(struct train *t, struct sg_error *err) {
+static sg_status choose_rate(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
-    t->config.feedback.rule = sg_feedback_find(sg_node_string(cell, "error-feedback.form", "update"));
-    t->config.feedback.decay = sg_node_number(cell, "error-feedback.decay", 1);
-    t->config.layout = t->info->layout;
-    if (strcmp(sg_node_string(cell, "scope", "layer"), "model") == 0) {
-        t->whole[1] = t->d;
-        t->config.layout = (struct sg_layout){.n_layers = 1, .offset = t->whole};
-    }
     double gamma;
-    sg_status status =
-        number_of(&gamma, t, sg_node_get(cell, "optimizer.learning-rate"), "optimizer.learning-rate", err);
-    if (status == SG_OK && !(gamma > 0 && isfinite(gamma)))
+    t->at = sg_node_get(cell, "optimizer.learning-rate");
+    if (sg_expression(&gamma, t->at->string, t->constant, t->n_constants, err) != SG_OK)
+        return sg_prefix(err, "optimizer.learning-rate: ");
+    if (!(gamma > 0 && isfinite(gamma)))
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.learning-rate: must be a positive number, is %g", gamma);
     t->gamma = gamma;
-    if (status == SG_OK)
-        status = train_schedule_read(&t->plan.schedule, sg_node_get(cell, "optimizer"), gamma, err);
+    const sg_status status = train_schedule_read(&t->plan.schedule, sg_node_get(cell, "optimizer"), gamma, err);
     return status == SG_OK ? train_add_constant(t, "gamma", gamma, err) : status;
 }
 
@@ -86,46 +65,40 @@ static const struct sg_node *parameter_of(const struct sg_node *method, const st
     return only ? only : method;
 }
 
-static sg_status choose_compressor(struct train *t, struct sg_error *err) {
-    const struct sg_node *method = t->options->cell->method;
-    const char *name = sg_node_string(method, "compressor", "");
-    t->config.compressor = sg_compressor_find(name);
-    if (!t->config.compressor)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor '%s'", name);
-    size_t n = t->config.compressor->n_params;
-    double *param = calloc(n ? n : 1, sizeof *param);
-    t->config.param = param;
-    sg_status status = param ? SG_OK : sg_fail_memory(err, "compressor parameters");
-    for (size_t i = 0; i < n && status == SG_OK; i++) {
-        const char *key = t->config.compressor->params[i].name;
-        status = number_of(&param[i], t, sg_node_get(method, key), key, err);
-    }
-    if (status == SG_OK) {
-        t->at = parameter_of(method, t->config.compressor);
-        status = sg_compressor_check(t->config.compressor, t->config.param, t->d, err);
-    }
-    if (status != SG_OK)
-        return sg_prefix(err, "method '%s': ", t->options->cell->label);
-    if ((t->config.compressor->traits & SG_TRAIT_ABSOLUTE) && t->config.compressor->bound) {
-        /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
-        double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->plan.schedule) : 1;
-        double bound = scale * scale * t->config.compressor->bound(t->config.param, t->d);
-        if (!isnan(bound)) /* a budget has none */
-            status = train_add_constant(t, "error_bound", bound, err);
-    }
-    return status;
+/* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
+static sg_status add_error_bound(struct train *t, struct sg_error *err) {
+    const struct sg_method_config *m = &t->config;
+    if (!(m->compressor->traits & SG_TRAIT_ABSOLUTE) || !m->compressor->bound || m->controller)
+        return SG_OK;
+    const double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->plan.schedule) : 1;
+    const double bound = scale * scale * m->compressor->bound(m->param, t->d);
+    return isnan(bound) ? SG_OK : train_add_constant(t, "error_bound", bound, err); /* a budget has none */
 }
 
-/* How messages travel; fp16 values are rounded by the compressor, whose residual takes the error. */
+static sg_status choose_method(struct train *t, struct sg_error *err) {
+    const struct sg_cell *cell = t->options->cell;
+    sg_status status = sg_cell_method(&t->config, t->parameter, cell, t->constant, t->n_constants, &t->at, err);
+    if (status == SG_OK && (status = sg_method_check(&t->config, t->d, err)) != SG_OK) {
+        t->at = sg_method_place(cell->method, err->msg);
+        t->at = t->at == cell->method ? parameter_of(t->at, t->config.compressor) : t->at;
+    }
+    if (status != SG_OK)
+        return sg_prefix(err, "method '%s': ", cell->label);
+    t->config.layout = t->info->layout;
+    if (strcmp(sg_node_string(&cell->resolved, "scope", "layer"), "model") == 0) {
+        t->whole[1] = t->d;
+        t->config.layout = (struct sg_layout){.n_layers = 1, .offset = t->whole};
+    }
+    return add_error_bound(t, err);
+}
+
+/* How messages travel. */
 static sg_status choose_message(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     const char *encoding = sg_node_string(cell, "message.encoding", "raw");
     t->encoding = sg_wire_find(encoding);
     if (!t->encoding && strcmp(encoding, "auto") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown encoding '%s'", encoding);
-    t->config.code = sg_code_find(sg_node_string(cell, "message.values", "fp32"));
-    if (!t->config.code)
-        return sg_fail(err, SG_ERR_ARGUMENT, "unknown code '%s'", sg_node_string(cell, "message.values", ""));
     return SG_OK;
 }
 
@@ -145,7 +118,8 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
             sg_node_number(section, t->optimizer.ops->params[i].name, t->optimizer.ops->params[i].preset);
     if (t->config.feedback.rule->in_updates) {
         const char *why = t->optimizer.ops->refuses_update_form(t->optimizer.param);
-        return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback 'update' with optimizer '%s': %s", name, why)
+        return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback '%s' with optimizer '%s': %s",
+                             t->config.feedback.rule->name, name, why)
                    : SG_OK;
     }
     if (!t->kernels->has_optimizer(name))
@@ -155,15 +129,13 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
 }
 
 void train_forget_choice(struct train *t) {
-    free((void *)t->config.param);
     free(t->optimizer.param);
     free(t->plan.schedule.decay_at);
-    t->config.param = NULL;
     t->optimizer.param = t->plan.schedule.decay_at = NULL;
 }
 
 sg_status train_choose(struct train *t, struct sg_error *err) {
-    sg_status (*const choose[])(struct train *, struct sg_error *) = {choose_steps, choose_feedback, choose_compressor,
+    sg_status (*const choose[])(struct train *, struct sg_error *) = {choose_steps, choose_rate, choose_method,
                                                                       choose_message, choose_optimizer};
     sg_status status = SG_OK;
     for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)

@@ -116,6 +116,7 @@ struct train {
     /* The value of the cell that train_choose looked at last: an error stands there. */
     const struct sg_node *at;
     struct plan plan;
+    double parameter[SG_METHOD_NUMBERS];     /* to which config points */
     struct sg_method_config config;          /* what the cell says about the method; train_open_method adds the rest */
     size_t whole[2];                         /* the offsets of the one layer in `model` scope */
     const struct sg_wire_encoding *encoding; /* for positions; NULL = auto */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sg_feedback.h"
 #include "tune_private.h"
 
 /* A lambda to start with. The entry of a random walk leaves after (lambda / rms)^2 steps, so a share rms^2 / lambda^2
@@ -11,9 +12,10 @@
  * gradient. */
 static double first_lambda(const struct sg_cell *cell, const struct sg_run *run, double entries) {
     const size_t end = run->n_points - 1;
-    const bool update = strcmp(sg_node_string(&cell->resolved, "error-feedback.form", ""), "update") == 0;
+    const struct sg_feedback_rule *rule =
+        sg_feedback_find(sg_node_string(&cell->resolved, "error-feedback.form", "update"));
     const double error = sg_run_series(run, "error_norm")[end],
-                 scale = update ? sg_run_series(run, "learning_rate")[end] : 1;
+                 scale = rule && rule->in_updates ? sg_run_series(run, "learning_rate")[end] : 1;
     return error > 0 ? sqrt(error / entries) / scale : 0.5 / sqrt(entries);
 }
 

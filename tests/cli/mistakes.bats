@@ -81,6 +81,28 @@ all_refuse() { # MESSAGE
     done
 }
 
+@test "a controller or a code that does not go with the compressor, and keys of another kind" {
+    recipe 's/k: \[1, 4\]/k: 2, controller: {kind: acordion, high: 4}/; /^claims/,$d'
+    all_refuse "r.yaml:12:62: unknown kind 'acordion' (did you mean 'accordion'?)"
+    recipe 's/k: \[1, 4\]/k: 2, controller: {kind: accordion, high: 4, total: 1}/; /^claims/,$d'
+    all_refuse "r.yaml:12:82: key 'total' does not belong here (it is a key of controller 'budget')"
+    recipe 's/k: \[1, 4\]/k: 2, controller: accordion/; /^claims/,$d'
+    all_refuse "r.yaml:12:55: method 'Top-k': controller: accordion needs 'high'"
+    recipe 's/compressor: none/compressor: qsgd, values: levels/; /^claims/,$d'
+    all_refuse "r.yaml:11:43: method 'SGD': values: a message of qsgd has a format of its own, so its values cannot be 'levels' too"
+    recipe 's/^workers: 4/&\nerror-feedback: {form: ef21, momentum: 0.9}/'
+    all_refuse "r.yaml:6:30: key 'momentum' does not belong here (it is a key of error-feedback form 'dgc-momentum')"
+}
+
+@test "--set of a key of a controller" {
+    recipe 's/k: \[1, 4\]/k: 2, controller: {kind: accordion, high: 4}/; /^claims/,$d'
+    run -0 sparsetrain r.yaml --method Top-k --dry-run --set methods.Top-k.controller.high=3
+    [ "$(jq -c '.method.controller | [.kind, .high, .interval]' <<<"$output")" = '["accordion",3,10]' ]
+    [ "$(sparsetrain r.yaml --method SGD --dry-run | jq -c '.method | keys')" = '["compressor"]' ]
+    run -2 --separate-stderr sparsetrain r.yaml --method Top-k --set methods.Top-k.controller.high=0.2
+    [ "$stderr" = "sparsetrain: --set methods.Top-k.controller.high=0.2: method 'Top-k': controller.high: topk: 'k' = 0.2 is not between 1 and 4.29497e+09" ]
+}
+
 # sparsebench says exactly this, exits with 2 and runs no cell; so does sparsetrain --check, of all cells at once.
 data_refute() { # MESSAGE LINES of both, without the program's name
     local program
@@ -96,6 +118,10 @@ data_refute() { # MESSAGE LINES of both, without the program's name
     recipe 's/k: \[1, 4\]/k: [1, 41, d+2]/; /^claims/,$d'
     data_refute "r.yaml:12:44: method 'Top-k k=41': topk: 'k' = 41 is more than the 40 parameters there are
 r.yaml:12:48: method 'Top-k k=d+2': topk: 'k' = 42 is more than the 40 parameters there are"
+    recipe 's/k: \[1, 4\]/k: 1, controller: {kind: accordion, high: d+1}/; /^claims/,$d'
+    data_refute "r.yaml:12:79: method 'Top-k': controller.high: topk: 'k' = 41 is more than the 40 parameters there are"
+    recipe 's,lambda: 0.01/gamma,controller: {kind: budget\, total: 0.9999},; /^claims/,$d'
+    data_refute "r.yaml:13:68: method 'Hard-threshold': controller: a budget of 47995.2 entries, where a worker can send at most 47960 (0.999166 of all): the first of 1200 steps sends nothing"
     recipe 's/^workers: 4/workers: 241/'
     data_refute "r.yaml:5:10: 241 workers for the 240 rows of 'two-clouds': every worker needs a row"
     recipe 's/^epochs: 20/epochs: 0.001/'

@@ -98,6 +98,29 @@ setup() {
     done
 }
 
+# The smoke recipe's first steps with each of these as its only method, over R = 1, 2, 3 ranks.
+same_over_ranks() { # METHOD...
+    local method ranks args
+    for method; do
+        args=(-q recipes/smoke.yaml --set workers=5 --set epochs=3 --set "methods=[{name: A, compressor: $method}]" --force)
+        sparsetrain "${args[@]}" -o "$OUT/one"
+        for ranks in 2 3; do
+            $MPI -n $ranks "$BIN/sparsetrain" "${args[@]}" -o "$OUT/many" 3>&-
+            same_series "$OUT/one" "$OUT/many" || { echo "$method differs for $ranks ranks"; false; }
+        done
+    done
+}
+
+@test "controllers that a recipe gives and every form of error feedback: same bytes for R = 1, 2, 3" {
+    same_over_ranks "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" "topk, k: 3, error-feedback: ef21" \
+        "topk, k: 3, error-feedback: dgc-momentum" "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
+}
+
+@test "values in levels and qsgd: same bytes for R = 1, 2, 3" {
+    same_over_ranks "topk, k: 3, values: {code: levels, levels: 3}" "topk, k: 3, values: levels, error-feedback: ef21" \
+        "qsgd, levels: 7" "qsgd, levels: 1, controller: {kind: accordion, high: 63, interval: 2}"
+}
+
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
     program=$ROOT/build/release/tests/test_train_records
     [ -x "$program" ] || skip "unit tests are not built"

@@ -122,7 +122,7 @@ static void test_schedules(void) {
     const double k2[] = {2, NAN};
     test_schedule("a warm-up from 16 to 2 entries of every layer over 3 epochs", "topk", k2, "warm-up",
                   (const double[]){16, 3}, (const double[]){48, 24, 12, 6}, 4);
-    test_schedule("entries that double every second epoch, up to 7", "topk", k2, "doubling", (const double[]){2, 7},
+    test_schedule("entries that double every second epoch, up to 7", "topk", k2, "doubling", (const double[]){7, 2},
                   (const double[]){6, 6, 12, 12, 21}, 5);
     static float e[WORKERS][D], sum[D];
     double entries[STEPS];
@@ -146,6 +146,12 @@ static void test_schedules(void) {
     ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
 }
 
+/* A controller that finds the threshold makes lambda superfluous. */
+static void test_budget(void) {
+    alike("a budget by either name", opened("hard-threshold", (const double[]){NAN, 0.1}, NULL, NULL),
+          opened("hard-threshold", (const double[]){NAN, NAN}, "budget", (const double[]){0.1}));
+}
+
 static void test_refused(void) {
     const double total[] = {0.1}, low_only[] = {1, NAN, 0.5, 1, 0};
     sg_method *m = opened("none", NULL, "budget", total);
@@ -154,6 +160,28 @@ static void test_refused(void) {
     ok(!m && strstr(err.msg, "needs 'high'"), "%s", err.msg);
     m = opened("hard-threshold", (const double[]){1, NAN}, "budget", (const double[]){0});
     ok(!m && strstr(err.msg, "must be above 0"), "%s", err.msg);
+    static const struct {
+        const char *compressor;
+        double param[2];
+        const char *controller;
+        double controller_param[5];
+        const char *words;
+    } refused[] = {
+        {"topk", {3, NAN}, "budget", {0.1}, "controller: 'budget' finds a threshold, and topk has none"},
+        {"hard-threshold", {NAN, 0.1}, "budget", {0.1}, "has the controller 'budget' already"},
+        {"topk",
+         {3, NAN},
+         "accordion",
+         {NAN, 2.5, 0.5, 1, 0},
+         "controller.high: topk: 'k' = 2.5 is not a whole number"},
+        {"topk", {NAN, 0.1}, "accordion", {0, 0.2, 0.5, 1, 0}, "controller.low: topk: 'density' must be above 0"},
+        {"topk", {3, NAN}, "accordion", {3, D + 1, 0.5, 1, 0}, "controller.high: topk: 'k' = 601 is more than"},
+        {"topk", {3, NAN}, "accordion", {3, 4, 0.5, 1.5, 0}, "controller: accordion: 'interval' = 1.5 is not a whole"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        m = opened(refused[i].compressor, refused[i].param, refused[i].controller, refused[i].controller_param);
+        ok(!m && strstr(err.msg, refused[i].words), "%s", err.msg);
+    }
     ok(sg_controller_find("accordion") == sg_controller_at(0) && !sg_controller_find("no such"), "the table");
 }
 
@@ -188,6 +216,7 @@ static void test_resume(const char *what, const char *compressor, const double *
 int main(void) {
     test_accordion();
     test_schedules();
+    test_budget();
     test_refused();
     test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0});
     test_resume("ACCORDION by sums", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 1});

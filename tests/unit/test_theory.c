@@ -152,6 +152,10 @@ static void test_setting(void) {
         {"methods.SGD.error-feedback=none", 3, NULL},
         {"error-feedback=gradient", 3, NULL},
         {"methods.Hard-threshold.message={values: fp16}", 2, "message.values"},
+        {"methods.Top-k.values=levels", 2, "values: "},
+        {"methods.Top-k.controller={kind: accordion, high: 5}", 2, "controller: "},
+        {"methods.Top-k.error-feedback=ef21", 2, "error-feedback.form"},
+        {"methods.Top-k={name: Q, compressor: qsgd, levels: 1}", 2, "more is lost than there was"},
     };
     struct sg_theory t = {0};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)

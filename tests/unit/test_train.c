@@ -186,6 +186,18 @@ static void in_valley(void) {
     watch(valley, three_layers, 3);
 }
 
+/* A controller that a recipe gives is the one that a compressor brings: the same series. */
+static void test_controller(const char *own, const char *method, const char *controller) {
+    in_valley();
+    struct sg_run a = whole(own, NULL);
+    in_valley();
+    struct sg_run b = whole(method, SET(controller));
+    const double *density = sg_run_series(&a, "density");
+    ok(same_points(&a, &b) && density[1] != density[a.n_points - 1], "%s is %s with --set %s", own, method, controller);
+    sg_run_free(&a);
+    sg_run_free(&b);
+}
+
 static void test_failures(void) {
     struct sg_run run;
     FILE *series = tmpfile();
@@ -224,6 +236,12 @@ int main(void) {
     test_schedule();
     test_resume("Top-k", SET("error-feedback=gradient", "optimizer.momentum=0.75"), in_valley);
     test_resume("Hard-threshold", NULL, in_valley);
+    test_resume("Top-k", SET("error-feedback=ef21"), in_valley);
+    test_resume("Top-k", SET("error-feedback={form: dgc-momentum, momentum: 0.75}"), in_valley);
+    test_resume("Top-k", SET("methods.Top-k.values={code: levels, levels: 2}"), in_valley);
+    test_resume("Top-k", SET("methods.Top-k.controller={kind: accordion, high: 3, interval: 2}"), in_valley);
+    test_controller("Accordion", "Top-k", "methods.Top-k.controller={kind: accordion, high: 3, interval: 2}");
+    test_controller("Sums", "Top-k", "methods.Top-k.controller={kind: accordion, high: 3, interval: 2, accumulate: 1}");
     test_failures();
     return tap_done();
 }

@@ -1,0 +1,144 @@
+/* method_check.c: the parameters of a method, presets filled in: each in its range, and all of them against each other. */
+#include <math.h>
+#include <string.h>
+
+#include "method_private.h"
+
+/* Presets filled in and every value in its range; `name` is whose they are. param NULL = all presets. */
+static sg_status resolve(double out[SG_METHOD_PARAMS], const char *name, const struct sg_parameter *params,
+                         size_t n_params, const double *param, struct sg_error *err) {
+    if (n_params > SG_METHOD_PARAMS)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "%s: more than %d parameters", name, SG_METHOD_PARAMS);
+    for (size_t i = 0; i < n_params; i++) {
+        const struct sg_parameter *p = &params[i];
+        out[i] = param == NULL || isnan(param[i]) ? p->preset : param[i];
+        if (isnan(out[i]))
+            continue;
+        if (!(out[i] >= p->min && out[i] <= p->max))
+            return sg_fail(err, SG_ERR_ARGUMENT, "%s: '%s' = %g is not between %g and %g", name, p->name, out[i],
+                           p->min, p->max);
+        if (p->integer && out[i] != floor(out[i]))
+            return sg_fail(err, SG_ERR_ARGUMENT, "%s: '%s' = %g is not a whole number", name, p->name, out[i]);
+    }
+    return SG_OK;
+}
+
+/* ---- compressor and controller ---- */
+
+static sg_status check_compressor(const sg_method *m, const double *param, struct sg_error *err) {
+    const struct sg_compressor_ops *ops = m->compressor;
+    return ops->check == NULL || ops->check(param, m->d, err) == SG_OK ? SG_OK : sg_prefix(err, "%s: ", ops->name);
+}
+
+/* May a recipe give this controller to this compressor? own: the controller that the compressor brings, or NULL. */
+static sg_status check_match(const struct sg_controller_ops *ops, const struct sg_compressor_ops *compressor,
+                             const struct sg_controller_ops *own, struct sg_error *err) {
+    if (ops->resets && compressor->rounds != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "controller: several exchanges a step, as %s needs, cannot send everything in one, as '%s' asks",
+                       compressor->name, ops->name);
+    if (compressor->knob == NULL && !ops->resets)
+        return sg_fail(err, SG_ERR_ARGUMENT, "controller: %s has nothing that the controller '%s' could change",
+                       compressor->name, ops->name);
+    if (own != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "controller: %s has the controller '%s' already (leave one of the two out)", compressor->name,
+                       own->name);
+    if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
+        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
+                       compressor->name);
+    return SG_OK;
+}
+
+/* Every value that the controller may set the knob to is right as the compressor's parameter. */
+static sg_status check_knobs(const sg_method *m, struct sg_error *err) {
+    const struct sg_compressor_ops *ops = m->compressor;
+    double param[SG_METHOD_PARAMS], whole[SG_METHOD_PARAMS];
+    memcpy(param, m->param, sizeof param);
+    for (size_t i = 0; i < m->controller->n_knobs; i++) {
+        if (isnan(m->controller_param[i]))
+            continue;
+        param[ops->knob(m->param)] = m->controller_param[i];
+        sg_status status = resolve(whole, ops->name, ops->params, ops->n_params, param, err);
+        if (status == SG_OK)
+            status = check_compressor(m, whole, err);
+        if (status != SG_OK)
+            return sg_prefix(err, "controller.%s: ", m->controller->params[i].name);
+    }
+    return SG_OK;
+}
+
+static sg_status resolve_controller(sg_method *m, const double *param, struct sg_error *err) {
+    const struct sg_controller_ops *ops = m->controller;
+    sg_status status = resolve(m->controller_param, ops->name, ops->params, ops->n_params, param, err);
+    if (status == SG_OK && ops->check != NULL)
+        status = ops->check(m->controller_param, &m->facts, err);
+    return status;
+}
+
+static sg_status resolve_compressor(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
+    const struct sg_compressor_ops *ops = m->compressor = config->compressor;
+    double wanted[SG_METHOD_PARAMS] = {0};
+    sg_status status = resolve(m->param, ops->name, ops->params, ops->n_params, config->param, err);
+    if (status != SG_OK)
+        return status;
+    const struct sg_controller_ops *own = ops->controller != NULL ? ops->controller(m->param, wanted) : NULL;
+    m->controller = config->controller != NULL ? config->controller : own;
+    m->shared.controlled = m->controller != NULL;
+    if (config->controller != NULL)
+        status = check_match(config->controller, ops, own, err);
+    if (status == SG_OK && config->controller != NULL && config->controller->finds_threshold) {
+        double *threshold = &m->param[ops->knob(m->param)];
+        *threshold = isnan(*threshold) ? ops->params[ops->knob(m->param)].max : *threshold;
+    }
+    if (status == SG_OK)
+        status = check_compressor(m, m->param, err);
+    if (status != SG_OK || m->controller == NULL)
+        return status;
+    if (config->controller == NULL)
+        return resolve_controller(m, wanted, err) == SG_OK ? SG_OK : sg_prefix(err, "%s: ", ops->name);
+    if (resolve_controller(m, config->controller_param, err) != SG_OK)
+        return sg_prefix(err, "controller: ");
+    return check_knobs(m, err);
+}
+
+/* ---- feedback rule and code ---- */
+
+static sg_status resolve_feedback(sg_method *m, const struct sg_feedback *feedback, struct sg_error *err) {
+    double param[SG_METHOD_PARAMS] = {0};
+    const struct sg_feedback_rule *rule = feedback->rule;
+    m->shared.feedback = *feedback;
+    if (rule == NULL)
+        return SG_OK;
+    const sg_status status = resolve(param, rule->name, rule->params, rule->n_params, feedback->param, err);
+    memcpy(m->shared.feedback.param, param, rule->n_params * sizeof *param);
+    return status;
+}
+
+static sg_status resolve_code(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
+    const struct sg_code *code = m->shared.code = config->code != NULL ? config->code : &sg_code_fp32;
+    if (resolve(m->code_param, code->name, code->params, code->n_params, config->code_param, err) != SG_OK)
+        return sg_prefix(err, "values: ");
+    if (m->compressor->select == NULL && code != &sg_code_fp32)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "values: a message of %s has a format of its own, so its values cannot be '%s' too",
+                       m->compressor->name, code->name);
+    return SG_OK;
+}
+
+sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
+    sg_status status = resolve_compressor(m, config, err);
+    if (status == SG_OK)
+        status = resolve_feedback(m, &config->feedback, err);
+    return status == SG_OK ? resolve_code(m, config, err) : status;
+}
+
+sg_status sg_method_check(const struct sg_method_config *config, size_t d, struct sg_error *err) {
+    struct sg_method m = {.d = d};
+    return method_resolve(&m, config, err);
+}
+
+sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
+                              struct sg_error *err) {
+    return sg_method_check(&(struct sg_method_config){.compressor = ops, .param = param}, d, err);
+}

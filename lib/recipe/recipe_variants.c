@@ -1,0 +1,56 @@
+/* recipe_variants.c: what can be named in a recipe, from the tables of tasks, optimizers, compressors …, and the sections
+ * in which the parameters of what is named are keys. */
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_controller.h"
+#include "sg_optimizer.h"
+#include "sg_task.h"
+#include "sg_wire.h"
+
+const struct sg_owners sg_owners[SG_OWNERS] = {
+    {SG_VALUE_OPTIMIZER, "optimizer", "optimizer", false},
+    {SG_VALUE_FEEDBACK, "error-feedback", "error-feedback form", false},
+    {SG_VALUE_COMPRESSOR, "methods[]", "compressor", true},
+    {SG_VALUE_CONTROLLER, "methods[].controller", "controller", true},
+    {SG_VALUE_CODE, "methods[].values", "code", true},
+};
+
+/* The i-th code of all, or of those without parameters. */
+static const struct sg_code *code_at(size_t i, bool plain) {
+    for (unsigned number = 0; sg_code_at(number) != NULL; number++)
+        if ((!plain || sg_code_at(number)->n_params == 0) && i-- == 0)
+            return sg_code_at(number);
+    return NULL;
+}
+
+#define NAMED(row) ((row) != NULL ? (struct sg_variant){.name = (row)->name} : none)
+#define WITH_PARAMETERS(row)                                                                                           \
+    ((row) != NULL ? (struct sg_variant){(row)->name, (row)->summary, (row)->params, (row)->n_params} : none)
+
+struct sg_variant sg_variant_at(enum sg_value_type type, size_t i) {
+    static const char *const kind[] = {"training", "kernels"};
+    const struct sg_variant none = {0};
+    switch (type) {
+    case SG_VALUE_KIND:
+        return (struct sg_variant){.name = i < sizeof kind / sizeof *kind ? kind[i] : NULL};
+    case SG_VALUE_TASK:
+        return NAMED(sg_task_kind_at(i));
+    case SG_VALUE_OPTIMIZER:
+        return WITH_PARAMETERS(sg_optimizer_at(i));
+    case SG_VALUE_FEEDBACK:
+        return WITH_PARAMETERS(sg_feedback_at(i));
+    case SG_VALUE_COMPRESSOR:
+        return WITH_PARAMETERS(sg_compressor_at(i));
+    case SG_VALUE_CONTROLLER:
+        return WITH_PARAMETERS(sg_controller_at(i));
+    case SG_VALUE_CODE:
+        return WITH_PARAMETERS(code_at(i, false));
+    case SG_VALUE_PLAIN_CODE:
+        return NAMED(code_at(i, true));
+    case SG_VALUE_ENCODING:
+        return i == 0 ? (struct sg_variant){.name = "auto"} : NAMED(sg_wire_at(i - 1));
+    default:
+        return none;
+    }
+}
