@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "comm_private.h"
+#include "sg_debug.h"
 
 int sg_comm_launch_rank(void) {
     static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -164,6 +165,7 @@ sg_status comm_for_workers(sg_comm *c, size_t count, size_t entries,
 /* ---- small collectives ---- */
 
 sg_status sg_comm_collect(sg_comm *c, size_t worker, const void *data, void *out, size_t bytes, struct sg_error *err) {
+    SG_ASSERT(worker < c->workers);
     int owner = comm_owner_of(c, worker);
     if (owner == 0) {
         if (c->world.rank == 0)

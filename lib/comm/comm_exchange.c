@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "comm_private.h"
+#include "sg_debug.h"
 
 /* Are messages added when they are put? Those of a GPU are, within one process. */
 static bool adds_at_once(const sg_comm *c) {
@@ -10,6 +11,7 @@ static bool adds_at_once(const sg_comm *c) {
 }
 
 void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *kernels, const struct sg_exec *exec) {
+    SG_ASSERT((sum != NULL || n == 0) && exec->threads >= 1);
     c->sum = sum;
     c->n = n;
     c->kernels = kernels;
@@ -22,6 +24,7 @@ void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *ke
 }
 
 void sg_comm_note(sg_comm *c, size_t worker, const double note[SG_COMM_NOTES]) {
+    SG_ASSERT(worker >= c->first && worker < c->first + c->count);
     memcpy(c->note[worker].number, note, sizeof c->note[worker].number);
 }
 
@@ -76,6 +79,7 @@ static sg_status copy_message(sg_comm *c, size_t local, struct sg_error *err) {
 }
 
 sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err) {
+    SG_ASSERT(worker >= c->first && worker < c->first + c->count && message->code != NULL);
     const size_t local = worker - c->first;
     sg_status status = SG_OK;
     if (message->n != c->n)

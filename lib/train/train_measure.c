@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "train_state.h"
 
@@ -86,6 +87,7 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
 }
 
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err) {
+    SG_ASSERT(w < t->count && t->worker[w].message.code != NULL);
     struct worker *worker = &t->worker[w];
     const size_t n = t->info->layout.n_layers;
     const bool layers = worker->layers && train_records(t, t->step + 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sg_clock.h"
+#include "sg_debug.h"
 #include "train_state.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
@@ -213,6 +214,7 @@ static void add_volume(struct sg_volume *sum, const struct sg_volume *round) {
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
     struct sg_control mine = {.save = save};
     struct sg_volume volume = {0};
+    SG_ASSERT(t->step < t->plan.steps && t->count >= 1);
     const unsigned rounds = sg_method_rounds(t->method);
     const bool late = sg_method_keeps_late(t->method);
     bool leads;
@@ -236,6 +238,8 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
             return status;
     }
     outcome->volume = volume;
+    SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step, volume.elements_mean,
+             volume.bits_mean, volume.bytes_sent);
     end_method(t, outcome);
     const double start_s = sg_clock_s();
     update(t);

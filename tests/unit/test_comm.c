@@ -111,7 +111,7 @@ static void test_rounds(sg_comm *c) {
 static void test_encoded(sg_comm *c) {
     const struct sg_wire_encoding *rice = sg_wire_find("rice");
     struct sg_message message[WORKERS];
-    uint16_t halves[D];
+    _Alignas(float) uint16_t halves[D];
     sg_comm_set_encoding(c, rice);
     sg_code_fp16.encode(halves, &(struct sg_numbers){.value = dense, .count = D}, &(double){0});
     for (int w = 0; w < WORKERS; w++)
