@@ -1,12 +1,13 @@
-/* sg_cuda.h: the operations of sg_kernels.h on an NVIDIA GPU (sm_80 and newer), plain C.
+/* sg_cuda.h: the operations of sg_kernels.h on an NVIDIA GPU (sm_80 and newer), in plain C.
  *
- * The results are those of every CPU table, bit for bit. What differs is where they are: all pointers are device memory,
- * and so are counts and status, because a call only enqueues work on the caller's stream. It never synchronises, copies
- * or allocates, and it may be captured into a graph. The caller reads sg_cuda_result when it synchronises anyway.
+ * The results are those of every CPU table, bit for bit. In the first part of this header all pointers are device
+ * memory, counts and status too, because a call only enqueues work on the caller's stream. It never synchronises,
+ * copies or allocates, and it may be captured into a graph. The caller reads struct sg_cuda_result when it synchronises
+ * anyway. The second part puts these calls behind the table of sg_kernels.h, which is what trainer and tests use.
  *
- * Host calls return SG_KERNEL_OK, SG_KERNEL_MEMORY or SG_KERNEL_DEVICE (sg_cuda_last_error says what the device said).
- * Kernels wait for each other's blocks inside one launch (cooperative launches): at most one call at a time may use a
- * workspace, in stream order. Every selection is one launch, however many layers there are. */
+ * Calls return SG_KERNEL_OK, SG_KERNEL_MEMORY or SG_KERNEL_DEVICE; for the last, sg_cuda_last_error has the device's
+ * words. Blocks of a launch wait for each other (cooperative launches), so only one call at a time may use a workspace,
+ * in the order of the stream. Every selection is one launch, however many layers there are. */
 #ifndef SG_CUDA_H
 #define SG_CUDA_H
 
@@ -20,27 +21,28 @@
 extern "C" {
 #endif
 
-/* Can kernels run on the current device? If not, `why` [room] says what is missing and what to do. */
+/* Can kernels run on the current device? If not, `why` [room] gets what is missing and what to do. */
 bool sg_cuda_available(char *why, size_t room);
 
-/* The device's name for the last SG_KERNEL_DEVICE of this thread. */
+/* What the device said at this thread's last SG_KERNEL_DEVICE. */
 const char *sg_cuda_last_error(void);
 
 /* The workspace of one layout on the current device: 8 bytes for each element and 8 KiB for each layer. */
 typedef struct sg_cuda sg_cuda;
 
-/* offset [n_layers + 1] is host memory, as in struct sg_select; at most 2^32 - 2^16 elements. Synchronises. */
+/* Opens a workspace for at most 2^32 - 2^16 elements, and synchronises. offset [n_layers + 1] is host memory, as in
+ * struct sg_select. */
 int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset);
-void sg_cuda_close(sg_cuda *c); /* NULL-safe; wait for the stream first */
+void sg_cuda_close(sg_cuda *c); /* the stream must be idle; NULL is fine */
 
-/* What a selection found; device memory. */
+/* What a selection found, in device memory. */
 struct sg_cuda_result {
-    uint32_t status; /* SG_KERNEL_OK or SG_KERNEL_NONFINITE; then all other outputs and the residual are undefined */
-    uint32_t layer;  /* the first layer that is not finite */
+    uint32_t status; /* SG_KERNEL_OK, or SG_KERNEL_NONFINITE: all other outputs and the residual are undefined */
+    uint32_t layer;  /* the first layer with an element that is not finite */
     uint32_t sent;   /* entries in index and value */
 };
 
-/* As struct sg_select. Pointers that are 16-byte aligned (as cudaMalloc gives them) go at full speed. */
+/* As struct sg_select. Calls are fastest with pointers that are 16-byte aligned, as those of cudaMalloc are. */
 struct sg_cuda_select {
     const float *g; /* [n] */
     float *e;       /* [n] or NULL */
@@ -48,43 +50,44 @@ struct sg_cuda_select {
     float decay;
     uint32_t *index; /* [n] out */
     float *value;    /* [n] out */
-    uint32_t *count; /* [n_layers] out; an input of select_positions */
+    uint32_t *count; /* [n_layers] out; for select_positions an input */
     struct sg_cuda_result *result;
 };
 
 /* tau [n_layers]. */
 int sg_cuda_select_threshold(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const float *tau);
 
-/* k [n_layers]; guess [n_layers] in/out or NULL. With guesses: one pass over g and e if they hold, and about another pass
- * over e for the layers where they do not, decided on the device. Without: the same two passes for all layers. */
+/* k [n_layers]; guess [n_layers], in and out, or NULL. With guesses that hold it takes one pass over g and e. For
+ * layers whose guess does not hold the device decides on about one more pass over e. Without guesses all layers take
+ * these two passes. */
 int sg_cuda_select_topk(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *k, float *guess);
 
-/* position [sum of count], may be s->index. */
+/* position [sum of count]; it may be s->index. */
 int sg_cuda_select_positions(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *position);
 
-/* index is not used. */
+/* s->index is not used. */
 int sg_cuda_select_all(sg_cuda *c, void *stream, const struct sg_cuda_select *s);
 
 /* A message: index and value as in struct sg_entries, *count entries (&result->sent of a selection). */
 struct sg_cuda_entries {
-    const uint32_t *index; /* NULL = 0..count-1 */
+    const uint32_t *index; /* NULL means 0..count-1 */
     const float *value;
     const uint32_t *count;
 };
 
-/* Adds message[0], then message[1], ... into dense [n]. `message` [n_messages] itself is host memory, read before the call
- * returns. One launch for each SG_CUDA_MESSAGES messages. */
+/* Adds message[0], then message[1], ... into dense [n]. The array `message` [n_messages] is host memory and is read
+ * before the call returns. SG_CUDA_MESSAGES messages take one launch. */
 enum { SG_CUDA_MESSAGES = 32 };
 int sg_cuda_scatter_add_messages(void *stream, float *dense, size_t n, const struct sg_cuda_entries *message,
                                  size_t n_messages);
 
-/* *sum <- sum of squares of x [n], n at most that of the layout. */
+/* *sum <- the sum of squares of x [n]; n is at most that of the layout. */
 int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, size_t n, double *sum);
 
-/* *most <- largest |x[i]| of finite numbers as its bits, 0 for n = 0. */
+/* *most <- the bits of the largest |x[i]| as a float; 0 for n = 0. All numbers are finite. */
 int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most);
 
-/* *sum <- `dot_shifted` of sg_kernels.h of the first `count` entries, one after another. */
+/* *sum <- `dot_shifted` of sg_kernels.h; it adds the entries one after another. */
 int sg_cuda_dot_shifted(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum);
 
 /* `running_mean`, `encode_half`, `decode_half`, `has_optimizer` and `update` of sg_kernels.h. */
@@ -97,10 +100,10 @@ int sg_cuda_update(void *stream, const struct sg_update *u);
 
 /* ---- a GPU behind the table of sg_kernels.h ----
  *
- * sg_exec.device is an sg_cuda_device; one thread at a time may use it. Everything runs on the legacy default stream, so
- * in order with what libtorch does there. Selections, sums, max_abs, dot_shifted and get wait for their result, a few bytes;
- * nothing else waits. A failure of the device sticks: later calls do nothing and say SG_KERNEL_DEVICE where they say
- * anything. Memory beside the caller's: one workspace for the latest layout. */
+ * sg_exec.device is an sg_cuda_device, which one thread at a time may use. All its work runs on the legacy default
+ * stream, so in order with that of libtorch. Selections, sum_squares, max_abs, dot_shifted and get wait for their
+ * results; no other call waits. After a failure of the device later calls do nothing, and those that return a status
+ * return SG_KERNEL_DEVICE. Beside the caller's memory it holds one workspace, for the latest layout. */
 typedef struct sg_cuda_device sg_cuda_device;
 
 struct sg_cuda_facts {
@@ -109,12 +112,12 @@ struct sg_cuda_facts {
     int driver, runtime; /* 12040 = CUDA 12.4 */
 };
 
-/* number: which GPU; below 0 = the one whose turn it is for process `local_rank` of this host. On failure *out is NULL and
- * `why` [room] says what is missing and what to do. */
+/* Opens GPU `number`. Below 0, the processes of a host take its GPUs in turn by their `local_rank`. If it fails, *out
+ * is NULL and `why` [room] gets what is missing and what to do. */
 int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *why, size_t room);
 void sg_cuda_device_facts(const sg_cuda_device *device, struct sg_cuda_facts *out);
-const char *sg_cuda_device_error(const sg_cuda_device *device); /* the failure in CUDA's words; NULL = none */
-void sg_cuda_device_close(sg_cuda_device *device);              /* NULL-safe; its memory is released before */
+const char *sg_cuda_device_error(const sg_cuda_device *device); /* the failure in CUDA's words; NULL = there was none */
+void sg_cuda_device_close(sg_cuda_device *device);              /* release its memory before; NULL is fine */
 const struct sg_kernels *sg_cuda_kernels(void);
 
 #ifdef __cplusplus

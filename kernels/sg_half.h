@@ -31,22 +31,25 @@ SG_HALF_INLINE float sg_float_of_bits(uint32_t bits) {
     return x;
 }
 
-/* The half nearest to x, which is finite. Selects instead of branches, so that loops become vector code. */
+/* The half nearest to x, which is finite. It selects instead of branching, so that loops over it become vector code. */
 SG_HALF_INLINE uint16_t sg_half_of(float x) {
     const uint32_t bits = sg_float_bits(x), magnitude = bits & 0x7fffffff;
-    /* Normal halves: exponent rebiased by 127 - 15, 13 bits rounded away, the odd bit breaking ties to even. */
+    /* Normal halves: the exponent is rebiased by 127 - 15 and 13 bits are rounded away; the odd bit breaks ties to
+     * even. */
     const uint32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
-    /* Below 2^-14: next to 0.5 a float's last bit is worth 2^-24, as a subnormal half's; the addition rounds. */
+    /* Below 2^-14: beside 0.5 the last bit of a float is worth 2^-24, as that of a subnormal half. So the addition
+     * rounds. */
     const uint32_t tiny = sg_float_bits(sg_float_of_bits(magnitude < 0x38800000 ? magnitude : 0) + 0.5F) - 0x3f000000;
     const uint32_t rounded = magnitude < 0x38800000 ? tiny : magnitude < 0x477ff000 ? normal : 0x7bff;
     return (uint16_t)(rounded | (bits >> 16 & 0x8000));
 }
 
-/* The value of a half; Inf and NaN come out as numbers from 65536 up, so refuse them first where they can occur. */
+/* The value of a half, exactly. Inf and NaN come out as numbers from 65536 up, so a caller that may have them refuses
+ * them first. */
 SG_HALF_INLINE float sg_half_value(uint16_t half) {
     const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13, sign = (uint32_t)(half & 0x8000) << 16;
     const uint32_t normal = magnitude + 0x38000000;
-    /* Subnormal: m 2^-24 = (2^-14 + m 2^-24) - 2^-14, exactly. */
+    /* Subnormal halves: m 2^-24 = (2^-14 + m 2^-24) - 2^-14, exactly. */
     const uint32_t tiny =
         sg_float_bits(sg_float_of_bits(magnitude < 0x00800000 ? magnitude + 0x38800000 : 0x38800000) - 0x1p-14F);
     return sg_float_of_bits((magnitude < 0x00800000 ? tiny : normal) | sign);

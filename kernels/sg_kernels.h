@@ -1,20 +1,21 @@
-/* sg_kernels.h: selection and accumulation kernels behind one C table.
+/* sg_kernels.h: the operations on long vectors (selections, sums, the end of a step) behind one C table.
  *
- * Every CPU backend (plain C, AVX2, AVX-512) fills the same table and gives the same bits; the plain C version in
- * kernels/cpu is the specification. CUDA gives these bits too: its kernels have an interface of their own, sg_cuda.h,
- * which never waits for the device, and on top of it a table like these, whose vectors lie in the device's memory.
+ * Every CPU table (plain C, AVX2, AVX-512) gives the same bits; the plain C version in kernels/cpu is the
+ * specification. The GPU's table (sg_cuda_kernels of sg_cuda.h) gives these bits too, on vectors in the device's
+ * memory. Tables are constant, and calls on distinct vectors may come from distinct threads; a GPU takes one thread at
+ * a time.
  *
- * Letters follow Algorithm 1 of the paper: g gradient, e residual (error memory), p = e + gamma g the
- * error-corrected update, lambda the hard threshold.
+ * Letters follow Algorithm 1 of the paper: g is the gradient, e the residual (error memory), p = e + gamma g what is
+ * compressed, lambda the hard threshold.
  *
- * Layers: the flat vector of n = offset[n_layers] elements is cut at offset[0] = 0 < ... < offset[n_layers].
- * One call handles every layer, so that many small tensors do not cost one launch each. Whole-model scope
- * is simply one layer.
+ * A flat vector of n = offset[n_layers] elements is cut into layers at offset[0] = 0 <= ... <= offset[n_layers]. One
+ * call handles all layers, so that many small tensors do not cost a launch each. With `scope: model` there is one
+ * layer.
  *
- * Reproducibility: every result is a function of the inputs alone, never of `threads`. Sums of float
- * values into float happen in the stated order; sums into double use blocks of SG_KERNEL_BLOCK elements
- * with SG_KERNEL_LANES interleaved partial sums (element i in lane i mod 16), then halves of the lanes added onto each
- * other (0 + 8, 1 + 9, ...; 0 + 4, ...), then block by block. */
+ * Results depend on the inputs alone, never on `threads`. Sums of floats into floats happen in the stated order. Sums
+ * into double take blocks of SG_KERNEL_BLOCK elements with SG_KERNEL_LANES partial sums each (element i of a block in
+ * lane i mod 16). Then halves of the lanes are added onto each other (0 + 8, 1 + 9, ...; 0 + 4, ...), and then the
+ * blocks, one after another. */
 #ifndef SG_KERNELS_H
 #define SG_KERNELS_H
 
@@ -30,39 +31,38 @@ enum { SG_KERNEL_BLOCK = 4096, SG_KERNEL_LANES = 16 };
 
 /* Where and how wide a kernel runs. */
 struct sg_exec {
-    int threads;  /* threads a kernel may use, >= 1; results do not depend on it; no matter to a GPU */
-    void *device; /* the GPU of the CUDA table (sg_cuda_device of sg_cuda.h); NULL for the CPU's tables */
+    int threads;  /* threads that a kernel may use, >= 1; results do not depend on it, and a GPU ignores it */
+    void *device; /* the GPU of the CUDA table (struct sg_cuda_device); NULL for the CPU's tables */
 };
 
-/* One selection pass over all layers of one worker.
+/* What a selection reads and writes, for all layers of one worker.
  *
- * Forms p[i] = fl(fl(decay * e[i]) + fl(scale * g[i])) (with decay = 1 and scale = 1 exact no-ops), sends
- * the selected p[i] bit-equal and leaves the rest in the residual:
+ * It forms p[i] = fl(fl(decay * e[i]) + fl(scale * g[i])), where factors of 1 change no bit. Selected elements are sent
+ * as they are, and the others stay in the residual:
  *     selected:      value = p[i],  e[i] <- 0
  *     not selected:  e[i] <- p[i]
- * so p = sent + kept holds bit for bit. With e == NULL there is no error feedback: p = fl(scale * g) and
- * nothing is kept. */
+ * So p = sent + kept holds bit for bit. Without error feedback (e is NULL) p = fl(scale * g), and the rest is lost. */
 struct sg_select {
     const struct sg_exec *exec;
     size_t n_layers;
     const size_t *offset; /* [n_layers + 1] */
-    const float *g;       /* [n] gradient, not modified; does not overlap e */
+    const float *g;       /* [n] gradient; it is not modified and does not overlap e */
     float *e;             /* [n] residual, updated in place; NULL = no error feedback */
-    float scale;          /* gamma in the `update` form, else 1 */
-    float decay;          /* factor on the old residual, 1 = plain error feedback */
-    uint32_t *index;      /* [n] out: flat indices, ascending */
+    float scale;          /* gamma in the `update` form of error feedback, else 1; a finite number > 0 */
+    float decay;          /* factor on the old residual; 1 = the paper's error feedback */
+    uint32_t *index;      /* [n] out: positions in the flat vector, ascending */
     float *value;         /* [n] out: the sent values */
-    size_t *count;        /* [n_layers] out: entries sent per layer */
+    size_t *count;        /* [n_layers] out: how many entries each layer sent */
 };
 
-/* Entries to add: index [count] ascending, value [count]; index NULL means 0..count-1. */
+/* A list of entries: index [count] ascending, value [count]. An index that is NULL means 0..count-1. */
 struct sg_entries {
     const uint32_t *index;
     const float *value;
     size_t count;
 };
 
-/* A range of the parameters, all with weight decay or all without. */
+/* Parameters begin .. end-1, all with weight decay or all without. */
 struct sg_piece {
     size_t begin, end;
     bool decays;
@@ -70,18 +70,19 @@ struct sg_piece {
 
 enum sg_dtype { SG_FLOAT32, SG_FLOAT64 };
 
-/* x <- x - step. step = sum / workers without an optimizer, else what the optimizer makes of this mean. Every element is
- * independent of all others. Pieces cover the parameters without overlap; what no piece covers stays as it is. */
+/* What the end of a step reads and writes: x <- x - step. Without an optimizer the step is sum / workers, else it is
+ * what the optimizer makes of this mean. Every element is independent of all others. Pieces do not overlap, and what no
+ * piece covers stays as it is. */
 struct sg_update {
-    const char *optimizer; /* "sgd", "adam", see has_optimizer; NULL = none */
-    const double *param;   /* of the optimizer, in the order in which it declares them */
+    const char *optimizer; /* "sgd", "adam": a name that has_optimizer knows; NULL = no optimizer */
+    const double *param;   /* the optimizer's parameters, in the order in which it declares them */
     double learning_rate;  /* of this step */
     uint64_t step;         /* counts from 0 */
     float workers;
-    float *sum;                   /* [d] in: the sum; afterwards: the step on a CPU, undefined on a GPU */
-    float *state;                 /* [as many as the optimizer declares] zeros before step 0 */
+    float *sum;                   /* [d] in: the sum over workers; out: the step on a CPU, undefined on a GPU */
+    float *state;                 /* [floats that the optimizer declares]; zeros before step 0 */
     void *x;                      /* [d] of dtype */
-    enum sg_dtype dtype;          /* on a GPU SG_FLOAT32 */
+    enum sg_dtype dtype;          /* type of x; a GPU knows only SG_FLOAT32 */
     const struct sg_piece *piece; /* [n_pieces] */
     size_t n_pieces, d;
 };
@@ -89,91 +90,92 @@ struct sg_update {
 /* Result of a selection kernel. */
 enum sg_kernel_status {
     SG_KERNEL_OK = 0,
-    SG_KERNEL_NONFINITE = 1, /* some p, sent or not, is NaN or Inf: count[0] is the first such layer, the other outputs
-                                and the residual are undefined, the run must stop */
-    SG_KERNEL_MEMORY = 2,    /* scratch could not be allocated; residual untouched */
-    SG_KERNEL_DEVICE = 3     /* the device reported an error */
+    /* Some p, sent or not, is NaN or Inf, and count[0] is the number of the first such layer. The other outputs and the
+     * residual are undefined, and the run must stop. */
+    SG_KERNEL_NONFINITE = 1,
+    SG_KERNEL_MEMORY = 2, /* scratch memory could not be allocated; the residual is as it was */
+    SG_KERNEL_DEVICE = 3  /* the device reported an error */
 };
 
 struct sg_kernels {
     const char *name; /* "c", "avx2", "avx512", "cuda" */
 
-    /* ---- memory: where g, e, index, value, dense, x, mean, sum, state and piece lie; all else is the host's ---- */
+    /* ---- memory: g, e, index, value, dense, x, mean, sum, state and piece lie there, all else in the host's ---- */
 
-    /* Zeros, aligned for any type; NULL = no memory. 0 bytes are fine. */
+    /* Returns zeros, aligned for any type; NULL = no memory. 0 bytes may be asked for. */
     void *(*allocate)(const struct sg_exec *exec, size_t bytes);
     void (*release)(const struct sg_exec *exec, void *memory); /* NULL-safe */
     void (*zero)(const struct sg_exec *exec, void *to, size_t bytes);
-    /* From and to host memory, which may be reused on return. get waits for all that was begun before, and is
-     * SG_KERNEL_DEVICE if any of it failed. */
+    /* Copy from and to host memory, which may be reused on return. `get` waits for all calls begun before it, and
+     * returns SG_KERNEL_DEVICE if one of them failed, else SG_KERNEL_OK. */
     void (*put)(const struct sg_exec *exec, void *to, const void *host, size_t bytes);
     int (*get)(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
 
-    /* ---- selection ---- */
+    /* ---- selections; they return enum sg_kernel_status ---- */
 
-    /* Hard threshold (section 4.2; the comparison is >=): send where |p[i]| >= tau[layer].
-     * tau [n_layers] >= 0 in units of p, that is fl(lambda * scale). tau = 0 sends every element, zeros too. */
+    /* Hard threshold (section 4.2): sends every element with |p[i]| >= tau[layer]. tau [n_layers] >= 0 is in units of
+     * p, that is fl(lambda * scale). tau = 0 sends every element, zeros too; INFINITY sends nothing. */
     int (*select_threshold)(const struct sg_select *s, const float *tau);
 
-    /* Exact Top-k per layer: the k[layer] largest |p|, ties to the lower index; 0 <= k[layer] <= layer size.
-     * Zeros are sent when fewer than k elements are non-zero: exactly k entries always.
-     * guess [n_layers] in/out or NULL: k-th magnitude of the previous step (< 0 = unknown), a hint for speed
-     * that never changes the result, whatever it holds; receives this step's k-th magnitude (-1 where k = 0). */
+    /* Exact Top-k: sends the k[layer] largest |p| of each layer, of equal ones those with the lower index. 0 <=
+     * k[layer] <= size of the layer. It sends exactly k entries, zeros too if fewer than k elements are not zero. guess
+     * [n_layers], or NULL, only saves time and may hold anything. In: the k-th magnitude of the step before (< 0 =
+     * unknown). Out: that of this step (-1 where k = 0). */
     int (*select_topk)(const struct sg_select *s, const size_t *k, float *guess);
 
-    /* Send the elements at given positions (random-k): position [count] ascending flat indices, host memory, of which
-     * s->count[layer] (an input here) belong to each layer in turn. It may be s->index itself on a CPU. */
+    /* Sends the elements at given positions, for random-k. position: ascending flat indices in host memory, of which
+     * s->count[layer] (here an input) belong to each layer in turn. On a CPU it may be s->index itself. */
     int (*select_positions)(const struct sg_select *s, const uint32_t *position);
 
-    /* No compression: value[i] = p[i] for all i (index is not written), residual becomes +0. */
+    /* No compression: value[i] = p[i] for all i, and the residual becomes +0. index is not written. */
     int (*select_all)(const struct sg_select *s);
 
     /* ---- sums and vectors ---- */
 
-    /* dense[index[j]] += value[j], j ascending; index NULL means 0..count-1. Called message by message in
-     * worker order, this defines the sum over workers. */
+    /* dense[index[j]] += value[j], j ascending; index NULL means 0..count-1. Calls for message after message in worker
+     * order define the sum over workers. */
     void (*scatter_add)(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
                         size_t count);
 
-    /* Sum of squares in double, order as stated above; 0 for n = 0. NaN/Inf propagate. */
+    /* The sum of squares in double, in the order stated above; 0 for n = 0. It is NaN or Inf if an element is. */
     double (*sum_squares)(const struct sg_exec *exec, const float *x, size_t n);
 
-    /* scatter_add of message[0], then message[1], ... into dense [n], with the same bits; threads share dense by ranges
-     * of indices. */
+    /* scatter_add of message[0], then message[1], ... into dense [n], with the same bits. Threads share the ranges of
+     * dense. */
     void (*scatter_add_messages)(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
                                  size_t n_messages);
 
-    /* The same of messages in host memory, wherever dense lies; theirs may be reused on return. */
+    /* The same for messages in host memory, wherever dense lies. Their memory may be reused on return. */
     void (*add_messages)(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
                          size_t n_messages);
 
-    /* Largest |x[i]| of finite numbers; 0 for n = 0. */
+    /* The largest |x[i]|; 0 for n = 0. All numbers are finite. */
     float (*max_abs)(const struct sg_exec *exec, const float *x, size_t n);
 
-    /* Sum of value[j] (value[j] + weight x[index[j]]) in double, j ascending; index NULL means 0..count-1. */
+    /* The sum of value[j] (value[j] + weight x[index[j]]) in double, j ascending; index NULL means 0..count-1. */
     double (*dot_shifted)(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
 
-    /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, in double, rounded once. */
+    /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, computed in double and rounded once. */
     void (*running_mean)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 
-    /* half[j] <- the half h nearest to value[j], which is finite (sg_half.h); and where e is not NULL,
-     * e[index[j]] += value[j] - h, index NULL meaning 0..count-1: where e was 0 and |value[j]| < 2^29, nothing is lost
-     * (beyond, saturation leaves more than a float holds). */
+    /* half[j] <- the half h nearest to value[j], which is finite (sg_half.h). If e is not NULL, also e[index[j]] +=
+     * value[j] - h; index NULL means 0..count-1. Where e was 0 and |value[j]| < 2^29, this loses nothing; beyond,
+     * saturation leaves more than a float can hold. */
     void (*encode_half)(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
                         size_t count, float *e);
-    /* value[j] <- half[j]. */
+    /* value[j] <- half[j], exactly; all halves are finite. */
     void (*decode_half)(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
 
     /* ---- the end of a step ---- */
 
     /* Does `update` know the optimizer of that name? */
     bool (*has_optimizer)(const char *name);
-    /* All of a step behind the sum over workers. The loops of kernels/cpu/cpu_update.c are the specification. */
+    /* Does what a step does after the sum over workers. The loops of kernels/cpu/cpu_update.c are the specification. */
     void (*update)(const struct sg_exec *exec, const struct sg_update *u);
 };
 
-/* The CPU table: `name` "c", "avx2", "avx512", or NULL for the best one this machine runs (the environment
- * variable SG_CPU overrides NULL). Returns NULL when the name is unknown or the machine lacks it. */
+/* The CPU table of that name: "c", "avx2" or "avx512". NULL asks for the one that the environment variable SG_CPU
+ * names, else for the best one of this machine. Returns NULL if the name is unknown or the machine lacks it. */
 const struct sg_kernels *sg_kernels_cpu(const char *name);
 
 #ifdef __cplusplus

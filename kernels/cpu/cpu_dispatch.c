@@ -28,7 +28,7 @@ struct isa {
     const struct sg_level_kernels *levels;
 };
 
-/* Best first. */
+/* The best comes first. */
 static const struct isa isas[] = {
 #if defined(__x86_64__)
     {has_avx512, &sg_kernels_table_avx512, &sg_dense_table_avx512, &sg_level_kernels_avx512},

@@ -1,5 +1,5 @@
-/* cpu_isa.h: what the *_isa.c files share. Each is compiled once per instruction set with -DSG_ISA=c|avx2|avx512, and
- * defines its tables under names that end in the set's. */
+/* cpu_isa.h: what the *_isa.c files share. Each of them is compiled once for each instruction set, with
+ * -DSG_ISA=c|avx2|avx512, and defines its tables under names that end in that of the set. */
 #ifndef CPU_ISA_H
 #define CPU_ISA_H
 
@@ -16,7 +16,7 @@ extern const struct sg_kernels sg_kernels_table_c, sg_kernels_table_avx2, sg_ker
 extern const struct sg_level_kernels sg_level_kernels_c, sg_level_kernels_avx2, sg_level_kernels_avx512;
 extern const struct sg_dense sg_dense_table_c, sg_dense_table_avx2, sg_dense_table_avx512;
 
-/* What all tables have in common: cpu_vectors.c, cpu_update.c. */
+/* The functions that all tables have in common (cpu_vectors.c, cpu_update.c). */
 void *cpu_allocate(const struct sg_exec *exec, size_t bytes);
 void cpu_release(const struct sg_exec *exec, void *memory);
 void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes);
@@ -38,11 +38,11 @@ void cpu_update(const struct sg_exec *exec, const struct sg_update *u);
 #define ISA_TEXT_(a)     #a
 #define ISA_TEXT(a)      ISA_TEXT_(a)
 
-/* sg_kernels_table_avx2 from ISA_NAME(sg_kernels_table_), "avx2" from ISA_STRING. */
+/* ISA_NAME(sg_kernels_table_) gives sg_kernels_table_avx2, and ISA_STRING gives "avx2". */
 #define ISA_NAME(prefix) ISA_PASTE(prefix, SG_ISA)
 #define ISA_STRING       ISA_TEXT(SG_ISA)
 
-/* Doubles in a native vector. Lanes are fixed by the reproducibility rules, so this decides speed only. */
+/* The doubles of a native vector. The order of sums does not depend on it, so it decides speed only. */
 #if defined(__AVX512F__)
 enum { VECTOR_DOUBLES = 8 };
 #elif defined(__AVX2__)
@@ -62,7 +62,7 @@ static inline vec vec_load_f64(const double *x) {
     return v;
 }
 
-/* By intrinsics: gcc 12 makes four instructions of a converted vector. */
+/* With intrinsics, because gcc 12 makes four instructions of a converted vector. */
 static inline vec vec_load_f32(const float *x) {
 #if defined(__AVX512F__)
     return _mm512_cvtps_pd(_mm256_loadu_ps(x));
@@ -73,7 +73,7 @@ static inline vec vec_load_f32(const float *x) {
 #endif
 }
 
-/* Through 64-bit integers where they convert at once: one instruction each. */
+/* With AVX-512 the way leads through 64-bit integers, because then each conversion is one instruction. */
 static inline vec vec_load_i16(const int16_t *x) {
 #if defined(__AVX512DQ__)
     return _mm512_cvtepi64_pd(_mm512_cvtepi16_epi64(_mm_loadu_si128((const void *)x)));
@@ -84,7 +84,7 @@ static inline vec vec_load_i16(const int16_t *x) {
 #endif
 }
 
-/* The first n < VECTOR_DOUBLES elements, the rest zero; nothing behind them is read. */
+/* The first n < VECTOR_DOUBLES elements, and zeros in the other lanes. Memory behind the n elements is not read. */
 #if defined(__AVX512F__)
 static inline vec vec_part_f64(const double *x, size_t n) {
     return _mm512_maskz_loadu_pd((__mmask8)((1U << n) - 1), x);
@@ -98,7 +98,7 @@ static inline vec vec_part_i16(const int16_t *x, size_t n) {
     return _mm512_cvtepi64_pd(_mm512_cvtepi16_epi64(_mm_maskz_loadu_epi16((__mmask8)((1U << n) - 1), x)));
 }
 
-/* The first n < VECTOR_DOUBLES elements of v. */
+/* Stores the first n < VECTOR_DOUBLES elements of v. */
 static inline void vec_store_part(double *out, vec v, size_t n) {
     _mm512_mask_storeu_pd(out, (__mmask8)((1U << n) - 1), v);
 }

@@ -1,8 +1,8 @@
-/* select_scan.h: form p, find what is large in it; shared by the *_isa.c files that select.
+/* select_scan.h: forms p and finds what is large in it; shared by the *_isa.c files that select.
  *
- * Magnitudes are compared as integers: with the sign bit cleared, the bits of finite floats order like their absolute
- * values, and everything from FLT_INF_BITS up is Inf or NaN. A floor is at most FLT_INF_BITS, so whatever is not finite
- * is found among the hits, and only blocks with a hit are looked at element by element. */
+ * Magnitudes are compared as integers. With the sign bit cleared, the bits of finite floats are ordered like their
+ * absolute values, and all bits from FLT_INF_BITS up are Inf or NaN. A floor is at most FLT_INF_BITS. So what is not
+ * finite is always a hit, and only blocks with a hit are looked at element by element. */
 #ifndef SELECT_SCAN_H
 #define SELECT_SCAN_H
 
@@ -13,8 +13,8 @@
 
 enum {
     SCAN = 64,    /* elements per block test */
-    CHUNK = 4096, /* elements whose hits are collected together: what is formed of them stays in the first cache */
-    AHEAD = 1024, /* elements between what is worked on and what is prefetched */
+    CHUNK = 4096, /* elements whose hits are collected together; their p stays in the first-level cache */
+    AHEAD = 1024, /* how many elements ahead memory is prefetched */
     FLT_INF_BITS = 0x7f800000,
     FLT_MAGNITUDE = 0x7fffffff
 };
@@ -35,7 +35,7 @@ static inline int32_t larger(int32_t a, int32_t b) {
     return a > b ? a : b;
 }
 
-/* Where the elements p come from. After a first pass with feedback they are in e. */
+/* Where the elements of p come from. After a first pass with feedback they are in e. */
 enum source { FROM_GRADIENT, FROM_BOTH, FROM_RESIDUAL };
 
 static inline enum source first_source(const struct sg_select *s) {
@@ -51,8 +51,8 @@ struct found {
 
 /* ---- element loops that compilers vectorise ---- */
 
-/* Form p[i] for i in [at, at + n), `buffer` has room for n. With feedback they are stored in e, else in `buffer`; *p
- * points at them. Returns the largest magnitude. */
+/* Forms p[i] for i in [at, at + n): with feedback in e, else in `buffer`, which has room for n. *p points at them.
+ * Returns their largest magnitude. */
 __attribute__((always_inline)) static inline int32_t
 form(const float **p, float *restrict buffer, const struct sg_select *s, enum source source, size_t at, size_t n) {
     const float decay = s->decay, scale = s->scale;
@@ -103,7 +103,7 @@ static inline vecf vecf_add(vecf a, vecf b) {
     return _mm512_add_ps(a, b);
 }
 
-/* Lanes with magnitude >= floor. */
+/* The lanes with a magnitude >= floor. */
 static inline vecf_mask vecf_hits(vecf v, int32_t floor) {
     const __m512i bits = _mm512_and_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(FLT_MAGNITUDE));
     return _mm512_cmpge_epi32_mask(bits, _mm512_set1_epi32(floor));
@@ -117,7 +117,7 @@ static inline vecf vecf_drop(vecf v, vecf_mask m) {
     return _mm512_maskz_mov_ps((__mmask16)~m, v);
 }
 
-/* Hits packed to the front. Whole vectors are stored; what is behind the hits is overwritten by the next ones. */
+/* Appends the hits, packed to the front. Whole vectors are stored; the next ones overwrite what is behind the hits. */
 static inline void append(struct found *f, vecf v, unsigned hits, size_t at) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i place = _mm512_add_epi32(lane, _mm512_set1_epi32((int32_t)(uint32_t)at));
@@ -174,8 +174,8 @@ static inline void append(struct found *f, vecf v, unsigned hits, size_t at) {
 
 /* ---- blocks ---- */
 
-/* One block of n elements, any n <= SCAN: those that reach `floor` are appended; e becomes 0 where they reach `drop` >=
- * floor. False = something is not finite. */
+/* Scans one block of n <= SCAN elements. Those that reach `floor` are appended; e becomes 0 where they reach `drop` >=
+ * floor. Returns false if an element is not finite. */
 __attribute__((always_inline)) static inline bool scan_part(struct found *f, const struct sg_select *s,
                                                             enum source source, size_t at, size_t n, int32_t floor,
                                                             int32_t drop) {
@@ -198,7 +198,7 @@ __attribute__((always_inline)) static inline bool scan_part(struct found *f, con
     return true;
 }
 
-/* The hardware's prefetchers lose the streams at the pauses between chunks: ask for the block AHEAD of this one. */
+/* The hardware's prefetchers lose the streams at the pauses between chunks, so ask for the block AHEAD of this one. */
 __attribute__((always_inline)) static inline void prefetch_block(const struct sg_select *s, enum source source,
                                                                  size_t at) {
     enum { LINE = 64 / sizeof(float) };
@@ -212,7 +212,7 @@ __attribute__((always_inline)) static inline void prefetch_block(const struct sg
     }
 }
 
-/* The same as scan_part for n <= CHUNK elements, n a multiple of SCAN. */
+/* Does what scan_part does, for n <= CHUNK elements, n a multiple of SCAN. */
 #if defined(__AVX2__)
 __attribute__((always_inline)) static inline vecf form_vector(const struct sg_select *s, enum source source, size_t i) {
     if (source == FROM_RESIDUAL)
@@ -221,8 +221,8 @@ __attribute__((always_inline)) static inline vecf form_vector(const struct sg_se
     return source == FROM_BOTH ? vecf_add(vecf_scale(s->decay, vecf_load(s->e + i)), p) : p;
 }
 
-/* Numbers of the vectors that have hits, ascending. No branch depends on the data: at 1 % every second block has a hit,
- * and a mispredicted branch costs more than the block. */
+/* Lists the numbers of the vectors that have hits, ascending. No branch depends on the data: at a density of 1 % every
+ * second block has a hit, and a mispredicted branch costs more than the block. */
 static inline size_t list_hit_vectors(uint16_t *list, const uint64_t *hits, size_t blocks) {
     SG_ASSERT(blocks <= CHUNK / SCAN);
     enum { VECTORS = SCAN / VECTOR_FLOATS };
@@ -285,15 +285,15 @@ __attribute__((always_inline)) static inline bool scan_chunk(struct found *f, co
 
 /* ---- pieces ---- */
 
-/* A layer, or a part of one, that one thread handles. Pieces have their own room in the output: from index[begin] and
- * value[begin] on, so that no thread waits for another; what they found is then moved together, in order. */
+/* A layer or a part of one, which one thread handles. Each piece has room of its own in the output, from index[begin]
+ * and value[begin] on, so that no thread waits for another. Then the found entries are moved together in order. */
 struct scan_piece {
     size_t layer, begin, end;
     size_t count; /* entries found */
     bool finite;
-    int32_t floor, drop; /* of Top-k, as scan_part has them */
+    int32_t floor, drop; /* for Top-k, as scan_part takes them */
     int32_t kth;         /* the layer's k-th magnitude */
-    size_t ties;         /* entries of just that magnitude to send */
+    size_t ties;         /* how many entries of exactly that magnitude to send */
 };
 
 enum { PIECE = 1 << 17, LOCAL_PIECES = 32 };
@@ -301,18 +301,18 @@ enum { PIECE = 1 << 17, LOCAL_PIECES = 32 };
 struct pieces {
     struct scan_piece *piece;
     size_t count;
-    int threads; /* worth using */
+    int threads; /* as many as are worth using */
     struct scan_piece local[LOCAL_PIECES];
 };
 
-/* Cut all layers. False = no memory. */
+/* Cuts all layers into pieces. False = no memory. */
 bool ISA_NAME(pieces_open_)(struct pieces *out, const struct sg_select *s);
 void ISA_NAME(pieces_close_)(struct pieces *p);
 #define pieces_open  ISA_NAME(pieces_open_)
 #define pieces_close ISA_NAME(pieces_close_)
 
-/* run(piece, arg) for `count` pieces from `first` on, in parallel if there is more than one thread: a region of one
- * thread is not free, and most vectors are small. */
+/* Calls run(piece, arg) for `count` pieces from `first` on, on several threads if there is more than one to use: a
+ * parallel region of one thread is not free, and most vectors are small. */
 __attribute__((always_inline)) static inline void for_pieces(struct pieces *p, size_t first, size_t count,
                                                              void (*run)(struct scan_piece *piece, const void *arg),
                                                              const void *arg) {
@@ -327,7 +327,7 @@ __attribute__((always_inline)) static inline void for_pieces(struct pieces *p, s
         run(&piece[i], arg);
 }
 
-/* The first layer with something not finite; n_layers if there is none. */
+/* The first layer with an element that is not finite; n_layers = there is none. */
 size_t ISA_NAME(first_nonfinite_)(const struct pieces *p, size_t n_layers);
 #define first_nonfinite ISA_NAME(first_nonfinite_)
 
@@ -337,7 +337,7 @@ static inline int nonfinite(const struct sg_select *s, size_t layer) {
     return SG_KERNEL_NONFINITE;
 }
 
-/* First j with index[j] >= at, count if there is none; index ascending. */
+/* The first j with index[j] >= at; count if there is none. index is ascending. */
 static inline size_t first_at_least(const uint32_t *index, size_t count, size_t at) {
     size_t low = 0;
     while (low < count) {
@@ -350,7 +350,7 @@ static inline size_t first_at_least(const uint32_t *index, size_t count, size_t 
     return low;
 }
 
-/* Move entries [from, from + count) of the output to `to` <= from. */
+/* Moves entries [from, from + count) of the output to `to` <= from. */
 static inline void move_entries(const struct sg_select *s, size_t to, size_t from, size_t count) {
     SG_ASSERT(to <= from);
     if (to == from || count == 0)
@@ -359,7 +359,7 @@ static inline void move_entries(const struct sg_select *s, size_t to, size_t fro
     memmove(s->value + to, s->value + from, count * sizeof *s->value);
 }
 
-/* The tables' entries that have files of their own. */
+/* Functions of the tables that are not in select_isa.c. */
 int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *guess);
 void ISA_NAME(scatter_add_)(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
                             size_t count);

@@ -20,10 +20,10 @@ enum sg_verbosity { SG_QUIET = -1, SG_NORMAL = 0, SG_VERBOSE = 1 };
  * meant for another: what is said on a closed stderr is lost, but reading a closed stdin and writing a closed stdout
  * still fail. Allocations for JSON are watched (sg_json_guard). */
 void sg_app_start(const char *program);
-/* Have OpenMP threads that wait go to sleep soon instead of spinning for milliseconds: on a busy machine, spinning threads
- * keep those they wait for from running (measured: 2 to 4 times slower steps), on a quiet one nothing is lost. The OpenMP
- * library reads its settings before main, so the program starts itself again with GOMP_SPINCOUNT set, once; a setting of
- * the user's is left alone. After sg_app_start, which also gives the process its own name back. */
+/* Lets waiting OpenMP threads sleep soon instead of spinning for milliseconds. On a busy machine spinning threads keep
+ * those they wait for from running (measured: steps 2 to 4 times slower); on a quiet one nothing is lost. The OpenMP
+ * library reads its settings before main, so the program executes itself again, once, with GOMP_SPINCOUNT set. A
+ * setting of the user's is left alone. Called after sg_app_start. */
 void sg_app_reexec_with_passive_waiting(char **argv);
 void sg_app_set_rank(int rank, int size);
 void sg_app_set_verbosity(enum sg_verbosity v);
@@ -47,8 +47,8 @@ int sg_exit_code(sg_status status);
  * says so and returns SG_EXIT_FAILED, unless the program has reported a failure already. A closed pipe is no error. */
 int sg_app_finish(int code);
 
-/* Progress: a bar redrawn at most 6 times a second when stderr is a terminal, else a plain line each 30 s;
- * erased at the end; nothing when quiet. Cheap to call often. */
+/* Progress on stderr: a bar redrawn at most 6 times a second on a terminal and erased at the end, else a plain line
+ * each 30 s, and nothing with --quiet. Calls are cheap. */
 struct sg_progress {
     const char *what; /* "Top-k, seed 1" */
     double total;
@@ -60,7 +60,7 @@ void sg_progress_end(struct sg_progress *p);
  * bar is started first. */
 void sg_progress_show(struct sg_progress *p, const char *what, double done, double total);
 
-/* stdout is a pipe whose reader went away (which is nothing to complain about). */
+/* Is stdout a pipe whose reader is gone? That is no error to report. */
 bool sg_stdout_is_abandoned(void);
 /* Is stdout a terminal, and how many characters fit into one of its lines? 80 if that is not known or it is none. */
 bool sg_stdout_is_terminal(void);

@@ -18,13 +18,13 @@
 #include "sg_debug.h"
 #include "sg_json.h"
 
-/* Who is speaking: the only state of the process beside what clock.c knows. */
+/* What messages need to know. Only clock.c keeps other state of the process. */
 static struct {
     const char *program;
     int rank, size;
     enum sg_verbosity verbosity;
     bool line_open;  /* a progress bar stands on stderr */
-    bool said_error; /* somebody knows already that it went wrong */
+    bool said_error; /* a failure was reported already */
 } app = {"sparsegrad", 0, 1, SG_NORMAL, false, false};
 
 /* open() gives the lowest free number. Each descriptor is opened the wrong way round, so that using it fails. */
@@ -39,14 +39,14 @@ void sg_app_start(const char *program) {
     occupy_standard_descriptors();
     sg_json_guard();
     app.program = program;
-    prctl(PR_SET_NAME, program); /* "exe" after sg_app_reexec_with_passive_waiting */
+    prctl(PR_SET_NAME, program); /* the name is "exe" after sg_app_reexec_with_passive_waiting */
     signal(SIGPIPE, SIG_IGN);    /* a closed pipe shows as a write error, handled in sg_app_finish */
 }
 
 void sg_app_reexec_with_passive_waiting(char **argv) {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", "5000", 0) != 0)
         return;
-    execv("/proc/self/exe", argv); /* where that fails, threads spin as before */
+    execv("/proc/self/exe", argv); /* if that fails, waiting threads only spin longer */
 }
 
 void sg_app_set_rank(int rank, int size) {

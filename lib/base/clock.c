@@ -29,7 +29,7 @@ void sg_clock_utc(char out[21]) {
     strftime(out, 21, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-/* A launcher may bind a process to its share of the cores, or leave all of them to everybody. */
+/* A launcher may have bound this process to its share of the cores, or left all cores to every process. */
 int sg_cores(int processes) {
     cpu_set_t set;
     long share = sysconf(_SC_NPROCESSORS_ONLN) / processes;
@@ -43,7 +43,7 @@ static void on_signal(int number) {
 }
 
 void sg_signals_catch(void) {
-    /* SA_RESETHAND: the second signal of a kind does what it always did. */
+    /* SA_RESETHAND: a second signal of this kind ends the process */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

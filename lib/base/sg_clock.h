@@ -4,19 +4,18 @@
 
 #include <stdbool.h>
 
-/* Fixed clock for exact tests (hidden --fake-clock). */
+/* All times are 0 from now on, for exact tests (the hidden --fake-clock). */
 void sg_clock_set_fake(bool fake);
 
-/* Wall clock in seconds (monotonic); UTC time as "2025-01-31T12:00:00Z" into out [21]. Both constant under
- * the fake clock. */
+/* sg_clock_s: monotonic wall clock in seconds. sg_clock_utc: UTC time as "2025-01-31T12:00:00Z" into out [21]. */
 double sg_clock_s(void);
 void sg_clock_utc(char out[21]);
 
-/* Cores that this process may use when `processes` like it share the host: at least 1. */
+/* The cores that this process may use if `processes` like it share the host; at least 1. */
 int sg_cores(int processes);
 
-/* SIGINT and SIGTERM set a flag instead of ending the process; a second one of the same kind ends it. */
+/* From now on SIGINT and SIGTERM set a flag; a second one of the same kind ends the process. */
 void sg_signals_catch(void);
-int sg_signal_pending(void); /* its number or 0 */
+int sg_signal_pending(void); /* the number of the signal that came; 0 = none */
 
 #endif

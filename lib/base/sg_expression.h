@@ -7,8 +7,8 @@
 
 #include "sg_status.h"
 
-/* Value of an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
- * SG_ERR_ARGUMENT names the offending piece and the names that exist. */
+/* Computes an arithmetic expression over named constants: numbers, + - * / ( ), sqrt(x), names such as L or l2.
+ * SG_ERR_ARGUMENT names what is wrong and the names that exist. */
 struct sg_constant {
     const char *name;
     double value;
@@ -16,11 +16,11 @@ struct sg_constant {
 SG_CHECKED sg_status sg_expression(double *out, const char *text, const struct sg_constant *constants, size_t n,
                                    struct sg_error *err);
 
-/* At most so many constants can stand in an expression. */
+/* The most constants that an expression can name. */
 enum { SG_NAMES = 64 };
 
-/* Syntax, and names against name [n] (n = 0: they may be anything). *literal: no names in it, and *value is then its
- * value. */
+/* Checks the syntax, and the names against name [n] (n = 0: any name is fine). *literal: it has no names, and *value is
+ * its value. */
 SG_CHECKED sg_status sg_expression_check(const char *text, const char *const *name, size_t n, bool *literal,
                                          double *value, struct sg_error *err);
 

@@ -12,43 +12,45 @@ extern "C" {
 
 enum sg_node_kind { SG_NODE_NULL, SG_NODE_BOOL, SG_NODE_NUMBER, SG_NODE_STRING, SG_NODE_LIST, SG_NODE_MAP };
 
-/* A value of a recipe and where it stands there. In a resolved recipe maps keep schema order, and absent optional keys are
- * present as SG_NODE_NULL. */
+/* A value of a recipe, and where it stands there. In a resolved recipe the keys of a map are in schema order, and an
+ * optional key that is absent has the kind SG_NODE_NULL. */
 struct sg_node {
     enum sg_node_kind kind;
-    char *key; /* in a map; NULL in a list or at the root */
+    char *key; /* the key of a map's member; NULL in a list and at the root */
     bool boolean;
     double number;
     char *string;          /* STRING: its text. NUMBER: its spelling in the recipe */
     struct sg_node *child; /* [count] */
     size_t count;
-    int line, column;         /* of the value, from 1; line 0: a default (column 0) or the s-th --set (column s) */
-    int key_line, key_column; /* of its key, the same way */
+    /* Where the value stands, counted from 1. Line 0: it is not in the file; then column 0 means a preset, and column s
+     * >= 1 the s-th --set. */
+    int line, column;
+    int key_line, key_column; /* where its key stands, in the same way */
 };
 
-/* Dotted look-up from a map ("task.dataset"); NULL when absent. Lists by index: "methods.0.name". '-' and '_' match
- * each other, so code may spell a key as recipes or as results do. */
+/* Looks up a dotted path from a map ("task.dataset"), through lists by index ("methods.0.name"). NULL = absent. '-' and
+ * '_' match each other, so code may spell a key as recipes or as results do. */
 const struct sg_node *sg_node_get(const struct sg_node *node, const char *path);
-/* Typed; the fallback when absent, null or of another kind. */
+/* The same with a type. They return the fallback if the value is absent, null or of another kind. */
 const char *sg_node_string(const struct sg_node *node, const char *path, const char *fallback);
 double sg_node_number(const struct sg_node *node, const char *path, double fallback);
 bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
-cJSON *sg_node_json(const struct sg_node *node); /* keys in snake_case; NULL = no memory */
+cJSON *sg_node_json(const struct sg_node *node); /* with keys in snake_case; NULL = no memory */
 
-/* Member of a map by exact key, NULL when absent or null (a null says "as if absent"). */
+/* The member of a map with exactly this key; NULL if it is absent or null. */
 struct sg_node *sg_node_member(const struct sg_node *map, const char *key);
 bool sg_node_absent(const struct sg_node *node);
-/* The value comes from a --set. */
+/* Does the value come from a --set? */
 bool sg_node_from_set(const struct sg_node *node);
 
 /* ---- making and changing trees: `false` means that there was no memory ---- */
 
-/* Append *child, which is moved from and zeroed; it is freed when there is no memory. */
+/* Appends *child, which is moved from and zeroed. If there is no memory, it is freed. */
 bool sg_node_push(struct sg_node *parent, struct sg_node *child);
 bool sg_node_copy(struct sg_node *out, const struct sg_node *node);
 bool sg_node_set_key(struct sg_node *node, const char *key);
 bool sg_node_set_string(struct sg_node *node, const char *text, size_t length);
-/* Becomes a scalar typed as the plain YAML scalar `text`: null, true, false, a decimal number, else a string. */
+/* Makes the node the scalar that the plain YAML `text` is: null, true, false, a decimal number, else a string. */
 bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length);
 /* Frees what the node holds and zeroes it. */
 void sg_node_clear(struct sg_node *node);

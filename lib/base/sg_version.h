@@ -5,10 +5,10 @@
 #include <cjson/cJSON.h>
 
 const char *sg_version_sources(void); /* 12 digits of a hash of all sources */
-/* Identity of the program that decides whether a finished cell of a task of this kind may be reused: the version and a
- * hash of the code that can change its numbers, which is what all tasks share and what this one has of its own. Comments
- * and layout do not count, nor do plots, programs or other tasks; of a task that needs libtorch, that library's version
- * does. A kind that is NULL or unknown gives the hash of all sources. */
+/* The identity of the program for tasks of this kind. A finished cell is reused only by a program of the same identity.
+ * It is the version and a hash of the code that can change the cell's numbers: what all tasks share and what this kind
+ * has of its own. Comments, layout, plots, programs and other tasks do not count. For a task that needs libtorch the
+ * library's version counts. If the kind is NULL or unknown, the hash is that of all sources. */
 const char *sg_version_identity(const char *task_kind);
 
 /* The "program" of results: {"name","version","commit","dirty","identity","compiler","cflags"}, with the identity for

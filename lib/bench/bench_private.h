@@ -77,14 +77,14 @@ struct job {
 struct operation {
     const char *name;
     void (*run)(struct job *job);           /* one call, on data->e; sets status, sum, sent */
-    double (*bytes)(const struct job *job); /* that any implementation must move; results/README.md has the table */
-    bool writes_residual, sends;            /* what to compare: e and scalars always, index and value if it sends */
-    bool one_thread;                        /* and plain C, or C++ */
-    bool device_only;                       /* runs on back-end cuda and there alone */
-    size_t compared_with; /* operation whose plain C version defines the output, as an index into operations */
-    bool rival;           /* one of bench_rival.h, not bound to plain C's order and choice among ties */
+    double (*bytes)(const struct job *job); /* bytes that anyone must move; results/README.md has the table */
+    bool writes_residual, sends; /* which outputs are compared: e and the scalars always, index and value if it sends */
+    bool one_thread;             /* it runs on one thread, in plain C or C++ */
+    bool device_only;            /* runs on back-end cuda and there alone */
+    size_t compared_with; /* the operation, as an index into operations, whose plain C version defines the output */
+    bool rival;           /* one of bench_rival.h; its order and its choice among ties may differ from plain C's */
     const char *coder;    /* name of the compressor that runs; NULL = none */
-    bool wire;            /* runs on each encoding instead of each back-end; right if a message survives both ways */
+    bool wire; /* runs on each encoding, not on each back-end; it is right if a message comes back unchanged */
 };
 
 extern const struct operation operations[];
@@ -115,7 +115,7 @@ SG_CHECKED sg_status coder_job_open(struct job *job, struct sg_error *err);
 void run_coder(struct job *job);
 double bytes_coder(const struct job *job);
 
-/* Does the message come back from its bytes, values as rounded? `corrupt` spoils a bit in between. */
+/* Does the message come back from its bytes, with values as rounded? `corrupt` changes a bit in between. */
 bool round_trips(struct job *job, bool corrupt);
 
 /* ---- is an operation's output that of plain C? ---- */

@@ -1,11 +1,11 @@
-/* comm_exchange.c: an exchange: its begin, the messages as they are put, and its end, where the ranks tell each other what
- * comes before the payload moves. */
+/* comm_exchange.c: one exchange: its begin, the messages as they are put, and its end. There the ranks tell each other
+ * what they need to know before the messages move. */
 #include <string.h>
 
 #include "comm_private.h"
 #include "sg_debug.h"
 
-/* A GPU's messages in one process; they are added when they are put. */
+/* Are messages added when they are put? Those of a GPU are, within one process. */
 static bool adds_at_once(const sg_comm *c) {
     return c->exec.device && c->world.size == 1;
 }
@@ -38,7 +38,7 @@ static enum comm_kind kind_of(const sg_comm *c, const struct sg_message *m) {
     return m->code == &sg_code_fp32 && c->raw ? COMM_PLAIN : COMM_ENCODED;
 }
 
-/* Values that are not floats are decoded a part at a time. */
+/* Adds a GPU's message to the sum. Numbers that are not floats are decoded a part at a time. */
 static sg_status add_at_once(sg_comm *c, const struct sg_message *m, struct sg_error *err) {
     enum { ROOM = 1 << 22 };
     const bool floats = m->code == &sg_code_fp32;
@@ -57,7 +57,8 @@ static sg_status add_at_once(sg_comm *c, const struct sg_message *m, struct sg_e
     return SG_OK;
 }
 
-/* What ranks or encodings need of a GPU's message. The room is made for any that may follow. */
+/* Copies to the host what ranks or encodings need of a GPU's message. The memory is large enough for later messages
+ * too. */
 static sg_status copy_message(sg_comm *c, size_t local, struct sg_error *err) {
     struct sg_message *m = &c->put[local];
     struct copy *copy = &c->copy[local];
@@ -97,7 +98,7 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
 
 /* ---- the end ---- */
 
-/* Exact bytes of this rank's worker's message; an encoded one is planned, not yet written. */
+/* Finds the exact bytes of a worker's message. An encoded one is planned, not yet written. */
 static sg_status size_message(sg_comm *c, size_t local, struct sg_error *err) {
     const struct sg_message *m = &c->put[local];
     struct note *note = &c->note[c->first + local];
@@ -126,7 +127,7 @@ static sg_status gather_notes(sg_comm *c, const struct sg_control *mine, struct 
         local[w].status = mine->status;
         local[w].stop = mine->stop;
         local[w].save = mine->save;
-        entries += kind_of(c, &c->put[w]) == COMM_ENCODED ? c->put[w].count : 0; /* else sizes are a product */
+        entries += kind_of(c, &c->put[w]) == COMM_ENCODED ? c->put[w].count : 0; /* all other sizes are products */
     }
     if (mine->status == SG_OK)
         status = comm_for_workers(c, c->count, entries, size_message, err);
@@ -140,7 +141,7 @@ static sg_status gather_notes(sg_comm *c, const struct sg_control *mine, struct 
     return comm_gather(c, c->mine, c->note, sizeof *c->note, err);
 }
 
-/* What the notes say together. */
+/* Puts together what the notes say. */
 static void read_notes(sg_comm *c, struct sg_outcome *out) {
     for (size_t w = 0; w < c->workers; w++) {
         const struct note *note = &c->note[w];

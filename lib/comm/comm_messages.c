@@ -1,13 +1,13 @@
-/* comm_messages.c: moving the messages between ranks, and their sum. */
+/* comm_messages.c: moves messages between ranks and adds them up. */
 #include <string.h>
 
 #include "comm_private.h"
 
 static bool encoded(const sg_comm *c) {
-    return c->note->kind == COMM_ENCODED; /* all of them, then */
+    return c->note->kind == COMM_ENCODED; /* if one is, all are */
 }
 
-/* Bytes of a worker's message between ranks. Its count is in the note, so plain ones are the entries alone. */
+/* The bytes of a worker's message between ranks. Its count is in the note, so a plain one is only its entries. */
 static size_t moved_bytes(const sg_comm *c, size_t worker) {
     return encoded(c) ? c->note[worker].bytes : c->note[worker].count * ENTRY_BYTES;
 }
@@ -17,14 +17,14 @@ static sg_status put_message(sg_comm *c, size_t local, struct sg_error *err) {
     uint8_t *out = (uint8_t *)c->mine + c->place[local];
     if (encoded(c))
         return sg_wire_encode(out, moved_bytes(c, c->first + local), &c->plan[local], err);
-    if (m->count) { /* also keeps a NULL index of an empty message away from memcpy */
+    if (m->count) { /* an empty message may have a NULL index, which memcpy must not see */
         memcpy(out, m->index, m->count * sizeof *m->index);
         memcpy(out + m->count * sizeof *m->index, m->data, m->bytes);
     }
     return SG_OK;
 }
 
-/* Decode a worker's message where c->arrived says. */
+/* Decodes a worker's message to where c->arrived points. */
 static sg_status get_message(sg_comm *c, size_t worker, struct sg_error *err) {
     struct sg_message *to = &c->arrived[worker];
     const struct note *note = &c->note[worker];
@@ -39,8 +39,8 @@ static sg_status get_message(sg_comm *c, size_t worker, struct sg_error *err) {
     return status == SG_OK ? SG_OK : sg_prefix(err, "from worker %zu: ", worker);
 }
 
-/* Each rank's messages side by side, padded to whole blocks: MPI counts in int, and blocks take it to 32 GiB. Sets
- * c->items, and in blocks the bytes of this rank and of all. */
+/* Lays out the messages of each rank side by side, padded to whole blocks, because MPI counts in int and blocks reach
+ * 32 GiB. Sets c->items, *local and *total to the blocks of each rank, of this one and of all. */
 static sg_status count_blocks(sg_comm *c, size_t *local, size_t *total, struct sg_error *err) {
     *total = 0;
     for (int r = 0; r < c->world.size; r++) {
@@ -58,7 +58,7 @@ static sg_status count_blocks(sg_comm *c, size_t *local, size_t *total, struct s
     return SG_OK;
 }
 
-/* This rank's messages into c->mine, padding zeroed. */
+/* Writes this rank's messages into c->mine; padding is zero. */
 static sg_status put_messages(sg_comm *c, size_t bytes, struct sg_error *err) {
     size_t end = 0, entries = 0;
     for (size_t w = 0; w < c->count; w++) {
@@ -70,17 +70,18 @@ static sg_status put_messages(sg_comm *c, size_t bytes, struct sg_error *err) {
     return comm_for_workers(c, c->count, entries, put_message, err);
 }
 
-/* All positions need not be written down to be added. */
+/* If all positions are there, they need not be written down. */
 static size_t index_bytes(const sg_comm *c, size_t count) {
     return encoded(c) && count == c->n ? 0 : count * sizeof(uint32_t);
 }
 
-/* What follows the data starts where a float may lie. */
+/* Room for data, rounded up so that a float may lie behind it. */
 static size_t data_room(size_t bytes) {
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
 
-/* All workers' messages out of c->all: in place when plain, else decoded side by side into c->decoded. */
+/* Finds the messages of all workers in c->all. Plain ones stay where they are; others are decoded side by side into
+ * c->decoded. */
 static sg_status get_messages(sg_comm *c, struct sg_error *err) {
     size_t block = 0, entries = 0, room = 0;
     for (int r = 0; r < c->world.size; r++) {
@@ -132,7 +133,7 @@ sg_status comm_sum_sparse(sg_comm *c, struct sg_error *err) {
 }
 
 sg_status comm_sum_whole(sg_comm *c, struct sg_error *err) {
-    const struct sg_code *code = c->put->code; /* of all of them */
+    const struct sg_code *code = c->put->code; /* the code of all messages */
     const size_t chunk = c->n < DENSE_CHUNK ? c->n : DENSE_CHUNK, width = code->width;
     sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * data_room(chunk * width), err);
     if (status == SG_OK)

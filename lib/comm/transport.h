@@ -1,4 +1,4 @@
-/* transport.h: private to lib/comm. What MPI adds to the in-process exchange; every call is collective. */
+/* transport.h: what MPI adds to the exchange within a process; private to lib/comm. Every call is collective. */
 #ifndef SG_TRANSPORT_H
 #define SG_TRANSPORT_H
 
@@ -6,14 +6,15 @@
 
 #include "sg_status.h"
 
-/* Environment of the world once open. */
+/* The ranks that there are, known once MPI is open. */
 struct sg_world {
     int rank, size, local_rank, local_ranks;
     char library[64];
 };
 
 sg_status sg_transport_open(struct sg_world *world, struct sg_error *err);
-/* All ranks' blocks of `unit`-byte items, in rank order: count [size] items each; displacement [size] in items. */
+/* all <- the blocks of all ranks in rank order, in items of `unit` bytes. count [size] and displacement [size] are in
+ * items. */
 sg_status sg_transport_gather(const void *mine, void *all, const int *count, const int *displacement, size_t unit,
                               const struct sg_world *world, struct sg_error *err);
 sg_status sg_transport_send_to_lead(const void *data, size_t bytes, struct sg_error *err);

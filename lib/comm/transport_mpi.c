@@ -1,4 +1,4 @@
-/* Open MPI under the exchange. Built without MPI, opening says so and nothing else is ever called. */
+/* transport_mpi.c: Open MPI under the exchange. In a build without MPI opening fails, and no other call is made. */
 #include "transport.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #ifdef SG_WITH_MPI
 #include <mpi.h>
 
-enum { CHUNK_BYTES = 1 << 30 }; /* MPI counts are int */
+enum { CHUNK_BYTES = 1 << 30 }; /* MPI counts in int */
 
 bool sg_comm_has_mpi(void) {
     return true;
@@ -56,7 +56,7 @@ sg_status sg_transport_gather(const void *mine, void *all, const int *count, con
     return check(code, "MPI_Allgatherv", err);
 }
 
-/* Calls `part` over pieces that fit MPI's int counts. */
+/* Calls `part` for pieces that fit MPI's int counts. */
 static sg_status in_chunks(char *data, size_t bytes, int (*part)(char *data, int bytes, int peer), int peer,
                            const char *what, struct sg_error *err) {
     sg_status status = SG_OK;

@@ -82,7 +82,7 @@ static int ascending(const void *a, const void *b) {
 
 void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n) {
     SG_ASSERT(k <= n && n <= UINT32_MAX);
-    if (k > n / 16) { /* selection sampling (Knuth's algorithm S): one draw for each of the n <= 16 k values */
+    if (k > n / 16) { /* selection sampling (Knuth's algorithm S): it draws once for each of the n <= 16 k values */
         for (size_t value = 0, have = 0; have < k; value++)
             if (sg_rng_below(r, n - value) < k - have)
                 out[have++] = (uint32_t)value;

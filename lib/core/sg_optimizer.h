@@ -1,5 +1,5 @@
-/* sg_optimizer.h: what becomes of the aggregated gradient: the parameters of each optimizer and what it refuses. Its
- * arithmetic is that of the kernels (`update` of sg_kernels.h).
+/* sg_optimizer.h: the parameters of each optimizer and what it refuses. The kernels have its arithmetic (`update` of
+ * sg_kernels.h).
  *
  * An optimizer is declared like a compressor: one file and one row of a table. With error feedback in the `update` form
  * the messages already carry gamma, so the mean is the step itself and the optimizer may keep no state. In all other
@@ -21,11 +21,11 @@ extern "C" {
 struct sg_optimizer_ops {
     const char *name; /* as the kernels know it */
     const char *summary;
-    const struct sg_parameter *params; /* recipe keys of the `optimizer:` section, beside learning-rate */
+    const struct sg_parameter *params; /* keys of the recipe's `optimizer:` section, beside learning-rate */
     size_t n_params;
     /* The number of floats of state for d parameters. The state starts as zeros; a checkpoint saves nothing else. */
     size_t (*state_floats)(const double *param, size_t d);
-    /* NULL, or why these parameters cannot be used with the `update` form (a static sentence). */
+    /* Returns NULL, or a static sentence that says why these parameters do not work with the `update` form. */
     const char *(*refuses_update_form)(const double *param);
     /* Returns NULL, or a static sentence that says why these parameters do not go together. */
     const char *(*refuses)(const double *param);

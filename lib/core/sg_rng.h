@@ -23,7 +23,7 @@ enum sg_rng_purpose {
     SG_RNG_TEST = 7,      /* tests and benchmarks */
     SG_RNG_AUGMENT = 8,   /* data augmentation */
     SG_RNG_DROPOUT = 9,   /* dropout masks */
-    SG_RNG_NEGATIVE = 10, /* items that stand for what a user did not choose */
+    SG_RNG_NEGATIVE = 10, /* items that a user did not rate, used as negative examples */
     SG_RNG_CODE = 11,     /* rounding to what a code of numbers can write */
     SG_RNG_START = 12     /* where a compressor's own iteration starts */
 };

@@ -1,4 +1,4 @@
-/* grid_choose.c: chooses the cells that --method and --seed name. */
+/* grid_filter.c: chooses the cells that --method and --seed name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

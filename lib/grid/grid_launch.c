@@ -1,4 +1,4 @@
-/* grid_prepare.c: finds the program and saves the recipe that a grid's processes need. */
+/* grid_launch.c: finds the program and saves the recipe that a grid's processes need. */
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* grid_reduce.c: a series reduced to one number, as a recipe's `at` says: its last, best, mean, first below … */
+/* grid_reduce.c: reduces a series to one number, as a recipe's `at` says: its last, best, mean, first below … */
 #include "sg_grid.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* grid_view_text.c: the text that shows a running grid on a terminal. */
+/* grid_view_text.c: makes the text that shows a running grid on a terminal. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

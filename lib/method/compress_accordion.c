@@ -1,5 +1,5 @@
-/* compress_accordion.c: Top-k that sends k-max of a layer in critical regimes and k-min elsewhere: a name for topk under
- * the controller of control_accordion.c. */
+/* compress_accordion.c: Top-k that sends k-max elements of a layer in critical regimes and k-min in others. It is
+ * another name for topk under the controller of control_accordion.c. */
 #include "method_private.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static double bound(const double *param, size_t n) {
     return sg_share_delta(param + LEAST, n);
 }
 
-/* low, high, threshold, interval, accumulate */
+/* The controller's parameters: low, high, threshold, interval, accumulate. */
 static const struct sg_controller_ops *controller(const double *param, double *out) {
     const size_t by = sg_share_knob(param + LEAST);
     out[0] = param[LEAST + by];

@@ -44,7 +44,7 @@ static struct matrix matrix_at(const struct sg_shared *s, size_t l) {
                            .q = s->memory + s->layout.offset[s->layout.n_layers] + begin};
 }
 
-/* Numbers that are sent of a layer in a round. */
+/* How many numbers a layer sends in a round. */
 static size_t part_of(const struct matrix *a, unsigned round) {
     if (a->rank == 0)
         return round == 0 ? a->rows * a->columns : 0;
@@ -73,7 +73,7 @@ static void start(const struct sg_shared *s) {
 
 /* ---- products: sums in double, in an order that does not depend on the threads ---- */
 
-/* Element j is added in lane j % LANES, the lanes one after another. */
+/* The dot product: element j is added in lane j % LANES, and then the lanes are added one after another. */
 static double dot(const float *x, const float *y, size_t n) {
     double lane[LANES] = {0}, sum = 0;
     size_t j = 0;
@@ -114,7 +114,7 @@ static void multiply_transposed(float *out, const float *m, const struct matrix 
     }
 }
 
-/* out [rows][columns] = P Q' with this q, or out -= where `subtract`. */
+/* out [rows][columns] = P Q' with this q; with `subtract` out -= P Q'. */
 static void product(float *out, const struct matrix *a, const float *q, bool subtract, int threads) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (a->rows * a->columns >= METHOD_WORTH_THREADS)
     for (size_t i = 0; i < a->rows; i++) {
@@ -133,8 +133,8 @@ static void product(float *out, const struct matrix *a, const float *q, bool sub
     }
 }
 
-/* Gram-Schmidt, every column twice, so that rounding leaves no trace of the columns before it. A column that lies in
- * the span of those becomes 0. */
+/* Gram-Schmidt on the columns of P. Every column is treated twice, so that rounding leaves no part of the columns
+ * before it. A column in the span of those becomes 0. */
 static void orthonormalize(const struct matrix *a) {
     const size_t n = a->rows;
     for (size_t k = 0; k < a->rank; k++) {
@@ -180,7 +180,8 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
                                .layer_count = count};
 }
 
-/* Take over the columns of sum [rank][columns]. For one that is 0 the old one stays, and its product is left out. */
+/* Makes the columns of sum [rank][columns] those of Q. If one is 0, the old column stays and P's column becomes 0, so
+ * that its product is left out. */
 static void take_over(const struct matrix *a, const float *sum) {
     for (size_t k = 0; k < a->rank; k++) {
         const float *column = sum + k * a->columns;
@@ -191,7 +192,7 @@ static void take_over(const struct matrix *a, const float *sum) {
     }
 }
 
-/* After round 0 a layer that is sent as it is lies in its place of P, so that it is there after round 1. */
+/* A layer that is sent as it is waits in its place of P after round 0, so that it is there after round 1. */
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     const float *part = sum;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
@@ -234,7 +235,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     }
 }
 
-/* How many numbers of each layer a message has. */
+/* scratch says how many numbers of each layer a message has. */
 static sg_status open_powersgd(struct sg_worker *w, struct sg_error *err) {
     const struct sg_shared *s = w->shared;
     bool any = false;

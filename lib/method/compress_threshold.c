@@ -32,8 +32,9 @@ static sg_status open_threshold(struct sg_worker *w, struct sg_error *err) {
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "hard-threshold");
 }
 
-/* Elsewhere g is 0 and p = e, which the last step left below the same threshold. A threshold of 0 sends even zeros, and
- * rounding to halves may leave more than the threshold. On a GPU many small passes cost more than one large. */
+/* May the pass leave out what is not in `touched`? There g is 0 and p = e, which the last step left below the same
+ * threshold. But a threshold of 0 sends even zeros, rounding to halves may leave more than the threshold, and on a GPU
+ * many small passes cost more than a large one. */
 static bool may_skip_untouched(const struct sg_worker *w) {
     const bool kept = w->shared->feedback.rule == &sg_feedback_gradient && w->shared->feedback.decay == 1 &&
                       w->shared->code == &sg_code_fp32;
@@ -88,7 +89,7 @@ static int select_threshold(struct sg_worker *w, struct sg_select *s) {
     return may_skip_untouched(w) ? select_touched(w, s, tau) : w->shared->kernels->select_threshold(s, tau);
 }
 
-/* Every element left behind is below lambda. With a budget lambda is not known before. */
+/* Every element that stays is below lambda. With a budget lambda is not known beforehand. */
 static double bound(const double *param, size_t n) {
     return (double)n * param[LAMBDA] * param[LAMBDA];
 }

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Per layer: the last k-th magnitude as a hint for the kernel, and k. */
+/* For each layer k, and the last k-th magnitude as a hint for the kernel. */
 struct topk {
     float *guess;
-    size_t k[]; /* [n_layers], the guesses behind it */
+    size_t k[]; /* [n_layers]; the guesses lie behind them */
 };
 
 sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err) {

@@ -14,7 +14,7 @@
 
 enum { LOW, HIGH, THRESHOLD, INTERVAL, ACCUMULATE, N_PARAMS };
 
-/* Behind the state's 2 [layers] numbers: norms at the last decision, 1 = critical. */
+/* The state is two arrays of [layers], the norms at the last decision and 1 where a layer is critical, then gamma. */
 static double *norms(double *state) {
     return state;
 }

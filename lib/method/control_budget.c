@@ -9,7 +9,7 @@ enum { TOTAL, N_PARAMS };
 
 enum { DOUBLES = sizeof(struct sg_threshold_budget) / sizeof(double) };
 
-/* Entries a worker may send over the whole run. */
+/* How many entries a worker may send over the whole run. */
 static double total(const double *param, const struct sg_facts *f) {
     return param[TOTAL] <= 1 ? param[TOTAL] * (double)f->d * (double)f->steps : param[TOTAL];
 }
@@ -51,7 +51,7 @@ static void start(double *state, size_t layers) {
     store(state, &(struct sg_threshold_budget){.lambda = INFINITY, .rate = NAN});
 }
 
-/* Are gradients still unknown? */
+/* Are the sizes of gradients still unknown? */
 static bool is_to_start(const double *state) {
     const struct sg_threshold_budget b = load(state);
     return b.lambda == INFINITY && b.sent == 0;

@@ -7,7 +7,7 @@
 
 #include "method_private.h"
 
-/* The vector is the last gradient, and becomes what was added to it. */
+/* vector[0] is the last gradient; here it becomes g minus that, and p = e + it. */
 static const float *before(const struct sg_feedback_state *s, const float *g) {
     method_combine(s, s->vector[0], -1, g);
     return s->vector[0];

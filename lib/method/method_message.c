@@ -16,7 +16,7 @@ static size_t total(const struct sg_select *s) {
     return count;
 }
 
-/* Entries of each layer, from the indices of them all, which lie in the kernels' memory. */
+/* Counts the entries of each layer from all positions, which lie in the kernels' memory. */
 static int count_layers(const sg_method *m, const struct sg_select *s, size_t found) {
     uint32_t part[256];
     size_t layer = 0;
@@ -35,7 +35,8 @@ static int count_layers(const sg_method *m, const struct sg_select *s, size_t fo
     return SG_KERNEL_OK;
 }
 
-/* A selection of more than the controller allows: it is taken back, and its largest are sent, ties to the lower index. */
+/* Takes back a selection of more entries than the controller allows, and sends the largest of them; of equal ones those
+ * with the lower index. */
 static int cut(const sg_method *m, const struct sg_select *s) {
     SG_ASSERT(s->index != NULL && m->settings.most >= 0);
     size_t found = total(s);
@@ -53,7 +54,7 @@ static int cut(const sg_method *m, const struct sg_select *s) {
     return status == SG_KERNEL_OK ? count_layers(m, s, found) : status;
 }
 
-/* The numbers in `code`, whose random draws are named by worker and step. */
+/* Writes the numbers in `code`. Worker and step name its random draws. */
 static void write_numbers(const sg_method *m, const struct method_worker *w, const struct sg_code *code,
                           struct sg_numbers numbers, struct sg_message *out) {
     SG_ASSERT(w->room->data != NULL && m->shared.exec.device == NULL);
@@ -80,7 +81,7 @@ static void keep_rounding(const struct sg_message *m, const float *value, float 
     }
 }
 
-/* p, from what was kept and sent: at every element one of the two is 0. */
+/* input <- p, from what was kept and what was sent: at every element one of the two is 0. */
 static void copy_input(const struct method_worker *w, const struct sg_select *s, size_t d, size_t count) {
     const float *value = w->room->value;
     if (w->input == NULL)
@@ -128,7 +129,7 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
         if (s.e != NULL)
             keep_rounding(out, room->value, s.e);
     }
-    /* Floats, whole or halved, count as the paper counts: 32 bits a value and 32 a position. */
+    /* Floats and halves count as the paper counts: 32 bits a value and 32 a position. */
     out->bits = positions + (code->width > 0 ? 32.0 * (double)count : out->bits);
     return SG_KERNEL_OK;
 }
@@ -145,7 +146,7 @@ static int check_finite(const sg_method *m, const struct method_worker *w, const
     return SG_KERNEL_OK;
 }
 
-/* p into the residual: a selection that no finite number takes part in. */
+/* Forms p in the residual, with a threshold that no finite number reaches. */
 static int form_in_residual(const sg_method *m, const struct sg_select *s) {
     float *tau = malloc(s->n_layers * sizeof *tau);
     if (tau == NULL)
@@ -192,7 +193,7 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
     return SG_KERNEL_OK;
 }
 
-/* All of p, as floats. */
+/* Sends all of p as floats. */
 static int reset_message(const sg_method *m, const struct method_worker *w, const struct sg_select *s,
                          struct sg_message *out) {
     const int status = m->shared.kernels->select_all(s);

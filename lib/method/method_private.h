@@ -6,14 +6,14 @@
 
 enum {
     SG_METHOD_PARAMS = 16,         /* most parameters that a compressor or a controller may declare */
-    METHOD_WORTH_THREADS = 1 << 15 /* elements from which on a second thread saves more than it costs */
+    METHOD_WORTH_THREADS = 1 << 15 /* from so many elements on a second thread saves more than it costs */
 };
 
-/* Room for a message under construction, in the kernels' memory. */
+/* Memory for a message that is being made, in the kernels' memory. */
 struct message_room {
-    uint32_t *index; /* [d]; NULL where a selector sends everything */
+    uint32_t *index; /* [d]; NULL = the selector sends everything */
     float *value;    /* [d] */
-    void *data;      /* the numbers in their code; NULL where that is fp32 */
+    void *data;      /* the numbers in their code; NULL = that is fp32, as `value` is */
 };
 
 /* One worker of this rank. */
@@ -23,27 +23,28 @@ struct method_worker {
     size_t *count; /* [n_layers] */
     double note;
     struct sg_feedback_state feedback;
-    float *p;     /* [d] what is compressed, where several rounds need it and no residual holds it; or NULL */
-    float *input; /* [d] a copy of p for whoever records it; or NULL */
+    float *p;     /* [d] what is compressed, if later rounds need it and no residual holds it; else NULL */
+    float *input; /* [d] a copy of p, if the method was opened with `inputs`; else NULL */
 };
 
 struct sg_method {
     const struct sg_compressor_ops *compressor;
-    const struct sg_controller_ops *controller; /* NULL = the knob stays as it is */
+    const struct sg_controller_ops *controller; /* NULL = there is none, and the knob stays as it is */
     double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS], code_param[SG_METHOD_PARAMS];
-    struct sg_shared shared; /* what compressors see; its layout is an owned copy */
+    struct sg_shared shared; /* what compressors see; its layout is a copy that the method owns */
     size_t d, first, count;
     struct method_worker *worker; /* [count] */
-    struct message_room *room;    /* [rooms]: one a worker, or one for all */
+    struct message_room *room;    /* [rooms] one for each worker, or one for all */
     size_t rooms;
 
-    struct sg_facts facts; /* of the step at hand */
+    struct sg_facts facts; /* of the present step */
     struct sg_settings settings;
-    unsigned asked;          /* at this step */
-    double *state, *decided; /* of the controller; [n_layers] the knobs, which settings.knob points to */
-    float *lead_sum;         /* [d] of worker 0's gradients, where it is here and the controller may ask; or NULL */
+    unsigned asked;          /* what the controller asks for at this step, enum sg_ask */
+    double *state, *decided; /* the controller's numbers; [n_layers] the knobs, to which settings.knob points */
+    float *
+        lead_sum; /* [d] the sum of worker 0's gradients, if this rank has worker 0 and the controller may ask for it; else NULL */
     struct sg_feedback_state common;
-    bool stepped; /* a step was begun */
+    bool stepped; /* was a step begun? */
 };
 
 extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_compress_hard_threshold,
@@ -52,17 +53,17 @@ extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, s
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
 
-/* The parameters of config into m, whose facts say what is known of the run (method_check.c). */
+/* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
 
-/* Does the method keep the sum of worker `worker`'s gradients, as a controller may ask for? (method.c) */
+/* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
 
-/* to [d] <- factor to + x, in the order of the elements' own operations: the same bits for any number of threads. */
+/* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. In host memory. */
 void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x);
 
-/* One worker's message of a round, from its p (method_message.c): enum sg_kernel_status; of SG_KERNEL_NONFINITE
- * w->count[0] is the layer. */
+/* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status. If it is
+ * SG_KERNEL_NONFINITE, w->count[0] is the layer. */
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);
 
@@ -81,8 +82,8 @@ int method_message(sg_method *m, struct method_worker *w, unsigned round, const 
 
 /* ---- how much of a layer (share_parameter.c) ---- */
 
-/* "How many of a layer" as topk and randomk take it: `k` (a count) or `density` (a fraction), exactly one of them, as
- * two neighbouring parameters that the functions below are pointed at. */
+/* topk and randomk take exactly one of two parameters: `k` (a count) or `density` (a fraction). These are neighbours,
+ * and `param` of the functions below points at the first of them. */
 enum { SG_SHARE_K = 0, SG_SHARE_DENSITY = 1, SG_SHARE_PARAMS = 2 };
 #define SG_SHARE_K_PARAMETER                                                                                           \
     { "k", 1, 4294967295.0, NAN, true, "elements sent of every layer; a layer with fewer sends all it has" }
@@ -91,38 +92,40 @@ enum { SG_SHARE_K = 0, SG_SHARE_DENSITY = 1, SG_SHARE_PARAMS = 2 };
 
 SG_CHECKED sg_status sg_share_check(const double *param, size_t d, struct sg_error *err);
 
-/* Which of the two is given. */
+/* Which of the two is given? */
 size_t sg_share_knob(const double *param);
 
-/* Elements sent of a layer of n: min(k, n), or max(1, floor(density n)) and 0 for n = 0. `value` is k or the density. */
+/* How many of a layer's n elements are sent: min(k, n), or max(1, floor(density n)); 0 for n = 0. `value` is k or the
+ * density. */
 size_t sg_share_of(double value, bool is_density, size_t n);
 
-/* delta = share / n, what Top-k and random-k leave of |x|^2; 1 for n = 0. */
+/* delta = share / n for Top-k and random-k (Definition 2); 1 for n = 0. */
 double sg_share_delta(const double *param, size_t n);
 
-/* Exact Top-k of each layer, of as many as its knob says; w->scratch is from sg_topk_open. */
+/* Exact Top-k of each layer, with the k or density that is its knob. sg_topk_open allocates w->scratch. */
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
 
 /* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
 
-/* Doubles only, so that a checkpoint is a plain copy. At first all 0 but lambda = INFINITY, rate = NAN. */
+/* The state of a budget. It has doubles only, so that a checkpoint copies it. At first lambda is INFINITY, rate is NaN
+ * and all else is 0. */
 struct sg_threshold_budget {
-    double lambda;   /* of the next step; INFINITY before the first gradients are known and once all is spent */
-    double sent;     /* entries a worker sent so far, mean over workers */
-    double rate;     /* the same a step, a moving average; NaN before the first */
-    double gamma;    /* learning rate of the last step; 0 before the first */
-    double steering; /* 1 = lambda is on the move, 0 = held */
+    double lambda;   /* of the next step; INFINITY before the first gradients are known, and when all is spent */
+    double sent;     /* entries that a worker sent so far, mean over workers */
+    double rate;     /* entries that a worker sends at a step, a moving average; NaN before the first step */
+    double gamma;    /* learning rate of the last step; 0 before the first step */
+    double steering; /* 1 = lambda is being changed, 0 = it is held */
 };
 
-/* `all`: entries a worker may send over `steps` steps. sum_squares: |g|^2 of the worker with the largest at the first
- * step. */
+/* Called after the first step. `all`: entries that a worker may send over `steps` steps. sum_squares: the largest |g|^2
+ * of a worker at the first step. */
 void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64_t steps, double sum_squares);
-/* Before step `step`, which compares p with lambda gamma (gamma = 1 in the gradient form): the most that a worker may
- * send, a whole number. lambda is 0 at the last step. */
+/* Called before step `step`, which compares p with lambda gamma (gamma = 1 in the gradient form). Returns the most
+ * entries that a worker may send, a whole number. lambda is 0 at the last step. */
 double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
                                  double gamma);
-/* After step `step`, at which workers sent `entries` each on average. */
+/* Called after step `step`, at which workers sent `entries` each on average. */
 void sg_threshold_budget_learn(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
                                double entries);
 

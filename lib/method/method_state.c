@@ -6,7 +6,7 @@
 
 #include "method_private.h"
 
-/* One stretch of a checkpoint: `bytes` at `memory`, which lies in the kernels' memory or the host's. */
+/* A part of a checkpoint: `bytes` at `memory`, which lies in the host's memory or in that of the kernels. */
 struct stretch {
     void *memory;
     size_t bytes;
@@ -48,7 +48,7 @@ static size_t bytes_of(const struct stretch *part, size_t n) {
     return bytes;
 }
 
-/* A device that fails here fails the caller's own copies too. */
+/* If the device fails here, the caller's own copies fail, too, and tell. */
 static void save(const sg_method *m, const struct stretch *part, size_t n, char *out) {
     for (size_t i = 0; i < n; out += part[i++].bytes)
         if (part[i].on_host)

@@ -56,7 +56,7 @@ void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *sq
 
 static sg_status fail_kernel(const sg_method *m, const struct method_worker *w, int kernel_status,
                              struct sg_error *err) {
-    const size_t layer = w->count[0]; /* of a non-finite element */
+    const size_t layer = w->count[0]; /* the layer of an element that is not finite */
     const unsigned number = w->seen.number;
     const unsigned long long step = m->facts.step;
     switch (kernel_status) {
@@ -78,7 +78,7 @@ bool sg_method_is_exact(const sg_method *m) {
     return m->compressor->traits & SG_TRAIT_EXACT && m->shared.code == &sg_code_fp32;
 }
 
-/* What worker 0's gradient and all gradients are asked for beside the message. */
+/* Measures what the controller asks of this worker's gradient. */
 static void answer(sg_method *m, struct method_worker *w, const float *g) {
     w->note = m->asked & SG_ASK_LARGEST ? m->shared.kernels->sum_squares(&m->shared.exec, g, m->d) : 0;
     if (m->asked & SG_ASK_ADD && w->seen.number == 0)

@@ -1,12 +1,12 @@
 /* sg_compressor.h: what a compressor is, for those who write one and for those who list them.
  *
- * A compressor comes in one of two kinds. A selector sends some elements unchanged and keeps the others, in one fused
- * pass of a kernel. A coder is given p and writes a message of any kind; it never sees the residual. Selectors may have
- * their values written in any code too (sg_message.h), so that sparsification and quantization compose.
+ * There are two kinds. A selector sends some elements unchanged and keeps the others, in one fused pass of a kernel. A
+ * coder is given p and writes a message of any kind; it never sees the residual. The values of a selector may be
+ * written in any code (sg_message.h), so that sparsification and quantization compose.
  *
- * A compressor is one file with a `const struct sg_compressor_ops` and one row in compressor_table.c. Programs, recipes,
- * tests and benchmarks pick it up from its declaration. It is used through sg_method.h, which adds error feedback, a
- * controller and the state of all workers.
+ * A compressor is one file with a `const struct sg_compressor_ops` and one row in compressor_table.c. Programs,
+ * recipes, tests and benchmarks pick it up from its declaration. It is used through sg_method.h, which adds error
+ * feedback, a controller and the state of all workers.
  *
  * Letters are those of Algorithm 1 of the paper: g gradient, e residual, p what is to be compressed. */
 #ifndef SG_COMPRESSOR_H
@@ -29,14 +29,14 @@ extern "C" {
 /* How the flat parameter vector is cut into layers. */
 struct sg_layout {
     size_t n_layers;
-    const size_t *offset;    /* [n_layers + 1], offset[0] = 0, ascending; offset[n_layers] = d */
-    const char *const *name; /* [n_layers] or NULL */
-    /* [n_layers] rows of the matrix that a layer is, stored row by row (a tensor: its first dimension); 1 = a plain
-     * vector. NULL = all layers are plain vectors. */
+    const size_t *offset;    /* [n_layers + 1] ascending, from offset[0] = 0 to offset[n_layers] = d */
+    const char *const *name; /* [n_layers] for messages; NULL = layers have no names */
+    /* [n_layers] how many rows a layer has as a matrix that is stored row by row (for a tensor its first dimension); 1
+     * = a plain vector. NULL = all layers are plain vectors. */
     const size_t *rows;
 };
 
-/* Parts of a vector: elements begin..end-1 of each, ascending and not overlapping. */
+/* Parts of a vector: elements begin .. end-1 of each, ascending and without overlap. */
 struct sg_range {
     size_t begin, end;
 };
@@ -52,93 +52,97 @@ enum sg_trait {
     SG_TRAIT_WANTS_FEEDBACK = 1 << 3, /* diverges or stalls without error feedback */
     SG_TRAIT_DENSE = 1 << 4,          /* sends all elements: its messages have no positions */
     SG_TRAIT_RANDOM = 1 << 5,         /* uses random draws */
-    SG_TRAIT_EXACT = 1 << 6,          /* sends everything unchanged: the residual is always zero and need not exist */
-    SG_TRAIT_GPU = 1 << 7             /* leaves vectors to the kernels, so it runs wherever their memory is */
+    SG_TRAIT_EXACT = 1 << 6, /* sends everything unchanged, so the residual is always zero and need not exist */
+    SG_TRAIT_GPU = 1 << 7    /* leaves all work on vectors to the kernels, so it runs wherever their memory is */
 };
 
-/* What a method's compressor has in common for all workers of a rank. `memory` is the same on every rank. */
+/* What the compressor of a method has in common for all workers of a rank. `memory` is the same on every rank. */
 struct sg_shared {
     const double *param; /* [n_params] presets filled in; NaN = not given */
-    const double *knob;  /* [n_layers] the parameter `knob` of each layer at this step, as the controller set it */
+    const double *knob;  /* [n_layers] the parameter `knob` in each layer at this step, as the controller set it */
     bool controlled;     /* the knob may change from step to step */
     uint64_t seed, step;
     size_t workers; /* of all ranks */
     struct sg_layout layout;
     struct sg_feedback feedback;
-    const struct sg_code *code; /* of the values that a selector sends */
+    const struct sg_code *code; /* for the values that a selector sends */
     const struct sg_kernels *kernels;
     struct sg_exec exec; /* of one worker's compression */
-    float *memory;       /* [rounds->floats] zeros at first */
+    float *memory;       /* [rounds->floats], what rounds and steps hand on; NULL without rounds */
 };
 
-/* One worker at one step, as its compressor sees it. */
+/* One worker at one step, as its compressor sees it. Hooks get distinct workers, possibly on distinct threads. */
 struct sg_worker {
     const struct sg_shared *shared;
     uint32_t number; /* of the worker, among all */
-    double unit;     /* what 1 on the gradient's scale is in p: gamma where feedback works in updates, else 1 */
-    bool counted;    /* entries are counted against a budget: zeros are not worth sending */
-    /* Where g may differ from +0 at this step, as where only a few rows of a table were looked up; NULL = anywhere. */
+    double unit;     /* what 1 on the gradient's scale is in p: gamma if feedback works in updates, else 1 */
+    bool counted;    /* is there a budget of entries? Then zeros are not worth sending */
+    /* Where g may differ from +0 at this step, for example the few rows of a table that were looked up; NULL =
+     * anywhere. */
     const struct sg_ranges *touched;
-    void *scratch; /* what `open` allocated; it saves time only, so it is no part of a checkpoint */
-    void *data;    /* coders: room for a message's data */
+    void *scratch; /* what `open` allocated; no result depends on what it holds between steps, so checkpoints lack it */
+    void *data;    /* for coders: room for the data of a message */
 };
 
 struct sg_controller_ops;
 
-/* Compressors that exchange more than one vector a step, or whose sum over workers is not yet the result. */
+/* For compressors that exchange more than one vector at a step, or whose sum over workers is not yet the result. */
 struct sg_rounds {
     unsigned count;
-    /* Numbers of the vectors that are added up in a round, the same on every rank; at most d. */
+    /* The length of the vectors that are added up in a round, the same on every rank; at most d. */
     size_t (*length)(const struct sg_shared *s, unsigned round);
-    /* Numbers of s->memory, which is part of checkpoints; and their first values (NULL = zeros). */
+    /* `floats` is the size of s->memory, which checkpoints have. `start` sets its first values; NULL = zeros. */
     size_t (*floats)(const struct sg_layout *layout);
     void (*start)(const struct sg_shared *s);
-    /* sum [length]: all workers' messages of the round added up. After the last round sum [d] becomes the sum over
-     * workers of what they stand for. */
+    /* Called on every rank after each round. sum [length] is the sum of all workers' messages. After the last round it
+     * must turn sum [d] into the sum over workers of the vectors that they sent. */
     void (*combine)(const struct sg_shared *s, unsigned round, float *sum);
-    /* e [d] holds p and becomes what did not arrive; sum as after the last `combine`. w->data is free to use. */
+    /* Called for each worker after the last round, if there is feedback. e [d] holds p and becomes what did not arrive;
+     * sum is as the last `combine` left it. w->data may be overwritten. A compressor that can run with feedback needs
+     * it, because nothing else takes the messages out of p. */
     void (*keep)(struct sg_worker *w, float *e, const float *sum);
 };
 
 struct sg_compressor_ops {
-    const char *name;    /* as in recipes: "hard-threshold" */
+    const char *name;    /* as recipes spell it: "hard-threshold" */
     const char *summary; /* one line for help and the key reference */
     const char *source;  /* paper section or publication */
     unsigned traits;     /* enum sg_trait, or-ed */
     const struct sg_parameter *params;
     size_t n_params;
 
-    /* Check param [n_params] (presets filled in, NaN = not given) against each other and against d (0 = unknown yet);
-     * NULL = nothing to check. */
+    /* Checks param [n_params] (presets filled in, NaN = not given) against each other and against d (0 = not known
+     * yet). NULL = there is nothing to check. */
     sg_status (*check)(const double *param, size_t d, struct sg_error *err);
-    /* The parameter that a controller may set, as an index into params; NULL = there is none. */
+    /* The index in params of the parameter that a controller may set; NULL = there is none. */
     size_t (*knob)(const double *param);
-    /* Allocate w->scratch, which is released by free(). NULL = nothing. */
+    /* Allocates w->scratch, which the method releases with free(). NULL = there is none. */
     sg_status (*open)(struct sg_worker *w, struct sg_error *err);
 
     /* A compressor has exactly one of these three.
-     * select  Send some elements of p unchanged and keep the others, in one fused pass: fill index, value and count of
-     *         the selection from its scale, decay, g and e (sg_kernels.h). Returns enum sg_kernel_status.
-     * code    Every element of p is written in this code, whose parameters the compressor's begin with.
-     * encode  Write a message of round `round` from p [d], which is finite, into w->data [4 d bytes] or scratch: set
-     *         code, n, count, index, data, bytes and bits. */
+     *   select  Sends some elements of p unchanged and keeps the others, in one fused pass: it fills index, value and count
+     *           of the selection from its scale, decay, g and e (sg_kernels.h). Returns enum sg_kernel_status.
+     *   code    Every element of p is written in this code. Its parameters are the first of the compressor's.
+     *   encode  Writes a message of round `round` from p [d], which is finite, into w->data [4 d bytes] or scratch: it sets
+     *           code, n, count, index, data, bytes and bits. */
     int (*select)(struct sg_worker *w, struct sg_select *s);
     const struct sg_code *code;
     void (*encode)(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out);
 
     const struct sg_rounds *rounds; /* NULL = one round of d numbers, whose sum is the result */
-    /* delta of a relative, nu^2 of an absolute compressor on n elements in units of its input; NULL = none. */
+    /* delta of a relative compressor, or nu^2 of an absolute one in units of its input, for n elements. NULL or NaN =
+     * there is no bound. */
     double (*bound)(const double *param, size_t n);
-    /* The controller that these parameters ask for, with its own parameters in out; NULL = none. The hook is NULL where
-     * there never is one. */
+    /* Returns the controller that these parameters ask for, with its own parameters in out, or NULL. The hook is NULL
+     * if no parameters ask for one. */
     const struct sg_controller_ops *(*controller)(const double *param, double *out);
 };
 
-/* The table: i-th compressor, NULL past the end; by name, NULL if unknown. */
+/* The i-th compressor of the table; NULL past the end. The compressor of that name; NULL if it is unknown. */
 const struct sg_compressor_ops *sg_compressor_at(size_t i);
 const struct sg_compressor_ops *sg_compressor_find(const char *name);
 
-/* Check parameters only (recipes use it): ranges, combinations, k against d (d = 0: unknown yet). */
+/* Checks parameters: ranges, combinations, k against d (0 = not known yet). Recipes use it before there is a task. */
 SG_CHECKED sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
                                          struct sg_error *err);
 

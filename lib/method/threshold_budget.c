@@ -20,14 +20,14 @@
 #include <math.h>
 
 static const double ABOVE = 0.6, BELOW = 0.15;       /* room, times sqrt(share over) (share left) */
-static const double LEFT_OVER = 0.35;                /* of the budget, at the present rate */
+static const double LEFT_OVER = 0.35;                /* of the budget that the present rate would not spend */
 static const double CALIBRATION = 0.05, LAST = 0.1;  /* shares of the run */
 static const double WINDOW = 0.03, LEAST_WINDOW = 4; /* of the moving average: share of the run, steps */
 
-/* The workers' largest gradient: too high a lambda costs steps, too low a one the budget. */
+/* sum_squares is that of the largest gradient, because too high a lambda costs steps, too low a one the budget. */
 void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64_t steps, double sum_squares) {
-    /* A random walk with steps of variance s^2 leaves at lambda after (lambda / s)^2 steps: |g|^2 / lambda^2 entries a
-     * step. */
+    /* A random walk with steps of variance s^2 leaves at lambda after (lambda / s)^2 steps. So |g|^2 / lambda^2 entries
+     * leave at a step. */
     const double lambda = sqrt(sum_squares * (double)steps / all);
     b->lambda = lambda > 0 ? lambda : INFINITY;
     b->steering = 1;
@@ -35,7 +35,7 @@ void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64
 
 double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
                                  double gamma) {
-    const double most = fmax(0, floor(all - b->sent + 1e-6)); /* sums that are rounded must not cost an entry */
+    const double most = fmax(0, floor(all - b->sent + 1e-6)); /* rounding of the sum must not cost an entry */
     if (gamma < b->gamma) {
         b->lambda *= b->gamma / gamma;
         b->rate *= gamma / b->gamma;
@@ -48,11 +48,11 @@ double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint
     return most;
 }
 
-/* Is lambda to be steered, after what it was? over: share of the run; miss: of the budget that the present rate would leave
- * over, negative if it takes too much. */
+/* Must lambda be steered after this step? over: the share of the run that is done. miss: the share of the budget that
+ * the present rate would leave; negative if it takes too much. */
 static bool steers(const struct sg_threshold_budget *b, double all, double over, double miss) {
     const double room = sqrt(over) * (1 - over), ahead = b->sent / all - over, near = 0.005 + 0.1 * (1 - over);
-    if (over < CALIBRATION) /* what is too much now may well not be at this lambda later */
+    if (over < CALIBRATION) /* lambda may send less later than it does now */
         return miss > 0 || ahead > ABOVE * room;
     if (b->steering > 0)
         return fabs(miss) > near / 2;

@@ -1,4 +1,4 @@
-/* recipe_rules.c: the rules that span several keys, which a table of single keys cannot state. */
+/* recipe_cross_checks.c: the rules that span several keys, which a table of single keys cannot state. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* recipe_set.c: applies --set key=value to the raw tree. It creates any key; the check that follows knows which exist.
- */
+/* recipe_override.c: applies --set key=value to the raw tree. It creates any key; the check that follows knows them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* recipe_scalar.c: checks values without children against their schema row. */
+/* recipe_value.c: checks values without children against their schema row. */
 #include <math.h>
 #include <string.h>
 

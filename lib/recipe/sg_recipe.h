@@ -45,7 +45,6 @@ struct sg_recipe {
     size_t n_told; /* how many of these results name: all but those that repeat what a result names anyway */
     /* Lines "path:line:column: …" about methods and series that the file's claims and plots name, but that a --set took
      * away. A program that judges claims must refuse such a recipe; a single run need not. NULL = there are none. */
-
     char *dangling;
 };
 
@@ -115,17 +114,17 @@ struct sg_method_config;
 struct sg_constant;
 enum { SG_METHOD_NUMBERS = 96 };
 
-/* Compressor, controller, code and feedback rule of *out, with their parameters: the compressor's, controller's and
- * code's lie in room, to which *out points then. Nothing else of *out is touched. Expressions take the constants' values.
- * *at <- the value that was looked at last: where an error stands. */
+/* *out <- compressor, controller, code and feedback rule of the cell, with their parameters. Those of the compressor,
+ * the controller and the code lie in room, to which *out then points. Nothing else of *out changes. Expressions take
+ * the values of the constants. *at <- the value that was looked at last: an error stands there. */
 SG_CHECKED sg_status sg_cell_method(struct sg_method_config *out, double room[SG_METHOD_NUMBERS],
                                     const struct sg_cell *cell, const struct sg_constant *constants, size_t n,
                                     const struct sg_node **at, struct sg_error *err);
-/* The value of a cell's method that a message of sg_method_check or sg_method_open is about: that of the key it begins
- * with, else the method. */
+/* The value of a cell's method that a message of sg_method_check or sg_method_open is about: that of the key with which
+ * the message begins, else the method. */
 const struct sg_node *sg_method_place(const struct sg_node *method, const char *message);
 
-/* The key reference: plain text for --help-recipe, Markdown for recipes/README.md. */
+/* Prints the reference of all keys: plain text for --help-recipe, Markdown for recipes/README.md. */
 void sg_recipe_reference(FILE *out, bool markdown);
 
 #ifdef __cplusplus

@@ -267,7 +267,7 @@ static sg_status logreg_start(struct sg_task *t, struct sg_error *err) {
 
 static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
     SG_ASSERT(worker >= t->first && worker - t->first < t->count && omp_get_thread_num() < t->threads);
-    (void)err; /* a non-finite gradient is the compressor's to report: it sees every element anyway */
+    (void)err; /* the compressor reports a gradient that is not finite, because it sees every element anyway */
     size_t local = worker - t->first;
     size_t begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;

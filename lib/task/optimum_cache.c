@@ -1,4 +1,4 @@
-/* optimum_cache.c: L and x* of a data set, computed once and stored in files with a checksum. */
+/* optimum_cache.c: L and x* of a data set, computed once and kept in files with a checksum. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,11 +19,11 @@ struct header {
 };
 
 struct stored {
-    char *path; /* NULL = nowhere */
+    char *path; /* NULL = it is not kept */
     char key[65];
 };
 
-/* The key names the question in full: what, which version of its answer, of which data, at which l2. */
+/* The key names the whole question: what is asked, in which version, about which data, at which l2. */
 static void stored_open(struct stored *m, const struct sg_optimum_options *o, const char *what, double l2) {
     char question[256];
     int length = snprintf(question, sizeof question, "sparsegrad 1\n%s\n%s\n%a\n", what, o->sha256, l2);
@@ -62,8 +62,8 @@ static bool stored_read(const struct stored *m, double *value, size_t count, con
     return good;
 }
 
-/* A folder that cannot be written to costs time in the next run, nothing else; nor does something else than a file in
- * the file's place, such as a named pipe, which would wait for a reader. */
+/* Ignores errors: a file that cannot be written only costs time in the next run. If something else than a file is in
+ * its place, such as a named pipe, nothing is written. */
 static void stored_write(const struct stored *m, const double *value, size_t count) {
     struct header h = {.count = count};
     struct sg_error unused;

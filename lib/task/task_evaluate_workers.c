@@ -1,4 +1,4 @@
-/* task_evaluate_workers.c: something done for every worker of this rank, on several threads. */
+/* task_evaluate_workers.c: does something for every worker of this rank, on several threads. */
 #include "task_evaluate_workers.h"
 
 #include "sg_debug.h"

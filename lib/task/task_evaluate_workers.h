@@ -1,10 +1,10 @@
-/* task_evaluate_workers.h: the workers of a rank evaluate beside each other; private to lib/task. */
+/* task_evaluate_workers.h: lets the workers of a rank evaluate at the same time; private to lib/task. */
 #ifndef TASK_EVALUATE_WORKERS_H
 #define TASK_EVALUATE_WORKERS_H
 
 #include "sg_task.h"
 
-/* What one worker contributes to an evaluation; runs beside other workers' on its own thread. */
+/* Computes what one worker contributes to an evaluation; it runs on its own thread beside other workers'. */
 typedef sg_status task_share(sg_task *t, size_t worker, double *share, struct sg_error *err);
 
 /* share [count][n_shares] of workers first … first + count - 1; the error is that of one of those that failed. */

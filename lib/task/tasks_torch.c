@@ -1,4 +1,4 @@
-/* tasks_torch.c: the tasks of the shared object that sg_task_load loads on demand. */
+/* tasks_torch.c: the tasks in the shared object that sg_task_load loads on demand. */
 #include <stddef.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
 
 enum { PARALLEL = 1 << 18 }; /* with fewer entries a step, a second thread costs more than it saves */
 
-/* One method under way, and what each worker leaves behind. */
+/* One method at work, and what its workers lose. */
 struct replayed_method {
     struct sg_oracle_method *result;
     sg_method *method;
@@ -65,7 +65,7 @@ static sg_status read_constants(struct oracle_state *k, struct sg_error *err) {
     return SG_OK;
 }
 
-/* Decay 0 makes of the residual what is lost of each input, and of nothing else. */
+/* Opens a method. With decay 0 the residual is what was lost of this step's input alone. */
 static sg_status open_method(struct oracle_state *k, struct replayed_method *s, struct sg_error *err) {
     const struct sg_recording *r = &k->recording;
     const struct sg_cell *cell = s->result->cell;

@@ -2,7 +2,8 @@
  *
  *   simple     lambda = 1 / (2 sqrt k)
  *   estimated  lambda = (2 / sqrt k) sqrt((2 d / k + M) zeta^2 + sigma^2)
- * with k the elements that Top-k sends a step of all d, and M, zeta^2, sigma^2 from a pilot (sg_gradient_noise.h). */
+ * k is how many of all d elements Top-k sends at a step. A pilot run measures M, zeta^2 and sigma^2
+ * (sg_gradient_noise.h). */
 #ifndef SG_LAMBDA_RULES_H
 #define SG_LAMBDA_RULES_H
 

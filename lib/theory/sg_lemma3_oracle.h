@@ -1,13 +1,13 @@
 /* sg_lemma3_oracle.h: how far a run's methods are from the best that its budget allows (Lemma 3, section 4.4).
  *
- * Lemma 3 is about a FIXED sequence. The sequence here is what one recorded run compressed: a_{i,t} = p_{i,t} / gamma_t (p in
- * the gradient form) of all workers i and steps t, stacked. Its budget K is what that run sent. Every method of the recipe
- * is applied to each a_{i,t} as it stands, without error feedback of its own, which would change the sequence:
- *   error    sum over i and t of |a - C(a)|^2
- *   optimal  the same of the hard threshold that sends exactly as much: the squares of all but the K_m largest entries
- *   regret   error - optimal, at or above 0; what rounding leaves below counts as 0
- * For the recorded method itself this is what happened (up to entries within a rounding of the threshold). ACCORDION decides
- * by norms of a in place of norms of g, which are not recorded. */
+ * Lemma 3 is about a FIXED sequence. Here it is what one recorded run compressed: a_{i,t} = p_{i,t} / gamma_t (p in the
+ * gradient form) of all workers i and steps t, stacked. The budget K is what that run sent. Every method of the recipe
+ * is applied to each a_{i,t} as it is, without error feedback of its own, because that would change the sequence:
+ *   error    the sum over i and t of |a - C(a)|^2
+ *   optimal  the same for the hard threshold that sends exactly as much: the squares of all but the K_m largest entries
+ *   regret   error - optimal; a value that rounding makes negative counts as 0
+ * For the recorded method this is what happened, up to entries within a rounding of the threshold. ACCORDION decides by
+ * norms of a, because norms of g are not recorded. */
 #ifndef SG_LEMMA3_ORACLE_H
 #define SG_LEMMA3_ORACLE_H
 

@@ -1,8 +1,10 @@
-/* sg_magnitude_ranks.h: exact order statistics of the magnitudes of a long stream of floats, in two passes and fixed memory.
+/* sg_magnitude_ranks.h: exact order statistics of the magnitudes of a long stream of floats, in two passes and fixed
+ * memory.
  *
- * The bits of |x| are ordered like whole numbers. The first pass counts them by their upper 15 bits, and adds up the
- * squares there; the second counts, inside the few bins that were asked for, by the lower 16. What comes out is exact; the
- * sums of squares are double sums in the order of the stream. 0.75 MiB, and 1 MiB for every rank asked for. */
+ * The bits of |x|, read as a whole number, are ordered like |x|. The first pass counts entries by their upper 15 bits
+ * and adds up their squares. The second counts, inside the few bins that hold an asked-for rank, by the lower 16 bits.
+ * Ranks come out exact; sums of squares are sums in double, in the order of the stream. It takes 0.75 MiB, and 1 MiB
+ * more for every rank asked for. */
 #ifndef SG_MAGNITUDE_RANKS_H
 #define SG_MAGNITUDE_RANKS_H
 

@@ -11,7 +11,7 @@
 
 enum { PARAMETERS = 32 };
 
-/* One cell in flight. `observer` is the same task once more, so that looking at a point disturbs no run. */
+/* One cell being trained. `observer` is a second copy of its task: evaluating a point does not disturb the run. */
 struct theory_run {
     const struct sg_theory_options *options;
     const struct sg_cell *cell;
@@ -46,7 +46,7 @@ static sg_status number(double *out, const struct theory_run *v, const char *pat
     return node && node->kind != SG_NODE_NULL ? sg_expression(out, node->string, known, n, err) : SG_OK;
 }
 
-/* loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
+/* value <- loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
 static sg_status look(double value[4], const struct theory_run *v, const double *x, struct sg_error *err) {
     memcpy(v->ops->parameters(v->observer), x, v->d * sizeof *x);
     sg_status status = v->ops->queue(v->observer, err);
@@ -137,7 +137,7 @@ static sg_status train(struct theory_run *v, struct sg_error *err) {
     return status;
 }
 
-/* Of the compressor, once the task's constants are known. *why <- not NULL where there is none. */
+/* Finds the bound of the compressor; the task's constants must be known. *why is set if there is none. */
 static sg_status bound_of(const char **why, struct theory_run *v, struct sg_error *err) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(v->cell->method, "compressor", ""));
     double param[PARAMETERS];
@@ -163,7 +163,7 @@ static sg_status bound_of(const char **why, struct theory_run *v, struct sg_erro
     return status;
 }
 
-/* With the shifted oracle the f_i are f_i(x) - <grad f_i(x*), x>: as smooth, and alike at x*. */
+/* D. With the shifted oracle f_i becomes f_i(x) - <grad f_i(x*), x>, which is as smooth and has D = 0. */
 static double dissimilarity_at_optimum(const struct theory_run *v) {
     const bool shifted = strcmp(sg_node_string(&v->cell->resolved, "task.oracle", ""), "full-shifted") == 0;
     return shifted ? 0 : constant(v, "D");

@@ -1,4 +1,4 @@
-/* theory_scope.c: do the theorems speak of this recipe and of this method? */
+/* theory_scope.c: are the theorems about this recipe and this method? */
 #include <string.h>
 
 #include "sg_compressor.h"

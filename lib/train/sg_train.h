@@ -1,9 +1,8 @@
-/* sg_train.h: the EF-SGD loop (paper, Algorithm 1) of one method and one seed.
+/* sg_train.h: trains one method at one seed with error feedback (paper, Algorithm 1).
  *
- * step t = 0..T-1:  for each worker i of this rank: g_i, then message and residual (sg_method.h);
- *                   exchange and sum in worker order; mean; optimizer; metrics.
- * Every number a run reports is a function of the resolved recipe, the data and the program: ranks, threads and
- * interruptions do not change a bit. */
+ * Step t = 0 .. T-1: for each worker i of this rank its gradient g_i, its message and its residual (sg_method.h);
+ * exchange and sum in worker order; mean; optimizer; what is recorded. Every number that a run reports is a function of
+ * the resolved recipe, the data and the program. Ranks, threads and interruptions do not change a bit. */
 #ifndef SG_TRAIN_H
 #define SG_TRAIN_H
 
@@ -18,61 +17,66 @@
 #include "sg_task.h"
 
 struct sg_train_check_options {
-    const struct sg_recipe *recipe; /* of the cells, for places */
+    const struct sg_recipe *recipe; /* of the cells; it says where a mistake stands */
     const char *data_dir;
-    int threads;                                                   /* 0 = cores of this host */
+    int threads;                                                   /* 0 = the cores of this host */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
-    /* A mistake, each once: "path:line:column: what (which methods, unless all)". */
+    /* Told each mistake once: "path:line:column: what (which methods, unless all)". */
     void (*problem)(void *arg, const char *text);
     void *arg;
 };
 
-/* What only the data can refute, before anything is run: every cell's task is opened, on the CPU and by this process
- * alone, and the cell's steps, feedback, compressor, message and optimizer are held against it. Cells that differ in
- * their seed only are looked at once. Tasks that several cells share are opened once and leave their caches (data,
- * optimum), which runs then find. SG_ERR_ARGUMENT if there were problems. */
+/* Finds what only the data can show to be wrong, before anything runs. It opens the task of every cell, on the CPU and
+ * in this process alone, and holds the cell's steps, feedback, compressor, message and optimizer against it. Of cells
+ * that differ only in their seed one is looked at. A task that several cells share is opened once, and leaves its
+ * caches (data, optimum) for the runs. SG_ERR_ARGUMENT: there were mistakes. */
 SG_CHECKED sg_status sg_train_check(const struct sg_cell *cells, size_t count,
                                     const struct sg_train_check_options *options, struct sg_error *err);
 
-/* *out: is there a checkpoint from which this cell would go on, of this version of the program and of these data (as a
- * result's header names them; NULL = any)? Only its beginning is read: it may yet turn out damaged. */
+/* *out: is there a checkpoint from which this cell would go on, written by this version of the program from these data
+ * (as a result's header names them; NULL = any)? It reads the beginning only, so it may be damaged further on. */
 SG_CHECKED sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_cell *cell,
                                         const cJSON *dataset, struct sg_error *err);
 
-/* Does this file begin as a checkpoint of any run does? */
+/* Does this file begin like a checkpoint of any run? */
 bool sg_train_is_checkpoint(const char *path);
 
 struct sg_train_options {
-    const struct sg_recipe *recipe; /* for the header */
+    const struct sg_recipe *recipe; /* the header of the series names it */
     const struct sg_cell *cell;
     const char *data_dir;
     const char *device;
-    int threads;               /* 0 = cores of this host / ranks on it */
-    FILE *series;              /* rank 0: NDJSON goes here; NULL elsewhere */
-    const char *checkpoint;    /* path, or NULL = none */
-    uint64_t checkpoint_every; /* steps; 0 = once a minute. Always when stopped by a signal */
-    const char *record_inputs; /* path of a recording of what the compressors are given, or NULL = none */
-    bool resume;               /* continue from `checkpoint`; the series is cut back to where it stood */
-    /* Called before each step, and once more after the last, with the task at x_step; not under several ranks. It may call
-     * whatever leaves x and the workers' state as they were. Not SG_OK ends the run; may be NULL. */
+    int threads;            /* 0 = the cores of this host, shared by its ranks */
+    FILE *series;           /* rank 0: the lines of JSON go here; NULL on other ranks */
+    const char *checkpoint; /* its path; NULL = none is written */
+    uint64_t
+        checkpoint_every; /* steps between checkpoints; 0 = one a minute. A run that a signal stops always writes one */
+    const char *record_inputs; /* path for a recording of what the compressors are given; NULL = none */
+    bool resume;               /* continue from `checkpoint`; the series is cut back to the length it had then */
+    /* Called before each step and once after the last, with the task at x_step; not with several ranks. It may call
+     * whatever leaves x and the state of the workers as they were. Not SG_OK ends the run. May be NULL. */
     sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
                        struct sg_error *err);
     void *visit_arg;
-    int (*stop)(void); /* pending signal number or 0, asked each step */
-    /* rank 0, cheap to be called each step: what is "loading", "solving for x*", "" while stepping; may be NULL */
+    int (*stop)(void); /* asked at each step: the number of a signal that came, or 0 */
+    /* Told on rank 0 at each step, so it must be cheap. what: "loading", "solving for x*", "" while stepping; may be
+     * NULL. */
+
     void (*progress)(const char *what, double done, double total);
-    void (*notice)(const char *message); /* rank 0: something the user should know; may be NULL */
+    void (*notice)(const char *message); /* told on rank 0 what the user should know; may be NULL */
 };
 
 struct sg_train_report {
     char status[16]; /* "ok", "diverged", "interrupted", "failed" */
     uint64_t steps;
-    double elapsed_s; /* stepping and recording, without set-up */
+    double elapsed_s; /* of steps and records, without set-up */
     double setup_s;
-    double budget, sent; /* entries a worker: of the whole run, NaN = there is no budget; in all steps so far */
+    /* Entries of a worker. budget: of the whole run; NaN = there is no budget. sent: in all steps so far. */
+    double budget, sent;
 };
 
-/* Collective over comm. SG_ERR_NONFINITE (diverged) and SG_ERR_INTERRUPTED leave a complete series up to there. */
+/* Runs the cell; collective over comm. With SG_ERR_NONFINITE (the run diverged) and SG_ERR_INTERRUPTED the series is
+ * complete up to that step. */
 SG_CHECKED sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const struct sg_train_options *options,
                                   struct sg_error *err);
 

@@ -1,4 +1,4 @@
-/* train.c: the loop of one run. */
+/* train.c: the loop of one run: set-up, steps, records, checkpoints, and how it ends. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 static const double CHECKPOINT_EVERY_S = 60;
 
-/* The point before the first step: nothing sent, and nothing that is of a step. */
+/* Records the point before the first step: nothing was sent, and there are no densities, losses or rates yet. */
 static sg_status record_start(struct train *t, struct sg_error *err) {
     double value[SG_COLUMNS];
     for (size_t i = 0; i < SG_COLUMNS; i++)
@@ -16,7 +16,7 @@ static sg_status record_start(struct train *t, struct sg_error *err) {
     return train_record(t, value, NULL, err);
 }
 
-/* Record the step that just ended. The returned status is the same on all ranks; *recorded is this rank's own. */
+/* Records the step that just ended. The returned status is the same on all ranks; *recorded is this rank's own. */
 static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_status *recorded, struct sg_error *err) {
     double value[SG_COLUMNS];
     sg_status status = SG_OK;

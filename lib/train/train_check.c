@@ -1,5 +1,5 @@
-/* train_check.c: cells against their data before the first of them runs, so that a mistake is found once and not by every
- * cell. */
+/* train_check.c: checks cells against their data before the first of them runs, so that a mistake is found once and not
+ * by every cell. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct check {
     size_t n_findings;
 };
 
-/* Seeds are the innermost: a cell that is the first of its label. */
+/* Is this cell the first of its label? Cells that differ only in their seed follow each other. */
 static bool first_of_label(const struct check *c, size_t i) {
     return i == 0 || strcmp(c->cells[i].label, c->cells[i - 1].label) != 0;
 }
@@ -80,7 +80,7 @@ static const struct sg_node *place_of_task(const struct sg_node *cell, const str
     return sg_node_get(cell, data ? "task.dataset" : why->status == SG_ERR_UNSUPPORTED ? "task.kind" : "task");
 }
 
-/* What is wrong with a cell whose task is open goes into why. */
+/* Finds what is wrong with a cell whose task is open, and writes it into why. */
 static sg_status judge(struct train *t, struct sg_error *why) {
     sg_method *method = NULL;
     sg_status status = train_choose(t, why);
@@ -94,7 +94,7 @@ static sg_status judge(struct train *t, struct sg_error *why) {
     return status;
 }
 
-/* All cells whose task is that of cell `from`. */
+/* Checks all cells that have the task of cell `from`. */
 static sg_status check_task(struct check *c, size_t from, struct sg_error *err) {
     struct sg_train_options how = {.recipe = c->options->recipe,
                                    .cell = &c->cells[from],
@@ -131,13 +131,13 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
             status = why.status == SG_ERR_MEMORY ? sg_fail(err, SG_ERR_MEMORY, "%s", why.msg)
                                                  : add_finding(c, i, t.at, why.msg, err);
         train_forget_choice(&t);
-        t.n_constants = n_constants; /* the task's alone */
+        t.n_constants = n_constants; /* only the task's are kept */
     }
     train_teardown(&t);
     return status;
 }
 
-/* A problem as one text: with the methods that have it, unless all do or it names its method itself. */
+/* Tells a problem as one text. It names the methods that have it, unless all do or the text names its method itself. */
 static void tell(const struct check *c, const struct finding *f) {
     char *text = NULL;
     size_t size = 0;

@@ -1,7 +1,6 @@
-/* A checkpoint is the whole state of a run between two steps, for all workers, so that it resumes under any number of
- * ranks: magic, cell key, identity of program and data, step, sums, length and SHA-256 of the series so far and of the
- * recording, x, optimizer state, what the task and the method keep for all workers; per worker: residual, task state,
- * method state; then the SHA-256 of all that. Random draws are named by step, so no generator state is needed. */
+/* train_checkpoint.c: writes and reads checkpoints. A checkpoint is the whole state of a run between two steps, for all
+ * workers, so that it resumes under any number of ranks. lib/FORMATS.md names every byte. Random draws are named by
+ * step, so no state of a generator is needed. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "sg_version.h"
 #include "train_state.h"
 
-/* All formats have the key and the identity at the same place, and the hash at the end. */
+/* In all formats the key and the identity are at the same place, and the hash is at the end. */
 static const char magic[16] = "sg-checkpoint/3";
 enum { MAGIC_KIND = 14 }; /* characters before the number of the format */
 
@@ -23,14 +22,14 @@ enum { HASH_DIGITS = 64, IDENTITY_CHARS = 64 };
 struct preamble {
     char magic[16];
     char key[72], identity[IDENTITY_CHARS];
-    char series_sha256[64], inputs_sha256[64]; /* the latter zeros if nothing is recorded */
+    char series_sha256[64], inputs_sha256[64]; /* inputs_sha256 is zeros if nothing is recorded */
     uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
         workers_bytes, /* of all workers together */
-        is_recorded;   /* with --record-inputs, up to here */
+        is_recorded;   /* was a recording written up to here? */
     struct totals totals;
 };
 
-enum { COMMON_BYTES = offsetof(struct preamble, series_sha256) }; /* of all formats */
+enum { COMMON_BYTES = offsetof(struct preamble, series_sha256) }; /* what all formats share */
 
 struct sink {
     FILE *out;
@@ -38,13 +37,13 @@ struct sink {
 };
 
 static void put(struct sink *s, const void *data, size_t bytes) {
-    if (!s->out || bytes == 0) /* no state may also be no pointer */
+    if (!s->out || bytes == 0) /* 0 bytes may come with a NULL */
         return;
     fwrite(data, 1, bytes, s->out); /* a failed write shows at commit */
     sg_sha256_add(&s->hash, data, bytes);
 }
 
-/* What there is of one worker; a method may keep more for one than for another. */
+/* How many bytes one worker has. A method may keep more for one than for another. */
 struct sizes {
     size_t residual, task, method;
 };
@@ -71,14 +70,14 @@ static bool hosts(const struct train *t, size_t worker) {
     return worker >= t->first && worker < t->first + t->count;
 }
 
-/* Of the program and of the data that it reads, cut to its room: a checkpoint of others says nothing to this run. */
+/* Writes which program and which data the run has, cut to the room. A checkpoint of others is of no use to it. */
 static void identify(char out[IDENTITY_CHARS], const char *task_kind, const cJSON *dataset) {
     char data[SG_DATASET_IDENTITY];
     memset(out, 0, IDENTITY_CHARS);
     snprintf(out, IDENTITY_CHARS, "%.31s %.31s", sg_version_identity(task_kind), sg_dataset_identity(data, dataset));
 }
 
-/* Up to the first blank: the program's part. */
+/* Are both alike up to the first blank, which is the program's part? */
 static bool begins_alike(const char *then, const char *now) {
     return strncmp(then, now, strcspn(now, " ") + 1) == 0;
 }
@@ -103,7 +102,8 @@ static struct preamble describe(const struct train *t) {
     return p;
 }
 
-/* Worker by worker through rank 0, so that it never holds more than one worker's state: mine, incoming [all of one]. */
+/* Writes worker by worker through rank 0, which so never holds the state of more than one. mine and incoming have room
+ * for the largest. */
 static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *incoming, struct sg_error *err) {
     sg_status status = SG_OK;
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
@@ -125,7 +125,7 @@ static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *
     return status;
 }
 
-/* A vector of the kernels' memory, once, from rank 0; scratch holds it. */
+/* Writes a vector of the kernels' memory from rank 0. scratch has room for it. */
 static sg_status put_vector(const struct train *t, struct sink *s, const void *from, size_t bytes, void *scratch,
                             struct sg_error *err) {
     sg_status status = bytes && t->lead ? train_get(t, scratch, from, bytes, err) : SG_OK;
@@ -133,7 +133,7 @@ static sg_status put_vector(const struct train *t, struct sink *s, const void *f
     return status;
 }
 
-/* Once, from rank 0. */
+/* Writes what all workers share, from rank 0. */
 static void put_common(const struct train *t, struct sink *s, char *scratch) {
     const size_t of_task = task_common_bytes(t);
     if (of_task && t->lead)
@@ -197,8 +197,8 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* Check everything before anything is taken over. *ours: was the checkpoint written by a program with the same numbers from
- * the same data? If not, it is ignored, and that is no error. *same_program: then only the data are others. */
+/* Checks everything before anything is taken over. *ours: was the checkpoint written by a program with the same numbers
+ * from the same data? If not, it is ignored, and that is no error. *same_program: then only the data are others. */
 static sg_status check(bool *ours, bool *same_program, const struct train *t, const char *data, size_t length,
                        struct sg_error *err) {
     const char *path = t->options->checkpoint;

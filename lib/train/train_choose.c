@@ -1,5 +1,5 @@
-/* train_choose.c: what a cell asks for beside its task, once the task is open: length, learning rate, method, messages and
- * optimizer, as values that can be stepped with. Expressions get their values here. */
+/* train_choose.c: works out what a cell asks for beside its task, once the task is open: length, feedback, learning
+ * rate, compressor, messages and optimizer. Expressions get their values here. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@ bool train_records(const struct train *t, uint64_t step) {
     return step % t->plan.every == 0 || step == t->plan.steps || train_evaluates(t, step);
 }
 
-/* Worker by worker to rank 0, which alone draws the conclusion: sums over workers have one order. */
+/* Collects the share of each worker on rank 0, which alone adds them up, so sums over workers have one order. */
 sg_status train_evaluate_shares(struct train *t, struct sg_error *err) {
     const size_t n = t->info->n_shares;
     double *mine = malloc(t->count * n * sizeof *mine + 1), *all = malloc(t->workers * n * sizeof *all + 1);

@@ -6,7 +6,7 @@
 
 #include "train_state.h"
 
-/* "cuda" is -1: each process of a host its own, in turn. */
+/* "cuda" gives -1: the processes of a host take its GPUs in turn. */
 static sg_status gpu_number(int *out, const char *device, struct sg_error *err) {
     char *end = NULL;
     const long number = strcmp(device, "cuda") == 0        ? -1
@@ -53,7 +53,7 @@ sg_status train_fail_device(const struct train *t, struct sg_error *err) {
                    (unsigned long long)t->step, words ? words : "unknown error");
 }
 
-/* Where a run was made: what sg_result_host and the list of libraries leave open. */
+/* Writes where a run was made: what sg_result_host and the list of libraries do not say. */
 void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries) {
     struct sg_cuda_facts facts;
     char version[32];

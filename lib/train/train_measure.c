@@ -1,4 +1,4 @@
-/* train_measure.c: the numbers of a step. Formulas in results/README.md. */
+/* train_measure.c: the numbers that are recorded of a step. results/README.md has their formulas. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- one worker's, sent along with its message ----------------------------------------------------------------- */
 
-/* |p - C(p)|^2 / |p|^2; 0 for p = 0. With feedback e = p - C(p), so that p is e and what was sent; without, p = g. */
+/* |p - C(p)|^2 / |p|^2; 0 for p = 0. With feedback e = p - C(p), so p is e and what was sent. Without it p = g. */
 static double compression_error(const struct train *t, size_t w, const float *g, double error_norm) {
     const struct sg_exec *exec = &t->worker_exec;
     const struct sg_message *m = &t->worker[w].message;
@@ -47,7 +47,7 @@ static sg_status count_entries(const struct train *t, const struct sg_message *m
     return status;
 }
 
-/* Of the residual of local worker w: value [LAYER_COLUMNS][n_layers of the task]. */
+/* value [LAYER_COLUMNS][n_layers of the task] <- the norms of local worker w's residual in each layer. */
 static void measure_layers(const struct train *t, size_t w, double *value) {
     const struct sg_layout *layout = &t->info->layout;
     const float *e = t->worker[w].residual;
@@ -77,7 +77,7 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
     if (records(t, SG_COLUMN_COMPRESSION_ERROR)) {
         if (sg_method_rounds(t->method) == 1)
             note[NOTE_COMPRESSION_ERROR] = compression_error(t, w, g, note[NOTE_ERROR_NORM]);
-        else /* no worker has a C(p) of its own: without a residual nothing says what was lost */
+        else /* no worker has a C(p) of its own: without a residual nothing tells what was lost */
             note[NOTE_COMPRESSION_ERROR] = !e                         ? (double)NAN
                                            : worker->input_square > 0 ? note[NOTE_ERROR_NORM] / worker->input_square
                                                                       : 0;

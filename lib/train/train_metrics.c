@@ -19,7 +19,7 @@ static bool find_column(struct recorded *out, const char *name, const struct sg_
     return own != NULL;
 }
 
-/* The recipe's check saw to it that the task has every series and that none is named twice. */
+/* The check of the recipe made sure that the task has every series and that none is named twice. */
 sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
                         const struct sg_task_kind *task, struct sg_error *err) {
     const struct sg_node *series = sg_node_get(&cell->resolved, "record.series");

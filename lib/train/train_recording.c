@@ -68,7 +68,7 @@ sg_status recording_write(struct train *t, struct sg_error *err) {
         if (status == SG_OK && t->lead)
             written = sg_recording_put_worker(&t->recording, theirs->sent, theirs->a, err);
     }
-    status = status == SG_OK ? written : status; /* the others send all the same */
+    status = status == SG_OK ? written : status; /* the other workers must send all the same */
     free(mine);
     free(theirs);
     return sg_comm_agree(t->comm, status, err);

@@ -11,7 +11,7 @@
 #include "sg_version.h"
 #include "train_state.h"
 
-/* All that the series gets goes through here, so that its hash is known without reading it back. */
+/* Writes to the series. All text goes through here, so that its hash is known without reading it back. */
 static sg_status append(struct train *t, const char *text, size_t length, struct sg_error *err) {
     FILE *out = t->options->series;
     sg_sha256_add(&t->series.hash, text, length);
@@ -82,7 +82,7 @@ static cJSON *layers_json(const struct sg_layout *layout) {
     return out;
 }
 
-/* A GPU works on while the host's time passes, so nothing is known there. */
+/* On a GPU work goes on while the host's time passes, so its phases are not known. */
 static cJSON *phases_json(const struct train *t) {
     static const char *const name[PHASES] = {"gradient", "compression", "exchange", "update"};
     cJSON *out = t->device.gpu ? NULL : cJSON_CreateObject();
@@ -131,7 +131,7 @@ sg_status train_header(struct train *t, struct sg_error *err) {
     return write_line(t, h, err);
 }
 
-/* evaluated: the task's columns, NULL = not known at this step. False: no memory. */
+/* Writes a row. evaluated: the task's columns; NULL = not known at this step. False = no memory. */
 static bool put_row(const struct train *t, FILE *out, const struct row *row, const double *evaluated) {
     char text[SG_NUMBER_CHARS];
     fprintf(out, "{\"record\":\"step\",\"step\":%llu,\"epoch\":%s", (unsigned long long)row->step,

@@ -1,4 +1,4 @@
-/* train_setup.c: from a recipe's cell to a run that can step, and its end. */
+/* train_setup.c: makes a run that can step from a recipe's cell, and frees it. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
     return status == SG_OK && t->device.gpu ? train_gpu_check_task(t, err) : status;
 }
 
-/* Hosts may differ in what they run. */
+/* Hosts may differ in which kernels they can run. */
 sg_status train_choose_kernels(struct train *t, struct sg_error *err) {
     t->exec = (struct sg_exec){.threads = t->threads};
     if (strcmp(t->options->device, "cpu") != 0)
@@ -76,7 +76,8 @@ sg_status train_choose_kernels(struct train *t, struct sg_error *err) {
                                 "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)", getenv("SG_CPU"));
 }
 
-/* Layers without weight decay are pieces of their own; other borders do not matter to the optimizer. */
+/* Cuts the parameters into pieces. Layers without weight decay are pieces of their own; other borders do not matter to
+ * the optimizer. */
 static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     const size_t whole[2] = {0, t->d};
     const bool *no_decay = t->info->no_decay;
@@ -113,7 +114,7 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
     return sg_method_open(out, &config, err);
 }
 
-/* With the place in the recipe, or the --set, of what the data refute. */
+/* An error gets the place in the recipe, or the --set, of the value that the data show to be wrong. */
 static sg_status choose_and_place(struct train *t, struct sg_error *err) {
     char place[512];
     sg_status status = train_choose(t, err);
@@ -123,7 +124,7 @@ static sg_status choose_and_place(struct train *t, struct sg_error *err) {
     return sg_prefix(err, "%s", place);
 }
 
-enum { ROWS = 64 }; /* that may wait to be written where the task has no queue */
+enum { ROWS = 64 }; /* how many rows may wait if the task has no queue */
 
 static bool allocate_worker(const struct train *t, struct worker *w, bool keeps) {
     if (keeps)
@@ -179,7 +180,7 @@ static void announce(const struct train *t, const char *format, ...) {
         t->options->notice(text);
 }
 
-/* Never silently: data that are not what their name says are announced here, and results name them. */
+/* Tells the user if the data are not what their name says; results name them, too. */
 static void announce_data(const struct train *t) {
     cJSON *facts = t->task_ops->describe(t->task);
     const char *name = sg_json_string(facts, "dataset.name", "");

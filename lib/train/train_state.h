@@ -1,4 +1,4 @@
-/* train_state.h: private to lib/train. One run in flight. */
+/* train_state.h: one run while it goes on; private to lib/train. */
 #ifndef SG_TRAIN_STATE_H
 #define SG_TRAIN_STATE_H
 
@@ -10,7 +10,7 @@
 #include "sg_stats.h"
 #include "sg_train.h"
 
-/* Slots of a worker's note in the exchange. */
+/* The numbers that a worker tells all ranks in the exchange. */
 enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD };
 
 /* What `record.layers` adds to a recorded step for every layer of the task. */
@@ -23,55 +23,56 @@ struct recorded {
     size_t index; /* enum sg_column, or the task's metric */
 };
 
-/* Running sums over steps; doubles so that a checkpoint is a plain copy. */
+/* Sums over steps. All are doubles, so that a checkpoint copies them. */
 struct totals {
     double steps, bits, values, elements, bytes, total_error;
 };
 
-/* gamma_t = base x factor: from 1 to `scale` in a straight line over the warm-up, then down by `decay_factor` at each
- * of the epochs decay_at. */
+/* gamma_t = base x factor. The factor grows in a straight line from 1 to `scale` over the warm-up. Then it is
+ * multiplied by `decay_factor` at each of the epochs decay_at. */
 struct train_schedule {
     double base, scale, warm_up_epochs, decay_factor;
     double *decay_at; /* [n_decays] ascending */
     size_t n_decays;
 };
 
-/* Elements that the update works on at a time. */
+/* How many elements the update works on at a time. */
 enum { PIECE_ELEMENTS = 1 << 14 };
 
-/* Where the time of a step goes. A worker's gradient and compression may run beside other workers'. */
+/* Where the time of a step goes. Gradients and compressions of several workers may run at the same time. */
 enum phase { PHASE_GRADIENT, PHASE_COMPRESSION, PHASE_EXCHANGE, PHASE_UPDATE, PHASES };
 
-/* A recorded point, perhaps before its evaluation is known. */
+/* A recorded point; its evaluation may not be known yet. */
 struct row {
     uint64_t step;
     bool evaluated;
-    cJSON *layers; /* NULL = not asked for, or before the first step */
+    cJSON *layers; /* NULL = not asked for, or no step was taken yet */
     double value[SG_COLUMNS];
 };
 
-/* One worker of this rank. Vectors lie in the memory of the kernels, unless it says otherwise. */
+/* One worker of this rank. Its residual lies in the kernels' memory, and so does its message. */
 struct worker {
-    float *residual;            /* [d] NULL without feedback, and where nothing is ever kept */
+    float *residual;            /* [d]; NULL = there is no feedback, or nothing is ever kept */
     struct sg_message message;  /* of this step */
-    double note[SG_COMM_NOTES]; /* what all ranks learn of the worker at this step */
+    double note[SG_COMM_NOTES]; /* what all ranks learn about the worker at this step */
     struct sg_error error;      /* of this step */
-    double spent[PHASES];       /* seconds since the run began; what is no worker's is the first one's of the rank */
-    uint64_t sent;              /* numbers written down at this step, in all rounds */
-    double input_square;        /* |p|^2 of this step, where residuals are complete only after the exchange */
-    double *layers;             /* [LAYER_COLUMNS][n_layers of the task] of this step; NULL = not recorded */
+    /* Seconds since the run began. What belongs to no worker is charged to the first one of the rank. */
+    double spent[PHASES];
+    uint64_t sent;       /* numbers in the messages of this step, all rounds together */
+    double input_square; /* |p|^2 of this step, if residuals are complete only after the exchange */
+    double *layers;      /* [LAYER_COLUMNS][n_layers of the task] at this step; NULL = not recorded */
 };
 
 /* How long the run is, and what is done at which step. */
 struct plan {
     uint64_t steps, every;
-    double evaluate_epochs; /* between evaluations; NaN = with every record */
+    double evaluate_epochs; /* epochs between evaluations; NaN = with every record */
     struct train_schedule schedule;
 };
 
 struct device {
     char name[24];       /* "cpu", "cuda:1" */
-    sg_cuda_device *gpu; /* behind the kernels, unless they are a CPU's */
+    sg_cuda_device *gpu; /* the GPU behind the kernels; NULL = they are a CPU's */
 };
 
 struct optimizer {
@@ -79,7 +80,7 @@ struct optimizer {
     double *param;
     float *state; /* [floats] */
     size_t floats;
-    struct sg_piece *piece; /* [n_pieces] of the d parameters */
+    struct sg_piece *piece; /* [n_pieces] of all d parameters */
     size_t n_pieces;
 };
 
@@ -88,13 +89,13 @@ struct series {
     struct recorded *column;
     size_t n_columns;
     bool wants_evaluation, wants[SG_COLUMNS], wants_layers;
-    double *layers_now; /* [LAYER_COLUMNS][n_layers of the task], the mean over all workers; rank 0 */
+    double *layers_now; /* [LAYER_COLUMNS][n_layers of the task] means over all workers; rank 0 only */
     struct row *row;    /* [capacity] */
     size_t n_rows, capacity;
-    double *evaluated; /* [capacity][n_metrics of the task] of those rows that are evaluated */
+    double *evaluated; /* [capacity][n_metrics of the task] values of the rows that are evaluated */
     size_t n_evaluated;
     double last_flush_s;
-    sg_sha256 hash; /* of all that was written */
+    sg_sha256 hash; /* of all bytes written so far */
 };
 
 struct train {
@@ -109,45 +110,46 @@ struct train {
     sg_task *task;
     const struct sg_task_info *info;
     size_t d;
-    struct sg_constant *constant; /* the task's and ours, for expressions and the header */
+    struct sg_constant *constant; /* the task's and the trainer's, for expressions and the header */
     size_t n_constants;
 
-    const struct sg_node *at; /* the value of the cell that was looked at last: where an error of train_choose stands */
+    /* The value of the cell that train_choose looked at last: an error stands there. */
+    const struct sg_node *at;
     struct plan plan;
-    double parameter[SG_METHOD_NUMBERS];     /* that config points to */
-    struct sg_method_config config;          /* what the cell says of the method; train_open_method adds the rest */
-    size_t whole[2];                         /* offsets of the single layer in `model` scope */
-    const struct sg_wire_encoding *encoding; /* of positions; NULL = auto */
+    double parameter[SG_METHOD_NUMBERS];     /* to which config points */
+    struct sg_method_config config;          /* what the cell says about the method; train_open_method adds the rest */
+    size_t whole[2];                         /* the offsets of the one layer in `model` scope */
+    const struct sg_wire_encoding *encoding; /* for positions; NULL = auto */
     struct optimizer optimizer;
 
     struct device device;
     const struct sg_kernels *kernels;
-    struct sg_exec exec;        /* of all threads */
-    struct sg_exec worker_exec; /* of one worker's compression */
+    struct sg_exec exec;        /* with all threads of the rank */
+    struct sg_exec worker_exec; /* for the compression of one worker */
 
     sg_method *method;     /* of this rank's workers */
     struct worker *worker; /* [count] */
-    double *lead_square;   /* [n_layers of the method] of worker 0, where the controller asks for it */
-    float **gradient;      /* [n_gradients]: one a thread if workers run in parallel */
+    double *lead_square;   /* [n_layers of the method] worker 0's, if the controller asks for it */
+    float **gradient;      /* [n_gradients] one for each thread if workers run in parallel, else one */
     size_t n_gradients;
     float *sum; /* [d] */
 
-    uint64_t step; /* steps finished */
+    uint64_t step; /* how many steps are finished */
     double gamma;  /* learning rate of this step */
-    double lambda; /* threshold of this step; NaN = the compressor has none */
+    double lambda; /* threshold of this step; NaN = there is none */
     struct totals totals;
 
     struct series series;
     struct sg_recording recording; /* rank 0 */
-    char inputs_sha256[65];        /* of the recording up to the checkpoint that the run goes on from; "" = none */
+    char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
 };
 
-/* Set-up: a failure is known to all ranks. Teardown takes what there is. */
+/* Set-up is collective, and a failure is known to all ranks. Teardown frees what there is. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
-/* Parts of set-up that are this rank's alone, in their order: kernels; the task's table and the columns to record; the
- * task opened; its facts and constants; what the cell asks for, against these. Then the method, of the
- * first `count` workers of this rank. */
+/* The parts of set-up that concern this rank only, in their order: choose the kernels; find the task's table and the
+ * columns to record; open the task; take over its facts and constants; hold what the cell asks for against them. Then
+ * open the method, for the first `count` workers of this rank. */
 sg_status train_choose_kernels(struct train *t, struct sg_error *err);
 sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
@@ -156,8 +158,8 @@ sg_status train_add_constant(struct train *t, const char *name, double value, st
 sg_status train_choose(struct train *t, struct sg_error *err);
 void train_forget_choice(struct train *t);
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
-size_t train_x_bytes(const struct train *t); /* of the parameters */
-/* Out of the kernels' memory; the error of a device that failed. */
+size_t train_x_bytes(const struct train *t); /* of x */
+/* Copies out of the kernels' memory. Its error is that of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
 
@@ -168,47 +170,50 @@ sg_status train_gpu_check_task(const struct train *t, struct sg_error *err);
 sg_status train_fail_device(const struct train *t, struct sg_error *err);
 void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries);
 
-/* Learning rate at an epoch, a fractional one; its largest value. The schedule owns decay_at. */
+/* The schedule of the learning rate: read it, get its rate at an epoch (with a fraction), and its largest rate. The
+ * schedule owns decay_at, which the caller frees. */
 sg_status train_schedule_read(struct train_schedule *out, const struct sg_node *optimizer, double base,
                               struct sg_error *err);
 double train_schedule_rate(const struct train_schedule *s, double epoch);
 double train_schedule_largest(const struct train_schedule *s);
 
-/* One step, collective. */
+/* Takes one step; collective. save: does this rank want a checkpoint? `earlier`: the status of its last record. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err);
 
-/* Local worker w's part of the record: of its message, once it is made, and of its residual, once that is complete; g is
- * its gradient, not needed where a step has several rounds. Then what all workers did, as the trainer's columns. */
+/* What is recorded. train_measure_message takes the part of local worker w once a message is made, and
+ * train_measure_residual once the residual is complete; g is its gradient, NULL if a step has several rounds.
+ * train_account makes the trainer's columns from what all workers did. */
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err);
 void train_measure_residual(struct train *t, size_t w, const float *g);
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);
-/* Collective: layers_now of rank 0, and these and the layers' modes as JSON. */
+/* Collective: sets layers_now of rank 0. train_layers_json makes JSON of it and of the modes of layers. */
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
-/* After how many steps there is a record, and one with the task's columns: the same answer on every rank. */
+/* Is there a record after `step` steps, and does it have the task's columns? The answers are the same on every rank. */
 bool train_records(const struct train *t, uint64_t step);
 bool train_evaluates(const struct train *t, uint64_t step);
-/* SHARED evaluation of the current x, collective: rank 0 gets the task's columns of the row that comes next. */
+/* Evaluates the present x by the shares of all workers; collective. Rank 0 gets the task's columns of the next row. */
 sg_status train_evaluate_shares(struct train *t, struct sg_error *err);
 
-/* Series (rank 0; on other ranks these do nothing). A record takes `layers`. Go on: cut the series back to its first
- * `bytes`, whose hash (64 digits) must be this; 0 bytes have any. */
+/* The series, on rank 0; on other ranks these do nothing. train_series_go_on cuts it back to its first `bytes`, whose
+ * hash must be `sha256` (64 digits); with 0 bytes any hash is right. train_record takes `layers` over. */
 sg_status train_series_go_on(struct train *t, uint64_t bytes, const char *sha256, struct sg_error *err);
 void train_series_hash(const struct train *t, char hex[65]);
 sg_status train_header(struct train *t, struct sg_error *err);
 sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *take_layers, struct sg_error *err);
-sg_status train_flush(struct train *t, struct sg_error *err); /* evaluate and write what waits */
+sg_status train_flush(struct train *t, struct sg_error *err); /* evaluates and writes the rows that wait */
 sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
                        const char *message, struct sg_error *err);
 
-/* Columns the cell asks for. */
+/* The columns that the cell asks for. */
 sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
                         const struct sg_task_kind *task, struct sg_error *err);
 
-/* A recording of what the compressors are given: opened once it is known which step comes next; all workers' part once
- * the step is done; to the disk before a checkpoint, and rank 0's hash of it so far, 64 digits, "" where there is none;
- * its end. All but `hash` are collective, and do nothing where no recording is asked for. */
+/* A recording of what the compressors are given. It is opened once the next step is known, gets the part of all workers
+ * after each step, and is written to the disk before a checkpoint. recording_hash gives rank 0's hash of it so far, 64
+ * digits; "" = there is none. All but recording_hash and recording_close are collective. They do nothing if no
+ * recording is asked for. */
 sg_status recording_open(struct train *t, struct sg_error *err);
 sg_status recording_write(struct train *t, struct sg_error *err);
 sg_status recording_sync(struct train *t, struct sg_error *err);
@@ -216,7 +221,7 @@ void recording_hash(const struct train *t, char hex[65]);
 sg_status recording_end(struct train *t, struct sg_error *err);
 void recording_close(struct train *t);
 
-/* Checkpoint: collective. Load finds nothing: *found = false. */
+/* Checkpoints; collective. *found is false if there is none to go on from. */
 sg_status train_save(struct train *t, struct sg_error *err);
 sg_status train_load(struct train *t, bool *found, struct sg_error *err);
 

@@ -21,7 +21,8 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     return worker->error.status;
 }
 
-/* A loss that is not finite says more than the gradient behind it: its error takes the place of the message's. */
+/* Takes the training loss of a worker. A loss that is not finite tells more than the gradient behind it, so its error
+ * takes the place of the message's. */
 static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
     if (!t->task_ops->batch_loss)
         return message;
@@ -60,7 +61,7 @@ static void worker_step(struct train *t, size_t w, float *g) {
         worker_message(t, w, g);
 }
 
-/* A controller that goes by worker 0's gradient: compute that gradient first and let every rank know its squares.
+/* For a controller that goes by worker 0's gradient: computes that gradient first and lets every rank know its squares.
  * `earlier` is a failure from before; the rank still takes part, because the others wait in the collective calls. */
 static sg_status lead(struct train *t, sg_status earlier, struct sg_error *err) {
     float *g = t->gradient[0];
@@ -85,7 +86,7 @@ static void workers_zigzag(struct train *t, size_t from, size_t to, float *g) {
         worker_step(t, t->step % 2 ? from + to - 1 - i : i, g);
 }
 
-/* The controller's decision, for which worker 0 may have to go first: then its gradient is there already. */
+/* Begins the step with the controller's decision. *leads: worker 0 went first, and its gradient is there already. */
 static sg_status begin_step(struct train *t, sg_status earlier, bool *leads, struct sg_error *err) {
     *leads = sg_method_leads(t->method, t->step, t->gamma);
     sg_status status = *leads ? lead(t, earlier, err) : earlier;
@@ -163,7 +164,7 @@ static void update(struct train *t) {
     t->kernels->update(&t->exec, &u);
 }
 
-/* What all workers did, to the controller if it goes by it. */
+/* Tells the controller and the feedback rule what all workers did. */
 static void end_method(struct train *t, const struct sg_outcome *outcome) {
     double largest = 0;
     for (size_t i = 0; i < t->workers; i++)
@@ -172,8 +173,8 @@ static void end_method(struct train *t, const struct sg_outcome *outcome) {
     sg_method_end(t->method, t->sum, outcome->volume.elements_mean, largest);
 }
 
-/* End an exchange, and with the step's last one tell the notes of the workers. A failure of the exchange itself ends the
- * run: the other ranks do not know it. */
+/* Ends an exchange. The last one of a step also tells the notes of the workers. A failure of the exchange itself ends
+ * the run, because the other ranks do not know it. */
 static sg_status end_exchange(struct train *t, const struct sg_control *mine, bool tell, struct sg_outcome *outcome,
                               struct sg_error *err) {
     struct sg_error trouble;
@@ -190,7 +191,7 @@ static sg_status end_exchange(struct train *t, const struct sg_control *mine, bo
     return outcome->status == SG_OK ? SG_OK : sg_comm_agree(t->comm, mine->status, err);
 }
 
-/* Residuals that are complete only now that the sum is known; their norms are told in an exchange of their own. */
+/* Completes residuals that need the sum. Their norms are told in an exchange of their own. */
 static sg_status keep_late(struct train *t, const struct sg_control *mine, struct sg_outcome *outcome,
                            struct sg_error *err) {
     const double start_s = sg_clock_s();
@@ -210,7 +211,7 @@ static void add_volume(struct sg_volume *sum, const struct sg_volume *round) {
     sum->bytes_sent += round->bytes_sent;
 }
 
-/* `earlier`: status of this rank's last recording. Only rank 0 records, so the others learn of a failure here. */
+/* `earlier` is the status of this rank's last record. Only rank 0 records, so the others learn of a failure here. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
     struct sg_control mine = {.save = save};
     struct sg_volume volume = {0};

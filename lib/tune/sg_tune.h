@@ -1,8 +1,8 @@
 /* sg_tune.h: the actions of sparsetune, which choose the threshold of a recipe and give evidence.
  *
- * An action runs cells of the recipe through lib/grid, in the folder that sparsebench uses, so that whatever was run
- * before is there again: after an interruption, and in the sparsebench that follows. Nothing here prints. Adding an
- * action: one file, one row in tune_action_table.c and its option in the program. */
+ * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
+ * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, one row
+ * in tune_action_table.c and its option in the program. */
 #ifndef SG_TUNE_H
 #define SG_TUNE_H
 
@@ -16,17 +16,18 @@ struct sg_tune {
     /* Set by the caller. */
     const struct sg_recipe *recipe;
     struct sg_grid_options
-        grid; /* recipe_path is a file; `set` are the user's --set; `changed` is called for each set of trials */
-    const char *metric;            /* --metric, or NULL: the first series of the recipe that its task measures */
-    double tolerance;              /* --tolerance; NaN = the action's own */
-    const char *recording;         /* oracle: path */
-    const char *rule;              /* rule: "simple" or "estimated" */
-    size_t points, repeats;        /* rule: where the pilot is measured, and how often each worker draws there */
-    bool dry_run;                  /* check and `say` what would be tuned; nothing is run and nothing comes out */
-    void (*say)(const char *text); /* what is going on, one line; may be NULL */
-    bool (*begin)(void *grid_arg, size_t count); /* before cells are run, false = no memory; may be NULL */
-    void (*end)(void *grid_arg);                 /* after it; may be NULL */
-    void (*progress)(const char *what, double done, double total); /* of what runs in this process; may be NULL */
+        /* recipe_path is a file; `set` is the user's --set; `changed` is called for each set of trials. */
+        grid;
+    const char *metric;     /* --metric; NULL = the first series of the recipe that its task measures */
+    double tolerance;       /* --tolerance; NaN = the action's own */
+    const char *recording;  /* oracle: the path of the recording */
+    const char *rule;       /* rule: "simple" or "estimated" */
+    size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
+    bool dry_run;           /* check, and `say` what would be tuned; run nothing and give no result */
+    void (*say)(const char *text);               /* told what goes on, in one line; may be NULL */
+    bool (*begin)(void *grid_arg, size_t count); /* called before cells run; false = no memory; may be NULL */
+    void (*end)(void *grid_arg);                 /* called after them; may be NULL */
+    void (*progress)(const char *what, double done, double total); /* of the work in this process; may be NULL */
 
     /* Set by the action, freed by sg_tune_free. */
     char *text; /* the recipe with the found values; NULL = the action gives no recipe */

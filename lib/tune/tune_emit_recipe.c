@@ -1,4 +1,4 @@
-/* tune_write.c: writes what was found into the recipe's own text. */
+/* tune_emit_recipe.c: writes what was found into the recipe's own text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

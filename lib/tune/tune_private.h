@@ -10,7 +10,7 @@
 
 enum { TUNE_SETS = 16, TUNE_LAMBDA_CHARS = 24 };
 
-/* --set values of trials, after the user's. */
+/* The --set values of trials, which follow the user's. */
 struct tune_sets {
     const char *item[64 + TUNE_SETS];
     char *own[TUNE_SETS]; /* the ones that we added, owned */
@@ -18,7 +18,7 @@ struct tune_sets {
     const struct sg_node *methods; /* of the recipe */
 };
 void tune_sets_start(struct tune_sets *s, const struct sg_tune *t);
-/* false = no memory (the trials then say so). */
+/* Adds a value. false = no memory, which the trials then report. */
 bool tune_set(struct tune_sets *s, const char *format, ...) SG_PRINTF(2, 3);
 /* The lambdas "a, b, …" of a method. */
 bool tune_set_lambdas(struct tune_sets *s, const char *method, const char *list);
@@ -31,11 +31,11 @@ struct tune_trials {
     struct sg_cell_outcome *outcomes; /* [count] */
 };
 
-/* The recipe with `sets`: its cells of method `name` and compressor `compressor` (NULL: any) at the first `seeds` seeds, in
- * recipe order. */
+/* Opens the recipe with `sets` and chooses its cells of method `name` and compressor `compressor` (NULL = any) at the
+ * first `seeds` seeds, in recipe order. */
 SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, const struct sg_tune *t, const struct tune_sets *sets,
                                       const char *name, const char *compressor, size_t seeds, struct sg_error *err);
-/* Run what is not there yet; a cell that fails is an error, one that diverges only where `converges`. */
+/* Runs the chosen cells that are missing. A cell that fails is an error, one that diverges only if `converges`. */
 SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, const struct tune_sets *sets,
                                      bool converges, struct sg_error *err);
 void tune_trials_close(struct tune_trials *b);
@@ -60,7 +60,7 @@ struct tune_targets {
     double d, steps_per_epoch;
 };
 
-/* By one step of every Top-k method; an error if there is none. */
+/* Runs one step of every Top-k method. It is an error if there is none. */
 SG_CHECKED sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err);
 
 /* For --dry-run: says which methods would get lambdas. An error if there is no Top-k. */
@@ -118,13 +118,13 @@ struct tune_found {
     bool appends;     /* the list keeps its lambdas and lambda[0] is appended; n = 1 */
 };
 
-/* The recipe with each method's lambda replaced or appended, comments before the method; cells that claims and plots name by
- * a lambda that was replaced follow. The result is a valid recipe, or this fails. */
+/* *out <- the recipe with each method's lambda replaced or appended, and comments before the method. Claims and plots
+ * that name a cell by a replaced lambda are changed too. It fails if the result is no valid recipe. */
 SG_CHECKED sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found,
                                       size_t n_methods, struct sg_error *err);
 
-/* Before anything is run: will the recipe take n lambdas, one for each Top-k density, for each of its hard-threshold methods
- * that want one? */
+/* Called before anything runs: will the recipe take n lambdas, one for each Top-k density, for each of its
+ * hard-threshold methods that want one? */
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, size_t n, struct sg_error *err);
 
 /* ---- actions ---- */

@@ -55,7 +55,7 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     return status;
 }
 
-/* Runs at p[].lambda [n], rounded and different; steps NaN = whole ones. */
+/* Runs the lambdas of p [n], rounded and all different, for `steps` steps; NaN = whole runs. */
 static sg_status measure(struct reach *r, struct reach_point *p, size_t n, double steps, size_t seeds,
                          struct sg_error *err) {
     struct tune_sets sets;
@@ -210,7 +210,7 @@ static sg_status decide(struct reach *r, const struct reach_point *start, size_t
 
 /* ---- the recipe ---- */
 
-/* Of the methods without compression the one that says baseline: true, else the first; NULL if there is none. */
+/* Of the methods without compression the one that says baseline: true, else the first. NULL = there is none. */
 static const char *find_baseline(const struct sg_node *methods) {
     const char *found = NULL;
     for (size_t i = 0; i < methods->count; i++) {

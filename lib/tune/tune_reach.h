@@ -39,7 +39,7 @@ bool reach_is_near(const struct reach *r, double value, double base);
 bool reach_recorded(const struct reach *r, const char *name);
 /* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */
 bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n);
-/* Opens and runs cells: of method `name`, NULL: of all; whole runs where steps is NaN. */
+/* Opens and runs the cells of method `name` (NULL = of all), for `steps` steps (NaN = whole runs). */
 SG_CHECKED sg_status reach_run(struct tune_trials *b, struct reach *r, struct tune_sets *sets, const char *name,
                                double steps, size_t seeds, struct sg_error *err);
 

@@ -13,7 +13,7 @@ struct summary {
     double value, entries, volume; /* entries a step and in the whole run */
 };
 
-/* [count of b] is room enough; how many. */
+/* Fills out [number of cells of b] with one summary a label; returns how many. */
 static size_t summarize(struct summary *out, const struct reach *r, const struct tune_trials *b) {
     size_t n = 0;
     for (size_t i = 0; i < b->count; i++) {

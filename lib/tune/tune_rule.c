@@ -1,4 +1,4 @@
-/* --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_lambda_rules.h). */
+/* tune_rule.c: --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_lambda_rules.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

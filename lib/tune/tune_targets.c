@@ -1,5 +1,5 @@
-/* tune_targets.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every step,
- * so one step tells. */
+/* tune_targets.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every
+ * step, so one step tells. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -12,11 +12,11 @@ static size_t float_bytes(const struct sg_numbers *numbers) {
 }
 
 static size_t encode_floats(void *data, const struct sg_numbers *numbers, double *bits) {
+    SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
     for (size_t j = 0; j < numbers->count; j++)
         wire_store32((uint8_t *)data + 4 * j, sg_float_bits(numbers->value[j]));
     *bits = 32.0 * (double)numbers->count;
     return 4 * numbers->count;
-    SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
 }
 
 static void decode_floats(float *out, const struct sg_message *m, size_t first, size_t count) {
@@ -58,9 +58,9 @@ static size_t half_bytes(const struct sg_numbers *numbers) {
 }
 
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
+    SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
     for (size_t j = 0; j < numbers->count; j++) {
         const uint16_t half = htole16(sg_half_of(numbers->value[j]));
-        SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
         memcpy((uint8_t *)data + 2 * j, &half, sizeof half);
     }
     *bits = 16.0 * (double)numbers->count;

@@ -6,7 +6,7 @@
 
 #include "sg_debug.h"
 
-/* A code's place is its number on the wire. */
+/* The place of a code in this table is its number in messages. */
 static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16, &sg_code_levels};
 enum { CODES = sizeof table / sizeof *table };
 

@@ -1,5 +1,5 @@
-/* One bit a position, set where there is an entry: n bits whatever the count. The smallest from about one entry in six.
- */
+/* wire_bitmap.c: one bit for each of the n elements, set where there is an entry. It is the smallest from about one
+ * entry in six. */
 #include "wire_private.h"
 
 static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {

@@ -1,5 +1,5 @@
-/* The gap before each index (positions skipped) as a LEB128 number: 7 bits a byte, low first, high bit = more follow.
- */
+/* wire_delta_varint.c: the gap before each position (elements skipped) as LEB128: 7 bits a byte, low first, high bit =
+ * more follow. */
 #include "wire_private.h"
 
 static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {

@@ -1,4 +1,5 @@
-/* wire_private.h: bit streams shared by the encodings. Bit b of a stream is bit b % 8 of byte b / 8. */
+/* wire_private.h: words and bit streams, which the encodings and codes share. Bit b of a stream is bit b % 8 of byte b
+ * / 8. */
 #ifndef WIRE_PRIVATE_H
 #define WIRE_PRIVATE_H
 
@@ -33,7 +34,7 @@ static inline void wire_store32(uint8_t *at, uint32_t word) {
     memcpy(at, &word, sizeof word);
 }
 
-/* The first min(8, bytes) bytes at `at`, the rest of the word 0. */
+/* The first min(8, bytes) bytes at `at`; the rest of the word is 0. */
 static inline uint64_t wire_load_part(const uint8_t *at, size_t bytes) {
     uint64_t word = 0;
     memcpy(&word, at, bytes < sizeof word ? bytes : sizeof word);
@@ -49,11 +50,12 @@ static inline uint64_t wire_bytes_of_bits(uint64_t bits) {
     return (bits + 7) / 8;
 }
 
-/* Ones at ascending positions into a stream, of which only the words that hold a one are written: zero it first. */
+/* Writes ones at ascending positions into a stream. Only words with a one are written, so the stream must be zero
+ * before. */
 struct wire_ones {
     uint8_t *out;
     size_t bytes; /* of the stream */
-    uint64_t at;  /* word under construction, counted in words */
+    uint64_t at;  /* which word is being made */
     uint64_t word;
 };
 
@@ -72,7 +74,7 @@ static inline void wire_ones_put(struct wire_ones *s, uint64_t position) {
     s->word |= (uint64_t)1 << (position & 63);
 }
 
-/* Numbers of `width` bits (0..32), densely: exactly wire_bytes_of_bits(count width) bytes. */
+/* Writes numbers of `width` bits (0..32) without gaps: exactly wire_bytes_of_bits(count width) bytes. */
 struct wire_packer {
     uint8_t *out;
     uint64_t word;
@@ -95,7 +97,8 @@ static inline void wire_pack_flush(const struct wire_packer *p) {
     wire_store_part(p->out, p->word, (size_t)wire_bytes_of_bits(p->fill));
 }
 
-/* The reverse; in [bytes], bytes >= wire_bytes_of_bits(count width): what lies behind the numbers is not used. */
+/* The reverse, from in [bytes] with bytes >= wire_bytes_of_bits(count width). Bytes behind the numbers may be read but
+ * are not used. */
 static inline void wire_unpack(uint32_t *value, size_t count, unsigned width, const uint8_t *in, size_t bytes) {
     SG_ASSERT(width <= 32 && bytes >= wire_bytes_of_bits((uint64_t)count * width));
     const uint64_t mask = ((uint64_t)1 << width) - 1;
@@ -107,10 +110,11 @@ static inline void wire_unpack(uint32_t *value, size_t count, unsigned width, co
         value[j] = (uint32_t)(wire_load_part(in + bit / 8, bytes - bit / 8) >> bit % 8 & mask);
 }
 
-/* The shape that rice and elias-fano share: a number x of each entry is cut into x >> width, in unary, and its low
- * `width` bits. First all low bits, then the unary parts as one stream: a one after as many zeros as x >> width grew
- * by (elias-fano: x is the index) or is (rice: x is the gap). So the j-th one stands at position j + sum of the high
- * parts, and a word of the stream gives a dozen entries without a branch that depends on one of them. */
+/* Decodes what rice and elias-fano share. A number x of each entry is cut into its low `width` bits and x >> width. All
+ * low bits come first. Then one stream has a one for each entry, after as many zeros as x >> width grew since the last
+ * entry (elias-fano, where x is the position) or as x >> width is (rice, where x is the gap). So the j-th one stands at
+ * position j + the sum of the high parts, and a word of the stream gives a dozen entries without a branch that depends
+ * on one of them. */
 static inline bool wire_decode_split(uint32_t *index, size_t count, uint64_t n, unsigned width, bool gaps,
                                      const uint8_t *in, size_t bytes) {
     SG_ASSERT(count > 0 && count < n);

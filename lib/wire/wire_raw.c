@@ -1,4 +1,4 @@
-/* 32 bits an index: nothing to compute on either side. */
+/* wire_raw.c: each position as 32 bits: there is nothing to compute on either side. */
 #include "wire_private.h"
 
 static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {

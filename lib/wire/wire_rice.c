@@ -1,9 +1,10 @@
-/* Golomb-Rice: the gap before each index (positions skipped) as gap >> b in unary and its low b bits. Within 0.03 to
- * 0.09 bits an index of the limit when positions are uniform.
+/* wire_rice.c: Golomb-Rice codes: the gap before each position (elements skipped) as gap >> b in unary and its low b
+ * bits. If positions are uniform, it is within 0.03 to 0.09 bits an entry of the limit.
  *
- * The parameter b is the best one, by exact cost. In bits that is cost(b) = (b + 1) count + sum of gap >> b. Of one gap
- * the second term falls by f - (f >> 1) = ceil(f / 2) from b to b + 1, with f = gap >> b, and f itself never grows: the
- * falls shrink, so the cost is convex and a walk downhill from any b ends at the minimum. Ties go to the smaller b. */
+ * b is the best one, by exact cost. In bits that is cost(b) = (b + 1) count + sum of gap >> b. With f = gap >> b, the
+ * second term falls for each gap by f - (f >> 1) = ceil(f / 2) from b to b + 1. As f never grows with b, these falls
+ * shrink. So the cost is convex, and a walk downhill from any b ends at the minimum. Of equal costs the smaller b is
+ * taken. */
 #include "wire_private.h"
 
 enum { MAX_B = 31 };

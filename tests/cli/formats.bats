@@ -45,7 +45,8 @@ near() { # A B: equal but for rounding
 
 #include "sg_wire.h"
 
-/* usage: write N POSITION...: a message of these positions under every encoding and code, with numbers 0.5, 1, 1.5 … */
+/* usage: write N POSITION...: a message of these positions under every encoding and code, with numbers 0.5, 1, 1.5 …
+ * In `levels` the first part has all numbers but one. The levels are such that 0.5 is a unit, and nothing is rounded. */
 int main(int argc, char **argv) {
     struct sg_error err;
     static uint32_t index[4096];
@@ -58,9 +59,11 @@ int main(int argc, char **argv) {
     }
     for (unsigned c = 0; sg_code_at(c); c++) {
         struct sg_message m = {.code = sg_code_at(c), .n = strtoul(argv[1], NULL, 10), .count = count, .index = index};
-        if (!m.code->width)
-            continue;
-        m.bytes = m.code->encode(data, &(struct sg_numbers){.value = value, .count = count, .threads = 1}, &m.bits);
+        const size_t part[] = {count - (count > 0), 0, count > 0};
+        const double level[] = {(double)part[0], 1, (double)count}, param[] = {0, 65536, 1};
+        const struct sg_numbers numbers = {.value = value, .count = count, .part = part, .parts = 3, .param = param,
+                                           .knob = level, .kernels = sg_kernels_cpu(NULL), .threads = 1};
+        m.bytes = m.code->encode(data, &numbers, &m.bits);
         m.data = data;
         for (size_t i = 0; sg_wire_at(i); i++) {
             struct sg_wire_plan plan;
@@ -82,7 +85,7 @@ C
         ./write $set >messages || [ "${set%% *}" = 4294967296 ]
         run -0 decode message messages
         where=$(tr ' ' '\n' <<<"${set#* }" | awk -v all="$set" 'all ~ / / { printf "%s%s:%g", (NR > 1 ? " " : ""), $1, NR / 2 }')
-        [ "${set%% *}" = 4294967296 ] || [ "${#lines[@]}" = 10 ]
+        [ "${set%% *}" = 4294967296 ] || [ "${#lines[@]}" = 15 ]
         for line in "${lines[@]}"; do
             [ "$(cut -d ' ' -f 4- <<<"$line")" = "${set%% *} $where" ] || { echo "$line"; false; }
         done
@@ -116,6 +119,17 @@ C
     [ "$(jq '.common[0] > 0 and (.common[1] | . == 0 or . == 1) and .optimizer > 0' <<<"$output")" = true ]
     near "$(jq '.common[2]' <<<"$output")" "$(head -n 1 run.part | jq .constants.gamma)"
     SMOKE=accordion.yaml train --method Top-k --set steps="$(field step)" --set record.every=1 -o whole
+    [ "$(field x_sha256)" = "$(tail -n 1 whole | jq .parameters_sha256)" ]
+    near "$(field error_norm)" "$(column error_norm whole | tail -n 1)"
+}
+
+@test "checkpoint: the vectors of a feedback rule" {
+    stopped --method "Top-k k=4" --set error-feedback=ef21
+    run -0 decode checkpoint run.ckpt run.part
+    # Every worker's last gradient, and the sum of the estimates h = g - e.
+    [ "$(field sums)" = 160 ] && [ "$(field 'common | length')" = 40 ]
+    [ "$(jq '.sum > 0 and .off < 1e-5' <<<"$output")" = true ] || { echo "$output"; false; }
+    train --method "Top-k k=4" --set error-feedback=ef21 --set steps="$(field step)" --set record.every=1 -o whole
     [ "$(field x_sha256)" = "$(tail -n 1 whole | jq .parameters_sha256)" ]
     near "$(field error_norm)" "$(column error_norm whole | tail -n 1)"
 }

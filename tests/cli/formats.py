@@ -3,6 +3,7 @@
 
 usage: formats.py message FILE                 messages behind each other; each is printed, bytes first
        formats.py checkpoint FILE SERIES [RECORDING]
+                                               `common` as doubles, or as floats if nothing of it is a controller's
        formats.py recording FILE
        formats.py matrix FILE
        formats.py doubles FILE WHAT DATA L2    what makes the key: L2 is a number
@@ -105,16 +106,39 @@ def of_gaps(gaps):
     return found
 
 
+def levels(data, count):
+    """The numbers of the code `levels`."""
+    parts, bucket = struct.unpack("<2I", data[:8])
+    head = struct.unpack("<%dI" % (2 * parts), data[8 : 8 + 8 * parts])
+    found, at = [], 8 + 8 * parts
+    for c, s in zip(head[::2], head[1::2]):
+        width, units = s.bit_length(), (c + bucket - 1) // bucket
+        unit = struct.unpack("<%df" % units, data[at : at + 4 * units])
+        at, end = at + 4 * units, at + 4 * units + (c * (1 + width) + 7) // 8
+        stream = int.from_bytes(data[at:end], "little")
+        for j in range(c):
+            level = stream >> j * (1 + width) & ((1 << width) - 1)
+            sign = stream >> (j * (1 + width) + width) & 1
+            need(level <= s and (level or not sign), "number %d of a part: %d of %d levels" % (j, level, s))
+            found.append((-1) ** sign * level * unit[j // bucket])
+        need(stream >> c * (1 + width) == 0, "padding that is not 0")
+        at = end
+    need(len(found) == count and data[at:] == bytes(8), "%d of %d numbers, and %d bytes" % (len(found), count, len(data)))
+    return found
+
+
 def messages(path):
     r = Reader(open(path, "rb").read())
     while r.at < len(r.data):
         begin = r.at
         first, row, parameter = r.bytes(3)
         need(first >> 4 == 1, "version %d" % (first >> 4))
-        name, kind, width = (("fp32", "f", 4), ("fp16", "e", 2))[first & 15]
+        name, kind, width = (("fp32", "f", 4), ("fp16", "e", 2), ("levels", None, 0))[first & 15]
         n, count, payload = r.leb(), r.leb(), r.leb()
-        where = positions(row, parameter, n, count, r.bytes(payload - width * count))
-        numbers = struct.unpack("<%d%s" % (count, kind), r.bytes(width * count))
+        size = width * count if width else r.leb()
+        where = positions(row, parameter, n, count, r.bytes(payload - size))
+        data = r.bytes(size)
+        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else levels(data, count)
         print(r.at - begin, name, row, n, " ".join("%d:%g" % pair for pair in zip(where, numbers)))
 
 
@@ -151,18 +175,25 @@ def checkpoint(path, series, recording=None):
     need(totals[0] == step and totals[2] * 64 == totals[1] and totals[3] == 0, "sums %s" % (totals,))
     x = r.bytes(x_bytes)
     optimizer = r.array("f", floats)
-    shared = r.array("d", common // 8)
+    controlled = "accordion" in json.dumps(header) or "budget" in json.dumps(header)
+    shared = r.array("d", common // 8) if controlled else r.array("f", common // 4)
     need(of_workers % workers == 0 or common, "workers of different sizes")
     spare = (of_workers - 4 * d * workers * residuals) // 4
     errors, sums = [], ()
     for w in range(workers):
         errors.append(r.array("f", d * residuals))
-        sums = sums or r.array("f", spare)
+        if not controlled:  # the feedback rule's vectors, of every worker
+            sums += r.array("f", spare // workers)
+        elif w == 0:
+            sums = r.array("f", spare)
     need(r.at == len(data) - 64, "%d bytes before the hash are not told" % (len(data) - 64 - r.at))
     norm = sum(v * v for e in errors for v in e) / workers
+    off = None
+    if not controlled and len(shared) == d and len(sums) == d * workers:  # ef21: the sum of all h, h = g - e
+        off = max(abs(shared[j] - sum(sums[w * d + j] - errors[w][j] for w in range(workers))) for j in range(d))
     print(json.dumps({"step": step, "d": d, "x_sha256": sha(x).decode(), "error_norm": norm, "bits": totals[1],
                       "bytes": totals[4], "total_error": totals[5], "optimizer": sum(v * v for v in optimizer),
-                      "floats": floats, "common": shared, "sums": len(sums), "sum": sum(v * v for v in sums)}))
+                      "floats": floats, "common": shared, "sums": len(sums), "sum": sum(v * v for v in sums), "off": off}))
 
 
 def recording(path):
