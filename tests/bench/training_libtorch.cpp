@@ -71,7 +71,8 @@ struct Residual : Net {
     }
     Work work(int64_t batch) override {
         return {torch::randn({batch, 3, 32, 32}).contiguous(torch::MemoryFormat::ChannelsLast),
-                torch::randint(10, {batch}, torch::kLong), {}};
+                torch::randint(10, {batch}, torch::kLong),
+                {}};
     }
     torch::Tensor loss(Work &work) override {
         return nn::functional::cross_entropy(head(body->forward(work.input).mean({2, 3})), work.label);
@@ -94,7 +95,8 @@ struct Language : Net {
         nn::init::uniform_(encoder->weight, -0.1, 0.1);
     }
     Work work(int64_t batch) override {
-        return {torch::randint(words, {steps, batch}, torch::kLong), torch::randint(words, {steps * batch}, torch::kLong),
+        return {torch::randint(words, {steps, batch}, torch::kLong),
+                torch::randint(words, {steps * batch}, torch::kLong),
                 {torch::zeros({layers, batch, width}), torch::zeros({layers, batch, width})}};
     }
     torch::Tensor loss(Work &work) override {
@@ -112,8 +114,7 @@ struct Recommender : Net {
     nn::Sequential mlp;
     nn::Linear last;
 
-    Recommender()
-        : mf_user(users, 64), mf_item(items, 64), mlp_user(users, 128), mlp_item(items, 128), last(128, 1) {
+    Recommender() : mf_user(users, 64), mf_item(items, 64), mlp_user(users, 128), mlp_item(items, 128), last(128, 1) {
         const int64_t size[] = {256, 256, 128, 64};
         for (int i = 1; i < 4; i++) {
             mlp->push_back(nn::Linear(size[i - 1], size[i]));
@@ -129,7 +130,8 @@ struct Recommender : Net {
     }
     Work work(int64_t batch) override {
         const torch::Tensor item = torch::randint(items, {batch}, torch::kLong);
-        return {torch::randint(users, {batch}, torch::kLong), torch::bernoulli(torch::full({batch}, 0.2)), {item, item}};
+        return {
+            torch::randint(users, {batch}, torch::kLong), torch::bernoulli(torch::full({batch}, 0.2)), {item, item}};
     }
     torch::Tensor loss(Work &work) override {
         const torch::Tensor user = work.input, item = std::get<0>(work.state);
@@ -156,8 +158,9 @@ static void pass(Net &net, Work &work) {
 
 int main(int argc, char **argv) {
     if (argc != 7)
-        return fprintf(stderr,
-                       "usage: training_libtorch resnet20|resnet18|lstm|ncf WORKERS BATCH STEPS THREADS inside|beside\n"),
+        return fprintf(
+                   stderr,
+                   "usage: training_libtorch resnet20|resnet18|lstm|ncf WORKERS BATCH STEPS THREADS inside|beside\n"),
                2;
     const bool beside = strcmp(argv[6], "beside") == 0;
     const int workers = atoi(argv[2]), batch = atoi(argv[3]), steps = atoi(argv[4]), threads = atoi(argv[5]);
