@@ -1,0 +1,79 @@
+"""What the twins share: floats of 32 bits in doubles, and Philox4x32-10 as published (Salmon et al., SC 2011)."""
+
+import math
+import struct
+
+CODE, START = 11, 12  # purposes of streams (lib/core/sg_rng.h)
+
+
+def f32(x):
+    """The float nearest to a double, ties to even; too large becomes infinite."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def bits(x):
+    return struct.unpack("<I", struct.pack("<f", x))[0]
+
+
+def floats(words):
+    return [struct.unpack("<f", struct.pack("<I", int(w, 16)))[0] for w in words]
+
+
+def above(x):
+    """The next float above x >= 0."""
+    return struct.unpack("<f", struct.pack("<I", bits(x) + 1))[0]
+
+
+def below(x):
+    return struct.unpack("<f", struct.pack("<I", bits(x) - 1))[0]
+
+
+def philox(counter, key):
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [b >> 32 ^ c[1] ^ k[0], b & 0xFFFFFFFF, a >> 32 ^ c[3] ^ k[1], a & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+class Stream:
+    """Stream (seed, purpose, worker, step): 32-bit numbers one after the other."""
+
+    def __init__(self, seed, purpose, worker, step):
+        self.key = (seed & 0xFFFFFFFF, seed >> 32)
+        self.rest = (purpose << 24 | worker, step & 0xFFFFFFFF, step >> 32)
+        self.at = 0
+        self.block = []
+
+    def u32(self):
+        if self.at % 4 == 0:
+            self.block = philox((self.at // 4,) + self.rest, self.key)
+        self.at += 1
+        return self.block[(self.at - 1) % 4]
+
+    def uniform(self):
+        low = self.u32()
+        return ((self.u32() << 32 | low) >> 11) * 2.0**-53
+
+    def normal(self):
+        radius = math.sqrt(-2 * math.log(1 - self.uniform()))
+        return radius * math.cos(6.283185307179586 * self.uniform())
+
+
+def sum_squares(x):
+    """Blocks of 4096 with 16 interleaved sums, halves of which are added onto each other, then block by block."""
+    total = 0.0
+    for start in range(0, len(x), 4096):
+        lane = [0.0] * 16
+        for i, v in enumerate(x[start : start + 4096]):
+            lane[i % 16] += v * v
+        width = 8
+        while width:
+            lane = [lane[i] + lane[i + width] for i in range(width)]
+            width //= 2
+        total += lane[0]
+    return total
