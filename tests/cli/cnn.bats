@@ -22,6 +22,8 @@ methods:
   - {name: Accordion, compressor: accordion, density-min: 0.01, density-max: 0.1, interval: 1}
   - {name: Whole, compressor: topk, density: 0.01, scope: model}
   - {name: Forgetful, compressor: topk, density: 0.01, error-feedback: none}
+  - {name: PowerSGD, compressor: powersgd, rank: 1, controller: {kind: accordion, high: 3, interval: 1}}
+  - {name: QSGD, compressor: qsgd, levels: 7, error-feedback: none}
 YAML
 }
 
@@ -34,7 +36,7 @@ cnn() { # METHOD ARGUMENTS...
 # bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 4 ranks: the same bytes, each method in its way" {
     need_torch
-    for method in SGD Top-k Hard-threshold Accordion Whole Forgetful; do
+    for method in SGD Top-k Hard-threshold Accordion Whole Forgetful PowerSGD QSGD; do
         args=(--set workers=4 --set 'record.layers=true' --set batch=3)
         same_for_threads_and_ranks "$method.one" "2 4" cnn.yaml --method $method "${args[@]}"
         tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":8'
@@ -46,13 +48,15 @@ cnn() { # METHOD ARGUMENTS...
     [ "$(column error_norm Forgetful.one | sort -u)" = 0 ]
     [ "$(column density Whole.one | sort -u)" != "$(column density Top-k.one | sort -u)" ]
     grep -q '"mode":\[[01,]*1' Accordion.one
+    grep -q '"mode":\[[01,]*1' PowerSGD.one
+    grep -q '"entries":\[[0-9.,]*[1-9]' PowerSGD.one
     have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
 # bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals, statistics and the averaged model" {
     need_torch
-    for method in Hard-threshold Accordion; do
+    for method in Hard-threshold Accordion PowerSGD; do
         same_after_kill 5 cnn.yaml --method $method --set epochs=12
     done
 }
@@ -70,7 +74,7 @@ cnn() { # METHOD ARGUMENTS...
 @test "through sparsebench: cells, means, the stand-in is named" {
     need_torch
     sparsebench -q cnn.yaml --set 'methods.Top-k.density=[0.01, 0.05]' --set epochs=1 --folder cells -o all.json
-    [ "$(jq '.results | length' all.json)" = 7 ]
+    [ "$(jq '.results | length' all.json)" = 9 ]
     [ "$(jq -r '[.results[].cells[].status] | unique[]' all.json)" = ok ]
     grep -q cifar-like all.json
 }

@@ -36,6 +36,7 @@ two_steps() { # RECIPE METHOD ARGUMENTS...
     two_steps mini/table1 ACCORDION
     two_steps mini/no-error-feedback "Top-k without"
     two_steps mini/entire-model "Top-k entire"
+    two_steps mini/powersgd "ACCORDION on the rank"
 }
 
 @test "a smoke run of a laptop figure: every method, table and plot" {
