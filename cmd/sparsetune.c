@@ -10,7 +10,7 @@
 
 static struct {
     const char *recording, *rule, *output, *metric;
-    bool match_density, reach_baseline, theory, force, json, table, dry_run;
+    bool match_density, reach_baseline, theory, padded, force, json, table, dry_run;
     int64_t points, repeats;
     double tolerance;
 } opt = {.tolerance = NAN, .points = 8, .repeats = 16};
@@ -50,6 +50,9 @@ static const struct sg_option options[] = {
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, the metric of --reach-baseline (default "
              "0.05)"},
+    {SG_OPTION_FLAG, "padded", 0, &opt.padded,
+     .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
+             "not as the mean over workers"},
     {SG_OPTION_STRING, "metric", 0, &opt.metric, .value = "SERIES",
      .help = "what --reach-baseline looks at, the median of its last fifth; default: the recipe's first of its task"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
@@ -175,6 +178,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                         .grid = grid.options,
                         .metric = opt.metric,
                         .tolerance = opt.tolerance,
+                        .padded = opt.padded,
                         .recording = opt.recording,
                         .rule = opt.rule,
                         .points = (size_t)opt.points,
@@ -212,6 +216,10 @@ static const char *choose_action(void) {
     }
     if (!found)
         sg_log_error("nothing to find: give an action, as --match-density (--help lists them)");
+    if (found && opt.padded && !opt.match_density) {
+        sg_log_error("--padded tells --match-density which density to match; --%s has no use for it", found);
+        return NULL;
+    }
     return found;
 }
 

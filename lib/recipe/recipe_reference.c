@@ -50,8 +50,8 @@ static const char *const deviations[] = {
     "x* is solved to the limit of double precision, the authors' is a stored inexact one: f* and f(x0) differ from "
     "theirs in the 9th digit.",
     "Volume is counted three ways: density (mean over workers), density-padded (the largest worker, as the authors' "
-    "equal-size all-gather counts) and bytes-sent. Nominal bits are 32 a value and 32 an index, whatever `message` "
-    "says.",
+    "equal-size all-gather counts; their Figure 2 has its average, average-density-padded, on the axis) and "
+    "bytes-sent. Nominal bits are 32 a value and 32 an index, whatever `message` says.",
     "error-feedback has the paper's form (update) and the one of its DNN code (gradient), by name.",
     "Figure 2b: words are split at white space; the authors' tokenizer gave them V = 28,869 words and d = 28,949,319. "
     "The constants V and d of a result are this one's.",

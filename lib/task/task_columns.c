@@ -15,6 +15,8 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_AVERAGE_DENSITY] = {"average_density", "", "mean of density over the steps so far", .of_step = true},
     [SG_COLUMN_DENSITY_PADDED] = {"density_padded", "", "entries of the largest message / d at this step",
                                   .of_step = true, .title = "density, padded to the largest"},
+    [SG_COLUMN_AVERAGE_DENSITY_PADDED] = {"average_density_padded", "", "mean of density_padded over the steps so far",
+                                          .of_step = true, .title = "average density, padded to the largest"},
     [SG_COLUMN_BYTES_SENT] = {"bytes_sent", "byte per worker",
                               "cumulative bytes of the messages as encoded, mean over workers",
                               .title = "bytes per worker"},

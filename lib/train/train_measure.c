@@ -120,6 +120,7 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
     t->totals.steps += 1;
     t->totals.bits += v->bits_mean;
     t->totals.values += v->elements_mean;
+    t->totals.values_padded += v->elements_max;
     t->totals.bytes += v->bytes_sent;
     t->totals.total_error += error;
     value[SG_COLUMN_BITS] = t->totals.bits;
@@ -127,6 +128,7 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
     value[SG_COLUMN_DENSITY] = v->elements_mean / d;
     value[SG_COLUMN_AVERAGE_DENSITY] = t->totals.values / t->totals.steps / d;
     value[SG_COLUMN_DENSITY_PADDED] = v->elements_max / d;
+    value[SG_COLUMN_AVERAGE_DENSITY_PADDED] = t->totals.values_padded / t->totals.steps / d;
     value[SG_COLUMN_BYTES_SENT] = t->totals.bytes;
     value[SG_COLUMN_ERROR_NORM] = error;
     value[SG_COLUMN_TOTAL_ERROR] = t->totals.total_error;

@@ -25,7 +25,7 @@ struct recorded {
 
 /* Sums over steps. All are doubles, so that a checkpoint copies them. */
 struct totals {
-    double steps, bits, values, elements, bytes, total_error;
+    double steps, bits, values, values_padded, bytes, total_error;
 };
 
 /* gamma_t = base x factor. The factor grows in a straight line from 1 to `scale` over the warm-up. Then it is

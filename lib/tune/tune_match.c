@@ -1,5 +1,5 @@
 /* tune_match.c: --match-density: for each Top-k density of the recipe, the lambda that sends as much over the whole
- * run.
+ * run. With --padded, a step of it counts as the largest message of all workers, else as their mean.
  *
  * Top-k sends the same at every step, so one step of it tells the target. Hard-threshold does not. Pilots of 1, 2 and 5
  * % of the run, each closer to the target than the one before, are extrapolated along the learning-rate schedule. Then
@@ -21,7 +21,7 @@ static const double TOLERANCE = 0.05, SPREAD = 1.5, LEAST_PILOT = 5, NEAR = 0.25
 
 struct target {
     const char *label; /* of the Top-k cell */
-    double entries;    /* a step and worker */
+    double entries;    /* a step and worker; padded: of the largest message */
     double lambda;
     double reached; /* mean over the seeds; 0 = not verified yet */
 };
@@ -100,13 +100,8 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
         double sum = 0;
         for (size_t c = 0; c < b.count; c++)
             if (sg_node_number(b.cells[c].method, "lambda", NAN) == p[i].lambda)
-                sum +=
-                    whole ? tune_entries(&b.outcomes[c].run, m->d) : tune_extrapolate(&b.outcomes[c].run, &m->length);
-        if (isnan(sum))
-            status = sg_fail(err, SG_ERR_ARGUMENT,
-                             "%s: record.series has none of bits, bits-values, average-density, by one of which the "
-                             "volume of a whole run is known (add one)",
-                             m->t->recipe->path);
+                sum += whole ? tune_entries(&b.outcomes[c].run, &b.cells[c], m->d, m->t->padded)
+                             : tune_extrapolate(&b.outcomes[c].run, &m->length, m->d, m->t->padded);
         p[i].entries = fmax(sum / (double)seeds, 0.5 / m->length.steps);
     }
     for (size_t i = 0; status == SG_OK && i < n; i++)
@@ -173,8 +168,9 @@ static sg_status unreachable(const struct match *m, const struct target *target,
             snprintf(text[i], sizeof text[i], "%slambda %.4g sends %.4g %%", i && side[0] ? ", " : "", side[i]->lambda,
                      100 * side[i]->entries / m->d);
     return sg_fail(err, SG_ERR_ARGUMENT,
-                   "%s: no lambda sends %s's %.4g %% within %g %%: %s%s (allow more with --tolerance)", m->name,
-                   target->label, 100 * target->entries / m->d, 100 * m->tolerance, text[0], text[1]);
+                   "%s: no lambda sends %s's %.4g %%%s within %g %%: %s%s (allow more with --tolerance)", m->name,
+                   target->label, 100 * target->entries / m->d, m->t->padded ? " (padded)" : "", 100 * m->tolerance,
+                   text[0], text[1]);
 }
 
 /* The index of lambda among the whole runs; n_whole = it is not there. */
@@ -314,9 +310,9 @@ static sg_status keep(struct tune_found *f, const struct match *m, struct sg_err
         const struct target *target = &m->target[j];
         f->lambda[j] = target->lambda;
         snprintf(f->how[j], sizeof f->how[j],
-                 "sparsetune --match-density: lambda %.4g sends %.4g %%, %s %.4g %% (%zu seed%s)", target->lambda,
-                 100 * target->reached / m->d, target->label, 100 * target->entries / m->d, m->seeds,
-                 m->seeds == 1 ? "" : "s");
+                 "sparsetune --match-density%s: lambda %.4g sends %.4g %%, %s %.4g %% (%zu seed%s)",
+                 m->t->padded ? " --padded" : "", target->lambda, 100 * target->reached / m->d, target->label,
+                 100 * target->entries / m->d, m->seeds, m->seeds == 1 ? "" : "s");
     }
     return SG_OK;
 }
@@ -392,6 +388,9 @@ sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
     m->tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance;
     m->seeds = sg_node_get(&t->recipe->root, "seeds")->count;
     sg_json_set_number(tune, "tolerance", m->tolerance);
+    sg_json_set_bool(tune, "padded", t->padded);
+    for (size_t i = 0; status == SG_OK && i < n; i++)
+        status = tune_need_volume(t, cell[i], err);
     if (status == SG_OK)
         status = t->dry_run ? tune_plan(t, "", err) : match_all(m, cell, n, found, list, err);
     if (status == SG_OK && !t->dry_run) {

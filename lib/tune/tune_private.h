@@ -40,9 +40,14 @@ SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, c
                                      bool converges, struct sg_error *err);
 void tune_trials_close(struct tune_trials *b);
 
-/* Entries that a worker with sparse messages sent at a step, on average over the run. They come from bits, bits-values
- * or average-density times d (0 = not known). NaN = none of these was recorded. */
-double tune_entries(const struct sg_run *run, double d);
+/* Entries that a worker sent at a step of a run of `cell`, on average. They come from bits-values or from
+ * average-density times d (0 = not known); from bits only where an entry costs 64 of them. If padded, they are those of
+ * the largest message of each step, from average-density-padded times d. NaN = what was recorded does not tell. */
+double tune_entries(const struct sg_run *run, const struct sg_cell *cell, double d, bool padded);
+/* Fails, and says which column to add, if the series of the recipe will not tell that of the whole runs of `cell`. */
+SG_CHECKED sg_status tune_need_volume(const struct sg_tune *t, const struct sg_cell *cell, struct sg_error *err);
+/* Does the recipe record this series (as results spell it)? */
+bool tune_recorded(const struct sg_tune *t, const char *name);
 
 /* ---- what Top-k sends ---- */
 
@@ -86,9 +91,10 @@ bool tune_set_length(struct tune_sets *s, const struct tune_length *length, doub
 /* Sets the keys that record at every step what is sent. */
 bool tune_set_record(struct tune_sets *s);
 
-/* Entries of a step, averaged over a whole run, from a pilot of it. In each stretch of the learning-rate schedule it
- * takes what the pilot sent there, and for the rest of the stretch the rate of the pilot's second half. */
-double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length);
+/* Entries of a step, averaged over a whole run, from a pilot of it; d and padded are those of tune_entries. In each
+ * stretch of the learning-rate schedule it takes what the pilot sent there, and for the rest of the stretch the rate of
+ * the pilot's second half. */
+double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, bool padded);
 
 /* ---- search ---- */
 

@@ -74,7 +74,7 @@ static sg_status measure(struct reach *r, struct reach_point *p, size_t n, doubl
         for (size_t c = 0; c < b.count; c++)
             if (sg_node_number(b.cells[c].method, "lambda", NAN) == p[i].lambda) {
                 value += reach_value(&b.outcomes[c], r->metric) / (double)seeds;
-                entries += tune_entries(&b.outcomes[c].run, r->topk.d) / (double)seeds;
+                entries += tune_entries(&b.outcomes[c].run, &b.cells[c], r->topk.d, false) / (double)seeds;
             }
         p[i].value = value;
         p[i].entries = entries;
@@ -233,13 +233,9 @@ static sg_status find_metric(struct reach *r, char name[64], struct sg_error *er
     for (size_t i = 0; !r->t->metric && i < series->count && !name[0]; i++)
         if (sg_task_metric(task, series->child[i].string))
             sg_snake(name, 64, series->child[i].string);
-    if (!name[0] || !reach_recorded(r, name))
+    if (!name[0] || !tune_recorded(r->t, name))
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: record.series has no %s%s", r->t->recipe->path,
                        name[0] ? "" : "metric of the task", name);
-    if (!reach_recorded(r, "bits") && !reach_recorded(r, "bits_values") && !reach_recorded(r, "average_density"))
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s: record.series has none of bits, bits-values, average-density (add one)",
-                       r->t->recipe->path);
     const struct sg_metric *metric = sg_task_metric(task, name);
     r->metric = name;
     r->higher = metric && metric->higher;
@@ -327,6 +323,9 @@ sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
         status = check_text(&r, err);
     if (status == SG_OK)
         status = sg_recipe_cells(t->recipe, &cells, &count, err);
+    for (size_t c = 0; status == SG_OK && c < count; c++)
+        if (strcmp(sg_node_string(cells[c].method, "compressor", ""), "none") != 0) /* no volume of it is shown */
+            status = tune_need_volume(t, &cells[c], err);
     while (status == SG_OK && strcmp(cells[i].name, r.name) != 0)
         i++;
     if (status == SG_OK && t->dry_run) {

@@ -35,8 +35,6 @@ struct reach {
 double reach_value(const struct sg_cell_outcome *o, const char *metric);
 /* Within the tolerance of the baseline's value `base`? */
 bool reach_is_near(const struct reach *r, double value, double base);
-/* Does the recipe record this series (as results spell it)? */
-bool reach_recorded(const struct reach *r, const char *name);
 /* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */
 bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n);
 /* Opens and runs the cells of method `name` (NULL = of all), for `steps` steps (NaN = whole runs). */

@@ -21,7 +21,7 @@ static size_t summarize(struct summary *out, const struct reach *r, const struct
             out[n++] = (struct summary){.cell = &b->cells[i]};
         out[n - 1].value += reach_value(&b->outcomes[i], r->metric) / (double)r->seeds;
         const struct sg_run *run = &b->outcomes[i].run;
-        const double entries = tune_entries(run, r->topk.d) / (double)r->seeds;
+        const double entries = tune_entries(run, &b->cells[i], r->topk.d, false) / (double)r->seeds;
         out[n - 1].entries += entries;
         out[n - 1].volume += entries * sg_json_number(run->end, "steps", NAN);
     }
@@ -109,7 +109,7 @@ static bool set_document(struct tune_sets *sets, const struct reach *r) {
     static const char *const volumes[] = {"bits", "bits_values", "average_density"};
     char x[64], y[64];
     size_t volume = 0;
-    while (volume < 2 && !reach_recorded(r, volumes[volume]))
+    while (volume < 2 && !tune_recorded(r->t, volumes[volume]))
         volume++;
     struct reach_point full[REACH_POINTS];
     size_t n = 0;

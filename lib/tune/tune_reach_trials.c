@@ -18,14 +18,6 @@ bool reach_is_near(const struct reach *r, double value, double base) {
     return r->higher ? value >= base - room : value <= base + room;
 }
 
-bool reach_recorded(const struct reach *r, const char *name) {
-    const struct sg_node *series = sg_node_get(&r->t->recipe->root, "record.series");
-    for (size_t i = 0; i < series->count; i++)
-        if (strcmp(series->child[i].string, name) == 0)
-            return true;
-    return false;
-}
-
 bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const struct reach_point *p, size_t n) {
     char *list = NULL, text[TUNE_LAMBDA_CHARS];
     size_t size = 0;

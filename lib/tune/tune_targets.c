@@ -1,5 +1,5 @@
 /* tune_targets.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every
- * step, so one step tells. */
+ * step and from every worker, so one step tells, and the largest message is as long as the mean. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void take(struct tune_targets *out, const struct tune_trials *b) {
     for (size_t i = 0; i < b->count; i++) {
         const struct sg_run *run = &b->outcomes[i].run;
         const size_t end = run->n_points - 1;
-        struct tune_density density = {.entries = tune_entries(run, 0)};
+        struct tune_density density = {.entries = tune_entries(run, &b->cells[i], 0, false)};
         density.lambda = first_lambda(&b->cells[i], run, density.entries);
         snprintf(density.label, sizeof density.label, "%s", b->cells[i].label);
         out->d = density.entries / sg_run_series(run, "average_density")[end];

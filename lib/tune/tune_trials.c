@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_compressor.h"
+#include "sg_controller.h"
 #include "sg_debug.h"
 #include "tune_private.h"
 
@@ -117,14 +119,53 @@ static double last(const struct sg_run *run, const char *column) {
     return x && run->n_points > 0 ? x[run->n_points - 1] : NAN;
 }
 
-double tune_entries(const struct sg_run *run, double d) {
-    const double steps = sg_json_number(run->end, "steps", NAN), bits = last(run, "bits"),
-                 values = last(run, "bits_values"), density = last(run, "average_density");
-    if (!isnan(values))
+/* Does an entry of these messages cost 64 bits? It does if a selector sends floats or halves with their positions. */
+static bool costs_64_bits(const struct sg_cell *cell) {
+    const struct sg_compressor_ops *compressor = sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
+    const struct sg_controller_ops *controller =
+        sg_controller_find(sg_node_string(cell->method, "controller.kind", ""));
+    const char *code = sg_node_string(cell->method, "values.code", "fp32"); /* those of `message` are plain */
+    return compressor && compressor->select && strcmp(compressor->name, "none") != 0 &&
+           !(controller && controller->resets) && (strcmp(code, "fp32") == 0 || strcmp(code, "fp16") == 0);
+}
+
+double tune_entries(const struct sg_run *run, const struct sg_cell *cell, double d, bool padded) {
+    const double steps = sg_json_number(run->end, "steps", NAN), values = last(run, "bits_values"),
+                 density = last(run, padded ? "average_density_padded" : "average_density");
+    if (!padded && !isnan(values))
         return values / 32 / steps;
-    if (!isnan(bits))
-        return bits / 64 / steps;
-    return d > 0 ? density * d : NAN;
+    if (padded || !isnan(density))
+        return d > 0 ? density * d : NAN;
+    return costs_64_bits(cell) ? last(run, "bits") / 64 / steps : NAN;
+}
+
+bool tune_recorded(const struct sg_tune *t, const char *name) {
+    const struct sg_node *series = sg_node_get(&t->recipe->root, "record.series");
+    for (size_t i = 0; i < series->count; i++)
+        if (strcmp(series->child[i].string, name) == 0)
+            return true;
+    return false;
+}
+
+sg_status tune_need_volume(const struct sg_tune *t, const struct sg_cell *cell, struct sg_error *err) {
+    const char *path = t->recipe->path;
+    const bool bits = tune_recorded(t, "bits"),
+               counted = tune_recorded(t, "bits_values") || tune_recorded(t, "average_density");
+    if (t->padded ? tune_recorded(t, "average_density_padded") : counted || (bits && costs_64_bits(cell)))
+        return SG_OK;
+    if (t->padded)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s: record.series has no average-density-padded, by which --padded knows the volume of a whole "
+                       "run (add it)",
+                       path);
+    if (bits)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s: record.series has bits, which do not tell how many entries %s sends (add average-density)",
+                       path, cell->name);
+    return sg_fail(err, SG_ERR_ARGUMENT,
+                   "%s: record.series has none of bits, bits-values, average-density, by one of which the volume of a "
+                   "whole run is known (add one)",
+                   path);
 }
 
 bool tune_wants_lambda(const struct sg_node *method) {
@@ -182,19 +223,22 @@ bool tune_set_length(struct tune_sets *s, const struct tune_length *length, doub
 }
 
 bool tune_set_record(struct tune_sets *s) {
-    return tune_set(s, "record={every: 1, series: [bits-values, average-density, error-norm, learning-rate]}");
+    return tune_set(s, "record={every: 1, series: [bits-values, average-density, average-density-padded, error-norm, "
+                       "learning-rate]}");
 }
 
-/* Values that a worker sent up to step t. */
-static double sent(const struct sg_run *pilot, double t) {
-    const double *step = sg_run_series(pilot, "step"), *bits = sg_run_series(pilot, "bits_values");
+/* Values that a worker sent up to step t; if padded, those of the largest messages. */
+static double sent(const struct sg_run *pilot, double t, double d, bool padded) {
+    const double *step = sg_run_series(pilot, "step"),
+                 *value = sg_run_series(pilot, padded ? "average_density_padded" : "bits_values");
     double found = 0;
     for (size_t i = 0; i < pilot->n_points && step[i] <= t; i++)
-        found = bits[i] / 32;
+        if (step[i] > 0) /* there is no density before the first step */
+            found = padded ? value[i] * d * step[i] : value[i] / 32;
     return found;
 }
 
-double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length) {
+double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, bool padded) {
     const struct sg_node *optimizer = sg_node_get(length->resolved, "optimizer"),
                          *decays = sg_node_get(optimizer, "decay-at");
     const double steps = sg_json_number(pilot->end, "steps", NAN), scale = steps / length->steps;
@@ -206,8 +250,9 @@ double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *le
         const double to = fmin(steps, floor(epoch * scale * length->steps_per_epoch + 0.5));
         if (!(to > from))
             continue;
-        const double middle = floor((from + to) / 2), all = sent(pilot, to);
-        total += all - sent(pilot, from) + (to - from) * (1 / scale - 1) * (all - sent(pilot, middle)) / (to - middle);
+        const double middle = floor((from + to) / 2), all = sent(pilot, to, d, padded);
+        total += all - sent(pilot, from, d, padded) +
+                 (to - from) * (1 / scale - 1) * (all - sent(pilot, middle, d, padded)) / (to - middle);
         from = to;
     }
     return total / length->steps;

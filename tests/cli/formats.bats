@@ -97,10 +97,12 @@ C
     run -0 decode checkpoint run.ckpt run.part run.k.part
     local step
     step=$(field step)
-    train --method Hard-threshold --set steps="$step" -o whole --record-inputs whole.k
+    train --method Hard-threshold --set steps="$step" -o whole --record-inputs whole.k \
+        --set 'record.series=[error-norm, bits, average-density-padded]'
     [ "$(field x_sha256)" = "$(tail -n 1 whole | jq .parameters_sha256)" ]
     near "$(field error_norm)" "$(column error_norm whole | tail -n 1)"
     [ "$(field bits)" = "$(column bits whole | tail -n 1)" ]
+    near "$(field "padded / .step / .d")" "$(column average_density_padded whole | tail -n 1)"
     # And what follows from it: the recording up to here, and its map.
     cmp -n $(($(stat -c %s whole.k) - $(head -n 1 whole.k | wc -c))) <(tail -n +2 whole.k) <(tail -n +2 run.k.part)
     run -0 decode recording whole.k

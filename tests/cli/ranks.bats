@@ -11,10 +11,11 @@ setup() {
 }
 
 @test "R = 1, 2, 3, 4 give the same bytes: dense, Top-k, hard-threshold, 7 workers" {
+    set=(--set workers=7 --set 'record.series=[suboptimality, error-norm, bits, density, average-density-padded]')
     for method in SGD "Top-k k=4" Hard-threshold; do
-        sparsetrain -q recipes/smoke.yaml --set workers=7 --method "$method" -o "$OUT/one" --force
+        sparsetrain -q recipes/smoke.yaml "${set[@]}" --method "$method" -o "$OUT/one" --force
         for ranks in 1 2 3 4; do
-            $MPI -n $ranks "$BIN/sparsetrain" -q recipes/smoke.yaml --set workers=7 --method "$method" -o "$OUT/many" --force 3>&-
+            $MPI -n $ranks "$BIN/sparsetrain" -q recipes/smoke.yaml "${set[@]}" --method "$method" -o "$OUT/many" --force 3>&-
             same_series "$OUT/one" "$OUT/many" || { echo "$method differs for $ranks ranks"; false; }
         done
     done

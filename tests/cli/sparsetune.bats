@@ -132,6 +132,45 @@ YAML
     [ -z "$output" ]
 }
 
+@test "--padded: the largest messages are matched, which takes a larger lambda where workers differ" {
+    sed -i 's/average-density]/average-density, average-density-padded]/; s/l2: L.100/&, shards: {kind: sorted}/' r.yaml
+    run -0 --separate-stderr tune
+    cp evidence.json mean.json
+    run -0 --separate-stderr tune --padded
+    echo "$output" >matched.yaml
+    [ "$(grep -c '^  # sparsetune --match-density --padded: lambda .* Top-k k=.* (2 seeds)$' matched.yaml)" = 3 ]
+    run -0 --separate-stderr sparsebench matched.yaml --folder cells --json
+    echo "$output" >result.json
+    run -0 jq -e '[.results[].final] | .[1:4] as $k | .[4:7] as $h | all(range(3);
+        ($h[.].average_density_padded.mean / $k[.].average_density_padded.mean - 1 | fabs) <= 0.05
+        and $h[.].average_density.mean < $k[.].average_density.mean
+        and $k[.].average_density_padded.mean == $k[.].average_density.mean)' result.json
+    run -0 jq -e '.tune | .padded and all(.methods[].targets[]; (.difference | fabs) <= 0.05)' evidence.json
+    run -0 jq -en 'input.tune as $mean | input.tune as $padded | ($mean.padded | not) and all(range(3);
+        $padded.methods[0].targets[.].lambda > 1.1 * $mean.methods[0].targets[.].lambda)' mean.json evidence.json
+}
+
+@test "--padded asks for the column that it needs, and for --match-density" {
+    run -2 tune --padded
+    [[ $output == *"r.yaml: record.series has no average-density-padded, by which --padded knows"*"(add it)"* ]]
+    [ ! -e cells ] && [ ! -e evidence.json ]
+    run -2 sparsetune r.yaml --padded --reach-baseline
+    [[ $output == *"--padded tells --match-density which density to match; --reach-baseline has no use for it"* ]]
+}
+
+@test "bits do not tell the entries of values in a code: a column that does is asked for" {
+    sed 's/bits, average-density\]/bits]/; s/lambda: match/&, values: {code: levels, levels: 4}/' r.yaml >levels.yaml
+    for action in match-density reach-baseline; do
+        run -2 sparsetune levels.yaml --$action --folder cells -o e.json
+        [[ $output == *"levels.yaml: record.series has bits, which do not tell how many entries Hard-threshold sends (add average-density)"* ]]
+        [ ! -e cells ] && [ ! -e e.json ]
+    done
+    sed -i 's/bits]/bits, average-density]/' levels.yaml
+    run -0 sparsetune -q levels.yaml --match-density --folder cells -o e.json
+    run -0 jq -e 'all(.results[].final; .bits.mean < 0.9 * 64 * 40 * 1200 * .average_density.mean)
+        and all(.tune.methods[0].targets[]; (.difference | fabs) <= 0.05)' e.json
+}
+
 @test "bad input is refused with its place" {
     run -2 sparsetune r.yaml
     [[ $output == *"give an action, as --match-density"* ]]

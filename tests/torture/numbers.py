@@ -16,7 +16,7 @@ workers: 1
 steps: 20
 optimizer: {kind: sgd, learning-rate: 1/(L+l2)}
 record: {every: 1, layers: true, series: [loss, suboptimality, relative-suboptimality, distance-squared, error-norm, error-max, total-error,
-  compression-error, bits, bytes-sent, density, density-padded, average-density, learning-rate]}
+  compression-error, bits, bytes-sent, density, density-padded, average-density, average-density-padded, learning-rate]}
 methods:
   - {name: SGD, compressor: none, baseline: true}
   - {name: T, compressor: topk, k: 1}

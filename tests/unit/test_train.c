@@ -144,10 +144,32 @@ static void test_scope(void) {
                sg_run_series(&run, "bits_values")[40] == 40 * k * 32 && sg_run_series(&run, "density")[7] == k / D &&
                fabs(sg_run_series(&run, "average_density")[40] - k / D) <= 0x1p-52 &&
                sg_run_series(&run, "density_padded")[40] == k / D &&
+               fabs(sg_run_series(&run, "average_density_padded")[40] - k / D) <= 0x1p-52 &&
                sg_run_series(&run, "bytes_sent")[40] == 40 * (4 + k * (dense ? 4 : 8)),
            "%s, %s sends %g entries a step", sent[i].method, sent[i].scope, k);
         sg_run_free(&run);
     }
+}
+
+/* Workers that send different numbers of entries: each step counts as what the largest message has. */
+static void test_padded(void) {
+    watch(apart, three_layers, 3);
+    struct sg_run run = whole("Hard-threshold", NULL), sparse = whole("Hard-threshold", SET("record.every=7"));
+    const double *now = sg_run_series(&run, "density_padded"), *average = sg_run_series(&run, "average_density_padded"),
+                 *mean = sg_run_series(&run, "average_density"),
+                 *seldom = sg_run_series(&sparse, "average_density_padded");
+    double sum = 0;
+    size_t wrong = run.n_points != 41 || !isnan(average[0]);
+    for (size_t t = 1; t < run.n_points; t++) {
+        sum += now[t];
+        wrong +=
+            !(fabs(average[t] - sum / (double)t) <= 41 * 0x1p-52); /* a rounding for each term, of numbers below 1 */
+    }
+    ok(wrong == 0 && seldom[5] == average[35], "the padded density is averaged over all steps, recorded or not");
+    ok(average[40] > 1.2 * mean[40] && average[40] <= WORKERS * mean[40],
+       "it is more than the mean where workers differ: %g, %g", average[40], mean[40]);
+    sg_run_free(&run);
+    sg_run_free(&sparse);
 }
 
 static void test_schedule(void) {
@@ -233,6 +255,7 @@ int main(void) {
                            "optimizer={learning-rate: 0.0625, momentum: 0.75, nesterov: 1, weight-decay: 0.125}"),
                        0.75, 1, 0.125);
     test_scope();
+    test_padded();
     test_schedule();
     test_resume("Top-k", SET("error-feedback=gradient", "optimizer.momentum=0.75"), in_valley);
     test_resume("Hard-threshold", NULL, in_valley);

@@ -76,17 +76,23 @@ static const char recipe_text[] =
     "plots:\n"
     "  - {x: epoch, y: bits-values, methods: [Top-k k=4, \"H: x lambda=1/gamma\"]}\n";
 
-/* A run of `steps` steps that sends 10 values at each, 30 at the first two, and after `decay` 4. */
+enum { OF_PILOT = 100 }; /* d */
+
+/* A run of `steps` steps in which workers send 10 values at each, 30 at the first two, and after `decay` 4, on average.
+ * The largest message of a step has twice as many. */
 static void make_run(struct sg_run *run, int steps, int decay) {
     char text[8192];
     struct sg_error err;
-    double bits = 0;
+    double sent = 0;
     int n = snprintf(text, sizeof text,
-                     "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"columns\":[\"step\",\"bits_values\"]}\n");
+                     "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"columns\":[\"step\",\"bits_values\","
+                     "\"average_density_padded\"]}\n"
+                     "{\"record\":\"step\",\"step\":0,\"bits_values\":0,\"average_density_padded\":null}\n");
     for (int t = 1; t <= steps; t++) {
-        bits += 32.0 * (t <= 2 ? 30 : t <= decay ? 10 : 4);
-        n += snprintf(text + n, sizeof text - (size_t)n, "{\"record\":\"step\",\"step\":%d,\"bits_values\":%.0f}\n", t,
-                      bits);
+        sent += t <= 2 ? 30 : t <= decay ? 10 : 4;
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "{\"record\":\"step\",\"step\":%d,\"bits_values\":%.0f,\"average_density_padded\":%.17g}\n", t,
+                      32 * sent, 2 * sent / t / OF_PILOT);
     }
     n += snprintf(text + n, sizeof text - (size_t)n, "{\"record\":\"end\",\"status\":\"ok\",\"steps\":%d}\n", steps);
     if (sg_run_parse(run, text, (size_t)n, "made", &err) != SG_OK)
@@ -99,9 +105,76 @@ static void pilots(const struct sg_cell *cell) {
     struct sg_run run;
     const struct tune_length length = {.resolved = &cell->resolved, .steps_per_epoch = 10, .steps = 100};
     make_run(&run, 20, 10);
-    ok(fabs(tune_extrapolate(&run, &length) - 7.4) < 1e-12, "a pilot stands for each stretch of the schedule");
-    ok(fabs(tune_entries(&run, 0) - 180.0 / 20) < 1e-12, "what it sent itself");
+    ok(fabs(tune_extrapolate(&run, &length, OF_PILOT, false) - 7.4) < 1e-12,
+       "a pilot stands for each stretch of the schedule");
+    ok(fabs(tune_extrapolate(&run, &length, OF_PILOT, true) - 14.8) < 1e-12,
+       "padded, it stands for the largest messages");
+    ok(fabs(tune_entries(&run, cell, 0, false) - 180.0 / 20) < 1e-12, "what it sent itself");
+    ok(fabs(tune_entries(&run, cell, OF_PILOT, true) - 2 * 180.0 / 20) < 1e-12, "and what its largest messages had");
     sg_run_free(&run);
+}
+
+/* A run of 10 steps that ends with these columns, as members of a JSON object. */
+static double entries_of(const char *names, const char *members, const struct sg_cell *cell, bool padded) {
+    char text[512];
+    struct sg_run run;
+    struct sg_error err;
+    const int n = snprintf(text, sizeof text,
+                           "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"columns\":[\"step\",%s]}\n"
+                           "{\"record\":\"step\",\"step\":10,%s}\n"
+                           "{\"record\":\"end\",\"status\":\"ok\",\"steps\":10}\n",
+                           names, members);
+    if (sg_run_parse(&run, text, (size_t)n, "made", &err) != SG_OK)
+        printf("Bail out! %s\n", err.msg);
+    const double found = tune_entries(&run, cell, OF_PILOT, padded);
+    sg_run_free(&run);
+    return found;
+}
+
+static const char codes_text[] =
+    "schema: 1\n"
+    "name: codes\n"
+    "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}\n"
+    "epochs: 10\n"
+    "optimizer: {kind: sgd, learning-rate: 0.1}\n"
+    "record: {every: 1, series: [bits]}\n"
+    "methods:\n"
+    "  - {name: plain Top-k, compressor: topk, k: 2, values: {code: fp16}}\n"
+    "  - {name: plain own, compressor: hard-threshold, lambda: 1, values: {code: fp32}}\n"
+    "  - {name: Levels, compressor: topk, k: 2, values: {code: levels, levels: 2}}\n"
+    "  - {name: Reset, compressor: topk, k: 2, controller: {kind: error-reset, interval: 2}}\n"
+    "  - {name: Coder, compressor: qsgd, levels: 4}\n"
+    "  - {name: Dense, compressor: none}\n";
+
+/* Entries are told by the columns that count them, and by bits only where each costs 64. */
+static void volumes(void) {
+    static const char bits[] = "\"bits\"", values[] = "\"bits\",\"bits_values\"",
+                      density[] = "\"bits\",\"average_density\"";
+    struct sg_recipe recipe;
+    struct sg_cell *cells;
+    size_t count;
+    struct sg_error err;
+    if (sg_recipe_parse(&recipe, codes_text, strlen(codes_text), "codes.yaml", NULL, 0, &err) != SG_OK ||
+        sg_recipe_cells(&recipe, &cells, &count, &err) != SG_OK) {
+        printf("Bail out! %s\n", err.msg);
+        exit(1);
+    }
+    const struct sg_tune t = {.recipe = &recipe}, padded = {.recipe = &recipe, .padded = true};
+    for (size_t i = 0; i < count; i++) {
+        const struct sg_cell *cell = &cells[i];
+        const bool plain = strncmp(cell->name, "plain", 5) == 0;
+        const double found = entries_of(bits, "\"bits\":1920", cell, false);
+        ok((plain ? found == 3 : isnan(found)) &&
+               tune_need_volume(&t, cell, &err) == (plain ? SG_OK : SG_ERR_ARGUMENT) &&
+               tune_need_volume(&padded, cell, &err) == SG_ERR_ARGUMENT,
+           "bits %s the entries of %s", plain ? "tell" : "do not tell", cell->name);
+        ok(entries_of(values, "\"bits\":7,\"bits_values\":640", cell, false) == 2 &&
+               entries_of(density, "\"bits\":7,\"average_density\":0.25", cell, false) == 25 &&
+               isnan(entries_of(values, "\"bits\":7,\"bits_values\":640", cell, true)),
+           "columns that count entries tell those of %s, but not the padded ones", cell->name);
+    }
+    sg_recipe_cells_free(cells, count);
+    sg_recipe_free(&recipe);
 }
 
 /* ---- the text ---- */
@@ -151,6 +224,7 @@ int main(void) {
         return 1;
     }
     pilots(&cells[count - 1]);
+    volumes();
     text(&recipe);
     sg_recipe_cells_free(cells, count);
     sg_recipe_free(&recipe);
