@@ -11,7 +11,7 @@ setup_file() {
 }
 
 twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more by NAME.py
-    SG_CPU=${2:-} "$BATS_FILE_TMPDIR/twin" "$1" | python3 "$ROOT/tests/twins/$1.py"
+    SG_CPU=${2:-} "$BATS_FILE_TMPDIR/twin" "$1" | python3 -B "$ROOT/tests/twins/$1.py"
 }
 
 @test "qsgd: data, bits and residual, on every kernel table of this machine" {
@@ -32,6 +32,6 @@ twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more 
     cp "$ROOT"/tests/twins/*.py "$BATS_TEST_TMPDIR"
     sed -i 's/CODE, START = 11, 12/CODE, START = 12, 11/' "$BATS_TEST_TMPDIR/common.py"
     for name in qsgd powersgd; do
-        run -1 bash -c "'$BATS_FILE_TMPDIR/twin' $name | python3 '$BATS_TEST_TMPDIR/$name.py'"
+        run -1 bash -c "'$BATS_FILE_TMPDIR/twin' $name | python3 -B '$BATS_TEST_TMPDIR/$name.py'"
     done
 }
