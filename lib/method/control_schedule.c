@@ -4,11 +4,6 @@
 
 #include "method_private.h"
 
-static size_t no_doubles(size_t layers) {
-    (void)layers;
-    return 0;
-}
-
 static uint64_t epoch_of(const struct sg_facts *f) {
     return f->step / f->steps_per_epoch;
 }
@@ -47,7 +42,6 @@ const struct sg_controller_ops sg_control_warm_up = {
     .n_params = WARM_UP_PARAMS,
     .n_knobs = 1,
     .check = check_warm_up,
-    .doubles = no_doubles,
     .decide = warm_up,
 };
 
@@ -72,7 +66,6 @@ const struct sg_controller_ops sg_control_doubling = {
     .params = doubling_params,
     .n_params = DOUBLING_PARAMS,
     .n_knobs = 1,
-    .doubles = no_doubles,
     .decide = doubling,
 };
 
@@ -94,7 +87,6 @@ const struct sg_controller_ops sg_control_error_reset = {
     .source = "after Xie et al. (CSER), NeurIPS 2020",
     .params = reset_params,
     .n_params = 1,
-    .doubles = no_doubles,
     .decide = reset,
     .resets = true,
 };

@@ -100,6 +100,11 @@ static bool allocate_room(const sg_method *m, struct message_room *room) {
     return (room->index != NULL || !indexed) && room->value != NULL && (room->data != NULL || bytes == 0);
 }
 
+size_t method_doubles(const sg_method *m) {
+    const bool keeps = m->controller != NULL && m->controller->doubles != NULL;
+    return keeps ? m->controller->doubles(m->shared.layout.n_layers) : 0;
+}
+
 bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
     return worker == 0 && m->controller != NULL && m->controller->ask != NULL &&
            m->controller->ask(m->controller_param, m->state, NULL) & SG_ASK_ADD;
@@ -128,15 +133,17 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
 
 static sg_status allocate(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
     const size_t layers = m->shared.layout.n_layers;
-    const size_t doubles = m->controller != NULL ? m->controller->doubles(layers) : 0;
     const struct sg_rounds *rounds = m->compressor->rounds;
     m->rooms = config->turns ? 1 : m->count;
     m->worker = calloc(m->count, sizeof *m->worker);
     m->room = calloc(m->rooms, sizeof *m->room);
     m->decided = m->settings.knob = calloc(layers, sizeof *m->decided);
-    m->state = calloc(doubles + 1, sizeof *m->state);
+    m->unreached = malloc(layers * sizeof *m->unreached);
+    m->state = calloc(method_doubles(m) + 1, sizeof *m->state);
     m->shared.knob = m->decided;
-    bool whole = m->worker != NULL && m->room != NULL && m->decided != NULL && m->state != NULL;
+    bool whole = m->worker != NULL && m->room != NULL && m->decided != NULL && m->unreached != NULL && m->state != NULL;
+    for (size_t l = 0; whole && l < layers; l++)
+        m->unreached[l] = INFINITY;
     if (whole && rounds != NULL)
         whole = (m->shared.memory = calloc(rounds->floats(&m->shared.layout) + 1, sizeof(float))) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
@@ -234,6 +241,7 @@ void sg_method_close(sg_method *m) {
     free(m->worker);
     free(m->room);
     free(m->decided);
+    free(m->unreached);
     free(m->state);
     free(m->shared.memory);
     free((void *)m->shared.layout.name);

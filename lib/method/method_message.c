@@ -1,7 +1,6 @@
 /* method_message.c: one worker's message: a selection with its values in a code, or what a coder makes of p; and what
  * the message leaves in the residual. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "method_private.h"
@@ -146,20 +145,9 @@ static int check_finite(const sg_method *m, const struct method_worker *w, const
     return SG_KERNEL_OK;
 }
 
-/* Forms p in the residual, with a threshold that no finite number reaches. */
-static int form_in_residual(const sg_method *m, const struct sg_select *s) {
-    float *tau = malloc(s->n_layers * sizeof *tau);
-    if (tau == NULL)
-        return SG_KERNEL_MEMORY;
-    for (size_t l = 0; l < s->n_layers; l++)
-        tau[l] = INFINITY;
-    const int status = m->shared.kernels->select_threshold(s, tau);
-    free(tau);
-    return status;
-}
-
+/* Forms p in the residual, where there is one: a selection that no finite number takes part in. */
 static int form_p(const sg_method *m, const struct method_worker *w, const struct sg_select *s) {
-    const int status = s->e != NULL ? form_in_residual(m, s) : check_finite(m, w, s->g);
+    const int status = s->e != NULL ? m->shared.kernels->select_threshold(s, m->unreached) : check_finite(m, w, s->g);
     const float *p = s->e != NULL ? s->e : s->g;
     if (status == SG_KERNEL_OK && w->p != NULL)
         memcpy(w->p, p, m->d * sizeof *p);

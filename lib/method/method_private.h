@@ -41,6 +41,7 @@ struct sg_method {
     struct sg_settings settings;
     unsigned asked;          /* what the controller asks for at this step, enum sg_ask */
     double *state, *decided; /* the controller's numbers; [n_layers] the knobs, to which settings.knob points */
+    float *unreached;        /* [n_layers] thresholds that no finite number reaches */
     float *
         lead_sum; /* [d] the sum of worker 0's gradients, if this rank has worker 0 and the controller may ask for it; else NULL */
     struct sg_feedback_state common;
@@ -55,6 +56,9 @@ extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
 
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
+
+/* How many numbers the method's controller keeps; 0 where there is no controller. */
+size_t method_doubles(const sg_method *m);
 
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);

@@ -23,9 +23,8 @@ static size_t add_vectors(struct stretch *out, const struct sg_feedback_state *s
 static size_t common_parts(const sg_method *m, struct stretch out[MOST]) {
     const struct sg_rounds *rounds = m->compressor->rounds;
     size_t n = 0;
-    if (m->controller != NULL)
-        out[n++] =
-            (struct stretch){m->state, m->controller->doubles(m->shared.layout.n_layers) * sizeof *m->state, true};
+    if (method_doubles(m) > 0)
+        out[n++] = (struct stretch){m->state, method_doubles(m) * sizeof *m->state, true};
     if (rounds != NULL)
         out[n++] = (struct stretch){m->shared.memory, rounds->floats(&m->shared.layout) * sizeof(float), true};
     return n + add_vectors(out + n, &m->common, m->shared.feedback.rule->common_vectors);

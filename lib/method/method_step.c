@@ -54,6 +54,11 @@ void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *sq
 
 /* ---- one worker's message ---- */
 
+static struct method_worker *worker_at(const sg_method *m, size_t worker) {
+    SG_ASSERT(worker >= m->first && worker < m->first + m->count);
+    return &m->worker[worker - m->first];
+}
+
 static sg_status fail_kernel(const sg_method *m, const struct method_worker *w, int kernel_status,
                              struct sg_error *err) {
     const size_t layer = w->count[0]; /* the layer of an element that is not finite */
@@ -87,9 +92,8 @@ static void answer(sg_method *m, struct method_worker *w, const float *g) {
 
 sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
                          const struct sg_ranges *touched, struct sg_message *out, struct sg_error *err) {
-    SG_ASSERT(worker >= m->first && worker < m->first + m->count && round < sg_method_rounds(m));
-    SG_ASSERT(m->stepped && (g != NULL) == (round == 0));
-    struct method_worker *w = &m->worker[worker - m->first];
+    SG_ASSERT(m->stepped && round < sg_method_rounds(m) && (g != NULL) == (round == 0));
+    struct method_worker *w = worker_at(m, worker);
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     if (e == NULL ? rule->keeps && !sg_method_is_exact(m) : !rule->keeps)
         return sg_fail(err, SG_ERR_ARGUMENT, "a residual goes with error feedback, and only with it");
@@ -125,17 +129,15 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
 }
 
 const float *sg_method_input(const sg_method *m, size_t worker) {
-    SG_ASSERT(worker >= m->first && worker < m->first + m->count);
-    return m->worker[worker - m->first].input;
+    return worker_at(m, worker)->input;
 }
 
 const float *sg_method_values(sg_method *m, size_t worker, const struct sg_message *message) {
-    return sg_message_values(message, m->worker[worker - m->first].room->value, m->shared.kernels, &m->shared.exec);
+    return sg_message_values(message, worker_at(m, worker)->room->value, m->shared.kernels, &m->shared.exec);
 }
 
 double sg_method_note(const sg_method *m, size_t worker) {
-    SG_ASSERT(worker >= m->first && worker < m->first + m->count);
-    return m->worker[worker - m->first].note;
+    return worker_at(m, worker)->note;
 }
 
 /* ---- rounds, and what the sum leaves ---- */
@@ -159,9 +161,8 @@ bool sg_method_keeps_late(const sg_method *m) {
 }
 
 void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {
-    SG_ASSERT(worker >= m->first && worker < m->first + m->count);
     if (sg_method_keeps_late(m))
-        m->compressor->rounds->keep(&m->worker[worker - m->first].seen, e, sum);
+        m->compressor->rounds->keep(&worker_at(m, worker)->seen, e, sum);
 }
 
 /* ---- after the step ---- */

@@ -59,8 +59,8 @@ struct sg_controller_ops {
     /* Checks param [n_params] against the run (of facts: layers, d, steps, steps_per_epoch; d = 0: nothing is known
      * yet). NULL = there is nothing to check. */
     sg_status (*check)(const double *param, const struct sg_facts *run, struct sg_error *err);
-    /* `doubles` is how many numbers it keeps between steps; checkpoints have them and nothing else of it. `start` sets
-     * their first values; NULL = zeros. */
+    /* `doubles` is how many numbers it keeps between steps; checkpoints have them and nothing else of it. NULL = none.
+     * `start` sets their first values; NULL = zeros. */
     size_t (*doubles)(size_t layers);
     void (*start)(double *state, size_t layers);
     /* Returns what it wants to know at the step of f (enum sg_ask), or, if f is NULL, all that it may ever want. NULL =
