@@ -4,14 +4,25 @@ load common
 
 setup_file() {
     command -v gcc >/dev/null || skip "no compiler"
-    command -v python3 >/dev/null || skip "python3 is not installed"
+    for python in python3 /usr/bin/python3; do # Debian's has Debian's NumPy
+        "$python" -c 'import numpy' 2>/dev/null && break
+        python=
+    done
+    [ -n "$python" ] || skip "no python3 with NumPy"
+    export PYTHON=$python
     [ -e "$ROOT/build/release/libsparsegrad.a" ] || skip "no release build"
-    gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$ROOT/lib/core" -I"$ROOT/lib/wire" -I"$ROOT/lib/method" -I"$ROOT/kernels" \
-        -fopenmp -o "$BATS_FILE_TMPDIR/twin" "$ROOT/tests/twins/twin.c" "$ROOT/build/release/libsparsegrad.a" -lm
+    for program in twin play; do
+        gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$ROOT/lib/core" -I"$ROOT/lib/wire" -I"$ROOT/lib/method" \
+            -I"$ROOT/kernels" -fopenmp -o "$BATS_FILE_TMPDIR/$program" "$ROOT/tests/twins/$program.c" \
+            "$ROOT/build/release/libsparsegrad.a" -lm
+    done
+    sparsetrain "$ROOT/recipes/smoke.yaml" --method=SGD --quiet -o "$BATS_FILE_TMPDIR/run.ndjson" \
+        --record-inputs="$BATS_FILE_TMPDIR/inputs"
+    { read -r _ && tail -c +17; } <"$BATS_FILE_TMPDIR/inputs" >"$BATS_FILE_TMPDIR/real" # from the first worker's gradient on
 }
 
 twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more by NAME.py
-    SG_CPU=${2:-} "$BATS_FILE_TMPDIR/twin" "$1" | python3 -B "$ROOT/tests/twins/$1.py"
+    SG_CPU=${2:-} "$BATS_FILE_TMPDIR/twin" "$1" | "$PYTHON" -B "$ROOT/tests/twins/$1.py"
 }
 
 @test "qsgd: data, bits and residual, on every kernel table of this machine" {
@@ -32,6 +43,21 @@ twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more 
     cp "$ROOT"/tests/twins/*.py "$BATS_TEST_TMPDIR"
     sed -i 's/CODE, START = 11, 12/CODE, START = 12, 11/' "$BATS_TEST_TMPDIR/common.py"
     for name in qsgd powersgd; do
-        run -1 bash -c "'$BATS_FILE_TMPDIR/twin' $name | python3 -B '$BATS_TEST_TMPDIR/$name.py'"
+        run -1 bash -c "'$BATS_FILE_TMPDIR/twin' $name | "$PYTHON" -B '$BATS_TEST_TMPDIR/$name.py'"
     done
+}
+
+@test "every twin that is played agrees on normal, real and extreme vectors, over steps" {
+    cd "$ROOT/tests/twins"
+    names=$(grep -l '^SETTINGS' *.py | sed 's/.py$//' | grep -v '^play$')
+    run -0 "$PYTHON" -B play.py "$BATS_FILE_TMPDIR/play" "$BATS_FILE_TMPDIR/real" $names
+    [ "$(grep -c 'cases, 0 wrong' <<<"$output")" = "$(wc -w <<<"$names")" ]
+    [[ "$output" != *"wrong:"* ]]
+}
+
+@test "a twin of another rule disagrees" {
+    cp "$ROOT"/tests/twins/*.py "$BATS_TEST_TMPDIR"
+    sed -i 's/np.abs(p) >= /np.abs(p) > /' "$BATS_TEST_TMPDIR/hard_threshold.py"
+    run -1 "$PYTHON" -B "$BATS_TEST_TMPDIR/play.py" "$BATS_FILE_TMPDIR/play" hard_threshold
+    [[ "$output" == *"wrong: hard-threshold lambda=3"* ]]
 }

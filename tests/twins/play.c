@@ -1,0 +1,241 @@
+/* play.c: what a method of the library does with vectors over some steps, as text for the independent twins (play.py).
+ *
+ *     play COMPRESSOR [KEY=VALUE]... [values=CODE] [values.KEY=VALUE]... [feedback=RULE] [feedback.KEY=VALUE]...
+ *          [workers=N] [steps=N] [file=FILE]
+ *
+ * KEY is a parameter. FILE holds gradients as floats of 32 bits; without it there are no cases of real gradients. One
+ * case is a layout and a kind of vectors:
+ *
+ *     case KIND SEED STEP SIZE:ROWS...     the first step's number, and the layers
+ *     step T                               then for each worker, from 0 on:
+ *     g FLOATS                             its gradient, 8 hexadecimal digits of the bits of each
+ *     refused                              the worker's p is not finite; the case ends
+ *     p FLOATS                             what is compressed
+ *     bits B                               what its messages cost, all rounds together
+ *     sent FLOATS                          what its message stands for; absent if there are several rounds
+ *     e FLOATS                             its residual, after the last round; absent without error feedback
+ *     sum FLOATS                           and after all workers the sum, as the last round leaves it */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_method.h"
+#include "sg_rng.h"
+
+enum { MOST = 2000, LAYERS = 3, WORKERS = 8, KINDS = 10, REAL = 9, SEED = 77, PARAMS = 16 };
+
+static struct sg_error err;
+
+static void die(const char *what) {
+    fprintf(stderr, "play: %s\n", what);
+    exit(2);
+}
+
+static void print_floats(const char *name, const float *x, size_t n) {
+    printf("%s ", name);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        printf("%08x", (unsigned)bits);
+    }
+    printf("\n");
+}
+
+/* ---- vectors ---- */
+
+static const size_t layout_of[][LAYERS + 1] = {{0, 1, 1, 1}, {0, 700, 700, 2000}, {0, 33, 40, 73}};
+static const size_t rows_of[][LAYERS] = {{1, 1, 1}, {20, 1, 13}, {3, 7, 11}};
+enum { LAYOUTS = sizeof layout_of / sizeof *layout_of };
+
+static float real[MOST * WORKERS];
+static size_t n_real;
+
+/* Vectors as they occur and at the edges: normal, zeros, one number, all equal, all negative, denormal, huge, mixed,
+ * heavy-tailed, real. Workers differ. */
+static float draw(int kind, size_t i, size_t n, size_t worker, sg_rng *r) {
+    const double x = sg_rng_normal(r);
+    switch (kind) {
+    case 0:
+        return (float)x;
+    case 1:
+        return 0;
+    case 2:
+        return i == (n / 2 + worker) % n ? -3.0F : 0;
+    case 3:
+        return 0.125F;
+    case 4:
+        return -(float)sg_rng_uniform(r);
+    case 5:
+        return ldexpf((float)x, -140);
+    case 6:
+        return ldexpf((i + worker) % 2 ? -1.75F : 1.5F, 127);
+    case 7:
+        return ldexpf((float)x, (int)(i % 50) - 30);
+    case 8:
+        return (float)(x * x * x);
+    default:
+        return real[(i + MOST * worker) % n_real];
+    }
+}
+
+/* ---- settings ---- */
+
+/* Gives one of the parameters its value. Returns false if there is none of that name. */
+static bool set(double *param, const struct sg_parameter *params, size_t n, const char *key, const char *value) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(params[i].name, key) == 0) {
+            param[i] = strtod(value, NULL);
+            return true;
+        }
+    return false;
+}
+
+static void read_file(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (!f || (n_real = fread(real, sizeof *real, MOST * WORKERS, f)) == 0)
+        die("cannot read the file of gradients");
+    fclose(f);
+}
+
+struct setting {
+    struct sg_method_config config;
+    double param[PARAMS], code_param[PARAMS];
+    size_t workers, steps;
+};
+
+static void read_setting(struct setting *s, int argc, char **argv) {
+    const struct sg_compressor_ops *ops = argc > 1 ? sg_compressor_find(argv[1]) : NULL;
+    if (!ops)
+        die("no such compressor");
+    s->workers = 2;
+    s->steps = 2;
+    s->config = (struct sg_method_config){.compressor = ops,
+                                          .feedback = {.rule = &sg_feedback_gradient, .decay = 1},
+                                          .seed = SEED,
+                                          .steps_per_epoch = 1,
+                                          .inputs = true,
+                                          .exec = {.threads = 2}};
+    for (size_t i = 0; i < PARAMS; i++)
+        s->param[i] = s->code_param[i] = NAN;
+    for (size_t i = 0; i < sizeof s->config.feedback.param / sizeof(double); i++)
+        s->config.feedback.param[i] = NAN;
+    for (int i = 2; i < argc; i++) {
+        char *value = strchr(argv[i], '=');
+        if (!value)
+            die("arguments are KEY=VALUE");
+        *value++ = '\0';
+        const struct sg_code *code = s->config.code;
+        const struct sg_feedback_rule *rule = s->config.feedback.rule;
+        if (strcmp(argv[i], "values") == 0)
+            s->config.code = sg_code_find(value);
+        else if (strcmp(argv[i], "feedback") == 0)
+            s->config.feedback.rule = sg_feedback_find(value);
+        else if (strcmp(argv[i], "workers") == 0)
+            s->workers = (size_t)atoi(value);
+        else if (strcmp(argv[i], "steps") == 0)
+            s->steps = (size_t)atoi(value);
+        else if (strcmp(argv[i], "file") == 0)
+            read_file(value);
+        else if (!set(s->param, ops->params, ops->n_params, argv[i], value) &&
+                 !(strncmp(argv[i], "values.", 7) == 0 && code &&
+                   set(s->code_param, code->params, code->n_params, argv[i] + 7, value)) &&
+                 !(strncmp(argv[i], "feedback.", 9) == 0 && rule &&
+                   set(s->config.feedback.param, rule->params, rule->n_params, argv[i] + 9, value)))
+            die(argv[i]);
+    }
+    if (s->workers < 1 || s->workers > WORKERS || !s->config.feedback.rule)
+        die("1 to 8 workers, and a rule of feedback that exists");
+    s->config.param = s->param;
+    s->config.code_param = s->config.code ? s->code_param : NULL;
+    s->config.count = s->workers;
+}
+
+/* ---- one case ---- */
+
+static float g[WORKERS][MOST], e[WORKERS][MOST], sent[WORKERS][MOST], sum[MOST];
+
+/* One step; false = refused. */
+static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size_t d, bool keeps) {
+    const unsigned rounds = sg_method_rounds(m);
+    double bits[WORKERS] = {0}, entries = 0, note = 0, square[LAYERS];
+    const double gamma = 1;
+    const bool leads = sg_method_leads(m, step, gamma);
+    if (leads)
+        sg_method_lead(m, g[0], square);
+    sg_method_begin(m, step, gamma, leads ? square : NULL);
+    for (unsigned round = 0; round < rounds; round++) {
+        struct sg_message message[WORKERS];
+        memset(sum, 0, sizeof sum);
+        for (size_t w = 0; w < s->workers; w++) {
+            if (sg_method_send(m, w, round, round ? NULL : g[w], keeps ? e[w] : NULL, NULL, &message[w], &err)) {
+                if (err.status != SG_ERR_NONFINITE)
+                    die(err.msg);
+                return false;
+            }
+            bits[w] += message[w].bits;
+            entries += (double)message[w].count / (double)s->workers;
+            memset(sent[w], 0, sizeof sent[w]);
+            if (rounds == 1)
+                sg_message_add(sent[w], &message[w], 1, &(struct sg_exec){.threads = 1});
+        }
+        sg_message_add_all(sum, sg_method_length(m, round), message, s->workers, sg_kernels_cpu(NULL),
+                           &(struct sg_exec){.threads = 1});
+        sg_method_receive(m, round, sum);
+    }
+    for (size_t w = 0; w < s->workers; w++) {
+        if (keeps)
+            sg_method_keep(m, w, e[w], sum);
+        note = fmax(note, sg_method_note(m, w));
+        print_floats("p", sg_method_input(m, w), d);
+        printf("bits %.17g\n", bits[w]);
+        if (rounds == 1)
+            print_floats("sent", sent[w], d);
+        if (keeps)
+            print_floats("e", e[w], d);
+    }
+    print_floats("sum", sum, d);
+    sg_method_end(m, sum, entries, note);
+    return true;
+}
+
+static void play_case(struct setting *s, int layout, int kind) {
+    const size_t d = layout_of[layout][LAYERS];
+    const uint64_t first = 1000 * (uint64_t)layout + 10 * (uint64_t)kind;
+    const bool keeps = s->config.feedback.rule->keeps;
+    sg_method *m;
+    s->config.layout = (struct sg_layout){LAYERS, layout_of[layout], NULL, rows_of[layout]};
+    if (sg_method_open(&m, &s->config, &err) != SG_OK) {
+        if (layout > 0) /* the first one is too small for some parameters */
+            die(err.msg);
+        return;
+    }
+    memset(e, 0, sizeof e);
+    printf("case %d %d %llu", kind, SEED, (unsigned long long)first);
+    for (size_t l = 0; l < LAYERS; l++)
+        printf(" %zu:%zu", layout_of[layout][l + 1] - layout_of[layout][l], rows_of[layout][l]);
+    printf("\n");
+    bool going = true;
+    for (uint64_t t = first; going && t < first + s->steps; t++) {
+        printf("step %llu\n", (unsigned long long)t);
+        for (size_t w = 0; w < s->workers; w++) {
+            sg_rng r = sg_rng_open(1, SG_RNG_TEST, (uint32_t)w, t);
+            for (size_t i = 0; i < d; i++)
+                g[w][i] = draw(kind, i, d, w, &r);
+            print_floats("g", g[w], d);
+        }
+        going = play_step(m, s, t, d, keeps);
+    }
+    if (!going)
+        printf("refused\n");
+    sg_method_close(m);
+}
+
+int main(int argc, char **argv) {
+    static struct setting s;
+    read_setting(&s, argc, argv);
+    for (int layout = 0; layout < LAYOUTS; layout++)
+        for (int kind = 0; kind < (n_real ? KINDS : REAL); kind++)
+            play_case(&s, layout, kind);
+    return 0;
+}
