@@ -18,9 +18,9 @@ const struct sg_owners sg_owners[SG_OWNERS] = {
 
 /* The i-th code of all, or of those without parameters. */
 static const struct sg_code *code_at(size_t i, bool plain) {
-    for (unsigned number = 0; sg_code_at(number) != NULL; number++)
-        if ((!plain || sg_code_at(number)->n_params == 0) && i-- == 0)
-            return sg_code_at(number);
+    for (size_t row = 0; sg_code_at(row) != NULL; row++)
+        if ((!plain || sg_code_at(row)->n_params == 0) && i-- == 0)
+            return sg_code_at(row);
     return NULL;
 }
 

@@ -6,15 +6,22 @@
 
 #include "sg_debug.h"
 
-/* The place of a code in this table is its number in messages. */
+/* In the order of the numbers that messages carry; a number that is missing was never given. */
 static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16, &sg_code_levels};
 enum { CODES = sizeof table / sizeof *table };
 
 enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */
 enum { BATCH = 64, LARGE_PIECE = 1 << 18 };
 
-const struct sg_code *sg_code_at(unsigned number) {
-    return number < CODES ? table[number] : NULL;
+const struct sg_code *sg_code_at(size_t i) {
+    return i < CODES ? table[i] : NULL;
+}
+
+const struct sg_code *sg_code_of(unsigned number) {
+    for (size_t i = 0; i < CODES; i++)
+        if (table[i]->number == number)
+            return table[i];
+    return NULL;
 }
 
 const struct sg_code *sg_code_find(const char *name) {

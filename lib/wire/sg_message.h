@@ -56,7 +56,7 @@ struct sg_numbers {
 struct sg_code {
     const char *name;    /* as recipes spell it: "fp16" */
     const char *summary; /* one line for help */
-    uint8_t number;      /* of the row and in messages, so a number is never given to another code */
+    uint8_t number;      /* in messages, so a number is never given to another code */
     /* Bytes of every number, if nothing else is written; 0 = messages differ, and each says how many bytes it has. */
     size_t width;
     bool random; /* does `encode` draw random numbers? */
@@ -79,8 +79,9 @@ extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
 /* The parameters of sg_code_levels, for the compressor that writes every element in it. */
 extern const struct sg_parameter sg_code_levels_params[3];
 
-/* The code of that number or name; NULL = there is none. */
-const struct sg_code *sg_code_at(unsigned number);
+/* The i-th code of the table; NULL past the end. The code of that number in messages, or of that name; NULL = none. */
+const struct sg_code *sg_code_at(size_t i);
+const struct sg_code *sg_code_of(unsigned number);
 const struct sg_code *sg_code_find(const char *name);
 
 /* How many numbers are decoded at a time: they stay in the first-level cache. */

@@ -137,8 +137,8 @@ sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_pla
     const struct sg_wire_set set = positions_of(m);
     if (capacity < plan->bytes)
         return sg_fail(err, SG_ERR_ARGUMENT, "a message of %zu bytes into %zu", plan->bytes, capacity);
-    *out++ = (uint8_t)(VERSION << 4 | m->code->number);
-    *out++ = row_of(plan->encoding);
+    *out++ = (uint8_t)(VERSION << 4 | (m->code->number & 15));
+    *out++ = (uint8_t)((m->code->number & 0xf0) | row_of(plan->encoding));
     *out++ = (uint8_t)plan->parameter;
     out = put_number(out, set.n);
     out = put_number(out, set.count);
@@ -155,14 +155,19 @@ sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_pla
     return SG_OK;
 }
 
+/* The lower half of a code's number stands in the first byte, the upper half in the second. */
+static const struct sg_code *code_of(const uint8_t *in) {
+    return sg_code_of((in[0] & 15U) | (in[1] & 0xf0U));
+}
+
 sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t available, struct sg_error *err) {
     const uint8_t *const end = in + available, *at = in + FIXED_BYTES;
     uint64_t n, count, payload, data_bytes;
-    if (available < FIXED_BYTES || in[0] >> 4 != VERSION || !sg_code_at(in[0] & 15) || in[1] >= ROWS ||
+    if (available < FIXED_BYTES || in[0] >> 4 != VERSION || !code_of(in) || (in[1] & 15) >= ROWS ||
         !(at = get_number(&n, SG_WIRE_MAX_N, at, end)) || !(at = get_number(&count, n, at, end)) ||
         !(at = get_number(&payload, (uint64_t)1 << 40, at, end)))
         return sg_fail(err, SG_ERR_FORMAT, "not an encoded message, or one of another version");
-    const struct sg_code *code = sg_code_at(in[0] & 15);
+    const struct sg_code *code = code_of(in);
     if (code->width > 0)
         data_bytes = count * code->width;
     else if (!(at = get_number(&data_bytes, payload, at, end)) || count > 8 * data_bytes)
@@ -170,7 +175,7 @@ sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t ava
     if (payload > (uint64_t)(end - at) || payload < data_bytes)
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %llu entries is cut off or damaged",
                        (unsigned long long)count);
-    *out = (struct sg_wire_header){.encoding = table[in[1]],
+    *out = (struct sg_wire_header){.encoding = table[in[1] & 15],
                                    .code = code,
                                    .parameter = in[2],
                                    .n = n,

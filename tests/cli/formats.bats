@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
         index[j] = (uint32_t)strtoul(argv[j + 2], NULL, 10);
         value[j] = (float)(j + 1) / 2;
     }
-    for (unsigned c = 0; sg_code_at(c); c++) {
+    for (size_t c = 0; sg_code_at(c); c++) {
         struct sg_message m = {.code = sg_code_at(c), .n = strtoul(argv[1], NULL, 10), .count = count, .index = index};
         const size_t part[] = {count - (count > 0), 0, count > 0};
         const double level[] = {(double)part[0], 1, (double)count}, param[] = {0, 65536, 1};

@@ -127,13 +127,17 @@ def levels(data, count):
     return found
 
 
+CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", None, 0)}
+
+
 def messages(path):
     r = Reader(open(path, "rb").read())
     while r.at < len(r.data):
         begin = r.at
         first, row, parameter = r.bytes(3)
         need(first >> 4 == 1, "version %d" % (first >> 4))
-        name, kind, width = (("fp32", "f", 4), ("fp16", "e", 2), ("levels", None, 0))[first & 15]
+        name, kind, width = CODES[first & 15 | row & 0xF0]
+        row &= 15
         n, count, payload = r.leb(), r.leb(), r.leb()
         size = width * count if width else r.leb()
         where = positions(row, parameter, n, count, r.bytes(payload - size))

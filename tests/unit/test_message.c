@@ -46,9 +46,10 @@ static float sent(const struct sg_code *code, float x) {
 }
 
 static void test_codes(void) {
-    for (unsigned i = 0; sg_code_at(i); i++) {
+    for (size_t i = 0; sg_code_at(i); i++) {
         const struct sg_code *code = sg_code_at(i);
-        ok(code->number == i && sg_code_find(code->name) == code, "%s is found by number and name", code->name);
+        ok(sg_code_of(code->number) == code && sg_code_find(code->name) == code, "%s is found by number and name",
+           code->name);
         struct sg_message m = draw(code, true, 0);
         float out[10];
         code->decode(out, &m, 777, 10);
@@ -62,7 +63,7 @@ static void test_codes(void) {
         memset((char *)data_of[0] + (code->width > 0 ? code->width * 1000 : 32), 0xff, 4);
         ok(!code->valid(&m), "%s: a number that is not finite", code->name);
     }
-    ok(!sg_code_find("fp64") && !sg_code_at(255), "no other codes");
+    ok(!sg_code_find("fp64") && !sg_code_of(255), "no other codes");
 }
 
 static void test_add(const struct sg_code *code, bool dense) {
@@ -119,7 +120,7 @@ static void test_values(void) {
 
 int main(void) {
     test_codes();
-    for (unsigned i = 0; sg_code_at(i); i++) {
+    for (size_t i = 0; sg_code_at(i); i++) {
         test_add(sg_code_at(i), false);
         test_add(sg_code_at(i), true);
     }
