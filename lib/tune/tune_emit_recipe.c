@@ -87,13 +87,13 @@ static int dash_column(const char *text, const struct sg_node *item) {
                                                                                                         : 0;
 }
 
-/* Appends a lambda to a list unless it is there. */
-static bool append_lambda(struct edits *e, const char *recipe, double lambda, const struct sg_node *list) {
+/* Appends a value to a list unless it is there. */
+static bool append_value(struct edits *e, const char *recipe, double value, const struct sg_node *list) {
     char text[TUNE_LAMBDA_CHARS], both[2 * LABEL_CHARS];
     const struct sg_node *last = &list->child[list->count - 1];
-    tune_round(lambda, text);
+    tune_round(value, text);
     for (size_t i = 0; i < list->count; i++)
-        if (list->child[i].number == lambda)
+        if (list->child[i].number == value)
             return true;
     const int dash = dash_column(recipe, last);
     if (dash > 0)
@@ -103,29 +103,29 @@ static bool append_lambda(struct edits *e, const char *recipe, double lambda, co
     return push(e, last->line, last->column, both, NULL);
 }
 
-/* Replaces the lambdas of a list one by one, and a single value by a value or a list. */
-static bool replace_lambda(struct edits *e, const struct sg_recipe *recipe, const struct tune_found *f,
-                           const struct sg_node *lambda) {
+/* Replaces the values of a list one by one, and a single value by a value or a list. */
+static bool replace_values(struct edits *e, const struct sg_recipe *recipe, const struct tune_found *f,
+                           const struct sg_node *values) {
     char text[TUNE_LAMBDA_CHARS], list[4096] = "[", label[2][LABEL_CHARS];
     size_t used = 1;
     bool fine = true;
     for (size_t i = 0; fine && i < f->n; i++) {
-        tune_round(f->lambda[i], text);
-        if (lambda->kind != SG_NODE_LIST) {
+        tune_round(f->value[i], text);
+        if (values->kind != SG_NODE_LIST) {
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", text);
             fine = used + 2 < sizeof list;
             continue;
         }
-        const struct sg_node *old = &lambda->child[i];
-        snprintf(label[0], LABEL_CHARS, "%s lambda=%s", f->name, old->string);
-        snprintf(label[1], LABEL_CHARS, "%s lambda=%s", f->name, text);
+        const struct sg_node *old = &values->child[i];
+        snprintf(label[0], LABEL_CHARS, "%s %s=%s", f->name, f->key, old->string);
+        snprintf(label[1], LABEL_CHARS, "%s %s=%s", f->name, f->key, text);
         fine = push(e, old->line, old->column, text, NULL);
         for (int part = 0; fine && part < 2; part++)
             fine = rename_cells(e, sg_node_get(&recipe->root, part ? "plots" : "claims"), label[0], label[1]);
     }
-    if (fine && lambda->kind != SG_NODE_LIST) {
+    if (fine && values->kind != SG_NODE_LIST) {
         snprintf(list + used, sizeof list - used, "]");
-        fine = push(e, lambda->line, lambda->column, f->n == 1 ? text : list, NULL);
+        fine = push(e, values->line, values->column, f->n == 1 ? text : list, NULL);
     }
     return fine;
 }
@@ -158,10 +158,10 @@ static bool make_edits(struct edits *e, const struct sg_tune *t, const struct tu
         }
         for (size_t i = 0; fine && i < found[m].n; i++)
             fine = push(e, method->line, 0, NULL, found[m].how[i]);
-        const struct sg_node *lambda = sg_node_get(method, "lambda");
-        fine = fine && (found[m].appends && lambda->kind == SG_NODE_LIST
-                            ? append_lambda(e, t->recipe->text, found[m].lambda[0], lambda)
-                            : replace_lambda(e, t->recipe, &found[m], lambda));
+        const struct sg_node *values = sg_node_get(method, found[m].key);
+        fine = fine && (found[m].appends && values->kind == SG_NODE_LIST
+                            ? append_value(e, t->recipe->text, found[m].value[0], values)
+                            : replace_values(e, t->recipe, &found[m], values));
     }
     return fine;
 }
@@ -177,7 +177,7 @@ sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tun
     if (status == SG_OK) {
         status = sg_recipe_parse(&check, text, strlen(text), t->recipe->path, NULL, 0, err);
         if (status != SG_OK)
-            sg_prefix(err, "the lambda that was found does not fit into the recipe's text: ");
+            sg_prefix(err, "what was found does not fit into the recipe's text: ");
     }
     if (status == SG_OK) {
         *out = text;
@@ -202,62 +202,64 @@ static bool is_named(const struct sg_node *node, const char *label) {
     return false;
 }
 
-/* A list of lambdas must have one for each of the n Top-k densities. A single value becomes as many. */
-static sg_status check_lambda(const struct sg_tune *t, size_t n, const struct sg_node *method, struct sg_error *err) {
-    const struct sg_node *lambda = sg_node_get(method, "lambda");
-    if (lambda->line == 0)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "method '%s': its lambda is from --set; write it into the recipe to tune it",
-                       sg_node_string(method, "name", ""));
-    if (lambda->kind == SG_NODE_LIST && lambda->count != n)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s:%d:%d: %zu lambdas for %zu Top-k densities: give as many, or a single one, as lambda: match",
-                       t->recipe->path, lambda->line, lambda->column, lambda->count, n);
-    const struct sg_node *root = &t->recipe->root;
+/* A list of values must have one for each of the n targets. A single value becomes as many. */
+static sg_status check_values(const struct sg_tune *t, const struct sg_node *method, const char *key, size_t n,
+                              const char *what, struct sg_error *err) {
+    const struct sg_node *values = sg_node_get(method, key), *root = &t->recipe->root;
     const char *name = sg_node_string(method, "name", "");
-    if (lambda->kind != SG_NODE_LIST && n > 1 &&
+    if (values->line == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "method '%s': its %s is from --set; write it into the recipe to tune it",
+                       name, key);
+    if (values->kind == SG_NODE_LIST && values->count != n)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s:%d:%d: %zu values of %s for %zu %s: give as many, or a single one",
+                       t->recipe->path, values->line, values->column, values->count, key, n, what);
+    if (values->kind != SG_NODE_LIST && n > 1 &&
         (is_named(sg_node_get(root, "claims"), name) || is_named(sg_node_get(root, "plots"), name)))
         return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s:%d:%d: claims or plots name '%s', of which %zu Top-k densities would make several: give a "
-                       "list of %zu lambdas",
-                       t->recipe->path, lambda->line, lambda->column, name, n, n);
+                       "%s:%d:%d: claims or plots name '%s', of which %zu %s would make several: give %s a list of %zu "
+                       "values",
+                       t->recipe->path, values->line, values->column, name, n, what, key, n);
     return SG_OK;
 }
 
-/* Tries whether the recipe takes values like those that will be found. */
-static sg_status try_write(const struct sg_tune *t, const struct sg_node *const *method, size_t n_methods, size_t n,
+/* Tries whether the recipe takes values like those that will be found. found [n_methods] has names and keys. */
+static sg_status try_write(const struct sg_tune *t, struct tune_found *found, size_t n_methods, size_t n,
                            struct sg_error *err) {
-    struct tune_found *found = calloc(n_methods + 1, sizeof *found);
-    double *lambda = calloc(n + 1, sizeof *lambda);
+    double *value = calloc(n + 1, sizeof *value);
     char(*how)[160] = calloc(n + 1, sizeof *how);
     char *text = NULL;
-    sg_status status = found && lambda && how ? SG_OK : sg_fail_memory(err, "the tuned recipe");
+    sg_status status = value && how ? SG_OK : sg_fail_memory(err, "the tuned recipe");
     for (size_t i = 0; status == SG_OK && i < n; i++)
-        lambda[i] = 0.1234 * (double)(i + 1);
-    for (size_t m = 0; status == SG_OK && m < n_methods; m++)
-        found[m] =
-            (struct tune_found){.name = sg_node_string(method[m], "name", ""), .n = n, .lambda = lambda, .how = how};
+        value[i] = 0.1234 * (double)(i + 1);
+    for (size_t m = 0; m < n_methods; m++) {
+        found[m].n = n;
+        found[m].value = value;
+        found[m].how = how;
+    }
     if (status == SG_OK)
         status = tune_emit_recipe(&text, t, found, n_methods, err);
     free(text);
     free(how);
-    free(lambda);
-    free(found);
+    free(value);
     return status;
 }
 
-sg_status tune_emit_check(const struct sg_tune *t, size_t n, struct sg_error *err) {
+sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
+                          struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
-    const struct sg_node **tuned = calloc(methods->count + 1, sizeof *tuned);
+    struct tune_found *found = calloc(methods->count + 1, sizeof *found);
     size_t n_tuned = 0;
-    sg_status status = tuned ? SG_OK : sg_fail_memory(err, "the tuned recipe");
-    for (size_t i = 0; status == SG_OK && i < methods->count; i++)
-        if (tune_wants_lambda(&methods->child[i])) {
-            tuned[n_tuned++] = &methods->child[i];
-            status = check_lambda(t, n, &methods->child[i], err);
-        }
+    sg_status status = found ? SG_OK : sg_fail_memory(err, "the tuned recipe");
+    for (size_t i = 0; status == SG_OK && i < methods->count; i++) {
+        const struct sg_node *method = &methods->child[i];
+        const char *key = key_of(method);
+        if (key == NULL)
+            continue;
+        found[n_tuned++] = (struct tune_found){.name = sg_node_string(method, "name", ""), .key = key};
+        status = check_values(t, method, key, n, what, err);
+    }
     if (status == SG_OK)
-        status = try_write(t, tuned, n_tuned, n, err);
-    free(tuned);
+        status = try_write(t, found, n_tuned, n, err);
+    free(found);
     return status;
 }

@@ -74,7 +74,7 @@ static size_t set_lambdas(struct tune_sets *sets, const char *name, const struct
         tune_round(p[i].lambda, text);
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", different++ ? ", " : "", text);
     }
-    return tune_set_lambdas(sets, name, list) ? different : 0;
+    return tune_set_values(sets, name, "lambda", list) ? different : 0;
 }
 
 /* Measures the entries that each lambda of p [n], rounded before, sends. For whole runs it is the mean over the first
@@ -302,45 +302,20 @@ static sg_status match_method(struct match *m, const struct sg_cell *cell, struc
 static sg_status keep(struct tune_found *f, const struct match *m, struct sg_error *err) {
     f->n = m->n_targets;
     f->name = m->name;
-    f->lambda = calloc(f->n, sizeof *f->lambda);
+    f->key = "lambda";
+    f->value = calloc(f->n, sizeof *f->value);
     f->how = calloc(f->n, sizeof *f->how);
-    if (!f->lambda || !f->how)
+    if (!f->value || !f->how)
         return sg_fail_memory(err, "the result");
     for (size_t j = 0; j < f->n; j++) {
         const struct target *target = &m->target[j];
-        f->lambda[j] = target->lambda;
+        f->value[j] = target->lambda;
         snprintf(f->how[j], sizeof f->how[j],
                  "sparsetune --match-density%s: lambda %.4g sends %.4g %%, %s %.4g %% (%zu seed%s)",
                  m->t->padded ? " --padded" : "", target->lambda, 100 * target->reached / m->d, target->label,
                  100 * target->entries / m->d, m->seeds, m->seeds == 1 ? "" : "s");
     }
     return SG_OK;
-}
-
-/* Makes the document that sparsebench would show for the recipe that was found. */
-static sg_status document(struct sg_tune *t, const char *text, cJSON *tune, struct sg_error *err) {
-    struct tune_sets sets;
-    struct tune_trials b = {.count = 0};
-    struct sg_tune with = *t;
-    const struct sg_recipe found = {.path = t->recipe->path, .text = (char *)(uintptr_t)text};
-    with.recipe = &found;
-    with.grid.fresh = false; /* they were run just now */
-    tune_sets_start(&sets, t);
-    sg_status status = tune_set(&sets, "claims=[]") ? SG_OK : sg_fail_memory(err, "the evidence");
-    if (status == SG_OK)
-        status = tune_trials_open(&b, &with, &sets, NULL, "hard-threshold", SIZE_MAX, err);
-    if (status == SG_OK)
-        status = sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err);
-    if (status == SG_OK) {
-        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
-        sg_json_set(t->evidence, "tune", tune);
-        status = t->evidence ? SG_OK : sg_fail_memory(err, "the evidence");
-    }
-    if (status != SG_OK)
-        cJSON_Delete(tune);
-    tune_trials_close(&b);
-    tune_sets_free(&sets);
-    return status;
 }
 
 /* *out <- one cell of every method that is tuned, in recipe order. Returns their number. */
@@ -358,7 +333,7 @@ static sg_status match_all(struct match *m, const struct sg_cell *const *cell, s
     m->n_targets = m->topk.n;
     m->d = m->topk.d;
     if (status == SG_OK)
-        status = tune_emit_check(m->t, m->n_targets, err);
+        status = tune_emit_check(m->t, tune_lambda_key, m->n_targets, "Top-k densities", err);
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         status = match_method(m, cell[i], err);
         if (status == SG_OK)
@@ -394,12 +369,12 @@ sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
     if (status == SG_OK)
         status = t->dry_run ? tune_plan(t, "", err) : match_all(m, cell, n, found, list, err);
     if (status == SG_OK && !t->dry_run) {
-        status = document(t, t->text, tune, err);
+        status = tune_cells_evidence(t, t->text, "hard-threshold", tune, err);
         tune = NULL;
     }
 out:
     for (size_t i = 0; i < n; i++) {
-        free(found[i].lambda);
+        free(found[i].value);
         free(found[i].how);
     }
     free(found);

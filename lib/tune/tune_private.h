@@ -20,8 +20,8 @@ struct tune_sets {
 void tune_sets_start(struct tune_sets *s, const struct sg_tune *t);
 /* Adds a value. false = no memory, which the trials then report. */
 bool tune_set(struct tune_sets *s, const char *format, ...) SG_PRINTF(2, 3);
-/* The lambdas "a, b, …" of a method. */
-bool tune_set_lambdas(struct tune_sets *s, const char *method, const char *list);
+/* The values "a, b, …" of a key of a method. */
+bool tune_set_values(struct tune_sets *s, const char *method, const char *key, const char *list);
 void tune_sets_free(struct tune_sets *s);
 
 struct tune_trials {
@@ -118,20 +118,26 @@ double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
 /* What was found for one method. */
 struct tune_found {
     const char *name;
+    const char *key; /* whose values were found: "lambda" */
     size_t n;
-    double *lambda;   /* [n] rounded by tune_round */
+    double *value;    /* [n] rounded by tune_round */
     char (*how)[160]; /* [n] a comment for each */
-    bool appends;     /* the list keeps its lambdas and lambda[0] is appended; n = 1 */
+    bool appends;     /* the list keeps its values and value[0] is appended; n = 1 */
 };
 
-/* *out <- the recipe with each method's lambda replaced or appended, and comments before the method. Claims and plots
- * that name a cell by a replaced lambda are changed too. It fails if the result is no valid recipe. */
+/* *out <- the recipe with each method's values replaced or appended, and comments before the method. Claims and plots
+ * that name a cell by a replaced value are changed too. It fails if the result is no valid recipe. */
 SG_CHECKED sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found,
                                       size_t n_methods, struct sg_error *err);
 
-/* Called before anything runs: will the recipe take n lambdas, one for each Top-k density, for each of its
- * hard-threshold methods that want one? */
-SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, size_t n, struct sg_error *err);
+/* The key of a method whose values are searched for; NULL = the method stays as it is. */
+typedef const char *tune_key_fn(const struct sg_node *method);
+tune_key_fn tune_lambda_key; /* of hard-threshold with a lambda */
+
+/* Called before anything runs: will the recipe take n values, one for each of n targets, of each key that is tuned?
+ * what: the targets as messages name them, "Top-k densities" for example. */
+SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
+                                     struct sg_error *err);
 
 /* ---- actions ---- */
 
@@ -143,5 +149,10 @@ sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
+
+/* Makes the document that sparsebench would show for `text`, the recipe that was found, of the finished cells of
+ * `compressor` (NULL = any), with `tune`, which is taken over. */
+SG_CHECKED sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *compressor, cJSON *take_tune,
+                                         struct sg_error *err);
 
 #endif

@@ -273,7 +273,8 @@ static sg_status find_methods(struct reach *r, struct sg_error *err) {
 static sg_status write_found(char **out, const struct reach *r, const struct reach_point *best, struct sg_error *err) {
     double lambda = best->lambda;
     char how[1][160];
-    const struct tune_found found = {.name = r->name, .n = 1, .lambda = &lambda, .how = how, .appends = true};
+    const struct tune_found found = {
+        .name = r->name, .key = "lambda", .n = 1, .value = &lambda, .how = how, .appends = true};
     snprintf(how[0], sizeof how[0],
              "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
              100 * best->entries / r->topk.d, r->metric, best->value, r->baseline, r->base, r->seeds,

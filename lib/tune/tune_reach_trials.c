@@ -26,7 +26,7 @@ bool reach_set_lambdas(struct tune_sets *sets, const struct reach *r, const stru
         tune_round(p[i].lambda, text);
         fprintf(out, "%s%s", i ? ", " : "", p[i].spelling ? p[i].spelling : text);
     }
-    const bool fine = out && fclose(out) == 0 && tune_set_lambdas(sets, r->name, list);
+    const bool fine = out && fclose(out) == 0 && tune_set_values(sets, r->name, "lambda", list);
     free(list);
     return fine;
 }

@@ -175,8 +175,9 @@ static sg_status fill_in(struct sg_tune *t, const struct groups *g, struct sg_er
         if (g->of[i] < g->count) {
             const struct group *group = &g->group[g->of[i]];
             found[n++] = (struct tune_found){.name = sg_node_string(&g->methods->child[i], "name", ""),
+                                             .key = "lambda",
                                              .n = group->rules.count,
-                                             .lambda = group->lambda,
+                                             .value = group->lambda,
                                              .how = group->how};
         }
     sg_status status = tune_emit_recipe(&t->text, t, found, n, err);
@@ -192,7 +193,7 @@ static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size
     struct tune_targets topk;
     sg_status status = tune_targets(&topk, t, err);
     if (status == SG_OK)
-        status = tune_emit_check(t, topk.n, err);
+        status = tune_emit_check(t, tune_lambda_key, topk.n, "Top-k densities", err);
     if (status == SG_OK)
         status = read_pilot(&pilot, t, &cells[0], &topk, err);
     if (status == SG_OK)

@@ -28,12 +28,12 @@ bool tune_set(struct tune_sets *s, const char *format, ...) {
     return fine;
 }
 
-bool tune_set_lambdas(struct tune_sets *s, const char *method, const char *list) {
+bool tune_set_values(struct tune_sets *s, const char *method, const char *key, const char *list) {
     size_t i = 0;
     while (strcmp(sg_node_string(&s->methods->child[i], "name", ""), method) != 0)
         i++;
-    return strchr(method, '=') ? tune_set(s, "methods.%zu.lambda=[%s]", i, list) /* a key ends at the first = */
-                               : tune_set(s, "methods.%s.lambda=[%s]", method, list);
+    return strchr(method, '=') ? tune_set(s, "methods.%zu.%s=[%s]", i, key, list) /* a key ends at the first = */
+                               : tune_set(s, "methods.%s.%s=[%s]", method, key, list);
 }
 
 void tune_sets_free(struct tune_sets *s) {
@@ -172,6 +172,10 @@ bool tune_wants_lambda(const struct sg_node *method) {
     const struct sg_node *lambda = sg_node_get(method, "lambda");
     return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&
            lambda->kind != SG_NODE_NULL;
+}
+
+const char *tune_lambda_key(const struct sg_node *method) {
+    return tune_wants_lambda(method) ? "lambda" : NULL;
 }
 
 sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err) {

@@ -187,7 +187,7 @@ YAML
     [[ $output == *"no method with compressor: hard-threshold and a lambda to find"* ]]
     sed 's/lambda: match/lambda: [1, 2]/' r.yaml >two.yaml
     run -2 sparsetune two.yaml --match-density --folder cells -o e.json
-    [[ $output == *"two.yaml:14:"*"2 lambdas for 3 Top-k densities"* ]]
+    [[ $output == *"two.yaml:14:"*"2 values of lambda for 3 Top-k densities"* ]]
     run -2 sparsetune r.yaml --match-density --set methods.Hard-threshold.lambda=1 --folder cells -o e.json
     [[ $output == *"its lambda is from --set"* ]]
     sed 's/, bits, average-density//; s/x: bits/x: epoch/' r.yaml >no-volume.yaml
@@ -195,7 +195,7 @@ YAML
     [[ $output == *"record.series has none of bits, bits-values, average-density"* ]]
     printf '  - {x: epoch, y: suboptimality, methods: [Hard-threshold]}\n' | cat r.yaml - >named.yaml
     run -2 sparsetune named.yaml --match-density --folder cells -o e.json
-    [[ $output == *"name 'Hard-threshold'"*"give a list of 3 lambdas"* ]]
+    [[ $output == *"name 'Hard-threshold'"*"give lambda a list of 3 values"* ]]
     [ ! -e e.json ]
 }
 
