@@ -9,7 +9,7 @@
 #include "sg_tune.h"
 
 static struct {
-    const char *recording, *rule, *output, *metric;
+    const char *budgets, *recording, *rule, *output, *metric;
     bool match_density, reach_baseline, theory, padded, force, json, table, dry_run;
     int64_t points, repeats;
     double tolerance;
@@ -22,6 +22,7 @@ static const struct {
     const char *const *value; /* or by an option with a value */
 } actions[] = {
     {"match-density", &opt.match_density, NULL},
+    {"match-bytes", NULL, &opt.budgets},
     {"reach-baseline", &opt.reach_baseline, NULL},
     {"oracle", NULL, &opt.recording},
     {"rule", NULL, &opt.rule},
@@ -33,6 +34,10 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "match-density", 0, &opt.match_density,
      .help = "for each Top-k density of the recipe, the lambda of each hard-threshold method with the same average "
              "density over the whole run"},
+    {SG_OPTION_STRING, "match-bytes", 0, &opt.budgets, .value = "SHARES",
+     .help =
+         "for each share of what no compression sends (0.03,0.003), the value of each method's own knob, as density, "
+         "lambda, levels or rank, at which a worker sends that many bytes over the whole run"},
     {SG_OPTION_FLAG, "reach-baseline", 0, &opt.reach_baseline,
      .help = "the lambda that sends least among those whose metric comes within the tolerance of the run without "
              "compression"},
@@ -48,7 +53,8 @@ static const struct sg_option options[] = {
              "methods do"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
-     .help = "how near is near enough, relative: densities of --match-density, the metric of --reach-baseline (default "
+     .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
+             "--reach-baseline (default "
              "0.05)"},
     {SG_OPTION_FLAG, "padded", 0, &opt.padded,
      .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
@@ -85,6 +91,7 @@ static const struct sg_program program = {
         "      sparseplot-export --format svg > fig1.svg\n"
         "  sparsetune recipes/mini/fig2a.yaml --match-density -o evidence.json \\\n"
         "      > matched.yaml\n"
+        "  sparsetune recipes/qsgd-madelon.yaml --match-bytes=0.3,0.15 > equal.yaml\n"
         "  sparsetune recipes/fig1.yaml --reach-baseline --json |\n"
         "      sparseplot-export --format svg > front.svg\n"
         "  sparsetune recipes/fig1-madelon.yaml --rule=estimated --repeats 0 \\\n"
@@ -179,6 +186,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                         .metric = opt.metric,
                         .tolerance = opt.tolerance,
                         .padded = opt.padded,
+                        .budgets = opt.budgets,
                         .recording = opt.recording,
                         .rule = opt.rule,
                         .points = (size_t)opt.points,

@@ -21,6 +21,7 @@ struct sg_tune {
     const char *metric;     /* --metric; NULL = the first series of the recipe that its task measures */
     double tolerance;       /* --tolerance; NaN = the action's own */
     bool padded;            /* match-density: a step counts as its largest message, not as the mean over workers */
+    const char *budgets;    /* match-bytes: shares of what no compression sends, with commas between them */
     const char *recording;  /* oracle: the path of the recording */
     const char *rule;       /* rule: "simple" or "estimated" */
     size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */

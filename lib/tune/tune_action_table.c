@@ -5,6 +5,7 @@
 
 static const struct sg_tune_action actions[] = {
     {"match-density", tune_match_density},
+    {"match-bytes", tune_match_bytes},
     {"reach-baseline", tune_reach_baseline},
     {"oracle", tune_oracle},
     {"rule", tune_rule},

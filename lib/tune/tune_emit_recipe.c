@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_compressor.h"
 #include "tune_private.h"
 
 enum { LABEL_CHARS = 256 };
@@ -211,29 +212,40 @@ static sg_status check_values(const struct sg_tune *t, const struct sg_node *met
         return sg_fail(err, SG_ERR_ARGUMENT, "method '%s': its %s is from --set; write it into the recipe to tune it",
                        name, key);
     if (values->kind == SG_NODE_LIST && values->count != n)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s:%d:%d: %zu values of %s for %zu %s: give as many, or a single one",
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s:%d:%d: %zu values of %s, and %zu targets (%s): give as many, or a single one",
                        t->recipe->path, values->line, values->column, values->count, key, n, what);
     if (values->kind != SG_NODE_LIST && n > 1 &&
         (is_named(sg_node_get(root, "claims"), name) || is_named(sg_node_get(root, "plots"), name)))
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s:%d:%d: claims or plots name '%s', of which %zu %s would make several: give %s a list of %zu "
-                       "values",
-                       t->recipe->path, values->line, values->column, name, n, what, key, n);
+        return sg_fail(
+            err, SG_ERR_ARGUMENT,
+            "%s:%d:%d: claims or plots name '%s', of which %zu targets (%s) would make several: give %s a list of %zu "
+            "values",
+            t->recipe->path, values->line, values->column, name, n, what, key, n);
     return SG_OK;
+}
+
+/* A value that a key of a method may have, another one for each i. */
+static double some_value(const struct sg_node *method, const char *key, size_t i) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
+    for (size_t p = 0; ops != NULL && p < ops->n_params; p++)
+        if (strcmp(ops->params[p].name, key) == 0 && ops->params[p].integer)
+            return ops->params[p].min + (double)i + 1;
+    return 0.01234 * (double)(i + 1);
 }
 
 /* Tries whether the recipe takes values like those that will be found. found [n_methods] has names and keys. */
 static sg_status try_write(const struct sg_tune *t, struct tune_found *found, size_t n_methods, size_t n,
                            struct sg_error *err) {
-    double *value = calloc(n + 1, sizeof *value);
+    double *value = calloc(n_methods * n + 1, sizeof *value);
     char(*how)[160] = calloc(n + 1, sizeof *how);
     char *text = NULL;
     sg_status status = value && how ? SG_OK : sg_fail_memory(err, "the tuned recipe");
-    for (size_t i = 0; status == SG_OK && i < n; i++)
-        value[i] = 0.1234 * (double)(i + 1);
-    for (size_t m = 0; m < n_methods; m++) {
+    for (size_t m = 0; status == SG_OK && m < n_methods; m++) {
         found[m].n = n;
-        found[m].value = value;
+        found[m].value = value + m * n;
+        for (size_t i = 0; i < n; i++)
+            found[m].value[i] = some_value(method_of(t->recipe, found[m].name), found[m].key, i);
         found[m].how = how;
     }
     if (status == SG_OK)

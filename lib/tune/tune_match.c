@@ -286,7 +286,7 @@ static cJSON *method_json(const struct match *m) {
 static sg_status match_method(struct match *m, const struct sg_cell *cell, struct sg_error *err) {
     double slope;
     m->name = cell->name;
-    m->length = tune_length(cell, &m->topk);
+    m->length = tune_length(cell, m->topk.steps_per_epoch);
     m->n_whole = 0;
     m->mean_of_first = 1;
     m->pilot_steps = 0;

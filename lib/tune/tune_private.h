@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "sg_compressor.h"
 #include "sg_tune.h"
 
 /* ---- trials: cells of the recipe with some keys changed ---- */
@@ -83,7 +84,7 @@ struct tune_length {
     double steps_per_epoch, steps;
     const struct sg_node *resolved; /* of one of its cells */
 };
-struct tune_length tune_length(const struct sg_cell *cell, const struct tune_targets *topk);
+struct tune_length tune_length(const struct sg_cell *cell, double steps_per_epoch);
 
 /* Sets the keys for runs of `steps` steps without claims and plots. Unless length is NULL, the learning-rate schedule
  * is scaled with them. */
@@ -133,6 +134,11 @@ SG_CHECKED sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const
 /* The key of a method whose values are searched for; NULL = the method stays as it is. */
 typedef const char *tune_key_fn(const struct sg_node *method);
 tune_key_fn tune_lambda_key; /* of hard-threshold with a lambda */
+tune_key_fn tune_knob_key;   /* of any compressor whose knob the method gives a number */
+
+/* The knob that a method of the recipe, or of one of its cells, gives a number; NULL = there is none, or a controller
+ * has it. */
+const struct sg_parameter *tune_knob(const struct sg_node *method);
 
 /* Called before anything runs: will the recipe take n values, one for each of n targets, of each key that is tuned?
  * what: the targets as messages name them, "Top-k densities" for example. */
@@ -142,6 +148,7 @@ SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_o
 /* ---- actions ---- */
 
 sg_status tune_match_density(struct sg_tune *t, struct sg_error *err);
+sg_status tune_match_bytes(struct sg_tune *t, struct sg_error *err);
 sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err);
 sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
 sg_status tune_rule(struct sg_tune *t, struct sg_error *err);

@@ -297,7 +297,7 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     sg_status status = tune_targets(&r->topk, r->t, err);
     if (status != SG_OK)
         return status;
-    r->length = tune_length(cell, &r->topk);
+    r->length = tune_length(cell, r->topk.steps_per_epoch);
     for (size_t i = 1; i < r->topk.n; i++)
         least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
     for (size_t i = 0; i < LADDER; i++) /* most of the ladder is below this, because gradients are largest at first */

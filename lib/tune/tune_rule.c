@@ -12,7 +12,7 @@ static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 /* Reads the recipe cut to a pilot of `cell`, whose learning rate goes as at the beginning of the run. */
 static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct sg_cell *cell,
                             const struct tune_targets *topk, struct sg_error *err) {
-    const double steps = ceil(PILOT * tune_length(cell, topk).steps);
+    const double steps = ceil(PILOT * tune_length(cell, topk->steps_per_epoch).steps);
     struct tune_sets sets;
     tune_sets_start(&sets, t);
     const bool fine = tune_set_length(&sets, NULL, fmax((double)t->points, steps)) &&

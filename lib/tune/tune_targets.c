@@ -65,12 +65,12 @@ sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_er
     return status;
 }
 
-struct tune_length tune_length(const struct sg_cell *cell, const struct tune_targets *topk) {
+struct tune_length tune_length(const struct sg_cell *cell, double steps_per_epoch) {
     struct tune_length length = {.resolved = &cell->resolved,
-                                 .steps_per_epoch = topk->steps_per_epoch,
+                                 .steps_per_epoch = steps_per_epoch,
                                  .steps = sg_node_number(&cell->resolved, "steps", NAN)};
     if (isnan(length.steps))
-        length.steps = floor(sg_node_number(&cell->resolved, "epochs", 0) * topk->steps_per_epoch + 0.5);
+        length.steps = floor(sg_node_number(&cell->resolved, "epochs", 0) * steps_per_epoch + 0.5);
     return length;
 }
 

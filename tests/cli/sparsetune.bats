@@ -187,7 +187,7 @@ YAML
     [[ $output == *"no method with compressor: hard-threshold and a lambda to find"* ]]
     sed 's/lambda: match/lambda: [1, 2]/' r.yaml >two.yaml
     run -2 sparsetune two.yaml --match-density --folder cells -o e.json
-    [[ $output == *"two.yaml:14:"*"2 values of lambda for 3 Top-k densities"* ]]
+    [[ $output == *"two.yaml:14:"*"2 values of lambda, and 3 targets (Top-k densities)"* ]]
     run -2 sparsetune r.yaml --match-density --set methods.Hard-threshold.lambda=1 --folder cells -o e.json
     [[ $output == *"its lambda is from --set"* ]]
     sed 's/, bits, average-density//; s/x: bits/x: epoch/' r.yaml >no-volume.yaml
@@ -339,4 +339,45 @@ YAML
 @test "without -o the evidence lies beside the cells" {
     sparsetune r.yaml --match-density --quiet >/dev/null
     jq -e '.tune.methods[0].method == "Hard-threshold"' results/local/tuned/match-density.json
+}
+
+@test "--match-bytes: any compressor's knob is found, whole numbers come as near as they can, and cells are reused" {
+    sed -e 's/average-density/bytes-sent/' -e '/Top-k/,$d' r.yaml >bytes.yaml
+    cat >>bytes.yaml <<'YAML'
+  - {name: Top-k, compressor: topk, density: 0.2}
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.3}
+  - {name: QSGD, compressor: qsgd, levels: 15}
+  - {name: Coarse, compressor: topk, k: 3, values: {code: levels, levels: 7}}
+YAML
+    run -0 --separate-stderr sparsetune bytes.yaml --match-bytes=0.9,0.5 --folder cells -o e.json
+    echo "$output" >found.yaml
+    [[ "$stderr" == *"QSGD: no levels comes within 5 % of the budget"* ]]
+    jq -e '[.tune.methods[] | .method + " " + .key] == ["Top-k density", "Hard-threshold lambda", "QSGD levels", "Coarse k"]' e.json
+    jq -e '.tune.methods[1].targets | all(.[]; .within and (.difference | fabs) <= 0.05)' e.json
+    jq -e 'all(.tune.methods[].targets[]; .within == ((.difference | fabs) <= 0.05))' e.json
+    grep -q '^  # sparsetune --match-bytes: lambda .* of the budget 0.5 (2 seeds)$' found.yaml
+    run -0 --separate-stderr sparsebench found.yaml --folder cells --json
+    jq -e 'all(.results[] | select(.method != "SGD") | .cells[]; .reused)' <<<"$output"
+    # What the evidence says of the bytes is what the cells sent.
+    jq -e --slurpfile e e.json '[.results[] | select(.method == "Hard-threshold") | .final.bytes_sent.mean] as $sent
+        | [$e[0].tune.methods[1].targets[].bytes] as $said | ($sent | length) == 2
+        and all(range(2); ($sent[.] / $said[.] - 1 | fabs) < 1e-9)' <<<"$output"
+}
+
+@test "--match-bytes says what is missing" {
+    run -2 sparsetune r.yaml --match-bytes=0.1
+    [[ $output == *"record.series has no bytes-sent"* ]]
+    sed 's/average-density/bytes-sent/' r.yaml >bytes.yaml
+    for list in 0 2 0.1,x 0.1, ,; do
+        run -2 sparsetune bytes.yaml --match-bytes=$list
+        [[ $output == *"shares of what no compression sends"* ]]
+    done
+    run -2 sparsetune bytes.yaml --match-bytes=0.1 --folder cells -o e.json
+    [[ $output == *"3 values of k, and 1 targets (budgets)"* ]]
+    sed -i 's/k: \[1, 2, 4\]/k: 1/' bytes.yaml
+    run -0 sparsetune bytes.yaml --match-bytes=0.1,0.2 --dry-run
+    [[ $output == *"SGD: nothing to find"*"Top-k: one k for each of 2 budgets"*"Hard-threshold: nothing to find"* ]]
+    sed '/Top-k/d' bytes.yaml >none.yaml
+    run -2 sparsetune none.yaml --match-bytes=0.1 --folder cells -o e.json
+    [[ $output == *"no method has a number to find"* ]]
 }
