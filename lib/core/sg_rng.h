@@ -28,6 +28,9 @@ enum sg_rng_purpose {
     SG_RNG_START = 12     /* where a compressor's own iteration starts */
 };
 
+/* The worker of streams that all workers share. */
+enum { SG_RNG_ALL_WORKERS = (1 << 24) - 1 };
+
 typedef struct sg_rng {
     uint32_t key[2];
     uint32_t counter[4];

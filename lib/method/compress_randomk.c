@@ -2,7 +2,8 @@
  *
  * The values are sent as they are: with error feedback that is the contraction with delta = k/n that the theory asks
  * for (E|x - C(x)|^2 = (1 - k/n)|x|^2). `unbiased` multiplies them by n/k instead, so that E C(x) = x; what the message
- * then leaves out is no longer what a residual could keep, so it excludes error feedback. */
+ * then leaves out is no longer what a residual could keep, so it excludes error feedback. `shared` draws the same subset
+ * for all workers: who knows the seed knows the positions, and they cost no bits. */
 #include "method_private.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 #include "sg_rng.h"
 
-enum { UNBIASED = SG_SHARE_PARAMS, PARAMS };
+enum { UNBIASED = SG_SHARE_PARAMS, SHARED, PARAMS };
 
 static bool is_density(const struct sg_worker *w) {
     return sg_share_knob(w->shared->param) == SG_SHARE_DENSITY;
@@ -48,7 +49,8 @@ static int scale_up(const struct sg_select *s) {
 }
 
 static int select_subset(struct sg_worker *w, struct sg_select *s) {
-    sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, w->number, w->shared->step);
+    const uint32_t drawer = w->shared->param[SHARED] > 0 ? SG_RNG_ALL_WORKERS : w->number;
+    sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, drawer, w->shared->step);
     uint32_t *position = w->scratch;
     size_t sent = 0;
     for (size_t l = 0; l < s->n_layers; l++) {
@@ -69,17 +71,26 @@ static double bound(const double *param, size_t n) {
     return param[UNBIASED] > 0 ? 2 - 1 / delta : delta;
 }
 
+static unsigned traits_of(const double *param) {
+    return SG_TRAIT_RELATIVE | SG_TRAIT_RANDOM | SG_TRAIT_GPU |
+           (param[UNBIASED] > 0 ? SG_TRAIT_UNBIASED : SG_TRAIT_WANTS_FEEDBACK) |
+           (param[SHARED] > 0 ? SG_TRAIT_KNOWN_POSITIONS : 0);
+}
+
 static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
     [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
     [UNBIASED] = {"unbiased", 0, 1, 0, true, "1: scale what is sent by n/k; only with error-feedback: none"},
+    [SHARED] = {"shared", 0, 1, 0, true, "1: all workers send the same positions, which then cost no bits"},
 };
 
 const struct sg_compressor_ops sg_compress_randomk = {
     .name = "randomk",
+    .also = "random-k",
     .summary = "a random subset of every layer",
     .source = "Stich et al., NeurIPS 2018",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
+    .traits_of = traits_of,
     .params = params,
     .n_params = PARAMS,
     .check = sg_share_check,

@@ -4,15 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* For each layer k, and the last k-th magnitude as a hint for the kernel. */
-struct topk {
-    float *guess;
-    size_t k[]; /* [n_layers]; the guesses lie behind them */
-};
-
 sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err) {
     const size_t n = w->shared->layout.n_layers;
-    struct topk *t = w->scratch = malloc(sizeof *t + n * (sizeof *t->k + sizeof *t->guess));
+    struct sg_topk *t = w->scratch = malloc(sizeof *t + n * (sizeof *t->k + sizeof *t->guess));
     if (t == NULL)
         return sg_fail_memory(err, "top-k");
     t->guess = (float *)(t->k + n);
@@ -22,7 +16,7 @@ sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err) {
 }
 
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density) {
-    struct topk *t = w->scratch;
+    struct sg_topk *t = w->scratch;
     for (size_t l = 0; l < s->n_layers; l++)
         t->k[l] = sg_share_of(w->shared->knob[l], is_density, s->offset[l + 1] - s->offset[l]);
     return w->shared->kernels->select_topk(s, t->k, t->guess);
@@ -39,7 +33,8 @@ static const struct sg_parameter params[] = {
 
 const struct sg_compressor_ops sg_compress_topk = {
     .name = "topk",
-    .summary = "the k largest magnitudes of every layer",
+    .also = "top-k",
+    .summary = "the k largest magnitudes of every layer, or with `scope: model` of the whole model (topk-global)",
     .source = "section 4.3; Stich et al., NeurIPS 2018",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,

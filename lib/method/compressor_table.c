@@ -4,8 +4,10 @@
 #include <string.h>
 
 static const struct sg_compressor_ops *const table[] = {
-    &sg_compress_none,      &sg_compress_topk, &sg_compress_hard_threshold, &sg_compress_randomk,
-    &sg_compress_accordion, &sg_compress_qsgd, &sg_compress_powersgd,
+    &sg_compress_none,      &sg_compress_topk,       &sg_compress_hard_threshold, &sg_compress_randomk,
+    &sg_compress_accordion, &sg_compress_qsgd,       &sg_compress_powersgd,       &sg_compress_sidco_e,
+    &sg_compress_sidco_gp,  &sg_compress_sidco_p,    &sg_compress_gaussiank,      &sg_compress_redsync,
+    &sg_compress_dgc,       &sg_compress_topk_reuse,
 };
 
 const struct sg_compressor_ops *sg_compressor_at(size_t i) {
@@ -15,7 +17,11 @@ const struct sg_compressor_ops *sg_compressor_at(size_t i) {
 const struct sg_compressor_ops *sg_compressor_find(const char *name) {
     const struct sg_compressor_ops *ops;
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
-        if (strcmp(ops->name, name) == 0)
+        if (strcmp(ops->name, name) == 0 || (ops->also != NULL && strcmp(ops->also, name) == 0))
             return ops;
     return NULL;
+}
+
+unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param) {
+    return ops->traits_of != NULL ? ops->traits_of(param) : ops->traits;
 }

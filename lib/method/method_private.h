@@ -21,6 +21,7 @@ struct method_worker {
     struct sg_worker seen;
     struct message_room *room;
     size_t *count; /* [n_layers] */
+    double *state; /* what the compressor keeps from step to step */
     double note;
     struct sg_feedback_state feedback;
     float *p;     /* [d] what is compressed, if later rounds need it and no residual holds it; else NULL */
@@ -50,6 +51,11 @@ struct sg_method {
 
 extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_compress_hard_threshold,
     sg_compress_randomk, sg_compress_accordion, sg_compress_qsgd, sg_compress_powersgd;
+extern const struct sg_compressor_ops sg_compress_sidco_e, sg_compress_sidco_gp, sg_compress_sidco_p;
+extern const struct sg_compressor_ops sg_compress_gaussiank;
+extern const struct sg_compressor_ops sg_compress_redsync;
+extern const struct sg_compressor_ops sg_compress_dgc;
+extern const struct sg_compressor_ops sg_compress_topk_reuse;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
@@ -59,6 +65,9 @@ SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config 
 
 /* How many numbers the method's controller keeps; 0 where there is no controller. */
 size_t method_doubles(const sg_method *m);
+
+/* How many numbers its compressor keeps for each worker; 0 for most. */
+size_t method_worker_doubles(const sg_method *m);
 
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
@@ -106,9 +115,39 @@ size_t sg_share_of(double value, bool is_density, size_t n);
 /* delta = share / n for Top-k and random-k (Definition 2); 1 for n = 0. */
 double sg_share_delta(const double *param, size_t n);
 
-/* Exact Top-k of each layer, with the k or density that is its knob. sg_topk_open allocates w->scratch. */
+/* Exact Top-k of each layer, with the k or density that is its knob. sg_topk_open allocates w->scratch: for each layer k,
+ * and its last k-th magnitude, which is a hint for the kernel. */
+struct sg_topk {
+    float *guess;
+    size_t k[]; /* [n_layers]; the guesses lie behind them */
+};
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
+
+/* ---- thresholds that are found from a layer's own numbers (threshold_estimate.c); for vectors in host memory ---- */
+
+/* Forms p [d] of a selection where its values will lie, with the bits that the kernels give it. Returns it; it may be
+ * overwritten. */
+float *sg_form_p(const struct sg_select *s);
+/* The least float t >= 0 for which |p| >= t means |p| > x, or |p| >= x. NaN becomes INFINITY, which sends nothing. */
+float sg_threshold_above(double x);
+float sg_threshold_at(double x);
+/* How many of |x[0 .. n-1]| are at least t? */
+size_t sg_count_at_least(const float *x, size_t n, float t);
+/* The mean of x[i] - shift, or of |x[i]| - shift, and the variance around a mean with the divisor n - 1; 0 where there
+ * are too few numbers. In double; the order of the sums is fixed. */
+double sg_mean(const float *x, size_t n, bool magnitudes, double shift);
+double sg_variance(const float *x, size_t n, bool magnitudes, double mean);
+/* The k-th largest of |x[0]|, |x[stride]|, ... below n; 1 <= k <= how many these are. */
+float sg_kth_magnitude(const float *x, size_t n, size_t stride, size_t k);
+
+/* The threshold for layer `layer`, of whose n >= 1 numbers x about k are to be sent: those with |x| >= it. x may be
+ * overwritten, and is perhaps not finite. */
+typedef float sg_estimate_fn(struct sg_worker *w, size_t layer, float *x, size_t n, size_t k);
+/* A selector that sends what reaches such a threshold. The compressor's first parameters are k and density, and
+ * w->scratch is sg_estimate_open's: the thresholds [n_layers]. */
+SG_CHECKED sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err);
+int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *estimate);
 
 /* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
 

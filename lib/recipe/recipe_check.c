@@ -29,11 +29,8 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
             continue;
         const struct sg_node *node = sg_node_member(raw, sg_row_key(row));
         const char *wanted = node == NULL ? row->preset : node->kind == SG_NODE_STRING ? node->string : "";
-        const char *name;
-        for (size_t j = 0; (name = sg_variant_at(row->type, j).name) != NULL; j++)
-            if (strcmp(name, wanted) == 0)
-                return name;
-        return unknown_variant;
+        const char *name = sg_variant_name(row->type, wanted);
+        return name != NULL ? name : unknown_variant;
     }
     return outer;
 }
@@ -149,7 +146,12 @@ static bool check_value(struct sg_check *c, const struct sg_schema_row *row, con
                         const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     if (row->type == SG_VALUE_MAP)
         return check_map(c, row, variant, root, raw, out);
+    const bool names = is_variant(row->type) && raw->kind == SG_NODE_STRING;
+    const char *name = names ? sg_variant_name(row->type, raw->string) : NULL;
     if (!sg_node_copy(out, raw))
+        return false;
+    /* Another spelling of a name becomes the name itself, so that cells and results know one. */
+    if (name != NULL && strcmp(name, raw->string) != 0 && !sg_node_set_string(out, name, strlen(name)))
         return false;
     sg_check_scalar(c, row, raw, out);
     return true;

@@ -113,6 +113,8 @@ struct sg_variant {
 };
 /* The i-th one; past the end its name is NULL. */
 struct sg_variant sg_variant_at(enum sg_value_type type, size_t i);
+/* The name of the variant that `word` means: the word itself, or what it is another spelling of. NULL = unknown. */
+const char *sg_variant_name(enum sg_value_type type, const char *word);
 
 /* Where the parameters of such variants are keys. */
 struct sg_owners {

@@ -49,13 +49,13 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
 }
 
 static void check_variant(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
-    const char *candidate[64];
+    enum { MOST = 256 };
+    const char *candidate[MOST];
     size_t n = 0;
-    for (const char *name; n < 64 && (name = sg_variant_at(row->type, n).name) != NULL; n++) {
+    if (raw->kind == SG_NODE_STRING && sg_variant_name(row->type, raw->string) != NULL)
+        return;
+    for (const char *name; n < MOST && (name = sg_variant_at(row->type, n).name) != NULL; n++)
         candidate[n] = name;
-        if (raw->kind == SG_NODE_STRING && strcmp(name, raw->string) == 0)
-            return;
-    }
     note_wrong_name(c, row, raw, candidate, n);
 }
 

@@ -54,3 +54,13 @@ struct sg_variant sg_variant_at(enum sg_value_type type, size_t i) {
         return none;
     }
 }
+
+const char *sg_variant_name(enum sg_value_type type, const char *word) {
+    const char *name;
+    if (type == SG_VALUE_COMPRESSOR)
+        return sg_compressor_find(word) != NULL ? sg_compressor_find(word)->name : NULL;
+    for (size_t i = 0; (name = sg_variant_at(type, i).name) != NULL; i++)
+        if (strcmp(name, word) == 0)
+            return name;
+    return NULL;
+}

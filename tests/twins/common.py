@@ -3,7 +3,7 @@
 import math
 import struct
 
-CODE, START = 11, 12  # purposes of streams (lib/core/sg_rng.h)
+COMPRESS, CODE, START = 3, 11, 12  # purposes of streams (lib/core/sg_rng.h)
 
 
 def f32(x):
@@ -54,6 +54,26 @@ class Stream:
             self.block = philox((self.at // 4,) + self.rest, self.key)
         self.at += 1
         return self.block[(self.at - 1) % 4]
+
+    def below(self, bound):
+        """Uniform on 0 .. bound-1 for a bound below 2^32: the upper half of a product (Lemire, 2019)."""
+        while True:
+            product = self.u32() * bound
+            if product % 2**32 >= 2**32 % bound:
+                return product >> 32
+
+    def subset(self, k, n):
+        """k of 0 .. n-1, ascending: by selection sampling, or, where they are few, drawn until k are distinct."""
+        if k > n // 16:
+            chosen = []
+            for value in range(n):
+                if len(chosen) < k and self.below(n - value) < k - len(chosen):
+                    chosen.append(value)
+            return chosen
+        chosen = set()
+        while len(chosen) < k:
+            chosen |= {self.below(n) for _ in range(k - len(chosen))}
+        return sorted(chosen)
 
     def uniform(self):
         low = self.u32()

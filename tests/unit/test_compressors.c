@@ -111,9 +111,11 @@ static bool well_formed(const struct run *run, const struct sg_message *m) {
                 return false;
         j = upto;
     }
-    if (run->ops->select == NULL)
-        return j == m->count && m->code->valid(m) && m->bits <= 8.0 * (double)m->bytes && m->bits >= (double)m->count;
-    return j == m->count && m->bits == (dense ? 32.0 : 64.0) * (double)m->count;
+    if (run->ops->select == NULL) /* positions cost at most 32 bits each */
+        return j == m->count && m->code->valid(m) && m->bits >= (double)m->count &&
+               m->bits <= 8.0 * (double)m->bytes + (dense ? 0 : 32.0 * (double)m->count);
+    const bool told = sg_compressor_traits(run->ops, run->param) & SG_TRAIT_KNOWN_POSITIONS;
+    return j == m->count && m->bits == (dense || told ? 32.0 : 64.0) * (double)m->count;
 }
 
 /* The coder's message subtracted from p is what was kept, in that one operation. */
@@ -278,10 +280,11 @@ static void test_nonfinite(const struct sg_compressor_ops *ops, const struct sg_
     ok(unnamed == 0, "%s, %s: the message names worker, step and layer", ops->name, kernels->name);
 }
 
-/* A deterministic selector applied to what it sent sends the same again. */
+/* A deterministic selector with a bound applied to what it sent sends the same again. Without one it may estimate how
+ * much it sends. */
 static void test_idempotent(const struct sg_compressor_ops *ops, const struct sg_kernels *kernels) {
     enum { N = 1000 };
-    if (ops->traits & SG_TRAIT_RANDOM || ops->select == NULL)
+    if (ops->traits & SG_TRAIT_RANDOM || ops->select == NULL || ops->bound == NULL)
         return;
     size_t offset[MAX_LAYERS + 1], wrong = 0;
     for (int variant = 0; variant < N_VARIANTS; variant++)
@@ -305,6 +308,52 @@ static void test_idempotent(const struct sg_compressor_ops *ops, const struct sg
             sg_method_close(c);
         }
     ok(wrong == 0, "%s, %s: idempotent", ops->name, kernels->name);
+}
+
+/* What an unbiased compressor sends is x in the mean, and what a random one loses is within its bound in the mean: over
+ * DRAWS steps, within five standard deviations of such a mean, which are measured. */
+static void test_in_the_mean(const struct sg_compressor_ops *ops) {
+    enum { SMALL = 60, DRAWS = 4096 };
+    size_t offset[MAX_LAYERS + 1], far = 0, wrong = 0;
+    for (int variant = 0; variant < N_VARIANTS; variant++) {
+        double sum[SMALL] = {0}, squares[SMALL] = {0}, lost = 0, lost_squares = 0, all = 0;
+        float sent[SMALL];
+        struct run run = {ops, &forms[1], cut(SMALL, false, offset), {0}, SMALL};
+        vary(run.param, ops, variant);
+        for (size_t i = 0; i < ops->n_params; i++)
+            run.param[i] = isnan(run.param[i]) ? ops->params[i].preset : run.param[i];
+        given(ops, run.param, "unbiased", 1);
+        const unsigned traits = sg_compressor_traits(ops, run.param);
+        if (!(traits & (SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM)))
+            return;
+        sg_method *c = open_run(&run, NULL);
+        fill(g, SMALL, NORMAL, 8);
+        for (uint64_t t = 0; t < DRAWS; t++) {
+            struct sg_error err;
+            struct sg_message m = {0};
+            double error = 0;
+            wrong += one_worker(c, (struct one_step){3, 1, t, NULL}, g, NULL, &m, &err) != SG_OK;
+            memset(sent, 0, sizeof sent);
+            sg_message_add(sent, &m, 1, &(struct sg_exec){.threads = 1});
+            for (size_t i = 0; i < SMALL; i++) {
+                sum[i] += (double)sent[i] / DRAWS;
+                squares[i] += (double)sent[i] * (double)sent[i] / DRAWS;
+                error += ((double)sent[i] - (double)g[i]) * ((double)sent[i] - (double)g[i]);
+            }
+            lost += error / DRAWS;
+            lost_squares += error * error / DRAWS;
+        }
+        for (size_t i = 0; i < SMALL; i++) {
+            const double deviation = sqrt(fmax(0, squares[i] - sum[i] * sum[i]) / DRAWS);
+            all += (double)g[i] * (double)g[i];
+            far += traits & SG_TRAIT_UNBIASED && !(fabs(sum[i] - (double)g[i]) <= 5 * deviation + 1e-6);
+        }
+        const double bound = ops->bound != NULL ? ops->bound(run.param, SMALL) : (double)NAN;
+        const double most = traits & SG_TRAIT_RELATIVE ? (1 - bound) * all : bound;
+        far += !(isnan(bound) || lost <= most * (1 + 1e-6) + 5 * sqrt(fmax(0, lost_squares - lost * lost) / DRAWS));
+        sg_method_close(c);
+    }
+    ok(far == 0 && wrong == 0, "%s: what it sends and loses in the mean (%zu too far off)", ops->name, far);
 }
 
 int main(void) {
@@ -332,7 +381,10 @@ int main(void) {
                 test_everywhere(ops, kernels, (enum pattern)pattern);
     }
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
-        ok(sg_compressor_find(ops->name) == ops, "%s is found by its name", ops->name);
+        ok(sg_compressor_find(ops->name) == ops && (ops->also == NULL || sg_compressor_find(ops->also) == ops),
+           "%s is found by its names", ops->name);
+        if (ops->rounds == NULL)
+            test_in_the_mean(ops);
         for (int k = 0; k < N_KERNELS; k++)
             if (kernels[k] != NULL && ops->rounds == NULL) {
                 test_nonfinite(ops, kernels[k]);

@@ -192,7 +192,8 @@ static void test_resume(const char *what, const char *compressor, const double *
     sg_method *whole = opened(compressor, param, NULL, NULL), *late = opened(compressor, param, NULL, NULL);
     memset(e, 0, sizeof e);
     memset(sum, 0, sizeof sum);
-    bool fine = worker && run(whole, e[0], 0, 23, sum[0], entries) && late && sg_method_common_bytes(whole) > 0 &&
+    bool fine = worker && run(whole, e[0], 0, 23, sum[0], entries) && late &&
+                sg_method_common_bytes(whole) + sg_method_worker_bytes(whole, 0) > 0 &&
                 sg_method_common_bytes(whole) <= sizeof common;
     if (fine) {
         sg_method_common_save(whole, common);
@@ -221,5 +222,7 @@ int main(void) {
     test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0});
     test_resume("ACCORDION by sums", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 1});
     test_resume("a budget", "hard-threshold", (const double[]){NAN, 0.05});
+    test_resume("adapted stages", "sidco-e", (const double[]){NAN, 0.02, NAN, NAN});
+    test_resume("a kept threshold", "topk-reuse", (const double[]){7, NAN, 20});
     return tap_done();
 }

@@ -7,6 +7,18 @@
 #define ENTRY HEAD STEPS "methods:\n"
 #define TOPK  ENTRY "  - {name: A, compressor: topk, k: 2, "
 
+/* A compressor's other spelling is its name everywhere else, so the cell is the same one. */
+static void test_spellings(void) {
+    struct sg_recipe recipe;
+    struct sg_error err;
+    const bool fine = parse_set(&recipe, ENTRY "  - {name: A, compressor: random-k, k: 2}\n", NULL, 0, &err) == SG_OK;
+    ok(fine && strcmp(sg_node_string(&recipe.root, "methods.0.compressor", ""), "randomk") == 0,
+       "random-k is understood as randomk");
+    sg_recipe_free(&recipe);
+    refused(ENTRY "  - {name: A, compressor: randomm-k, k: 2}\n",
+            "r.yaml:8:27: unknown compressor 'randomm-k' (did you mean 'randomk'?)");
+}
+
 static void test_controller_mistakes(void) {
     refused(TOPK "controller: {kind: acordion, high: 4}}\n",
             "r.yaml:8:58: unknown kind 'acordion' (did you mean 'accordion'?)");
@@ -149,6 +161,7 @@ int main(void) {
     struct sg_cell *cells;
     struct sg_error err;
     size_t n;
+    test_spellings();
     test_controller_mistakes();
     test_values_mistakes();
     test_feedback_mistakes();

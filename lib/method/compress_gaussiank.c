@@ -1,0 +1,64 @@
+/* compress_gaussiank.c: Gaussian-k: the threshold that a normal distribution of a layer's mean and deviation would be
+ * beyond with the probability k / n, corrected at most three times by what is really beyond it. */
+#include "method_private.h"
+
+#include <math.h>
+
+enum { MAGNITUDES = SG_SHARE_PARAMS, PARAMS };
+enum { TESTS = 3 };
+
+/* z with P(|N(0, 1)| > z) = share; 0 < share <= 1. */
+static double two_sided_quantile(double share) {
+    double low = 0, high = 40; /* beyond which no double has a probability */
+    for (int i = 0; i < 100; i++) {
+        const double middle = low + (high - low) / 2;
+        *(erfc(middle / sqrt(2)) > share ? &low : &high) = middle;
+    }
+    return high;
+}
+
+/* What was tested last is sent, even if it is not within a third of k. The mean of the numbers counts by its size, so
+ * that -p is given the threshold of p. */
+static float estimate(struct sg_worker *w, size_t layer, float *x, size_t n, size_t k) {
+    const double z = two_sided_quantile((double)k / (double)n);
+    const bool magnitudes = w->shared->param[MAGNITUDES] > 0;
+    const double mean = sg_mean(x, n, magnitudes, 0), deviation = sqrt(sg_variance(x, n, magnitudes, mean));
+    double threshold = fabs(mean) + z * deviation;
+    float t = INFINITY;
+    (void)layer;
+    for (int i = 0; i < TESTS; i++) {
+        t = sg_threshold_above(threshold);
+        const size_t count = sg_count_at_least(x, n, t);
+        if (3 * count < 2 * k)
+            threshold *= 0.5;
+        else if (3 * count > 4 * k)
+            threshold *= 1.5;
+        else
+            break;
+    }
+    return t;
+}
+
+static int select_gaussiank(struct sg_worker *w, struct sg_select *s) {
+    return sg_estimate_select(w, s, estimate);
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
+    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    [MAGNITUDES] = {"magnitudes", 0, 1, 0, true,
+                    "1: fit the normal distribution to |p|, as the code of SIDCo's authors does, not to p"},
+};
+
+const struct sg_compressor_ops sg_compress_gaussiank = {
+    .name = "gaussian-k",
+    .summary = "about k of every layer: what is beyond the quantile of a normal distribution",
+    .source = "Shi et al., arXiv 1911.08772",
+    .traits = SG_TRAIT_WANTS_FEEDBACK,
+    .params = params,
+    .n_params = PARAMS,
+    .check = sg_share_check,
+    .knob = sg_share_knob,
+    .open = sg_estimate_open,
+    .select = select_gaussiank,
+};

@@ -1,0 +1,55 @@
+/* compress_topk_reuse.c: Top-k whose threshold is found exactly once in a while and kept in between: every `refresh` steps
+ * a layer sends its k largest magnitudes, and at the steps between what reaches the least of these.
+ *
+ * Dynamic communication thresholding (DCT) keeps it for 1000 iterations, Ok-Topk's local selection for 32. In the update
+ * form of error feedback the threshold follows the learning rate, as lambda gamma does. It is a selector and not a
+ * controller of hard-threshold's lambda, because a controller sees no vector and so no k-th magnitude. */
+#include "method_private.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { REFRESH = SG_SHARE_PARAMS, PARAMS };
+
+/* A worker keeps the scale of p at its last refresh, 0 before the first, and then the thresholds of that step. */
+static size_t worker_doubles(const struct sg_layout *layout) {
+    return 1 + layout->n_layers;
+}
+
+static int refresh(struct sg_worker *w, struct sg_select *s) {
+    struct sg_topk *t = w->scratch;
+    const int status = sg_topk_select(w, s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
+    w->state[0] = w->unit;
+    for (size_t l = 0; l < s->n_layers && status == SG_KERNEL_OK; l++)
+        w->state[1 + l] = (double)fmaxf(t->guess[l], FLT_TRUE_MIN); /* zeros are not worth sending */
+    return status;
+}
+
+static int select_reuse(struct sg_worker *w, struct sg_select *s) {
+    struct sg_topk *t = w->scratch;
+    if (w->state[0] == 0 || fmod((double)w->shared->step, w->shared->param[REFRESH]) == 0)
+        return refresh(w, s);
+    for (size_t l = 0; l < s->n_layers; l++)
+        t->guess[l] = fmaxf((float)(w->state[1 + l] * (w->unit / w->state[0])), FLT_TRUE_MIN);
+    return w->shared->kernels->select_threshold(s, t->guess);
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
+    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    [REFRESH] = {"refresh", 1, 1e9, 32, true, "steps from one exact threshold to the next"},
+};
+
+const struct sg_compressor_ops sg_compress_topk_reuse = {
+    .name = "topk-reuse",
+    .summary = "the k largest magnitudes at every R-th step, and what reaches their least one in between (DCT)",
+    .source = "Gupta et al., KDD 2021; Li and Hoefler, PPoPP 2022",
+    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
+    .params = params,
+    .n_params = PARAMS,
+    .check = sg_share_check,
+    .knob = sg_share_knob,
+    .worker_doubles = worker_doubles,
+    .open = sg_topk_open,
+    .select = select_reuse,
+};
