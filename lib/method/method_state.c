@@ -1,7 +1,7 @@
 /* method_state.c: what a checkpoint needs of a method: copies of vectors whose sizes do not change while it is open.
  *
  * Common to all workers: the controller's numbers, what a compressor of several rounds shares, the feedback rule's common
- * vectors. Of a worker: the rule's vectors, and of worker 0 the sum of its gradients if a controller asks for it. */
+ * vectors, and the last learning rate if the rule needs it. Of a worker: the rule's vectors, and of worker 0 the sum of its gradients if a controller asks for it. */
 #include <string.h>
 
 #include "method_private.h"
@@ -12,7 +12,7 @@ struct stretch {
     size_t bytes;
     bool on_host;
 };
-enum { MOST = 2 + SG_FEEDBACK_VECTORS };
+enum { MOST = 3 + SG_FEEDBACK_VECTORS };
 
 static size_t add_vectors(struct stretch *out, const struct sg_feedback_state *s, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -27,6 +27,8 @@ static size_t common_parts(const sg_method *m, struct stretch out[MOST]) {
         out[n++] = (struct stretch){m->state, method_doubles(m) * sizeof *m->state, true};
     if (rounds != NULL)
         out[n++] = (struct stretch){m->shared.memory, rounds->floats(&m->shared.layout) * sizeof(float), true};
+    if (m->shared.feedback.rule->follows_rate)
+        out[n++] = (struct stretch){(void *)(uintptr_t)&m->facts.gamma, sizeof m->facts.gamma, true};
     return n + add_vectors(out + n, &m->common, m->shared.feedback.rule->common_vectors);
 }
 
