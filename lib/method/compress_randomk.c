@@ -77,6 +77,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_compressor_ops sg_compress_randomk = {
     .name = "randomk",
+    .also = "random-k",
     .summary = "a random subset of every layer",
     .source = "Stich et al., NeurIPS 2018",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM | SG_TRAIT_GPU,

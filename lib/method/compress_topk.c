@@ -39,6 +39,7 @@ static const struct sg_parameter params[] = {
 
 const struct sg_compressor_ops sg_compress_topk = {
     .name = "topk",
+    .also = "top-k",
     .summary = "the k largest magnitudes of every layer",
     .source = "section 4.3; Stich et al., NeurIPS 2018",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,

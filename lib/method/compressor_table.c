@@ -15,7 +15,11 @@ const struct sg_compressor_ops *sg_compressor_at(size_t i) {
 const struct sg_compressor_ops *sg_compressor_find(const char *name) {
     const struct sg_compressor_ops *ops;
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
-        if (strcmp(ops->name, name) == 0)
+        if (strcmp(ops->name, name) == 0 || (ops->also != NULL && strcmp(ops->also, name) == 0))
             return ops;
     return NULL;
+}
+
+unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param) {
+    return ops->traits_of != NULL ? ops->traits_of(param) : ops->traits;
 }

@@ -105,6 +105,10 @@ size_t method_doubles(const sg_method *m) {
     return keeps ? m->controller->doubles(m->shared.layout.n_layers) : 0;
 }
 
+size_t method_worker_doubles(const sg_method *m) {
+    return m->compressor->worker_doubles != NULL ? m->compressor->worker_doubles(&m->shared.layout) : 0;
+}
+
 bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
     return worker == 0 && m->controller != NULL && m->controller->ask != NULL &&
            m->controller->ask(m->controller_param, m->state, NULL) & SG_ASK_ADD;
@@ -125,11 +129,12 @@ static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, 
 static bool allocate_worker(sg_method *m, struct method_worker *w, const struct sg_method_config *config) {
     const bool has_residual = config->feedback.rule->keeps;
     w->count = calloc(m->shared.layout.n_layers, sizeof *w->count);
+    w->state = calloc(method_worker_doubles(m) + 1, sizeof *w->state);
     if (config->inputs)
         w->input = malloc((m->d + 1) * sizeof *w->input);
     if (sg_method_rounds(m) > 1 && !has_residual)
         w->p = malloc((m->d + 1) * sizeof *w->p);
-    return w->count != NULL && (w->input != NULL || !config->inputs) &&
+    return w->count != NULL && w->state != NULL && (w->input != NULL || !config->inputs) &&
            (w->p != NULL || sg_method_rounds(m) == 1 || has_residual) &&
            allocate_vectors(m, &w->feedback,
                             config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
@@ -174,8 +179,11 @@ static sg_status open_workers(sg_method *m, struct sg_error *err) {
         m->compressor->rounds->start(&m->shared);
     sg_status status = SG_OK;
     for (size_t w = 0; w < m->count && status == SG_OK; w++) {
-        m->worker[w].seen = (struct sg_worker){
-            .shared = &m->shared, .number = (uint32_t)(m->first + w), .unit = 1, .data = m->worker[w].room->data};
+        m->worker[w].seen = (struct sg_worker){.shared = &m->shared,
+                                               .number = (uint32_t)(m->first + w),
+                                               .unit = 1,
+                                               .state = m->worker[w].state,
+                                               .data = m->worker[w].room->data};
         status = m->compressor->open != NULL ? m->compressor->open(&m->worker[w].seen, err) : SG_OK;
     }
     return status;
@@ -228,6 +236,7 @@ void sg_method_close(sg_method *m) {
     for (size_t w = 0; m->worker != NULL && w < m->count; w++) {
         struct method_worker *worker = &m->worker[w];
         free(worker->count);
+        free(worker->state);
         free(worker->p);
         free(worker->input);
         free(worker->seen.scratch);

@@ -21,6 +21,7 @@ struct method_worker {
     struct sg_worker seen;
     struct message_room *room;
     size_t *count; /* [n_layers] */
+    double *state; /* what the compressor keeps from step to step */
     double note;
     struct sg_feedback_state feedback;
     float *p;     /* [d] what is compressed, if later rounds need it and no residual holds it; else NULL */
@@ -62,6 +63,9 @@ SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config 
 
 /* How many numbers the method's controller keeps; 0 where there is no controller. */
 size_t method_doubles(const sg_method *m);
+
+/* How many numbers its compressor keeps for each worker; 0 for most. */
+size_t method_worker_doubles(const sg_method *m);
 
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);

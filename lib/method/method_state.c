@@ -1,7 +1,8 @@
 /* method_state.c: what a checkpoint needs of a method: copies of vectors whose sizes do not change while it is open.
  *
  * Common to all workers: the controller's numbers, what a compressor of several rounds shares, the feedback rule's common
- * vectors, and the last learning rate if the rule needs it. Of a worker: the rule's vectors, and of worker 0 the sum of its gradients if a controller asks for it. */
+ * vectors. Of a worker: what its compressor keeps, the rule's vectors, and of worker 0 the sum of its gradients if a
+ * controller asks for it. */
 #include <string.h>
 
 #include "method_private.h"
@@ -27,7 +28,7 @@ static size_t common_parts(const sg_method *m, struct stretch out[MOST]) {
         out[n++] = (struct stretch){m->state, method_doubles(m) * sizeof *m->state, true};
     if (rounds != NULL)
         out[n++] = (struct stretch){m->shared.memory, rounds->floats(&m->shared.layout) * sizeof(float), true};
-    if (m->shared.feedback.rule->follows_rate)
+    if (m->shared.feedback.rule->follows_rate) /* the learning rate of the last step */
         out[n++] = (struct stretch){(void *)(uintptr_t)&m->facts.gamma, sizeof m->facts.gamma, true};
     return n + add_vectors(out + n, &m->common, m->shared.feedback.rule->common_vectors);
 }
@@ -36,6 +37,9 @@ static size_t worker_parts(const sg_method *m, size_t worker, struct stretch out
     const bool here = worker >= m->first && worker < m->first + m->count;
     const struct sg_feedback_state empty = {.d = m->d};
     size_t n = 0;
+    if (method_worker_doubles(m) > 0)
+        out[n++] = (struct stretch){here ? m->worker[worker - m->first].state : NULL,
+                                    method_worker_doubles(m) * sizeof(double), true};
     if (method_keeps_lead_sum(m, worker))
         out[n++] = (struct stretch){m->lead_sum, m->d * sizeof *m->lead_sum, false};
     return n + add_vectors(out + n, here ? &m->worker[worker - m->first].feedback : &empty,

@@ -53,7 +53,9 @@ enum sg_trait {
     SG_TRAIT_DENSE = 1 << 4,          /* sends all elements: its messages have no positions */
     SG_TRAIT_RANDOM = 1 << 5,         /* uses random draws */
     SG_TRAIT_EXACT = 1 << 6, /* sends everything unchanged, so the residual is always zero and need not exist */
-    SG_TRAIT_GPU = 1 << 7    /* leaves all work on vectors to the kernels, so it runs wherever their memory is */
+    SG_TRAIT_GPU = 1 << 7,   /* leaves all work on vectors to the kernels, so it runs wherever their memory is */
+    /* All workers draw the same positions, and every receiver can draw them, too: they cost no bits. */
+    SG_TRAIT_KNOWN_POSITIONS = 1 << 8
 };
 
 /* What the compressor of a method has in common for all workers of a rank. `memory` is the same on every rank. */
@@ -81,6 +83,7 @@ struct sg_worker {
      * anywhere. */
     const struct sg_ranges *touched;
     void *scratch; /* what `open` allocated; no result depends on what it holds between steps, so checkpoints lack it */
+    double *state; /* [worker_doubles] what this worker keeps from step to step; checkpoints have it */
     void *data;    /* for coders: room for the data of a message */
 };
 
@@ -105,18 +108,24 @@ struct sg_rounds {
 
 struct sg_compressor_ops {
     const char *name;    /* as recipes spell it: "hard-threshold" */
+    const char *also;    /* another spelling that recipes may use; NULL = none */
     const char *summary; /* one line for help and the key reference */
     const char *source;  /* paper section or publication */
-    unsigned traits;     /* enum sg_trait, or-ed */
+    unsigned traits;     /* enum sg_trait, or-ed; at the presets if parameters change them */
     const struct sg_parameter *params;
     size_t n_params;
 
     /* Checks param [n_params] (presets filled in, NaN = not given) against each other and against d (0 = not known
      * yet). NULL = there is nothing to check. */
     sg_status (*check)(const double *param, size_t d, struct sg_error *err);
+    /* The traits for these parameters, which share DENSE, EXACT, ABSOLUTE and GPU with `traits`; NULL = always `traits`. */
+    unsigned (*traits_of)(const double *param);
     /* The index in params of the parameter that a controller may set; NULL = there is none. */
     size_t (*knob)(const double *param);
-    /* Allocates w->scratch, which the method releases with free(). NULL = there is none. */
+    /* How many numbers w->state has, which are 0 at first. NULL = none. */
+    size_t (*worker_doubles)(const struct sg_layout *layout);
+    /* Allocates w->scratch, which the method releases with free(), and may set the first values of w->state. NULL = there
+     * is nothing to do. */
     sg_status (*open)(struct sg_worker *w, struct sg_error *err);
 
     /* A compressor has exactly one of these three.
@@ -138,9 +147,13 @@ struct sg_compressor_ops {
     const struct sg_controller_ops *(*controller)(const double *param, double *out);
 };
 
-/* The i-th compressor of the table; NULL past the end. The compressor of that name; NULL if it is unknown. */
+/* The i-th compressor of the table; NULL past the end. The compressor of that name, or of that other spelling;
+ * NULL if it is unknown. */
 const struct sg_compressor_ops *sg_compressor_at(size_t i);
 const struct sg_compressor_ops *sg_compressor_find(const char *name);
+
+/* enum sg_trait of the compressor with these parameters, presets filled in. */
+unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param);
 
 /* Checks parameters: ranges, combinations, k against d (0 = not known yet). Recipes use it before there is a task. */
 SG_CHECKED sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
