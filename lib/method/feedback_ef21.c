@@ -2,7 +2,10 @@
  *
  * Every worker and the receivers share an estimate h of its gradient, and the worker sends C(g - h), which both add to
  * h. The optimizer is given the sum of all workers' h. Written with the residual e = g - h that is left after a step:
- * the next g' - h is e + (g' - g), so a worker keeps e and its last g, and the receivers keep the sum of all h. */
+ * the next g' - h is e + (g' - g), so a worker keeps e and its last g, and the receivers keep the sum of all h.
+ *
+ * EF21-SGDM (Fatkhullin, Tyurin, Richtarik, NeurIPS 2023) does the same with v in the place of g, a worker's moving mean
+ * v <- (1 - eta) v + eta g. The first v is g. */
 #include <string.h>
 
 #include "method_private.h"
@@ -13,12 +16,27 @@ static const float *before(const struct sg_feedback_state *s, const float *g) {
     return s->vector[0];
 }
 
+enum { ETA, SGDM_PARAMS };
+
+/* vector[0] is v and vector[1] how much it changed. */
+static const float *before_sgdm(const struct sg_feedback_state *s, const float *g) {
+    const float eta = s->shared->step > 0 ? (float)s->param[ETA] : 1, rest = 1 - eta;
+    float *v = s->vector[0], *change = s->vector[1];
+#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
+    for (size_t i = 0; i < s->d; i++) {
+        const float now = rest * v[i] + eta * g[i];
+        change[i] = now - v[i];
+        v[i] = now;
+    }
+    return change;
+}
+
 static void after(const struct sg_feedback_state *s, const float *g, const struct sg_message *sent) {
     (void)sent;
     memcpy(s->vector[0], g, s->d * sizeof *g);
 }
 
-static void result(const struct sg_feedback_state *s, float *sum) {
+void method_add_to_estimate(const struct sg_feedback_state *s, float *sum) {
     method_combine(s, s->vector[0], 1, sum);
     memcpy(sum, s->vector[0], s->d * sizeof *sum);
 }
@@ -32,5 +50,23 @@ const struct sg_feedback_rule sg_feedback_ef21 = {
     .common_vectors = 1,
     .before = before,
     .after = after,
-    .result = result,
+    .result = method_add_to_estimate,
+};
+
+static const struct sg_parameter sgdm_params[SGDM_PARAMS] = {
+    [ETA] = {"eta", 0, 1, 0.1, false, "weight of the new gradient in a worker's moving mean"},
+};
+
+const struct sg_feedback_rule sg_feedback_ef21_sgdm = {
+    .name = "ef21-sgdm",
+    .summary = "ef21 of every worker's moving mean v = (1 - eta) v + eta g",
+    .source = "Fatkhullin et al., NeurIPS 2023",
+    .params = sgdm_params,
+    .n_params = SGDM_PARAMS,
+    .keeps = true,
+    .worker_vectors = 1,
+    .worker_room = 1,
+    .common_vectors = 1,
+    .before = before_sgdm,
+    .result = method_add_to_estimate,
 };

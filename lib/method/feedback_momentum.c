@@ -2,10 +2,16 @@
  *
  * Every worker has a momentum u of its own: u <- m u + g takes the place of g, so that an element which waits in the
  * residual waits with the momentum it would have had. Where an element is sent, u starts again from 0, for the momentum
- * of what was sent late would point in an old direction. A message without positions delays nothing, and u goes on. */
+ * of what was sent late would point in an old direction. A message without positions delays nothing, and u goes on.
+ *
+ * The rule `dgc` adds what the authors' code can do, too. Nesterov's momentum is u <- m (u + g), and u + g takes the
+ * place of g. A gradient may be clipped before that to the norm clip / sqrt(P), so that the sum of P independent ones
+ * has about the norm clip. */
+#include <math.h>
+
 #include "method_private.h"
 
-enum { MOMENTUM, PARAMS };
+enum { MOMENTUM, PARAMS, NESTEROV = PARAMS, CLIP, DGC_PARAMS };
 
 static const float *before(const struct sg_feedback_state *s, const float *g) {
     method_combine(s, s->vector[0], (float)s->param[MOMENTUM], g);
@@ -18,8 +24,43 @@ static void after(const struct sg_feedback_state *s, const float *g, const struc
         s->vector[0][sent->index[j]] = 0;
 }
 
-static const struct sg_parameter params[PARAMS] = {
+/* The factor that clips g. It is 1 if the norm is not finite, for then the selection will refuse g. */
+static float clip_factor(const struct sg_feedback_state *s, const float *g) {
+    if (isnan(s->param[CLIP]))
+        return 1;
+    const double most = s->param[CLIP] / sqrt((double)s->shared->workers);
+    const double norm = sqrt(s->kernels->sum_squares(s->exec, g, s->d));
+    return norm > most && isfinite(norm) ? (float)(most / norm) : 1;
+}
+
+static const float *before_dgc(const struct sg_feedback_state *s, const float *g) {
+    const float m = (float)s->param[MOMENTUM], clip = clip_factor(s, g);
+    const bool nesterov = s->param[NESTEROV] > 0;
+    float *u = s->vector[0];
+#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
+    for (size_t i = 0; i < s->d; i++) {
+        const float x = clip * g[i];
+        u[i] = nesterov ? m * (u[i] + x) + x : m * u[i] + x;
+    }
+    return u;
+}
+
+/* With Nesterov's momentum the vector holds u + g until here. */
+static void after_dgc(const struct sg_feedback_state *s, const float *g, const struct sg_message *sent) {
+    float *u = s->vector[0];
+    if (s->param[NESTEROV] > 0) {
+        const float clip = clip_factor(s, g);
+        for (size_t i = 0; i < s->d; i++)
+            u[i] -= clip * g[i];
+    }
+    after(s, g, sent);
+}
+
+static const struct sg_parameter params[DGC_PARAMS] = {
     [MOMENTUM] = {"momentum", 0, 1, 0.9, false, "factor on the old momentum of a worker"},
+    [NESTEROV] = {"nesterov", 0, 1, 0, true, "1: Nesterov's momentum"},
+    [CLIP] = {"clip", 0, 1e18, NAN, false,
+              "the norm of a worker's gradient is at most this / sqrt(workers); without it nothing is clipped"},
 };
 
 const struct sg_feedback_rule sg_feedback_momentum = {
@@ -32,4 +73,16 @@ const struct sg_feedback_rule sg_feedback_momentum = {
     .worker_vectors = 1,
     .before = before,
     .after = after,
+};
+
+const struct sg_feedback_rule sg_feedback_dgc = {
+    .name = "dgc",
+    .summary = "dgc-momentum with the choices of the authors' code: Nesterov's momentum and clipped gradients",
+    .source = "Lin et al., ICLR 2018; github.com/synxlin/deep-gradient-compression",
+    .params = params,
+    .n_params = DGC_PARAMS,
+    .keeps = true,
+    .worker_vectors = 1,
+    .before = before_dgc,
+    .after = after_dgc,
 };

@@ -27,6 +27,16 @@ const struct sg_feedback_rule sg_feedback_none = {
     .on_gpu = true,
 };
 
+/* The residual stays what it is in the units of the parameters when the learning rate changes, as BytePS does it. */
+const struct sg_feedback_rule sg_feedback_lr_correction = {
+    .name = "lr-correction",
+    .summary = "p = (gamma of the last step / gamma) e + g: what waits keeps the learning rate of its own step",
+    .source = "BytePS, vanilla error feedback",
+    .keeps = true,
+    .follows_rate = true,
+    .on_gpu = true,
+};
+
 void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x) {
 #pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
     for (size_t i = 0; i < s->d; i++)
@@ -34,7 +44,8 @@ void method_combine(const struct sg_feedback_state *s, float *to, float factor, 
 }
 
 static const struct sg_feedback_rule *const table[] = {
-    &sg_feedback_update, &sg_feedback_gradient, &sg_feedback_none, &sg_feedback_momentum, &sg_feedback_ef21,
+    &sg_feedback_update,    &sg_feedback_gradient, &sg_feedback_none,     &sg_feedback_momentum,      &sg_feedback_ef21,
+    &sg_feedback_ef21_sgdm, &sg_feedback_econtrol, &sg_feedback_low_pass, &sg_feedback_lr_correction, &sg_feedback_dgc,
 };
 enum { RULES = sizeof table / sizeof *table };
 

@@ -116,8 +116,11 @@ bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
 
 static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, size_t count) {
     bool whole = true;
-    *out = (struct sg_feedback_state){
-        .d = m->d, .param = m->shared.feedback.param, .kernels = m->shared.kernels, .exec = &m->shared.exec};
+    *out = (struct sg_feedback_state){.d = m->d,
+                                      .param = m->shared.feedback.param,
+                                      .shared = &m->shared,
+                                      .kernels = m->shared.kernels,
+                                      .exec = &m->shared.exec};
     for (size_t i = 0; i < count; i++)
         whole &= (out->vector[i] = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float))) != NULL;
     return whole;
@@ -133,7 +136,8 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
         w->p = malloc((m->d + 1) * sizeof *w->p);
     return w->count != NULL && w->state != NULL && (w->input != NULL || !config->inputs) &&
            (w->p != NULL || sg_method_rounds(m) == 1 || has_residual) &&
-           allocate_vectors(m, &w->feedback, config->feedback.rule->worker_vectors);
+           allocate_vectors(m, &w->feedback,
+                            config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
 }
 
 static sg_status allocate(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {

@@ -40,6 +40,7 @@ struct sg_method {
 
     struct sg_facts facts; /* of the present step */
     struct sg_settings settings;
+    double decay;            /* factor on the old residual at this step */
     unsigned asked;          /* what the controller asks for at this step, enum sg_ask */
     double *state, *decided; /* the controller's numbers; [n_layers] the knobs, to which settings.knob points */
     float *unreached;        /* [n_layers] thresholds that no finite number reaches */
@@ -59,6 +60,8 @@ extern const struct sg_compressor_ops sg_compress_topk_reuse;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
+extern const struct sg_feedback_rule sg_feedback_dgc, sg_feedback_ef21_sgdm, sg_feedback_econtrol;
+extern const struct sg_feedback_rule sg_feedback_low_pass, sg_feedback_lr_correction;
 
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
@@ -74,6 +77,10 @@ bool method_keeps_lead_sum(const sg_method *m, size_t worker);
 
 /* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. In host memory. */
 void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x);
+
+/* For rules whose workers send changes of an estimate: common vector 0 becomes the sum of all estimates so far, and so
+ * does sum [d]. */
+void method_add_to_estimate(const struct sg_feedback_state *common, float *sum);
 
 /* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status. If it is
  * SG_KERNEL_NONFINITE, w->count[0] is the layer. */

@@ -13,7 +13,7 @@ struct stretch {
     size_t bytes;
     bool on_host;
 };
-enum { MOST = 2 + SG_FEEDBACK_VECTORS };
+enum { MOST = 3 + SG_FEEDBACK_VECTORS };
 
 static size_t add_vectors(struct stretch *out, const struct sg_feedback_state *s, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -28,6 +28,8 @@ static size_t common_parts(const sg_method *m, struct stretch out[MOST]) {
         out[n++] = (struct stretch){m->state, method_doubles(m) * sizeof *m->state, true};
     if (rounds != NULL)
         out[n++] = (struct stretch){m->shared.memory, rounds->floats(&m->shared.layout) * sizeof(float), true};
+    if (m->shared.feedback.rule->follows_rate) /* the learning rate of the last step */
+        out[n++] = (struct stretch){(void *)(uintptr_t)&m->facts.gamma, sizeof m->facts.gamma, true};
     return n + add_vectors(out + n, &m->common, m->shared.feedback.rule->common_vectors);
 }
 

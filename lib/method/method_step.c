@@ -37,6 +37,9 @@ void sg_method_lead(sg_method *m, const float *g, double *square) {
 void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square) {
     SG_ASSERT(square == NULL || sg_method_leads(m, step, gamma));
     m->asked = asks(m, step, gamma);
+    m->decay = m->shared.feedback.decay;
+    if (m->shared.feedback.rule->follows_rate && m->facts.gamma > 0)
+        m->decay *= m->facts.gamma / gamma;
     m->facts.step = step;
     m->facts.gamma = gamma;
     m->facts.unit = unit_of(m, gamma);
@@ -104,6 +107,7 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
     w->seen.unit = m->facts.unit;
     w->seen.counted = m->settings.most < INFINITY;
     w->seen.touched = rule->before != NULL ? NULL : touched;
+    w->feedback.e = e;
     if (round == 0)
         answer(m, w, g);
     const struct sg_select s = {
@@ -113,7 +117,7 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
         .g = round == 0 && rule->before != NULL ? rule->before(&w->feedback, g) : g,
         .e = e,
         .scale = scale,
-        .decay = rule->keeps ? (float)m->shared.feedback.decay : 1,
+        .decay = rule->keeps ? (float)m->decay : 1,
         .index = w->room->index,
         .value = w->room->value,
         .count = w->count,
@@ -125,6 +129,8 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
              status == SG_KERNEL_OK ? out->code->name : "nothing", status == SG_KERNEL_OK ? out->bits : 0);
     if (status == SG_KERNEL_OK && round == 0 && rule->after != NULL)
         rule->after(&w->feedback, g, out);
+    if (status == SG_KERNEL_OK && rule->keep != NULL && !sg_method_keeps_late(m))
+        rule->keep(&w->feedback);
     return status == SG_KERNEL_OK ? SG_OK : fail_kernel(m, w, status, err);
 }
 
@@ -161,8 +167,17 @@ bool sg_method_keeps_late(const sg_method *m) {
 }
 
 void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {
-    if (sg_method_keeps_late(m))
-        m->compressor->rounds->keep(&worker_at(m, worker)->seen, e, sum);
+    struct method_worker *w = worker_at(m, worker);
+    if (!sg_method_keeps_late(m))
+        return;
+    m->compressor->rounds->keep(&w->seen, e, sum);
+    w->feedback.e = e;
+    if (m->shared.feedback.rule->keep != NULL)
+        m->shared.feedback.rule->keep(&w->feedback);
+}
+
+bool sg_method_splits(const sg_method *m) {
+    return m->compressor->rounds == NULL && m->shared.feedback.rule->keep == NULL;
 }
 
 /* ---- after the step ---- */

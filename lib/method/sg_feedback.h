@@ -22,13 +22,17 @@
 extern "C" {
 #endif
 
-enum { SG_FEEDBACK_VECTORS = 2, SG_FEEDBACK_PARAMS = 4 };
+enum { SG_FEEDBACK_VECTORS = 3, SG_FEEDBACK_PARAMS = 4 };
+
+struct sg_shared; /* sg_compressor.h */
 
 /* The vectors that a rule keeps of one worker, or common to all workers. They lie in the kernels' memory. */
 struct sg_feedback_state {
     float *vector[SG_FEEDBACK_VECTORS]; /* each [d], zeros before the first step; NULL = the rule has no such vector */
     size_t d;
-    const double *param; /* [n_params] the rule's, presets filled in */
+    float *e; /* [d] the residual of this worker, during `before`, `after` and `keep`; NULL = it is always zero */
+    const double *param;            /* [n_params] the rule's, presets filled in */
+    const struct sg_shared *shared; /* the step, the number of workers, the decay */
     const struct sg_kernels *kernels;
     const struct sg_exec *exec;
 };
@@ -40,13 +44,20 @@ struct sg_feedback_rule {
     bool keeps; /* is there a residual e [d]? */
     /* Is c = gamma, so that p is in the units of the parameters? Else the learning rate comes after the sum. */
     bool in_updates;
+    bool follows_rate; /* is the old residual multiplied by (gamma of the last step) / gamma, too? */
     bool on_gpu;
-    size_t worker_vectors, common_vectors; /* <= SG_FEEDBACK_VECTORS */
+    size_t worker_vectors, common_vectors;
+    /* Vectors of a worker behind its others that hold nothing from step to step, so that checkpoints lack them; with the
+     * others <= SG_FEEDBACK_VECTORS. */
+    size_t worker_room;
     /* Called once a step for each worker, before its message. Returns the vector [d] that takes the place of g [d]; it
      * must be valid until `after`. NULL = g itself. */
     const float *(*before)(const struct sg_feedback_state *worker, const float *g);
     /* Called when this worker's message of round 0 is made. NULL = there is nothing to do. */
     void (*after)(const struct sg_feedback_state *worker, const float *g, const struct sg_message *sent);
+    /* Called when e holds p - C(p), for compressors of several rounds after the last one. It may change e to what is
+     * kept. NULL = that is kept. */
+    void (*keep)(const struct sg_feedback_state *worker);
     /* Called once a step on every rank. sum [d] is the sum over workers, and must become n times what the optimizer is
      * given. NULL = it is that already. */
     void (*result)(const struct sg_feedback_state *common, float *sum);

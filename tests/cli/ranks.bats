@@ -114,7 +114,9 @@ same_over_ranks() { # METHOD...
 
 @test "controllers that a recipe gives and every form of error feedback: same bytes for R = 1, 2, 3" {
     same_over_ranks "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" "topk, k: 3, error-feedback: ef21" \
-        "topk, k: 3, error-feedback: dgc-momentum" "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
+        "topk, k: 3, error-feedback: dgc-momentum" "topk, k: 3, error-feedback: {form: dgc, nesterov: 1, clip: 0.5}" \
+        "topk, k: 3, error-feedback: ef21-sgdm" "topk, k: 3, error-feedback: econtrol" \
+        "topk, k: 3, error-feedback: scalecom-lpf" "topk, k: 3, error-feedback: lr-correction" "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 
 @test "values in levels and qsgd: same bytes for R = 1, 2, 3" {

@@ -60,11 +60,12 @@ static bool step(sg_method **part, const size_t *count, size_t parts, uint64_t t
     struct sg_error err;
     const struct sg_exec exec = {.threads = 1};
     double square[LAYERS];
-    const bool leads = sg_method_leads(part[0], t, 0.1);
+    const double gamma = t % 3 ? 0.1 : 0.2;
+    const bool leads = sg_method_leads(part[0], t, gamma);
     if (leads)
         sg_method_lead(part[0], g[0], square);
     for (size_t p = 0; p < parts; p++)
-        sg_method_begin(part[p], t, 0.1, leads ? square : NULL);
+        sg_method_begin(part[p], t, gamma, leads ? square : NULL);
     *bits = 0;
     for (unsigned r = 0; r < sg_method_rounds(part[0]); r++) {
         const size_t n = sg_method_length(part[0], r);

@@ -1,0 +1,41 @@
+/* feedback_low_pass.c: the low-pass filter of ScaleCom (Chen et al., NeurIPS 2020): only the share beta of what a step did
+ * not send enters the residual, so that one step's noise does not choose what is sent at the next ones.
+ *
+ *     p = e + g      e <- (1 - beta) e + beta (p - C(p))
+ *
+ * With beta = 1 it is the common feedback. With less, the rest of what was not sent is lost. */
+#include <string.h>
+
+#include "method_private.h"
+
+enum { BETA, PARAMS };
+
+static const float *before(const struct sg_feedback_state *s, const float *g) {
+    if (s->e != NULL)
+        memcpy(s->vector[0], s->e, s->d * sizeof *g);
+    return g;
+}
+
+static void keep(const struct sg_feedback_state *s) {
+    const float beta = (float)s->param[BETA], rest = (1 - beta) * (float)s->shared->feedback.decay;
+    const float *old = s->vector[0];
+#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
+    for (size_t i = 0; i < (s->e != NULL ? s->d : 0); i++)
+        s->e[i] = rest * old[i] + beta * s->e[i];
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [BETA] = {"beta", 1e-6, 1, 0.1, false, "the share of what was not sent that enters the residual"},
+};
+
+const struct sg_feedback_rule sg_feedback_low_pass = {
+    .name = "scalecom-lpf",
+    .summary = "p = e + g, and e = (1 - beta) e + beta (p - C(p)): a low-pass filter on the residual",
+    .source = "Chen et al., NeurIPS 2020",
+    .params = params,
+    .n_params = PARAMS,
+    .keeps = true,
+    .worker_room = 1,
+    .before = before,
+    .keep = keep,
+};
