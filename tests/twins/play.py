@@ -36,6 +36,7 @@ class Case:
         self.sizes = [int(x.split(":")[0]) for x in words[3:]]
         self.rows = [int(x.split(":")[1]) for x in words[3:]]
         self.offset = [sum(self.sizes[:l]) for l in range(len(self.sizes) + 1)]
+        self.name = setting[0]
         self.param = dict(x.split("=") for x in setting[1:])
         self.workers = int(self.param.get("workers", 2))
         self.memory = {}

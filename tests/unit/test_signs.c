@@ -1,0 +1,110 @@
+/* The codes and compressors of signs: what they make of a vector whose values were computed from their publications'
+ * formulas with NumPy 2.4, and bytes that `valid` refuses. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "one_worker.h"
+#include "sg_rng.h"
+#include "tap.h"
+
+enum { N = 8 };
+
+static const size_t whole[] = {0, N};
+static const float p[N] = {0.5F, -1.25F, 2, -0.125F, 0, 3, -2.5F, 0.75F};
+
+static sg_method *opened(const char *name, const double *param, const struct sg_feedback_rule *rule, size_t workers) {
+    static struct sg_error err;
+    const struct sg_method_config config = {.compressor = sg_compressor_find(name),
+                                            .param = param,
+                                            .layout = {1, whole, NULL, NULL},
+                                            .feedback = {rule, 1, {NAN, NAN, NAN, NAN}},
+                                            .count = workers,
+                                            .exec = {.threads = 1}};
+    sg_method *m = NULL;
+    if (sg_method_open(&m, &config, &err) != SG_OK)
+        printf("# %s\n", err.msg);
+    return m;
+}
+
+/* ---- golden values ---- */
+
+#define MEAN 1.265625
+#define RMS  1.644712137
+#define LOW  (-1.2916666667)
+
+static const struct golden {
+    const char *compressor;
+    double param[4], sent[N], error, bits;
+} golden[] = {
+    {"ef-signsgd", {NAN}, {MEAN, -MEAN, MEAN, -MEAN, MEAN, MEAN, -MEAN, MEAN}, 8.826171875, N + 32},
+    {"sign-l2", {NAN}, {RMS, -RMS, RMS, -RMS, RMS, RMS, -RMS, RMS}, 9.975829, N + 32},
+    {"onebit", {NAN}, {1.25, LOW, 1.25, LOW, 1.25, 1.25, LOW, 1.25}, 8.822916667, N + 64},
+};
+
+static void test_golden(const struct golden *want) {
+    struct sg_error err = {.msg = ""};
+    struct sg_message message;
+    float sent[N] = {0};
+    sg_method *m = opened(want->compressor, want->param, &sg_feedback_none, 1);
+    bool right = m != NULL && one_worker(m, (struct one_step){0, 1, 0, NULL}, p, NULL, &message, &err) == SG_OK;
+    double error = 0;
+    if (right)
+        sg_message_add(sent, &message, 1, &(struct sg_exec){.threads = 1});
+    for (size_t i = 0; i < N; i++) {
+        right &= fabs((double)sent[i] - want->sent[i]) <= 1e-6;
+        error += ((double)p[i] - (double)sent[i]) * ((double)p[i] - (double)sent[i]);
+    }
+    ok(right && fabs(error - want->error) <= 1e-6 * want->error, "%s: as computed elsewhere, and an error of %.9g",
+       want->compressor, error);
+    ok(right && message.bits == want->bits, "%s: %g bits", want->compressor, want->bits);
+    sg_method_close(m);
+}
+
+/* ---- hostile bytes ---- */
+
+static void test_damage(void) {
+    enum { COUNT = 21, SIZE = 4 + 3 * 12 + 3 };
+    static const size_t part[] = {5, 0, COUNT - 5};
+    float value[COUNT], out[COUNT];
+    uint8_t data[SIZE];
+    double bits;
+    for (size_t i = 0; i < COUNT; i++)
+        value[i] = i % 3 ? (float)i : -(float)i;
+    const struct sg_numbers numbers = {.value = value, .count = COUNT, .part = part, .parts = 3, .threads = 1};
+    struct sg_message m = {.code = &sg_code_two_means, .n = COUNT, .count = COUNT, .data = data};
+    m.bytes = m.code->encode(data, &numbers, &bits);
+    ok(m.bytes == SIZE && m.code->valid(&m) && bits == COUNT + 4 * 32, "an empty part has no values to send");
+    bool right = true;
+    size_t refused = 0;
+    for (size_t cut = 0; cut < SIZE; cut++) {
+        uint8_t *bytes = malloc(cut + 1);
+        memcpy(bytes, data, cut);
+        struct sg_message shorter = m;
+        shorter.data = bytes;
+        shorter.bytes = cut;
+        right &= !m.code->valid(&shorter);
+        free(bytes);
+    }
+    ok(right, "cut off: refused");
+    for (size_t bit = 0; bit < 8 * SIZE; bit++) {
+        data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        if (m.code->valid(&m)) {
+            m.code->decode(out, &m, 0, COUNT);
+            for (size_t i = 0; i < COUNT; i++)
+                right &= isfinite(out[i]);
+        } else {
+            refused++;
+        }
+        data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+    }
+    ok(right && refused >= 4 * 32 + 3, "one bit wrong: refused, or finite numbers (%zu of %d refused)", refused,
+       8 * SIZE);
+}
+
+int main(void) {
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++)
+        test_golden(&golden[i]);
+    test_damage();
+    return tap_done();
+}
