@@ -61,6 +61,9 @@ SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config 
 /* How many numbers the method's controller keeps; 0 where there is no controller. */
 size_t method_doubles(const sg_method *m);
 
+/* How many floats the compressor's rounds hand on, in shared.memory. */
+size_t method_floats(const sg_method *m);
+
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
 
@@ -71,6 +74,11 @@ void method_combine(const struct sg_feedback_state *s, float *to, float factor, 
  * SG_KERNEL_NONFINITE, w->count[0] is the layer. */
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);
+
+/* Writes numbers of all layers, w->count of each, in `code` into w->data, and sets code, data, bytes and bits of the
+ * message. `numbers` has value, count, param and knob; worker and step name the code's random draws. */
+void method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
+                  struct sg_message *out);
 
 /* ---- ACCORDION's parameters, of the controller and of the compressor of that name ---- */
 
