@@ -34,7 +34,8 @@ void method_combine(const struct sg_feedback_state *s, float *to, float factor, 
 }
 
 static const struct sg_feedback_rule *const table[] = {
-    &sg_feedback_update, &sg_feedback_gradient, &sg_feedback_none, &sg_feedback_momentum, &sg_feedback_ef21,
+    &sg_feedback_update,   &sg_feedback_gradient, &sg_feedback_none,
+    &sg_feedback_momentum, &sg_feedback_ef21,     &sg_feedback_mean,
 };
 enum { RULES = sizeof table / sizeof *table };
 

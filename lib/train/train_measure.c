@@ -75,7 +75,9 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
         records(t, SG_COLUMN_ERROR_MAX) && e ? (double)t->kernels->max_abs(&t->worker_exec, e, t->d) : 0;
     note[NOTE_COMPRESSION_ERROR] = 0;
     if (records(t, SG_COLUMN_COMPRESSION_ERROR)) {
-        if (sg_method_rounds(t->method) == 1)
+        if (!e && t->config.feedback.rule->before && !sg_method_is_exact(t->method)) /* p is not g, and nobody has it */
+            note[NOTE_COMPRESSION_ERROR] = (double)NAN;
+        else if (sg_method_rounds(t->method) == 1)
             note[NOTE_COMPRESSION_ERROR] = compression_error(t, w, g, note[NOTE_ERROR_NORM]);
         else /* no worker has a C(p) of its own: without a residual nothing tells what was lost */
             note[NOTE_COMPRESSION_ERROR] = !e                         ? (double)NAN

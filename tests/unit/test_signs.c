@@ -61,6 +61,66 @@ static void test_golden(const struct golden *want) {
     sg_method_close(m);
 }
 
+/* ---- votes ---- */
+
+/* One step of all workers; sum [N] is what the optimizer is given. */
+static bool step(sg_method *m, size_t workers, uint64_t t, float (*g)[N], float (*e)[N], float *sum) {
+    struct sg_message message[8];
+    struct sg_error err = {.msg = ""};
+    sg_method_begin(m, t, 1, NULL);
+    for (size_t w = 0; w < workers; w++)
+        if (sg_method_send(m, w, 0, g[w], e ? e[w] : NULL, NULL, &message[w], &err) != SG_OK)
+            return false;
+    memset(sum, 0, N * sizeof *sum);
+    sg_message_add_all(sum, N, message, workers, sg_kernels_cpu(NULL), &(struct sg_exec){.threads = 1});
+    sg_method_receive(m, 0, sum);
+    for (size_t w = 0; e && w < workers; w++)
+        sg_method_keep(m, w, e[w], sum);
+    sg_method_end(m, sum, 0, 0);
+    return true;
+}
+
+static void test_ties(void) {
+    static const float want[2][N] = {{0, -2, 2, 2, 0, 2, 0, 2}, {2, -2, 2, 2, 2, 2, 2, 2}};
+    static float g[2][N] = {{1, -1, 9, 0, -1e-30F, 3, -4, 1}, {-1, -5, 1, 0, 1e30F, 0, 4, 7}};
+    for (int tie = 0; tie <= 1; tie++) {
+        float sum[N];
+        sg_method *m = opened("signsgd", (const double[]){tie}, &sg_feedback_none, 2);
+        ok(m != NULL && step(m, 2, 0, g, NULL, sum) && memcmp(sum, want[tie], sizeof sum) == 0,
+           "a vote of two: ties are %s", tie ? "plus" : "zero");
+        sg_method_close(m);
+    }
+}
+
+/* Signum: every worker's running mean votes, so one gradient of another sign does not turn the vote. */
+static void test_signum(void) {
+    enum { WORKERS = 3, STEPS = 40 };
+    double mean[WORKERS][N] = {{0}};
+    sg_method *m = opened("signsgd", (const double[]){0}, sg_feedback_find("momentum"), WORKERS);
+    bool right = m != NULL;
+    size_t others = 0;
+    for (uint64_t t = 0; right && t < STEPS; t++) {
+        float g[WORKERS][N], sum[N];
+        int votes[N] = {0}, plain[N] = {0};
+        for (size_t w = 0; w < WORKERS; w++) {
+            sg_rng r = sg_rng_open(8, SG_RNG_TEST, (uint32_t)w, t);
+            for (size_t i = 0; i < N; i++) {
+                g[w][i] = (float)(sg_rng_normal(&r) + cos((double)i));
+                mean[w][i] = 0.9 * mean[w][i] + (1 - 0.9) * (double)g[w][i];
+                votes[i] += mean[w][i] < 0 ? -1 : 1;
+                plain[i] += g[w][i] < 0 ? -1 : 1;
+            }
+        }
+        right = step(m, WORKERS, t, g, NULL, sum);
+        for (size_t i = 0; i < N; i++) {
+            right &= sum[i] == (votes[i] > 0 ? WORKERS : -WORKERS);
+            others += (votes[i] > 0) != (plain[i] > 0);
+        }
+    }
+    ok(right && others > 10, "signum: the votes of running means (%zu differ from those of the gradients)", others);
+    sg_method_close(m);
+}
+
 /* ---- hostile bytes ---- */
 
 static void test_damage(void) {
@@ -105,6 +165,8 @@ static void test_damage(void) {
 int main(void) {
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++)
         test_golden(&golden[i]);
+    test_ties();
+    test_signum();
     test_damage();
     return tap_done();
 }
