@@ -309,6 +309,48 @@ static void test_idempotent(const struct sg_compressor_ops *ops, const struct sg
     ok(wrong == 0, "%s, %s: idempotent", ops->name, kernels->name);
 }
 
+/* What random compressors promise in the mean, by DRAWS steps on one vector: within 5 standard deviations of the mean,
+ * the message is x if the compressor is unbiased, and the squared error is within the declared bound. */
+static void test_draws(const struct sg_compressor_ops *ops, const struct sg_kernels *kernels) {
+    enum { SMALL = 40, DRAWS = 4096 };
+    size_t offset[MAX_LAYERS + 1], far = 0, fails = 0;
+    double sum[SMALL] = {0}, squares[SMALL] = {0}, all = 0, error = 0, error_squares = 0;
+    struct run run = {ops, &forms[1], cut(SMALL, false, offset), {0}, SMALL};
+    struct sg_error err;
+    if (!(ops->traits & SG_TRAIT_RANDOM))
+        return;
+    vary(run.param, ops, 1);
+    sg_method *c = open_run(&run, kernels);
+    fill(g, SMALL, NORMAL, 4);
+    for (size_t i = 0; i < SMALL; i++)
+        all += (double)g[i] * (double)g[i];
+    for (uint64_t t = 0; c != NULL && t < DRAWS; t++) {
+        struct sg_message m;
+        double off = 0;
+        memset(e, 0, SMALL * sizeof *e);
+        fails += one_worker(c, (struct one_step){3, 1, t, NULL}, g, NULL, &m, &err) != SG_OK;
+        sg_message_add(e, &m, 1, &(struct sg_exec){.threads = 1});
+        for (size_t i = 0; i < SMALL; i++) {
+            const double x = (double)e[i];
+            sum[i] += x / DRAWS;
+            squares[i] += x * x / DRAWS;
+            off += ((double)g[i] - x) * ((double)g[i] - x);
+        }
+        error += off / DRAWS;
+        error_squares += off * off / DRAWS;
+    }
+    for (size_t i = 0; i < SMALL && ops->traits & SG_TRAIT_UNBIASED; i++)
+        far += !(fabs(sum[i] - (double)g[i]) <=
+                 5 * sqrt(fmax(0, squares[i] - sum[i] * sum[i]) / DRAWS) + 1e-6 * fabs((double)g[i]));
+    ok(c != NULL && fails == 0 && far == 0, "%s: the mean message of %d draws%s", ops->name, DRAWS,
+       ops->traits & SG_TRAIT_UNBIASED ? " is x" : "");
+    const double bound = ops->bound != NULL ? ops->bound(run.param, SMALL) : (double)NAN;
+    const double most = ops->traits & SG_TRAIT_RELATIVE ? (1 - bound) * all : bound;
+    const double slack = 5 * sqrt(fmax(0, error_squares - error * error) / DRAWS) + 1e-6 * all;
+    ok(isnan(bound) || error <= most + slack, "%s: mean error %.4g, at most %.4g", ops->name, error, most);
+    sg_method_close(c);
+}
+
 int main(void) {
     const struct sg_kernels *kernels[N_KERNELS];
     const struct sg_compressor_ops *ops;
@@ -339,6 +381,7 @@ int main(void) {
             if (kernels[k] != NULL && ops->rounds == NULL) {
                 test_nonfinite(ops, kernels[k]);
                 test_idempotent(ops, kernels[k]);
+                test_draws(ops, kernels[k]);
             }
     }
     free(g);

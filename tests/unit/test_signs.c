@@ -61,6 +61,33 @@ static void test_golden(const struct golden *want) {
     sg_method_close(m);
 }
 
+/* TernGrad's probabilities and variance on the same vector: every element is 0 or 3 with its sign. */
+static void test_terngrad(void) {
+    enum { DRAWS = 4096 };
+    static const double share[N] = {1 / 6.0, 5 / 12.0, 2 / 3.0, 1 / 24.0, 0, 1, 5 / 6.0, 0.25};
+    struct sg_error err = {.msg = ""};
+    sg_method *m = opened("terngrad", (const double[]){0}, &sg_feedback_none, 1);
+    size_t sent[N] = {0};
+    double error = 0;
+    bool right = m != NULL;
+    for (uint64_t t = 0; right && t < DRAWS; t++) {
+        struct sg_message message;
+        float c[N] = {0};
+        right = one_worker(m, (struct one_step){0, 1, t, NULL}, p, NULL, &message, &err) == SG_OK &&
+                message.bits == 2 * N + 32;
+        sg_message_add(c, &message, 1, &(struct sg_exec){.threads = 1});
+        for (size_t i = 0; i < N; i++) {
+            right &= c[i] == 0 || c[i] == copysignf(3, p[i]);
+            sent[i] += c[i] != 0;
+            error += ((double)p[i] - (double)c[i]) * ((double)p[i] - (double)c[i]) / DRAWS;
+        }
+    }
+    for (size_t i = 0; i < N; i++)
+        right &= fabs((double)sent[i] / DRAWS - share[i]) <= 5 * sqrt(share[i] * (1 - share[i]) / DRAWS);
+    ok(right && fabs(error - 8.734375) < 0.5, "terngrad: probabilities, bits, and a mean error of %.3f", error);
+    sg_method_close(m);
+}
+
 /* ---- votes ---- */
 
 /* One step of all workers; sum [N] is what the optimizer is given. */
@@ -165,6 +192,7 @@ static void test_damage(void) {
 int main(void) {
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++)
         test_golden(&golden[i]);
+    test_terngrad();
     test_ties();
     test_signum();
     test_damage();
