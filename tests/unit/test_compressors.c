@@ -58,12 +58,13 @@ static void vary(double *param, const struct sg_compressor_ops *ops, int variant
     for (size_t i = 0; i < ops->n_params; i++)
         param[i] = NAN;
     if (variant == 0)
-        given(ops, param, "k", 1);
+        (void)(given(ops, param, "k", 1) || given(ops, param, "density", 1e-3));
     else
         given(ops, param, "density", density[variant]);
     if (given(ops, param, "density-max", variant == 0 ? 0.02 : density[variant]))
         given(ops, param, "density-min", 0.01);
     given(ops, param, "lambda", lambda[variant]);
+    given(ops, param, "tau", variant < 2 ? lambda[variant] : 1e-3);
     given(ops, param, "levels", levels[variant]);
     given(ops, param, "bucket", bucket[variant]);
     given(ops, param, "max-norm", variant == 2);
@@ -111,8 +112,11 @@ static bool well_formed(const struct run *run, const struct sg_message *m) {
                 return false;
         j = upto;
     }
-    if (run->ops->select == NULL)
-        return j == m->count && m->code->valid(m) && m->bits <= 8.0 * (double)m->bytes && m->bits >= (double)m->count;
+    if (run->ops->select == NULL) {
+        const double positions = dense ? 0 : 32.0 * (double)m->count;
+        return j == m->count && m->code->valid(m) && m->bits <= 8.0 * (double)m->bytes + positions &&
+               m->bits >= (double)m->count;
+    }
     return j == m->count && m->bits == (dense ? 32.0 : 64.0) * (double)m->count;
 }
 

@@ -40,6 +40,9 @@ static const struct golden {
     {"ef-signsgd", {NAN}, {MEAN, -MEAN, MEAN, -MEAN, MEAN, MEAN, -MEAN, MEAN}, 8.826171875, N + 32},
     {"sign-l2", {NAN}, {RMS, -RMS, RMS, -RMS, RMS, RMS, -RMS, RMS}, 9.975829, N + 32},
     {"onebit", {NAN}, {1.25, LOW, 1.25, LOW, 1.25, 1.25, LOW, 1.25}, 8.822916667, N + 64},
+    {"strom", {1}, {0, -1, 1, 0, 0, 1, -1, 0}, 8.140625, 4 * 4}, /* 1 bit and 3 for the position */
+    {"signtopk", {3, NAN}, {0, 0, 2.5, 0, 0, 2.5, -2.5, 0}, 2.890625, 3 * 4 + 32},
+    {"dryden", {0.5}, {0, 0, 2.5, 0, 0, 2.5, -2.5, 0}, 2.890625, 3 * 4 + 64},
 };
 
 static void test_golden(const struct golden *want) {
@@ -86,6 +89,31 @@ static void test_terngrad(void) {
         right &= fabs((double)sent[i] / DRAWS - share[i]) <= 5 * sqrt(share[i] * (1 - share[i]) / DRAWS);
     ok(right && fabs(error - 8.734375) < 0.5, "terngrad: probabilities, bits, and a mean error of %.3f", error);
     sg_method_close(m);
+}
+
+/* Strom's threshold sends tau at a step, so what is above it at every step stays, and the residual grows without bound:
+ * no bound may be declared. */
+static void test_strom(void) {
+    static const float g[N] = {3, 2, 1}, sent[4][3] = {{2, 2, 0}, {2, 2, 2}, {2, 2, 0}, {2, 2, 2}};
+    float e[N] = {0};
+    struct sg_error err = {.msg = ""};
+    sg_method *m = opened("strom", (const double[]){2}, &sg_feedback_gradient, 1);
+    bool right = m != NULL && sg_compressor_find("strom")->bound == NULL;
+    for (uint64_t t = 0; right && t < 100; t++) {
+        struct sg_message message;
+        float c[N] = {0};
+        right = one_worker(m, (struct one_step){0, 1, t, NULL}, g, e, &message, &err) == SG_OK;
+        sg_message_add(c, &message, 1, &(struct sg_exec){.threads = 1});
+        right &= memcmp(c, sent[t % 4], sizeof *sent) == 0 && e[0] == (float)(t + 1);
+    }
+    ok(right && !(sg_compressor_find("strom")->traits & SG_TRAIT_ABSOLUTE), "strom: a residual without bound");
+    sg_method_close(m);
+    const double none[] = {NAN}, zero[] = {0};
+    for (size_t i = 0; i < 4; i++) {
+        const char *name = i % 2 ? "dryden" : "strom";
+        ok(sg_compressor_check(sg_compressor_find(name), i < 2 ? none : zero, 0, &err) == SG_ERR_ARGUMENT,
+           "refused: %s", err.msg);
+    }
 }
 
 /* ---- votes ---- */
@@ -193,6 +221,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++)
         test_golden(&golden[i]);
     test_terngrad();
+    test_strom();
     test_ties();
     test_signum();
     test_damage();
