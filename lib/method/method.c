@@ -86,7 +86,9 @@ static size_t data_bytes(const sg_method *m) {
                                    .parts = m->shared.layout.n_layers,
                                    .param = m->compressor->code != NULL ? m->param : m->code_param,
                                    .knob = m->compressor->code != NULL ? m->decided : NULL};
-    return code != &sg_code_fp32 ? code->most_bytes(&all) : m->compressor->encode != NULL ? m->d * sizeof(float) : 0;
+    return m->compressor->encode != NULL ? m->d * sizeof(float) + 16 * (m->shared.layout.n_layers + 1)
+           : code != &sg_code_fp32       ? code->most_bytes(&all)
+                                         : 0;
 }
 
 static bool allocate_room(const sg_method *m, struct message_room *room) {
@@ -107,6 +109,11 @@ size_t method_doubles(const sg_method *m) {
 
 size_t method_worker_doubles(const sg_method *m) {
     return m->compressor->worker_doubles != NULL ? m->compressor->worker_doubles(&m->shared.layout) : 0;
+}
+
+size_t method_floats(const sg_method *m) {
+    const struct sg_rounds *rounds = m->compressor->rounds;
+    return rounds != NULL && rounds->floats != NULL ? rounds->floats(&m->shared.layout) : 0;
 }
 
 bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
@@ -154,7 +161,7 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     for (size_t l = 0; whole && l < layers; l++)
         m->unreached[l] = INFINITY;
     if (whole && rounds != NULL)
-        whole = (m->shared.memory = calloc(rounds->floats(&m->shared.layout) + 1, sizeof(float))) != NULL;
+        whole = (m->shared.memory = calloc(method_floats(m) + 1, sizeof(float))) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
         whole = allocate_room(m, &m->room[i]);
     for (size_t w = 0; whole && w < m->count; w++) {
@@ -183,6 +190,9 @@ static sg_status open_workers(sg_method *m, struct sg_error *err) {
                                                .number = (uint32_t)(m->first + w),
                                                .unit = 1,
                                                .state = m->worker[w].state,
+                                               .index = m->worker[w].room->index,
+                                               .value = m->worker[w].room->value,
+                                               .count = m->worker[w].count,
                                                .data = m->worker[w].room->data};
         status = m->compressor->open != NULL ? m->compressor->open(&m->worker[w].seen, err) : SG_OK;
     }
@@ -217,6 +227,8 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
         status = allocate(m, config, err);
     if (status == SG_OK)
         status = open_workers(m, err);
+    SG_ASSERT(m->compressor->rounds == NULL || m->compressor->rounds->keep != NULL ||
+              m->compressor->rounds->count == 1);
     SG_ASSERT((m->compressor->select != NULL) + (m->compressor->code != NULL) + (m->compressor->encode != NULL) == 1);
     if (status == SG_OK)
         *out = m;

@@ -53,20 +53,20 @@ static int cut(const sg_method *m, const struct sg_select *s) {
     return status == SG_KERNEL_OK ? count_layers(m, s, found) : status;
 }
 
-/* Writes the numbers in `code`. Worker and step name its random draws. */
-static void write_numbers(const sg_method *m, const struct method_worker *w, const struct sg_code *code,
-                          struct sg_numbers numbers, struct sg_message *out) {
-    SG_ASSERT(w->room->data != NULL && m->shared.exec.device == NULL);
-    numbers.parts = m->shared.layout.n_layers;
+void method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
+                  struct sg_message *out) {
+    const struct sg_shared *s = w->shared;
+    SG_ASSERT(w->data != NULL && s->exec.device == NULL);
+    numbers.parts = s->layout.n_layers;
     numbers.part = w->count;
-    numbers.seed = m->shared.seed;
-    numbers.worker = w->seen.number;
-    numbers.step = m->shared.step;
-    numbers.kernels = m->shared.kernels;
-    numbers.threads = m->shared.exec.threads;
+    numbers.seed = s->seed;
+    numbers.worker = w->number;
+    numbers.step = s->step;
+    numbers.kernels = s->kernels;
+    numbers.threads = s->exec.threads;
     out->code = code;
-    out->data = w->room->data;
-    out->bytes = code->encode(w->room->data, &numbers, &out->bits);
+    out->data = w->data;
+    out->bytes = code->encode(w->data, &numbers, &out->bits);
 }
 
 /* e += value - what the message says of it, at the message's positions. */
@@ -124,8 +124,8 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
         m->shared.kernels->encode_half(s.exec, room->data, room->value, room->index, count, s.e);
         out->data = room->data;
     } else if (code != &sg_code_fp32) {
-        write_numbers(m, w, code, (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param},
-                      out);
+        method_write(&w->seen, code, (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param},
+                     out);
         if (s.e != NULL)
             keep_rounding(out, room->value, s.e);
     }
@@ -169,15 +169,15 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
         for (size_t l = 0; l < layout->n_layers; l++)
             w->count[l] = layout->offset[l + 1] - layout->offset[l];
         *out = (struct sg_message){.n = m->d, .count = m->d, .layer_count = w->count};
-        write_numbers(m, w, ops->code,
-                      (struct sg_numbers){
-                          .value = p, .count = m->d, .param = m->param, .knob = ops->knob != NULL ? m->decided : NULL},
-                      out);
+        method_write(&w->seen, ops->code,
+                     (struct sg_numbers){
+                         .value = p, .count = m->d, .param = m->param, .knob = ops->knob != NULL ? m->decided : NULL},
+                     out);
     } else {
         *out = (struct sg_message){.layer_count = w->count};
         ops->encode(&w->seen, round, p, out);
     }
-    if (s->e != NULL && ops->rounds == NULL)
+    if (s->e != NULL && (ops->rounds == NULL || ops->rounds->keep == NULL))
         sg_message_add(s->e, out, -1, s->exec);
     return SG_KERNEL_OK;
 }

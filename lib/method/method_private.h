@@ -62,6 +62,10 @@ extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, s
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
 extern const struct sg_feedback_rule sg_feedback_dgc, sg_feedback_ef21_sgdm, sg_feedback_econtrol;
 extern const struct sg_feedback_rule sg_feedback_low_pass, sg_feedback_lr_correction;
+extern const struct sg_compressor_ops sg_compress_ef_signsgd, sg_compress_sign_l2, sg_compress_onebit,
+    sg_compress_signsgd, sg_compress_terngrad, sg_compress_strom, sg_compress_dryden, sg_compress_signtopk,
+    sg_compress_stc;
+extern const struct sg_feedback_rule sg_feedback_mean;
 
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
@@ -71,6 +75,9 @@ size_t method_doubles(const sg_method *m);
 
 /* How many numbers its compressor keeps for each worker; 0 for most. */
 size_t method_worker_doubles(const sg_method *m);
+
+/* How many floats the compressor's rounds hand on, in shared.memory. */
+size_t method_floats(const sg_method *m);
 
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
@@ -86,6 +93,11 @@ void method_add_to_estimate(const struct sg_feedback_state *common, float *sum);
  * SG_KERNEL_NONFINITE, w->count[0] is the layer. */
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);
+
+/* Writes numbers of all layers, w->count of each, in `code` into w->data, and sets code, data, bytes and bits of the
+ * message. `numbers` has value, count, param and knob; worker and step name the code's random draws. */
+void method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
+                  struct sg_message *out);
 
 /* ---- ACCORDION's parameters, of the controller and of the compressor of that name ---- */
 

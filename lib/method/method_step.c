@@ -153,7 +153,8 @@ unsigned sg_method_rounds(const sg_method *m) {
 }
 
 size_t sg_method_length(const sg_method *m, unsigned round) {
-    return m->compressor->rounds != NULL ? m->compressor->rounds->length(&m->shared, round) : m->d;
+    const struct sg_rounds *rounds = m->compressor->rounds;
+    return rounds != NULL && rounds->length != NULL ? rounds->length(&m->shared, round) : m->d;
 }
 
 void sg_method_receive(sg_method *m, unsigned round, float *sum) {

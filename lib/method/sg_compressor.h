@@ -84,7 +84,12 @@ struct sg_worker {
     const struct sg_ranges *touched;
     void *scratch; /* what `open` allocated; no result depends on what it holds between steps, so checkpoints lack it */
     double *state; /* [worker_doubles] what this worker keeps from step to step; checkpoints have it */
-    void *data;    /* for coders: room for the data of a message */
+    /* For coders, room for a message: the positions [d], numbers to be written [d], how many of them lie in each layer
+     * [n_layers], and the data [4 d + 16 (n_layers + 1) bytes]. */
+    uint32_t *index;
+    float *value;
+    size_t *count;
+    void *data;
 };
 
 struct sg_controller_ops;
@@ -92,17 +97,19 @@ struct sg_controller_ops;
 /* For compressors that exchange more than one vector at a step, or whose sum over workers is not yet the result. */
 struct sg_rounds {
     unsigned count;
-    /* The length of the vectors that are added up in a round, the same on every rank; at most d. */
+    /* The length of the vectors that are added up in a round, the same on every rank; at most d. NULL = d. */
     size_t (*length)(const struct sg_shared *s, unsigned round);
-    /* `floats` is the size of s->memory, which checkpoints have. `start` sets its first values; NULL = zeros. */
+    /* `floats` is the size of s->memory, which checkpoints have; NULL = 0. `start` sets its first values; NULL = zeros.
+     */
     size_t (*floats)(const struct sg_layout *layout);
     void (*start)(const struct sg_shared *s);
     /* Called on every rank after each round. sum [length] is the sum of all workers' messages. After the last round it
-     * must turn sum [d] into the sum over workers of the vectors that they sent. */
+     * must turn sum [d] into what is divided by the number of workers: the sum over workers of the vectors that they
+     * sent, or what takes its place. */
     void (*combine)(const struct sg_shared *s, unsigned round, float *sum);
     /* Called for each worker after the last round, if there is feedback. e [d] holds p and becomes what did not arrive;
-     * sum is as the last `combine` left it. w->data may be overwritten. A compressor that can run with feedback needs
-     * it, because nothing else takes the messages out of p. */
+     * sum is as the last `combine` left it. The worker's room may be overwritten. NULL, only if there is one round:
+     * each worker's message was taken out of its p when it was made, as it is without rounds. */
     void (*keep)(struct sg_worker *w, float *e, const float *sum);
 };
 
@@ -132,8 +139,8 @@ struct sg_compressor_ops {
      *   select  Sends some elements of p unchanged and keeps the others, in one fused pass: it fills index, value and count
      *           of the selection from its scale, decay, g and e (sg_kernels.h). Returns enum sg_kernel_status.
      *   code    Every element of p is written in this code. Its parameters are the first of the compressor's.
-     *   encode  Writes a message of round `round` from p [d], which is finite, into w->data [4 d bytes] or scratch: it sets
-     *           code, n, count, index, data, bytes and bits. */
+     *   encode  Writes a message of round `round` from p [d], which is finite, into the worker's room or scratch: it sets
+     *           code, n, count, index, data, bytes and bits. If n is d, layer_count is w->count, which it fills. */
     int (*select)(struct sg_worker *w, struct sg_select *s);
     const struct sg_code *code;
     void (*encode)(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out);

@@ -75,10 +75,12 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
         records(t, SG_COLUMN_ERROR_MAX) && e ? (double)t->kernels->max_abs(&t->worker_exec, e, t->d) : 0;
     note[NOTE_COMPRESSION_ERROR] = 0;
     if (records(t, SG_COLUMN_COMPRESSION_ERROR)) {
-        if (sg_method_splits(t->method))
+        if (!e && t->config.feedback.rule->before && !sg_method_is_exact(t->method)) /* p is not g, and nobody has it */
+            note[NOTE_COMPRESSION_ERROR] = (double)NAN;
+        else if (sg_method_splits(t->method))
             note[NOTE_COMPRESSION_ERROR] = compression_error(t, w, g, note[NOTE_ERROR_NORM]);
         else if (!e || t->config.feedback.rule->keep) /* nothing tells what was lost */
-            note[NOTE_COMPRESSION_ERROR] = NAN;
+            note[NOTE_COMPRESSION_ERROR] = (double)NAN;
         else
             note[NOTE_COMPRESSION_ERROR] = worker->input_square > 0 ? note[NOTE_ERROR_NORM] / worker->input_square : 0;
     }

@@ -127,7 +127,24 @@ def levels(data, count):
     return found
 
 
-CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", None, 0)}
+def signs(data, count):
+    """The numbers of the codes of one bit a number."""
+    parts = struct.unpack("<I", data[:4])[0]
+    at, found = 4 + 12 * parts, []
+    for i in range(parts):
+        c, *value = struct.unpack("<I2f", data[4 + 12 * i : 16 + 12 * i])
+        found += [value[bit(data[at:], j)] for j in range(len(found), len(found) + c)]
+    need(len(found) == count and len(data) == at + (count + 7) // 8, "%d of %d numbers" % (len(found), count))
+    need(not any(bit(data[at:], j) for j in range(count, 8 * (len(data) - at))), "padding that is not 0")
+    return found
+
+
+# name, and width and kind of a number, or what reads numbers of no fixed width
+CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", levels, 0)}
+CODES[16] = ("signs", signs, 0)
+CODES[17] = ("signs-rms", signs, 0)
+CODES[18] = ("signs-fixed", signs, 0)
+CODES[19] = ("two-means", signs, 0)
 
 
 def messages(path):
@@ -142,7 +159,7 @@ def messages(path):
         size = width * count if width else r.leb()
         where = positions(row, parameter, n, count, r.bytes(payload - size))
         data = r.bytes(size)
-        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else levels(data, count)
+        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else kind(data, count)
         print(r.at - begin, name, row, n, " ".join("%d:%g" % pair for pair in zip(where, numbers)))
 
 

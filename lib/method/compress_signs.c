@@ -1,0 +1,77 @@
+/* compress_signs.c: every element as one bit, in one of the codes of lib/wire/code_signs.c. The sum of what workers send
+ * is the result, or the workers vote with their signs. */
+#include "method_private.h"
+
+/* With the mean magnitude |x - C(x)|^2 = |x|^2 - |x|_1^2 / n, and |x|_1 >= |x|. The means of both sides lose no more. */
+static double bound(const double *param, size_t n) {
+    (void)param;
+    return n > 0 ? 1 / (double)n : 1;
+}
+
+const struct sg_compressor_ops sg_compress_ef_signsgd = {
+    .name = "ef-signsgd",
+    .summary = "every element's sign, with the mean magnitude of its layer",
+    .source = "Karimireddy et al., ICML 2019",
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .code = &sg_code_signs,
+    .bound = bound,
+};
+
+/* It may lose more than there was: 2 (1 - |x|_1 / (sqrt(n) |x|)) |x|^2, so there is no bound. */
+const struct sg_compressor_ops sg_compress_sign_l2 = {
+    .name = "sign-l2",
+    .summary = "every element's sign, with the root of the mean square of its layer",
+    .source = "Tang et al. (1-bit Adam), ICML 2021",
+    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .code = &sg_code_signs_rms,
+};
+
+const struct sg_compressor_ops sg_compress_onebit = {
+    .name = "onebit",
+    .summary = "every element as the mean of its layer's elements of the same sign",
+    .source = "Seide et al., Interspeech 2014",
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .code = &sg_code_two_means,
+    .bound = bound,
+};
+
+/* ---- signs alone, and a majority vote on them ---- */
+
+enum { TIE, PARAMS };
+
+static void encode_signs(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    const struct sg_layout *layout = &w->shared->layout;
+    static const double one = 1;
+    (void)round;
+    out->n = out->count = layout->offset[layout->n_layers];
+    for (size_t l = 0; l < layout->n_layers; l++)
+        w->count[l] = layout->offset[l + 1] - layout->offset[l];
+    method_write(w, &sg_code_signs_fixed, (struct sg_numbers){.value = p, .count = out->count, .param = &one}, out);
+}
+
+/* Turns the sum of the signs into the majority's sign, as often as there are workers. */
+static void vote(const struct sg_shared *s, unsigned round, float *sum) {
+    const size_t d = s->layout.offset[s->layout.n_layers];
+    const float all = (float)s->workers, tie = s->param[TIE] > 0 ? all : 0;
+    (void)round;
+#pragma omp parallel for schedule(static) num_threads(s->exec.threads) if (d >= METHOD_WORTH_THREADS)
+    for (size_t i = 0; i < d; i++)
+        sum[i] = sum[i] > 0 ? all : sum[i] < 0 ? -all : tie;
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [TIE] = {"tie", 0, 1, 0, true, "what an even number of workers decide where they tie: 0 = zero, 1 = plus"},
+};
+
+static const struct sg_rounds majority = {.count = 1, .combine = vote};
+
+const struct sg_compressor_ops sg_compress_signsgd = {
+    .name = "signsgd",
+    .summary = "every element's sign; all move by the sign of the majority (Signum with error-feedback: momentum)",
+    .source = "Bernstein et al., ICML 2018; ICLR 2019",
+    .traits = SG_TRAIT_DENSE,
+    .params = params,
+    .n_params = PARAMS,
+    .encode = encode_signs,
+    .rounds = &majority,
+};

@@ -1,0 +1,292 @@
+/* compress_sparse_signs.c: some elements of every layer, each sent as its sign: those of at least tau as tau (Strom), the
+ * largest ones as their mean magnitude (sign-Top-k, STC), a share of both sides as the mean of each (Dryden et al.).
+ *
+ * A message costs what these publications count: for an entry its sign and ceil(log2 n) bits of its position in a layer
+ * of n elements, and 32 bits for a mean. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "method_private.h"
+#include "sg_half.h"
+
+/* ---- the message of what was selected ---- */
+
+static struct sg_select selection(const struct sg_worker *w, const float *p) {
+    const struct sg_layout *layout = &w->shared->layout;
+    return (struct sg_select){.exec = &w->shared->exec,
+                              .n_layers = layout->n_layers,
+                              .offset = layout->offset,
+                              .g = p,
+                              .scale = 1,
+                              .decay = 1,
+                              .index = w->index,
+                              .value = w->value,
+                              .count = w->count};
+}
+
+/* Writes the selection in the worker's room as a message; its values in `code`, with this magnitude of each layer. */
+static void finish(struct sg_worker *w, const struct sg_code *code, const double *magnitude, struct sg_message *out) {
+    const struct sg_layout *layout = &w->shared->layout;
+    double positions = 0;
+    out->n = layout->offset[layout->n_layers];
+    out->index = w->index;
+    for (size_t l = 0; l < layout->n_layers; l++) {
+        const size_t n = layout->offset[l + 1] - layout->offset[l];
+        out->count += w->count[l];
+        positions += n > 1 ? (double)w->count[l] * (64 - __builtin_clzll(n - 1)) : 0;
+    }
+    method_write(w, code, (struct sg_numbers){.value = w->value, .count = out->count, .knob = magnitude}, out);
+    out->bits += positions;
+}
+
+/* ---- strom: a fixed threshold ---- */
+
+enum { TAU, STROM_PARAMS };
+
+/* The threshold of each layer, as the kernels and as the code take it. */
+struct strom {
+    float *tau;
+    double magnitude[]; /* [n_layers]; tau lies behind it */
+};
+
+static sg_status open_strom(struct sg_worker *w, struct sg_error *err) {
+    const size_t n = w->shared->layout.n_layers;
+    struct strom *t = w->scratch = malloc(sizeof *t + n * (sizeof *t->magnitude + sizeof *t->tau));
+    if (t == NULL)
+        return sg_fail_memory(err, "strom");
+    t->tau = (float *)(t->magnitude + n);
+    return SG_OK;
+}
+
+static void encode_strom(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    struct strom *t = w->scratch;
+    for (size_t l = 0; l < w->shared->layout.n_layers; l++) {
+        t->tau[l] = fmaxf((float)(w->shared->knob[l] * w->unit), FLT_TRUE_MIN);
+        t->magnitude[l] = (double)t->tau[l];
+    }
+    const struct sg_select s = selection(w, p);
+    w->shared->kernels->select_threshold(&s, t->tau);
+    finish(w, &sg_code_signs_fixed, t->magnitude, out);
+    (void)round;
+}
+
+static sg_status check_strom(const double *param, size_t d, struct sg_error *err) {
+    (void)d;
+    return param[TAU] > 0 ? SG_OK : sg_fail(err, SG_ERR_ARGUMENT, "needs 'tau', above 0");
+}
+
+static size_t first_knob(const double *param) {
+    (void)param;
+    return 0;
+}
+
+static const struct sg_parameter strom_params[STROM_PARAMS] = {
+    [TAU] = {"tau", 0, FLT_MAX, NAN, false,
+             "threshold on the gradient's scale, and what is sent: tau with its sign where |p / gamma| >= tau"},
+};
+
+/* What an element has above tau stays, so no bound holds where |p| > 2 tau: a residual may grow at every step. */
+const struct sg_compressor_ops sg_compress_strom = {
+    .name = "strom",
+    .summary = "tau or -tau for every element at least tau in magnitude (densely: MXNet's 2 bits)",
+    .source = "Strom, Interspeech 2015",
+    .traits = SG_TRAIT_WANTS_FEEDBACK,
+    .params = strom_params,
+    .n_params = STROM_PARAMS,
+    .check = check_strom,
+    .knob = first_knob,
+    .open = open_strom,
+    .encode = encode_strom,
+};
+
+/* ---- sign-Top-k, and STC, which compresses the sum again ---- */
+
+static bool is_density(const struct sg_shared *s) {
+    return sg_share_knob(s->param) == SG_SHARE_DENSITY;
+}
+
+static void encode_topk(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    struct sg_select s = selection(w, p);
+    sg_topk_select(w, &s, is_density(w->shared));
+    finish(w, &sg_code_signs, NULL, out);
+    (void)round;
+}
+
+/* Of k numbers with the sum S of magnitudes S^2 / k is kept. That is least where one number is not 0, 1/k of |x|^2, or
+ * where all n are equal, k/n of it. */
+static double bound_topk(const double *param, size_t n) {
+    const size_t knob = sg_share_knob(param), k = sg_share_of(param[knob], knob == SG_SHARE_DENSITY, n);
+    return n > 0 ? fmin(1 / (double)k, (double)k / (double)n) : 1;
+}
+
+/* The k-th largest magnitude of some numbers, as bits of a float, and how many of exactly this magnitude are among the
+ * k largest. */
+struct cut {
+    uint32_t bits;
+    size_t ties;
+};
+
+/* Which numbers: all, those above 0, those below. */
+enum side { ALL, ABOVE, BELOW };
+
+static bool is_on(float x, enum side side) {
+    return side == ALL || (side == ABOVE ? x > 0 : x < 0);
+}
+
+/* Finds the cut from the highest 11 bits of a magnitude on. 1 <= k <= how many numbers are on this side. */
+static struct cut cut_of(const float *x, size_t n, enum side side, size_t k) {
+    static const unsigned shift[] = {20, 9, 0};
+    struct cut c = {0, k};
+    for (size_t pass = 0; pass < 3; pass++) {
+        const unsigned known = pass > 0 ? shift[pass - 1] : 31;
+        size_t seen[1 << 11] = {0}, at = ((size_t)1 << (known - shift[pass])) - 1;
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t bits = sg_float_bits(x[i]) & 0x7fffffff;
+            if (is_on(x[i], side) && bits >> known == c.bits >> known)
+                seen[bits >> shift[pass] & at]++;
+        }
+        for (; seen[at] < c.ties; at--)
+            c.ties -= seen[at];
+        c.bits |= (uint32_t)at << shift[pass];
+    }
+    return c;
+}
+
+/* Is x among the largest? Called for all numbers in order, because of equal ones the first are. */
+static bool is_in(struct cut *c, float x, enum side side) {
+    const uint32_t bits = sg_float_bits(x) & 0x7fffffff;
+    return is_on(x, side) && (bits > c->bits || (bits == c->bits && c->ties > 0 && c->ties-- > 0));
+}
+
+static size_t floats(const struct sg_layout *layout) {
+    return layout->offset[layout->n_layers];
+}
+
+/* x <- what is left of x + sum / workers when the k largest of it are sent as their mean magnitude; sum <- that, as often
+ * as there are workers. */
+static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n, size_t k) {
+    const float workers = (float)s->workers;
+    double total = 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] += sum[i] / workers;
+    const struct cut cut = cut_of(x, n, ALL, k);
+    struct cut c = cut;
+    for (size_t i = 0; i < n; i++)
+        total += is_in(&c, x[i], ALL) ? (double)fabsf(x[i]) : 0;
+    const float mean = (float)(total / (double)k);
+    c = cut;
+    for (size_t i = 0; i < n; i++) {
+        const float sent = !is_in(&c, x[i], ALL) ? 0 : x[i] < 0 ? -mean : mean;
+        x[i] -= sent;
+        sum[i] = workers * sent;
+    }
+}
+
+/* The memory is the receivers' residual, the same on every rank. */
+static void combine_stc(const struct sg_shared *s, unsigned round, float *sum) {
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
+        const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
+        if (n > 0)
+            send_again(s, s->memory + begin, sum + begin, n, sg_share_of(s->knob[l], is_density(s), n));
+    }
+    (void)round;
+}
+
+static const struct sg_rounds stc_rounds = {.count = 1, .floats = floats, .combine = combine_stc};
+
+static const struct sg_parameter topk_params[SG_SHARE_PARAMS] = {
+    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
+    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+};
+
+const struct sg_compressor_ops sg_compress_signtopk = {
+    .name = "signtopk",
+    .summary = "the k largest magnitudes of every layer, each as their mean with its sign (Qsparse's sign-Top-k)",
+    .source = "Basu et al., NeurIPS 2019",
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
+    .params = topk_params,
+    .n_params = SG_SHARE_PARAMS,
+    .check = sg_share_check,
+    .knob = sg_share_knob,
+    .open = sg_topk_open,
+    .encode = encode_topk,
+    .bound = bound_topk,
+};
+
+const struct sg_compressor_ops sg_compress_stc = {
+    .name = "stc",
+    .summary = "signtopk by each worker, and once more of the mean over workers with a residual of its own",
+    .source = "Sattler et al., IEEE TNNLS 2020",
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
+    .params = topk_params,
+    .n_params = SG_SHARE_PARAMS,
+    .check = sg_share_check,
+    .knob = sg_share_knob,
+    .open = sg_topk_open,
+    .encode = encode_topk,
+    .rounds = &stc_rounds,
+    .bound = bound_topk,
+};
+
+/* ---- dryden: a share of both sides ---- */
+
+enum { SHARE, DRYDEN_PARAMS };
+
+/* Appends the chosen elements of a layer to the selection. */
+static void select_both(struct sg_worker *w, const float *p, size_t l, size_t first) {
+    const size_t begin = w->shared->layout.offset[l], n = w->shared->layout.offset[l + 1] - begin;
+    size_t on[3] = {0};
+    struct cut cut[3] = {{0}};
+    for (size_t i = 0; i < n; i++) {
+        on[ABOVE] += p[begin + i] > 0;
+        on[BELOW] += p[begin + i] < 0;
+    }
+    for (enum side side = ABOVE; side <= BELOW; side++)
+        if (on[side] > 0)
+            cut[side] = cut_of(p + begin, n, side, sg_share_of(w->shared->knob[l], true, on[side]));
+    w->count[l] = 0;
+    for (size_t i = begin; i < begin + n; i++)
+        if (is_in(&cut[ABOVE], p[i], ABOVE) || is_in(&cut[BELOW], p[i], BELOW)) {
+            w->index[first + w->count[l]] = (uint32_t)i;
+            w->value[first + w->count[l]++] = p[i];
+        }
+}
+
+static void encode_dryden(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    size_t first = 0;
+    for (size_t l = 0; l < w->shared->layout.n_layers; first += w->count[l++])
+        select_both(w, p, l, first);
+    finish(w, &sg_code_two_means, NULL, out);
+    (void)round;
+}
+
+static sg_status check_dryden(const double *param, size_t d, struct sg_error *err) {
+    (void)d;
+    return param[SHARE] > 0 ? SG_OK : sg_fail(err, SG_ERR_ARGUMENT, "needs 'density', above 0");
+}
+
+/* On a side of N elements at least min(1/k, k/N) of the squares is kept, as by sign-Top-k. */
+static double bound_dryden(const double *param, size_t n) {
+    (void)param;
+    return n > 0 ? 1 / (double)n : 1;
+}
+
+static const struct sg_parameter dryden_params[DRYDEN_PARAMS] = {
+    [SHARE] = {"density", 0, 1, NAN, false,
+               "fraction c of the N elements above 0 and of those below, above 0: sends max(1, floor(c N))"},
+};
+
+const struct sg_compressor_ops sg_compress_dryden = {
+    .name = "dryden",
+    .summary = "the largest of the positive and of the negative elements of every layer, as the mean of each",
+    .source = "Dryden et al., MLHPC 2016",
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
+    .params = dryden_params,
+    .n_params = DRYDEN_PARAMS,
+    .check = check_dryden,
+    .knob = first_knob,
+    .encode = encode_dryden,
+    .bound = bound_dryden,
+};

@@ -1,0 +1,45 @@
+"""Some elements as their signs: Strom (Interspeech 2015), sign-Top-k (Basu et al., NeurIPS 2019), and the means of the
+largest positive and negative elements (Dryden et al., MLHPC 2016)."""
+
+import numpy as np
+
+from signs import read_back
+from topk import share
+
+SETTINGS = ["strom tau=0.5 steps=4", "strom tau=1e-44", "strom tau=2 feedback=none"]
+SETTINGS += ["signtopk k=1", "signtopk k=40 steps=3", "signtopk density=0.1", "signtopk density=1 feedback=none"]
+SETTINGS += ["dryden density=0.01", "dryden density=0.3 steps=3", "dryden density=1"]
+
+
+def position_bits(n):
+    """To name one of n positions."""
+    return int(np.ceil(np.log2(n))) if n else 0
+
+
+def largest(x, among, k):
+    """Which k of the elements that are `among` x are the largest in magnitude, of equal ones the first."""
+    at = np.flatnonzero(among)
+    chosen = np.zeros(len(x), bool)
+    chosen[at[np.argsort(-np.abs(x[at]), kind="stable")[:k]]] = True
+    return chosen
+
+
+def compress(case, p, layer, worker, step):
+    sent = np.zeros_like(p)
+    if len(p) == 0:
+        return sent, 0
+    if case.compressor == "strom":
+        tau = np.float32(case.number("tau"))
+        chosen = np.abs(p) >= tau
+        sent[chosen] = np.where(p[chosen] < 0, -tau, tau)
+        bits = int(chosen.sum())
+    elif case.compressor == "signtopk":
+        chosen = largest(p, p == p, share(case, len(p)))
+        sent[chosen], bits = read_back("signs", p[chosen])
+    else:
+        chosen = np.zeros(len(p), bool)
+        for side in (p > 0, p < 0):
+            count = int(side.sum())
+            chosen |= largest(p, side, max(1, int(np.floor(case.number("density") * count))))
+        sent[chosen], bits = read_back("two-means", p[chosen])
+    return sent, bits + position_bits(len(p)) * int(chosen.sum())

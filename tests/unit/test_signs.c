@@ -1,0 +1,229 @@
+/* The codes and compressors of signs: what they make of a vector whose values were computed from their publications'
+ * formulas with NumPy 2.4, and bytes that `valid` refuses. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "one_worker.h"
+#include "sg_rng.h"
+#include "tap.h"
+
+enum { N = 8 };
+
+static const size_t whole[] = {0, N};
+static const float p[N] = {0.5F, -1.25F, 2, -0.125F, 0, 3, -2.5F, 0.75F};
+
+static sg_method *opened(const char *name, const double *param, const struct sg_feedback_rule *rule, size_t workers) {
+    static struct sg_error err;
+    const struct sg_method_config config = {.compressor = sg_compressor_find(name),
+                                            .param = param,
+                                            .layout = {1, whole, NULL, NULL},
+                                            .feedback = {rule, 1, {NAN, NAN, NAN, NAN}},
+                                            .count = workers,
+                                            .exec = {.threads = 1}};
+    sg_method *m = NULL;
+    if (sg_method_open(&m, &config, &err) != SG_OK)
+        printf("# %s\n", err.msg);
+    return m;
+}
+
+/* ---- golden values ---- */
+
+#define MEAN 1.265625
+#define RMS  1.644712137
+#define LOW  (-1.2916666667)
+
+static const struct golden {
+    const char *compressor;
+    double param[4], sent[N], error, bits;
+} golden[] = {
+    {"ef-signsgd", {NAN}, {MEAN, -MEAN, MEAN, -MEAN, MEAN, MEAN, -MEAN, MEAN}, 8.826171875, N + 32},
+    {"sign-l2", {NAN}, {RMS, -RMS, RMS, -RMS, RMS, RMS, -RMS, RMS}, 9.975829, N + 32},
+    {"onebit", {NAN}, {1.25, LOW, 1.25, LOW, 1.25, 1.25, LOW, 1.25}, 8.822916667, N + 64},
+    {"strom", {1}, {0, -1, 1, 0, 0, 1, -1, 0}, 8.140625, 4 * 4}, /* 1 bit and 3 for the position */
+    {"signtopk", {3, NAN}, {0, 0, 2.5, 0, 0, 2.5, -2.5, 0}, 2.890625, 3 * 4 + 32},
+    {"dryden", {0.5}, {0, 0, 2.5, 0, 0, 2.5, -2.5, 0}, 2.890625, 3 * 4 + 64},
+};
+
+static void test_golden(const struct golden *want) {
+    struct sg_error err = {.msg = ""};
+    struct sg_message message;
+    float sent[N] = {0};
+    sg_method *m = opened(want->compressor, want->param, &sg_feedback_none, 1);
+    bool right = m != NULL && one_worker(m, (struct one_step){0, 1, 0, NULL}, p, NULL, &message, &err) == SG_OK;
+    double error = 0;
+    if (right)
+        sg_message_add(sent, &message, 1, &(struct sg_exec){.threads = 1});
+    for (size_t i = 0; i < N; i++) {
+        right &= fabs((double)sent[i] - want->sent[i]) <= 1e-6;
+        error += ((double)p[i] - (double)sent[i]) * ((double)p[i] - (double)sent[i]);
+    }
+    ok(right && fabs(error - want->error) <= 1e-6 * want->error, "%s: as computed elsewhere, and an error of %.9g",
+       want->compressor, error);
+    ok(right && message.bits == want->bits, "%s: %g bits", want->compressor, want->bits);
+    sg_method_close(m);
+}
+
+/* TernGrad's probabilities and variance on the same vector: every element is 0 or 3 with its sign. */
+static void test_terngrad(void) {
+    enum { DRAWS = 4096 };
+    static const double share[N] = {1 / 6.0, 5 / 12.0, 2 / 3.0, 1 / 24.0, 0, 1, 5 / 6.0, 0.25};
+    struct sg_error err = {.msg = ""};
+    sg_method *m = opened("terngrad", (const double[]){0}, &sg_feedback_none, 1);
+    size_t sent[N] = {0};
+    double error = 0;
+    bool right = m != NULL;
+    for (uint64_t t = 0; right && t < DRAWS; t++) {
+        struct sg_message message;
+        float c[N] = {0};
+        right = one_worker(m, (struct one_step){0, 1, t, NULL}, p, NULL, &message, &err) == SG_OK &&
+                message.bits == 2 * N + 32;
+        sg_message_add(c, &message, 1, &(struct sg_exec){.threads = 1});
+        for (size_t i = 0; i < N; i++) {
+            right &= c[i] == 0 || c[i] == copysignf(3, p[i]);
+            sent[i] += c[i] != 0;
+            error += ((double)p[i] - (double)c[i]) * ((double)p[i] - (double)c[i]) / DRAWS;
+        }
+    }
+    for (size_t i = 0; i < N; i++)
+        right &= fabs((double)sent[i] / DRAWS - share[i]) <= 5 * sqrt(share[i] * (1 - share[i]) / DRAWS);
+    ok(right && fabs(error - 8.734375) < 0.5, "terngrad: probabilities, bits, and a mean error of %.3f", error);
+    sg_method_close(m);
+}
+
+/* Strom's threshold sends tau at a step, so what is above it at every step stays, and the residual grows without bound:
+ * no bound may be declared. */
+static void test_strom(void) {
+    static const float g[N] = {3, 2, 1}, sent[4][3] = {{2, 2, 0}, {2, 2, 2}, {2, 2, 0}, {2, 2, 2}};
+    float e[N] = {0};
+    struct sg_error err = {.msg = ""};
+    sg_method *m = opened("strom", (const double[]){2}, &sg_feedback_gradient, 1);
+    bool right = m != NULL && sg_compressor_find("strom")->bound == NULL;
+    for (uint64_t t = 0; right && t < 100; t++) {
+        struct sg_message message;
+        float c[N] = {0};
+        right = one_worker(m, (struct one_step){0, 1, t, NULL}, g, e, &message, &err) == SG_OK;
+        sg_message_add(c, &message, 1, &(struct sg_exec){.threads = 1});
+        right &= memcmp(c, sent[t % 4], sizeof *sent) == 0 && e[0] == (float)(t + 1);
+    }
+    ok(right && !(sg_compressor_find("strom")->traits & SG_TRAIT_ABSOLUTE), "strom: a residual without bound");
+    sg_method_close(m);
+    const double none[] = {NAN}, zero[] = {0};
+    for (size_t i = 0; i < 4; i++) {
+        const char *name = i % 2 ? "dryden" : "strom";
+        ok(sg_compressor_check(sg_compressor_find(name), i < 2 ? none : zero, 0, &err) == SG_ERR_ARGUMENT,
+           "refused: %s", err.msg);
+    }
+}
+
+/* ---- votes ---- */
+
+/* One step of all workers; sum [N] is what the optimizer is given. */
+static bool step(sg_method *m, size_t workers, uint64_t t, float (*g)[N], float (*e)[N], float *sum) {
+    struct sg_message message[8];
+    struct sg_error err = {.msg = ""};
+    sg_method_begin(m, t, 1, NULL);
+    for (size_t w = 0; w < workers; w++)
+        if (sg_method_send(m, w, 0, g[w], e ? e[w] : NULL, NULL, &message[w], &err) != SG_OK)
+            return false;
+    memset(sum, 0, N * sizeof *sum);
+    sg_message_add_all(sum, N, message, workers, sg_kernels_cpu(NULL), &(struct sg_exec){.threads = 1});
+    sg_method_receive(m, 0, sum);
+    for (size_t w = 0; e && w < workers; w++)
+        sg_method_keep(m, w, e[w], sum);
+    sg_method_end(m, sum, 0, 0);
+    return true;
+}
+
+static void test_ties(void) {
+    static const float want[2][N] = {{0, -2, 2, 2, 0, 2, 0, 2}, {2, -2, 2, 2, 2, 2, 2, 2}};
+    static float g[2][N] = {{1, -1, 9, 0, -1e-30F, 3, -4, 1}, {-1, -5, 1, 0, 1e30F, 0, 4, 7}};
+    for (int tie = 0; tie <= 1; tie++) {
+        float sum[N];
+        sg_method *m = opened("signsgd", (const double[]){tie}, &sg_feedback_none, 2);
+        ok(m != NULL && step(m, 2, 0, g, NULL, sum) && memcmp(sum, want[tie], sizeof sum) == 0,
+           "a vote of two: ties are %s", tie ? "plus" : "zero");
+        sg_method_close(m);
+    }
+}
+
+/* Signum: every worker's running mean votes, so one gradient of another sign does not turn the vote. */
+static void test_signum(void) {
+    enum { WORKERS = 3, STEPS = 40 };
+    double mean[WORKERS][N] = {{0}};
+    sg_method *m = opened("signsgd", (const double[]){0}, sg_feedback_find("momentum"), WORKERS);
+    bool right = m != NULL;
+    size_t others = 0;
+    for (uint64_t t = 0; right && t < STEPS; t++) {
+        float g[WORKERS][N], sum[N];
+        int votes[N] = {0}, plain[N] = {0};
+        for (size_t w = 0; w < WORKERS; w++) {
+            sg_rng r = sg_rng_open(8, SG_RNG_TEST, (uint32_t)w, t);
+            for (size_t i = 0; i < N; i++) {
+                g[w][i] = (float)(sg_rng_normal(&r) + cos((double)i));
+                mean[w][i] = 0.9 * mean[w][i] + (1 - 0.9) * (double)g[w][i];
+                votes[i] += mean[w][i] < 0 ? -1 : 1;
+                plain[i] += g[w][i] < 0 ? -1 : 1;
+            }
+        }
+        right = step(m, WORKERS, t, g, NULL, sum);
+        for (size_t i = 0; i < N; i++) {
+            right &= sum[i] == (votes[i] > 0 ? WORKERS : -WORKERS);
+            others += (votes[i] > 0) != (plain[i] > 0);
+        }
+    }
+    ok(right && others > 10, "signum: the votes of running means (%zu differ from those of the gradients)", others);
+    sg_method_close(m);
+}
+
+/* ---- hostile bytes ---- */
+
+static void test_damage(void) {
+    enum { COUNT = 21, SIZE = 4 + 3 * 12 + 3 };
+    static const size_t part[] = {5, 0, COUNT - 5};
+    float value[COUNT], out[COUNT];
+    uint8_t data[SIZE];
+    double bits;
+    for (size_t i = 0; i < COUNT; i++)
+        value[i] = i % 3 ? (float)i : -(float)i;
+    const struct sg_numbers numbers = {.value = value, .count = COUNT, .part = part, .parts = 3, .threads = 1};
+    struct sg_message m = {.code = &sg_code_two_means, .n = COUNT, .count = COUNT, .data = data};
+    m.bytes = m.code->encode(data, &numbers, &bits);
+    ok(m.bytes == SIZE && m.code->valid(&m) && bits == COUNT + 4 * 32, "an empty part has no values to send");
+    bool right = true;
+    size_t refused = 0;
+    for (size_t cut = 0; cut < SIZE; cut++) {
+        uint8_t *bytes = malloc(cut + 1);
+        memcpy(bytes, data, cut);
+        struct sg_message shorter = m;
+        shorter.data = bytes;
+        shorter.bytes = cut;
+        right &= !m.code->valid(&shorter);
+        free(bytes);
+    }
+    ok(right, "cut off: refused");
+    for (size_t bit = 0; bit < 8 * SIZE; bit++) {
+        data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        if (m.code->valid(&m)) {
+            m.code->decode(out, &m, 0, COUNT);
+            for (size_t i = 0; i < COUNT; i++)
+                right &= isfinite(out[i]);
+        } else {
+            refused++;
+        }
+        data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+    }
+    ok(right && refused >= 4 * 32 + 3, "one bit wrong: refused, or finite numbers (%zu of %d refused)", refused,
+       8 * SIZE);
+}
+
+int main(void) {
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++)
+        test_golden(&golden[i]);
+    test_terngrad();
+    test_strom();
+    test_ties();
+    test_signum();
+    test_damage();
+    return tap_done();
+}
