@@ -8,7 +8,6 @@
  * The layout is that of wire_buckets.h: the setting of a part is its s, the scalar of a bucket the unit (finite and >= 0,
  * as s units are). A field has w = ceil(log2(s + 1)) bits of level, and above them 1 if the number is below 0. A level 0
  * has no sign. */
-#include <float.h>
 #include <math.h>
 
 #include "sg_debug.h"
@@ -52,19 +51,11 @@ static size_t most_bytes(const struct sg_numbers *n) {
     return wire_parts_most(&layout, n, (size_t)n->param[BUCKET], n->knob ? 16 : bits_of(levels_of(n, 0)));
 }
 
-/* The unit of a bucket: N / s rounded up, so that no number needs more than s units, but at most what keeps s of them
- * finite. */
 static float unit_of(const struct sg_numbers *n, const float *value, size_t count, uint32_t levels) {
     const struct sg_exec exec = {.threads = 1};
-    const double norm = n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
-                                               : sqrt(n->kernels->sum_squares(&exec, value, count));
-    float most = FLT_MAX / (float)levels;
-    while (!isfinite(most * (float)levels))
-        most = nextafterf(most, 0);
-    float unit = (float)fmin(norm / levels, (double)most);
-    if ((double)unit * levels < norm)
-        unit = nextafterf(unit, INFINITY);
-    return fminf(unit, most);
+    return wire_unit(n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
+                                            : sqrt(n->kernels->sum_squares(&exec, value, count)),
+                     levels);
 }
 
 static void write_units(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, size_t begin,

@@ -1,6 +1,7 @@
 /* wire_buckets.c: the layout that codes with buckets share, and writing and reading it (wire_buckets.h). */
 #include "wire_buckets.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "sg_half.h"
@@ -36,7 +37,8 @@ struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data
                           .scalar_at = i ? before->end : wire_parts_begin(wire_parts_of(data))};
     p.bits = l->bits(p.setting);
     p.at = p.scalar_at + 4 * l->scalars * wire_bucket_count(p.count, p.bucket);
-    p.end = p.at + (size_t)wire_bytes_of_bits((uint64_t)p.count * p.bits);
+    p.fields = l->fields != NULL ? l->fields(p.count, p.bucket) : p.count;
+    p.end = p.at + (size_t)wire_bytes_of_bits((uint64_t)p.fields * p.bits);
     return p;
 }
 
@@ -71,6 +73,16 @@ bool wire_parts_valid(const struct wire_layout *l, const struct sg_message *m, s
     return p.first + p.count == m->count && p.end == end;
 }
 
+float wire_unit(double norm, uint32_t levels) {
+    float most = FLT_MAX / (float)levels;
+    while (!isfinite(most * (float)levels))
+        most = nextafterf(most, 0);
+    float unit = (float)fmin(norm / levels, (double)most);
+    if ((double)unit * levels < norm)
+        unit = nextafterf(unit, INFINITY);
+    return fminf(unit, most);
+}
+
 /* ---- writing ---- */
 
 static size_t bucket_of(const struct wire_buckets *f, const struct sg_numbers *n) {
@@ -90,13 +102,13 @@ static void load_scalars(float scalar[WIRE_MOST_SCALARS], const struct wire_buck
 }
 
 static void write_scalars(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n,
-                          const struct wire_part *p) {
+                          const struct wire_part *p, size_t part) {
     const size_t buckets = f->measure != NULL ? wire_bucket_count(p->count, p->bucket) : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (p->count > CHUNK)
     for (size_t b = 0; b < buckets; b++) {
         const size_t begin = b * p->bucket, count = p->count - begin < p->bucket ? p->count - begin : p->bucket;
         float scalar[WIRE_MOST_SCALARS];
-        f->measure(scalar, n->value + p->first + begin, count, p->setting, n);
+        f->measure(scalar, n->value + p->first + begin, count, part, n);
         for (unsigned i = 0; i < f->layout.scalars; i++)
             wire_store32(data + p->scalar_at + 4 * (f->layout.scalars * b + i), sg_float_bits(scalar[i]));
     }
@@ -130,7 +142,7 @@ size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct 
     *bits = 0;
     for (size_t i = 0; i < n->parts; i++) {
         p = wire_next_part(&f->layout, data, i, &p);
-        write_scalars(f, data, n, &p);
+        write_scalars(f, data, n, &p, i);
         const size_t count = p.count;
 #pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
         for (size_t at = 0; at < count; at += CHUNK)
@@ -153,7 +165,7 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
     uint32_t field[WIRE_PIECE];
     float scalar[WIRE_MOST_SCALARS];
     struct wire_part p = {0};
-    for (size_t i = 0; i < parts && p.first < end; i++) {
+    for (size_t i = 0; i < parts && p.first + p.count < end; i++) {
         p = wire_next_part(&f->layout, data, i, &p);
         size_t at = first > p.first ? first - p.first : 0;
         const size_t to = end < p.first + p.count ? end - p.first : p.count;
@@ -191,7 +203,11 @@ static bool valid_part(const void *format, const uint8_t *data, const struct wir
     return true;
 }
 
+bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail) {
+    return wire_parts_valid(&f->layout, m, tail, valid_part, f);
+}
+
 bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m) {
-    return wire_parts_valid(&f->layout, m, WIRE_BUCKETS_TAIL, valid_part, f) &&
+    return wire_buckets_valid_before(f, m, WIRE_BUCKETS_TAIL) &&
            wire_load64((const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL) == 0;
 }

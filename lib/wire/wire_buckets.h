@@ -20,11 +20,14 @@ struct wire_layout {
     unsigned scalars;                     /* floats of a bucket, at most WIRE_MOST_SCALARS */
     uint32_t least_setting, most_setting; /* of the numbers that a part's setting may be */
     unsigned (*bits)(uint32_t setting);   /* of a field, 1 .. 32 */
+    /* How many fields a part of so many numbers has; NULL = as many. */
+    size_t (*fields)(size_t count, size_t bucket);
 };
 
 /* One part, where it lies in the data. */
 struct wire_part {
     size_t first, count; /* of the numbers */
+    size_t fields;
     size_t bucket;
     uint32_t setting;
     unsigned bits;    /* of a field */
@@ -58,8 +61,19 @@ bool wire_parts_valid(const struct wire_layout *l, const struct sg_message *m, s
 
 /* Is the padding behind a part's fields zero? */
 static inline bool wire_padding_is_zero(const uint8_t *data, const struct wire_part *p) {
-    const unsigned used = (unsigned)((uint64_t)p->count * p->bits % 8);
+    const unsigned used = (unsigned)((uint64_t)p->fields * p->bits % 8);
     return used == 0 || data[p->end - 1] >> used == 0;
+}
+
+/* The smallest float of which `levels` are not below norm; but if these would not be finite, the largest of which they
+ * are. */
+float wire_unit(double norm, uint32_t levels);
+
+/* a >= 0, below 2^51, as a whole number: the nearest one, ties to even; with a draw the one below, or with the
+ * probability a - floor(a) the one above. */
+static inline double wire_rounded(double a, const uint32_t *draw) {
+    const double whole = (double)(int64_t)a;
+    return draw != NULL ? whole + (0x1p-24 * (double)(int32_t)(*draw >> 8) < a - whole) : (a + 0x1p52) - 0x1p52;
 }
 
 /* value [count] <- fields first .. first + count - 1. Up to 8 bytes behind them are read. */
@@ -79,8 +93,8 @@ struct wire_buckets {
     /* How many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = that. */
     size_t (*bucket)(const struct sg_numbers *n);
     uint32_t (*setting)(const struct sg_numbers *n, size_t part);
-    /* scalar [scalars] <- what the bucket x [count], count >= 1, needs. NULL = nothing. */
-    void (*measure)(float *scalar, const float *x, size_t count, uint32_t setting, const struct sg_numbers *n);
+    /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing. */
+    void (*measure)(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n);
     /* field [count] <- x [count], of one bucket. */
     void (*write)(uint32_t *field, const float *x, size_t count, const float *scalar, uint32_t setting,
                   const uint32_t *draw, const struct sg_numbers *n);
@@ -99,6 +113,9 @@ size_t wire_buckets_encode(const struct wire_buckets *f, void *data, const struc
 void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct sg_message *m, size_t first,
                          size_t count);
 bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m);
+
+/* Is all of the message valid but its last `tail` bytes, at least WIRE_BUCKETS_TAIL? They are not looked at. */
+bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail);
 
 /* These four as functions NAME_most and so on, for the format `f`. */
 #define WIRE_BUCKETS_FUNCTIONS(name, f)                                                                                \

@@ -13,7 +13,7 @@ and those with more than one round, or whose sum is not the sum of what was sent
 
     step(case, ps, step) -> (bits of each worker, sum, residual of each worker or None)      ps: a list for each worker
 
-A module can keep what steps hand on in `case.memory`, a dict which is empty at the beginning of a case.
+A module may have check(), which tries its functions on worked examples, and can keep what steps hand on in `case.memory`, a dict which is empty at the beginning of a case.
 """
 
 import importlib
@@ -36,6 +36,7 @@ class Case:
         self.sizes = [int(x.split(":")[0]) for x in words[3:]]
         self.rows = [int(x.split(":")[1]) for x in words[3:]]
         self.offset = [sum(self.sizes[:l]) for l in range(len(self.sizes) + 1)]
+        self.name = setting[0]  # of the compressor
         self.param = dict(x.split("=") for x in setting[1:])
         self.workers = int(self.param.get("workers", 2))
         self.memory = {}
@@ -95,6 +96,7 @@ def check_step(twin, case, t, workers, total):
 def play(program, file, name):
     twin = importlib.import_module(name.replace("-", "_"))
     cases = wrong = 0
+    getattr(twin, "check", lambda: None)()
     for setting in twin.SETTINGS:
         words = setting.split()
         arguments = words + (["file=" + file] if file else [])
