@@ -9,7 +9,7 @@
 #include "sg_debug.h"
 #include "sg_philox.h"
 
-enum { PIECE = 512, BLOCKS = PIECE / 4 + 1 };
+enum { PIECE = SG_PHILOX_PIECE };
 
 static float unit_of(const struct sg_levels *l, size_t number) {
     float unit;
@@ -18,28 +18,6 @@ static float unit_of(const struct sg_levels *l, size_t number) {
 }
 
 /* ---- writing ---- */
-
-/* The random numbers of numbers at .. at + count - 1, count <= PIECE, somewhere in room [4 BLOCKS]. */
-static const uint32_t *draw_numbers(uint32_t *room, const struct sg_levels *l, size_t at, size_t count) {
-    uint32_t x0[BLOCKS], x1[BLOCKS], x2[BLOCKS], x3[BLOCKS];
-    const uint64_t first = l->first_draw + at;
-    const size_t skip = first % 4, blocks = (skip + count + 3) / 4;
-    const uint32_t block = (uint32_t)(first / 4), c1 = l->counter[1], c2 = l->counter[2], c3 = l->counter[3];
-    for (size_t i = 0; i < blocks; i++) {
-        x0[i] = block + (uint32_t)i;
-        x1[i] = c1;
-        x2[i] = c2;
-        x3[i] = c3;
-        sg_philox(&x0[i], &x1[i], &x2[i], &x3[i], l->key[0], l->key[1]);
-    }
-    for (size_t i = 0; i < blocks; i++) {
-        room[4 * i] = x0[i];
-        room[4 * i + 1] = x1[i];
-        room[4 * i + 2] = x2[i];
-        room[4 * i + 3] = x3[i];
-    }
-    return room + skip;
-}
 
 /* written [count] <- sign and level of numbers that share the unit. */
 static void round_numbers(uint32_t *restrict written, const float *restrict value, size_t count, float unit,
@@ -72,11 +50,11 @@ static void pack_eight(uint8_t *out, const uint32_t *x, unsigned bits, size_t by
 
 static void write_levels(const struct sg_levels *l, const float *value, size_t begin, size_t end) {
     SG_ASSERT(begin % 8 == 0 && l->bits >= 2 && l->bits <= 16 && sg_all_finite(value, end - begin));
-    uint32_t room[4 * BLOCKS], written[PIECE];
+    uint32_t room[SG_PHILOX_ROOM], written[PIECE];
     uint8_t *out = l->packed + begin / 8 * l->bits;
     for (size_t at = begin, count; at < end; at += count) {
         count = end - at < PIECE ? end - at : PIECE;
-        const uint32_t *draw = draw_numbers(room, l, at, count);
+        const uint32_t *draw = sg_philox_draws(room, l->key, l->counter, l->first_draw + at, count);
         memset(written + count, 0, (PIECE - count) * sizeof *written);
         for (size_t j = 0, part; j < count; j += part) {
             const size_t left = l->bucket - (at + j) % l->bucket;

@@ -77,8 +77,11 @@ bool round_trips(struct job *job, bool corrupt) {
         return false;
     size_t wrong = 0;
     for (size_t j = 0; j < job->sent; j++) {
-        const float v = d->position_value[j];
-        const float want = job->format.code == &sg_code_fp16 ? sg_half_value(sg_half_of(v)) : v;
+        float data, want;
+        double bits;
+        const struct sg_message one = {.n = 1, .count = 1, .data = &data, .bytes = job->format.code->width};
+        job->format.code->encode(&data, &(struct sg_numbers){.value = &d->position_value[j], .count = 1}, &bits);
+        job->format.code->decode(&want, &one, 0, 1);
         wrong += sg_float_bits(d->value[j]) != sg_float_bits(want);
     }
     return wrong == 0;

@@ -28,6 +28,16 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_dryden,
     &sg_compress_signtopk,
     &sg_compress_stc,
+    &sg_compress_fp16,
+    &sg_compress_bf16,
+    &sg_compress_natural,
+    &sg_compress_natural_8,
+    &sg_compress_dithering,
+    &sg_compress_8bit,
+    &sg_compress_int_block,
+    &sg_compress_minmax,
+    &sg_compress_eden,
+    &sg_compress_grid,
     /* clang-format on */
 };
 

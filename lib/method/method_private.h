@@ -57,6 +57,9 @@ extern const struct sg_compressor_ops sg_compress_gaussiank;
 extern const struct sg_compressor_ops sg_compress_redsync;
 extern const struct sg_compressor_ops sg_compress_dgc;
 extern const struct sg_compressor_ops sg_compress_topk_reuse;
+extern const struct sg_compressor_ops sg_compress_fp16, sg_compress_bf16, sg_compress_natural, sg_compress_natural_8,
+    sg_compress_dithering, sg_compress_8bit, sg_compress_int_block, sg_compress_minmax, sg_compress_eden,
+    sg_compress_grid;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;

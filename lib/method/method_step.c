@@ -106,6 +106,7 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
                        (unsigned long long)m->facts.step);
     w->seen.unit = m->facts.unit;
     w->seen.counted = m->settings.most < INFINITY;
+    w->seen.most = m->settings.most;
     w->seen.touched = rule->before != NULL ? NULL : touched;
     w->feedback.e = e;
     if (round == 0)

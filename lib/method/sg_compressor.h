@@ -79,6 +79,7 @@ struct sg_worker {
     uint32_t number; /* of the worker, among all */
     double unit;     /* what 1 on the gradient's scale is in p: gamma if feedback works in updates, else 1 */
     bool counted;    /* is there a budget of entries? Then zeros are not worth sending */
+    double most;     /* entries that the controller allows at this step; what selectors send beyond is taken back */
     /* Where g may differ from +0 at this step, for example the few rows of a table that were looked up; NULL =
      * anywhere. */
     const struct sg_ranges *touched;

@@ -98,7 +98,9 @@ static const struct sg_schema_row static_row[] = {
      .help = "how the indices of a sparse message are written; auto: the smallest for each message. No encoding "
              "changes what is received"},
     {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32",
-     .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504), and the error goes into the residual"},
+     .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504); bf16: to the upper half of a float. The "
+             "error "
+             "goes into the residual"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "one cell a method and seed; a list, also as 1,2 or 1..10, or {first, count}"),

@@ -1,4 +1,5 @@
-/* code_float.c: numbers written as floats: fp32 as they are, fp16 rounded to halves (sg_half.h). */
+/* code_float.c: numbers written as floats: fp32 as they are, fp16 rounded to halves (sg_half.h), bf16 cut
+ * to their upper 16 bits. */
 #include <endian.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ const struct sg_code sg_code_fp32 = {
     .valid = valid_floats,
 };
 
-/* ---- fp16 ---- */
+/* ---- what codes of 16 bits share ---- */
 
 static uint16_t load_half(const uint8_t *in) {
     uint16_t half;
@@ -57,12 +58,26 @@ static size_t half_bytes(const struct sg_numbers *numbers) {
     return 2 * numbers->count;
 }
 
+static void store_half(uint8_t *out, uint16_t half) {
+    half = htole16(half);
+    memcpy(out, &half, sizeof half);
+}
+
+/* Is none of the numbers NaN or infinite, whose exponents have all these bits? */
+static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
+    const uint8_t *in = m->data;
+    uint32_t wrong = 0;
+    for (size_t j = 0; j < m->count; j++)
+        wrong |= (load_half(in + 2 * j) & exponent) == exponent;
+    return !wrong;
+}
+
+/* ---- fp16 ---- */
+
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
-    for (size_t j = 0; j < numbers->count; j++) {
-        const uint16_t half = htole16(sg_half_of(numbers->value[j]));
-        memcpy((uint8_t *)data + 2 * j, &half, sizeof half);
-    }
+    for (size_t j = 0; j < numbers->count; j++)
+        store_half((uint8_t *)data + 2 * j, sg_half_of(numbers->value[j]));
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;
 }
@@ -75,11 +90,7 @@ static void decode_halves(float *out, const struct sg_message *m, size_t first, 
 }
 
 static bool valid_halves(const struct sg_message *m) {
-    const uint8_t *in = m->data;
-    uint32_t wrong = 0;
-    for (size_t j = 0; j < m->count; j++)
-        wrong |= (load_half(in + 2 * j) & 0x7c00) == 0x7c00;
-    return m->bytes == 2 * m->count && !wrong;
+    return m->bytes == 2 * m->count && valid_exponents(m, 0x7c00);
 }
 
 const struct sg_code sg_code_fp16 = {
@@ -91,4 +102,39 @@ const struct sg_code sg_code_fp16 = {
     .encode = encode_halves,
     .decode = decode_halves,
     .valid = valid_halves,
+};
+
+/* ---- bf16 ---- */
+
+/* The nearest number, ties to even; the largest one where that would be infinite. */
+static size_t encode_bf16(void *data, const struct sg_numbers *numbers, double *bits) {
+    SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
+    for (size_t j = 0; j < numbers->count; j++) {
+        const uint32_t x = sg_float_bits(numbers->value[j]), up = (x + 0x7fff + (x >> 16 & 1)) >> 16;
+        store_half((uint8_t *)data + 2 * j, (uint16_t)((up & 0x7f80) == 0x7f80 ? x >> 16 : up));
+    }
+    *bits = 16.0 * (double)numbers->count;
+    return 2 * numbers->count;
+}
+
+static void decode_bf16(float *out, const struct sg_message *m, size_t first, size_t count) {
+    SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
+    const uint8_t *in = (const uint8_t *)m->data + 2 * first;
+    for (size_t j = 0; j < count; j++)
+        out[j] = sg_float_of_bits((uint32_t)load_half(in + 2 * j) << 16);
+}
+
+static bool valid_bf16(const struct sg_message *m) {
+    return m->bytes == 2 * m->count && valid_exponents(m, 0x7f80);
+}
+
+const struct sg_code sg_code_bf16 = {
+    .name = "bf16",
+    .summary = "16 bits a value: the upper half of a float, nearest, ties to even",
+    .number = 3,
+    .width = sizeof(uint16_t),
+    .most_bytes = half_bytes,
+    .encode = encode_bf16,
+    .decode = decode_bf16,
+    .valid = valid_bf16,
 };

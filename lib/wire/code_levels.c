@@ -5,72 +5,39 @@
  * number that is read back is x in expectation. The norm is the Euclidean one (the definition) or the largest magnitude
  * (the authors' experiments).
  *
- *     bytes 0 .. 3      parts
- *     bytes 4 .. 7      numbers of a bucket
- *     8 bytes a part    how many numbers it has, and its s
- *     each part         4 bytes a bucket: the unit, a float, finite and >= 0, as s units are
- *                       1 + w bits a number, w = ceil(log2(s + 1)): the level, and above it 1 if the number is below 0;
- *                       padded with zeros to a whole byte
- *     8 bytes           zeros, so that a number can be read with the bytes behind it
- *
- * All integers are little-endian. Bit b of a part's numbers is bit b % 8 of byte b / 8. A level 0 has no sign. */
-#include <float.h>
+ * The layout is that of wire_buckets.h: the setting of a part is its s, the scalar of a bucket the unit (finite and >= 0,
+ * as s units are). A field has w = ceil(log2(s + 1)) bits of level, and above them 1 if the number is below 0. A level 0
+ * has no sign. */
 #include <math.h>
 
 #include "sg_debug.h"
 #include "sg_half.h"
 #include "sg_levels.h"
 #include "sg_rng.h"
-#include "wire_private.h"
+#include "wire_buckets.h"
 
 enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
-enum { HEAD = 8, PART_HEAD = 8, TAIL = 8, MOST_LEVELS = 32767, CHUNK = 1 << 15 };
+enum { MOST_LEVELS = 32767, CHUNK = 1 << 15 };
 
 static unsigned bits_of(uint32_t levels) {
     return 33 - (unsigned)__builtin_clz(levels); /* floor(log2 s) + 1 = ceil(log2(s + 1)), and the sign */
 }
 
-static size_t buckets_of(size_t count, size_t bucket) {
-    return count / bucket + (count % bucket > 0);
-}
-
-/* One part, where it lies in `data`. */
-struct part {
-    size_t first, count; /* of the numbers */
-    size_t bucket;
-    uint32_t levels;
-    unsigned bits;  /* a number */
-    size_t unit_at; /* byte of the first unit */
-    size_t at;      /* byte of the numbers */
-    size_t end;
-};
+static const struct wire_layout layout = {
+    .scalars = 1, .least_setting = 1, .most_setting = MOST_LEVELS, .bits = bits_of};
 
 /* As the kernels see the part; `n` is NULL for reading. */
-static struct sg_levels for_kernels(const uint8_t *data, const struct part *p, const struct sg_numbers *n) {
+static struct sg_levels for_kernels(const uint8_t *data, const struct wire_part *p, const struct sg_numbers *n) {
     const sg_rng rng = n ? sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step) : (sg_rng){0};
-    struct sg_levels l = {.unit = data + p->unit_at,
+    struct sg_levels l = {.unit = data + p->scalar_at,
                           .packed = (uint8_t *)(uintptr_t)data + p->at,
                           .bucket = p->bucket,
-                          .levels = p->levels,
+                          .levels = p->setting,
                           .bits = p->bits,
                           .first_draw = p->first};
     memcpy(l.key, rng.key, sizeof l.key);
     memcpy(l.counter, rng.counter, sizeof l.counter);
     return l;
-}
-
-/* Part i of the message, which begins where the one before it ended; `before` is zero for the first. */
-static struct part next_part(const uint8_t *data, size_t parts, size_t i, const struct part *before) {
-    const uint8_t *head = data + HEAD + PART_HEAD * i;
-    struct part p = {.first = before->first + before->count,
-                     .count = wire_load32(head),
-                     .bucket = wire_load32(data + 4),
-                     .levels = wire_load32(head + 4),
-                     .unit_at = i ? before->end : HEAD + PART_HEAD * parts};
-    p.bits = bits_of(p.levels);
-    p.at = p.unit_at + 4 * buckets_of(p.count, p.bucket);
-    p.end = p.at + (size_t)wire_bytes_of_bits((uint64_t)p.count * p.bits);
-    return p;
 }
 
 /* ---- writing ---- */
@@ -81,36 +48,27 @@ static uint32_t levels_of(const struct sg_numbers *n, size_t part) {
 }
 
 static size_t most_bytes(const struct sg_numbers *n) {
-    const size_t bucket = (size_t)n->param[BUCKET], most_bits = n->knob ? 16 : bits_of(levels_of(n, 0));
-    return HEAD + PART_HEAD * n->parts + 4 * (n->count / bucket + n->parts) + (n->count * most_bits) / 8 + n->parts +
-           TAIL;
+    return wire_parts_most(&layout, n, (size_t)n->param[BUCKET], n->knob ? 16 : bits_of(levels_of(n, 0)));
 }
 
-/* The unit of a bucket: N / s rounded up, so that no number needs more than s units, but at most what keeps s of them
- * finite. */
 static float unit_of(const struct sg_numbers *n, const float *value, size_t count, uint32_t levels) {
     const struct sg_exec exec = {.threads = 1};
-    const double norm = n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
-                                               : sqrt(n->kernels->sum_squares(&exec, value, count));
-    float most = FLT_MAX / (float)levels;
-    while (!isfinite(most * (float)levels))
-        most = nextafterf(most, 0);
-    float unit = (float)fmin(norm / levels, (double)most);
-    if ((double)unit * levels < norm)
-        unit = nextafterf(unit, INFINITY);
-    return fminf(unit, most);
+    return wire_unit(n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
+                                            : sqrt(n->kernels->sum_squares(&exec, value, count)),
+                     levels);
 }
 
-static void write_units(uint8_t *data, const struct sg_numbers *n, const struct part *p, size_t begin, size_t end) {
+static void write_units(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, size_t begin,
+                        size_t end) {
     for (size_t at = begin; at < end; at += p->bucket) {
         const size_t count = p->count - at < p->bucket ? p->count - at : p->bucket;
-        const float unit = unit_of(n, n->value + p->first + at, count, p->levels);
-        wire_store32(data + p->unit_at + 4 * (at / p->bucket), sg_float_bits(unit));
+        const float unit = unit_of(n, n->value + p->first + at, count, p->setting);
+        wire_store32(data + p->scalar_at + 4 * (at / p->bucket), sg_float_bits(unit));
     }
 }
 
 /* Units and numbers of a stretch after each other while it is in the cache, if a stretch can hold whole buckets. */
-static void write_part(uint8_t *data, const struct sg_numbers *n, const struct part *p) {
+static void write_part(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p) {
     const bool fits = p->bucket <= CHUNK / 8;
     const struct sg_level_kernels *kernels = sg_level_kernels_cpu(n->kernels->name);
     const struct sg_levels levels = for_kernels(data, p, n);
@@ -132,37 +90,29 @@ static void write_part(uint8_t *data, const struct sg_numbers *n, const struct p
 static size_t encode_levels(void *to, const struct sg_numbers *n, double *bits) {
     SG_ASSERT(n->count == 0 || (n->parts > 0 && n->param[BUCKET] >= 1 && sg_all_finite(n->value, n->count)));
     uint8_t *data = to;
-    struct part p = {.end = HEAD + PART_HEAD * n->parts};
-    wire_store32(data, (uint32_t)n->parts);
-    wire_store32(data + 4, (uint32_t)n->param[BUCKET]);
+    struct wire_part p = {.end = wire_parts_begin(n->parts)};
+    wire_parts_start(data, n, (size_t)n->param[BUCKET], levels_of);
     *bits = 0;
     for (size_t i = 0; i < n->parts; i++) {
-        wire_store32(data + HEAD + PART_HEAD * i, (uint32_t)n->part[i]);
-        wire_store32(data + HEAD + PART_HEAD * i + 4, levels_of(n, i));
-        p = next_part(data, n->parts, i, &p);
+        p = wire_next_part(&layout, data, i, &p);
         write_part(data, n, &p);
-        *bits += 32.0 * (double)buckets_of(p.count, p.bucket) + (double)p.bits * (double)p.count;
+        *bits += 32.0 * (double)wire_bucket_count(p.count, p.bucket) + (double)p.bits * (double)p.count;
     }
     SG_ASSERT(p.first + p.count == n->count);
-    memset(data + p.end, 0, TAIL);
-    return p.end + TAIL;
+    memset(data + p.end, 0, WIRE_BUCKETS_TAIL);
+    return p.end + WIRE_BUCKETS_TAIL;
 }
 
 /* ---- reading ---- */
-
-static uint32_t written_at(const uint8_t *data, const struct part *p, size_t number) {
-    const uint64_t bit = (uint64_t)number * p->bits;
-    return wire_load32(data + p->at + bit / 8) >> bit % 8 & ((1U << p->bits) - 1);
-}
 
 static void decode_levels(float *out, const struct sg_message *m, size_t first, size_t count) {
     const struct sg_level_kernels *kernels = sg_level_kernels_cpu(NULL);
     const uint8_t *data = m->data;
     SG_ASSERT(first + count <= m->count);
-    const size_t parts = wire_load32(data), end = first + count;
-    struct part p = {0};
+    const size_t parts = wire_parts_of(data), end = first + count;
+    struct wire_part p = {0};
     for (size_t i = 0; i < parts && p.first < end; i++) {
-        p = next_part(data, parts, i, &p);
+        p = wire_next_part(&layout, data, i, &p);
         const size_t from = first > p.first ? first : p.first, to = end < p.first + p.count ? end : p.first + p.count;
         const struct sg_levels levels = for_kernels(data, &p, NULL);
         if (from < to)
@@ -170,38 +120,25 @@ static void decode_levels(float *out, const struct sg_message *m, size_t first, 
     }
 }
 
-static bool valid_part(const uint8_t *data, const struct part *p) {
-    const unsigned sign_at = p->bits - 1, used = (unsigned)((uint64_t)p->count * p->bits % 8);
-    uint32_t wrong = used > 0 && data[p->end - 1] >> used;
+static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
+    const unsigned sign_at = p->bits - 1;
+    uint32_t wrong = !wire_padding_is_zero(data, p), x;
+    (void)format;
     for (size_t b = 0; b < p->count; b += p->bucket) {
-        const uint32_t unit = wire_load32(data + p->unit_at + 4 * (b / p->bucket));
-        wrong |= unit >= 0x7f800000 || !isfinite(sg_float_of_bits(unit) * (float)p->levels);
+        const uint32_t unit = wire_load32(data + p->scalar_at + 4 * (b / p->bucket));
+        wrong |= unit >= 0x7f800000 || !isfinite(sg_float_of_bits(unit) * (float)p->setting);
     }
     for (size_t j = 0; j < p->count; j++) {
-        const uint32_t x = written_at(data, p, j), level = x & ((1U << sign_at) - 1);
-        wrong |= level > p->levels || (level == 0 && x > 0);
+        wire_fields(&x, data, p, j, 1);
+        const uint32_t level = x & ((1U << sign_at) - 1);
+        wrong |= level > p->setting || (level == 0 && x > 0);
     }
     return !wrong;
 }
 
 static bool valid_levels(const struct sg_message *m) {
-    const uint8_t *data = m->data;
-    if (m->bytes < HEAD + TAIL)
-        return false;
-    const size_t parts = wire_load32(data), end = m->bytes - TAIL;
-    struct part p = {0};
-    if (parts > (end - HEAD) / PART_HEAD || wire_load32(data + 4) == 0 || wire_load64(data + end) != 0)
-        return false;
-    p.end = HEAD + PART_HEAD * parts;
-    for (size_t i = 0; i < parts; i++) {
-        const uint32_t levels = wire_load32(data + HEAD + PART_HEAD * i + 4);
-        if (levels == 0 || levels > MOST_LEVELS)
-            return false;
-        p = next_part(data, parts, i, &p); /* 32-bit counts: no sum of 2^28 parts leaves 64 bits */
-        if (p.first + p.count > m->count || p.end > end || !valid_part(data, &p))
-            return false;
-    }
-    return p.first + p.count == m->count && p.end == end;
+    return wire_parts_valid(&layout, m, WIRE_BUCKETS_TAIL, valid_part, NULL) &&
+           wire_load64((const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL) == 0;
 }
 
 const struct sg_parameter sg_code_levels_params[PARAMS] = {

@@ -106,28 +106,127 @@ def of_gaps(gaps):
     return found
 
 
-def levels(data, count):
-    """The numbers of the code `levels`."""
+def signed(f, width):
+    """The low bits of a field, and the sign above them."""
+    return f & ((1 << (width - 1)) - 1), 1 - 2 * (f >> (width - 1))
+
+
+def two_complement(f, width):
+    return f - (1 << width) * (f >> (width - 1))
+
+
+def f32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def level(f, width, s, scalar):
+    k, sign = signed(f, width)
+    need(k <= s and (k or sign > 0), "level %d of %d" % (k, s))
+    return sign * k * scalar[0]
+
+
+def power(f, width, s, scalar):
+    k, sign = signed(f, width)
+    need(k < 255 and (k or sign > 0), "exponent %d" % k)
+    return sign * 2.0 ** (k - (127 if width == 9 else 109)) if k else 0
+
+
+def fraction(f, width, s, scalar):
+    k, sign = signed(f, width)
+    table = [1.5e-6]
+    for j in range(6):
+        for low, high in ((1, 4.5), (4.5, 10)):
+            table += [float("1e%d" % (j - 6)) * (low + (high - low) * (i + 0.5) / 2**j) for i in range(2**j)]
+    return sign * scalar[0] * (table + [0.99570298])[k]
+
+
+def dithered(f, width, s, scalar):
+    k, sign = signed(f, width)
+    need(k <= s and (k or sign > 0), "level %d of %d" % (k, s))
+    return sign * scalar[0] * 2.0 ** (k - s) if k else 0
+
+
+def integer(f, width, s, scalar):
+    need(f != 1 << (width - 1), "an integer that does not occur")
+    return two_complement(f, width) * scalar[0]
+
+
+def step(f, width, s, scalar):
+    return two_complement(f, width) * scalar[0] if f != 1 << (width - 1) else None
+
+
+def place(f, width, s, scalar):
+    return scalar[0] + (scalar[1] - scalar[0]) / (2**width - 1) * f
+
+
+def rotated(f, width, s, scalar):
+    k, sign = signed(f, width)
+    return sign * scalar[0] * {1: [1], 2: [0.45278, 1.51042], 3: [0.24509, 0.75601, 1.34391, 2.15195]}[width][k]
+
+
+def of_setting(s):
+    return s
+
+
+def of_levels(s):
+    return 1 + s.bit_length()
+
+
+# For each code with parts and buckets: the width of a field, scalars, a field's number.
+BUCKETS = {"levels": (of_levels, 1, level), "natural": (of_setting, 0, power), "natural-8": (of_setting, 0, power),
+           "grid": (of_setting, 1, step), "8bit": (of_setting, 1, fraction),
+           "natural-dithering": (of_levels, 1, dithered), "int-block": (of_setting, 1, integer),
+           "minmax": (of_setting, 2, place), "eden": (of_setting, 1, rotated)}
+
+
+def philox(at, seed):
+    """The block of four draws number `at` of the stream (seed, 11, 0, 0)."""
+    c, k = [at, 11 << 24, 0, 0], [seed & 0xFFFFFFFF, seed >> 32]
+    for _ in range(10):
+        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [b >> 32 ^ c[1] ^ k[0], b & 0xFFFFFFFF, a >> 32 ^ c[3] ^ k[1], a & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+def turn_back(y, first, seed, count):
+    n = len(y)
+    y = [sum(v if bin(i & j).count("1") % 2 == 0 else -v for j, v in enumerate(y)) / n**0.5 for i in range(n)]
+    return [-v if philox(i // 4, seed)[i % 4] >> 31 else v for i, v in enumerate(y[:count], first)]
+
+
+def buckets(name, data, count):
+    """The numbers of a code with parts and buckets."""
+    width_of, scalars, number = BUCKETS[name]
     parts, bucket = struct.unpack("<2I", data[:8])
     head = struct.unpack("<%dI" % (2 * parts), data[8 : 8 + 8 * parts])
+    last = struct.unpack("<Q", data[-8:])[0]
     found, at = [], 8 + 8 * parts
     for c, s in zip(head[::2], head[1::2]):
-        width, units = s.bit_length(), (c + bucket - 1) // bucket
-        unit = struct.unpack("<%df" % units, data[at : at + 4 * units])
-        at, end = at + 4 * units, at + 4 * units + (c * (1 + width) + 7) // 8
+        width, n = width_of(s), (c + bucket - 1) // bucket
+        scalar = struct.unpack("<%df" % (scalars * n), data[at : at + 4 * scalars * n])
+        rest = c % bucket
+        fields = c - rest + (1 << (rest - 1).bit_length() if rest else 0) if name == "eden" else c
+        at, end = at + 4 * scalars * n, at + 4 * scalars * n + (fields * width + 7) // 8
         stream = int.from_bytes(data[at:end], "little")
-        for j in range(c):
-            level = stream >> j * (1 + width) & ((1 << width) - 1)
-            sign = stream >> (j * (1 + width) + width) & 1
-            need(level <= s and (level or not sign), "number %d of a part: %d of %d levels" % (j, level, s))
-            found.append((-1) ** sign * level * unit[j // bucket])
-        need(stream >> c * (1 + width) == 0, "padding that is not 0")
+        for b in range(n):
+            own = scalar[scalars * b : scalars * b + scalars]
+            some = [number(stream >> j * width & ((1 << width) - 1), width, s, own)
+                    for j in range(b * bucket, min(fields, (b + 1) * bucket))]
+            found += turn_back(some, len(found), last, min(bucket, c - b * bucket)) if name == "eden" else some
+        need(stream >> fields * width == 0, "padding that is not 0")
         at = end
-    need(len(found) == count and data[at:] == bytes(8), "%d of %d numbers, and %d bytes" % (len(found), count, len(data)))
-    return found
+    if name == "grid":
+        for i in range(last):
+            where, x = struct.unpack("<If", data[at : at + 8])
+            need(found[where] is None, "number %d is there twice" % where)
+            found[where], at = x, at + 8
+    need(name in ("grid", "eden") or last == 0, "bytes behind the parts")
+    need(len(found) == count and None not in found and at == len(data) - 8, "%d of %d numbers" % (len(found), count))
+    return [f32(x) for x in found]
 
 
-def signs(data, count):
+def signs(name, data, count):
     """The numbers of the codes of one bit a number."""
     parts = struct.unpack("<I", data[:4])[0]
     at, found = 4 + 12 * parts, []
@@ -139,12 +238,12 @@ def signs(data, count):
     return found
 
 
-# name, and width and kind of a number, or what reads numbers of no fixed width
-CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", levels, 0)}
-CODES[16] = ("signs", signs, 0)
-CODES[17] = ("signs-rms", signs, 0)
-CODES[18] = ("signs-fixed", signs, 0)
-CODES[19] = ("two-means", signs, 0)
+# name, kind and width of a number; or, where it has no fixed width, what reads numbers
+CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", buckets, 0), 3: ("bf16", "H", 2),
+         16: ("signs", signs, 0), 17: ("signs-rms", signs, 0), 18: ("signs-fixed", signs, 0), 19: ("two-means", signs, 0),
+         32: ("natural", buckets, 0), 33: ("natural-8", buckets, 0), 34: ("grid", buckets, 0), 35: ("8bit", buckets, 0),
+         36: ("natural-dithering", buckets, 0), 37: ("int-block", buckets, 0), 38: ("minmax", buckets, 0),
+         39: ("eden", buckets, 0)}
 
 
 def messages(path):
@@ -159,7 +258,9 @@ def messages(path):
         size = width * count if width else r.leb()
         where = positions(row, parameter, n, count, r.bytes(payload - size))
         data = r.bytes(size)
-        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else kind(data, count)
+        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else kind(name, data, count)
+        if name == "bf16":
+            numbers = [struct.unpack("<f", struct.pack("<I", x << 16))[0] for x in numbers]
         print(r.at - begin, name, row, n, " ".join("%d:%g" % pair for pair in zip(where, numbers)))
 
 

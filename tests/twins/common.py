@@ -3,7 +3,10 @@
 import math
 import struct
 
+import numpy as np
+
 COMPRESS, CODE, START = 3, 11, 12  # purposes of streams (lib/core/sg_rng.h)
+EXAMPLE = np.array([0.5, -1.25, 2, -0.125, 0, 3, -2.5, 0.75])  # what the worked examples of twins begin with
 
 
 def f32(x):
@@ -84,25 +87,52 @@ class Stream:
         return radius * math.cos(6.283185307179586 * self.uniform())
 
 
+def draws(seed, purpose, worker, step, first, count):
+    """Numbers first .. first + count - 1 of a stream, all at once."""
+    word = np.uint64(0xFFFFFFFF)
+    block = np.arange(first // 4, (first + count + 3) // 4, dtype=np.uint64)
+    c = [block] + [np.full_like(block, x) for x in (purpose << 24 | worker, step & 0xFFFFFFFF, step >> 32)]
+    k = [seed & 0xFFFFFFFF, seed >> 32]
+    for _ in range(10):
+        a, b = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        high = np.uint64(32)
+        c = [b >> high ^ c[1] ^ np.uint64(k[0]), b & word, a >> high ^ c[3] ^ np.uint64(k[1]), a & word]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return np.stack(c, axis=1).ravel()[first % 4 :][:count].astype(np.uint32)
+
+
+def uniform(words):
+    """Words of 32 bits as numbers from 0 up to 1, of 24 bits."""
+    return (words >> 8) * 2.0**-24
+
+
+def unit(norm, levels):
+    """The smallest float of which `levels` are not below norm, but the largest one of which they are finite."""
+    most = f32(3.4028234663852886e38 / levels)
+    while math.isinf(f32(most * levels)):
+        most = below(most)
+    x = f32(min(norm / levels, most))
+    return min(above(x) if x * levels < norm else x, most)
+
+
 def sum_squares(x):
     """Blocks of 4096 with 16 interleaved sums, halves of which are added onto each other, then block by block."""
+    x = np.asarray(x, np.float64) ** 2
     total = 0.0
     for start in range(0, len(x), 4096):
-        lane = [0.0] * 16
-        for i, v in enumerate(x[start : start + 4096]):
-            lane[i % 16] += v * v
+        block = x[start : start + 4096]
+        rows = np.concatenate([block, np.zeros(-len(block) % 16)]).reshape(-1, 16)
+        lane = list(np.add.accumulate(rows)[-1])
         width = 8
         while width:
             lane = [lane[i] + lane[i + width] for i in range(width)]
             width //= 2
         total += lane[0]
-    return total
+    return float(total)
 
 
 def lane_sum(x):
     """The sum of doubles in an array, in the order of sum_squares."""
-    import numpy as np
-
     rows = (min(len(x), 4096) + 15) // 16
     x = np.concatenate([x, np.zeros(-len(x) % 4096)]).reshape(-1, 256, 16)
     lane = np.zeros((len(x), 16))

@@ -13,7 +13,7 @@ and those with more than one round, or whose sum is not the sum of what was sent
 
     step(case, ps, step) -> (bits of each worker, sum, residual of each worker or None)      ps: a list for each worker
 
-A module can keep what steps hand on in `case.memory`, a dict which is empty at the beginning of a case.
+A module may have check(), which tries its functions on worked examples, and can keep what steps hand on in `case.memory`, a dict which is empty at the beginning of a case.
 """
 
 import importlib
@@ -96,6 +96,7 @@ def check_step(twin, case, t, workers, total):
 def play(program, file, name):
     twin = importlib.import_module(name.replace("-", "_"))
     cases = wrong = 0
+    getattr(twin, "check", lambda: None)()
     for setting in twin.SETTINGS:
         words = setting.split()
         arguments = words + (["file=" + file] if file else [])

@@ -4,20 +4,11 @@ import math
 import struct
 import sys
 
-from common import CODE, Stream, above, below, bits, f32, floats, sum_squares
-
-FLOAT_MAX = 3.4028234663852886e38
+from common import CODE, Stream, bits, f32, floats, sum_squares, unit
 
 
 def unit_of(bucket, levels, by_max):
-    norm = max(map(abs, bucket)) if by_max else math.sqrt(sum_squares(bucket))
-    most = f32(FLOAT_MAX / levels)
-    while math.isinf(f32(most * levels)):
-        most = below(most)
-    unit = f32(min(norm / levels, most))
-    if unit * levels < norm:
-        unit = above(unit)
-    return min(unit, most)
+    return unit(max(map(abs, bucket)) if by_max else math.sqrt(sum_squares(bucket)), levels)
 
 
 def encode(p, sizes, levels, bucket, by_max, seed, worker, step):
@@ -30,16 +21,16 @@ def encode(p, sizes, levels, bucket, by_max, seed, worker, step):
         part, packed, units = p[at : at + n], 0, b""
         for start in range(0, n, bucket):
             some = part[start : start + bucket]
-            unit = unit_of(some, levels, by_max)
-            units += struct.pack("<f", unit)
+            step = unit_of(some, levels, by_max)
+            units += struct.pack("<f", step)
             for i, x in enumerate(some):
                 draw = draws.u32() >> 8
-                a = min(f32(abs(x) / unit), float(levels)) if unit > 0 else 0.0
+                a = min(f32(abs(x) / step), float(levels)) if step > 0 else 0.0
                 level = math.floor(a)
                 level += draw < f32(f32(a - level) * 2.0**24)
                 negative = x < 0 and level > 0
                 packed |= (level | negative << (width - 1)) << (start + i) * width
-                numbers.append(-f32(unit * level) if negative else f32(unit * level))
+                numbers.append(-f32(step * level) if negative else f32(step * level))
         out += units + packed.to_bytes((n * width + 7) // 8, "little")
         cost += 32 * math.ceil(n / bucket) + n * width
         at += n

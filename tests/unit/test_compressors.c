@@ -44,7 +44,7 @@ static size_t reference_count[STEPS];
 static bool given(const struct sg_compressor_ops *ops, double *param, const char *name, double value) {
     for (size_t i = 0; i < ops->n_params; i++)
         if (strcmp(ops->params[i].name, name) == 0) {
-            param[i] = value;
+            param[i] = fmin(value, ops->params[i].max);
             return true;
         }
     return false;
@@ -54,7 +54,8 @@ static bool given(const struct sg_compressor_ops *ops, double *param, const char
  * tested at its presets. */
 static void vary(double *param, const struct sg_compressor_ops *ops, int variant) {
     static const double density[N_VARIANTS] = {0, 0.013, 0.6}, lambda[N_VARIANTS] = {1.4, 0.75, 0},
-                        levels[N_VARIANTS] = {1, 7, 32767}, bucket[N_VARIANTS] = {512, 33, 1e6};
+                        levels[N_VARIANTS] = {1, 7, 32767}, bucket[N_VARIANTS] = {512, 33, 1e6},
+                        bits[N_VARIANTS] = {2, 3, 16};
     for (size_t i = 0; i < ops->n_params; i++)
         param[i] = NAN;
     if (variant == 0)
@@ -68,6 +69,11 @@ static void vary(double *param, const struct sg_compressor_ops *ops, int variant
     given(ops, param, "levels", levels[variant]);
     given(ops, param, "bucket", bucket[variant]);
     given(ops, param, "max-norm", variant == 2);
+    given(ops, param, "bits", bits[variant]);
+    given(ops, param, "step", lambda[variant]);
+    given(ops, param, "block", bucket[variant]);
+    given(ops, param, "stochastic", variant == 1);
+    given(ops, param, "least-error", variant == 1);
 }
 
 struct run {

@@ -1,0 +1,34 @@
+/* compress_eden.c: DRIVE and EDEN: blocks of elements rotated at random and rounded to few levels (lib/wire/code_eden.c). */
+#include "method_private.h"
+
+#include <math.h>
+
+enum { BITS, BLOCK, LEAST_ERROR, PARAMS };
+
+static size_t knob(const double *param) {
+    (void)param;
+    return BITS;
+}
+
+/* With `least-error` C(x) is the projection onto the levels c, so <c, y>^2 / (<c, c> |y|^2) of |x|^2 is kept; that is at least
+ * (smallest level / largest level)^2 / n' for n' rotated elements. The other scale has no bound for a single rotation. */
+static double bound(const double *param, size_t n) {
+    static const double ratio[] = {1, 1, 0.45278 / 1.51042, 0.24509 / 2.15195};
+    const double share = ratio[(size_t)param[BITS]];
+    double block = 1;
+    while (block < fmin(param[BLOCK], (double)n))
+        block *= 2;
+    return param[LEAST_ERROR] > 0 ? share * share / block : (double)NAN;
+}
+
+const struct sg_compressor_ops sg_compress_eden = {
+    .name = "eden",
+    .summary = "every element of a randomly rotated block in 1 to 3 bits; with 1 bit this is DRIVE",
+    .source = "Vargaftik et al., NeurIPS 2021 (DRIVE) and ICML 2022 (EDEN)",
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .params = sg_code_eden_params,
+    .n_params = PARAMS,
+    .knob = knob,
+    .code = &sg_code_eden,
+    .bound = bound,
+};

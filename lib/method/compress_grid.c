@@ -1,0 +1,160 @@
+/* compress_grid.c: every element rounded to a whole multiple of a fixed step D (lib/wire/code_grid.c), an absolute compressor.
+ *
+ * What is rounded to 0 is not sent. Rounded to the nearest, that is what lies within D / 2 of 0, so D is a threshold too: the
+ * knob that a controller such as `budget` sets, whose entries are those sent. With a budget of entries, the largest
+ * magnitudes are sent of those that are not 0.
+ *
+ * A message costs the less of two: b bits for every element, or b bits and a position of 32 for every one that is sent.
+ * What the code sends as it is costs 64 bits more. The step itself is known to all. */
+#include "method_private.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { STEP, BITS, STOCHASTIC, PARAMS };
+
+/* Parts of one allocation. */
+struct grid {
+    double *step;  /* [n_layers] in units of p */
+    size_t *count; /* [n_layers] */
+    float *value, *magnitude;
+    uint32_t *index;
+    void *data;
+};
+
+static sg_status check(const double *param, size_t d, struct sg_error *err) {
+    (void)d;
+    return isnan(param[STEP]) ? sg_fail(err, SG_ERR_ARGUMENT, "needs 'step'") : SG_OK;
+}
+
+static size_t knob(const double *param) {
+    (void)param;
+    return STEP;
+}
+
+static struct sg_numbers numbers_of(const struct sg_worker *w, const struct grid *g, const double *param) {
+    const struct sg_shared *s = w->shared;
+    return (struct sg_numbers){.parts = s->layout.n_layers,
+                               .part = g->count,
+                               .param = param,
+                               .knob = g->step,
+                               .seed = s->seed,
+                               .step = s->step,
+                               .worker = w->number,
+                               .kernels = s->kernels,
+                               .threads = s->exec.threads};
+}
+
+static sg_status open_grid(struct sg_worker *w, struct sg_error *err) {
+    const size_t layers = w->shared->layout.n_layers, d = w->shared->layout.offset[layers];
+    struct sg_numbers all = numbers_of(w, &(struct grid){0}, w->shared->param);
+    all.count = d;
+    struct grid *g = malloc(sizeof *g + layers * (sizeof *g->step + sizeof *g->count) + 3 * d * sizeof(float) +
+                            sg_code_grid.most_bytes(&all));
+    if (g == NULL)
+        return sg_fail_memory(err, "grid");
+    g->step = (double *)(g + 1);
+    g->count = (size_t *)(g->step + layers);
+    g->value = (float *)(g->count + layers);
+    g->magnitude = g->value + d;
+    g->index = (uint32_t *)(g->magnitude + d);
+    g->data = g->index + d;
+    w->scratch = g;
+    return SG_OK;
+}
+
+static int descending(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+/* Keeps the `most` < count largest magnitudes; of equal ones those with the lower index. */
+static size_t cut(struct grid *g, size_t count, size_t most) {
+    size_t kept = 0, equal = most;
+    if (most == 0)
+        return 0;
+    for (size_t j = 0; j < count; j++)
+        g->magnitude[j] = fabsf(g->value[j]);
+    qsort(g->magnitude, count, sizeof *g->magnitude, descending);
+    const float least = g->magnitude[most - 1];
+    while (equal > 0 && g->magnitude[equal - 1] == least)
+        equal--;
+    equal = most - equal; /* of those that are equal to the least, so many are kept */
+    for (size_t j = 0; j < count; j++) {
+        const float magnitude = fabsf(g->value[j]);
+        if (magnitude < least || (magnitude == least && equal == 0))
+            continue;
+        equal -= magnitude == least;
+        g->value[kept] = g->value[j];
+        g->index[kept++] = g->index[j];
+    }
+    return kept;
+}
+
+/* All of p is written and read back once, so that each element has its own random draw. What is not 0 is then written for
+ * the message; it is a multiple of D, which needs no rounding, or beyond b bits. */
+static void encode_grid(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    const struct sg_shared *s = w->shared;
+    const size_t layers = s->layout.n_layers, d = s->layout.offset[layers];
+    const double nearest[PARAMS] = {[BITS] = s->param[BITS]};
+    struct grid *g = w->scratch;
+    double dense = 0;
+    (void)round;
+    for (size_t l = 0; l < layers; l++) {
+        g->step[l] = fmin(s->knob[l] * w->unit, (double)FLT_MAX);
+        g->count[l] = s->layout.offset[l + 1] - s->layout.offset[l];
+    }
+    struct sg_numbers numbers = numbers_of(w, g, s->param);
+    numbers.value = p;
+    numbers.count = d;
+    struct sg_message m = {.code = &sg_code_grid, .n = d, .count = d, .data = g->data};
+    m.bytes = sg_code_grid.encode(g->data, &numbers, &dense);
+    sg_code_grid.decode(g->value, &m, 0, d);
+    size_t count = 0;
+    for (size_t i = 0; i < d; i++)
+        if (g->value[i] != 0) {
+            g->value[count] = g->value[i];
+            g->index[count++] = (uint32_t)i;
+        }
+    if ((double)count > w->most) {
+        count = cut(g, count, (size_t)w->most);
+        dense = INFINITY; /* which elements were left out is not known without positions */
+    }
+    for (size_t l = 0, j = 0; l < layers; l++)
+        for (g->count[l] = 0; j < count && g->index[j] < s->layout.offset[l + 1]; j++)
+            g->count[l]++;
+    numbers.param = nearest;
+    numbers.value = g->value;
+    numbers.count = count;
+    *out = (struct sg_message){
+        .code = &sg_code_grid, .n = d, .count = count, .index = g->index, .data = g->data, .layer_count = g->count};
+    out->bytes = sg_code_grid.encode(g->data, &numbers, &out->bits);
+    out->bits = fmin(out->bits + 32.0 * (double)count, dense);
+}
+
+/* An element x lies between two multiples of D: to the nearest it loses at most D / 2, and at random D^2 / 4 in the mean. */
+static double bound(const double *param, size_t n) {
+    return (double)n * param[STEP] * param[STEP] / 4;
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [STEP] = {"step", 0, FLT_MAX, NAN, false,
+              "D, the distance between neighbours of the grid, on the gradient's scale as lambda of hard-threshold"},
+    [BITS] = {"bits", 2, 16, 8, true, "b, of a number; what is above 2^(b-1) - 1 steps is sent as it is"},
+    [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest, ties to even; 1: at random, without bias"},
+};
+
+const struct sg_compressor_ops sg_compress_grid = {
+    .name = "grid",
+    .summary = "every element rounded to a multiple of a fixed step; what becomes 0 is not sent",
+    .source = "Gupta et al., ICML 2015; section 5 names it as absolute",
+    .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM,
+    .params = params,
+    .n_params = PARAMS,
+    .check = check,
+    .knob = knob,
+    .open = open_grid,
+    .encode = encode_grid,
+    .bound = bound,
+};

@@ -1,0 +1,185 @@
+/* code_grid.c: numbers as whole multiples of a fixed step (Gupta et al., ICML 2015).
+ *
+ * x becomes q steps of the size D: the nearest ones, ties to even, or with `stochastic` one of the two around x at random,
+ * so that what is read back is x in expectation. q has b bits. Where |x| is above 2^(b-1) - 1 steps, and where q D would be
+ * no float, x is sent as it is. So no error is above D, or D / 2 without `stochastic`. With D = 0 all is sent as it is.
+ *
+ * The layout is that of wire_buckets.h, and the setting of a part is b. The scalar of a part is its step. A field is q in two's
+ * complement; -2^(b-1) says that the number is sent as it is. Such numbers stand in the place of the 8 bytes of zeros:
+ *
+ *     8 bytes each      its place among all numbers of the message, ascending, and the number as a float
+ *     8 bytes           how many these are */
+#include <float.h>
+#include <math.h>
+
+#include "sg_half.h"
+#include "wire_buckets.h"
+
+enum { STEP, BITS, STOCHASTIC, PARAMS };
+enum { MOST_BITS = 16, ENTRY = 8 };
+
+static unsigned bits_of(uint32_t setting) {
+    return setting;
+}
+
+static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
+    (void)part;
+    return (uint32_t)n->param[BITS];
+}
+
+static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
+    (void)x, (void)count;
+    *scalar = fminf((float)(n->knob != NULL ? n->knob[part] : n->param[STEP]), FLT_MAX);
+}
+
+/* ---- writing ---- */
+
+static void write_steps(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
+                        uint32_t bits, const uint32_t *draw, const struct sg_numbers *n) {
+    const double step = (double)*scalar;
+    const uint32_t beyond = 1U << (bits - 1), mask = 2 * beyond - 1;
+    const double most = step > 0 ? fmin(beyond - 1, floor((double)FLT_MAX / step)) : 0;
+    const bool at_random = n->param[STOCHASTIC] > 0;
+    for (size_t j = 0; j < count; j++) {
+        const double a = step > 0 ? fabs((double)x[j]) / step : x[j] != 0 ? INFINITY : 0;
+        const double q = wire_rounded(a <= most ? a : 0, at_random ? &draw[j] : NULL);
+        field[j] = a <= most ? (uint32_t)(int32_t)(x[j] < 0 ? -q : q) & mask : beyond;
+    }
+}
+
+static void read_steps(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
+                       uint32_t bits) {
+    const double step = (double)*scalar;
+    for (size_t j = 0; j < count; j++) {
+        const int32_t q = (int32_t)(field[j] << (32 - bits)) >> (32 - bits);
+        out[j] = field[j] == 1U << (bits - 1) ? 0 : (float)(step * (double)q);
+    }
+}
+
+static bool valid_step(const float *scalar, uint32_t bits) {
+    (void)bits;
+    return isfinite(*scalar) && !signbit(*scalar);
+}
+
+static bool valid_fields(const uint32_t *field, size_t count, uint32_t bits) {
+    (void)field, (void)count, (void)bits;
+    return true;
+}
+
+static const struct wire_buckets grid = {
+    .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
+    .draws = true,
+    .setting = setting_of,
+    .measure = measure,
+    .write = write_steps,
+    .read = read_steps,
+    .valid_scalars = valid_step,
+    .valid_fields = valid_fields,
+};
+
+static size_t most_bytes(const struct sg_numbers *n) {
+    return wire_buckets_most(&grid, n) + ENTRY * n->count;
+}
+
+/* Fields of a part that were read last: begin .. end-1. */
+struct scan {
+    uint32_t field[WIRE_PIECE];
+    size_t begin, end;
+};
+
+/* The place of the first number from `from` on that is sent as it is; the part's count if there is none. */
+static size_t next_beyond(struct scan *s, const uint8_t *data, const struct wire_part *p, size_t from) {
+    for (; from < p->count; from++) {
+        if (from >= s->end) {
+            s->begin = from;
+            s->end = p->count - from < WIRE_PIECE ? p->count : from + WIRE_PIECE;
+            wire_fields(s->field, data, p, from, s->end - from);
+        }
+        if (s->field[from - s->begin] == 1U << (p->bits - 1))
+            break;
+    }
+    return from;
+}
+
+static size_t encode_grid(void *to, const struct sg_numbers *n, double *bits) {
+    uint8_t *data = to;
+    size_t end = wire_buckets_encode(&grid, data, n, bits);
+    struct wire_part p = {0};
+    uint64_t beyond = 0;
+    const size_t list = end - WIRE_BUCKETS_TAIL;
+    *bits = 0;
+    for (size_t i = 0; i < n->parts; i++) {
+        p = wire_next_part(&grid.layout, data, i, &p);
+        *bits += (double)p.bits * (double)p.count;
+        /* Entries may be written over the 8 bytes behind the fields: those that are read with a field do not matter. */
+        struct scan s = {.end = 0};
+        for (size_t j = 0; (j = next_beyond(&s, data, &p, j)) < p.count; j++, beyond++) {
+            wire_store32(data + list + ENTRY * beyond, (uint32_t)(p.first + j));
+            wire_store32(data + list + ENTRY * beyond + 4, sg_float_bits(n->value[p.first + j]));
+        }
+    }
+    wire_store64(data + list + ENTRY * beyond, beyond);
+    *bits += 64.0 * (double)beyond;
+    return end + ENTRY * beyond;
+}
+
+/* ---- reading ---- */
+
+static size_t count_beyond(const struct sg_message *m) {
+    return wire_load64((const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL);
+}
+
+static void decode_grid(float *out, const struct sg_message *m, size_t first, size_t count) {
+    const size_t beyond = count_beyond(m);
+    const uint8_t *list = (const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL - ENTRY * beyond;
+    size_t low = 0, high = beyond;
+    wire_buckets_decode(&grid, out, m, first, count);
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (wire_load32(list + ENTRY * middle) < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < beyond && wire_load32(list + ENTRY * low) < first + count; low++)
+        out[wire_load32(list + ENTRY * low) - first] = sg_float_of_bits(wire_load32(list + ENTRY * low + 4));
+}
+
+static bool valid_grid(const struct sg_message *m) {
+    const size_t beyond = m->bytes >= WIRE_BUCKETS_TAIL ? count_beyond(m) : 0;
+    if (beyond > m->count || beyond > m->bytes / ENTRY ||
+        !wire_buckets_valid_before(&grid, m, WIRE_BUCKETS_TAIL + ENTRY * beyond))
+        return false;
+    const uint8_t *data = m->data, *list = data + m->bytes - WIRE_BUCKETS_TAIL - ENTRY * beyond;
+    struct wire_part p = {0};
+    size_t at = 0;
+    for (size_t i = 0; i < wire_parts_of(data); i++) {
+        p = wire_next_part(&grid.layout, data, i, &p);
+        struct scan s = {.end = 0};
+        for (size_t j = 0; (j = next_beyond(&s, data, &p, j)) < p.count; j++, at++)
+            if (at == beyond || wire_load32(list + ENTRY * at) != p.first + j ||
+                !isfinite(sg_float_of_bits(wire_load32(list + ENTRY * at + 4))))
+                return false;
+    }
+    return at == beyond;
+}
+
+const struct sg_parameter sg_code_grid_params[PARAMS] = {
+    [STEP] = {"step", 0, FLT_MAX, 0.03125, false, "D, the distance between neighbours of the grid"},
+    [BITS] = {"bits", 2, MOST_BITS, 8, true,
+              "b, of a number; one that is further than 2^(b-1) - 1 steps from 0 is sent as it is"},
+    [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
+};
+
+const struct sg_code sg_code_grid = {
+    .name = "grid",
+    .summary = "whole multiples of a fixed step in b bits; what is beyond them as it is",
+    .number = 34,
+    .random = true,
+    .params = sg_code_grid_params,
+    .n_params = PARAMS,
+    .most_bytes = most_bytes,
+    .encode = encode_grid,
+    .decode = decode_grid,
+    .valid = valid_grid,
+};

@@ -1,0 +1,182 @@
+/* code_integers.c: numbers as integers of few bits, in a scale that a bucket of neighbours shares.
+ *
+ *     int-block   x is q units, |q| <= L = 2^(b-1) - 1. The unit is the largest magnitude / L, rounded up to a float.
+ *     minmax      x is min + l (max - min) / (2^b - 1), l = 0 .. 2^b - 1.
+ *
+ * Both round to the nearest (int-block ties to even, minmax up), or with `stochastic` at random without bias.
+ *
+ * The layout is that of wire_buckets.h, and the setting of a part is b. The scalars of a bucket are the unit, or the least
+ * and the largest number. A field is q in two's complement, where -2^(b-1) does not occur, or l. */
+#include <math.h>
+
+#include "sg_half.h"
+#include "wire_buckets.h"
+
+enum { BITS, BUCKET, STOCHASTIC, PARAMS };
+enum { MOST_BITS = 16 };
+
+static unsigned bits_of(uint32_t setting) {
+    return setting;
+}
+
+static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
+    const double bits = n->knob ? n->knob[part] : n->param[BITS];
+    return bits < 2 ? 2 : bits > MOST_BITS ? MOST_BITS : (uint32_t)bits;
+}
+
+static size_t bucket_of(const struct sg_numbers *n) {
+    return (size_t)n->param[BUCKET];
+}
+
+static bool all_fields(const uint32_t *field, size_t count, uint32_t bits) {
+    (void)field, (void)count, (void)bits;
+    return true;
+}
+
+/* ---- int-block ---- */
+
+static uint32_t largest_of(uint32_t bits) {
+    return (1U << (bits - 1)) - 1;
+}
+
+static void measure_unit(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
+    *scalar = wire_unit((double)n->kernels->max_abs(&(struct sg_exec){.threads = 1}, x, count),
+                        largest_of(setting_of(n, part)));
+}
+
+static void write_integers(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
+                           uint32_t bits, const uint32_t *draw, const struct sg_numbers *n) {
+    const double unit = (double)*scalar, most = largest_of(bits);
+    const bool at_random = n->param[STOCHASTIC] > 0;
+    const uint32_t mask = 2 * largest_of(bits) + 1;
+    for (size_t j = 0; j < count; j++) {
+        const double a = unit > 0 ? fabs((double)x[j]) / unit : 0;
+        const double q = wire_rounded(a < most ? a : most, at_random ? &draw[j] : NULL);
+        field[j] = (uint32_t)(int32_t)(x[j] < 0 ? -q : q) & mask;
+    }
+}
+
+static int32_t integer_of(uint32_t field, uint32_t bits) {
+    return (int32_t)(field << (32 - bits)) >> (32 - bits);
+}
+
+static void read_integers(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
+                          uint32_t bits) {
+    for (size_t j = 0; j < count; j++)
+        out[j] = *scalar * (float)integer_of(field[j], bits);
+}
+
+static bool valid_unit(const float *scalar, uint32_t bits) {
+    return !signbit(*scalar) && isfinite(*scalar * (float)largest_of(bits));
+}
+
+static bool valid_integers(const uint32_t *field, size_t count, uint32_t bits) {
+    uint32_t wrong = 0;
+    for (size_t j = 0; j < count; j++)
+        wrong |= field[j] == largest_of(bits) + 1;
+    return !wrong;
+}
+
+const struct sg_parameter sg_code_int_block_params[PARAMS] = {
+    [BITS] = {"bits", 2, MOST_BITS, 8, true, "b, of a number"},
+    [BUCKET] = {"bucket", 1, 4294967295.0, 256, true, "neighbours that share a unit of 32 bits"},
+    [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
+};
+
+static const struct wire_buckets int_block = {
+    .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
+    .draws = true,
+    .bucket = bucket_of,
+    .setting = setting_of,
+    .measure = measure_unit,
+    .write = write_integers,
+    .read = read_integers,
+    .valid_scalars = valid_unit,
+    .valid_fields = valid_integers,
+};
+WIRE_BUCKETS_FUNCTIONS(int_block, int_block)
+
+const struct sg_code sg_code_int_block = {
+    .name = "int-block",
+    .summary = "integers of b bits, in a unit that a bucket shares (int8, int4; ZeRO++, LoCo)",
+    .number = 37,
+    .random = true,
+    .params = sg_code_int_block_params,
+    .n_params = PARAMS,
+    .most_bytes = int_block_most,
+    .encode = int_block_encode,
+    .decode = int_block_decode,
+    .valid = int_block_valid,
+};
+
+/* ---- minmax ---- */
+
+static void measure_ends(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
+    float low = x[0], high = x[0];
+    (void)part, (void)n;
+    for (size_t j = 1; j < count; j++) {
+        low = x[j] < low ? x[j] : low;
+        high = x[j] > high ? x[j] : high;
+    }
+    scalar[0] = low;
+    scalar[1] = high;
+}
+
+static double step_of(const float *scalar, uint32_t bits) {
+    return ((double)scalar[1] - (double)scalar[0]) / ((1U << bits) - 1);
+}
+
+static void write_places(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
+                         uint32_t bits, const uint32_t *draw, const struct sg_numbers *n) {
+    const double low = (double)scalar[0], step = step_of(scalar, bits), most = (1U << bits) - 1;
+    const bool at_random = n->param[STOCHASTIC] > 0;
+    for (size_t j = 0; j < count; j++) {
+        const double a = step > 0 ? ((double)x[j] - low) / step : 0;
+        const double place = at_random ? wire_rounded(a, &draw[j]) : (double)(int64_t)(a + 0.5);
+        field[j] = (uint32_t)(place < most ? place : most);
+    }
+}
+
+static void read_places(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
+                        uint32_t bits) {
+    const double low = (double)scalar[0], step = step_of(scalar, bits);
+    for (size_t j = 0; j < count; j++)
+        out[j] = (float)(low + step * (double)(int32_t)field[j]);
+}
+
+static bool valid_ends(const float *scalar, uint32_t bits) {
+    (void)bits;
+    return isfinite(scalar[0]) && isfinite(scalar[1]) && scalar[0] <= scalar[1];
+}
+
+const struct sg_parameter sg_code_minmax_params[PARAMS] = {
+    [BITS] = {"bits", 2, MOST_BITS, 4, true, "b, of a number"},
+    [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share their least and largest number, 64 bits"},
+    [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
+};
+
+static const struct wire_buckets minmax = {
+    .layout = {.scalars = 2, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
+    .draws = true,
+    .bucket = bucket_of,
+    .setting = setting_of,
+    .measure = measure_ends,
+    .write = write_places,
+    .read = read_places,
+    .valid_scalars = valid_ends,
+    .valid_fields = all_fields,
+};
+WIRE_BUCKETS_FUNCTIONS(minmax, minmax)
+
+const struct sg_code sg_code_minmax = {
+    .name = "minmax",
+    .summary = "one of 2^b places between the least and the largest number of a bucket (CGX)",
+    .number = 38,
+    .random = true,
+    .params = sg_code_minmax_params,
+    .n_params = PARAMS,
+    .most_bytes = minmax_most,
+    .encode = minmax_encode,
+    .decode = minmax_decode,
+    .valid = minmax_valid,
+};

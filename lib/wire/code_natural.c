@@ -1,0 +1,101 @@
+/* code_natural.c: numbers rounded at random to one of the two powers of two around them (natural compression, Horváth et
+ * al., MSML 2022).
+ *
+ * |x| = 2^a (1 + f) becomes 2^(a+1) with the probability f, else 2^a, so that what is read back is x in expectation. In
+ * the bits of a float, f is the mantissa: the exponent grows by one if the mantissa is above a random number of as many
+ * bits. This holds below 2^-126 too, where it rounds to 0 or 2^-126. From 2^127 on nothing is rounded up.
+ *
+ * The layout is that of wire_buckets.h without scalars, and the setting is the bits of a field. `natural` writes the
+ * exponent's 8 bits, 0 for the number 0, and the sign above them. `natural-8` is GRACE's variant with 7 bits for exponents:
+ * x is 0 below 2^-108, and at most 2^18. The number 0 has no sign. */
+#include "sg_half.h"
+#include "wire_buckets.h"
+
+enum { WHOLE = 9, SHORT = 8, LEAST = 18, MOST = 254 }; /* exponents as floats have them, 127 more than those of 2 */
+
+static unsigned bits_of(uint32_t setting) {
+    return setting;
+}
+
+static uint32_t whole(const struct sg_numbers *n, size_t part) {
+    (void)n, (void)part;
+    return WHOLE;
+}
+
+static uint32_t shorter(const struct sg_numbers *n, size_t part) {
+    (void)n, (void)part;
+    return SHORT;
+}
+
+static void write_powers(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
+                         uint32_t bits, const uint32_t *restrict draw, const struct sg_numbers *n) {
+    const uint32_t lowest = bits == SHORT ? LEAST : 0, highest = bits == SHORT ? LEAST + 127 : MOST;
+    (void)scalar, (void)n;
+    for (size_t j = 0; j < count; j++) {
+        const uint32_t word = sg_float_bits(x[j]), magnitude = word & 0x7fffffff;
+        uint32_t exponent = (magnitude >> 23) + ((magnitude & 0x7fffff) > draw[j] >> 9);
+        exponent = exponent > highest ? highest : exponent;
+        exponent = exponent > lowest ? exponent - lowest : 0;
+        field[j] = exponent | (exponent > 0 ? word >> 31 : 0) << (bits - 1);
+    }
+}
+
+static void read_powers(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
+                        uint32_t bits) {
+    const uint32_t lowest = bits == SHORT ? LEAST : 0, mask = (1U << (bits - 1)) - 1;
+    (void)scalar;
+    for (size_t j = 0; j < count; j++) {
+        const uint32_t exponent = field[j] & mask;
+        out[j] = sg_float_of_bits((exponent > 0 ? exponent + lowest : 0) << 23 | field[j] >> (bits - 1) << 31);
+    }
+}
+
+static bool valid_powers(const uint32_t *field, size_t count, uint32_t bits) {
+    const uint32_t mask = (1U << (bits - 1)) - 1;
+    uint32_t wrong = 0;
+    for (size_t j = 0; j < count; j++)
+        wrong |= (field[j] & mask) > MOST || field[j] == mask + 1;
+    return !wrong;
+}
+
+static const struct wire_buckets natural = {
+    .layout = {.least_setting = WHOLE, .most_setting = WHOLE, .bits = bits_of},
+    .draws = true,
+    .setting = whole,
+    .write = write_powers,
+    .read = read_powers,
+    .valid_fields = valid_powers,
+};
+WIRE_BUCKETS_FUNCTIONS(natural, natural)
+
+const struct sg_code sg_code_natural = {
+    .name = "natural",
+    .summary = "9 bits a value: sign and exponent, rounded at random to a power of two without bias",
+    .number = 32,
+    .random = true,
+    .most_bytes = natural_most,
+    .encode = natural_encode,
+    .decode = natural_decode,
+    .valid = natural_valid,
+};
+
+static const struct wire_buckets natural_8 = {
+    .layout = {.least_setting = SHORT, .most_setting = SHORT, .bits = bits_of},
+    .draws = true,
+    .setting = shorter,
+    .write = write_powers,
+    .read = read_powers,
+    .valid_fields = valid_powers,
+};
+WIRE_BUCKETS_FUNCTIONS(natural_8, natural_8)
+
+const struct sg_code sg_code_natural_8 = {
+    .name = "natural-8",
+    .summary = "natural in 8 bits a value, as GRACE writes it: 0 below 2^-108, at most 2^18",
+    .number = 33,
+    .random = true,
+    .most_bytes = natural_8_most,
+    .encode = natural_8_encode,
+    .decode = natural_8_decode,
+    .valid = natural_8_valid,
+};

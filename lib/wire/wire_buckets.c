@@ -1,0 +1,213 @@
+/* wire_buckets.c: the layout that codes with buckets share, and writing and reading it (wire_buckets.h). */
+#include "wire_buckets.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "sg_half.h"
+#include "sg_philox.h"
+#include "sg_rng.h"
+
+enum { HEAD = 8, PART_HEAD = 8, CHUNK = 1 << 15 };
+_Static_assert((int)WIRE_PIECE <= (int)SG_PHILOX_PIECE && CHUNK % 8 == 0,
+               "the draws of a piece, and whole bytes of fields");
+
+/* ---- the layout ---- */
+
+size_t wire_parts_begin(size_t parts) {
+    return HEAD + PART_HEAD * parts;
+}
+
+size_t wire_parts_of(const uint8_t *data) {
+    return wire_load32(data);
+}
+
+size_t wire_parts_most(const struct wire_layout *l, const struct sg_numbers *n, size_t bucket, unsigned most_bits) {
+    return wire_parts_begin(n->parts) + 4 * l->scalars * (n->count / bucket + n->parts) + n->count * most_bits / 8 +
+           n->parts + WIRE_BUCKETS_TAIL;
+}
+
+struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data, size_t i,
+                                const struct wire_part *before) {
+    const uint8_t *head = data + wire_parts_begin(i);
+    struct wire_part p = {.first = before->first + before->count,
+                          .count = wire_load32(head),
+                          .bucket = wire_load32(data + 4),
+                          .setting = wire_load32(head + 4),
+                          .scalar_at = i ? before->end : wire_parts_begin(wire_parts_of(data))};
+    p.bits = l->bits(p.setting);
+    p.at = p.scalar_at + 4 * l->scalars * wire_bucket_count(p.count, p.bucket);
+    p.fields = l->fields != NULL ? l->fields(p.count, p.bucket) : p.count;
+    p.end = p.at + (size_t)wire_bytes_of_bits((uint64_t)p.fields * p.bits);
+    return p;
+}
+
+void wire_parts_start(uint8_t *data, const struct sg_numbers *n, size_t bucket,
+                      uint32_t (*setting)(const struct sg_numbers *n, size_t part)) {
+    wire_store32(data, (uint32_t)n->parts);
+    wire_store32(data + 4, (uint32_t)bucket);
+    for (size_t i = 0; i < n->parts; i++) {
+        wire_store32(data + wire_parts_begin(i), (uint32_t)n->part[i]);
+        wire_store32(data + wire_parts_begin(i) + 4, setting(n, i));
+    }
+}
+
+bool wire_parts_valid(const struct wire_layout *l, const struct sg_message *m, size_t tail,
+                      bool (*valid_part)(const void *format, const uint8_t *data, const struct wire_part *p),
+                      const void *format) {
+    const uint8_t *data = m->data;
+    if (m->bytes < HEAD + tail)
+        return false;
+    const size_t parts = wire_parts_of(data), end = m->bytes - tail;
+    struct wire_part p = {.end = HEAD};
+    if (parts > (end - HEAD) / PART_HEAD || wire_load32(data + 4) == 0)
+        return false;
+    for (size_t i = 0; i < parts; i++) {
+        const uint32_t setting = wire_load32(data + wire_parts_begin(i) + 4);
+        if (setting < l->least_setting || setting > l->most_setting)
+            return false;
+        p = wire_next_part(l, data, i, &p); /* 32-bit counts: no sum of 2^28 parts leaves 64 bits */
+        if (p.first + p.count > m->count || p.end > end || !valid_part(format, data, &p))
+            return false;
+    }
+    return p.first + p.count == m->count && p.end == end;
+}
+
+float wire_unit(double norm, uint32_t levels) {
+    float most = FLT_MAX / (float)levels;
+    while (!isfinite(most * (float)levels))
+        most = nextafterf(most, 0);
+    float unit = (float)fmin(norm / levels, (double)most);
+    if ((double)unit * levels < norm)
+        unit = nextafterf(unit, INFINITY);
+    return fminf(unit, most);
+}
+
+/* ---- writing ---- */
+
+static size_t bucket_of(const struct wire_buckets *f, const struct sg_numbers *n) {
+    return f->bucket != NULL ? f->bucket(n) : WIRE_WHOLE_PART;
+}
+
+size_t wire_buckets_most(const struct wire_buckets *f, const struct sg_numbers *n) {
+    unsigned bits = f->layout.bits(n->knob ? f->layout.most_setting : f->setting(n, 0));
+    return wire_parts_most(&f->layout, n, bucket_of(f, n), bits);
+}
+
+static void load_scalars(float scalar[WIRE_MOST_SCALARS], const struct wire_buckets *f, const uint8_t *data,
+                         const struct wire_part *p, size_t number) {
+    const uint8_t *at = data + p->scalar_at + 4 * f->layout.scalars * (number / p->bucket);
+    for (unsigned i = 0; i < f->layout.scalars; i++)
+        scalar[i] = sg_float_of_bits(wire_load32(at + 4 * i));
+}
+
+static void write_scalars(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n,
+                          const struct wire_part *p, size_t part) {
+    const size_t buckets = f->measure != NULL ? wire_bucket_count(p->count, p->bucket) : 0;
+#pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (p->count > CHUNK)
+    for (size_t b = 0; b < buckets; b++) {
+        const size_t begin = b * p->bucket, count = p->count - begin < p->bucket ? p->count - begin : p->bucket;
+        float scalar[WIRE_MOST_SCALARS];
+        f->measure(scalar, n->value + p->first + begin, count, part, n);
+        for (unsigned i = 0; i < f->layout.scalars; i++)
+            wire_store32(data + p->scalar_at + 4 * (f->layout.scalars * b + i), sg_float_bits(scalar[i]));
+    }
+}
+
+/* The fields begin .. end-1, where begin is a multiple of 8. */
+static void write_fields(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n,
+                         const struct wire_part *p, size_t begin, size_t end) {
+    struct wire_packer packer = {.out = data + p->at + begin / 8 * p->bits};
+    const sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
+    uint32_t field[WIRE_PIECE], room[SG_PHILOX_ROOM];
+    float scalar[WIRE_MOST_SCALARS];
+    for (size_t at = begin, count; at < end; at += count) {
+        const size_t left = p->bucket - at % p->bucket;
+        count = end - at < WIRE_PIECE ? end - at : WIRE_PIECE;
+        count = count < left ? count : left;
+        load_scalars(scalar, f, data, p, at);
+        const uint32_t *draw = f->draws ? sg_philox_draws(room, rng.key, rng.counter, p->first + at, count) : NULL;
+        f->write(field, n->value + p->first + at, count, scalar, p->setting, draw, n);
+        for (size_t j = 0; j < count; j++)
+            wire_pack(&packer, field[j], p->bits);
+    }
+    wire_pack_flush(&packer);
+}
+
+size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct sg_numbers *n, double *bits) {
+    SG_ASSERT(n->count == 0 || (n->parts > 0 && sg_all_finite(n->value, n->count)));
+    uint8_t *data = to;
+    struct wire_part p = {.end = wire_parts_begin(n->parts)};
+    wire_parts_start(data, n, bucket_of(f, n), f->setting);
+    *bits = 0;
+    for (size_t i = 0; i < n->parts; i++) {
+        p = wire_next_part(&f->layout, data, i, &p);
+        write_scalars(f, data, n, &p, i);
+        const size_t count = p.count;
+#pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
+        for (size_t at = 0; at < count; at += CHUNK)
+            write_fields(f, data, n, &p, at, count - at < CHUNK ? count : at + CHUNK);
+        *bits +=
+            32.0 * f->layout.scalars * (double)wire_bucket_count(p.count, p.bucket) + (double)p.bits * (double)p.count;
+    }
+    SG_ASSERT(p.first + p.count == n->count);
+    memset(data + p.end, 0, WIRE_BUCKETS_TAIL);
+    return p.end + WIRE_BUCKETS_TAIL;
+}
+
+/* ---- reading ---- */
+
+void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct sg_message *m, size_t first,
+                         size_t count) {
+    SG_ASSERT(first + count <= m->count);
+    const uint8_t *data = m->data;
+    const size_t parts = wire_parts_of(data), end = first + count;
+    uint32_t field[WIRE_PIECE];
+    float scalar[WIRE_MOST_SCALARS];
+    struct wire_part p = {0};
+    for (size_t i = 0; i < parts && p.first + p.count < end; i++) {
+        p = wire_next_part(&f->layout, data, i, &p);
+        size_t at = first > p.first ? first - p.first : 0;
+        const size_t to = end < p.first + p.count ? end - p.first : p.count;
+        for (size_t now; at < to; at += now) {
+            const size_t left = p.bucket - at % p.bucket;
+            now = to - at < WIRE_PIECE ? to - at : WIRE_PIECE;
+            now = now < left ? now : left;
+            load_scalars(scalar, f, data, &p, at);
+            wire_fields(field, data, &p, at, now);
+            f->read(out + (p.first + at - first), field, now, scalar, p.setting);
+        }
+    }
+}
+
+static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
+    const struct wire_buckets *f = format;
+    uint32_t field[WIRE_PIECE];
+    float scalar[WIRE_MOST_SCALARS], out[WIRE_PIECE];
+    if (!wire_padding_is_zero(data, p))
+        return false;
+    for (size_t at = 0, now; at < p->count; at += now) {
+        const size_t left = p->bucket - at % p->bucket;
+        now = p->count - at < WIRE_PIECE ? p->count - at : WIRE_PIECE;
+        now = now < left ? now : left;
+        load_scalars(scalar, f, data, p, at);
+        wire_fields(field, data, p, at, now);
+        if ((f->valid_scalars != NULL && !f->valid_scalars(scalar, p->setting)) ||
+            !f->valid_fields(field, now, p->setting))
+            return false;
+        f->read(out, field, now, scalar, p->setting);
+        for (size_t j = 0; j < now; j++)
+            if (!isfinite(out[j]))
+                return false;
+    }
+    return true;
+}
+
+bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail) {
+    return wire_parts_valid(&f->layout, m, tail, valid_part, f);
+}
+
+bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m) {
+    return wire_buckets_valid_before(f, m, WIRE_BUCKETS_TAIL) &&
+           wire_load64((const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL) == 0;
+}

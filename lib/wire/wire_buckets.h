@@ -1,0 +1,135 @@
+/* wire_buckets.h: what codes have in common that write numbers in fixed widths, part by part, with a few floats for each
+ * bucket of neighbours: their layout, and for most of them all of writing and reading.
+ *
+ *     bytes 0 .. 3      parts
+ *     bytes 4 .. 7      numbers of a bucket, at least 1
+ *     8 bytes a part    how many numbers it has, and its setting
+ *     each part         the scalars of each bucket, floats
+ *                       the fields, one a number, of as many bits as the setting says; padded with zeros to a byte
+ *     8 bytes           zeros, so that a field can be read with the bytes behind it
+ *
+ * All integers are little-endian. Bit b of a part's fields is bit b % 8 of byte b / 8. */
+#ifndef WIRE_BUCKETS_H
+#define WIRE_BUCKETS_H
+
+#include "wire_private.h"
+
+enum { WIRE_BUCKETS_TAIL = 8, WIRE_MOST_SCALARS = 64, WIRE_WHOLE_PART = 0xffffffffU };
+
+struct wire_layout {
+    unsigned scalars;                     /* floats of a bucket, at most WIRE_MOST_SCALARS */
+    uint32_t least_setting, most_setting; /* of the numbers that a part's setting may be */
+    unsigned (*bits)(uint32_t setting);   /* of a field, 1 .. 32 */
+    /* How many fields a part of so many numbers has; NULL = as many. */
+    size_t (*fields)(size_t count, size_t bucket);
+};
+
+/* One part, where it lies in the data. */
+struct wire_part {
+    size_t first, count; /* of the numbers */
+    size_t fields;
+    size_t bucket;
+    uint32_t setting;
+    unsigned bits;    /* of a field */
+    size_t scalar_at; /* byte of the first bucket's scalars */
+    size_t at;        /* byte of the fields */
+    size_t end;
+};
+
+static inline size_t wire_bucket_count(size_t count, size_t bucket) {
+    return count / bucket + (count % bucket > 0);
+}
+
+/* Part i of the message, which begins where the one before it ended; `before` is zero for the first. */
+struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data, size_t i,
+                                const struct wire_part *before);
+
+/* Bytes before the first part; the most bytes of all; and the number of parts of a message. */
+size_t wire_parts_begin(size_t parts);
+size_t wire_parts_most(const struct wire_layout *l, const struct sg_numbers *n, size_t bucket, unsigned most_bits);
+size_t wire_parts_of(const uint8_t *data);
+
+/* Writes what stands before the first part: `setting` says each part's. */
+void wire_parts_start(uint8_t *data, const struct sg_numbers *n, size_t bucket,
+                      uint32_t (*setting)(const struct sg_numbers *n, size_t part));
+
+/* Are these bytes parts of m->count numbers together, and does valid_part accept each? It is given `format` back. Any
+ * bytes are safe. The message's last `tail` bytes, at least WIRE_BUCKETS_TAIL, are left to the caller. */
+bool wire_parts_valid(const struct wire_layout *l, const struct sg_message *m, size_t tail,
+                      bool (*valid_part)(const void *format, const uint8_t *data, const struct wire_part *p),
+                      const void *format);
+
+/* Is the padding behind a part's fields zero? */
+static inline bool wire_padding_is_zero(const uint8_t *data, const struct wire_part *p) {
+    const unsigned used = (unsigned)((uint64_t)p->fields * p->bits % 8);
+    return used == 0 || data[p->end - 1] >> used == 0;
+}
+
+/* The smallest float of which `levels` are not below norm; but if these would not be finite, the largest of which they
+ * are. */
+float wire_unit(double norm, uint32_t levels);
+
+/* a >= 0, below 2^51, as a whole number: the nearest one, ties to even; with a draw the one below, or with the
+ * probability a - floor(a) the one above. */
+static inline double wire_rounded(double a, const uint32_t *draw) {
+    const double whole = (double)(int64_t)a;
+    return draw != NULL ? whole + (0x1p-24 * (double)(int32_t)(*draw >> 8) < a - whole) : (a + 0x1p52) - 0x1p52;
+}
+
+/* value [count] <- fields first .. first + count - 1. Up to 8 bytes behind them are read. */
+static inline void wire_fields(uint32_t *value, const uint8_t *data, const struct wire_part *p, size_t first,
+                               size_t count) {
+    const uint64_t mask = ((uint64_t)1 << p->bits) - 1;
+    uint64_t bit = (uint64_t)first * p->bits;
+    for (size_t j = 0; j < count; j++, bit += p->bits)
+        value[j] = (uint32_t)(wire_load64(data + p->at + bit / 8) >> bit % 8 & mask);
+}
+
+/* ---- codes that consist of buckets and nothing else ---- */
+
+struct wire_buckets {
+    struct wire_layout layout;
+    bool draws; /* does `write` get a random number of 32 bits for each number? */
+    /* How many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = that. */
+    size_t (*bucket)(const struct sg_numbers *n);
+    uint32_t (*setting)(const struct sg_numbers *n, size_t part);
+    /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing. */
+    void (*measure)(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n);
+    /* field [count] <- x [count], of one bucket. */
+    void (*write)(uint32_t *field, const float *x, size_t count, const float *scalar, uint32_t setting,
+                  const uint32_t *draw, const struct sg_numbers *n);
+    /* The reverse. It must be safe for any fields that valid_scalars and valid_fields accept. */
+    void (*read)(float *out, const uint32_t *field, size_t count, const float *scalar, uint32_t setting);
+    bool (*valid_scalars)(const float *scalar, uint32_t setting); /* NULL = there are none */
+    bool (*valid_fields)(const uint32_t *field, size_t count, uint32_t setting);
+};
+
+/* Fields a piece: write, read and valid_fields get at most so many at a time. */
+enum { WIRE_PIECE = 512 };
+
+/* The four functions of a struct sg_code. Bits are 32 a scalar and the fields' own. */
+size_t wire_buckets_most(const struct wire_buckets *f, const struct sg_numbers *n);
+size_t wire_buckets_encode(const struct wire_buckets *f, void *data, const struct sg_numbers *n, double *bits);
+void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct sg_message *m, size_t first,
+                         size_t count);
+bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m);
+
+/* Is all of the message valid but its last `tail` bytes, at least WIRE_BUCKETS_TAIL? They are not looked at. */
+bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail);
+
+/* These four as functions NAME_most and so on, for the format `f`. */
+#define WIRE_BUCKETS_FUNCTIONS(name, f)                                                                                \
+    static size_t name##_most(const struct sg_numbers *n) {                                                            \
+        return wire_buckets_most(&f, n);                                                                               \
+    }                                                                                                                  \
+    static size_t name##_encode(void *data, const struct sg_numbers *n, double *bits) {                                \
+        return wire_buckets_encode(&f, data, n, bits);                                                                 \
+    }                                                                                                                  \
+    static void name##_decode(float *out, const struct sg_message *m, size_t first, size_t count) {                    \
+        wire_buckets_decode(&f, out, m, first, count);                                                                 \
+    }                                                                                                                  \
+    static bool name##_valid(const struct sg_message *m) {                                                             \
+        return wire_buckets_valid(&f, m);                                                                              \
+    }
+
+#endif
