@@ -9,6 +9,7 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_bf16,      &sg_compress_natural,   &sg_compress_natural_8,      &sg_compress_dithering,
     &sg_compress_8bit,      &sg_compress_int_block, &sg_compress_minmax,         &sg_compress_eden,
     &sg_compress_grid,      &sg_compress_switchml,  &sg_compress_intsgd,         &sg_compress_global_qsgd,
+    &sg_compress_quantile,
 };
 
 const struct sg_compressor_ops *sg_compressor_at(size_t i) {

@@ -164,6 +164,10 @@ def rotated(f, width, s, scalar):
     return sign * scalar[0] * {1: [1], 2: [0.45278, 1.51042], 3: [0.24509, 0.75601, 1.34391, 2.15195]}[width][k]
 
 
+def mean(f, width, s, scalar):
+    return scalar[f]
+
+
 def of_setting(s):
     return s
 
@@ -176,7 +180,8 @@ def of_levels(s):
 BUCKETS = {"levels": (of_levels, 1, level), "natural": (of_setting, 0, power), "natural-8": (of_setting, 0, power),
            "grid": (of_setting, 1, step), "8bit": (of_setting, 1, fraction),
            "natural-dithering": (of_levels, 1, dithered), "int-block": (of_setting, 1, integer),
-           "minmax": (of_setting, 2, place), "eden": (of_setting, 1, rotated)}
+           "minmax": (of_setting, 2, place), "eden": (of_setting, 1, rotated),
+           "sketch-quantile": (of_setting, 64, mean)}
 
 
 def philox(at, seed):
@@ -228,7 +233,8 @@ def buckets(name, data, count):
 
 CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", None, 0), 3: ("bf16", "H", 2),
          32: ("natural", None, 0), 33: ("natural-8", None, 0), 34: ("grid", None, 0), 35: ("8bit", None, 0),
-         36: ("natural-dithering", None, 0), 37: ("int-block", None, 0), 38: ("minmax", None, 0), 39: ("eden", None, 0)}
+         36: ("natural-dithering", None, 0), 37: ("int-block", None, 0), 38: ("minmax", None, 0), 39: ("eden", None, 0),
+         40: ("sketch-quantile", None, 0)}
 
 
 def messages(path):
