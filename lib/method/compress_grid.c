@@ -141,7 +141,7 @@ static double bound(const double *param, size_t n) {
 static const struct sg_parameter params[PARAMS] = {
     [STEP] = {"step", 0, FLT_MAX, NAN, false,
               "D, the distance between neighbours of the grid, on the gradient's scale as lambda of hard-threshold"},
-    [BITS] = {"bits", 2, 16, 8, true, "b, of a number; what is above 2^(b-1) - 1 steps is sent as it is"},
+    [BITS] = {"bits", 2, 24, 8, true, "b, of a number; what is above 2^(b-1) - 1 steps is sent as it is"},
     [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest, ties to even; 1: at random, without bias"},
 };
 

@@ -38,6 +38,10 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_minmax,
     &sg_compress_eden,
     &sg_compress_grid,
+    &sg_compress_switchml,
+    &sg_compress_intsgd,
+    &sg_compress_global_qsgd,
+    &sg_compress_quantile,
     /* clang-format on */
 };
 

@@ -59,7 +59,7 @@ extern const struct sg_compressor_ops sg_compress_dgc;
 extern const struct sg_compressor_ops sg_compress_topk_reuse;
 extern const struct sg_compressor_ops sg_compress_fp16, sg_compress_bf16, sg_compress_natural, sg_compress_natural_8,
     sg_compress_dithering, sg_compress_8bit, sg_compress_int_block, sg_compress_minmax, sg_compress_eden,
-    sg_compress_grid;
+    sg_compress_grid, sg_compress_switchml, sg_compress_intsgd, sg_compress_global_qsgd, sg_compress_quantile;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
@@ -170,6 +170,34 @@ typedef float sg_estimate_fn(struct sg_worker *w, size_t layer, float *x, size_t
  * w->scratch is sg_estimate_open's: the thresholds [n_layers]. */
 SG_CHECKED sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err);
 int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *estimate);
+/* ---- integers that workers add exactly (integer_sum.c) ---- */
+
+/* Room for the integers that a worker sends. `open` hooks put it into w->scratch. */
+struct sg_integers {
+    float *q;        /* [d] whole numbers */
+    uint32_t *index; /* [d] */
+    size_t *count;   /* [n_layers] */
+    void *data;      /* of a message */
+};
+
+/* Opens the room. `agreed`: how many numbers each worker sends in a place of its own (sg_integers_agree); all workers'
+ * must fit into d places. `name` is the compressor's. */
+SG_CHECKED sg_status sg_integers_open(struct sg_worker *w, size_t agreed, const char *name, struct sg_error *err);
+
+/* out <- the message of q [n], in integers of `bits` bits; one that needs more is written as a float. The sum over
+ * workers is exact as long as it is below 2^24. */
+void sg_integers_write(const struct sg_worker *w, size_t n, unsigned bits, struct sg_message *out);
+
+/* out <- the message of q [agreed] in places that no other worker uses: of n = workers * agreed numbers, those from
+ * worker * agreed on. As floats, or as integers of `bits` bits. */
+void sg_integers_agree(const struct sg_worker *w, size_t agreed, unsigned bits, struct sg_message *out);
+/* The largest number that a worker sent in place i of its own; sum is that of the round. */
+float sg_integers_agreed(const struct sg_shared *s, const float *sum, size_t agreed, size_t i);
+
+/* q [n] <- factor p, rounded at random without bias but at most `most` in magnitude. `first` is the place of p [0] among
+ * all elements, which names the draws. */
+void sg_integers_round(const struct sg_worker *w, float *q, const float *p, size_t first, size_t n, double factor,
+                       double most);
 
 /* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
 

@@ -55,7 +55,7 @@ static void write_fractions(uint32_t *field, const float *x, size_t count, const
         const double a = *scalar > 0 ? fabs((double)x[j]) / (double)*scalar : 0;
         uint32_t at = 0;
         for (uint32_t step = FRACTIONS / 2; step > 0; step /= 2)
-            at += a > largest[at + step - 1] ? step : 0;
+            at += (uint32_t)(a > largest[at + step - 1]) * step;
         field[j] = at | (uint32_t)(*scalar > 0 && x[j] < 0) << (BITS - 1);
     }
 }

@@ -16,7 +16,7 @@
 #include "wire_buckets.h"
 
 enum { STEP, BITS, STOCHASTIC, PARAMS };
-enum { MOST_BITS = 16, ENTRY = 8 };
+enum { MOST_BITS = 24, ENTRY = 8 };
 
 static unsigned bits_of(uint32_t setting) {
     return setting;

@@ -164,6 +164,10 @@ def rotated(f, width, s, scalar):
     return sign * scalar[0] * {1: [1], 2: [0.45278, 1.51042], 3: [0.24509, 0.75601, 1.34391, 2.15195]}[width][k]
 
 
+def mean(f, width, s, scalar):
+    return scalar[f]
+
+
 def of_setting(s):
     return s
 
@@ -176,7 +180,8 @@ def of_levels(s):
 BUCKETS = {"levels": (of_levels, 1, level), "natural": (of_setting, 0, power), "natural-8": (of_setting, 0, power),
            "grid": (of_setting, 1, step), "8bit": (of_setting, 1, fraction),
            "natural-dithering": (of_levels, 1, dithered), "int-block": (of_setting, 1, integer),
-           "minmax": (of_setting, 2, place), "eden": (of_setting, 1, rotated)}
+           "minmax": (of_setting, 2, place), "eden": (of_setting, 1, rotated),
+           "sketch-quantile": (of_setting, 64, mean)}
 
 
 def philox(at, seed):
@@ -243,7 +248,7 @@ CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", buckets, 0), 3:
          16: ("signs", signs, 0), 17: ("signs-rms", signs, 0), 18: ("signs-fixed", signs, 0), 19: ("two-means", signs, 0),
          32: ("natural", buckets, 0), 33: ("natural-8", buckets, 0), 34: ("grid", buckets, 0), 35: ("8bit", buckets, 0),
          36: ("natural-dithering", buckets, 0), 37: ("int-block", buckets, 0), 38: ("minmax", buckets, 0),
-         39: ("eden", buckets, 0)}
+         39: ("eden", buckets, 0), 40: ("sketch-quantile", buckets, 0)}
 
 
 def messages(path):

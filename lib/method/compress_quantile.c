@@ -1,0 +1,13 @@
+/* compress_quantile.c: SketchML's quantile buckets: every element as the mean of its 64th (lib/wire/code_quantile.c). */
+#include "method_private.h"
+
+/* What is lost is what the bins vary inside; no bound holds for all x. */
+const struct sg_compressor_ops sg_compress_quantile = {
+    .name = "sketch-quantile",
+    .summary = "every element as the mean of the 64th of its bucket that it is in",
+    .source = "Jiang et al., SIGMOD 2018, as in GRACE",
+    .traits = SG_TRAIT_DENSE,
+    .params = sg_code_quantile_params,
+    .n_params = 1,
+    .code = &sg_code_quantile,
+};

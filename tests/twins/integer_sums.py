@@ -1,0 +1,97 @@
+"""Integers that workers add, in a scale they know in common: SwitchML (NSDI 2021), IntSGD (ICLR 2022), Global-QSGD (2025)."""
+
+import math
+
+import numpy as np
+
+from common import EXAMPLE, draws, sum_squares, uniform
+
+COMPRESS = 3
+FLOAT_MAX = float(np.finfo(np.float32).max)
+SETTINGS = [
+    "switchml",
+    "switchml bits=8 block=33 workers=3",
+    "switchml bits=24 block=1000 feedback=none",
+    "switchml workers=5 steps=3",
+    "intsgd steps=4",
+    "intsgd bits=4 workers=3 beta=0.5 scale=3 steps=3",
+    "intsgd bits=16 feedback=none steps=3",
+    "global-qsgd workers=3",
+    "global-qsgd bits=4 steps=3",
+    "global-qsgd bits=16 feedback=none",
+]
+
+
+def switchml_scale(xs, bits):
+    """f of one block."""
+    largest = max(np.abs(x).max() for x in xs)
+    exponent = max(math.frexp(largest)[1], -126) if largest > 0 else -126
+    return (2.0 ** (bits - 1) - 1) / len(xs) * 2.0**-exponent
+
+
+def switchml(case, xs):
+    bits, block, d = int(case.number("bits", 32)), int(case.number("block", 256)), len(xs[0])
+    most, total, kept, blocks = (2 ** (bits - 1) - 1) // len(xs), np.zeros(d), [x.copy() for x in xs], 0
+    for begin, end in zip(case.offset, case.offset[1:]):
+        for at in range(begin, end, block):
+            part = slice(at, min(end, at + block))
+            f = switchml_scale([x[part] for x in xs], bits)
+            q = [np.sign(x[part]) * np.minimum(np.floor(np.abs(x[part]) * f + 0.5), most) for x in xs]
+            total[part] = np.clip(sum(q) / f, -FLOAT_MAX, FLOAT_MAX)
+            for e, own in zip(kept, q):
+                e[part] -= np.clip(own / f, -FLOAT_MAX, FLOAT_MAX).astype(np.float32)
+            blocks += 1
+    return [bits * d + 8 * blocks] * len(xs), total, kept
+
+
+def integers(case, x, worker, step, factor, most):
+    a = np.minimum(np.abs(x) * factor, most)
+    u = uniform(draws(case.seed, COMPRESS, worker, step, 0, len(x)))
+    return np.sign(x) * np.minimum(np.floor(a) + (u < a - np.floor(a)), most)
+
+
+def intsgd(case, xs, step):
+    bits, beta, m, d, n = int(case.number("bits", 8)), case.number("beta", 0.9), case.memory, len(xs[0]), len(xs)
+    alpha = m.get("alpha", 0)
+    if alpha:
+        q = [integers(case, x, w, step, alpha, (2 ** (bits - 1) - 1) // n) for w, x in enumerate(xs)]
+        total = (sum(q) / alpha).astype(np.float32)
+        kept = [x - (own / alpha).astype(np.float32) for x, own in zip(xs, q)]
+    else:
+        total, kept = np.zeros(d, np.float32), [np.zeros(d)] * n
+        for x in xs:
+            total = total + x.astype(np.float32)
+    square = sum_squares(total) / n**2
+    m["r"] = float(np.float32(beta * m["r"] + (1 - beta) * square if alpha else square))
+    next_alpha = case.number("scale", 1) * math.sqrt(d) / math.sqrt(2 * n * (m["r"] + 1e-16))
+    m["alpha"] = float(np.float32(min(max(next_alpha, 2.0**-126), 2.0**126)))
+    return [(bits if alpha else 32) * d] * n, total, kept
+
+
+def global_qsgd(case, xs, step):
+    bits, n = int(case.number("bits", 8)), len(xs)
+    factor = np.zeros(len(xs[0]))
+    for a, b in zip(case.offset, case.offset[1:]):
+        largest = max((np.abs(x[a:b]).max() for x in xs), default=0) if b > a else 0
+        factor[a:b] = (2 ** (bits - 1) - 1) / (n * largest) if largest > 0 else 0
+    q = [integers(case, x, w, step, factor, np.inf) for w, x in enumerate(xs)]
+    scale = np.where(factor > 0, factor, 1)
+    with np.errstate(over="ignore"):
+        kept = [x - (own / scale).astype(np.float32) for x, own in zip(xs, q)]
+    return [bits * len(xs[0]) + 32 * len(case.sizes)] * n, sum(q) / scale, kept
+
+
+def step(case, ps, t):
+    xs = [p.astype(np.float64) for p in ps]
+    if case.name == "switchml":
+        bits, total, kept = switchml(case, xs)
+    else:
+        bits, total, kept = (intsgd if case.name == "intsgd" else global_qsgd)(case, xs, t)
+    return bits, total.astype(np.float32), [x.astype(np.float32) for x in kept]
+
+
+def check():
+    f = switchml_scale([EXAMPLE, EXAMPLE / 2], 32)
+    assert f == 268435455.875
+    q = [134217728, -335544320, 536870912, -33554432, 0, 805306368, -671088640, 201326592]
+    assert np.array_equal(np.sign(EXAMPLE) * np.floor(np.abs(EXAMPLE) * f + 0.5), q)

@@ -1,0 +1,234 @@
+/* Compressors whose workers' integers are added: SwitchML, IntSGD, Global-QSGD. The sum is within their promise of that of all
+ * p, residuals hold what is missing, the bits are the published ones, and ranks and checkpoints change nothing. */
+#include "sg_method.h"
+#include "tap.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "patterns.h"
+
+enum { D = 1000, LAYERS = 3, WORKERS = 4, MOST_PARAMS = 4 };
+
+static const size_t offset[] = {0, 600, 600, D};
+static float g[WORKERS][D], e[WORKERS][D], other[WORKERS][D], sum[D], sum_other[D];
+static struct sg_error err;
+
+struct setting {
+    const char *name;
+    double param[MOST_PARAMS];
+    const struct sg_feedback_rule *rule;
+};
+
+static sg_method *open_part(const struct setting *s, size_t first, size_t count, int threads) {
+    sg_method *m = NULL;
+    const struct sg_method_config config = {.compressor = sg_compressor_find(s->name),
+                                            .param = s->param,
+                                            .layout = {LAYERS, offset, NULL, NULL},
+                                            .feedback = {s->rule, 1, {0}},
+                                            .seed = 3,
+                                            .first = first,
+                                            .count = count,
+                                            .workers = WORKERS,
+                                            .exec = {.threads = threads}};
+    return sg_method_open(&m, &config, &err) == SG_OK ? m : NULL;
+}
+
+/* One step of all workers, who live on `parts` methods of `count` workers each. */
+static bool step(sg_method **part, size_t parts, size_t count, uint64_t t, bool keeps, float kept[WORKERS][D],
+                 float *to, double *bits) {
+    const unsigned rounds = sg_method_rounds(part[0]);
+    bool fine = true;
+    *bits = 0;
+    for (size_t p = 0; p < parts; p++)
+        sg_method_begin(part[p], t, 0.5, NULL);
+    for (unsigned r = 0; r < rounds; r++) {
+        struct sg_message message[WORKERS];
+        for (size_t w = 0; w < WORKERS; w++) {
+            fine &= sg_method_send(part[w / count], w, r, r == 0 ? g[w] : NULL, keeps ? kept[w] : NULL, NULL,
+                                   &message[w], &err) == SG_OK;
+            fine &= message[w].code->valid(&message[w]);
+            *bits += w == 0 ? message[w].bits : 0;
+        }
+        const size_t n = sg_method_length(part[0], r);
+        float round_sum[D] = {0};
+        sg_message_add_all(round_sum, n, message, WORKERS, sg_kernels_cpu(NULL), &(struct sg_exec){.threads = 1});
+        for (size_t p = 0; p < parts; p++) {
+            memcpy(to, round_sum, sizeof round_sum);
+            sg_method_receive(part[p], r, to);
+        }
+    }
+    for (size_t w = 0; keeps && w < WORKERS; w++)
+        sg_method_keep(part[w / count], w, kept[w], to);
+    for (size_t p = 0; p < parts; p++)
+        sg_method_end(part[p], NULL, 0, 0);
+    return fine;
+}
+
+static void draw(uint64_t t) {
+    for (size_t w = 0; w < WORKERS; w++)
+        fill(g[w], D, NORMAL, 10 * t + w);
+}
+
+/* The sum and the residuals are all that came in, but for rounding. */
+static void test_nothing_is_lost(const struct setting *s) {
+    sg_method *m = open_part(s, 0, WORKERS, 1);
+    double in[D], off = 0, bits;
+    bool fine = m != NULL;
+    memset(e, 0, sizeof e);
+    for (uint64_t t = 0; fine && t < 4; t++) {
+        draw(t);
+        for (size_t i = 0; i < D; i++) {
+            in[i] = 0;
+            for (size_t w = 0; w < WORKERS; w++)
+                in[i] += (double)e[w][i] + (double)g[w][i];
+        }
+        fine = step(&m, 1, WORKERS, t, true, e, sum, &bits);
+        for (size_t i = 0; i < D; i++) {
+            double out = (double)sum[i];
+            for (size_t w = 0; w < WORKERS; w++)
+                out += (double)e[w][i];
+            off = fmax(off, fabs(in[i] - out));
+        }
+    }
+    ok(fine && off <= 1e-5, "%s: sum and residuals are what came in (%.2g)", s->name, off);
+    sg_method_close(m);
+}
+
+/* The mean of the sum over many steps, each with other draws, within 5 standard deviations of the mean of DRAWS. */
+static void test_unbiased(const struct setting *s, double unit) {
+    enum { DRAWS = 4096 };
+    static double mean[D];
+    sg_method *m = open_part(s, 0, WORKERS, 1);
+    double bits, worst = 0;
+    bool fine = m != NULL;
+    memset(mean, 0, sizeof mean);
+    draw(0);
+    for (uint64_t t = 0; fine && t < DRAWS; t++) {
+        fine = step(&m, 1, WORKERS, t, false, e, sum, &bits);
+        for (size_t i = 0; i < D; i++)
+            mean[i] += (double)sum[i] / DRAWS;
+    }
+    for (size_t i = 0; i < D; i++) {
+        double right = 0;
+        for (size_t w = 0; w < WORKERS; w++)
+            right += (double)g[w][i];
+        worst = fmax(worst, fabs(mean[i] - right) / (unit / 2 * sqrt(WORKERS / (double)DRAWS)));
+    }
+    ok(fine && worst <= 5, "%s: the mean sum is right (%.2f sigma)", s->name, worst);
+    sg_method_close(m);
+}
+
+/* Half a unit of 1 / f for each worker, the published bits, and every q within its share of the integer. */
+static void test_switchml(double integer_bits, double blocks) {
+    const struct setting s = {"switchml", {integer_bits, 100}, &sg_feedback_none};
+    sg_method *m = open_part(&s, 0, WORKERS, 1);
+    double bits = 0, worst = 0;
+    draw(1);
+    memset(g[2], 0, sizeof g[2]);
+    bool fine = m != NULL && step(&m, 1, WORKERS, 0, false, e, sum, &bits);
+    for (size_t at = 0; at < D; at += 100) {
+        double largest = 0;
+        int exponent;
+        for (size_t i = at; i < at + 100; i++)
+            for (size_t w = 0; w < WORKERS; w++)
+                largest = fmax(largest, fabs((double)g[w][i]));
+        (void)frexp(largest, &exponent);
+        const double f = (exp2(integer_bits - 1) - 1) / WORKERS * exp2(-exponent);
+        for (size_t i = at; i < at + 100; i++) {
+            double right = 0;
+            for (size_t w = 0; w < WORKERS; w++)
+                right += (double)g[w][i];
+            worst = fmax(worst, (fabs((double)sum[i] - right) - fabs(right) * 0x1p-24) * 2 * f / WORKERS);
+            fine &= fabs((double)sum[i] * f) <= exp2(integer_bits - 1) - 1;
+        }
+    }
+    ok(fine && worst <= 1 && bits == integer_bits * D + 8 * blocks,
+       "switchml, %g bits: %.3g of the error that is allowed, %g bits", integer_bits, worst, bits);
+    sg_method_close(m);
+}
+
+static void test_intsgd(void) {
+    const struct setting s = {"intsgd", {8, 0.9, 1}, &sg_feedback_none};
+    sg_method *m = open_part(&s, 0, WORKERS, 1);
+    double bits = 0;
+    draw(1);
+    bool fine = m != NULL && step(&m, 1, WORKERS, 0, false, e, sum, &bits) && bits == 32.0 * D;
+    float right[D] = {0};
+    double square = 0, worst = 0;
+    for (size_t i = 0; i < D; i++) {
+        for (size_t w = 0; w < WORKERS; w++)
+            right[i] += g[w][i];
+        square += (double)right[i] * (double)right[i] / WORKERS / WORKERS;
+    }
+    ok(fine && memcmp(right, sum, sizeof sum) == 0, "intsgd: the first step is exact");
+    const double alpha = sqrt(D) / sqrt(2 * WORKERS * square);
+    fine = fine && step(&m, 1, WORKERS, 1, false, e, sum, &bits) && bits == 8.0 * D;
+    for (size_t i = 0; i < D; i++)
+        worst = fmax(worst, fabs((double)sum[i] - (double)right[i]) * alpha / WORKERS);
+    ok(fine && worst < 1 && worst > 0.5, "intsgd: then every worker is within 1 / alpha (%.3f)", worst);
+    sg_method_close(m);
+}
+
+static void test_splits(const struct setting *s) {
+    sg_method *whole = open_part(s, 0, WORKERS, 1), *part[2];
+    bool fine = whole != NULL;
+    double bits, bits_other;
+    for (size_t p = 0; p < 2; p++)
+        fine &= (part[p] = open_part(s, 2 * p, 2, 3)) != NULL;
+    memset(e, 0, sizeof e);
+    memset(other, 0, sizeof other);
+    for (uint64_t t = 0; fine && t < 6; t++) {
+        draw(t);
+        fine = step(&whole, 1, WORKERS, t, true, e, sum, &bits) &&
+               step(part, 2, 2, t, true, other, sum_other, &bits_other) && bits == bits_other &&
+               memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, other, sizeof e) == 0;
+        for (size_t p = 0; t == 2 && p < 2; p++) {
+            void *common = malloc(sg_method_common_bytes(part[p]) + 1);
+            sg_method *again = open_part(s, 2 * p, 2, 2);
+            sg_method_common_save(part[p], common);
+            sg_method_common_load(again, common);
+            free(common);
+            sg_method_close(part[p]);
+            part[p] = again;
+        }
+    }
+    ok(fine, "%s: the same bits on one rank and on two, after a checkpoint", s->name);
+    sg_method_close(whole);
+    for (size_t p = 0; p < 2; p++)
+        sg_method_close(part[p]);
+}
+
+static void refused(const char *why, struct setting s) {
+    s.rule = &sg_feedback_none;
+    sg_method *m = open_part(&s, 0, WORKERS, 1);
+    ok(m == NULL && strstr(err.msg, why) != NULL, "refused: %s", err.msg);
+    sg_method_close(m);
+}
+
+int main(void) {
+    const struct setting switchml = {"switchml", {32, 256}, &sg_feedback_gradient},
+                         coarse = {"switchml", {8, 64}, &sg_feedback_gradient},
+                         intsgd = {"intsgd", {8, 0.9, 1}, &sg_feedback_gradient},
+                         global = {"global-qsgd", {8}, &sg_feedback_gradient};
+    const struct setting *all[] = {&switchml, &coarse, &intsgd, &global};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        test_nothing_is_lost(all[i]);
+        test_splits(all[i]);
+    }
+    test_switchml(32, 10);
+    test_switchml(16, 10);
+    test_intsgd();
+    draw(0);
+    double largest = 0;
+    for (size_t w = 0; w < WORKERS; w++)
+        for (size_t i = 0; i < D; i++)
+            largest = fmax(largest, fabs((double)g[w][i]));
+    test_unbiased(&(struct setting){"global-qsgd", {8}, &sg_feedback_none}, WORKERS * largest / 127);
+    refused("too few for the sum", (struct setting){"switchml", {3, 256}, NULL});
+    refused("at most 24, or 32", (struct setting){"switchml", {30, 256}, NULL});
+    refused("needs more than 1000 parameters", (struct setting){"switchml", {32, 2}, NULL});
+    refused("too few for the sum", (struct setting){"intsgd", {3, 0.9, 1}, NULL});
+    return tap_done();
+}
