@@ -13,7 +13,7 @@ import lockstep
 from philox import TEST, draw
 
 EMBEDDING, HIDDEN, LAYERS, BPTT, BATCH, WORDS, LINE, SEED = 4, 5, 2, 4, 2, 432, 12, 2
-CLIP, RATE, SCALE, WARM_UP, DECAY_AT, DECAY = 0.4, 0.5, 4, 0.5, 1.25, 0.25
+CLIP, RATE, SCALE, WARM_UP, DECAY_AT, DECAY = 0.4, 0.5, 4, 0.5, 1, 0.25
 METHODS = [lockstep.everything, lockstep.top_k(0.05), lockstep.hard_threshold(0.0625)]
 
 

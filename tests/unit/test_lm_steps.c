@@ -10,7 +10,7 @@ static const char recipe[] =
     "workers: 8\n"
     "batch: 2\n"
     "steps: 10\n"
-    "optimizer: {kind: sgd, learning-rate: 0.5, scale: 4, warm-up-epochs: 0.5, decay-at: [1.25], decay-factor: 0.25}\n"
+    "optimizer: {kind: sgd, learning-rate: 0.5, scale: 4, warm-up-epochs: 0.5, decay-at: [1], decay-factor: 0.25}\n"
     "error-feedback: gradient\n"
     "seeds: [1]\n"
     "record: {every: 1, evaluate: 0, series: [train-loss, error-norm, density]}\n"
