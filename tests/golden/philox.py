@@ -1,7 +1,7 @@
 """The numbers of lib/core/sg_rng.h, in NumPy."""
 import numpy as np
 
-INIT, TEST, DROPOUT = 5, 7, 9  # purposes
+SHARD, INIT, TEST, DROPOUT, NEGATIVE = 1, 5, 7, 9, 10  # purposes
 M32 = np.uint64(2**32 - 1)
 
 
@@ -26,3 +26,40 @@ def uniform(seed, purpose, worker, step, count):
 def normal(seed, purpose, worker, step, count):
     u = uniform(seed, purpose, worker, step, 2 * count)
     return np.sqrt(-2 * np.log(1 - u[::2])) * np.cos(6.283185307179586 * u[1::2])
+
+
+def below(seed, purpose, worker, step, bound):
+    """The first sg_rng_below of a stream, for a bound below 2^32."""
+    for number in draw(seed, purpose, worker, step, 64):
+        product = int(number) * bound
+        if product % 2**32 >= 2**32 % bound:
+            return product >> 32
+    raise RuntimeError("64 draws were all refused")
+
+
+def shuffled(seed, purpose, worker, step, n):
+    """sg_shuffle_at of 0, 1, ... n - 1: a Feistel network over pairs (row, column), repeated until it is below n."""
+    key = [int(v) for v in draw(seed, purpose, worker, step, 8)]
+    rows = int(np.ceil(np.sqrt(n)))
+    columns = -(-n // rows)
+
+    def scatter(x, k, bound):
+        x ^= k
+        x = (x ^ x >> 16) * 0x85EBCA6B % 2**32
+        x = (x ^ x >> 13) * 0xC2B2AE35 % 2**32
+        return (x ^ x >> 16) * bound >> 32
+
+    def once(i):
+        row, column = divmod(i, columns)
+        for k in range(0, 8, 2):
+            row = (row + scatter(column, key[k], rows)) % rows
+            column = (column + scatter(row, key[k + 1], columns)) % columns
+        return row * columns + column
+
+    def place(i):
+        i = once(i)
+        while i >= n:
+            i = once(i)
+        return i
+
+    return [place(i) for i in range(n)]
