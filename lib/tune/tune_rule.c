@@ -47,8 +47,7 @@ static char *task_of(const struct sg_cell *cell) {
     return text;
 }
 
-/* The first cell of this task without compression, else with Top-k, else any. There is one, so NULL = no memory.
- */
+/* The first cell of this task without compression, else with Top-k, else any. There is one, so NULL = no memory. */
 static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const char *task) {
     const struct sg_cell *best = NULL;
     int best_rank = 3;
