@@ -107,16 +107,27 @@ const struct sg_node *sg_override(const struct sg_node *method, const struct sg_
     return own != NULL ? own : sg_node_member(root, key);
 }
 
-/* Appends the recipe's section `key`. If the method has its own `inner`, that replaces the section's. */
+/* The keys of a section, ending with NULL, that a method may have of its own. */
+static const char *const task_own[] = {"shards", "sharding", NULL}, *const optimizer_own[] = {"learning-rate", NULL};
+
+/* The method's own value of this child of a section, else the section's. */
+static const struct sg_node *own_or(const struct sg_node *child, const struct sg_node *method, const char *const *own) {
+    while (*own != NULL && strcmp(child->key, *own) != 0)
+        own++;
+    const struct sg_node *given = *own != NULL ? sg_node_member(method, *own) : NULL;
+    return given != NULL ? given : child;
+}
+
+/* Appends the recipe's section `key`, in which a value that the method has of its `own` replaces the section's. */
 static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
-                         const char *inner) {
-    const struct sg_node *section = sg_node_member(root, key), *own = sg_node_member(method, inner);
+                         const char *const *own) {
+    const struct sg_node *section = sg_node_member(root, key);
     struct sg_node copy = {.kind = SG_NODE_MAP, .line = section->line, .column = section->column};
     SG_ASSERT(section->kind == SG_NODE_MAP);
     bool fine = true;
     for (size_t i = 0; fine && i < section->count; i++) {
         const struct sg_node *child = &section->child[i];
-        fine = push_copy(&copy, child->key, own != NULL && strcmp(child->key, inner) == 0 ? own : child);
+        fine = push_copy(&copy, child->key, own_or(child, method, own));
     }
     if (!fine || !sg_node_set_key(&copy, key)) {
         sg_node_clear(&copy);
@@ -144,10 +155,10 @@ static bool push_length(struct sg_node *out, const struct sg_node *root, const s
 static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
                     const struct sg_node *choice, const struct sg_node *seed) {
     *out = (struct sg_node){.kind = SG_NODE_MAP};
-    return push_section(out, root, method, "task", "shards") &&
+    return push_section(out, root, method, "task", task_own) &&
            push_copy(out, "workers", sg_node_member(root, "workers")) &&
            push_copy(out, "batch", sg_node_member(root, "batch")) && push_length(out, root, method) &&
-           push_section(out, root, method, "optimizer", "learning-rate") &&
+           push_section(out, root, method, "optimizer", optimizer_own) &&
            push_copy(out, "error-feedback", sg_override(method, root, "error-feedback")) &&
            push_copy(out, "scope", sg_override(method, root, "scope")) &&
            push_copy(out, "message", sg_override(method, root, "message")) &&

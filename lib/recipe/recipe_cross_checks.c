@@ -195,11 +195,13 @@ static void check_form(struct sg_check *c, const struct sg_node *root, const str
                       "error-feedback '%s' does not go with this optimizer: %s", form, why);
 }
 
-static void check_shards(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
-    const struct sg_node *own = sg_node_member(method, "shards");
-    if (own != NULL && sg_node_get(root, "task.shards") == NULL)
-        sg_problem_at(c->problems, own->key_line, own->key_column, "task '%s' has no 'shards' to override",
-                      sg_node_string(root, "task.kind", ""));
+/* A key of the task that a method has of its own must be one that this kind of task has. */
+static void check_task_key(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
+                           const char *key) {
+    const struct sg_node *own = sg_node_member(method, key), *task = sg_node_get(root, "task");
+    if (own != NULL && sg_node_get(task, key) == NULL)
+        sg_problem_at(c->problems, own->key_line, own->key_column, "task '%s' has no '%s' to override",
+                      sg_node_string(task, "kind", ""), key);
 }
 
 /* The parts of a method against each other, as far as parameters are literal numbers: one that is an expression is only
@@ -272,7 +274,8 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
     bool fine = true;
     for (size_t i = 0; fine && i < methods->count; i++) {
         check_form(c, root, &methods->child[i]);
-        check_shards(c, root, &methods->child[i]);
+        check_task_key(c, root, &methods->child[i], "shards");
+        check_task_key(c, root, &methods->child[i], "sharding");
         fine = check_choices(c, root, &methods->child[i]);
     }
     if (c->n_labels * n_seeds > SG_CELLS)

@@ -138,6 +138,7 @@ static const struct sg_schema_row static_row[] = {
     MAP("methods[].shards", .shorthand = "kind", .help = "overrides task.shards, where the task has that"),
     CHOICE("methods[].shards.kind", "iid|sorted|dirichlet", .required = true, .help = "as task.shards.kind"),
     NUMBER("methods[].shards.alpha", 1e-6, 1e6, .help = "as task.shards.alpha"),
+    CHOICE("methods[].sharding", "global|reference", .help = "overrides task.sharding, where the task has that"),
     ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length, unless --set gives that"),
     INTEGER("methods[].steps", 1, WHOLE_MAX, .help = "overrides the recipe's length, unless --set gives that"),
     {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true,

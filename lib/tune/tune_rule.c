@@ -24,9 +24,9 @@ static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, co
     return status;
 }
 
-/* Methods that share a pilot because their workers have the same shards: M, zeta^2 and sigma^2 belong to the shards. */
+/* Methods that share a pilot because their workers have the same data: M, zeta^2 and sigma^2 belong to these. */
 struct group {
-    char *shards;                /* task.shards, JSON */
+    char *task;                  /* its section, JSON: only how the data are dealt differs */
     const struct sg_cell *pilot; /* of the recipe's cells, cut to a pilot */
     struct sg_rules rules;
     double *lambda;   /* [rules.count] */
@@ -40,26 +40,22 @@ struct groups {
     size_t count;
 };
 
-static char *shards_of(const struct sg_cell *cell) {
-    const struct sg_node *shards = sg_node_get(&cell->resolved, "task.shards");
-    if (!shards)
-        return strdup("");
-    cJSON *json = sg_node_json(shards);
+static char *task_of(const struct sg_cell *cell) {
+    cJSON *json = sg_node_json(sg_node_get(&cell->resolved, "task"));
     char *text = json ? sg_json_text(json, false) : NULL;
     cJSON_Delete(json);
     return text;
 }
 
-/* The first cell with these shards without compression, else with Top-k, else any. There is one, so NULL = no memory.
- */
-static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const char *shards) {
+/* The first cell of this task without compression, else with Top-k, else any. There is one, so NULL = no memory. */
+static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const char *task) {
     const struct sg_cell *best = NULL;
     int best_rank = 3;
     for (size_t i = 0; i < count; i++) {
         const char *compressor = sg_node_string(cells[i].method, "compressor", "");
         const int rank = strcmp(compressor, "none") == 0 ? 0 : strcmp(compressor, "topk") == 0 ? 1 : 2;
-        char *own = rank < best_rank ? shards_of(&cells[i]) : NULL;
-        if (own && strcmp(own, shards) == 0) {
+        char *own = rank < best_rank ? task_of(&cells[i]) : NULL;
+        if (own && strcmp(own, task) == 0) {
             best = &cells[i];
             best_rank = rank;
         }
@@ -68,24 +64,24 @@ static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t co
     return best;
 }
 
-/* Puts method i into the group with its shards, or into a new one; false = no memory. */
+/* Puts method i into the group with its data, or into a new one; false = no memory. */
 static bool join(struct groups *g, size_t i, const struct sg_cell *pilots, size_t n_pilots) {
     const char *name = sg_node_string(&g->methods->child[i], "name", "");
     size_t at = 0;
     while (at < n_pilots && strcmp(pilots[at].name, name) != 0)
         at++;
-    char *shards = at < n_pilots ? shards_of(&pilots[at]) : NULL;
+    char *task = at < n_pilots ? task_of(&pilots[at]) : NULL;
     size_t k = 0;
-    if (!shards)
+    if (!task)
         return false;
-    while (k < g->count && strcmp(g->group[k].shards, shards) != 0)
+    while (k < g->count && strcmp(g->group[k].task, task) != 0)
         k++;
     g->of[i] = k;
     if (k < g->count) {
-        free(shards);
+        free(task);
         return true;
     }
-    g->group[g->count++] = (struct group){.shards = shards, .pilot = choose_pilot(pilots, n_pilots, shards)};
+    g->group[g->count++] = (struct group){.task = task, .pilot = choose_pilot(pilots, n_pilots, task)};
     return g->group[k].pilot != NULL;
 }
 
@@ -106,7 +102,7 @@ static sg_status group_methods(struct groups *g, const struct sg_tune *t, const 
 
 static void groups_free(struct groups *g) {
     for (size_t i = 0; i < g->count; i++) {
-        free(g->group[i].shards);
+        free(g->group[i].task);
         sg_rules_free(&g->group[i].rules);
         free(g->group[i].lambda);
         free(g->group[i].how);

@@ -78,6 +78,19 @@ ncf() { # METHOD ARGUMENTS...
     ncf Adam -o global
     ncf Adam --set task.sharding=reference -o reference
     [ "$(column train_loss global | md5sum)" != "$(column train_loss reference | md5sum)" ]
+    sed -i 's/name: Adam, compressor: none/&, sharding: reference/' ncf.yaml
+    ncf Adam -o own
+    [ "$(column train_loss own | md5sum)" = "$(column train_loss reference | md5sum)" ]
+}
+
+@test "rule: methods of another sharding have a pilot of their own" {
+    need_torch
+    cat >>ncf.yaml <<'YAML'
+  - {name: Cut, compressor: hard-threshold, lambda: 3e-4, sharding: reference}
+YAML
+    run -0 --separate-stderr sparsetune -q ncf.yaml --rule=estimated --repeats 4
+    jq -e '.tune.pilots | map(.methods) == [["Hard-threshold", "Forgetful"], ["Cut"]] and
+        .[0].zeta_squared.value != .[1].zeta_squared.value' results/local/ncf/rule.json
 }
 
 @test "through sparsebench: cells, means, the stand-in is named" {

@@ -255,8 +255,40 @@ static void test_read(void) {
     }
 }
 
+/* A method's own split of the ratings makes the run that a recipe with this split makes. */
+static void test_sharding(void) {
+    static const char text[] = "schema: 1\n"
+                               "name: split\n"
+                               "task: {kind: ncf, dataset: ml-100k, sharding: reference}\n"
+                               "optimizer: {learning-rate: 0.1}\n"
+                               "record: {series: [train-loss]}\n"
+                               "steps: 2\n"
+                               "methods:\n"
+                               "  - {name: A, compressor: none}\n"
+                               "  - {name: B, compressor: none, sharding: global}\n";
+    struct grid a = {0}, b = {0};
+    const char *const plain[] = {"task.sharding=global", "methods=[{name: A, compressor: none}]"};
+    if (open_grid(&a, text, NULL, 0) && open_grid(&b, text, plain, 2)) {
+        const struct sg_cell *cut = find(&a, "A", 1), *shuffled = find(&a, "B", 1), *whole = find(&b, "A", 1);
+        ok(strcmp(sg_node_string(&cut->resolved, "task.sharding", ""), "reference") == 0 &&
+               strcmp(sg_node_string(&shuffled->resolved, "task.sharding", ""), "global") == 0,
+           "override of sharding");
+        ok(strcmp(shuffled->key, whole->key) == 0, "a recipe with this sharding has the same key");
+        ok(strcmp(shuffled->key, cut->key) != 0, "the task's own sharding has another key");
+    }
+    close_grid(&a);
+    close_grid(&b);
+    refused_set(SMALL, "methods.Top-k.sharding=global",
+                "--set methods.Top-k.sharding=global: task 'logreg' has no 'sharding' to override");
+    refused_set(text, "methods.B.shards=sorted",
+                "--set methods.B.shards=sorted: task 'ncf' has no 'shards' to override");
+    refused_set(text, "methods.B.sharding=local",
+                "--set methods.B.sharding=local: unknown sharding 'local' (did you mean 'global'?)");
+}
+
 int main(void) {
     test_cells();
+    test_sharding();
     test_lengths();
     test_keys();
     test_seeds();
