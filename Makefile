@@ -336,7 +336,7 @@ mini-fig2: $(filter mini-fig2%,$(figures)) ## all of Figure 2 at laptop scale
 table1: table1-resnet18 table1-senet18 table1-googlenet ## ACCORDION against hard-threshold, three networks, CIFAR-10
 table1-cifar100: table1-cifar100-resnet18 table1-cifar100-senet18 table1-cifar100-googlenet ## the same on CIFAR-100
 mini-fig2a: ## Figure 2a at laptop scale: ResNet-8 on 16,000 images, half an hour on two cores
-mini-fig2b: ## Figure 2b at laptop scale: a small LSTM, trained on the validation text, half an hour on two cores
+mini-fig2b: ## Figure 2b at laptop scale: a small LSTM, trained on the validation text, ten minutes on two cores
 mini-fig2c: ## Figure 2c at laptop scale: NeuMF on MovieLens-100K, a quarter of an hour on two cores
 mini-fig3: ## Figure 3 at laptop scale, a quarter of an hour
 mini-table1: ## Table 1 at laptop scale, a quarter of an hour

@@ -31,6 +31,6 @@ steps() { # COUNT RECIPE METHOD ARGUMENTS...
 }
 
 @test "two steps at laptop scale" {
-    steps 2 mini/fig2b "Top-k density=0.001"
+    steps 2 mini/fig2b "Top-k density=0.00252"
     steps 2 mini/fig2b Hard-threshold --set methods.Hard-threshold.lambda=0.01
 }
