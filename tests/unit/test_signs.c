@@ -176,6 +176,39 @@ static void test_signum(void) {
     sg_method_close(m);
 }
 
+/* What is compressed twice: all gradients are in what the optimizer was given, in the workers' residuals or, once for
+ * every worker, in the residual that the ranks share. */
+static void test_twice(const char *name, const double *param) {
+    enum { WORKERS = 3, STEPS = 60 };
+    static float g[WORKERS][N], e[WORKERS][N];
+    double left[N] = {0}, worst = 0, shared = 0;
+    sg_method *m = opened(name, param, &sg_feedback_gradient, WORKERS);
+    bool right = m != NULL && sg_method_common_bytes(m) == N * sizeof(float);
+    memset(e, 0, sizeof e);
+    for (uint64_t t = 0; right && t < STEPS; t++) {
+        float sum[N], common[N];
+        for (size_t w = 0; w < WORKERS; w++)
+            for (size_t i = 0; i < N; i++) {
+                sg_rng r = sg_rng_open(9, SG_RNG_TEST, (uint32_t)(w * N + i), t);
+                g[w][i] = (float)sg_rng_normal(&r);
+                left[i] += (double)g[w][i];
+            }
+        right = step(m, WORKERS, t, g, e, sum);
+        sg_method_common_save(m, common);
+        for (size_t i = 0; i < N; i++) {
+            double kept = WORKERS * (double)common[i];
+            for (size_t w = 0; w < WORKERS; w++)
+                kept += (double)e[w][i];
+            left[i] -= (double)sum[i];
+            worst = fmax(worst, fabs(left[i] - kept));
+            shared += fabs((double)common[i]) / STEPS / N;
+        }
+    }
+    ok(right && worst < 1e-4 && shared > 0.01, "%s: nothing is lost (off by %.2g), and receivers keep %.2g", name,
+       worst, shared);
+    sg_method_close(m);
+}
+
 /* ---- hostile bytes ---- */
 
 static void test_damage(void) {
@@ -224,6 +257,8 @@ int main(void) {
     test_strom();
     test_ties();
     test_signum();
+    test_twice("stc", (const double[]){3, NAN});
+    test_twice("sign-l2-twice", (const double[]){NAN});
     test_damage();
     return tap_done();
 }
