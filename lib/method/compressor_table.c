@@ -4,11 +4,12 @@
 #include <string.h>
 
 static const struct sg_compressor_ops *const table[] = {
-    &sg_compress_none,          &sg_compress_topk,   &sg_compress_hard_threshold, &sg_compress_randomk,
-    &sg_compress_accordion,     &sg_compress_qsgd,   &sg_compress_powersgd,       &sg_compress_ef_signsgd,
-    &sg_compress_sign_l2,       &sg_compress_onebit, &sg_compress_signsgd,        &sg_compress_terngrad,
-    &sg_compress_strom,         &sg_compress_dryden, &sg_compress_signtopk,       &sg_compress_stc,
-    &sg_compress_sign_l2_twice,
+    &sg_compress_none,     &sg_compress_topk,          &sg_compress_hard_threshold,
+    &sg_compress_randomk,  &sg_compress_accordion,     &sg_compress_qsgd,
+    &sg_compress_powersgd, &sg_compress_ef_signsgd,    &sg_compress_sign_l2,
+    &sg_compress_onebit,   &sg_compress_signsgd,       &sg_compress_terngrad,
+    &sg_compress_strom,    &sg_compress_dryden,        &sg_compress_signtopk,
+    &sg_compress_stc,      &sg_compress_sign_l2_twice, &sg_compress_terngrad_shared,
 };
 
 const struct sg_compressor_ops *sg_compressor_at(size_t i) {

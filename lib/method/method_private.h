@@ -52,7 +52,7 @@ extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_com
     sg_compress_randomk, sg_compress_accordion, sg_compress_qsgd, sg_compress_powersgd;
 extern const struct sg_compressor_ops sg_compress_ef_signsgd, sg_compress_sign_l2, sg_compress_onebit,
     sg_compress_signsgd, sg_compress_terngrad, sg_compress_strom, sg_compress_dryden, sg_compress_signtopk,
-    sg_compress_stc, sg_compress_sign_l2_twice;
+    sg_compress_stc, sg_compress_sign_l2_twice, sg_compress_terngrad_shared;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;

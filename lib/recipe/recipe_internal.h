@@ -59,7 +59,7 @@ enum sg_value_type {
     SG_VALUE_COMPRESSOR, /* compressors, */
     SG_VALUE_CONTROLLER, /* controllers */
     SG_VALUE_CODE,       /* and codes of numbers */
-    SG_VALUE_PLAIN_CODE, /* name of a code without parameters */
+    SG_VALUE_PLAIN_CODE, /* name of a code whose values all take the same number of bytes */
     SG_VALUE_ENCODING,   /* name of an encoding of messages, or auto */
     SG_VALUE_NUMBER,
     SG_VALUE_INTEGER,

@@ -36,6 +36,7 @@ static size_t buckets_of(size_t count, size_t bucket) {
 
 /* One part, where it lies in `data`. */
 struct part {
+    size_t number;       /* of the part */
     size_t first, count; /* of the numbers */
     size_t bucket;
     uint32_t levels;
@@ -62,7 +63,8 @@ static struct sg_levels for_kernels(const uint8_t *data, const struct part *p, c
 /* Part i of the message, which begins where the one before it ended; `before` is zero for the first. */
 static struct part next_part(const uint8_t *data, size_t parts, size_t i, const struct part *before) {
     const uint8_t *head = data + HEAD + PART_HEAD * i;
-    struct part p = {.first = before->first + before->count,
+    struct part p = {.number = i,
+                     .first = before->first + before->count,
                      .count = wire_load32(head),
                      .bucket = wire_load32(data + 4),
                      .levels = wire_load32(head + 4),
@@ -88,10 +90,11 @@ static size_t most_bytes(const struct sg_numbers *n) {
 
 /* The unit of a bucket: N / s rounded up, so that no number needs more than s units, but at most what keeps s of them
  * finite. */
-static float unit_of(const struct sg_numbers *n, const float *value, size_t count, uint32_t levels) {
+static float unit_of(const struct sg_numbers *n, size_t part, const float *value, size_t count, uint32_t levels) {
     const struct sg_exec exec = {.threads = 1};
-    const double norm = n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
-                                               : sqrt(n->kernels->sum_squares(&exec, value, count));
+    const double norm = n->scale                 ? (double)n->scale[part]
+                        : n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
+                                                 : sqrt(n->kernels->sum_squares(&exec, value, count));
     float most = FLT_MAX / (float)levels;
     while (!isfinite(most * (float)levels))
         most = nextafterf(most, 0);
@@ -104,7 +107,7 @@ static float unit_of(const struct sg_numbers *n, const float *value, size_t coun
 static void write_units(uint8_t *data, const struct sg_numbers *n, const struct part *p, size_t begin, size_t end) {
     for (size_t at = begin; at < end; at += p->bucket) {
         const size_t count = p->count - at < p->bucket ? p->count - at : p->bucket;
-        const float unit = unit_of(n, n->value + p->first + at, count, p->levels);
+        const float unit = unit_of(n, p->number, n->value + p->first + at, count, p->levels);
         wire_store32(data + p->unit_at + 4 * (at / p->bucket), sg_float_bits(unit));
     }
 }
