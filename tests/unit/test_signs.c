@@ -13,6 +13,8 @@ enum { N = 8 };
 static const size_t whole[] = {0, N};
 static const float p[N] = {0.5F, -1.25F, 2, -0.125F, 0, 3, -2.5F, 0.75F};
 
+static const struct sg_kernels *kernels; /* NULL = the best ones */
+
 static sg_method *opened(const char *name, const double *param, const struct sg_feedback_rule *rule, size_t workers) {
     static struct sg_error err;
     const struct sg_method_config config = {.compressor = sg_compressor_find(name),
@@ -20,6 +22,7 @@ static sg_method *opened(const char *name, const double *param, const struct sg_
                                             .layout = {1, whole, NULL, NULL},
                                             .feedback = {rule, 1, {NAN, NAN, NAN, NAN}},
                                             .count = workers,
+                                            .kernels = kernels,
                                             .exec = {.threads = 1}};
     sg_method *m = NULL;
     if (sg_method_open(&m, &config, &err) != SG_OK)
@@ -209,6 +212,37 @@ static void test_twice(const char *name, const double *param) {
     sg_method_close(m);
 }
 
+/* ---- no memory ---- */
+
+static int no_topk(const struct sg_select *s, const size_t *k, float *guess) {
+    (void)s, (void)k, (void)guess;
+    return SG_KERNEL_MEMORY;
+}
+
+static int no_threshold(const struct sg_select *s, const float *tau) {
+    (void)s, (void)tau;
+    return SG_KERNEL_MEMORY;
+}
+
+/* A selection that finds no memory stops the run: nothing of it is sent. */
+static void test_no_memory(void) {
+    static const char *const name[] = {"strom", "signtopk", "dryden"};
+    static const double param[][2] = {{1, NAN}, {3, NAN}, {0.5, NAN}};
+    struct sg_kernels poor = *sg_kernels_cpu(NULL);
+    poor.select_topk = no_topk;
+    poor.select_threshold = no_threshold;
+    kernels = &poor;
+    for (size_t i = 0; i < 3; i++) {
+        struct sg_error err = {.msg = ""};
+        struct sg_message message;
+        sg_method *m = opened(name[i], param[i], &sg_feedback_none, 1);
+        ok(m != NULL && one_worker(m, (struct one_step){0, 1, 0, NULL}, p, NULL, &message, &err) == SG_ERR_MEMORY,
+           "%s: %s", name[i], err.msg);
+        sg_method_close(m);
+    }
+    kernels = NULL;
+}
+
 /* ---- hostile bytes ---- */
 
 static void test_damage(void) {
@@ -259,6 +293,7 @@ int main(void) {
     test_signum();
     test_twice("stc", (const double[]){3, NAN});
     test_twice("sign-l2-twice", (const double[]){NAN});
+    test_no_memory();
     test_damage();
     return tap_done();
 }
