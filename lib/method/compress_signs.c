@@ -1,5 +1,7 @@
 /* compress_signs.c: every element as one bit, in one of the codes of lib/wire/code_signs.c. The sum of what workers send
- * is the result, or the workers vote with their signs. */
+ * is the result, or is compressed again, or the workers vote with their signs. */
+#include <math.h>
+
 #include "method_private.h"
 
 /* With the mean magnitude |x - C(x)|^2 = |x|^2 - |x|_1^2 / n, and |x|_1 >= |x|. The means of both sides lose no more. */
@@ -24,6 +26,44 @@ const struct sg_compressor_ops sg_compress_sign_l2 = {
     .source = "Tang et al. (1-bit Adam), ICML 2021",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .code = &sg_code_signs_rms,
+};
+
+/* The memory is the receivers' residual, the same on every rank. x <- x + sum / workers, of which the signs with the root
+ * of the mean square of a layer become the sum, as often as there are workers; the rest stays in x. */
+static void send_again(const struct sg_shared *s, unsigned round, float *sum) {
+    const float workers = (float)s->workers;
+    const int threads = s->exec.threads;
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
+        const size_t begin = s->layout.offset[l], end = s->layout.offset[l + 1];
+        float *x = s->memory;
+#pragma omp parallel for schedule(static) num_threads(threads) if (end - begin >= METHOD_WORTH_THREADS)
+        for (size_t i = begin; i < end; i++)
+            x[i] += sum[i] / workers;
+        const double squares = s->kernels->sum_squares(&s->exec, x + begin, end - begin);
+        const float rms = end > begin ? (float)sqrt(squares / (double)(end - begin)) : 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (end - begin >= METHOD_WORTH_THREADS)
+        for (size_t i = begin; i < end; i++) {
+            const float sent = x[i] < 0 ? -rms : rms;
+            x[i] -= sent;
+            sum[i] = workers * sent;
+        }
+    }
+    (void)round;
+}
+
+static size_t floats(const struct sg_layout *layout) {
+    return layout->offset[layout->n_layers];
+}
+
+static const struct sg_rounds twice = {.count = 1, .floats = floats, .combine = send_again};
+
+const struct sg_compressor_ops sg_compress_sign_l2_twice = {
+    .name = "sign-l2-twice",
+    .summary = "sign-l2 by each worker, and once more of the mean over workers with a residual of its own (1-bit Adam)",
+    .source = "Tang et al. (1-bit Adam), ICML 2021",
+    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .code = &sg_code_signs_rms,
+    .rounds = &twice,
 };
 
 const struct sg_compressor_ops sg_compress_onebit = {

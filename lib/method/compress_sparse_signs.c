@@ -67,8 +67,9 @@ static void encode_strom(struct sg_worker *w, unsigned round, const float *p, st
         t->magnitude[l] = (double)t->tau[l];
     }
     const struct sg_select s = selection(w, p);
-    w->shared->kernels->select_threshold(&s, t->tau);
-    finish(w, &sg_code_signs_fixed, t->magnitude, out);
+    w->status = w->shared->kernels->select_threshold(&s, t->tau);
+    if (w->status == SG_KERNEL_OK)
+        finish(w, &sg_code_signs_fixed, t->magnitude, out);
     (void)round;
 }
 
@@ -109,8 +110,9 @@ static bool is_density(const struct sg_shared *s) {
 
 static void encode_topk(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     struct sg_select s = selection(w, p);
-    sg_topk_select(w, &s, is_density(w->shared));
-    finish(w, &sg_code_signs, NULL, out);
+    w->status = sg_topk_select(w, &s, is_density(w->shared));
+    if (w->status == SG_KERNEL_OK)
+        finish(w, &sg_code_signs, NULL, out);
     (void)round;
 }
 
@@ -128,15 +130,8 @@ struct cut {
     size_t ties;
 };
 
-/* Which numbers: all, those above 0, those below. */
-enum side { ALL, ABOVE, BELOW };
-
-static bool is_on(float x, enum side side) {
-    return side == ALL || (side == ABOVE ? x > 0 : x < 0);
-}
-
-/* Finds the cut from the highest 11 bits of a magnitude on. 1 <= k <= how many numbers are on this side. */
-static struct cut cut_of(const float *x, size_t n, enum side side, size_t k) {
+/* Finds the cut from the highest 11 bits of a magnitude on; 1 <= k <= n. */
+static struct cut cut_of(const float *x, size_t n, size_t k) {
     static const unsigned shift[] = {20, 9, 0};
     struct cut c = {0, k};
     for (size_t pass = 0; pass < 3; pass++) {
@@ -144,7 +139,7 @@ static struct cut cut_of(const float *x, size_t n, enum side side, size_t k) {
         size_t seen[1 << 11] = {0}, at = ((size_t)1 << (known - shift[pass])) - 1;
         for (size_t i = 0; i < n; i++) {
             const uint32_t bits = sg_float_bits(x[i]) & 0x7fffffff;
-            if (is_on(x[i], side) && bits >> known == c.bits >> known)
+            if (bits >> known == c.bits >> known)
                 seen[bits >> shift[pass] & at]++;
         }
         for (; seen[at] < c.ties; at--)
@@ -155,9 +150,9 @@ static struct cut cut_of(const float *x, size_t n, enum side side, size_t k) {
 }
 
 /* Is x among the largest? Called for all numbers in order, because of equal ones the first are. */
-static bool is_in(struct cut *c, float x, enum side side) {
+static bool is_in(struct cut *c, float x) {
     const uint32_t bits = sg_float_bits(x) & 0x7fffffff;
-    return is_on(x, side) && (bits > c->bits || (bits == c->bits && c->ties > 0 && c->ties-- > 0));
+    return bits > c->bits || (bits == c->bits && c->ties > 0 && c->ties-- > 0);
 }
 
 static size_t floats(const struct sg_layout *layout) {
@@ -171,14 +166,14 @@ static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n
     double total = 0;
     for (size_t i = 0; i < n; i++)
         x[i] += sum[i] / workers;
-    const struct cut cut = cut_of(x, n, ALL, k);
+    const struct cut cut = cut_of(x, n, k);
     struct cut c = cut;
     for (size_t i = 0; i < n; i++)
-        total += is_in(&c, x[i], ALL) ? (double)fabsf(x[i]) : 0;
+        total += is_in(&c, x[i]) ? (double)fabsf(x[i]) : 0;
     const float mean = (float)(total / (double)k);
     c = cut;
     for (size_t i = 0; i < n; i++) {
-        const float sent = !is_in(&c, x[i], ALL) ? 0 : x[i] < 0 ? -mean : mean;
+        const float sent = !is_in(&c, x[i]) ? 0 : x[i] < 0 ? -mean : mean;
         x[i] -= sent;
         sum[i] = workers * sent;
     }
@@ -234,31 +229,58 @@ const struct sg_compressor_ops sg_compress_stc = {
 
 enum { SHARE, DRYDEN_PARAMS };
 
-/* Appends the chosen elements of a layer to the selection. */
+/* Selects the largest of the elements of a layer that have this sign: positions in the layer to w->index + first.
+ * Returns how many. */
+static size_t select_side(struct sg_worker *w, const float *x, size_t n, float sign, size_t l, size_t first) {
+    float *side = w->data;
+    size_t on = 0, sent = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float y = sign * x[i];
+        side[i] = y > 0 ? y : 0;
+        on += y > 0;
+    }
+    const size_t k = on > 0 ? sg_share_of(w->shared->knob[l], true, on) : 0;
+    const struct sg_select s = {.exec = &w->shared->exec,
+                                .n_layers = 1,
+                                .offset = (const size_t[]){0, n},
+                                .g = side,
+                                .scale = 1,
+                                .decay = 1,
+                                .index = w->index + first,
+                                .value = w->value + first,
+                                .count = &sent};
+    const int status = w->shared->kernels->select_topk(&s, &k, NULL);
+    w->status = status != SG_KERNEL_OK ? status : w->status;
+    return sent;
+}
+
+/* Appends the chosen elements of layer l to the selection. The positive ones wait in scratch for the negative ones. */
 static void select_both(struct sg_worker *w, const float *p, size_t l, size_t first) {
     const size_t begin = w->shared->layout.offset[l], n = w->shared->layout.offset[l + 1] - begin;
-    size_t on[3] = {0};
-    struct cut cut[3] = {{0}};
-    for (size_t i = 0; i < n; i++) {
-        on[ABOVE] += p[begin + i] > 0;
-        on[BELOW] += p[begin + i] < 0;
+    uint32_t *above = w->scratch, *to = w->index + first;
+    const size_t n_above = select_side(w, p + begin, n, 1, l, first);
+    memcpy(above, to, n_above * sizeof *above);
+    const size_t n_below = select_side(w, p + begin, n, -1, l, first);
+    const uint32_t *below = memmove(to + n_above, to, n_below * sizeof *to); /* the merge ends where they end */
+    w->count[l] = n_above + n_below;
+    for (size_t j = 0, a = 0, b = 0; j < w->count[l]; j++) {
+        to[j] = (uint32_t)begin + (b == n_below || (a < n_above && above[a] < below[b]) ? above[a++] : below[b++]);
+        w->value[first + j] = p[to[j]];
     }
-    for (enum side side = ABOVE; side <= BELOW; side++)
-        if (on[side] > 0)
-            cut[side] = cut_of(p + begin, n, side, sg_share_of(w->shared->knob[l], true, on[side]));
-    w->count[l] = 0;
-    for (size_t i = begin; i < begin + n; i++)
-        if (is_in(&cut[ABOVE], p[i], ABOVE) || is_in(&cut[BELOW], p[i], BELOW)) {
-            w->index[first + w->count[l]] = (uint32_t)i;
-            w->value[first + w->count[l]++] = p[i];
-        }
+}
+
+static sg_status open_dryden(struct sg_worker *w, struct sg_error *err) {
+    const struct sg_layout *layout = &w->shared->layout;
+    w->scratch = malloc((layout->offset[layout->n_layers] + 1) * sizeof(uint32_t));
+    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "dryden");
 }
 
 static void encode_dryden(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     size_t first = 0;
-    for (size_t l = 0; l < w->shared->layout.n_layers; first += w->count[l++])
+    for (size_t l = 0; l < w->shared->layout.n_layers && w->status == SG_KERNEL_OK; first += w->count[l++])
         select_both(w, p, l, first);
-    finish(w, &sg_code_two_means, NULL, out);
+    if (w->status == SG_KERNEL_OK)
+        finish(w, &sg_code_two_means, NULL, out);
     (void)round;
 }
 
@@ -287,6 +309,7 @@ const struct sg_compressor_ops sg_compress_dryden = {
     .n_params = DRYDEN_PARAMS,
     .check = check_dryden,
     .knob = first_knob,
+    .open = open_dryden,
     .encode = encode_dryden,
     .bound = bound_dryden,
 };

@@ -42,6 +42,8 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_intsgd,
     &sg_compress_global_qsgd,
     &sg_compress_quantile,
+    &sg_compress_sign_l2_twice,
+    &sg_compress_terngrad_shared,
     /* clang-format on */
 };
 

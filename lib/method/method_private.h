@@ -67,7 +67,7 @@ extern const struct sg_feedback_rule sg_feedback_dgc, sg_feedback_ef21_sgdm, sg_
 extern const struct sg_feedback_rule sg_feedback_low_pass, sg_feedback_lr_correction;
 extern const struct sg_compressor_ops sg_compress_ef_signsgd, sg_compress_sign_l2, sg_compress_onebit,
     sg_compress_signsgd, sg_compress_terngrad, sg_compress_strom, sg_compress_dryden, sg_compress_signtopk,
-    sg_compress_stc;
+    sg_compress_stc, sg_compress_sign_l2_twice, sg_compress_terngrad_shared;
 extern const struct sg_feedback_rule sg_feedback_mean;
 
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */

@@ -91,6 +91,7 @@ struct sg_worker {
     float *value;
     size_t *count;
     void *data;
+    int status; /* enum sg_kernel_status: a coder sets it to what kept it from making its message */
 };
 
 struct sg_controller_ops;

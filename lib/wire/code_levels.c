@@ -51,10 +51,11 @@ static size_t most_bytes(const struct sg_numbers *n) {
     return wire_parts_most(&layout, n, (size_t)n->param[BUCKET], n->knob ? 16 : bits_of(levels_of(n, 0)));
 }
 
-static float unit_of(const struct sg_numbers *n, const float *value, size_t count, uint32_t levels) {
+static float unit_of(const struct sg_numbers *n, size_t part, const float *value, size_t count, uint32_t levels) {
     const struct sg_exec exec = {.threads = 1};
-    return wire_unit(n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
-                                            : sqrt(n->kernels->sum_squares(&exec, value, count)),
+    return wire_unit(n->scale != NULL         ? (double)n->scale[part]
+                     : n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, value, count)
+                                              : sqrt(n->kernels->sum_squares(&exec, value, count)),
                      levels);
 }
 
@@ -62,7 +63,7 @@ static void write_units(uint8_t *data, const struct sg_numbers *n, const struct 
                         size_t end) {
     for (size_t at = begin; at < end; at += p->bucket) {
         const size_t count = p->count - at < p->bucket ? p->count - at : p->bucket;
-        const float unit = unit_of(n, n->value + p->first + at, count, p->setting);
+        const float unit = unit_of(n, p->number, n->value + p->first + at, count, p->setting);
         wire_store32(data + p->scalar_at + 4 * (at / p->bucket), sg_float_bits(unit));
     }
 }

@@ -23,52 +23,58 @@ enum { HEAD = 4, PART = 12, LANES = SG_KERNEL_LANES, BLOCK = SG_KERNEL_BLOCK, GR
 
 /* ---- the two values of a part ---- */
 
-/* The sums of the numbers above 0 and of those below, and how many are below. */
-struct sides {
-    double above, below;
-    size_t n_below;
-};
+/* What is summed of a number: its magnitude, or twice what of it lies above 0 or below (which rounds as once does). */
+enum term { MAGNITUDE, ABOVE, BELOW };
 
-static double fold(double lane[LANES]) {
+static inline double term_of(float x, enum term term) {
+    const double magnitude = (double)fabsf(x);
+    return term == MAGNITUDE ? magnitude : (double)x + (term == ABOVE ? magnitude : -magnitude);
+}
+
+static inline double sum_block(const float *x, size_t n, enum term term) {
+    double lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            lane[k] += term_of(x[i + k], term);
+    for (size_t k = 0; i < n; i++, k++)
+        lane[k] += term_of(x[i], term);
     for (size_t width = LANES / 2; width > 0; width /= 2)
         for (size_t k = 0; k < width; k++)
             lane[k] += lane[k + width];
     return lane[0];
 }
 
-static struct sides sum_block(const float *x, size_t n) {
-    double above[LANES] = {0}, below[LANES] = {0};
-    uint32_t n_below = 0;
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t k = 0; k < LANES; k++) {
-            above[k] += (double)(x[i + k] > 0 ? x[i + k] : 0);
-            below[k] += (double)(x[i + k] < 0 ? x[i + k] : 0);
-            n_below += x[i + k] < 0;
+static double sum_of(const float *x, size_t n, enum term term, int threads) {
+    double sum = 0, of[GROUP];
+    for (size_t begin = 0; begin < n; begin += GROUP * BLOCK) {
+        const size_t count = n - begin < GROUP * BLOCK ? n - begin : GROUP * BLOCK;
+        const size_t blocks = (count + BLOCK - 1) / BLOCK;
+#pragma omp parallel for schedule(static) num_threads(threads) if (count > STRETCH)
+        for (size_t b = 0; b < blocks; b++) {
+            const float *from = x + begin + b * BLOCK;
+            const size_t some = count - b * BLOCK < BLOCK ? count - b * BLOCK : BLOCK;
+            of[b] = term == MAGNITUDE ? sum_block(from, some, MAGNITUDE) /* three loops of constant terms */
+                    : term == ABOVE   ? sum_block(from, some, ABOVE)
+                                      : sum_block(from, some, BELOW);
         }
-    for (size_t k = 0; i < n; i++, k++) {
-        above[k] += (double)(x[i] > 0 ? x[i] : 0);
-        below[k] += (double)(x[i] < 0 ? x[i] : 0);
-        n_below += x[i] < 0;
+        for (size_t b = 0; b < blocks; b++)
+            sum += of[b];
     }
-    return (struct sides){fold(above), fold(below), n_below};
+    return sum;
 }
 
-static struct sides sum_sides(const float *x, size_t n, int threads) {
-    struct sides all = {0}, of[GROUP];
-    for (size_t begin = 0; begin < n; begin += GROUP * BLOCK) {
-        const size_t count = n - begin < GROUP * BLOCK ? n - begin : GROUP * BLOCK,
-                     blocks = (count + BLOCK - 1) / BLOCK;
-#pragma omp parallel for schedule(static) num_threads(threads) if (count > STRETCH)
-        for (size_t b = 0; b < blocks; b++)
-            of[b] = sum_block(x + begin + b * BLOCK, count - b * BLOCK < BLOCK ? count - b * BLOCK : BLOCK);
-        for (size_t b = 0; b < blocks; b++) {
-            all.above += of[b].above;
-            all.below += of[b].below;
-            all.n_below += of[b].n_below;
-        }
+static size_t count_below(const float *x, size_t n, int threads) {
+    size_t below = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : below) if (n > STRETCH)
+    for (size_t begin = 0; begin < n; begin += STRETCH) {
+        const size_t count = n - begin < STRETCH ? n - begin : STRETCH;
+        uint32_t some = 0;
+        for (size_t i = 0; i < count; i++)
+            some += x[begin + i] < 0;
+        below += some;
     }
-    return all;
+    return below;
 }
 
 /* Writes the values of a bit 0 and of a bit 1 for these numbers. Returns the bits that the two cost. */
@@ -80,8 +86,7 @@ static void both_signs(float value[2], double magnitude) {
 }
 
 static double mean_magnitude(const struct sg_numbers *n, size_t part, const float *x, size_t count, float value[2]) {
-    const struct sides s = sum_sides(x, count, n->threads);
-    both_signs(value, count > 0 ? (s.above - s.below) / (double)count : 0);
+    both_signs(value, count > 0 ? sum_of(x, count, MAGNITUDE, n->threads) / (double)count : 0);
     (void)part;
     return count > 0 ? 32 : 0;
 }
@@ -101,12 +106,11 @@ static double fixed_magnitude(const struct sg_numbers *n, size_t part, const flo
 }
 
 static double mean_of_each_side(const struct sg_numbers *n, size_t part, const float *x, size_t count, float value[2]) {
-    const struct sides s = sum_sides(x, count, n->threads);
-    const size_t others = count - s.n_below;
-    value[0] = others > 0 ? (float)(s.above / (double)others) : 0;
-    value[1] = s.n_below > 0 ? (float)(s.below / (double)s.n_below) : 0;
+    const size_t below = count_below(x, count, n->threads), others = count - below;
+    value[0] = others > 0 ? (float)(sum_of(x, count, ABOVE, n->threads) / 2 / (double)others) : 0;
+    value[1] = below > 0 ? (float)(sum_of(x, count, BELOW, n->threads) / 2 / (double)below) : 0;
     (void)part;
-    return 32 * (double)((others > 0) + (s.n_below > 0));
+    return 32 * (double)((others > 0) + (below > 0));
 }
 
 /* ---- writing ---- */

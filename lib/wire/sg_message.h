@@ -45,6 +45,9 @@ struct sg_numbers {
     size_t parts;
     const double *param; /* [n_params] the code's parameters, presets filled in */
     const double *knob;  /* [parts] replaces param[0] in each part; NULL = param[0] everywhere */
+    /* [parts] For codes with a scale: takes the place of the largest magnitude, or norm, of every bucket of a part, none
+     * of whose numbers is larger. NULL = it is computed. */
+    const float *scale;
     /* Names the stream of random numbers (sg_rng.h), for codes that draw. */
     uint64_t seed, step;
     uint32_t worker;

@@ -30,7 +30,8 @@ size_t wire_parts_most(const struct wire_layout *l, const struct sg_numbers *n, 
 struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data, size_t i,
                                 const struct wire_part *before) {
     const uint8_t *head = data + wire_parts_begin(i);
-    struct wire_part p = {.first = before->first + before->count,
+    struct wire_part p = {.number = i,
+                          .first = before->first + before->count,
                           .count = wire_load32(head),
                           .bucket = wire_load32(data + 4),
                           .setting = wire_load32(head + 4),

@@ -26,6 +26,7 @@ struct wire_layout {
 
 /* One part, where it lies in the data. */
 struct wire_part {
+    size_t number;       /* of the part */
     size_t first, count; /* of the numbers */
     size_t fields;
     size_t bucket;

@@ -124,6 +124,11 @@ same_over_ranks() { # METHOD...
         "qsgd, levels: 7" "qsgd, levels: 1, controller: {kind: accordion, high: 63, interval: 2}"
 }
 
+@test "signs, and sums that are compressed again: same bytes for R = 1, 2, 3" {
+    same_over_ranks "onebit" "signsgd, error-feedback: momentum" "terngrad-shared" "dryden, density: 0.2" "stc, k: 3" \
+        "sign-l2-twice, error-feedback: gradient"
+}
+
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
     program=$ROOT/build/release/tests/test_train_records
     [ -x "$program" ] || skip "unit tests are not built"

@@ -83,10 +83,10 @@ def global_qsgd(case, xs, step):
 
 def step(case, ps, t):
     xs = [p.astype(np.float64) for p in ps]
-    if case.name == "switchml":
+    if case.compressor == "switchml":
         bits, total, kept = switchml(case, xs)
     else:
-        bits, total, kept = (intsgd if case.name == "intsgd" else global_qsgd)(case, xs, t)
+        bits, total, kept = (intsgd if case.compressor == "intsgd" else global_qsgd)(case, xs, t)
     return bits, total.astype(np.float32), [x.astype(np.float32) for x in kept]
 
 

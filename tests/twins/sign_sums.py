@@ -1,13 +1,15 @@
 """What becomes of the sum of signs: the majority vote of signSGD (Bernstein et al., ICLR 2019), and the second compression
-of STC (Sattler et al., TNNLS 2020), with a residual of the receivers."""
+of STC (Sattler et al., TNNLS 2020) and of 1-bit Adam (Tang et al., ICML 2021), with a residual of the receivers."""
 
 import numpy as np
 
 import sparse_signs
+from signs import read_back
 from topk import share
 
 SETTINGS = ["signsgd", "signsgd tie=1 workers=4 feedback=none", "signsgd workers=3 feedback=momentum steps=4"]
 SETTINGS += ["stc k=10 steps=4", "stc density=0.1 workers=3 steps=3", "stc k=3 feedback=none workers=1 steps=3"]
+SETTINGS += ["sign-l2-twice steps=4", "sign-l2-twice feedback=none workers=3"]
 
 
 def vote(case, ps):
@@ -27,19 +29,24 @@ def sparse_again(case, x):
     return sent
 
 
+def of_worker(case, p):
+    if case.compressor == "sign-l2-twice":
+        return read_back("signs-rms", p)
+    return sparse_signs.top_signs(case, p)
+
+
 def step(case, ps, step):
     if case.compressor == "signsgd":
         return vote(case, ps)
-    case.compressor, name = "signtopk", case.compressor
     bits, total, residuals = [], np.zeros_like(ps[0]), []
     for p in ps:
-        parts = [sparse_signs.compress(case, part, 0, 0, 0) for part in case.cut(p)]
+        parts = [of_worker(case, part) for part in case.cut(p)]
         sent = np.concatenate([part[0] for part in parts]).astype(np.float32)
         bits.append(sum(part[1] for part in parts))
         total += sent
         residuals.append(p - sent)
-    case.compressor = name
     x = case.memory.get("e", np.zeros_like(total)) + total / np.float32(len(ps))
-    sent = np.concatenate([sparse_again(case, part) for part in case.cut(x)])
+    again = sparse_again if case.compressor == "stc" else lambda case, part: read_back("signs-rms", part)[0]
+    sent = np.concatenate([again(case, part) for part in case.cut(x)])
     case.memory["e"] = x - sent
     return bits, np.float32(len(ps)) * sent, residuals

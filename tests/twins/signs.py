@@ -28,7 +28,7 @@ def read_back(code, x, magnitude=1):
         means = [np.float32(s / n) if n else np.float32(0) for s, n in zip((above, below), count)]
         return np.where(negative, means[1], means[0]), len(x) + 32 * int(np.sum(count > 0))
     if code == "signs":
-        size = (lane_sum(np.where(negative, 0, y)) - lane_sum(np.where(negative, y, 0))) / len(x)
+        size = lane_sum(np.abs(y)) / len(x)
     elif code == "signs-rms":
         size = np.sqrt(lane_sum(y * y) / len(x))
     else:

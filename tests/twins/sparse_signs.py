@@ -24,22 +24,25 @@ def largest(x, among, k):
     return chosen
 
 
-def compress(case, p, layer, worker, step):
+def top_signs(case, p):
+    chosen = largest(p, p == p, share(case, len(p))) if len(p) else np.zeros(0, bool)
+    return written("signs", p, chosen)
+
+
+def written(code, p, chosen, magnitude=None):
+    """The chosen elements in a code, and the bits."""
     sent = np.zeros_like(p)
-    if len(p) == 0:
-        return sent, 0
+    sent[chosen], bits = read_back(code, p[chosen], magnitude)
+    return sent, bits + position_bits(len(p)) * int(chosen.sum())
+
+
+def compress(case, p, layer, worker, step):
     if case.compressor == "strom":
         tau = np.float32(case.number("tau"))
-        chosen = np.abs(p) >= tau
-        sent[chosen] = np.where(p[chosen] < 0, -tau, tau)
-        bits = int(chosen.sum())
-    elif case.compressor == "signtopk":
-        chosen = largest(p, p == p, share(case, len(p)))
-        sent[chosen], bits = read_back("signs", p[chosen])
-    else:
-        chosen = np.zeros(len(p), bool)
-        for side in (p > 0, p < 0):
-            count = int(side.sum())
-            chosen |= largest(p, side, max(1, int(np.floor(case.number("density") * count))))
-        sent[chosen], bits = read_back("two-means", p[chosen])
-    return sent, bits + position_bits(len(p)) * int(chosen.sum())
+        return written("signs-fixed", p, np.abs(p) >= tau, tau)
+    if case.compressor == "signtopk":
+        return top_signs(case, p)
+    chosen = np.zeros(len(p), bool)
+    for side in (p > 0, p < 0):
+        chosen |= largest(p, side, max(1, int(np.floor(case.number("density") * side.sum()))))
+    return written("two-means", p, chosen)

@@ -13,6 +13,8 @@ enum { N = 8 };
 static const size_t whole[] = {0, N};
 static const float p[N] = {0.5F, -1.25F, 2, -0.125F, 0, 3, -2.5F, 0.75F};
 
+static const struct sg_kernels *kernels; /* NULL = the best ones */
+
 static sg_method *opened(const char *name, const double *param, const struct sg_feedback_rule *rule, size_t workers) {
     static struct sg_error err;
     const struct sg_method_config config = {.compressor = sg_compressor_find(name),
@@ -20,6 +22,7 @@ static sg_method *opened(const char *name, const double *param, const struct sg_
                                             .layout = {1, whole, NULL, NULL},
                                             .feedback = {rule, 1, {NAN, NAN, NAN, NAN}},
                                             .count = workers,
+                                            .kernels = kernels,
                                             .exec = {.threads = 1}};
     sg_method *m = NULL;
     if (sg_method_open(&m, &config, &err) != SG_OK)
@@ -176,6 +179,70 @@ static void test_signum(void) {
     sg_method_close(m);
 }
 
+/* What is compressed twice: all gradients are in what the optimizer was given, in the workers' residuals or, once for
+ * every worker, in the residual that the ranks share. */
+static void test_twice(const char *name, const double *param) {
+    enum { WORKERS = 3, STEPS = 60 };
+    static float g[WORKERS][N], e[WORKERS][N];
+    double left[N] = {0}, worst = 0, shared = 0;
+    sg_method *m = opened(name, param, &sg_feedback_gradient, WORKERS);
+    bool right = m != NULL && sg_method_common_bytes(m) == N * sizeof(float);
+    memset(e, 0, sizeof e);
+    for (uint64_t t = 0; right && t < STEPS; t++) {
+        float sum[N], common[N];
+        for (size_t w = 0; w < WORKERS; w++)
+            for (size_t i = 0; i < N; i++) {
+                sg_rng r = sg_rng_open(9, SG_RNG_TEST, (uint32_t)(w * N + i), t);
+                g[w][i] = (float)sg_rng_normal(&r);
+                left[i] += (double)g[w][i];
+            }
+        right = step(m, WORKERS, t, g, e, sum);
+        sg_method_common_save(m, common);
+        for (size_t i = 0; i < N; i++) {
+            double kept = WORKERS * (double)common[i];
+            for (size_t w = 0; w < WORKERS; w++)
+                kept += (double)e[w][i];
+            left[i] -= (double)sum[i];
+            worst = fmax(worst, fabs(left[i] - kept));
+            shared += fabs((double)common[i]) / STEPS / N;
+        }
+    }
+    ok(right && worst < 1e-4 && shared > 0.01, "%s: nothing is lost (off by %.2g), and receivers keep %.2g", name,
+       worst, shared);
+    sg_method_close(m);
+}
+
+/* ---- no memory ---- */
+
+static int no_topk(const struct sg_select *s, const size_t *k, float *guess) {
+    (void)s, (void)k, (void)guess;
+    return SG_KERNEL_MEMORY;
+}
+
+static int no_threshold(const struct sg_select *s, const float *tau) {
+    (void)s, (void)tau;
+    return SG_KERNEL_MEMORY;
+}
+
+/* A selection that finds no memory stops the run: nothing of it is sent. */
+static void test_no_memory(void) {
+    static const char *const name[] = {"strom", "signtopk", "dryden"};
+    static const double param[][2] = {{1, NAN}, {3, NAN}, {0.5, NAN}};
+    struct sg_kernels poor = *sg_kernels_cpu(NULL);
+    poor.select_topk = no_topk;
+    poor.select_threshold = no_threshold;
+    kernels = &poor;
+    for (size_t i = 0; i < 3; i++) {
+        struct sg_error err = {.msg = ""};
+        struct sg_message message;
+        sg_method *m = opened(name[i], param[i], &sg_feedback_none, 1);
+        ok(m != NULL && one_worker(m, (struct one_step){0, 1, 0, NULL}, p, NULL, &message, &err) == SG_ERR_MEMORY,
+           "%s: %s", name[i], err.msg);
+        sg_method_close(m);
+    }
+    kernels = NULL;
+}
+
 /* ---- hostile bytes ---- */
 
 static void test_damage(void) {
@@ -224,6 +291,9 @@ int main(void) {
     test_strom();
     test_ties();
     test_signum();
+    test_twice("stc", (const double[]){3, NAN});
+    test_twice("sign-l2-twice", (const double[]){NAN});
+    test_no_memory();
     test_damage();
     return tap_done();
 }
