@@ -86,7 +86,9 @@ static size_t data_bytes(const sg_method *m) {
                                    .parts = m->shared.layout.n_layers,
                                    .param = m->compressor->code != NULL ? m->param : m->code_param,
                                    .knob = m->compressor->code != NULL ? m->decided : NULL};
-    return code != &sg_code_fp32 ? code->most_bytes(&all) : m->compressor->encode != NULL ? m->d * sizeof(float) : 0;
+    return code != &sg_code_fp32           ? code->most_bytes(&all)
+           : m->compressor->encode != NULL ? (m->d + 1) * sizeof(float)
+                                           : 0;
 }
 
 static bool allocate_room(const sg_method *m, struct message_room *room) {

@@ -56,6 +56,11 @@ extern const struct sg_compressor_ops sg_compress_gaussiank;
 extern const struct sg_compressor_ops sg_compress_redsync;
 extern const struct sg_compressor_ops sg_compress_dgc;
 extern const struct sg_compressor_ops sg_compress_topk_reuse;
+extern const struct sg_compressor_ops sg_compress_topk_block;
+extern const struct sg_compressor_ops sg_compress_block_threshold;
+extern const struct sg_compressor_ops sg_compress_mstopk;
+extern const struct sg_compressor_ops sg_compress_wangni;
+extern const struct sg_compressor_ops sg_compress_induced;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
@@ -124,6 +129,21 @@ struct sg_topk {
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
 
+/* ---- blocks of neighbours that are selected as if they were layers (select_blocks.c) ---- */
+
+/* What w->scratch holds: n >= 1 blocks, which cover the layers in order; none lies in two. */
+struct sg_blocks {
+    size_t n;
+    size_t *offset;            /* [n + 1] */
+    size_t *count, *k, *layer; /* [n] entries sent, room for a k, the layer */
+    float *threshold;          /* [n] room; negative at first */
+};
+/* Cuts every layer into blocks of `size` elements, of which a layer's last one may have fewer. */
+SG_CHECKED sg_status sg_blocks_open(struct sg_worker *w, size_t size, struct sg_error *err);
+/* The selection s of blocks in place of layers, and how the kernel's status and counts become those of s. */
+struct sg_select sg_blocks_begin(const struct sg_worker *w, const struct sg_select *s);
+int sg_blocks_end(const struct sg_worker *w, const struct sg_select *s, int status);
+
 /* ---- thresholds that are found from a layer's own numbers (threshold_estimate.c); for vectors in host memory ---- */
 
 /* Forms p [d] of a selection where its values will lie, with the bits that the kernels give it. Returns it; it may be
@@ -148,6 +168,8 @@ typedef float sg_estimate_fn(struct sg_worker *w, size_t layer, float *x, size_t
  * w->scratch is sg_estimate_open's: the thresholds [n_layers]. */
 SG_CHECKED sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err);
 int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *estimate);
+/* w->scratch <- room for d positions. */
+SG_CHECKED sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err);
 
 /* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
 

@@ -16,10 +16,10 @@ const struct sg_owners sg_owners[SG_OWNERS] = {
     {SG_VALUE_CODE, "methods[].values", "code", true},
 };
 
-/* The i-th code of all, or of those without parameters. */
+/* The i-th code of all, or of those without parameters whose numbers have one width. */
 static const struct sg_code *code_at(size_t i, bool plain) {
     for (size_t row = 0; sg_code_at(row) != NULL; row++)
-        if ((!plain || sg_code_at(row)->n_params == 0) && i-- == 0)
+        if ((!plain || (sg_code_at(row)->n_params == 0 && sg_code_at(row)->width > 0)) && i-- == 0)
             return sg_code_at(row);
     return NULL;
 }

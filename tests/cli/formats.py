@@ -127,7 +127,33 @@ def levels(data, count):
     return found
 
 
-CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", None, 0)}
+def least(data, count):
+    """The numbers of the code `least`."""
+    parts = struct.unpack("<I", data[:4])[0]
+    at = 4 + 8 * parts
+    flags, floats = data[at : at + (count + 3) // 4], data[at + (count + 3) // 4 :]
+    found, begin = [], 0
+    for i in range(parts):
+        c, magnitude = struct.unpack("<If", data[4 + 8 * i : 12 + 8 * i])
+        for j in range(begin, begin + c):
+            flag = flags[j // 4] >> 2 * (j % 4) & 3
+            need(flag < 3, "number %d is a float with a sign beside it" % j)
+            if flag == 1:
+                found.append(struct.unpack("<f", floats[:4])[0])
+                floats = floats[4:]
+            else:
+                found.append(-magnitude if flag else magnitude)
+        begin += c
+    need(len(found) == count and not floats, "%d of %d numbers, and %d bytes" % (len(found), count, len(data)))
+    return found
+
+
+CODES = {
+    0: ("fp32", "f", 4),
+    1: ("fp16", "e", 2),
+    2: ("levels", levels, 0),
+    64: ("least", least, 0),
+}
 
 
 def messages(path):
@@ -142,7 +168,7 @@ def messages(path):
         size = width * count if width else r.leb()
         where = positions(row, parameter, n, count, r.bytes(payload - size))
         data = r.bytes(size)
-        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else levels(data, count)
+        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else kind(data, count)
         print(r.at - begin, name, row, n, " ".join("%d:%g" % pair for pair in zip(where, numbers)))
 
 

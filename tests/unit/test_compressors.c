@@ -66,6 +66,7 @@ static void vary(double *param, const struct sg_compressor_ops *ops, int variant
     given(ops, param, "lambda", lambda[variant]);
     given(ops, param, "levels", levels[variant]);
     given(ops, param, "bucket", bucket[variant]);
+    given(ops, param, "block", bucket[variant]);
     given(ops, param, "max-norm", variant == 2);
 }
 
@@ -114,8 +115,9 @@ static bool well_formed(const struct run *run, const struct sg_message *m) {
     if (run->ops->select == NULL) /* positions cost at most 32 bits each */
         return j == m->count && m->code->valid(m) && m->bits >= (double)m->count &&
                m->bits <= 8.0 * (double)m->bytes + (dense ? 0 : 32.0 * (double)m->count);
-    const bool told = sg_compressor_traits(run->ops, run->param) & SG_TRAIT_KNOWN_POSITIONS;
-    return j == m->count && m->bits == (dense || told ? 32.0 : 64.0) * (double)m->count;
+    const double most = (dense ? 32.0 : 64.0) * (double)m->count;
+    const bool cheap = sg_compressor_traits(run->ops, run->param) & SG_TRAIT_CHEAP_POSITIONS;
+    return j == m->count && m->bits <= most && m->bits >= (cheap ? 32.0 * (double)m->count : most);
 }
 
 /* The coder's message subtracted from p is what was kept, in that one operation. */
