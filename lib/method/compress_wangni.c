@@ -55,7 +55,7 @@ static double sum_below(const float *x, size_t n, double m, size_t *reach) {
 
 /* m of a layer, rounded to a float, which may send some more than k of numbers near the largest float. INFINITY sends
  * nothing, where all is 0. */
-static float magnitude_of(const float *x, size_t n, size_t k) {
+float sg_proportional_level(const float *x, size_t n, size_t k) {
     size_t reach;
     double m = sum_below(x, n, INFINITY, &reach) / (double)k;
     if (!(m > 0))
@@ -92,7 +92,7 @@ static void encode_wangni(struct sg_worker *w, unsigned round, const float *p, s
     (void)round;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
-        const float m = magnitude_of(p + begin, n, sg_share_of(s->knob[l], is_density, n));
+        const float m = sg_proportional_level(p + begin, n, sg_share_of(s->knob[l], is_density, n));
         room->part[l] = draw(p + begin, n, m, begin, &rng, index + sent, room->value + sent);
         sent += room->part[l];
         positions += (n > 0 ? (double)room->part[l] * ceil(log2((double)n)) : 0);

@@ -8,7 +8,8 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_accordion, &sg_compress_qsgd,       &sg_compress_powersgd,       &sg_compress_sidco_e,
     &sg_compress_sidco_gp,  &sg_compress_sidco_p,    &sg_compress_gaussiank,      &sg_compress_redsync,
     &sg_compress_dgc,       &sg_compress_topk_reuse, &sg_compress_topk_block,     &sg_compress_block_threshold,
-    &sg_compress_mstopk,    &sg_compress_wangni,     &sg_compress_induced,
+    &sg_compress_mstopk,    &sg_compress_wangni,     &sg_compress_induced,        &sg_compress_svd_threshold,
+    &sg_compress_atomo,
 };
 
 const struct sg_compressor_ops *sg_compressor_at(size_t i) {

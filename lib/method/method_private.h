@@ -61,6 +61,8 @@ extern const struct sg_compressor_ops sg_compress_block_threshold;
 extern const struct sg_compressor_ops sg_compress_mstopk;
 extern const struct sg_compressor_ops sg_compress_wangni;
 extern const struct sg_compressor_ops sg_compress_induced;
+extern const struct sg_compressor_ops sg_compress_svd_threshold;
+extern const struct sg_compressor_ops sg_compress_atomo;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
@@ -128,6 +130,13 @@ struct sg_topk {
 };
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
+
+/* The float m for which the probabilities min(1, |x[i]| / m) add up to about k, 1 <= k <= n (compress_wangni.c). */
+float sg_proportional_level(const float *x, size_t n, size_t k);
+
+/* Eigenvectors of the symmetric matrix a [m][m], which is overwritten with a diagonal one; v [m][m]: row i belongs to the
+ * i-th number of the diagonal (symmetric_eigen.c). */
+void sg_symmetric_eigen(double *a, double *v, size_t m);
 
 /* ---- blocks of neighbours that are selected as if they were layers (select_blocks.c) ---- */
 

@@ -77,6 +77,7 @@ struct sg_code {
 
 extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
 extern const struct sg_code sg_code_least;
+extern const struct sg_code sg_code_factors;
 /* The parameters of sg_code_levels, for the compressor that writes every element in it. */
 extern const struct sg_parameter sg_code_levels_params[3];
 
@@ -84,6 +85,17 @@ extern const struct sg_parameter sg_code_levels_params[3];
 const struct sg_code *sg_code_at(size_t i);
 const struct sg_code *sg_code_of(unsigned number);
 const struct sg_code *sg_code_find(const char *name);
+
+/* One layer of a message in the code `factors`. As a matrix of count / rows columns it is the sum of `rank` products: value
+ * holds the columns of these, one after another, and then their rows. With rows = 0 value holds the numbers [count]. No
+ * sum of products is infinite as a float. */
+struct sg_factors {
+    size_t count, rows, rank;
+    const float *value;
+};
+/* Writes all layers into data, which has room for most_bytes of sg_code_factors: a layer's factors are no more numbers
+ * than the layer. Returns the bytes; *bits <- 32 a float, and 8 for the rank of a matrix. */
+size_t sg_factors_encode(void *data, const struct sg_factors *part, size_t parts, double *bits);
 
 /* How many numbers are decoded at a time: they stay in the first-level cache. */
 enum { SG_MESSAGE_PIECE = 2048 };

@@ -148,11 +148,31 @@ def least(data, count):
     return found
 
 
+def factors(data, count):
+    """The numbers of the code `factors`."""
+    parts = struct.unpack("<I", data[:4])[0]
+    found, at = [], 4 + 12 * parts
+    for i in range(parts):
+        c, rows, rank = struct.unpack("<3I", data[4 + 12 * i : 16 + 12 * i])
+        columns = c // rows if rows else 0
+        size = rank * (rows + columns) if rows else c
+        x = struct.unpack("<%df" % size, data[at : at + 4 * size])
+        at += 4 * size
+        need(rows == 0 or (columns * rows == c and rank <= min(rows, columns)), "part %d is no matrix" % i)
+        right = x[rank * rows :]
+        for j in range(c):
+            terms = (x[r * rows + j // columns] * right[r * columns + j % columns] for r in range(rank)) if rows else [x[j]]
+            found.append(sum(terms))
+    need(len(found) == count and at == len(data), "%d of %d numbers, and %d bytes" % (len(found), count, len(data)))
+    return found
+
+
 CODES = {
     0: ("fp32", "f", 4),
     1: ("fp16", "e", 2),
     2: ("levels", levels, 0),
     64: ("least", least, 0),
+    65: ("factors", factors, 0),
 }
 
 

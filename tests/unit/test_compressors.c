@@ -64,6 +64,7 @@ static void vary(double *param, const struct sg_compressor_ops *ops, int variant
     if (given(ops, param, "density-max", variant == 0 ? 0.02 : density[variant]))
         given(ops, param, "density-min", 0.01);
     given(ops, param, "lambda", lambda[variant]);
+    given(ops, param, "tau", lambda[variant]);
     given(ops, param, "levels", levels[variant]);
     given(ops, param, "bucket", bucket[variant]);
     given(ops, param, "block", bucket[variant]);
@@ -321,6 +322,7 @@ static void test_in_the_mean(const struct sg_compressor_ops *ops) {
         double sum[SMALL] = {0}, squares[SMALL] = {0}, lost = 0, lost_squares = 0, all = 0;
         float sent[SMALL];
         struct run run = {ops, &forms[1], cut(SMALL, false, offset), {0}, SMALL};
+        run.layout.rows = (const size_t[]){6};
         vary(run.param, ops, variant);
         for (size_t i = 0; i < ops->n_params; i++)
             run.param[i] = isnan(run.param[i]) ? ops->params[i].preset : run.param[i];
