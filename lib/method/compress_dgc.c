@@ -8,7 +8,6 @@
 #include "method_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sg_rng.h"
 
@@ -82,12 +81,6 @@ static int select_dgc(struct sg_worker *w, struct sg_select *s) {
     return w->shared->kernels->select_positions(s, position);
 }
 
-static sg_status open_dgc(struct sg_worker *w, struct sg_error *err) {
-    const struct sg_layout *layout = &w->shared->layout;
-    w->scratch = malloc((layout->offset[layout->n_layers] + 1) * sizeof(uint32_t)); /* positions */
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "dgc");
-}
-
 static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
     [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false,
@@ -104,6 +97,6 @@ const struct sg_compressor_ops sg_compress_dgc = {
     .n_params = PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,
-    .open = open_dgc,
+    .open = sg_positions_open,
     .select = select_dgc,
 };

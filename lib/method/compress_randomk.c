@@ -61,6 +61,7 @@ static int select_subset(struct sg_worker *w, struct sg_select *s) {
             position[sent + j] += (uint32_t)begin;
         sent += s->count[l];
     }
+    w->position_bits = 0; /* of a shared subset */
     const int status = w->shared->kernels->select_positions(s, position);
     return status == SG_KERNEL_OK && w->shared->param[UNBIASED] > 0 ? scale_up(s) : status;
 }
@@ -74,7 +75,7 @@ static double bound(const double *param, size_t n) {
 static unsigned traits_of(const double *param) {
     return SG_TRAIT_RELATIVE | SG_TRAIT_RANDOM | SG_TRAIT_GPU |
            (param[UNBIASED] > 0 ? SG_TRAIT_UNBIASED : SG_TRAIT_WANTS_FEEDBACK) |
-           (param[SHARED] > 0 ? SG_TRAIT_KNOWN_POSITIONS : 0);
+           (param[SHARED] > 0 ? SG_TRAIT_CHEAP_POSITIONS : 0);
 }
 
 static const struct sg_parameter params[PARAMS] = {

@@ -44,6 +44,13 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_quantile,
     &sg_compress_sign_l2_twice,
     &sg_compress_terngrad_shared,
+    &sg_compress_topk_block,
+    &sg_compress_block_threshold,
+    &sg_compress_mstopk,
+    &sg_compress_wangni,
+    &sg_compress_induced,
+    &sg_compress_svd_threshold,
+    &sg_compress_atomo,
     /* clang-format on */
 };
 

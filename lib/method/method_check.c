@@ -47,6 +47,9 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
     if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
                        compressor->name);
+    if (ops->finds_threshold && compressor->traits & SG_TRAIT_DENSE)
+        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' counts entries, and a message of %s has all of them",
+                       ops->name, compressor->name);
     return SG_OK;
 }
 

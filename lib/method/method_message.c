@@ -102,7 +102,8 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     const struct sg_code *code = m->shared.code;
     int status = m->compressor->select(&w->seen, &s);
     size_t count = status == SG_KERNEL_OK ? total(&s) : 0;
-    if ((double)count > m->settings.most) {
+    const bool is_cut = (double)count > m->settings.most;
+    if (is_cut) {
         status = cut(m, &s);
         count = total(&s);
     }
@@ -118,8 +119,8 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
                                .data = room->value,
                                .bytes = count * code->width,
                                .layer_count = w->count};
-    const bool told = sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_KNOWN_POSITIONS;
-    const double positions = room->index != NULL && !told ? 32.0 * (double)count : 0;
+    const bool cheap = !is_cut && sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_CHEAP_POSITIONS;
+    const double positions = cheap ? w->seen.position_bits : room->index != NULL ? 32.0 * (double)count : 0;
     if (code == &sg_code_fp16) {
         m->shared.kernels->encode_half(s.exec, room->data, room->value, room->index, count, s.e);
         out->data = room->data;

@@ -60,6 +60,13 @@ extern const struct sg_compressor_ops sg_compress_topk_reuse;
 extern const struct sg_compressor_ops sg_compress_fp16, sg_compress_bf16, sg_compress_natural, sg_compress_natural_8,
     sg_compress_dithering, sg_compress_8bit, sg_compress_int_block, sg_compress_minmax, sg_compress_eden,
     sg_compress_grid, sg_compress_switchml, sg_compress_intsgd, sg_compress_global_qsgd, sg_compress_quantile;
+extern const struct sg_compressor_ops sg_compress_topk_block;
+extern const struct sg_compressor_ops sg_compress_block_threshold;
+extern const struct sg_compressor_ops sg_compress_mstopk;
+extern const struct sg_compressor_ops sg_compress_wangni;
+extern const struct sg_compressor_ops sg_compress_induced;
+extern const struct sg_compressor_ops sg_compress_svd_threshold;
+extern const struct sg_compressor_ops sg_compress_atomo;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
@@ -146,6 +153,28 @@ struct sg_topk {
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
 
+/* The float m for which the probabilities min(1, |x[i]| / m) add up to about k, 1 <= k <= n (compress_wangni.c). */
+float sg_proportional_level(const float *x, size_t n, size_t k);
+
+/* Eigenvectors of the symmetric matrix a [m][m], which is overwritten with a diagonal one; v [m][m]: row i belongs to the
+ * i-th number of the diagonal (symmetric_eigen.c). */
+void sg_symmetric_eigen(double *a, double *v, size_t m);
+
+/* ---- blocks of neighbours that are selected as if they were layers (select_blocks.c) ---- */
+
+/* What w->scratch holds: n >= 1 blocks, which cover the layers in order; none lies in two. */
+struct sg_blocks {
+    size_t n;
+    size_t *offset;            /* [n + 1] */
+    size_t *count, *k, *layer; /* [n] entries sent, room for a k, the layer */
+    float *threshold;          /* [n] room; negative at first */
+};
+/* Cuts every layer into blocks of `size` elements, of which a layer's last one may have fewer. */
+SG_CHECKED sg_status sg_blocks_open(struct sg_worker *w, size_t size, struct sg_error *err);
+/* The selection s of blocks in place of layers, and how the kernel's status and counts become those of s. */
+struct sg_select sg_blocks_begin(const struct sg_worker *w, const struct sg_select *s);
+int sg_blocks_end(const struct sg_worker *w, const struct sg_select *s, int status);
+
 /* ---- thresholds that are found from a layer's own numbers (threshold_estimate.c); for vectors in host memory ---- */
 
 /* Forms p [d] of a selection where its values will lie, with the bits that the kernels give it. Returns it; it may be
@@ -198,6 +227,8 @@ float sg_integers_agreed(const struct sg_shared *s, const float *sum, size_t agr
  * all elements, which names the draws. */
 void sg_integers_round(const struct sg_worker *w, float *q, const float *p, size_t first, size_t n, double factor,
                        double most);
+/* w->scratch <- room for d positions. */
+SG_CHECKED sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err);
 
 /* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
 

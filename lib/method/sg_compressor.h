@@ -54,8 +54,8 @@ enum sg_trait {
     SG_TRAIT_RANDOM = 1 << 5,         /* uses random draws */
     SG_TRAIT_EXACT = 1 << 6, /* sends everything unchanged, so the residual is always zero and need not exist */
     SG_TRAIT_GPU = 1 << 7,   /* leaves all work on vectors to the kernels, so it runs wherever their memory is */
-    /* All workers draw the same positions, and every receiver can draw them, too: they cost no bits. */
-    SG_TRAIT_KNOWN_POSITIONS = 1 << 8
+    /* A selector whose positions cost less than 32 bits each: `select` says how much in w->position_bits. */
+    SG_TRAIT_CHEAP_POSITIONS = 1 << 8
 };
 
 /* What the compressor of a method has in common for all workers of a rank. `memory` is the same on every rank. */
@@ -91,7 +91,8 @@ struct sg_worker {
     float *value;
     size_t *count;
     void *data;
-    int status; /* enum sg_kernel_status: a coder sets it to what kept it from making its message */
+    int status;           /* enum sg_kernel_status: a coder sets it to what kept it from making its message */
+    double position_bits; /* out, of selectors with SG_TRAIT_CHEAP_POSITIONS: what the positions cost */
 };
 
 struct sg_controller_ops;

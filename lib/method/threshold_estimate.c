@@ -105,3 +105,9 @@ int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn 
     }
     return shared->kernels->select_threshold(s, tau);
 }
+
+sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err) {
+    const struct sg_layout *layout = &w->shared->layout;
+    w->scratch = malloc((layout->offset[layout->n_layers] + 1) * sizeof(uint32_t));
+    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "positions");
+}

@@ -150,7 +150,7 @@ const struct sg_parameter sg_code_levels_params[PARAMS] = {
 
 const struct sg_code sg_code_levels = {
     .name = "levels",
-    .summary = "multiples of a unit that a bucket shares, rounded at random without bias (QSGD)",
+    .summary = "multiples of a unit that a bucket shares, rounded at random without bias (QSGD; after topk: Qsparse)",
     .number = 2,
     .random = true,
     .params = sg_code_levels_params,

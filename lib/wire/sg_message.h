@@ -82,6 +82,7 @@ extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
 extern const struct sg_code sg_code_signs, sg_code_signs_rms, sg_code_signs_fixed, sg_code_two_means;
 extern const struct sg_code sg_code_bf16, sg_code_natural, sg_code_natural_8, sg_code_grid, sg_code_8bit,
     sg_code_dithering, sg_code_int_block, sg_code_minmax, sg_code_eden, sg_code_quantile;
+extern const struct sg_code sg_code_least, sg_code_factors;
 /* The parameters of codes, for the compressors that write every element in one. */
 extern const struct sg_parameter sg_code_levels_params[3];
 extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_params[3], sg_code_int_block_params[3],
@@ -91,6 +92,17 @@ extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_param
 const struct sg_code *sg_code_at(size_t i);
 const struct sg_code *sg_code_of(unsigned number);
 const struct sg_code *sg_code_find(const char *name);
+
+/* One layer of a message in the code `factors`. As a matrix of count / rows columns it is the sum of `rank` products: value
+ * holds the columns of these, one after another, and then their rows. With rows = 0 value holds the numbers [count]. No
+ * sum of products is infinite as a float. */
+struct sg_factors {
+    size_t count, rows, rank;
+    const float *value;
+};
+/* Writes all layers into data, which has room for most_bytes of sg_code_factors: a layer's factors are no more numbers
+ * than the layer. Returns the bytes; *bits <- 32 a float, and 8 for the rank of a matrix. */
+size_t sg_factors_encode(void *data, const struct sg_factors *part, size_t parts, double *bits);
 
 /* How many numbers are decoded at a time: they stay in the first-level cache. */
 enum { SG_MESSAGE_PIECE = 2048 };

@@ -243,12 +243,52 @@ def signs(name, data, count):
     return found
 
 
+def least(name, data, count):
+    """The numbers of the code `least`."""
+    parts = struct.unpack("<I", data[:4])[0]
+    at = 4 + 8 * parts
+    flags, floats = data[at : at + (count + 3) // 4], data[at + (count + 3) // 4 :]
+    found, begin = [], 0
+    for i in range(parts):
+        c, magnitude = struct.unpack("<If", data[4 + 8 * i : 12 + 8 * i])
+        for j in range(begin, begin + c):
+            flag = flags[j // 4] >> 2 * (j % 4) & 3
+            need(flag < 3, "number %d is a float with a sign beside it" % j)
+            if flag == 1:
+                found.append(struct.unpack("<f", floats[:4])[0])
+                floats = floats[4:]
+            else:
+                found.append(-magnitude if flag else magnitude)
+        begin += c
+    need(len(found) == count and not floats, "%d of %d numbers, and %d bytes" % (len(found), count, len(data)))
+    return found
+
+
+def factors(name, data, count):
+    """The numbers of the code `factors`."""
+    parts = struct.unpack("<I", data[:4])[0]
+    found, at = [], 4 + 12 * parts
+    for i in range(parts):
+        c, rows, rank = struct.unpack("<3I", data[4 + 12 * i : 16 + 12 * i])
+        columns = c // rows if rows else 0
+        size = rank * (rows + columns) if rows else c
+        x = struct.unpack("<%df" % size, data[at : at + 4 * size])
+        at += 4 * size
+        need(rows == 0 or (columns * rows == c and rank <= min(rows, columns)), "part %d is no matrix" % i)
+        right = x[rank * rows :]
+        for j in range(c):
+            terms = (x[r * rows + j // columns] * right[r * columns + j % columns] for r in range(rank)) if rows else [x[j]]
+            found.append(sum(terms))
+    need(len(found) == count and at == len(data), "%d of %d numbers, and %d bytes" % (len(found), count, len(data)))
+    return found
+
+
 # name, kind and width of a number; or, where it has no fixed width, what reads numbers
 CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", buckets, 0), 3: ("bf16", "H", 2),
          16: ("signs", signs, 0), 17: ("signs-rms", signs, 0), 18: ("signs-fixed", signs, 0), 19: ("two-means", signs, 0),
          32: ("natural", buckets, 0), 33: ("natural-8", buckets, 0), 34: ("grid", buckets, 0), 35: ("8bit", buckets, 0),
          36: ("natural-dithering", buckets, 0), 37: ("int-block", buckets, 0), 38: ("minmax", buckets, 0),
-         39: ("eden", buckets, 0), 40: ("sketch-quantile", buckets, 0)}
+         39: ("eden", buckets, 0), 40: ("sketch-quantile", buckets, 0), 64: ("least", least, 0), 65: ("factors", factors, 0)}
 
 
 def messages(path):

@@ -169,6 +169,7 @@ static void test_refused(void) {
     } refused[] = {
         {"topk", {3, NAN}, "budget", {0.1}, "controller: 'budget' finds a threshold, and topk has none"},
         {"hard-threshold", {NAN, 0.1}, "budget", {0.1}, "has the controller 'budget' already"},
+        {"svd-threshold", {3}, "budget", {0.1}, "counts entries, and a message of svd-threshold has all of them"},
         {"topk",
          {3, NAN},
          "accordion",

@@ -1,0 +1,128 @@
+/* compress_wangni.c: an element of a layer is sent with a probability in proportion to its magnitude, which makes the
+ * mean error the smallest for the number of elements that is expected.
+ *
+ * With a magnitude m of the layer, x is sent as it is if |x| >= m, else as m with x's sign with the probability |x| / m.
+ * So what is sent is x in the mean. m is found by the greedy algorithm of the paper: first such that the probabilities
+ * |x| / m, be they above 1, add up to k; then, as long as m falls, such that those below 1 add up to what the others
+ * leave of k. The message is in the code `least`, and a position costs ceil(log2 n) bits. */
+#include "method_private.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sg_rng.h"
+
+enum { TURNS = 20 };
+
+/* Index in w->data, values and the message's bytes here. */
+struct room {
+    size_t *part;  /* [n_layers] */
+    float *value;  /* [d] */
+    uint8_t *data; /* most_bytes of the code */
+};
+
+static struct sg_numbers numbers_of(const struct sg_shared *s, const struct room *room, size_t count) {
+    return (struct sg_numbers){
+        .value = room->value, .count = count, .part = room->part, .parts = s->layout.n_layers, .threads = 1};
+}
+
+static sg_status open_wangni(struct sg_worker *w, struct sg_error *err) {
+    const struct sg_layout *layout = &w->shared->layout;
+    const size_t d = layout->offset[layout->n_layers], heads = layout->n_layers * sizeof(size_t) + d * sizeof(float);
+    const struct sg_numbers all = {.count = d, .parts = layout->n_layers};
+    struct room *room = w->scratch = malloc(sizeof *room + heads + sg_code_least.most_bytes(&all));
+    if (room == NULL)
+        return sg_fail_memory(err, "wangni");
+    room->part = (size_t *)(room + 1);
+    room->value = (float *)(room->part + layout->n_layers);
+    room->data = (uint8_t *)(room->value + d);
+    return SG_OK;
+}
+
+/* The sum of magnitudes below m, and how many reach it. */
+static double sum_below(const float *x, size_t n, double m, size_t *reach) {
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double a = fabs((double)x[i]);
+        sum += a < m ? a : 0;
+        count += a >= m;
+    }
+    *reach = count;
+    return sum;
+}
+
+/* m of a layer, rounded to a float, which may send some more than k of numbers near the largest float. INFINITY sends
+ * nothing, where all is 0. */
+float sg_proportional_level(const float *x, size_t n, size_t k) {
+    size_t reach;
+    double m = sum_below(x, n, INFINITY, &reach) / (double)k;
+    if (!(m > 0))
+        return INFINITY;
+    for (int turn = 0; turn < TURNS; turn++) {
+        const double sum = sum_below(x, n, m, &reach), next = k > reach ? sum / (double)(k - reach) : m;
+        if (!(next < m) || !(next > 0))
+            break;
+        m = next;
+    }
+    return (float)fmin(fmax(m, (double)FLT_TRUE_MIN), (double)FLT_MAX);
+}
+
+/* One word of the stream for each element, whether it is needed or not. */
+static size_t draw(const float *x, size_t n, float m, size_t begin, sg_rng *rng, uint32_t *index, float *value) {
+    size_t sent = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double chance = (double)fabsf(x[i]) / (double)m, u = (double)(sg_rng_u32(rng) >> 8) * 0x1p-24;
+        index[sent] = (uint32_t)(begin + i);
+        value[sent] = chance >= 1 ? x[i] : copysignf(m, x[i]);
+        sent += u < chance;
+    }
+    return sent;
+}
+
+static void encode_wangni(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    const struct sg_shared *s = w->shared;
+    const bool is_density = sg_share_knob(s->param) == SG_SHARE_DENSITY;
+    struct room *room = w->scratch;
+    uint32_t *index = w->data;
+    sg_rng rng = sg_rng_open(s->seed, SG_RNG_COMPRESS, w->number, s->step);
+    size_t sent = 0;
+    double positions = 0;
+    (void)round;
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
+        const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
+        const float m = sg_proportional_level(p + begin, n, sg_share_of(s->knob[l], is_density, n));
+        room->part[l] = draw(p + begin, n, m, begin, &rng, index + sent, room->value + sent);
+        sent += room->part[l];
+        positions += (n > 0 ? (double)room->part[l] * ceil(log2((double)n)) : 0);
+    }
+    const struct sg_numbers numbers = numbers_of(s, room, sent);
+    *out = (struct sg_message){.code = &sg_code_least,
+                               .n = s->layout.offset[s->layout.n_layers],
+                               .count = sent,
+                               .index = index,
+                               .data = room->data,
+                               .layer_count = room->part};
+    out->bytes = sg_code_least.encode(room->data, &numbers, &out->bits);
+    out->bits += positions;
+}
+
+static const struct sg_parameter params[SG_SHARE_PARAMS] = {
+    [SG_SHARE_K] = {"k", 1, 4294967295.0, NAN, true, "elements of every layer that are expected to be sent"},
+    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false,
+                          "the same as a fraction c of its n elements: max(1, floor(c n))"},
+};
+
+const struct sg_compressor_ops sg_compress_wangni = {
+    .name = "wangni",
+    .summary = "every element with a probability in proportion to its magnitude, scaled so that the mean is right",
+    .source = "Wangni et al., NeurIPS 2018",
+    .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM,
+    .params = params,
+    .n_params = SG_SHARE_PARAMS,
+    .check = sg_share_check,
+    .knob = sg_share_knob,
+    .open = open_wangni,
+    .encode = encode_wangni,
+};
