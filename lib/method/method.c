@@ -155,6 +155,8 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
         m->unreached[l] = INFINITY;
     if (whole && rounds != NULL)
         whole = (m->shared.memory = calloc(rounds->floats(&m->shared.layout) + 1, sizeof(float))) != NULL;
+    if (whole && rounds != NULL && rounds->room != NULL)
+        whole = (m->shared.room = calloc(rounds->room(&m->shared) + 1, 1)) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
         whole = allocate_room(m, &m->room[i]);
     for (size_t w = 0; whole && w < m->count; w++) {
@@ -183,7 +185,8 @@ static sg_status open_workers(sg_method *m, struct sg_error *err) {
                                                .number = (uint32_t)(m->first + w),
                                                .unit = 1,
                                                .state = m->worker[w].state,
-                                               .data = m->worker[w].room->data};
+                                               .data = m->worker[w].room->data,
+                                               .index = m->worker[w].room->index};
         status = m->compressor->open != NULL ? m->compressor->open(&m->worker[w].seen, err) : SG_OK;
     }
     return status;
@@ -257,6 +260,7 @@ void sg_method_close(sg_method *m) {
     free(m->unreached);
     free(m->state);
     free(m->shared.memory);
+    free(m->shared.room);
     free((void *)m->shared.layout.name);
     free((void *)m->shared.layout.offset);
     free((void *)m->shared.layout.rows);

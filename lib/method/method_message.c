@@ -176,6 +176,8 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
     } else {
         *out = (struct sg_message){.layer_count = w->count};
         ops->encode(&w->seen, round, p, out);
+        if (out->code == NULL)
+            return SG_KERNEL_MEMORY;
     }
     if (s->e != NULL && ops->rounds == NULL)
         sg_message_add(s->e, out, -1, s->exec);

@@ -52,6 +52,9 @@ struct sg_method {
 
 extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_compress_hard_threshold,
     sg_compress_randomk, sg_compress_accordion, sg_compress_qsgd, sg_compress_powersgd;
+extern const struct sg_compressor_ops sg_compress_clt_k;
+extern const struct sg_compressor_ops sg_compress_gtopk;
+extern const struct sg_compressor_ops sg_compress_ok_topk;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
@@ -120,6 +123,18 @@ double sg_share_delta(const double *param, size_t n);
 /* Exact Top-k of each layer, with the k or density that is its knob. sg_topk_open allocates w->scratch. */
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
+
+/* ---- sums of sparse messages that are not just added up (collective.c) ---- */
+
+/* A coder's Top-k message of p: w->index and w->data are filled. Its first parameters are k and density, and w->scratch
+ * is method_topk_open's. */
+SG_CHECKED sg_status method_topk_open(struct sg_worker *w, struct sg_error *err);
+void method_topk_message(struct sg_worker *w, const float *p, struct sg_message *out);
+/* The bits of the k-th largest |x|, 1 <= k <= n; as whole numbers they are in the order of magnitudes. */
+uint32_t method_kth_bits(const float *x, size_t n, size_t k);
+uint32_t method_magnitude_bits(float x);
+/* Position j of a message, whose index is NULL if it has all. */
+uint32_t method_position(const struct sg_message *m, size_t j);
 
 /* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
 
