@@ -55,6 +55,7 @@ extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_com
 extern const struct sg_compressor_ops sg_compress_clt_k;
 extern const struct sg_compressor_ops sg_compress_gtopk;
 extern const struct sg_compressor_ops sg_compress_ok_topk;
+extern const struct sg_compressor_ops sg_compress_demo;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;

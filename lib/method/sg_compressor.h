@@ -71,7 +71,9 @@ struct sg_shared {
     const struct sg_kernels *kernels;
     struct sg_exec exec; /* of one worker's compression */
     float *memory;       /* [rounds->floats], what rounds and steps hand on; NULL without rounds */
-    void *room; /* [rounds->room bytes] zeros at first; what `combine` hands on within a step, so checkpoints lack it */
+    /* [rounds->room bytes] zeros before `start`, which may fill it; what `combine` hands on within a step, so checkpoints
+     * lack it. */
+    void *room;
     const struct sg_message *heard; /* [workers] if rounds->hears: this round's messages, in `combine` and `keep` */
 };
 

@@ -1,6 +1,6 @@
-/* Compressors whose workers agree on positions (clt-k, gtopk, ok-topk): whole numbers are conserved exactly and others to
+/* Compressors whose sum is not that of the messages (clt-k, gtopk, ok-topk, demo): whole numbers are conserved exactly and others to
  * rounding, for any number of workers; the published feedback of gtopk loses what the tree drops; same bits for any split
- * of the workers over ranks and after a checkpoint; what ok-topk sends stays near k. */
+ * of the workers over ranks and after a checkpoint; what ok-topk sends stays near k; demo's transform. */
 #include <math.h>
 
 #include "many_workers.h"
@@ -148,7 +148,46 @@ static void test_near_k(void) {
     sg_method_close(m);
 }
 
+/* One chunk worked out by hand: of the DCT-II of 8 numbers 2 coefficients are sent. */
+static void test_transform(void) {
+    static const float x[8] = {0.5F, -1.25F, 2, -0.125F, 0, 3, -2.5F, 0.75F},
+                       right[8] = {0.34375F, -2.1875F, 2.1875F, -0.34375F, -0.34375F, 2.1875F, -2.1875F, 0.34375F};
+    static const size_t whole[] = {0, 8}, one = 1;
+    for (int sign = 0; sign < 2; sign++) {
+        const double param[] = {2, NAN, sign};
+        const struct sg_method_config config = {.compressor = sg_compressor_find("demo"),
+                                                .param = param,
+                                                .layout = {1, whole, NULL, NULL},
+                                                .feedback = {&sg_feedback_gradient, 0.999, {0}},
+                                                .count = 1,
+                                                .exec = {.threads = 1}};
+        struct sg_error err;
+        sg_method *m;
+        float residual[8] = {0}, out[8];
+        double off = 0, kept = 0, bits = 0;
+        bool fine =
+            sg_method_open(&m, &config, &err) == SG_OK && many_step(&m, &one, 1, 0, 1, x, residual, 8, out, &bits);
+        for (size_t i = 0; i < 8; i++) {
+            off = fmax(off, fabs((double)out[i] - (sign ? copysign(1, (double)right[i]) : (double)right[i])));
+            kept += (double)residual[i] * (double)residual[i];
+        }
+        ok(fine && off < 1e-6 && fabs(kept - 2.027344) < 1e-5 && bits == 2 * (32 + 3),
+           "demo, sign %d: 2 coefficients of 8 (off by %.2g)", sign, off);
+        sg_method_close(m);
+    }
+    const struct sg_method_config config = {.compressor = sg_compressor_find("demo"),
+                                            .layout = {1, whole, NULL, NULL},
+                                            .feedback = {&sg_feedback_update, 1, {0}},
+                                            .count = 1,
+                                            .exec = {.threads = 1}};
+    struct sg_error err = {.msg = ""};
+    sg_method *m;
+    ok(sg_method_open(&m, &config, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "use 'gradient'"), "refused: %s",
+       err.msg);
+}
+
 int main(void) {
+    const struct setting demo = {"demo", {7, NAN, NAN, NAN}, false};
     for (size_t i = 0; i < SETTINGS; i++)
         test_nothing_is_lost(&settings[i]);
     for (size_t i = 0; i < SETTINGS; i++) {
@@ -156,6 +195,9 @@ int main(void) {
         test_splits(&settings[i], "none");
         test_splits(&settings[i], "scalecom-lpf");
     }
+    test_splits(&demo, "gradient");
+    test_splits(&demo, "none");
     test_near_k();
+    test_transform();
     return tap_done();
 }
