@@ -7,7 +7,7 @@
 #include "sg_debug.h"
 
 /* In the order of the numbers that messages carry; a number that is missing was never given. */
-static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16, &sg_code_levels};
+static const struct sg_code *const table[] = {&sg_code_fp32, &sg_code_fp16, &sg_code_levels, &sg_code_lookup};
 enum { CODES = sizeof table / sizeof *table };
 
 enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */

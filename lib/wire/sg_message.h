@@ -76,6 +76,7 @@ struct sg_code {
 };
 
 extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
+extern const struct sg_code sg_code_lookup;
 /* The parameters of sg_code_levels, for the compressor that writes every element in it. */
 extern const struct sg_parameter sg_code_levels_params[3];
 

@@ -42,22 +42,24 @@ near() { # A B: equal but for rounding
     cat >write.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sg_wire.h"
 
 /* usage: write N POSITION...: a message of these positions under every encoding and code, with numbers 0.5, 1, 1.5 …
- * In `levels` the first part has all numbers but one. The levels are such that 0.5 is a unit, and nothing is rounded. */
+ * The first part has all numbers but one. The levels are such that 0.5 is a unit, and nothing is rounded. On stderr is
+ * for each message what the library reads back; codes of no width that are not `levels` get every other number below 0. */
 int main(int argc, char **argv) {
     struct sg_error err;
     static uint32_t index[4096];
-    static float value[4096], data[4096];
+    static float value[4096], data[4096], read[4096];
     static uint8_t out[1 << 16];
     const size_t count = (size_t)argc - 2;
-    for (size_t j = 0; j < count; j++) {
+    for (size_t j = 0; j < count; j++)
         index[j] = (uint32_t)strtoul(argv[j + 2], NULL, 10);
-        value[j] = (float)(j + 1) / 2;
-    }
     for (size_t c = 0; sg_code_at(c); c++) {
+        for (size_t j = 0; j < count; j++)
+            value[j] = (float)(j + 1) / 2 * (sg_code_at(c)->number > 2 && j % 2 ? -1 : 1);
         struct sg_message m = {.code = sg_code_at(c), .n = strtoul(argv[1], NULL, 10), .count = count, .index = index};
         const size_t part[] = {count - (count > 0), 0, count > 0};
         const double level[] = {(double)part[0], 1, (double)count}, param[] = {0, 65536, 1};
@@ -65,11 +67,18 @@ int main(int argc, char **argv) {
                                            .knob = level, .kernels = sg_kernels_cpu(NULL), .threads = 1};
         m.bytes = m.code->encode(data, &numbers, &m.bits);
         m.data = data;
+        m.code->decode(read, &m, 0, count);
+        if (m.code->number <= 2 && memcmp(read, value, count * sizeof *read))
+            return 1;
         for (size_t i = 0; sg_wire_at(i); i++) {
             struct sg_wire_plan plan;
             if (sg_wire_plan(&plan, sg_wire_at(i), &m, &err) || sg_wire_encode(out, sizeof out, &plan, &err))
                 return 1;
             fwrite(out, 1, plan.bytes, stdout);
+            fprintf(stderr, "%s", argv[1]);
+            for (size_t j = 0; j < count; j++)
+                fprintf(stderr, " %s:%g", argv[j + 2], (double)read[j]);
+            fprintf(stderr, count ? "\n" : " \n");
         }
     }
     return ferror(stdout) != 0;
@@ -77,18 +86,15 @@ int main(int argc, char **argv) {
 C
     gcc -std=c11 -Wall -Wextra -Werror -I"$ROOT/lib/core" -I"$ROOT/lib/wire" -I"$ROOT/kernels" -fopenmp -o write write.c \
         "$ROOT/build/release/libsparsegrad.a" -lm
-    local set where
+    local set
     for set in "1 0" "7 6" "40 0 1 2 39" "1000 3 4 5 64 65 700 999" "4294967296 0 127 128 16511 16512 3000000000 4294967295" \
         "300 $(seq -s ' ' 0 7 299)" "64 $(seq -s ' ' 0 63)" "9 1 2 3 4 5 6 7 8" "5"; do
         # A bitmap of 2^32 bits does not fit into the buffer.
         # shellcheck disable=SC2086
-        ./write $set >messages || [ "${set%% *}" = 4294967296 ]
+        ./write $set >messages 2>expected || [ "${set%% *}" = 4294967296 ]
         run -0 decode message messages
-        where=$(tr ' ' '\n' <<<"${set#* }" | awk -v all="$set" 'all ~ / / { printf "%s%s:%g", (NR > 1 ? " " : ""), $1, NR / 2 }')
-        [ "${set%% *}" = 4294967296 ] || [ "${#lines[@]}" = 15 ]
-        for line in "${lines[@]}"; do
-            [ "$(cut -d ' ' -f 4- <<<"$line")" = "${set%% *} $where" ] || { echo "$line"; false; }
-        done
+        [ "${set%% *}" = 4294967296 ] || [ "${#lines[@]}" -ge 20 ]
+        diff <(printf '%s\n' "${lines[@]}" | cut -d ' ' -f 4-) expected
     done
 }
 

@@ -127,7 +127,21 @@ def levels(data, count):
     return found
 
 
-CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", None, 0)}
+def lookup(data, count):
+    """The numbers of the code `lookup`."""
+    parts = struct.unpack("<I", data[:4])[0]
+    at, found = 4 + 20 * parts, []
+    for i in range(parts):
+        c, *value = struct.unpack("<I4f", data[4 + 20 * i : 24 + 20 * i])
+        found += [value[data[at + j // 4] >> 2 * (j % 4) & 3] for j in range(len(found), len(found) + c)]
+    need(len(found) == count and len(data) == at + (count + 3) // 4, "%d of %d numbers" % (len(found), count))
+    need(count % 4 == 0 or data[-1] >> 2 * (count % 4) == 0, "padding that is not 0")
+    return found
+
+
+# name, and width and kind of a number, or what reads numbers of no fixed width
+CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", levels, 0)}
+CODES[80] = ("lookup", lookup, 0)
 
 
 def messages(path):
@@ -142,7 +156,7 @@ def messages(path):
         size = width * count if width else r.leb()
         where = positions(row, parameter, n, count, r.bytes(payload - size))
         data = r.bytes(size)
-        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else levels(data, count)
+        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else kind(data, count)
         print(r.at - begin, name, row, n, " ".join("%d:%g" % pair for pair in zip(where, numbers)))
 
 
