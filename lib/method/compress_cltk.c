@@ -20,11 +20,6 @@ static size_t room(const struct sg_shared *s) {
     return sizeof(struct chosen) + s->layout.offset[s->layout.n_layers] * sizeof(uint32_t);
 }
 
-static size_t no_floats(const struct sg_layout *layout) {
-    (void)layout;
-    return 0;
-}
-
 static size_t length(const struct sg_shared *s, unsigned round) {
     return round == 0 ? s->layout.offset[s->layout.n_layers] : ((const struct chosen *)s->room)->count;
 }
@@ -89,7 +84,7 @@ static const struct sg_parameter params[] = {
 };
 
 static const struct sg_rounds rounds = {
-    .count = 2, .length = length, .floats = no_floats, .room = room, .combine = combine, .keep = keep};
+    .count = 2, .length = length, .floats = method_no_floats, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_clt_k = {
     .name = "clt-k",

@@ -16,32 +16,7 @@
 #include "method_private.h"
 
 enum { K, CHUNK, SIGN, PARAMS };
-enum { MOST = 64, BLOCK = MOST * MOST };
-
-/* A layer as a matrix that is cut into chunks of height x width. */
-struct cut {
-    size_t begin, columns, height, width, across, chunks; /* `across` chunks stand beside each other */
-};
-
-static size_t divisor(size_t n, size_t most) {
-    size_t found = 1;
-    for (size_t i = 2; i <= most && i <= n; i++)
-        found = n % i == 0 ? i : found;
-    return found;
-}
-
-static struct cut cut_of(const struct sg_shared *s, size_t l) {
-    const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin, most = (size_t)s->param[CHUNK];
-    const size_t rows = s->layout.rows != NULL && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
-    struct cut c = {.begin = begin, .columns = columns, .height = divisor(rows, most), .width = divisor(columns, most)};
-    c.across = columns / c.width;
-    c.chunks = n / (c.height * c.width);
-    return c;
-}
-
-static size_t chunk_at(const struct cut *c, size_t chunk) {
-    return c->begin + chunk / c->across * c->height * c->columns + chunk % c->across * c->width;
-}
+enum { MOST = METHOD_CHUNK, BLOCK = MOST * MOST };
 
 /* ---- the transform ---- */
 
@@ -70,7 +45,8 @@ static void start(const struct sg_shared *s) {
 
 /* out [height][width] <- rows' x in' columns', where rows [height][height] and columns [width][width] are tables: `there`
  * gives the transform, `back` its inverse. */
-static void transform(double *out, const double *in, const struct cut *c, const double *rows, const double *columns) {
+static void transform(double *out, const double *in, const struct method_chunks *c, const double *rows,
+                      const double *columns) {
     double half[BLOCK] = {0};
     const size_t h = c->height, w = c->width;
     for (size_t i = 0; i < h; i++)
@@ -85,10 +61,10 @@ static void transform(double *out, const double *in, const struct cut *c, const 
 }
 
 /* coefficient [height width] <- those of a chunk of x, at most as large as a float can be. */
-static void analyse(float *coefficient, const struct shared_part *t, const struct cut *c, size_t chunk,
+static void analyse(float *coefficient, const struct shared_part *t, const struct method_chunks *c, size_t chunk,
                     const float *x) {
     double in[BLOCK], out[BLOCK];
-    const float *from = x + chunk_at(c, chunk);
+    const float *from = x + method_chunk_at(c, chunk);
     for (size_t i = 0; i < c->height; i++)
         for (size_t j = 0; j < c->width; j++)
             in[i * c->width + j] = (double)from[i * c->columns + j];
@@ -98,7 +74,7 @@ static void analyse(float *coefficient, const struct shared_part *t, const struc
 }
 
 /* x [height width] <- the numbers of a chunk with these coefficients. */
-static void synthesize(float *x, const struct shared_part *t, const struct cut *c, const float *coefficient) {
+static void synthesize(float *x, const struct shared_part *t, const struct method_chunks *c, const float *coefficient) {
     double in[BLOCK], out[BLOCK];
     for (size_t i = 0; i < c->height * c->width; i++)
         in[i] = (double)coefficient[i];
@@ -113,33 +89,6 @@ static size_t room(const struct sg_shared *s) {
     return sizeof(struct shared_part) + s->layout.offset[s->layout.n_layers] * sizeof(uint32_t);
 }
 
-static size_t no_floats(const struct sg_layout *layout) {
-    (void)layout;
-    return 0;
-}
-
-static size_t length(const struct sg_shared *s, unsigned round) {
-    (void)round;
-    return s->layout.offset[s->layout.n_layers];
-}
-
-/* The k largest of n coefficients, of equal ones the first, by ascending position. */
-static size_t take_largest(uint32_t *index, float *value, const float *coefficient, size_t n, size_t k, size_t begin) {
-    const uint32_t least = method_kth_bits(coefficient, n, k);
-    size_t taken = 0, equal = k;
-    for (size_t i = 0; i < n; i++)
-        equal -= method_magnitude_bits(coefficient[i]) > least;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t bits = method_magnitude_bits(coefficient[i]);
-        if (bits < least || (bits == least && equal == 0))
-            continue;
-        equal -= bits == least;
-        index[taken] = (uint32_t)(begin + i);
-        value[taken++] = coefficient[i];
-    }
-    return taken;
-}
-
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     (void)round;
     const struct sg_shared *s = w->shared;
@@ -147,12 +96,12 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
     float *value = w->data;
     double bits = 0;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const struct cut c = cut_of(s, l);
+        const struct method_chunks c = method_chunks_of(s, l, (size_t)s->param[CHUNK]);
         const size_t n = c.height * c.width, before = count, k = s->knob[l] < (double)n ? (size_t)s->knob[l] : n;
         for (size_t chunk = 0; chunk < c.chunks; chunk++) {
             float coefficient[BLOCK];
             analyse(coefficient, s->room, &c, chunk, p);
-            count += take_largest(w->index + count, value + count, coefficient, n, k, c.begin + chunk * n);
+            count += method_take_largest(w->index + count, value + count, coefficient, n, k, c.begin + chunk * n);
         }
         layer_count[l] = count - before;
         bits += (32 + ceil(log2((double)n))) * (double)layer_count[l];
@@ -180,18 +129,15 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     (void)round;
     struct shared_part *part = s->room;
     const size_t d = s->layout.offset[s->layout.n_layers];
-    memset(part->senders, 0, d * sizeof *part->senders);
-    for (size_t w = 0; w < s->workers; w++)
-        for (size_t j = 0; j < s->heard[w].count; j++)
-            part->senders[method_position(&s->heard[w], j)]++;
+    method_count_senders(s, part->senders);
     for (size_t i = 0; i < d; i++)
         sum[i] = part->senders[i] > 0 ? sum[i] / (float)part->senders[i] : 0;
     float *means = (float *)part->senders; /* the counts are not needed any more */
     memcpy(means, sum, d * sizeof *means);
     for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const struct cut c = cut_of(s, l);
+        const struct method_chunks c = method_chunks_of(s, l, (size_t)s->param[CHUNK]);
         for (size_t chunk = 0; chunk < c.chunks; chunk++) {
-            float x[BLOCK], *to = sum + chunk_at(&c, chunk);
+            float x[BLOCK], *to = sum + method_chunk_at(&c, chunk);
             synthesize(x, part, &c, means + c.begin + chunk * c.height * c.width);
             for (size_t i = 0; i < c.height; i++)
                 memcpy(to + i * c.columns, x + i * c.width, c.width * sizeof *x);
@@ -206,11 +152,11 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_message *own = &s->heard[w->number];
     const float *value = own->data;
     for (size_t l = 0, j = 0; l < s->layout.n_layers; l++) {
-        const struct cut c = cut_of(s, l);
+        const struct method_chunks c = method_chunks_of(s, l, (size_t)s->param[CHUNK]);
         const size_t n = c.height * c.width;
         for (size_t chunk = 0; chunk < c.chunks; chunk++) {
             const size_t begin = c.begin + chunk * n;
-            float coefficient[BLOCK] = {0}, x[BLOCK], *to = e + chunk_at(&c, chunk);
+            float coefficient[BLOCK] = {0}, x[BLOCK], *to = e + method_chunk_at(&c, chunk);
             for (; j < own->count && method_position(own, j) < begin + n; j++)
                 coefficient[method_position(own, j) - begin] = value[j];
             synthesize(x, s->room, &c, coefficient);
@@ -243,8 +189,8 @@ static const struct sg_parameter params[PARAMS] = {
 
 static const struct sg_rounds rounds = {.count = 1,
                                         .hears = true,
-                                        .length = length,
-                                        .floats = no_floats,
+                                        .length = method_length,
+                                        .floats = method_no_floats,
                                         .start = start,
                                         .room = room,
                                         .combine = combine,

@@ -51,16 +51,6 @@ static struct list *lists(const struct sg_shared *s) {
     return list;
 }
 
-static size_t no_floats(const struct sg_layout *layout) {
-    (void)layout;
-    return 0;
-}
-
-static size_t length(const struct sg_shared *s, unsigned round) {
-    (void)round;
-    return s->layout.offset[s->layout.n_layers];
-}
-
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     (void)round;
     method_topk_message(w, p, out);
@@ -164,8 +154,13 @@ static const struct sg_parameter params[PARAMS] = {
                   "0: feedback by positions, as published, which loses some of what the tree drops; 1: none is lost"},
 };
 
-static const struct sg_rounds rounds = {
-    .count = 1, .hears = true, .length = length, .floats = no_floats, .room = room, .combine = combine, .keep = keep};
+static const struct sg_rounds rounds = {.count = 1,
+                                        .hears = true,
+                                        .length = method_length,
+                                        .floats = method_no_floats,
+                                        .room = room,
+                                        .combine = combine,
+                                        .keep = keep};
 
 const struct sg_compressor_ops sg_compress_gtopk = {
     .name = "gtopk",

@@ -70,11 +70,6 @@ static size_t worker_doubles(const struct sg_layout *layout) {
     return OWN_DOUBLES * layout->n_layers;
 }
 
-static size_t length(const struct sg_shared *s, unsigned round) {
-    (void)round;
-    return d_of(s);
-}
-
 static size_t share(const struct sg_shared *s, size_t l) {
     return sg_share_of(s->knob[l], sg_share_knob(s->param) == SG_SHARE_DENSITY,
                        s->layout.offset[l + 1] - s->layout.offset[l]);
@@ -262,8 +257,13 @@ static const struct sg_parameter params[PARAMS] = {
     [REPARTITION] = {"repartition", 1, 1e9, 64, true, "steps between new bounds of the workers' regions"},
 };
 
-static const struct sg_rounds rounds = {
-    .count = 2, .hears = true, .length = length, .floats = floats, .room = room, .combine = combine, .keep = keep};
+static const struct sg_rounds rounds = {.count = 2,
+                                        .hears = true,
+                                        .length = method_length,
+                                        .floats = floats,
+                                        .room = room,
+                                        .combine = combine,
+                                        .keep = keep};
 
 const struct sg_compressor_ops sg_compress_ok_topk = {
     .name = "ok-topk",

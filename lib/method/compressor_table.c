@@ -6,7 +6,7 @@
 static const struct sg_compressor_ops *const table[] = {
     &sg_compress_none,      &sg_compress_topk,    &sg_compress_hard_threshold, &sg_compress_randomk,
     &sg_compress_accordion, &sg_compress_qsgd,    &sg_compress_powersgd,       &sg_compress_clt_k,
-    &sg_compress_gtopk,     &sg_compress_ok_topk, &sg_compress_demo,
+    &sg_compress_gtopk,     &sg_compress_ok_topk, &sg_compress_demo,           &sg_compress_sparseloco,
 };
 
 const struct sg_compressor_ops *sg_compressor_at(size_t i) {

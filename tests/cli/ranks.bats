@@ -127,7 +127,7 @@ same_over_ranks() { # METHOD...
 @test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {
     same_over_ranks "clt-k, k: 3" "clt-k, k: 2, error-feedback: scalecom-lpf" "gtopk, k: 3" "gtopk, density: 1" \
         "gtopk, k: 2, conserve: 1, message: auto" "ok-topk, k: 3" "ok-topk, density: 0.1, refresh: 3, message: rice" \
-        "demo, k: 2, chunk: 5, error-feedback: {form: gradient, decay: 0.9}"
+        "sparseloco, k: 2, chunk: 5" "demo, k: 2, chunk: 5, error-feedback: {form: gradient, decay: 0.9}"
 }
 
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {

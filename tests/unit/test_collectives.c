@@ -187,7 +187,8 @@ static void test_transform(void) {
 }
 
 int main(void) {
-    const struct setting demo = {"demo", {7, NAN, NAN, NAN}, false};
+    const struct setting demo = {"demo", {7, NAN, NAN, NAN}, false},
+                         sparseloco = {"sparseloco", {7, 8, NAN, NAN}, false};
     for (size_t i = 0; i < SETTINGS; i++)
         test_nothing_is_lost(&settings[i]);
     for (size_t i = 0; i < SETTINGS; i++) {
@@ -195,6 +196,7 @@ int main(void) {
         test_splits(&settings[i], "none");
         test_splits(&settings[i], "scalecom-lpf");
     }
+    test_splits(&sparseloco, "gradient");
     test_splits(&demo, "gradient");
     test_splits(&demo, "none");
     test_near_k();
