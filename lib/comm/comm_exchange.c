@@ -184,6 +184,12 @@ static sg_status add_up(sg_comm *c, struct sg_error *err) {
     return SG_OK;
 }
 
+const struct sg_message *sg_comm_messages(const sg_comm *c) {
+    if (c->exec.device != NULL || (c->world.size > 1 && c->note->kind == COMM_WHOLE))
+        return NULL;
+    return c->world.size > 1 ? c->arrived : c->put;
+}
+
 sg_status sg_comm_end(sg_comm *c, const struct sg_control *mine, struct sg_outcome *out, struct sg_error *err) {
     struct sg_outcome outcome = {.failed_rank = -1};
     sg_status status = gather_notes(c, mine, err);

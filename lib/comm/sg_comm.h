@@ -106,6 +106,11 @@ struct sg_outcome {
 SG_CHECKED sg_status sg_comm_end(sg_comm *c, const struct sg_control *mine, struct sg_outcome *out,
                                  struct sg_error *err);
 
+/* The messages [workers] of all workers in the exchange that ended last, in host memory; borrowed until the next
+ * exchange begins. NULL = they are not all here: they were all n numbers of a fixed width and came from several ranks, or
+ * they lie on a GPU. */
+const struct sg_message *sg_comm_messages(const sg_comm *c);
+
 /* ---- small collective calls ---- */
 
 /* Brings `bytes` bytes of worker `worker` to out on rank 0. data counts on the rank that hosts the worker only. */

@@ -51,6 +51,11 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_induced,
     &sg_compress_svd_threshold,
     &sg_compress_atomo,
+    &sg_compress_clt_k,
+    &sg_compress_gtopk,
+    &sg_compress_ok_topk,
+    &sg_compress_demo,
+    &sg_compress_sparseloco,
     /* clang-format on */
 };
 

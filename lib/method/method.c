@@ -162,6 +162,8 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
         m->unreached[l] = INFINITY;
     if (whole && rounds != NULL)
         whole = (m->shared.memory = calloc(method_floats(m) + 1, sizeof(float))) != NULL;
+    if (whole && rounds != NULL && rounds->room != NULL)
+        whole = (m->shared.room = calloc(rounds->room(&m->shared) + 1, 1)) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
         whole = allocate_room(m, &m->room[i]);
     for (size_t w = 0; whole && w < m->count; w++) {
@@ -269,6 +271,7 @@ void sg_method_close(sg_method *m) {
     free(m->unreached);
     free(m->state);
     free(m->shared.memory);
+    free(m->shared.room);
     free((void *)m->shared.layout.name);
     free((void *)m->shared.layout.offset);
     free((void *)m->shared.layout.rows);

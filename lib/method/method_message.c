@@ -178,8 +178,8 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
         *out = (struct sg_message){.layer_count = w->count};
         w->seen.status = SG_KERNEL_OK;
         ops->encode(&w->seen, round, p, out);
-        if (w->seen.status != SG_KERNEL_OK)
-            return w->seen.status;
+        if (w->seen.status != SG_KERNEL_OK || out->code == NULL)
+            return w->seen.status != SG_KERNEL_OK ? w->seen.status : SG_KERNEL_MEMORY;
     }
     if (s->e != NULL && (ops->rounds == NULL || ops->rounds->keep == NULL))
         sg_message_add(s->e, out, -1, s->exec);

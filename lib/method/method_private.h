@@ -67,6 +67,11 @@ extern const struct sg_compressor_ops sg_compress_wangni;
 extern const struct sg_compressor_ops sg_compress_induced;
 extern const struct sg_compressor_ops sg_compress_svd_threshold;
 extern const struct sg_compressor_ops sg_compress_atomo;
+extern const struct sg_compressor_ops sg_compress_clt_k;
+extern const struct sg_compressor_ops sg_compress_gtopk;
+extern const struct sg_compressor_ops sg_compress_ok_topk;
+extern const struct sg_compressor_ops sg_compress_demo;
+extern const struct sg_compressor_ops sg_compress_sparseloco;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
@@ -229,6 +234,37 @@ void sg_integers_round(const struct sg_worker *w, float *q, const float *p, size
                        double most);
 /* w->scratch <- room for d positions. */
 SG_CHECKED sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err);
+/* ---- sums of sparse messages that are not just added up (collective.c) ---- */
+
+/* A coder's Top-k message of p: w->index and w->data are filled. Its first parameters are k and density, and w->scratch
+ * is method_topk_open's. */
+SG_CHECKED sg_status method_topk_open(struct sg_worker *w, struct sg_error *err);
+void method_topk_message(struct sg_worker *w, const float *p, struct sg_message *out);
+/* The bits of the k-th largest |x|, 1 <= k <= n; as whole numbers they are in the order of magnitudes. */
+uint32_t method_kth_bits(const float *x, size_t n, size_t k);
+uint32_t method_magnitude_bits(float x);
+/* Position j of a message, whose index is NULL if it has all. */
+uint32_t method_position(const struct sg_message *m, size_t j);
+/* Hooks of struct sg_rounds: no memory from step to step, and vectors of d numbers in every round. */
+size_t method_no_floats(const struct sg_layout *layout);
+size_t method_length(const struct sg_shared *s, unsigned round);
+
+/* ---- layers in chunks (chunk.c) ---- */
+
+enum { METHOD_CHUNK = 64 }; /* the most rows and columns of a chunk */
+
+/* A layer as a matrix that is cut into chunks of height x width. Both are the largest divisors of the layer's rows and
+ * columns up to `most`; a vector has one row. */
+struct method_chunks {
+    size_t begin, columns, height, width, across, chunks; /* `across` chunks stand beside each other */
+};
+struct method_chunks method_chunks_of(const struct sg_shared *s, size_t l, size_t most);
+/* Where the first element of a chunk lies in the whole vector. */
+size_t method_chunk_at(const struct method_chunks *c, size_t chunk);
+/* Takes the k largest |x| of n, of equal ones the first, by ascending position: index <- begin + i. Returns k. */
+size_t method_take_largest(uint32_t *index, float *value, const float *x, size_t n, size_t k, size_t begin);
+/* senders [d] <- how many of the messages that were heard have each position. */
+void method_count_senders(const struct sg_shared *s, uint32_t *senders);
 
 /* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
 

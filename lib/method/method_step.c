@@ -158,8 +158,17 @@ size_t sg_method_length(const sg_method *m, unsigned round) {
     return rounds != NULL && rounds->length != NULL ? rounds->length(&m->shared, round) : m->d;
 }
 
+bool sg_method_hears(const sg_method *m) {
+    return m->compressor->rounds != NULL && m->compressor->rounds->hears;
+}
+
+void sg_method_hear(sg_method *m, const struct sg_message *messages) {
+    SG_ASSERT(sg_method_hears(m));
+    m->shared.heard = messages;
+}
+
 void sg_method_receive(sg_method *m, unsigned round, float *sum) {
-    SG_ASSERT(round < sg_method_rounds(m) && sum != NULL);
+    SG_ASSERT(round < sg_method_rounds(m) && sum != NULL && (m->shared.heard != NULL) == sg_method_hears(m));
     if (m->compressor->rounds != NULL)
         m->compressor->rounds->combine(&m->shared, round, sum);
 }

@@ -71,6 +71,10 @@ struct sg_shared {
     const struct sg_kernels *kernels;
     struct sg_exec exec; /* of one worker's compression */
     float *memory;       /* [rounds->floats], what rounds and steps hand on; NULL without rounds */
+    /* [rounds->room bytes] zeros before `start`, which may fill it; what `combine` hands on within a step, so checkpoints
+     * lack it. */
+    void *room;
+    const struct sg_message *heard; /* [workers] if rounds->hears: this round's messages, in `combine` and `keep` */
 };
 
 /* One worker at one step, as its compressor sees it. Hooks get distinct workers, possibly on distinct threads. */
@@ -100,12 +104,17 @@ struct sg_controller_ops;
 /* For compressors that exchange more than one vector at a step, or whose sum over workers is not yet the result. */
 struct sg_rounds {
     unsigned count;
+    /* Do `combine` and `keep` need the messages of single workers? Every rank has them all, so what is made of them is
+     * the same everywhere. Then the messages of each round have positions. The publication's own way between workers (a
+     * tree, regions) shows in the bits that messages state, not in what travels here. */
+    bool hears;
     /* The length of the vectors that are added up in a round, the same on every rank; at most d. NULL = d. */
     size_t (*length)(const struct sg_shared *s, unsigned round);
     /* `floats` is the size of s->memory, which checkpoints have; NULL = 0. `start` sets its first values; NULL = zeros.
      */
     size_t (*floats)(const struct sg_layout *layout);
     void (*start)(const struct sg_shared *s);
+    size_t (*room)(const struct sg_shared *s); /* bytes of s->room; NULL = 0 */
     /* Called on every rank after each round. sum [length] is the sum of all workers' messages. After the last round it
      * must turn sum [d] into what is divided by the number of workers: the sum over workers of the vectors that they
      * sent, or what takes its place. */
@@ -143,7 +152,8 @@ struct sg_compressor_ops {
      *           of the selection from its scale, decay, g and e (sg_kernels.h). Returns enum sg_kernel_status.
      *   code    Every element of p is written in this code. Its parameters are the first of the compressor's.
      *   encode  Writes a message of round `round` from p [d], which is finite, into the worker's room or scratch: it sets
-     *           code, n, count, index, data, bytes and bits. If n is d, layer_count is w->count, which it fills. */
+     *           code, n, count, index, data, bytes and bits. If n is d, layer_count is w->count, which it fills. If it fails it sets
+     *           w->status or leaves code NULL, which means that there is no memory. */
     int (*select)(struct sg_worker *w, struct sg_select *s);
     const struct sg_code *code;
     void (*encode)(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out);

@@ -17,6 +17,7 @@
  *     for each round r < sg_method_rounds(m):
  *         for each worker w of this rank:      sg_method_send(m, w, r, g, e, touched, &message, &err);
  *         exchange:                            sum [sg_method_length(m, r)] of all workers' messages
+ *         if (sg_method_hears(m))              sg_method_hear(m, the messages of all workers);
  *         sg_method_receive(m, r, sum);
  *     for each worker w of this rank:          sg_method_keep(m, w, e, sum);
  *     exchange:                                the largest of all sg_method_note(m, w)
@@ -101,6 +102,10 @@ const float *sg_method_values(sg_method *m, size_t worker, const struct sg_messa
 double sg_method_note(const sg_method *m, size_t worker);
 /* What the worker's compressor was given in round 0, [d]; NULL unless the method was opened with `inputs`. */
 const float *sg_method_input(const sg_method *m, size_t worker);
+/* Must every rank know the messages of single workers? Then sg_method_hear is called before each sg_method_receive.
+ * messages [workers of all ranks] are borrowed until the next send, or the end of sg_method_keep. */
+bool sg_method_hears(const sg_method *m);
+void sg_method_hear(sg_method *m, const struct sg_message *messages);
 /* Called after the exchange of a round. The first sg_method_length numbers of sum [d] are the sum of the messages, and
  * become what the next round needs. After the last round, sum [d] is the sum over workers. */
 void sg_method_receive(sg_method *m, unsigned round, float *sum);

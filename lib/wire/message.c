@@ -7,6 +7,8 @@
 #include "sg_debug.h"
 
 /* In the order of the numbers that messages carry; a number that is missing was never given. */
+static const struct sg_code *const table[] = {
+    /* clang-format off */
     &sg_code_fp32,
     &sg_code_fp16,
     &sg_code_levels,
@@ -26,6 +28,9 @@
     &sg_code_quantile,
     &sg_code_least,
     &sg_code_factors,
+    &sg_code_lookup,
+    /* clang-format on */
+};
 enum { CODES = sizeof table / sizeof *table };
 
 enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */

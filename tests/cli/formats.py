@@ -283,12 +283,25 @@ def factors(name, data, count):
     return found
 
 
+def lookup(name, data, count):
+    """The numbers of the code `lookup`."""
+    parts = struct.unpack("<I", data[:4])[0]
+    at, found = 4 + 20 * parts, []
+    for i in range(parts):
+        c, *value = struct.unpack("<I4f", data[4 + 20 * i : 24 + 20 * i])
+        found += [value[data[at + j // 4] >> 2 * (j % 4) & 3] for j in range(len(found), len(found) + c)]
+    need(len(found) == count and len(data) == at + (count + 3) // 4, "%d of %d numbers" % (len(found), count))
+    need(count % 4 == 0 or data[-1] >> 2 * (count % 4) == 0, "padding that is not 0")
+    return found
+
+
 # name, kind and width of a number; or, where it has no fixed width, what reads numbers
 CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", buckets, 0), 3: ("bf16", "H", 2),
          16: ("signs", signs, 0), 17: ("signs-rms", signs, 0), 18: ("signs-fixed", signs, 0), 19: ("two-means", signs, 0),
          32: ("natural", buckets, 0), 33: ("natural-8", buckets, 0), 34: ("grid", buckets, 0), 35: ("8bit", buckets, 0),
          36: ("natural-dithering", buckets, 0), 37: ("int-block", buckets, 0), 38: ("minmax", buckets, 0),
-         39: ("eden", buckets, 0), 40: ("sketch-quantile", buckets, 0), 64: ("least", least, 0), 65: ("factors", factors, 0)}
+         39: ("eden", buckets, 0), 40: ("sketch-quantile", buckets, 0), 64: ("least", least, 0), 65: ("factors", factors, 0),
+         80: ("lookup", lookup, 0)}
 
 
 def messages(path):

@@ -121,7 +121,13 @@ same_over_ranks() { # METHOD...
 
 @test "values in levels and qsgd: same bytes for R = 1, 2, 3" {
     same_over_ranks "topk, k: 3, values: {code: levels, levels: 3}" "topk, k: 3, values: levels, error-feedback: ef21" \
-        "qsgd, levels: 7" "qsgd, levels: 1, controller: {kind: accordion, high: 63, interval: 2}"
+        "topk, k: 3, values: lookup" "qsgd, levels: 7" "qsgd, levels: 1, controller: {kind: accordion, high: 63, interval: 2}"
+}
+
+@test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {
+    same_over_ranks "clt-k, k: 3" "clt-k, k: 2, error-feedback: scalecom-lpf" "gtopk, k: 3" "gtopk, density: 1" \
+        "gtopk, k: 2, conserve: 1, message: auto" "ok-topk, k: 3" "ok-topk, density: 0.1, refresh: 3, message: rice" \
+        "sparseloco, k: 2, chunk: 5" "demo, k: 2, chunk: 5, error-feedback: {form: gradient, decay: 0.9}"
 }
 
 @test "signs, and sums that are compressed again: same bytes for R = 1, 2, 3" {

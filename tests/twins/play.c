@@ -160,12 +160,12 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
     const unsigned rounds = sg_method_rounds(m);
     double bits[WORKERS] = {0}, entries = 0, note = 0, square[LAYERS];
     const double gamma = 1;
+    struct sg_message message[WORKERS];
     const bool leads = sg_method_leads(m, step, gamma);
     if (leads)
         sg_method_lead(m, g[0], square);
     sg_method_begin(m, step, gamma, leads ? square : NULL);
     for (unsigned round = 0; round < rounds; round++) {
-        struct sg_message message[WORKERS];
         memset(sum, 0, sizeof sum);
         for (size_t w = 0; w < s->workers; w++) {
             if (sg_method_send(m, w, round, round ? NULL : g[w], keeps ? e[w] : NULL, NULL, &message[w], &err)) {
@@ -181,6 +181,8 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
         }
         sg_message_add_all(sum, sg_method_length(m, round), message, s->workers, sg_kernels_cpu(NULL),
                            &(struct sg_exec){.threads = 1});
+        if (sg_method_hears(m))
+            sg_method_hear(m, message);
         sg_method_receive(m, round, sum);
     }
     for (size_t w = 0; w < s->workers; w++) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_method.h"
+#include "many_workers.h"
 #include "sg_rng.h"
 #include "tap.h"
 
@@ -57,56 +57,9 @@ static void draw(float *g, size_t worker, uint64_t step, size_t rank) {
     }
 }
 
-/* One step of methods that share the workers, part[p] having count[p] of them. False: something fails. */
 static bool step(sg_method **part, const size_t *count, size_t parts, uint64_t t, float (*g)[D], float (*e)[D],
                  float *sum, double *bits) {
-    struct sg_message m[WORKERS];
-    struct sg_error err;
-    const struct sg_exec exec = {.threads = 1};
-    double square[LAYERS];
-    const double gamma = t % 3 ? 0.1 : 0.2;
-    const bool leads = sg_method_leads(part[0], t, gamma);
-    if (leads)
-        sg_method_lead(part[0], g[0], square);
-    for (size_t p = 0; p < parts; p++)
-        sg_method_begin(part[p], t, gamma, leads ? square : NULL);
-    *bits = 0;
-    for (unsigned r = 0; r < sg_method_rounds(part[0]); r++) {
-        const size_t n = sg_method_length(part[0], r);
-        for (size_t p = 0, w = 0; p < parts; p++)
-            for (size_t i = 0; i < count[p]; i++, w++) {
-                if (sg_method_send(part[p], w, r, r == 0 ? g[w] : NULL, e ? e[w] : NULL, NULL, &m[w], &err) != SG_OK ||
-                    m[w].n != n || (m[w].index == NULL && m[w].count != n))
-                    return false;
-                *bits += m[w].bits;
-            }
-        memset(sum, 0, n * sizeof *sum);
-        sg_message_add_all(sum, n, m, WORKERS, sg_kernels_cpu(NULL), &exec);
-        float *theirs[WORKERS];
-        for (size_t p = 0; p < parts; p++) { /* every rank has the sum */
-            theirs[p] = malloc(D * sizeof **theirs);
-            memcpy(theirs[p], sum, n * sizeof *sum);
-            sg_method_receive(part[p], r, theirs[p]);
-        }
-        const size_t now = r + 1 == sg_method_rounds(part[0]) ? D : 0;
-        bool alike = true;
-        for (size_t p = 0; p < parts; p++) {
-            alike &= memcmp(theirs[0], theirs[p], now * sizeof *sum) == 0;
-            if (p == 0)
-                memcpy(sum, theirs[0], now * sizeof *sum);
-            if (p > 0)
-                free(theirs[p]);
-        }
-        free(theirs[0]);
-        if (!alike)
-            return false;
-    }
-    for (size_t p = 0, w = 0; p < parts; p++) {
-        for (size_t i = 0; i < count[p]; i++, w++)
-            sg_method_keep(part[p], w, e ? e[w] : NULL, sum);
-        sg_method_end(part[p], NULL, 0, 0);
-    }
-    return true;
+    return many_step(part, count, parts, t, t % 3 ? 0.1 : 0.2, *g, e ? *e : NULL, D, sum, bits);
 }
 
 static float g[WORKERS][D], e[WORKERS][D], sum[D], e_other[WORKERS][D], sum_other[D];
@@ -206,17 +159,8 @@ static void test_splits(const char *compressor, const struct sg_feedback_rule *r
         if (t != 5)
             continue;
         for (size_t p = 0, first = 0; fine && p < 3; first += count[p++]) {
-            void *common = malloc(sg_method_common_bytes(part[p]) + 1);
             again[p] = open_part(&run, first, count[p], 3);
-            sg_method_common_save(part[p], common);
-            sg_method_common_load(again[p], common);
-            for (size_t w = first; w < first + count[p]; w++) {
-                void *mine = malloc(sg_method_worker_bytes(part[p], w) + 1);
-                sg_method_worker_save(part[p], w, mine);
-                sg_method_worker_load(again[p], w, mine);
-                free(mine);
-            }
-            free(common);
+            copy_state(again[p], part[p], first, count[p]);
             sg_method_close(part[p]);
             part[p] = again[p];
         }
