@@ -8,9 +8,9 @@
 
 /* In the order of the numbers that messages carry; a number that is missing was never given. */
 static const struct sg_code *const table[] = {
-    &sg_code_fp32,      &sg_code_fp16, &sg_code_levels,   &sg_code_bf16,      &sg_code_natural,
-    &sg_code_natural_8, &sg_code_grid, &sg_code_8bit,     &sg_code_dithering, &sg_code_int_block,
-    &sg_code_minmax,    &sg_code_eden, &sg_code_quantile,
+    &sg_code_fp32,      &sg_code_fp16, &sg_code_levels,   &sg_code_bf16,       &sg_code_natural,
+    &sg_code_natural_8, &sg_code_grid, &sg_code_8bit,     &sg_code_dithering,  &sg_code_int_block,
+    &sg_code_minmax,    &sg_code_eden, &sg_code_quantile, &sg_code_inceptionn,
 };
 enum { CODES = sizeof table / sizeof *table };
 

@@ -231,10 +231,24 @@ def buckets(name, data, count):
     return [f32(x) for x in found]
 
 
+def tagged(data, count):
+    """The numbers of the code `inceptionn`."""
+    r = Reader(data)
+    size = r.one("f")
+    tags, places = r.bytes((count + 3) // 4), r.array("Q", (count + 1023) // 1024)
+    begin, found = r.at, []
+    for j in range(count):
+        need(j % 1024 or places[j // 1024] == r.at - begin, "the place of number %d" % j)
+        tag = tags[j // 4] >> 2 * (j % 4) & 3
+        found.append(r.one("f") if tag == 3 else f32(size * r.one("bh"[tag - 1])) if tag else 0)
+    need(r.at == len(data), "bytes behind the numbers")
+    return found
+
+
 CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", None, 0), 3: ("bf16", "H", 2),
          32: ("natural", None, 0), 33: ("natural-8", None, 0), 34: ("grid", None, 0), 35: ("8bit", None, 0),
          36: ("natural-dithering", None, 0), 37: ("int-block", None, 0), 38: ("minmax", None, 0), 39: ("eden", None, 0),
-         40: ("sketch-quantile", None, 0)}
+         40: ("sketch-quantile", None, 0), 41: ("inceptionn", None, 0)}
 
 
 def messages(path):
@@ -249,7 +263,8 @@ def messages(path):
         size = width * count if width else r.leb()
         where = positions(row, parameter, n, count, r.bytes(payload - size))
         data = r.bytes(size)
-        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else buckets(name, data, count)
+        numbers = struct.unpack("<%d%s" % (count, kind), data) if width else (
+            tagged(data, count) if name == "inceptionn" else buckets(name, data, count))
         if name == "bf16":
             numbers = [struct.unpack("<f", struct.pack("<I", x << 16))[0] for x in numbers]
         print(r.at - begin, name, row, n, " ".join("%d:%g" % pair for pair in zip(where, numbers)))
