@@ -56,6 +56,7 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_ok_topk,
     &sg_compress_demo,
     &sg_compress_sparseloco,
+    &sg_compress_inceptionn,
     /* clang-format on */
 };
 

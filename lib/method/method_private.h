@@ -59,7 +59,8 @@ extern const struct sg_compressor_ops sg_compress_dgc;
 extern const struct sg_compressor_ops sg_compress_topk_reuse;
 extern const struct sg_compressor_ops sg_compress_fp16, sg_compress_bf16, sg_compress_natural, sg_compress_natural_8,
     sg_compress_dithering, sg_compress_8bit, sg_compress_int_block, sg_compress_minmax, sg_compress_eden,
-    sg_compress_grid, sg_compress_switchml, sg_compress_intsgd, sg_compress_global_qsgd, sg_compress_quantile;
+    sg_compress_grid, sg_compress_switchml, sg_compress_intsgd, sg_compress_global_qsgd, sg_compress_quantile,
+    sg_compress_inceptionn;
 extern const struct sg_compressor_ops sg_compress_topk_block;
 extern const struct sg_compressor_ops sg_compress_block_threshold;
 extern const struct sg_compressor_ops sg_compress_mstopk;

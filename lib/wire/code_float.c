@@ -30,9 +30,11 @@ static void decode_floats(float *out, const struct sg_message *m, size_t first, 
 static bool valid_floats(const struct sg_message *m) {
     const uint8_t *in = m->data;
     uint32_t wrong = 0;
+    if (m->bytes != 4 * m->count)
+        return false;
     for (size_t j = 0; j < m->count; j++)
         wrong |= (wire_load32(in + 4 * j) & 0x7f800000) == 0x7f800000;
-    return m->bytes == 4 * m->count && !wrong;
+    return !wrong;
 }
 
 const struct sg_code sg_code_fp32 = {

@@ -26,6 +26,7 @@ static const struct sg_code *const table[] = {
     &sg_code_minmax,
     &sg_code_eden,
     &sg_code_quantile,
+    &sg_code_inceptionn,
     &sg_code_least,
     &sg_code_factors,
     &sg_code_lookup,

@@ -295,12 +295,27 @@ def lookup(name, data, count):
     return found
 
 
+def tagged(name, data, count):
+    """The numbers of the code `inceptionn`."""
+    r = Reader(data)
+    size = r.one("f")
+    tags, places = r.bytes((count + 3) // 4), r.array("Q", (count + 1023) // 1024)
+    begin, found = r.at, []
+    for j in range(count):
+        need(j % 1024 or places[j // 1024] == r.at - begin, "the place of number %d" % j)
+        tag = tags[j // 4] >> 2 * (j % 4) & 3
+        found.append(r.one("f") if tag == 3 else f32(size * r.one("bh"[tag - 1])) if tag else 0)
+    need(r.at == len(data), "bytes behind the numbers")
+    return found
+
+
 # name, kind and width of a number; or, where it has no fixed width, what reads numbers
 CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", buckets, 0), 3: ("bf16", "H", 2),
          16: ("signs", signs, 0), 17: ("signs-rms", signs, 0), 18: ("signs-fixed", signs, 0), 19: ("two-means", signs, 0),
          32: ("natural", buckets, 0), 33: ("natural-8", buckets, 0), 34: ("grid", buckets, 0), 35: ("8bit", buckets, 0),
          36: ("natural-dithering", buckets, 0), 37: ("int-block", buckets, 0), 38: ("minmax", buckets, 0),
-         39: ("eden", buckets, 0), 40: ("sketch-quantile", buckets, 0), 64: ("least", least, 0), 65: ("factors", factors, 0),
+         39: ("eden", buckets, 0), 40: ("sketch-quantile", buckets, 0), 41: ("inceptionn", tagged, 0),
+         64: ("least", least, 0), 65: ("factors", factors, 0),
          80: ("lookup", lookup, 0)}
 
 

@@ -71,6 +71,7 @@ static void vary(double *param, const struct sg_compressor_ops *ops, int variant
     given(ops, param, "max-norm", variant == 2);
     given(ops, param, "bits", bits[variant]);
     given(ops, param, "step", lambda[variant]);
+    given(ops, param, "error-bound", bits[variant] / 1000);
     given(ops, param, "block", bucket[variant]);
     given(ops, param, "stochastic", variant == 1);
     given(ops, param, "least-error", variant == 1);

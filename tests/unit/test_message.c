@@ -73,6 +73,47 @@ static void test_codes(void) {
     ok(!sg_code_find("fp64") && !sg_code_of(255), "no other codes");
 }
 
+/* Bytes cut off are refused. One bit wrong is refused, or gives finite numbers. The bytes lie in blocks of their own, so
+ * that sanitizers see one too many. */
+static void test_damage(const struct sg_code *code) {
+    enum { FEW = 60 };
+    float out[FEW];
+    double param[8] = {0}, bits;
+    for (size_t i = 0; i < code->n_params; i++)
+        param[i] = code->params[i].preset;
+    const size_t part[] = {FEW / 3, 0, FEW - FEW / 3};
+    const struct sg_numbers numbers = {.value = value_of[0],
+                                       .count = FEW,
+                                       .part = part,
+                                       .parts = 3,
+                                       .param = param,
+                                       .kernels = sg_kernels_cpu(NULL),
+                                       .threads = 1};
+    struct sg_message m = {.code = code, .n = FEW, .count = FEW};
+    uint8_t *whole = malloc(code->most_bytes(&numbers));
+    const size_t size = code->encode(whole, &numbers, &bits);
+    size_t accepted = 0;
+    bool finite = true;
+    for (size_t i = 0; i < 9 * size; i++) {
+        m.bytes = i < size ? i : size;
+        uint8_t *bytes = malloc(m.bytes + 1);
+        memcpy(bytes, whole, m.bytes);
+        if (i >= size)
+            bytes[(i - size) / 8] ^= (uint8_t)(1U << (i - size) % 8);
+        uint8_t *exact = realloc(bytes, m.bytes + !m.bytes);
+        m.data = exact;
+        if (code->valid(&m)) {
+            accepted += i < size;
+            code->decode(out, &m, 0, FEW);
+            for (size_t j = 0; j < FEW; j++)
+                finite &= isfinite(out[j]) != 0;
+        }
+        free(exact);
+    }
+    ok(finite && accepted == 0, "%s: cut off bytes and wrong bits do no harm", code->name);
+    free(whole);
+}
+
 static void test_add(const struct sg_code *code, bool dense) {
     static float one[N], many[N];
     const struct sg_message m = draw(code, dense, 1);
@@ -130,6 +171,7 @@ int main(void) {
     for (size_t i = 0; sg_code_at(i); i++) {
         test_add(sg_code_at(i), false);
         test_add(sg_code_at(i), true);
+        test_damage(sg_code_at(i));
     }
     test_add_all();
     test_values();

@@ -27,7 +27,7 @@ static struct promise promise_of(const struct sg_compressor_ops *ops, int turn) 
     for (size_t i = 0; i < ops->n_params; i++) {
         const char *name = ops->params[i].name;
         p.param[i] = ops->params[i].preset;
-        if (strcmp(name, "step") == 0)
+        if (strcmp(name, "step") == 0 || strcmp(name, "error-bound") == 0)
             p.param[i] = 0.7;
         if (strcmp(name, turn == 2 ? "least-error" : "stochastic") == 0) {
             p.param[i] = turn > 0;

@@ -78,8 +78,7 @@ static void test_values_mistakes(void) {
             "'fp16' too");
     accepted(ENTRY "  - {name: Q, compressor: qsgd, values: fp32}\nmessage: {values: fp16}\n",
              "qsgd beside a message in halves");
-    refused(SMALL "message: {values: levels}\n",
-            "r.yaml:10:19: values must be one of fp32, fp16, lookup, got 'levels'");
+    refused(SMALL "message: {values: levels}\n", "r.yaml:10:19: values must be one of fp32, fp16, bf16, got 'levels'");
 }
 
 static void test_feedback_mistakes(void) {
