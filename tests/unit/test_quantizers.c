@@ -21,14 +21,16 @@ struct promise {
     bool at_random; /* unbiased by its parameters */
 };
 
-/* Presets, and a step that is none. With `turn` 1 all that is rounded is rounded at random; with 2 with the least error. */
+/* Presets, and what has none. With `turn` 1 all that is rounded is rounded at random; with 2 with the least error. */
 static struct promise promise_of(const struct sg_compressor_ops *ops, int turn) {
     struct promise p = {.ops = ops, .at_random = ops->traits & SG_TRAIT_UNBIASED};
     for (size_t i = 0; i < ops->n_params; i++) {
         const char *name = ops->params[i].name;
         p.param[i] = ops->params[i].preset;
-        if (strcmp(name, "step") == 0 || strcmp(name, "error-bound") == 0)
+        if (strcmp(name, "step") == 0 || strcmp(name, "error-bound") == 0 || strcmp(name, "tau") == 0)
             p.param[i] = 0.7;
+        if (strcmp(name, "density") == 0)
+            p.param[i] = 0.3;
         if (strcmp(name, turn == 2 ? "least-error" : "stochastic") == 0) {
             p.param[i] = turn > 0;
             p.at_random = turn == 1;
