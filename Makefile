@@ -294,12 +294,14 @@ install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ##
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
-# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME. SMOKE=1: 16 steps of every method. ARGS are
-# more options for sparsebench: make fig1 ARGS="--fresh --set workers=8".
+# recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME; recipes/night/NAME.yaml, for hours on two
+# cores, is night-NAME. SMOKE=1: 16 steps of every method. ARGS are more options for sparsebench:
+# make fig1 ARGS="--fresh --set workers=8".
 export ARGS
-recipe_name  = $(patsubst recipes/%.yaml,%,$(1:recipes/mini/%=recipes/mini-%))
-figures     := $(sort $(foreach r,$(wildcard recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r))))
-torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') recipes/*.yaml recipes/mini/*.yaml),$(call recipe_name,$(r)))
+recipes     := $(wildcard recipes/*.yaml recipes/mini/*.yaml recipes/night/*.yaml)
+recipe_name  = $(patsubst recipes/%.yaml,%,$(patsubst recipes/night/%,recipes/night-%,$(1:recipes/mini/%=recipes/mini-%)))
+figures     := $(sort $(foreach r,$(recipes),$(call recipe_name,$(r))))
+torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') $(recipes)),$(call recipe_name,$(r)))
 JOBS        ?= $(shell nproc)
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
@@ -345,7 +347,11 @@ mini-table1-cifar100: ## the CIFAR-100 comparison at laptop scale: 10,000 images
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
-.PHONY: fig2 mini-fig2 table1 table1-cifar100
+night: $(filter night-%,$(figures)) ## Figures 2a and 3 and Table 1 with ResNet-8 on all of CIFAR-10: five hours on two cores, resumable
+night-fig2a: ## Figure 2a of the night; the three share their finished cells
+night-fig3: ## Figure 3 of the night
+night-table1: ## Table 1 of the night
+.PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
 publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results

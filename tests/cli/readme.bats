@@ -119,6 +119,7 @@ leaves() {
         name=$(basename "$result" .json)
         recipe=recipes/$name.yaml
         [[ $name != mini-* ]] || recipe=recipes/mini/${name#mini-}.yaml
+        [[ $name != night-* ]] || recipe=recipes/night/${name#night-}.yaml
         [ "$(jq -r '[.schema, .status, .recipe.name] | join(" ")' "$result")" = "sparsebench/1 ok $name" ]
         jq -e '(.results | length > 1) and (.program.version != null)' "$result"
         grep -q "^kind: kernels" "$recipe" && continue

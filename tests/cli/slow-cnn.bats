@@ -34,6 +34,9 @@ two_steps() { # RECIPE METHOD ARGUMENTS...
 @test "two steps at laptop scale" {
     two_steps mini/fig3 Top-k
     two_steps mini/table1 ACCORDION
+    two_steps night/fig2a "Top-k density=0.001"
+    two_steps night/fig3 Hard-threshold
+    two_steps night/table1 ACCORDION
     two_steps mini/table1-cifar100 Hard-threshold
     two_steps mini/no-error-feedback "Top-k without"
     two_steps mini/entire-model "Top-k entire"
