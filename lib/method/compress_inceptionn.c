@@ -56,8 +56,10 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
     return isnan(param[BOUND]) ? sg_fail(err, SG_ERR_ARGUMENT, "needs 'error-bound'") : SG_OK;
 }
 
+/* An integer of 16 bits times the step is rounded to a float, by at most 2^-8 of the bound. */
 static double bound(const double *param, size_t n) {
-    return (double)n * param[BOUND] * param[BOUND];
+    const double most = param[BOUND] * (1 + 0x1p-8);
+    return (double)n * most * most;
 }
 
 static const struct sg_parameter params[PARAMS] = {

@@ -267,28 +267,36 @@ static cJSON *method_json(const struct search *s) {
     return out;
 }
 
+static void say_nearest(const struct search *s, size_t i) {
+    const struct goal *goal = &s->goal[i];
+    char text[256];
+    snprintf(text, sizeof text, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%",
+             s->name, s->key, 100 * s->tolerance, s->budget[i], goal->value, 100 * (goal->bytes / goal->target - 1));
+    if (s->t->say)
+        s->t->say(text);
+}
+
 static sg_status keep(struct tune_found *f, const struct search *s, struct sg_error *err) {
-    f->n = s->n;
     f->name = s->name;
     f->key = s->key;
-    f->value = calloc(f->n, sizeof *f->value);
-    f->how = calloc(f->n, sizeof *f->how);
+    f->value = calloc(s->n, sizeof *f->value);
+    f->how = calloc(s->n, sizeof *f->how);
     if (!f->value || !f->how)
         return sg_fail_memory(err, "the result");
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0; i < s->n; i++) {
         const struct goal *goal = &s->goal[i];
-        f->value[i] = goal->value;
-        snprintf(f->how[i], sizeof f->how[i],
+        size_t at = 0;
+        if (!hits(s, goal, goal->bytes))
+            say_nearest(s, i);
+        while (at < f->n && f->value[at] != goal->value)
+            at++;
+        if (at < f->n) /* a recipe has each value once */
+            continue;
+        f->value[f->n++] = goal->value;
+        snprintf(f->how[at], sizeof f->how[at],
                  "sparsetune --match-bytes: %s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s", s->key,
                  goal->value, goal->bytes * s->length.steps / 1e6, 100 * (goal->bytes / goal->target - 1), s->budget[i],
                  s->seeds, s->seeds == 1 ? "" : "s", hits(s, goal, goal->bytes) ? "" : ": the nearest");
-        if (!hits(s, goal, goal->bytes) && s->t->say) {
-            char text[256];
-            snprintf(text, sizeof text, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%",
-                     s->name, s->key, 100 * s->tolerance, s->budget[i], goal->value,
-                     100 * (goal->bytes / goal->target - 1));
-            s->t->say(text);
-        }
     }
     return SG_OK;
 }

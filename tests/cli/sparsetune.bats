@@ -364,6 +364,15 @@ YAML
         and all(range(2); ($sent[.] / $said[.] - 1 | fabs) < 1e-9)' <<<"$output"
 }
 
+@test "--match-bytes writes a value once that is the nearest of two budgets" {
+    sed -e 's/average-density/bytes-sent/' -e '/Top-k/,$d' r.yaml >bytes.yaml
+    echo '  - {name: QSGD, compressor: qsgd, levels: 15, error-feedback: none}' >>bytes.yaml
+    run -0 --separate-stderr sparsetune bytes.yaml --match-bytes=0.02,0.01 --folder cells -o e.json
+    [[ "$output" == *"levels: 1, error-feedback: none}"* ]]
+    [ "$(grep -c 'comes within 5 % of the budget' <<<"$stderr")" = 2 ]
+    jq -e '[.tune.methods[0].targets[] | .value, .within] == [1, false, 1, false]' e.json
+}
+
 @test "--match-bytes says what is missing" {
     run -2 sparsetune r.yaml --match-bytes=0.1
     [[ $output == *"record.series has no bytes-sent"* ]]
