@@ -90,6 +90,11 @@ same_everywhere() {
     same_everywhere qsgd-madelon 40
 }
 
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: compressors" {
+    need_real madelon
+    same_everywhere compressors 6
+}
+
 @test "no recipe that trains is left out of these tests, but networks: cnn.bats, lm.bats and ncf.bats have theirs" {
     for recipe in $(grep -L '^kind: kernels\|kind: \(cnn\|lm\|ncf\),' recipes/*.yaml); do
         grep -q "^    same_everywhere $(basename "$recipe" .yaml) " "$BATS_TEST_FILENAME" || { echo "$recipe"; false; }
