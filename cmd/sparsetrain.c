@@ -20,7 +20,7 @@ static struct {
     const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs;
     struct sg_option_list methods, set;
     int64_t threads, checkpoint_every, progress_fd;
-    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown;
+    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, help_compressors;
 } opt = {.device = "cpu", .progress_fd = -1};
 
 static const struct sg_option options[] = {
@@ -41,6 +41,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "check", 0, &opt.check,
      .help = "check all cells of the recipe, or those of --method, against their data, and stop"},
     {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
+    {SG_OPTION_FLAG, "help-compressors", 0, &opt.help_compressors,
+     .help = "list every compressor: kind, class, bits on an example, publication"},
     {SG_OPTION_FLAG, "help-recipe-markdown", 0, &opt.help_recipe_markdown, .help = "the same for recipes/README.md",
      .hidden = true},
     {SG_OPTION_GROUP, .name = "Output"},
@@ -298,6 +300,13 @@ int main(int argc, char **argv) {
     if (opt.help_recipe || opt.help_recipe_markdown) {
         sg_recipe_reference(stdout, opt.help_recipe_markdown);
         return sg_app_finish(SG_EXIT_OK);
+    }
+    if (opt.help_compressors) {
+        struct sg_error err;
+        const sg_status status = sg_recipe_compressors(stdout, &err);
+        if (status != SG_OK)
+            sg_log_error("%s", err.msg);
+        return sg_app_finish(sg_exit_code(status));
     }
     if (!path) {
         sg_log_error("no recipe given: try sparsetrain recipes/smoke.yaml, or --help");

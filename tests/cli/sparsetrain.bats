@@ -400,3 +400,14 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     run -0 --separate-stderr sparsetrain "${args[@]}" --set methods.H.budget=0.05
     [ -z "$stderr" ]
 }
+
+@test "--help-compressors has a row for every compressor, with the bits of an example" {
+    run -0 --separate-stderr sparsetrain --help-compressors
+    rows=$(grep -v '^#' <<<"$output" | awk '{ print $1 }')
+    [ "$rows" = "$(sparsetrain --help-recipe | sed -n 's/^compressor \([^:]*\):.*/\1/p')" ]
+    [ "$(sort <<<"$rows" | uniq -d)" = "" ]
+    for row in "none selector exact no - 32" "topk selector relative no wanted 0.625" "ef-signsgd code relative no wanted 1.01" \
+        "signsgd rounds - no - 1" "natural code unbiased yes - 9" "wangni coder unbiased yes -"; do
+        grep -q "^$row" <(tr -s ' ' <<<"$output") || { echo "$row"; false; }
+    done
+}

@@ -1,0 +1,114 @@
+/* recipe_compressors.c: the table of all compressors for --help-compressors: what each promises, and what it costs on an
+ * example. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_method.h"
+#include "sg_recipe.h"
+#include "sg_rng.h"
+
+enum { ROWS = 64, D = ROWS * ROWS, PARAMS = 16 };
+
+/* The example: presets, 1 % of the elements, and 2 for a threshold, a step or an error bound. */
+static void example_of(double param[PARAMS], const struct sg_compressor_ops *ops) {
+    bool takes_density = false;
+    for (size_t i = 0; i < ops->n_params; i++)
+        takes_density = takes_density || strcmp(ops->params[i].name, "density") == 0;
+    for (size_t i = 0; i < ops->n_params; i++) {
+        const char *name = ops->params[i].name;
+        param[i] = ops->params[i].preset;
+        if (strcmp(name, "density") == 0)
+            param[i] = 0.01;
+        else if (isnan(param[i]) && !takes_density && strcmp(name, "budget") != 0)
+            param[i] = fmin(ops->params[i].max, 2);
+    }
+}
+
+/* The bits of a worker's messages of one step, for a matrix of normal numbers, by element; NaN = they cannot be had. */
+static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum) {
+    static const size_t offset[] = {0, D}, rows[] = {ROWS};
+    double param[PARAMS], bits = 0;
+    sg_method *m = NULL;
+    struct sg_error err;
+    if (ops->n_params > PARAMS)
+        return NAN;
+    example_of(param, ops);
+    const struct sg_method_config config = {.compressor = ops,
+                                            .param = param,
+                                            .layout = {1, offset, NULL, rows},
+                                            .feedback = {&sg_feedback_none, 1, {0}},
+                                            .seed = 1,
+                                            .count = 1,
+                                            .steps_per_epoch = 1,
+                                            .exec = {.threads = 1}};
+    if (sg_method_open(&m, &config, &err) != SG_OK)
+        return NAN;
+    double square = 1;
+    const bool leads = sg_method_leads(m, 0, 1);
+    if (leads)
+        sg_method_lead(m, g, &square);
+    sg_method_begin(m, 0, 1, leads ? &square : NULL);
+    for (unsigned round = 0; round < sg_method_rounds(m) && !isnan(bits); round++) {
+        struct sg_message message;
+        memset(sum, 0, D * sizeof *sum);
+        if (sg_method_send(m, 0, round, round == 0 ? g : NULL, NULL, NULL, &message, &err) != SG_OK) {
+            bits = NAN;
+            break;
+        }
+        bits += message.bits;
+        sg_message_add(sum, &message, 1, &config.exec);
+        if (sg_method_hears(m))
+            sg_method_hear(m, &message);
+        sg_method_receive(m, round, sum);
+    }
+    sg_method_close(m);
+    return bits / D;
+}
+
+static const char *kind_of(const struct sg_compressor_ops *ops) {
+    return ops->select != NULL ? "selector" : ops->code != NULL ? "code" : ops->rounds != NULL ? "rounds" : "coder";
+}
+
+static const char *class_of(const struct sg_compressor_ops *ops) {
+    return ops->traits & SG_TRAIT_EXACT      ? "exact"
+           : ops->traits & SG_TRAIT_UNBIASED ? "unbiased"
+           : ops->traits & SG_TRAIT_ABSOLUTE ? "absolute"
+           : ops->traits & SG_TRAIT_RELATIVE ? "relative"
+                                             : "-";
+}
+
+sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
+    float *g = malloc(D * sizeof *g), *sum = malloc(D * sizeof *sum);
+    const struct sg_compressor_ops *ops;
+    if (g == NULL || sum == NULL) {
+        free(g);
+        free(sum);
+        return sg_fail_memory(err, "the table of compressors");
+    }
+    sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
+    for (size_t i = 0; i < D; i++)
+        g[i] = (float)sg_rng_normal(&rng);
+    fprintf(out, "# compressor       kind      class     draws  feedback  bits    source\n"
+                 "#                                                       /element\n");
+    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
+        const double bits = bits_of(ops, g, sum);
+        fprintf(out, "%-18s %-9s %-9s %-6s %-9s ", ops->name, kind_of(ops), class_of(ops),
+                ops->traits & SG_TRAIT_RANDOM ? "yes" : "no", ops->traits & SG_TRAIT_WANTS_FEEDBACK ? "wanted" : "-");
+        if (isnan(bits))
+            fprintf(out, "%-7s ", "-");
+        else
+            fprintf(out, "%-7.3g ", bits);
+        fprintf(out, "%s\n", ops->source);
+    }
+    fprintf(out,
+            "# A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and "
+            "one\n"
+            "# with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input.\n"
+            "# Bits: of one step on 4096 normal numbers, with presets, 1 %% of the elements, and 2 for what has no "
+            "preset.\n"
+            "# --help-recipe describes the keys of each.\n");
+    free(g);
+    free(sum);
+    return SG_OK;
+}
