@@ -128,7 +128,7 @@ END
     run -1 --separate-stderr sparsetune -q plain.yaml --rule=simple --device cuda
     [[ $stderr == *"use --device cpu"* ]]
     run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple # before a pilot, and by its own lines
-    [[ $stderr == *"smoke.yaml:"*": claims or plots name 'Hard-threshold', of which 2 Top-k densities would make several"* ]]
+    [[ $stderr == *"smoke.yaml:"*": claims or plots name 'Hard-threshold', of which 2 targets (Top-k densities) would make several"* ]]
     sed 's/\(hard-threshold, lambda:\) [^}]*/\1 [0.1]/' plain.yaml >short.yaml
     run -2 --separate-stderr sparsetune -q short.yaml --rule=simple
     [[ $stderr == *": 1 lambdas for 2 Top-k densities"* ]]
