@@ -76,13 +76,3 @@ uint32_t method_kth_bits(const float *x, size_t n, size_t k) {
 uint32_t method_position(const struct sg_message *m, size_t j) {
     return m->index != NULL ? m->index[j] : (uint32_t)j;
 }
-
-size_t method_no_floats(const struct sg_layout *layout) {
-    (void)layout;
-    return 0;
-}
-
-size_t method_length(const struct sg_shared *s, unsigned round) {
-    (void)round;
-    return s->layout.offset[s->layout.n_layers];
-}

@@ -83,8 +83,7 @@ static const struct sg_parameter params[] = {
     [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
 };
 
-static const struct sg_rounds rounds = {
-    .count = 2, .length = length, .floats = method_no_floats, .room = room, .combine = combine, .keep = keep};
+static const struct sg_rounds rounds = {.count = 2, .length = length, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_clt_k = {
     .name = "clt-k",

@@ -187,14 +187,8 @@ static const struct sg_parameter params[PARAMS] = {
     [SIGN] = {"sign", 0, 1, 1, true, "1: the optimizer is given signs, as in DeMo; 0: the numbers themselves"},
 };
 
-static const struct sg_rounds rounds = {.count = 1,
-                                        .hears = true,
-                                        .length = method_length,
-                                        .floats = method_no_floats,
-                                        .start = start,
-                                        .room = room,
-                                        .combine = combine,
-                                        .keep = keep};
+static const struct sg_rounds rounds = {
+    .count = 1, .hears = true, .start = start, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_demo = {
     .name = "demo",

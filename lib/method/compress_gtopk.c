@@ -154,13 +154,7 @@ static const struct sg_parameter params[PARAMS] = {
                   "0: feedback by positions, as published, which loses some of what the tree drops; 1: none is lost"},
 };
 
-static const struct sg_rounds rounds = {.count = 1,
-                                        .hears = true,
-                                        .length = method_length,
-                                        .floats = method_no_floats,
-                                        .room = room,
-                                        .combine = combine,
-                                        .keep = keep};
+static const struct sg_rounds rounds = {.count = 1, .hears = true, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_gtopk = {
     .name = "gtopk",

@@ -257,13 +257,8 @@ static const struct sg_parameter params[PARAMS] = {
     [REPARTITION] = {"repartition", 1, 1e9, 64, true, "steps between new bounds of the workers' regions"},
 };
 
-static const struct sg_rounds rounds = {.count = 2,
-                                        .hears = true,
-                                        .length = method_length,
-                                        .floats = floats,
-                                        .room = room,
-                                        .combine = combine,
-                                        .keep = keep};
+static const struct sg_rounds rounds = {
+    .count = 2, .hears = true, .floats = floats, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_ok_topk = {
     .name = "ok-topk",

@@ -162,13 +162,7 @@ static const struct sg_parameter params[PARAMS] = {
     [CLIP] = {"clip", 0, 1, 1, true, "1: a worker's numbers of a layer are scaled down to the workers' median norm"},
 };
 
-static const struct sg_rounds rounds = {.count = 1,
-                                        .hears = true,
-                                        .length = method_length,
-                                        .floats = method_no_floats,
-                                        .room = room,
-                                        .combine = combine,
-                                        .keep = keep};
+static const struct sg_rounds rounds = {.count = 1, .hears = true, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_sparseloco = {
     .name = "sparseloco",

@@ -246,9 +246,6 @@ uint32_t method_kth_bits(const float *x, size_t n, size_t k);
 uint32_t method_magnitude_bits(float x);
 /* Position j of a message, whose index is NULL if it has all. */
 uint32_t method_position(const struct sg_message *m, size_t j);
-/* Hooks of struct sg_rounds: no memory from step to step, and vectors of d numbers in every round. */
-size_t method_no_floats(const struct sg_layout *layout);
-size_t method_length(const struct sg_shared *s, unsigned round);
 
 /* ---- layers in chunks (chunk.c) ---- */
 

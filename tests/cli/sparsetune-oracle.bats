@@ -131,7 +131,7 @@ END
     [[ $stderr == *"smoke.yaml:"*": claims or plots name 'Hard-threshold', of which 2 targets (Top-k densities) would make several"* ]]
     sed 's/\(hard-threshold, lambda:\) [^}]*/\1 [0.1]/' plain.yaml >short.yaml
     run -2 --separate-stderr sparsetune -q short.yaml --rule=simple
-    [[ $stderr == *": 1 lambdas for 2 Top-k densities"* ]]
+    [[ $stderr == *": 1 values of lambda, and 2 targets (Top-k densities)"* ]]
     run -2 --separate-stderr sparsetune -q plain.yaml --rule=simple --set methods.Hard-threshold.lambda=3
     [[ $stderr == *"its lambda is from --set; write it into the recipe to tune it"* ]]
     run -0 --separate-stderr sparsetune plain.yaml --rule=simple --dry-run
