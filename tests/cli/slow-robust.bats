@@ -90,6 +90,11 @@ same_everywhere() {
     same_everywhere qsgd-madelon 40
 }
 
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: signs-madelon" {
+    need_real madelon
+    same_everywhere signs-madelon 20
+}
+
 @test "same bytes for 1 to 4 ranks and 1, 2 threads: compressors" {
     need_real madelon
     same_everywhere compressors 6
