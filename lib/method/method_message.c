@@ -56,7 +56,7 @@ static int cut(const sg_method *m, const struct sg_select *s) {
 void method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
                   struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    SG_ASSERT(w->data != NULL && s->exec.device == NULL);
+    SG_ASSERT((w->data != NULL || numbers.count == 0) && s->exec.device == NULL);
     numbers.parts = s->layout.n_layers;
     numbers.part = w->count;
     numbers.seed = s->seed;

@@ -236,8 +236,9 @@ static bool add_label(struct sg_check *c, const struct sg_node *at, char *label)
         return false;
     }
     c->label = grown;
-    c->label[c->n_labels++] = (struct sg_label){label, ops->traits & SG_TRAIT_ABSOLUTE && ops->bound != NULL &&
-                                                           sg_node_member(at, "controller") == NULL};
+    c->label[c->n_labels++] = (struct sg_label){label, strlen(sg_node_string(at, "name", "")),
+                                                ops->traits & SG_TRAIT_ABSOLUTE && ops->bound != NULL &&
+                                                    sg_node_member(at, "controller") == NULL};
     return true;
 }
 

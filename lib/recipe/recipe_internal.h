@@ -133,6 +133,7 @@ char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 /* A label that a cell can have. */
 struct sg_label {
     char *text;
+    size_t name;  /* how many of its bytes are the method's name, which stands for all cells of the method in plots */
     bool bounded; /* its compressor is absolute, so that there is an error-bound */
 };
 

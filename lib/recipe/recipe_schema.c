@@ -184,7 +184,8 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]; absent: automatic"),
     CHOICE("plots[].kind", "curves|points", .preset = "curves",
            .help = "curves: y over x along each run; points: one point a cell, as quality against density"),
-    METHOD("plots[].methods", .least = 1, .most = 256, .help = "labels of the cells shown; absent: all"),
+    METHOD("plots[].methods", .least = 1, .most = 256,
+           .help = "methods, or labels of cells, that are shown; absent: all"),
     MAP("plots[].x-at", .preset = "{final: true}", .like = "claims[].at", .help = "points: which x of a run"),
     MAP("plots[].y-at", .preset = "{final: true}", .like = "claims[].at", .help = "points: which y of a run"),
 };

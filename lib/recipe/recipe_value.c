@@ -84,8 +84,11 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
         sg_note_wrong(c, row, raw, "the name of a method");
         return;
     }
+    const bool whole = strcmp(row->path, "plots[].methods") == 0;
     for (size_t i = 0; i < c->n_labels; i++)
-        if (strcmp(c->label[i].text, raw->string) == 0)
+        if (strcmp(c->label[i].text, raw->string) == 0 ||
+            (whole && strlen(raw->string) == c->label[i].name &&
+             strncmp(c->label[i].text, raw->string, c->label[i].name) == 0))
             return;
     if (c->label == NULL) /* the methods themselves have problems */
         return;

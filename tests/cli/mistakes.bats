@@ -170,3 +170,11 @@ r.yaml:12:52: task.shards: 'alpha' goes with kind 'dirichlet', and only with it 
     run -2 --separate-stderr sparsetrain r.yaml --method "Top-k k=41" # a run of its own says the same
     [ "$stderr" = "sparsetrain: r.yaml:12:44: method 'Top-k k=41': topk: 'k' = 41 is more than the 40 parameters there are" ]
 }
+
+@test "a plot may name a method for all of its cells, a claim may not" {
+    run -0 sparsebench "$SMOKE" --dry-run --set 'plots=[{x: bits, y: suboptimality, methods: [Top-k]}]' --set 'claims=[]'
+    run -2 sparsebench "$SMOKE" --dry-run --set 'plots=[{x: bits, y: suboptimality, methods: [Top]}]' --set 'claims=[]'
+    [[ $output == *"unknown method 'Top'"* ]]
+    run -2 sparsebench "$SMOKE" --dry-run --set 'claims=[{text: t, metric: bits, of: Top-k, at-most: 1}]' --set 'plots=[]'
+    [[ $output == *"unknown method 'Top-k'"* ]]
+}
