@@ -1,5 +1,6 @@
 /* recipe_check.c: checks the raw tree against the schema and makes the resolved tree. Checking goes on after a problem,
  * so that the user sees all of them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
@@ -151,8 +152,11 @@ static bool check_value(struct sg_check *c, const struct sg_schema_row *row, con
     if (!sg_node_copy(out, raw))
         return false;
     /* Another spelling of a name becomes the name itself, so that cells and results know one. */
-    if (name != NULL && strcmp(name, raw->string) != 0 && !sg_node_set_string(out, name, strlen(name)))
-        return false;
+    if (name != NULL && strcmp(name, raw->string) != 0) {
+        free(out->string);
+        if (!sg_node_set_string(out, name, strlen(name)))
+            return false;
+    }
     sg_check_scalar(c, row, raw, out);
     return true;
 }

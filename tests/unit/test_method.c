@@ -93,7 +93,7 @@ static void test_accordion(void) {
               opened("topk", topk, "accordion", control));
     }
     const double density[] = {NAN, 0.01}, control[] = {NAN, 0.1, 0.5, 1, 0};
-    sg_method *m = opened("randomk", (const double[]){NAN, 0.01, NAN}, "accordion", control);
+    sg_method *m = opened("randomk", (const double[]){NAN, 0.01, NAN, NAN}, "accordion", control);
     ok(m && sg_method_modes(m) && sg_method_modes(m)[0] == 1, "ACCORDION steers random-k's density too");
     sg_method_close(m);
     m = opened("topk", density, NULL, NULL);
