@@ -25,15 +25,11 @@ size_t method_chunk_at(const struct method_chunks *c, size_t chunk) {
 }
 
 size_t method_take_largest(uint32_t *index, float *value, const float *x, size_t n, size_t k, size_t begin) {
-    const uint32_t least = method_kth_bits(x, n, k);
-    size_t taken = 0, equal = k;
-    for (size_t i = 0; i < n; i++)
-        equal -= method_magnitude_bits(x[i]) > least;
+    struct sg_largest of = sg_largest_of(x, n, k);
+    size_t taken = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t bits = method_magnitude_bits(x[i]);
-        if (bits < least || (bits == least && equal == 0))
+        if (!sg_is_largest(&of, x[i]))
             continue;
-        equal -= bits == least;
         index[taken] = (uint32_t)(begin + i);
         value[taken++] = x[i];
     }

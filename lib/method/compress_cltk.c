@@ -34,6 +34,7 @@ static void choose(struct sg_worker *w, const float *p, struct sg_message *out) 
     for (size_t j = 0; j < out->count; j++)
         one[j] = 0x3c00; /* 1 as a half */
     out->code = &sg_code_fp16;
+    out->data = one;
     out->bytes = out->count * sizeof *one;
     out->bits = 32.0 * (double)out->count;
 }
@@ -94,7 +95,7 @@ const struct sg_compressor_ops sg_compress_clt_k = {
     .n_params = SG_SHARE_PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,
-    .open = method_topk_open,
+    .open = sg_topk_open,
     .encode = encode,
     .rounds = &rounds,
 };

@@ -38,18 +38,11 @@ static size_t stride_of(size_t n, double share, double sample) {
 /* Writes the positions of layer x, `begin` and on, to `to`; returns how many, at most k. */
 static size_t choose(const float *x, size_t n, size_t k, float t, size_t begin, uint32_t *to) {
     const bool exact = (double)sg_count_at_least(x, n, t) > 1.3 * (double)k;
-    size_t equal = SIZE_MAX, found = 0; /* of those equal to t */
-    if (exact) {
-        t = sg_kth_magnitude(x, n, 1, k);
-        equal = k - sg_count_at_least(x, n, nextafterf(t, INFINITY));
-    }
-    for (size_t i = 0; i < n && found < k; i++) {
-        const float a = fabsf(x[i]);
-        if (a < t || (a == t && equal == 0))
-            continue;
-        equal -= a == t;
-        to[found++] = (uint32_t)(begin + i);
-    }
+    struct sg_largest of = exact ? sg_largest_of(x, n, k) : (struct sg_largest){0, 0};
+    size_t found = 0;
+    for (size_t i = 0; i < n && found < k; i++)
+        if (exact ? sg_is_largest(&of, x[i]) : !(fabsf(x[i]) < t))
+            to[found++] = (uint32_t)(begin + i);
     return found;
 }
 

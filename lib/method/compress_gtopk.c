@@ -77,23 +77,17 @@ static void unite(struct merged *out, const struct list *a, const struct list *b
 /* a <- the k largest of each layer of a + b, of equal ones those with the lower position; b <- all others. These are at
  * most as many as b had, since a had no more than the k of each layer. */
 static void merge(const struct sg_shared *s, struct merged *both, struct list *a, struct list *b) {
-    const bool is_density = sg_share_knob(s->param) == SG_SHARE_DENSITY;
     unite(both, a, b);
     a->count = b->count = b->dropped = 0;
     for (size_t l = 0, at = 0, end; l < s->layout.n_layers; l++, at = end) {
         const size_t begin = s->layout.offset[l], past = s->layout.offset[l + 1];
-        const size_t k = sg_share_of(s->knob[l], is_density, past - begin);
+        const size_t k = sg_share_in(s, l, past - begin);
         for (end = at; end < both->count && both->index[end] < past;)
             end++;
-        const uint32_t least = end - at > k ? method_kth_bits(both->value + at, end - at, k) : 0;
-        size_t equal = end - at > k ? k : end - at; /* how many of the k-th magnitude are taken */
-        for (size_t j = at; j < end && end - at > k; j++)
-            equal -= method_magnitude_bits(both->value[j]) > least;
+        const bool all = end - at <= k;
+        struct sg_largest of = all ? (struct sg_largest){0, 0} : sg_largest_of(both->value + at, end - at, k);
         for (size_t j = at; j < end; j++) {
-            const uint32_t bits = method_magnitude_bits(both->value[j]);
-            const bool takes = bits > least || (bits == least && equal > 0);
-            equal -= takes && bits == least;
-            if (takes)
+            if (all || sg_is_largest(&of, both->value[j]))
                 push(a->index, a->value, &a->count, both->index[j], both->value[j]);
             else
                 push(b->index, b->value, &b->dropped, both->index[j], both->value[j]);
@@ -165,7 +159,7 @@ const struct sg_compressor_ops sg_compress_gtopk = {
     .n_params = PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,
-    .open = method_topk_open,
+    .open = sg_topk_open,
     .encode = encode,
     .rounds = &rounds,
 };

@@ -39,17 +39,16 @@ static size_t encode_layer(const struct sg_worker *w, size_t l, const float *x, 
                            uint32_t *index, float *value) {
     const struct sg_shared *s = w->shared;
     const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
-    const size_t k = sg_share_of(s->knob[l], sg_share_knob(s->param) == SG_SHARE_DENSITY, n);
+    const size_t k = sg_share_in(s, l, n);
     if (n == 0)
         return 0;
     const size_t drawn = drawn_of(s->param[REST], k, n);
-    const float t = sg_kth_magnitude(x, n, 1, k), factor = drawn > 0 ? (float)((double)(n - k) / (double)drawn) : 1;
-    size_t equal = k - sg_count_at_least(x, n, nextafterf(t, INFINITY)), sent = 0;
+    const float factor = drawn > 0 ? (float)((double)(n - k) / (double)drawn) : 1;
+    struct sg_largest of = sg_largest_of(x, n, k);
+    size_t sent = 0;
     sg_rng_subset(rng, subset, drawn, n - k);
     for (size_t i = 0, rest = 0, next = 0; i < n; i++) {
-        const float a = fabsf(x[i]);
-        const bool is_largest = a > t || (a == t && equal > 0);
-        equal -= is_largest && a == t;
+        const bool is_largest = sg_is_largest(&of, x[i]);
         const bool is_drawn = !is_largest && next < drawn && subset[next] == rest;
         rest += !is_largest;
         next += is_drawn;

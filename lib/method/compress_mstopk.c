@@ -59,14 +59,13 @@ static void choose(const struct sg_worker *w, const float *x, size_t n, size_t k
 
 static int select_mstopk(struct sg_worker *w, struct sg_select *s) {
     const struct sg_shared *shared = w->shared;
-    const bool is_density = sg_share_knob(shared->param) == SG_SHARE_DENSITY;
     sg_rng rng = sg_rng_open(shared->seed, SG_RNG_COMPRESS, w->number, shared->step);
     const float *p = sg_form_p(s);
     uint32_t *position = w->scratch;
     size_t sent = 0;
     for (size_t l = 0; l < s->n_layers; l++) {
         const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
-        s->count[l] = sg_share_of(shared->knob[l], is_density, n);
+        s->count[l] = sg_share_in(shared, l, n);
         if (n > 0)
             choose(w, p + begin, n, s->count[l], begin, &rng, position + sent);
         sent += s->count[l];

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 
 #include "method_private.h"
-#include "sg_half.h"
 
 enum { REFRESH = SG_SHARE_PARAMS, REPARTITION, PARAMS };
 enum { LOCAL_TRIES = 5 };
@@ -71,8 +70,7 @@ static size_t worker_doubles(const struct sg_layout *layout) {
 }
 
 static size_t share(const struct sg_shared *s, size_t l) {
-    return sg_share_of(s->knob[l], sg_share_knob(s->param) == SG_SHARE_DENSITY,
-                       s->layout.offset[l + 1] - s->layout.offset[l]);
+    return sg_share_in(s, l, s->layout.offset[l + 1] - s->layout.offset[l]);
 }
 
 static bool is_due(const struct sg_shared *s, size_t every) {
@@ -107,16 +105,10 @@ static size_t count_reaching(const float *x, size_t n, double threshold) {
     return count;
 }
 
-/* The magnitude of the k-th largest of n >= 1 numbers. */
-static float kth(const float *x, size_t n, size_t k) {
-    const uint32_t bits = method_kth_bits(x, n, k);
-    return sg_float_of_bits(bits);
-}
-
 static double local_threshold(const struct sg_worker *w, size_t l, const float *p, size_t n, size_t k) {
     double t = ((const struct own_part *)w->state)[l].threshold;
     if (is_due(w->shared, REFRESH) || t <= 0)
-        return (double)kth(p, n, k);
+        return (double)sg_kth_magnitude(p, n, 1, k);
     for (int tries = 0; tries < LOCAL_TRIES && 3 * count_reaching(p, n, t) > 4 * k; tries++)
         t *= LOCAL_RAISE;
     return t;
@@ -219,7 +211,7 @@ static void choose_sums(const struct sg_shared *s, const float *sum) {
                      before = *all.count;
         float t = s->memory[l];
         if (n > 0 && (is_due(s, REFRESH) || t <= 0))
-            t = kth(sum + begin, n, k);
+            t = sg_kth_magnitude(sum + begin, n, 1, k);
         for (size_t i = begin; i < begin + n; i++)
             if (reaches(sum[i], (double)t)) {
                 all.index[*all.count] = (uint32_t)i;

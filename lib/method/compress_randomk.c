@@ -13,10 +13,6 @@
 
 enum { UNBIASED = SG_SHARE_PARAMS, SHARED, PARAMS };
 
-static bool is_density(const struct sg_worker *w) {
-    return sg_share_knob(w->shared->param) == SG_SHARE_DENSITY;
-}
-
 static sg_status open_randomk(struct sg_worker *w, struct sg_error *err) {
     if (w->shared->param[UNBIASED] > 0 && w->shared->feedback.rule->keeps)
         return sg_fail(err, SG_ERR_ARGUMENT, "randomk: 'unbiased' needs error-feedback: none");
@@ -25,7 +21,7 @@ static sg_status open_randomk(struct sg_worker *w, struct sg_error *err) {
     const struct sg_layout *layout = &w->shared->layout;
     size_t most = w->shared->controlled ? layout->offset[layout->n_layers] : 0;
     for (size_t l = 0; l < layout->n_layers && !w->shared->controlled; l++)
-        most += sg_share_of(w->shared->knob[l], is_density(w), layout->offset[l + 1] - layout->offset[l]);
+        most += sg_share_in(w->shared, l, layout->offset[l + 1] - layout->offset[l]);
     w->scratch = malloc((most + 1) * sizeof(uint32_t)); /* positions, drawn here wherever the vectors are */
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "randomk");
 }
@@ -55,7 +51,7 @@ static int select_subset(struct sg_worker *w, struct sg_select *s) {
     size_t sent = 0;
     for (size_t l = 0; l < s->n_layers; l++) {
         const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
-        s->count[l] = sg_share_of(w->shared->knob[l], is_density(w), n);
+        s->count[l] = sg_share_in(w->shared, l, n);
         sg_rng_subset(&rng, position + sent, s->count[l], n);
         for (size_t j = 0; j < s->count[l]; j++)
             position[sent + j] += (uint32_t)begin;

@@ -175,7 +175,7 @@ static int select_fit(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *
     const int status = sg_estimate_select(w, s, by);
     for (size_t l = 0; l < s->n_layers && status == SG_KERNEL_OK; l++) {
         const size_t n = s->offset[l + 1] - s->offset[l];
-        const size_t k = sg_share_of(shared->knob[l], sg_share_knob(shared->param) == SG_SHARE_DENSITY, n);
+        const size_t k = sg_share_in(shared, l, n);
         if (n > 0)
             adapt((struct stages *)w->state + l, (double)s->count[l] / (double)k, (double)k / (double)n);
     }

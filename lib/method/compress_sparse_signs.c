@@ -9,22 +9,8 @@
 #include <string.h>
 
 #include "method_private.h"
-#include "sg_half.h"
 
 /* ---- the message of what was selected ---- */
-
-static struct sg_select selection(const struct sg_worker *w, const float *p) {
-    const struct sg_layout *layout = &w->shared->layout;
-    return (struct sg_select){.exec = &w->shared->exec,
-                              .n_layers = layout->n_layers,
-                              .offset = layout->offset,
-                              .g = p,
-                              .scale = 1,
-                              .decay = 1,
-                              .index = w->index,
-                              .value = w->value,
-                              .count = w->count};
-}
 
 /* Writes the selection in the worker's room as a message; its values in `code`, with this magnitude of each layer. */
 static void finish(struct sg_worker *w, const struct sg_code *code, const double *magnitude, struct sg_message *out) {
@@ -66,7 +52,7 @@ static void encode_strom(struct sg_worker *w, unsigned round, const float *p, st
         t->tau[l] = fmaxf((float)(w->shared->knob[l] * w->unit), FLT_TRUE_MIN);
         t->magnitude[l] = (double)t->tau[l];
     }
-    const struct sg_select s = selection(w, p);
+    const struct sg_select s = method_selection(w, p);
     w->status = w->shared->kernels->select_threshold(&s, t->tau);
     if (w->status == SG_KERNEL_OK)
         finish(w, &sg_code_signs_fixed, t->magnitude, out);
@@ -104,13 +90,9 @@ const struct sg_compressor_ops sg_compress_strom = {
 
 /* ---- sign-Top-k, and STC, which compresses the sum again ---- */
 
-static bool is_density(const struct sg_shared *s) {
-    return sg_share_knob(s->param) == SG_SHARE_DENSITY;
-}
-
 static void encode_topk(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
-    struct sg_select s = selection(w, p);
-    w->status = sg_topk_select(w, &s, is_density(w->shared));
+    struct sg_select s = method_selection(w, p);
+    w->status = sg_topk_select(w, &s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
     if (w->status == SG_KERNEL_OK)
         finish(w, &sg_code_signs, NULL, out);
     (void)round;
@@ -121,38 +103,6 @@ static void encode_topk(struct sg_worker *w, unsigned round, const float *p, str
 static double bound_topk(const double *param, size_t n) {
     const size_t knob = sg_share_knob(param), k = sg_share_of(param[knob], knob == SG_SHARE_DENSITY, n);
     return n > 0 ? fmin(1 / (double)k, (double)k / (double)n) : 1;
-}
-
-/* The k-th largest magnitude of some numbers, as bits of a float, and how many of exactly this magnitude are among the
- * k largest. */
-struct cut {
-    uint32_t bits;
-    size_t ties;
-};
-
-/* Finds the cut from the highest 11 bits of a magnitude on; 1 <= k <= n. */
-static struct cut cut_of(const float *x, size_t n, size_t k) {
-    static const unsigned shift[] = {20, 9, 0};
-    struct cut c = {0, k};
-    for (size_t pass = 0; pass < 3; pass++) {
-        const unsigned known = pass > 0 ? shift[pass - 1] : 31;
-        size_t seen[1 << 11] = {0}, at = ((size_t)1 << (known - shift[pass])) - 1;
-        for (size_t i = 0; i < n; i++) {
-            const uint32_t bits = sg_float_bits(x[i]) & 0x7fffffff;
-            if (bits >> known == c.bits >> known)
-                seen[bits >> shift[pass] & at]++;
-        }
-        for (; seen[at] < c.ties; at--)
-            c.ties -= seen[at];
-        c.bits |= (uint32_t)at << shift[pass];
-    }
-    return c;
-}
-
-/* Is x among the largest? Called for all numbers in order, because of equal ones the first are. */
-static bool is_in(struct cut *c, float x) {
-    const uint32_t bits = sg_float_bits(x) & 0x7fffffff;
-    return bits > c->bits || (bits == c->bits && c->ties > 0 && c->ties-- > 0);
 }
 
 static size_t floats(const struct sg_layout *layout) {
@@ -166,14 +116,14 @@ static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n
     double total = 0;
     for (size_t i = 0; i < n; i++)
         x[i] += sum[i] / workers;
-    const struct cut cut = cut_of(x, n, k);
-    struct cut c = cut;
+    const struct sg_largest of = sg_largest_of(x, n, k);
+    struct sg_largest still = of;
     for (size_t i = 0; i < n; i++)
-        total += is_in(&c, x[i]) ? (double)fabsf(x[i]) : 0;
+        total += sg_is_largest(&still, x[i]) ? (double)fabsf(x[i]) : 0;
     const float mean = (float)(total / (double)k);
-    c = cut;
+    still = of;
     for (size_t i = 0; i < n; i++) {
-        const float sent = !is_in(&c, x[i]) ? 0 : x[i] < 0 ? -mean : mean;
+        const float sent = !sg_is_largest(&still, x[i]) ? 0 : x[i] < 0 ? -mean : mean;
         x[i] -= sent;
         sum[i] = workers * sent;
     }
@@ -184,7 +134,7 @@ static void combine_stc(const struct sg_shared *s, unsigned round, float *sum) {
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
         if (n > 0)
-            send_again(s, s->memory + begin, sum + begin, n, sg_share_of(s->knob[l], is_density(s), n));
+            send_again(s, s->memory + begin, sum + begin, n, sg_share_in(s, l, n));
     }
     (void)round;
 }
@@ -269,12 +219,6 @@ static void select_both(struct sg_worker *w, const float *p, size_t l, size_t fi
     }
 }
 
-static sg_status open_dryden(struct sg_worker *w, struct sg_error *err) {
-    const struct sg_layout *layout = &w->shared->layout;
-    w->scratch = malloc((layout->offset[layout->n_layers] + 1) * sizeof(uint32_t));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "dryden");
-}
-
 static void encode_dryden(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     size_t first = 0;
     for (size_t l = 0; l < w->shared->layout.n_layers && w->status == SG_KERNEL_OK; first += w->count[l++])
@@ -309,7 +253,7 @@ const struct sg_compressor_ops sg_compress_dryden = {
     .n_params = DRYDEN_PARAMS,
     .check = check_dryden,
     .knob = first_knob,
-    .open = open_dryden,
+    .open = sg_positions_open,
     .encode = encode_dryden,
     .bound = bound_dryden,
 };

@@ -83,7 +83,6 @@ static size_t draw(const float *x, size_t n, float m, size_t begin, sg_rng *rng,
 
 static void encode_wangni(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    const bool is_density = sg_share_knob(s->param) == SG_SHARE_DENSITY;
     struct room *room = w->scratch;
     uint32_t *index = w->data;
     sg_rng rng = sg_rng_open(s->seed, SG_RNG_COMPRESS, w->number, s->step);
@@ -92,7 +91,7 @@ static void encode_wangni(struct sg_worker *w, unsigned round, const float *p, s
     (void)round;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
-        const float m = sg_proportional_level(p + begin, n, sg_share_of(s->knob[l], is_density, n));
+        const float m = sg_proportional_level(p + begin, n, sg_share_in(s, l, n));
         room->part[l] = draw(p + begin, n, m, begin, &rng, index + sent, room->value + sent);
         sent += room->part[l];
         positions += (n > 0 ? (double)room->part[l] * ceil(log2((double)n)) : 0);

@@ -143,6 +143,10 @@ SG_CHECKED sg_status sg_share_check(const double *param, size_t d, struct sg_err
 /* Which of the two is given? */
 size_t sg_share_knob(const double *param);
 
+/* How many of the n elements of layer l are sent, with the knob of this step; the compressor's first parameters are k and
+ * density. */
+size_t sg_share_in(const struct sg_shared *s, size_t l, size_t n);
+
 /* How many of a layer's n elements are sent: min(k, n), or max(1, floor(density n)); 0 for n = 0. `value` is k or the
  * density. */
 size_t sg_share_of(double value, bool is_density, size_t n);
@@ -198,6 +202,15 @@ double sg_variance(const float *x, size_t n, bool magnitudes, double mean);
 /* The k-th largest of |x[0]|, |x[stride]|, ... below n; 1 <= k <= how many these are. */
 float sg_kth_magnitude(const float *x, size_t n, size_t stride, size_t k);
 
+/* Which of n numbers have the k largest magnitudes, of equal ones the first; 1 <= k <= n. sg_is_largest is asked of all
+ * of them in order, once each. */
+struct sg_largest {
+    uint32_t least; /* bits of the k-th magnitude */
+    size_t equal;   /* how many of exactly this one are still to be taken */
+};
+struct sg_largest sg_largest_of(const float *x, size_t n, size_t k);
+bool sg_is_largest(struct sg_largest *of, float x);
+
 /* The threshold for layer `layer`, of whose n >= 1 numbers x about k are to be sent: those with |x| >= it. x may be
  * overwritten, and is perhaps not finite. */
 typedef float sg_estimate_fn(struct sg_worker *w, size_t layer, float *x, size_t n, size_t k);
@@ -237,13 +250,11 @@ void sg_integers_round(const struct sg_worker *w, float *q, const float *p, size
 SG_CHECKED sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err);
 /* ---- sums of sparse messages that are not just added up (collective.c) ---- */
 
-/* A coder's Top-k message of p: w->index and w->data are filled. Its first parameters are k and density, and w->scratch
- * is method_topk_open's. */
-SG_CHECKED sg_status method_topk_open(struct sg_worker *w, struct sg_error *err);
+/* A selection of p into a coder's room: w->index, w->value and w->count. */
+struct sg_select method_selection(const struct sg_worker *w, const float *p);
+/* A coder's Top-k message of p, in that room; without memory its code is NULL. The coder's first parameters are k and
+ * density, and w->scratch is sg_topk_open's. */
 void method_topk_message(struct sg_worker *w, const float *p, struct sg_message *out);
-/* The bits of the k-th largest |x|, 1 <= k <= n; as whole numbers they are in the order of magnitudes. */
-uint32_t method_kth_bits(const float *x, size_t n, size_t k);
-uint32_t method_magnitude_bits(float x);
 /* Position j of a message, whose index is NULL if it has all. */
 uint32_t method_position(const struct sg_message *m, size_t j);
 

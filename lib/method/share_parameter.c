@@ -26,6 +26,10 @@ size_t sg_share_of(double value, bool is_density, size_t n) {
     return share < n ? share : n;
 }
 
+size_t sg_share_in(const struct sg_shared *s, size_t l, size_t n) {
+    return sg_share_of(s->knob[l], sg_share_knob(s->param) == SG_SHARE_DENSITY, n);
+}
+
 double sg_share_delta(const double *param, size_t n) {
     const size_t knob = sg_share_knob(param);
     return n > 0 ? (double)sg_share_of(param[knob], knob == SG_SHARE_DENSITY, n) / (double)n : 1;

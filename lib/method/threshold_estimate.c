@@ -1,5 +1,5 @@
 /* threshold_estimate.c: what compressors share that find a threshold for each layer from the layer's own numbers: p, its
- * moments, how many numbers are above, and the exact k-th magnitude. Plain loops on one thread. */
+ * moments, how many numbers are above, the exact k-th magnitude, and which numbers are the k largest. Plain loops on one thread. */
 #include "method_private.h"
 
 #include <math.h>
@@ -89,6 +89,24 @@ float sg_kth_magnitude(const float *x, size_t n, size_t stride, size_t k) {
     return sg_float_of_bits(prefix);
 }
 
+static uint32_t magnitude_bits(float x) {
+    return sg_float_bits(x) & 0x7fffffff;
+}
+
+struct sg_largest sg_largest_of(const float *x, size_t n, size_t k) {
+    struct sg_largest of = {magnitude_bits(sg_kth_magnitude(x, n, 1, k)), k};
+    for (size_t i = 0; i < n; i++)
+        of.equal -= magnitude_bits(x[i]) > of.least;
+    return of;
+}
+
+bool sg_is_largest(struct sg_largest *of, float x) {
+    const uint32_t bits = magnitude_bits(x);
+    const bool is_last = bits == of->least && of->equal > 0;
+    of->equal -= is_last;
+    return bits > of->least || is_last;
+}
+
 sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err) {
     w->scratch = malloc(w->shared->layout.n_layers * sizeof(float));
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "thresholds");
@@ -96,12 +114,10 @@ sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err) {
 
 int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *estimate) {
     const struct sg_shared *shared = w->shared;
-    const bool is_density = sg_share_knob(shared->param) == SG_SHARE_DENSITY;
     float *p = sg_form_p(s), *tau = w->scratch;
     for (size_t l = 0; l < s->n_layers; l++) {
         const size_t n = s->offset[l + 1] - s->offset[l];
-        const size_t k = sg_share_of(shared->knob[l], is_density, n);
-        tau[l] = n > 0 ? estimate(w, l, p + s->offset[l], n, k) : INFINITY;
+        tau[l] = n > 0 ? estimate(w, l, p + s->offset[l], n, sg_share_in(shared, l, n)) : INFINITY;
     }
     return shared->kernels->select_threshold(s, tau);
 }
