@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-#include "sg_rng.h"
-
 enum { SAMPLE = SG_SHARE_PARAMS, PARAMS };
 enum { REPAIRS = 10 };
 
@@ -62,16 +60,7 @@ static size_t choose_layer(const struct sg_worker *w, size_t layer, const float 
 }
 
 static int select_dgc(struct sg_worker *w, struct sg_select *s) {
-    sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, w->number, w->shared->step);
-    const float *p = sg_form_p(s);
-    uint32_t *position = w->scratch;
-    size_t sent = 0;
-    for (size_t l = 0; l < s->n_layers; l++) {
-        const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
-        s->count[l] = n > 0 ? choose_layer(w, l, p + begin, n, begin, &rng, position + sent) : 0;
-        sent += s->count[l];
-    }
-    return w->shared->kernels->select_positions(s, position);
+    return sg_positions_select(w, s, choose_layer);
 }
 
 static const struct sg_parameter params[PARAMS] = {

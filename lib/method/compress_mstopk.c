@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sg_rng.h"
-
 enum { ROUNDS = SG_SHARE_PARAMS, PARAMS };
 
 struct pair {
@@ -42,9 +40,9 @@ static struct pair bisect(const struct sg_worker *w, const float *x, size_t n, s
     return found;
 }
 
-/* Writes the k positions of layer x, `begin` and on, to `to`. */
-static void choose(const struct sg_worker *w, const float *x, size_t n, size_t k, size_t begin, sg_rng *rng,
-                   uint32_t *to) {
+static size_t choose(const struct sg_worker *w, size_t layer, const float *x, size_t n, size_t begin, sg_rng *rng,
+                     uint32_t *to) {
+    const size_t k = sg_share_in(w->shared, layer, n);
     const struct pair t = bisect(w, x, n, k);
     const size_t between = sg_count_at_least(x, n, t.low) - t.above, missing = k - t.above;
     const size_t first = missing > 0 && between > missing ? (size_t)sg_rng_below(rng, between - missing + 1) : 0;
@@ -55,22 +53,11 @@ static void choose(const struct sg_worker *w, const float *x, size_t n, size_t k
             to[found++] = (uint32_t)(begin + i);
         passed += is_between;
     }
+    return k;
 }
 
 static int select_mstopk(struct sg_worker *w, struct sg_select *s) {
-    const struct sg_shared *shared = w->shared;
-    sg_rng rng = sg_rng_open(shared->seed, SG_RNG_COMPRESS, w->number, shared->step);
-    const float *p = sg_form_p(s);
-    uint32_t *position = w->scratch;
-    size_t sent = 0;
-    for (size_t l = 0; l < s->n_layers; l++) {
-        const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
-        s->count[l] = sg_share_in(shared, l, n);
-        if (n > 0)
-            choose(w, p + begin, n, s->count[l], begin, &rng, position + sent);
-        sent += s->count[l];
-    }
-    return shared->kernels->select_positions(s, position);
+    return sg_positions_select(w, s, choose);
 }
 
 static const struct sg_parameter params[PARAMS] = {

@@ -3,6 +3,7 @@
 #define METHOD_PRIVATE_H
 
 #include "sg_method.h"
+#include "sg_rng.h"
 
 enum {
     SG_METHOD_PARAMS = 16,         /* most parameters that a compressor or a controller may declare */
@@ -248,6 +249,12 @@ void sg_integers_round(const struct sg_worker *w, float *q, const float *p, size
                        double most);
 /* w->scratch <- room for d positions. */
 SG_CHECKED sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err);
+/* Writes the positions that are sent of layer x [n], which begins at `begin`, to `to`; n >= 1. Returns how many. rng is the
+ * worker's stream of this step. */
+typedef size_t sg_positions_fn(const struct sg_worker *w, size_t layer, const float *x, size_t n, size_t begin,
+                               sg_rng *rng, uint32_t *to);
+/* A selector that sends these positions of every layer; w->scratch is sg_positions_open's. */
+int sg_positions_select(struct sg_worker *w, struct sg_select *s, sg_positions_fn *choose);
 /* ---- sums of sparse messages that are not just added up (collective.c) ---- */
 
 /* A selection of p into a coder's room: w->index, w->value and w->count. */

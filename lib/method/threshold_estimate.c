@@ -127,3 +127,16 @@ sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err) {
     w->scratch = malloc((layout->offset[layout->n_layers] + 1) * sizeof(uint32_t));
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "positions");
 }
+
+int sg_positions_select(struct sg_worker *w, struct sg_select *s, sg_positions_fn *choose) {
+    sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, w->number, w->shared->step);
+    const float *p = sg_form_p(s);
+    uint32_t *position = w->scratch;
+    size_t sent = 0;
+    for (size_t l = 0; l < s->n_layers; l++) {
+        const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
+        s->count[l] = n > 0 ? choose(w, l, p + begin, n, begin, &rng, position + sent) : 0;
+        sent += s->count[l];
+    }
+    return w->shared->kernels->select_positions(s, position);
+}
