@@ -21,9 +21,9 @@
 #include <string.h>
 
 #include "sg_method.h"
-#include "sg_rng.h"
+#include "vectors.h"
 
-enum { MOST = 2000, LAYERS = 3, WORKERS = 8, KINDS = 10, REAL = 9, SEED = 77, PARAMS = 16 };
+enum { MOST = 2000, LAYERS = 3, WORKERS = 8, REAL = MADE_UP, KINDS, SEED = 77, PARAMS = 16 };
 
 static struct sg_error err;
 
@@ -50,34 +50,6 @@ enum { LAYOUTS = sizeof layout_of / sizeof *layout_of };
 
 static float real[MOST * WORKERS];
 static size_t n_real;
-
-/* Vectors as they occur and at the edges: normal, zeros, one number, all equal, all negative, denormal, huge, mixed,
- * heavy-tailed, real. Workers differ. */
-static float draw(int kind, size_t i, size_t n, size_t worker, sg_rng *r) {
-    const double x = sg_rng_normal(r);
-    switch (kind) {
-    case 0:
-        return (float)x;
-    case 1:
-        return 0;
-    case 2:
-        return i == (n / 2 + worker) % n ? -3.0F : 0;
-    case 3:
-        return 0.125F;
-    case 4:
-        return -(float)sg_rng_uniform(r);
-    case 5:
-        return ldexpf((float)x, -140);
-    case 6:
-        return ldexpf((i + worker) % 2 ? -1.75F : 1.5F, 127);
-    case 7:
-        return ldexpf((float)x, (int)(i % 50) - 30);
-    case 8:
-        return (float)(x * x * x);
-    default:
-        return real[(i + MOST * worker) % n_real];
-    }
-}
 
 /* ---- settings ---- */
 
@@ -223,7 +195,7 @@ static void play_case(struct setting *s, int layout, int kind) {
         for (size_t w = 0; w < s->workers; w++) {
             sg_rng r = sg_rng_open(1, SG_RNG_TEST, (uint32_t)w, t);
             for (size_t i = 0; i < d; i++)
-                g[w][i] = draw(kind, i, d, w, &r);
+                g[w][i] = kind == REAL ? real[(i + MOST * w) % n_real] : draw(kind, i, d, w, &r);
             print_floats("g", g[w], d);
         }
         going = play_step(m, s, t, d, keeps);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sg_method.h"
-#include "sg_rng.h"
+#include "vectors.h"
 
 enum { MOST = 4000, LAYERS = 3, WORKERS = 3, STEPS = 5 };
 
@@ -29,28 +29,6 @@ static void print_floats(const char *name, const float *x, size_t n) {
         printf(" %08x", (unsigned)bits);
     }
     printf("\n");
-}
-
-/* Vectors as they occur and at the edges: normal, zeros, one number, all equal, all negative, denormal, huge, mixed. */
-static float draw(int kind, size_t i, size_t n, sg_rng *r) {
-    switch (kind) {
-    case 0:
-        return (float)sg_rng_normal(r);
-    case 1:
-        return 0;
-    case 2:
-        return i == n / 2 ? -3.0F : 0;
-    case 3:
-        return 0.125F;
-    case 4:
-        return -(float)sg_rng_uniform(r);
-    case 5:
-        return ldexpf((float)sg_rng_normal(r), -140);
-    case 6:
-        return ldexpf(i % 2 ? -1.75F : 1.5F, 127);
-    default:
-        return ldexpf((float)sg_rng_normal(r), (int)(i % 50) - 30);
-    }
 }
 
 static void qsgd(void) {
@@ -76,7 +54,7 @@ static void qsgd(void) {
                                                         .inputs = true,
                                                         .exec = {.threads = 2}};
                 for (size_t i = 0; i < n; i++) {
-                    g[i] = draw(kind, i, n, &r);
+                    g[i] = draw(kind, i, n, 0, &r);
                     e[i] = kind == 0 ? (float)sg_rng_normal(&r) : 0;
                 }
                 if (sg_method_open(&method, &config, &err) != SG_OK)
