@@ -103,7 +103,9 @@ isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512
 # What needs libtorch: shared objects that the programs load when they are asked for it.
 torch_src   := $(sort $(wildcard lib/tensor/*.cpp) $(torch_task))
 torch_obj   := $(patsubst %,$(B)/%.o,$(basename $(torch_src)))
-torch_cxx   := -std=c++17 -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(checks) $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
+# Newer releases refuse to be compiled as less than C++20, and older ones do not know it.
+torch_std   := $(if $(shell grep -ls 202002L $(TORCH_DIR)/include/ATen/ATen.h),c++20,c++17)
+torch_cxx   := -std=$(torch_std) -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(checks) $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
                $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake 2>/dev/null) \
                $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
 # libtorch for CUDA registers itself when it is loaded: nothing refers to it, so the linker is told to keep it. What it needs
