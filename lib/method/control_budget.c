@@ -1,17 +1,21 @@
-/* control_budget.c: a threshold that is steered so that a worker sends a given number of entries over the run
- * (threshold_budget.c has the rule). */
+/* control_budget.c: a threshold that is steered so that a worker sends a given number of entries, or of bits, over the run
+ * (threshold_budget.c has the rule).
+ *
+ * A budget of entries is never exceeded, because a message can be cut to its largest. A budget of bits is for messages
+ * whose entries do not tell their size, and they are sent as they are: it is missed by what the last steps send. */
 #include "method_private.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { TOTAL, N_PARAMS };
+enum { TOTAL, BITS, N_PARAMS };
 
 enum { DOUBLES = sizeof(struct sg_threshold_budget) / sizeof(double) };
 
-/* How many entries a worker may send over the whole run. */
+/* How many entries, or bits, a worker may send over the whole run. */
 static double total(const double *param, const struct sg_facts *f) {
-    return param[TOTAL] <= 1 ? param[TOTAL] * (double)f->d * (double)f->steps : param[TOTAL];
+    const double all = (double)f->d * (double)f->steps * (param[BITS] > 0 ? 32 : 1);
+    return param[TOTAL] <= 1 ? param[TOTAL] * all : param[TOTAL];
 }
 
 static sg_status check(const double *param, const struct sg_facts *run, struct sg_error *err) {
@@ -19,8 +23,9 @@ static sg_status check(const double *param, const struct sg_facts *run, struct s
     const double most = d * (steps - 1), all = total(param, run); /* the first step sends nothing */
     if (!(param[TOTAL] > 0))
         return sg_fail(err, SG_ERR_ARGUMENT, "budget needs 'total', which must be above 0");
-    if (run->d == 0)
-        return SG_OK;
+    if (run->d == 0 || param[BITS] > 0)
+        return run->d == 0 || run->steps > 0 ? SG_OK
+                                             : sg_fail(err, SG_ERR_ARGUMENT, "a budget needs the number of steps");
     if (run->steps == 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "a budget needs the number of steps");
     if (!(all <= most))
@@ -29,6 +34,10 @@ static sg_status check(const double *param, const struct sg_facts *run, struct s
                        "%.0f steps sends nothing",
                        all, most, floor(1e6 * most / (d * steps)) / 1e6, steps);
     return SG_OK;
+}
+
+static double entries_of(const double *param, const struct sg_facts *f) {
+    return param[BITS] > 0 ? NAN : total(param, f);
 }
 
 static size_t doubles(size_t layers) {
@@ -64,24 +73,29 @@ static unsigned ask(const double *param, const double *state, const struct sg_fa
 
 static void decide(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
     struct sg_threshold_budget b = load(state);
-    out->most = sg_threshold_budget_begin(&b, total(param, f), f->steps, f->step, f->unit);
+    out->most = sg_threshold_budget_begin(&b, total(param, f), f->steps, f->step, f->unit, param[BITS] > 0);
     for (size_t l = 0; l < f->layers; l++)
         out->knob[l] = b.lambda;
     store(state, &b);
 }
 
-static void learn(const double *param, double *state, const struct sg_facts *f, double entries, double largest) {
+static void learn(const double *param, double *state, const struct sg_facts *f, const struct sg_spent *spent) {
+    enum { ENTRY = 64 }; /* the bits of an entry, for a first guess */
     struct sg_threshold_budget b = load(state);
     if (is_to_start(state))
-        sg_threshold_budget_start(&b, total(param, f), f->steps, largest);
+        sg_threshold_budget_start(&b, total(param, f) / (param[BITS] > 0 ? ENTRY : 1), f->steps, spent->largest);
     else
-        sg_threshold_budget_learn(&b, total(param, f), f->steps, f->step, entries);
+        sg_threshold_budget_learn(&b, total(param, f), f->steps, f->step,
+                                  param[BITS] > 0 ? spent->bits : spent->entries);
     store(state, &b);
 }
 
 static const struct sg_parameter params[N_PARAMS] = {
     [TOTAL] = {"total", 0, 1e18, NAN, false,
                "what a worker sends over the whole run: up to 1 as average density, above 1 in entries"},
+    [BITS] =
+        {"bits", 0, 1, 0, true,
+         "1: total counts bits, up to 1 as a share of 32 bits for every element; missed by what the last steps send"},
 };
 
 const struct sg_controller_ops sg_control_budget = {
@@ -97,5 +111,5 @@ const struct sg_controller_ops sg_control_budget = {
     .ask = ask,
     .decide = decide,
     .learn = learn,
-    .budget = total,
+    .budget = entries_of,
 };

@@ -47,9 +47,6 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
     if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
                        compressor->name);
-    if (ops->finds_threshold && compressor->traits & SG_TRAIT_DENSE)
-        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' counts entries, and a message of %s has all of them",
-                       ops->name, compressor->name);
     return SG_OK;
 }
 
@@ -76,6 +73,11 @@ static sg_status resolve_controller(sg_method *m, const double *param, struct sg
     sg_status status = resolve(m->controller_param, ops->name, ops->params, ops->n_params, param, err);
     if (status == SG_OK && ops->check != NULL)
         status = ops->check(m->controller_param, &m->facts, err);
+    if (status == SG_OK && m->compressor->traits & SG_TRAIT_DENSE && ops->budget != NULL &&
+        !isnan(ops->budget(m->controller_param, &m->facts)))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "'%s' counts entries, and a message of %s has all of them; with 'bits: 1' it counts bits",
+                       ops->name, m->compressor->name);
     return status;
 }
 

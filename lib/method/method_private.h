@@ -298,9 +298,10 @@ struct sg_threshold_budget {
  * of a worker at the first step. */
 void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64_t steps, double sum_squares);
 /* Called before step `step`, which compares p with lambda gamma (gamma = 1 in the gradient form). Returns the most
- * entries that a worker may send, a whole number. lambda is 0 at the last step. */
-double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
-                                 double gamma);
+ * entries that a worker may send, a whole number. lambda is 0 at the last step. `whole`: messages are not cut. Then any
+ * number may be sent, and lambda stays to the end; the budget may be one of bits. */
+double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step, double gamma,
+                                 bool whole);
 /* Called after step `step`, at which workers sent `entries` each on average. */
 void sg_threshold_budget_learn(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
                                double entries);

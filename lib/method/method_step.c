@@ -193,12 +193,12 @@ bool sg_method_splits(const sg_method *m) {
 
 /* ---- after the step ---- */
 
-void sg_method_end(sg_method *m, float *sum, double entries, double largest_note) {
-    SG_ASSERT(m->stepped && entries >= 0);
+void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent) {
+    SG_ASSERT(m->stepped && spent->entries >= 0 && spent->bits >= 0);
     SG_TRACE(2, "step %llu: knob of layer 0 %g, %g entries a worker", (unsigned long long)m->facts.step,
-             m->settings.knob[0], entries);
+             m->settings.knob[0], spent->entries);
     if (m->controller != NULL && m->controller->learn != NULL)
-        m->controller->learn(m->controller_param, m->state, &m->facts, entries, largest_note);
+        m->controller->learn(m->controller_param, m->state, &m->facts, spent);
     if (sum != NULL && m->shared.feedback.rule->result != NULL)
         m->shared.feedback.rule->result(&m->common, sum);
 }

@@ -40,6 +40,12 @@ enum sg_ask {
     SG_ASK_LARGEST = 1 << 4   /* the largest |g_i|^2 over all workers at this step, for `learn` */
 };
 
+/* What a step took. */
+struct sg_spent {
+    double entries, bits; /* of a worker's messages, means over all workers */
+    double largest;       /* as SG_ASK_LARGEST asked, else 0 */
+};
+
 /* What a controller decides. */
 struct sg_settings {
     double own;   /* the compressor's parameter as the recipe gives it; NaN = it gives none */
@@ -67,14 +73,14 @@ struct sg_controller_ops {
      * nothing ever. */
     unsigned (*ask)(const double *param, const double *state, const struct sg_facts *f);
     void (*decide)(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out);
-    /* Called after the step. entries: how many a worker sent, mean over all workers. largest: as SG_ASK_LARGEST asked,
-     * else 0. NULL = it learns nothing. */
-    void (*learn)(const double *param, double *state, const struct sg_facts *f, double entries, double largest);
+    /* Called after the step. NULL = it learns nothing. */
+    void (*learn)(const double *param, double *state, const struct sg_facts *f, const struct sg_spent *spent);
     /* Returns [layers] numbers inside the state: 1 = the layer is in the mode that sends more. NULL = layers have no
      * modes. */
     const double *(*modes)(const double *state, size_t layers);
     bool resets; /* may it ask for a reset? Then it sets no knob, and the compressor needs none */
-    /* Returns how many entries a worker is to send over the whole run. NULL = there is no such budget. */
+    /* Returns how many entries a worker is to send over the whole run, which is not for compressors whose messages have
+     * all of them (SG_TRAIT_DENSE). NULL, or NaN = there is no such budget. */
     double (*budget)(const double *param, const struct sg_facts *run);
 };
 

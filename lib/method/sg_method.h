@@ -21,7 +21,7 @@
  *         sg_method_receive(m, r, sum);
  *     for each worker w of this rank:          sg_method_keep(m, w, e, sum);
  *     exchange:                                the largest of all sg_method_note(m, w)
- *     sg_method_end(m, sum, entries, largest);
+ *     sg_method_end(m, sum, &spent);
  *
  * Distinct workers may send and keep from distinct threads. The other calls are for one thread. */
 #ifndef SG_METHOD_H
@@ -116,9 +116,9 @@ void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
 /* Is p what a worker's message says and what its residual keeps, together? Not if several messages make up a sum, nor
  * if the feedback rule keeps something else. */
 bool sg_method_splits(const sg_method *m);
-/* Called after the step. sum [d] becomes what the optimizer is given; NULL if the caller has no use for it. entries:
- * how many a worker sent, mean over all workers. largest_note: of the notes of all workers. */
-void sg_method_end(sg_method *m, float *sum, double entries, double largest_note);
+/* Called after the step. sum [d] becomes what the optimizer is given; NULL if the caller has no use for it. In `spent`,
+ * `largest` is the largest note of all workers. */
+void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent);
 
 /* The threshold of the last step on the gradient's scale. INFINITY: the step was meant to send nothing. NaN: there is
  * none, because the method has none, because no step was taken yet, or because it was the last step of a budget, which

@@ -14,7 +14,7 @@
  *
  * The first step sends nothing, because only after it are the sizes of gradients known. No worker sends more at a step than
  * what is left for each, so no burst exceeds the budget. At the last step each worker sends its largest entries, as many as
- * are left. */
+ * are left. Where messages are `whole`, neither can be: the budget is in other units than entries. */
 #include "method_private.h"
 
 #include <math.h>
@@ -33,8 +33,8 @@ void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64
     b->steering = 1;
 }
 
-double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step,
-                                 double gamma) {
+double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step, double gamma,
+                                 bool whole) {
     const double most = fmax(0, floor(all - b->sent + 1e-6)); /* rounding of the sum must not cost an entry */
     if (gamma < b->gamma) {
         b->lambda *= b->gamma / gamma;
@@ -43,9 +43,9 @@ double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint
     b->gamma = gamma;
     if (most == 0)
         b->lambda = INFINITY;
-    else if (step + 1 == steps)
+    else if (step + 1 == steps && !whole)
         b->lambda = 0;
-    return most;
+    return whole ? INFINITY : most;
 }
 
 /* Must lambda be steered after this step? over: the share of the run that is done. miss: the share of the budget that

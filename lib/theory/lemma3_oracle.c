@@ -19,6 +19,7 @@ struct replayed_method {
     double *square; /* [n_layers of the method] of worker 0, where the controller asks for it */
     double *error;  /* [workers] of this step */
     uint64_t *sent; /* [workers] of this step */
+    double *bits;   /* [workers] of its messages */
 };
 
 struct oracle_state {
@@ -83,7 +84,8 @@ static sg_status open_method(struct oracle_state *k, struct replayed_method *s, 
     s->square = calloc(config.layout.n_layers, sizeof *s->square);
     s->error = calloc(r->workers, sizeof *s->error);
     s->sent = calloc(r->workers, sizeof *s->sent);
-    sg_status status = s->square && s->error && s->sent ? SG_OK : sg_fail_memory(err, "the oracle");
+    s->bits = calloc(r->workers, sizeof *s->bits);
+    sg_status status = s->square && s->error && s->sent && s->bits ? SG_OK : sg_fail_memory(err, "the oracle");
     if (status == SG_OK)
         status = sg_cell_method(&config, room, cell, k->constant, k->n_constants, &at, err);
     config.feedback = (struct sg_feedback){.rule = &sg_feedback_gradient, .decay = 0};
@@ -140,6 +142,7 @@ static void compress_one(struct oracle_state *k, struct replayed_method *s, size
         (err->status = sg_method_send(s->method, w, 0, k->a + w * d, lost, NULL, &m, err)) != SG_OK)
         return;
     s->sent[w] = m.count;
+    s->bits[w] = m.bits;
     SG_ASSERT(m.count <= d);
     s->error[w] = k->kernels->sum_squares(&exec, lost, d);
 }
@@ -153,12 +156,15 @@ static void begin(struct oracle_state *k, struct replayed_method *s, double gamm
 
 static void end(struct oracle_state *k, struct replayed_method *s) {
     const size_t workers = k->recording.workers;
-    double largest = 0, sent = 0;
+    struct sg_spent spent = {0};
     for (size_t w = 0; w < workers; w++) {
-        largest = fmax(largest, sg_method_note(s->method, w));
-        sent += (double)s->sent[w];
+        spent.largest = fmax(spent.largest, sg_method_note(s->method, w));
+        spent.entries += (double)s->sent[w];
+        spent.bits += s->bits[w];
     }
-    sg_method_end(s->method, NULL, sent / (double)workers, largest);
+    spent.entries /= (double)workers;
+    spent.bits /= (double)workers;
+    sg_method_end(s->method, NULL, &spent);
 }
 
 static sg_status apply_methods(struct oracle_state *k, double gamma, uint64_t step, struct sg_error *err) {
@@ -236,6 +242,7 @@ static void oracle_state_free(struct oracle_state *k) {
         free(k->replayed[i].square);
         free(k->replayed[i].error);
         free(k->replayed[i].sent);
+        free(k->replayed[i].bits);
     }
     sg_magnitudes_close(k->magnitudes);
     sg_recording_free(&k->recording);

@@ -170,7 +170,8 @@ static void end_method(struct train *t, const struct sg_outcome *outcome) {
     for (size_t i = 0; i < t->workers; i++)
         largest = fmax(largest, outcome->note[i][NOTE_METHOD]);
     t->lambda = sg_method_threshold(t->method);
-    sg_method_end(t->method, t->sum, outcome->volume.elements_mean, largest);
+    const struct sg_volume *sent = &outcome->volume;
+    sg_method_end(t->method, t->sum, &(struct sg_spent){sent->elements_mean, sent->bits_mean, largest});
 }
 
 /* Ends an exchange. The last one of a step also tells the notes of the workers. A failure of the exchange itself ends

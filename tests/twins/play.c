@@ -130,7 +130,8 @@ static float g[WORKERS][MOST], e[WORKERS][MOST], sent[WORKERS][MOST], sum[MOST];
 /* One step; false = refused. */
 static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size_t d, bool keeps) {
     const unsigned rounds = sg_method_rounds(m);
-    double bits[WORKERS] = {0}, entries = 0, note = 0, square[LAYERS];
+    double bits[WORKERS] = {0}, square[LAYERS];
+    struct sg_spent spent = {0};
     const double gamma = 1;
     struct sg_message message[WORKERS];
     const bool leads = sg_method_leads(m, step, gamma);
@@ -146,7 +147,8 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
                 return false;
             }
             bits[w] += message[w].bits;
-            entries += (double)message[w].count / (double)s->workers;
+            spent.entries += (double)message[w].count / (double)s->workers;
+            spent.bits += message[w].bits / (double)s->workers;
             memset(sent[w], 0, sizeof sent[w]);
             if (rounds == 1)
                 sg_message_add(sent[w], &message[w], 1, &(struct sg_exec){.threads = 1});
@@ -160,7 +162,7 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
     for (size_t w = 0; w < s->workers; w++) {
         if (keeps)
             sg_method_keep(m, w, e[w], sum);
-        note = fmax(note, sg_method_note(m, w));
+        spent.largest = fmax(spent.largest, sg_method_note(m, w));
         print_floats("p", sg_method_input(m, w), d);
         printf("bits %.17g\n", bits[w]);
         if (rounds == 1)
@@ -169,7 +171,7 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
             print_floats("e", e[w], d);
     }
     print_floats("sum", sum, d);
-    sg_method_end(m, sum, entries, note);
+    sg_method_end(m, sum, &spent);
     return true;
 }
 

@@ -116,7 +116,7 @@ static void powersgd(double rank, double local) {
             sg_method_keep(m, w, e[w], sum);
             print_floats("e", e[w], D);
         }
-        sg_method_end(m, sum, 0, 0);
+        sg_method_end(m, sum, &(struct sg_spent){0});
     }
     sg_method_close(m);
 }

@@ -55,7 +55,7 @@ static inline bool many_step(sg_method **part, const size_t *count, size_t parts
     for (size_t p = 0, w = 0; p < parts; p++) {
         for (size_t i = 0; i < count[p]; i++, w++)
             sg_method_keep(part[p], w, e ? e + w * d : NULL, sum);
-        sg_method_end(part[p], NULL, 0, 0);
+        sg_method_end(part[p], NULL, &(struct sg_spent){0});
     }
     return alike;
 }

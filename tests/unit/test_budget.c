@@ -35,10 +35,10 @@ static double leave(double (*world)(double), double scale, double all, uint64_t 
     sg_rng r = sg_rng_open(7, SG_RNG_TEST, 0, 0);
     double sent = 0;
     uint64_t kept = 0;
-    sg_threshold_budget_begin(&b, all, steps, 0, 1);
+    sg_threshold_budget_begin(&b, all, steps, 0, 1, false);
     sg_threshold_budget_start(&b, all, steps, scale * scale * world(0));
     for (uint64_t t = 1; t < steps - 1; t++) { /* the first step started it */
-        const double lambda = b.lambda, most = sg_threshold_budget_begin(&b, all, steps, t, 1),
+        const double lambda = b.lambda, most = sg_threshold_budget_begin(&b, all, steps, t, 1, false),
                      wanted = scale * scale * world((double)t / (double)steps) / (b.lambda * b.lambda);
         double entries = wanted;
         if (burst > 0)
@@ -78,19 +78,20 @@ static void edges(void) {
     ok(b.lambda == INFINITY && b.sent == 0, "no gradient, no lambda");
     sg_threshold_budget_start(&b, 100, 10, 1000);
     ok(b.lambda == 10, "lambda starts at |g| / sqrt(entries a step)");
-    ok(sg_threshold_budget_begin(&b, 100, 10, 1, 0.5) == 100 && b.lambda == 10, "all may be sent at once");
+    ok(sg_threshold_budget_begin(&b, 100, 10, 1, 0.5, false) == 100 && b.lambda == 10, "all may be sent at once");
     sg_threshold_budget_learn(&b, 100, 10, 1, 1.5);
     const double lambda = b.lambda, rate = b.rate;
-    ok(sg_threshold_budget_begin(&b, 100, 10, 2, 0.125) == 98 && b.lambda == 4 * lambda && b.rate == rate / 4,
+    ok(sg_threshold_budget_begin(&b, 100, 10, 2, 0.125, false) == 98 && b.lambda == 4 * lambda && b.rate == rate / 4,
        "where gamma falls lambda rises as much, and the rate is taken to fall");
-    ok(sg_threshold_budget_begin(&b, 100, 10, 3, 1) == 98 && b.lambda == 4 * lambda, "where it rises nothing happens");
+    ok(sg_threshold_budget_begin(&b, 100, 10, 3, 1, false) == 98 && b.lambda == 4 * lambda,
+       "where it rises nothing happens");
     struct sg_threshold_budget last = b;
-    ok(sg_threshold_budget_begin(&last, 100, 10, 9, 1) == 98 && last.lambda == 0,
+    ok(sg_threshold_budget_begin(&last, 100, 10, 9, 1, false) == 98 && last.lambda == 0,
        "the last step may send all the rest");
     sg_threshold_budget_learn(&b, 100, 10, 3, 98.25);
-    ok(sg_threshold_budget_begin(&b, 100, 10, 4, 1) == 0 && b.lambda == INFINITY,
+    ok(sg_threshold_budget_begin(&b, 100, 10, 4, 1, false) == 0 && b.lambda == INFINITY,
        "nothing more is sent once less than an entry is left");
-    ok(sg_threshold_budget_begin(&b, 100, 10, 9, 1) == 0 && b.lambda == INFINITY, "to the end");
+    ok(sg_threshold_budget_begin(&b, 100, 10, 9, 1, false) == 0 && b.lambda == INFINITY, "to the end");
 }
 
 /* ---- through the method ---- */
@@ -137,7 +138,7 @@ static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, double 
             note = fmax(note, sg_method_note(m, w));
         }
         fine = fine && (!isnan(sg_method_threshold(m)) || t + 1 == STEPS);
-        sg_method_end(m, NULL, mean, note);
+        sg_method_end(m, NULL, &(struct sg_spent){.entries = mean, .largest = note});
         *sent += mean;
     }
     return fine;
@@ -225,7 +226,7 @@ static void last_step(const struct sg_feedback_rule *form, size_t most, size_t z
         g[j] = j < zeros ? 0 : (float)((j * 37 + 11) % 101) - 50.5F;
     for (uint64_t t = 0; fine && t < LAST; t++) {
         fine = one_worker(c, (struct one_step){0, 1, t, NULL}, g, residual, &m, &err) == SG_OK && m.count == 0;
-        sg_method_end(c, NULL, 0, 1e12);
+        sg_method_end(c, NULL, &(struct sg_spent){.largest = 1e12});
     }
     for (uint32_t j = 0; j < D; j++) {
         order[j] = j;
@@ -255,6 +256,57 @@ static void last_steps(void) {
     last_step(&sg_feedback_gradient, 300, 150);
 }
 
+/* ---- budgets of bits, for messages whose entries do not tell their size ---- */
+
+static void bits(const char *name, double share) {
+    static const size_t rows[] = {10, 15};
+    static float e[WORKERS][D];
+    const struct sg_compressor_ops *ops = sg_compressor_find(name);
+    double param[SG_METHOD_PARAMS], sent = 0, first = 0;
+    for (size_t i = 0; i < ops->n_params; i++)
+        param[i] = NAN;
+    struct sg_method_config config = {.compressor = ops,
+                                      .param = param,
+                                      .controller = sg_controller_find("budget"),
+                                      .controller_param = (const double[]){share, 1},
+                                      .layout = {2, offset, NULL, rows},
+                                      .feedback = {&sg_feedback_gradient, 1, {0}},
+                                      .count = WORKERS,
+                                      .steps = STEPS,
+                                      .exec = {.threads = 1}};
+    struct sg_error err;
+    sg_method *m = NULL;
+    memset(e, 0, sizeof e);
+    bool fine = sg_method_open(&m, &config, &err) == SG_OK && isnan(sg_method_budget(m));
+    for (uint64_t t = 0; fine && t < STEPS; t++) {
+        struct sg_spent spent = {0};
+        sg_method_begin(m, t, 1, NULL);
+        for (uint32_t w = 0; w < WORKERS; w++) {
+            float g[D];
+            struct sg_message message;
+            sg_rng r = sg_rng_open(1, SG_RNG_TEST, w, t);
+            for (size_t j = 0; j < D; j++)
+                g[j] = (float)(sg_rng_normal(&r) * (1 + (double)(j % 7)));
+            fine = sg_method_send(m, w, 0, g, e[w], NULL, &message, &err) == SG_OK && fine;
+            spent.bits += message.bits / WORKERS;
+            spent.largest = fmax(spent.largest, sg_method_note(m, w));
+        }
+        sg_method_end(m, NULL, &spent);
+        first = t == 0 ? spent.bits : first;
+        sent += spent.bits;
+    }
+    const double off = sent / (share * 32 * D * STEPS) - 1;
+    ok(fine && fabs(off) <= 0.03 && first < 0.2 * share * 32 * D, "%s meets a budget of bits, a share of %g (%.2f %%)",
+       name, share, 100 * off);
+    sg_method_close(m);
+    config.controller_param = (const double[]){share, 0};
+    m = NULL;
+    const bool counts = !(ops->traits & SG_TRAIT_DENSE);
+    ok((sg_method_open(&m, &config, &err) == SG_OK) == counts && (counts || strstr(err.msg, "with 'bits: 1'")),
+       "%s: a budget of entries is %s", name, counts ? "another" : err.msg);
+    sg_method_close(m);
+}
+
 static void refused(double lambda, double budget, uint64_t steps, const char *what) {
     struct sg_error err = {.status = SG_OK};
     sg_method *c = opened(lambda, budget, steps, 1, &err);
@@ -270,6 +322,12 @@ int main(void) {
         for (double budget = 3; budget <= 3000; budget *= 10)
             bursts(sg_feedback_at(f), budget);
     last_steps();
+    for (double share = 0.05; share <= 0.2; share *= 4) {
+        bits("hard-threshold", share);
+        bits("block-threshold", share);
+        bits("grid", share);
+        bits("svd-threshold", share);
+    }
     refused(1, 0.1, 10, "one of them");
     refused(NAN, NAN, 10, "needs 'lambda' or 'budget'");
     refused(NAN, 0, 10, "must be above 0");

@@ -62,7 +62,7 @@ static bool step(sg_method **part, size_t parts, size_t count, uint64_t t, bool 
     for (size_t w = 0; keeps && w < WORKERS; w++)
         sg_method_keep(part[w / count], w, kept[w], to);
     for (size_t p = 0; p < parts; p++)
-        sg_method_end(part[p], NULL, 0, 0);
+        sg_method_end(part[p], NULL, &(struct sg_spent){0});
     return fine;
 }
 

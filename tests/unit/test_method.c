@@ -61,7 +61,7 @@ static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, float *
             sent += fine ? (double)message.count / WORKERS : 0;
             largest = fmax(largest, sg_method_note(m, w));
         }
-        sg_method_end(m, NULL, sent, largest);
+        sg_method_end(m, NULL, &(struct sg_spent){.entries = sent, .largest = largest});
         entries[t] = sent;
     }
     return fine;

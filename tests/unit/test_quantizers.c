@@ -140,7 +140,7 @@ static void test_budget(void) {
         fill(x, N, NORMAL, t);
         fine = one_worker(m, (struct one_step){0, 1, t, NULL}, x, e, &message, &err) == SG_OK;
         entries += (double)message.count;
-        sg_method_end(m, NULL, (double)message.count, sg_method_note(m, 0));
+        sg_method_end(m, NULL, &(struct sg_spent){(double)message.count, message.bits, sg_method_note(m, 0)});
     }
     ok(fine && entries <= total[0] && entries >= 0.9 * total[0], "grid: %g entries of a budget of %g", entries,
        total[0]);

@@ -134,7 +134,7 @@ static bool step(sg_method *m, size_t workers, uint64_t t, float (*g)[N], float 
     sg_method_receive(m, 0, sum);
     for (size_t w = 0; e && w < workers; w++)
         sg_method_keep(m, w, e[w], sum);
-    sg_method_end(m, sum, 0, 0);
+    sg_method_end(m, sum, &(struct sg_spent){0});
     return true;
 }
 
