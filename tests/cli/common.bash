@@ -7,6 +7,16 @@ SHARED=${SPARSE_SHARED_DATA:-$ROOT/../shared/data}
 unset SPARSE_DATA
 export OMP_NUM_THREADS=2
 
+# Runs COMMAND until it succeeds, at most a minute.
+patiently() { # COMMAND...
+    for _ in $(seq 3000); do
+        "$@" && return
+        sleep 0.02
+    done
+    echo "in vain for a minute: $*" >&2
+    return 1
+}
+
 # A folder of caches kept for the whole test run, so that generated data and optima are made once.
 CACHE=$ROOT/build/test-cache
 mkdir -p "$CACHE"
@@ -74,7 +84,7 @@ same_after_kill() { # EVERY ARGUMENTS...
     rm -f cut*
     sparsetrain -q "$@" -o cut --checkpoint-every "$every" 3>&- &
     pid=$!
-    for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
+    patiently [ -e cut.ckpt ]
     kill -KILL $pid
     wait $pid || true
     sparsetrain -q "$@" -o cut --resume --checkpoint-every 1000 --force

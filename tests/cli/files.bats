@@ -13,9 +13,7 @@ setup() {
 }
 
 wait_for() { # FILE
-    for _ in $(seq 1000); do [ -s "$1" ] && return; sleep 0.01; done
-    echo "$1 never came"
-    false
+    patiently [ -s "$1" ]
 }
 
 # A run to $OUT/cut that is killed once it has a checkpoint.

@@ -81,7 +81,7 @@ setup() {
     done
     sparsetrain "${args[@]}" --checkpoint-every 100 -o "$OUT/cut" &
     pid=$!
-    for _ in $(seq 200); do [ -e "$OUT/cut.ckpt" ] && break; sleep 0.005; done
+    patiently [ -e "$OUT/cut.ckpt" ]
     kill -9 $pid 2>/dev/null || true
     wait $pid 2>/dev/null || true
     sparsetrain "${args[@]}" --resume -o "$OUT/cut"
@@ -182,7 +182,7 @@ same_over_ranks() { # METHOD...
     for next in "$MPI -n 2" ""; do
         $MPI -n 3 "$BIN/sparsetrain" "${args[@]}" -o "$OUT/cut" --checkpoint-every 50 3>&- >/dev/null 2>&1 &
         pid=$!
-        for _ in $(seq 500); do [ -e "$OUT/cut.ckpt" ] && break; sleep 0.02; done
+        patiently [ -e "$OUT/cut.ckpt" ]
         victim=$(pgrep -P $pid -x sparsetrain | head -n 1)
         kill -KILL "$victim"
         code=0
@@ -199,7 +199,7 @@ same_over_ranks() { # METHOD...
     args=(-q recipes/smoke.yaml --set epochs=200000 --method Hard-threshold -o "$OUT/r" --checkpoint-every 100)
     timeout 60 $MPI -n 2 "$BIN/sparsetrain" "${args[@]}" >"$OUT/log" 2>&1 3>&- &
     pid=$!
-    for _ in $(seq 300); do [ -e "$OUT/r.ckpt" ] && break; sleep 0.02; done
+    patiently [ -e "$OUT/r.ckpt" ]
     victim=$(pgrep -f "$BIN/sparsetrain.*$OUT/r" | grep -v "^$pid$" | tail -n 1)
     kill -KILL "$victim"
     started=$SECONDS

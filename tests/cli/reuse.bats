@@ -210,7 +210,7 @@ YAML
 stop_train() { # EVERY
     sparsetrain -q r.yaml --set steps=300000 --set record.every=100000 -o cut --checkpoint-every "$1" 3>&- &
     local pid=$!
-    for _ in $(seq 1000); do [ -e cut.ckpt ] && break; sleep 0.02; done
+    patiently [ -e cut.ckpt ]
     kill -KILL $pid
     wait $pid || true
     [ -e cut.ckpt ] && [ -e cut.part ]

@@ -43,13 +43,8 @@ started() {
     grep -c "^start" "$FAKE_LOG" || true
 }
 
-wait_for() { # PATTERN in the log, at most 10 s
-    for _ in $(seq 200); do
-        grep -q -- "$1" "$FAKE_LOG" && return
-        sleep 0.05
-    done
-    echo "never logged: $1" >&2
-    return 1
+wait_for() { # PATTERN in the log
+    patiently grep -qs -- "$1" "$FAKE_LOG"
 }
 
 ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it is not
@@ -269,7 +264,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     FAKE_HANG="SGD:1" bash -c 'exec sparsebench "$@"' - "${ARGS[@]}" --table >out 2>err 3>&- &
     pid=$!
     echo $pid >pids
-    wait_for "^start SGD:1"
+    wait_for "hang SGD:1"
     kill -INT $pid
     ends_with 130 $pid
     grep -q "give the same command again" err
@@ -321,8 +316,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     FAKE_HANG="SGD:2" sparsebench "${ARGS[@]}" --method SGD -j 1 -o out.json 2>err &
     pid=$!
     echo $pid >pids
-    wait_for "start SGD:2"
-    sleep 0.5
+    wait_for "hang SGD:2"
     kill -TERM $pid
     ends_with 143 $pid
     grep -q "stop SGD:2" "$FAKE_LOG"
@@ -337,8 +331,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     FAKE_HANG="SGD:1" setsid sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
     pid=$!
     echo $pid >pids
-    wait_for "start SGD:1"
-    sleep 0.5
+    wait_for "hang SGD:1"
     kill -INT -- -$pid
     ends_with 130 $pid
     [ "$(grep -c 'stop SGD:1' "$FAKE_LOG")" = 1 ]
@@ -348,8 +341,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     FAKE_HANG="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
     pid=$!
     echo $pid >pids
-    wait_for "start SGD:1"
-    sleep 0.5
+    wait_for "hang SGD:1"
     kill -9 $pid
     wait_for "stop SGD:1"
     for _ in $(seq 100); do
@@ -364,7 +356,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     FAKE_HANG="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
     pid=$!
     echo $pid >pids
-    wait_for "start SGD:1"
+    wait_for "hang SGD:1"
     run -1 bench --seed 2
     [[ $output == *"another sparsebench works in cells"* ]]
     kill -TERM $pid

@@ -244,7 +244,7 @@ or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo
     # keep a checkpoint by stopping at once
     sparsetrain -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/y.ndjson" --checkpoint-every 100 3>&- &
     pid=$!
-    for _ in $(seq 100); do [ -e "$OUT/y.ndjson.ckpt" ] && break; sleep 0.02; done
+    patiently [ -e "$OUT/y.ndjson.ckpt" ]
     kill -KILL $pid
     wait $pid || true
     run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set epochs=50 -o "$OUT/y.ndjson" --resume
@@ -309,7 +309,7 @@ or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo
     cat "$OUT/whole" >>"$OUT/cut.part" # longer than what the new run writes
     sparsetrain -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/y" --checkpoint-every 100 3>&- &
     pid=$!
-    for _ in $(seq 100); do [ -e "$OUT/y.ckpt" ] && break; sleep 0.02; done
+    patiently [ -e "$OUT/y.ckpt" ]
     kill -KILL $pid
     wait $pid || true
     # the same cell, another program: its identity stands after 16 bytes of magic and 72 of key
@@ -368,7 +368,7 @@ or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo
 stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     sparsetrain -q "$@" --checkpoint-every 500 3>&- &
     pid=$!
-    for _ in $(seq 500); do [ -e "$OUT/cut.ckpt" ] && break; sleep 0.01; done
+    patiently [ -e "$OUT/cut.ckpt" ]
     kill -INT $pid
     wait $pid || true
     [ -e "$OUT/cut.ckpt" ]

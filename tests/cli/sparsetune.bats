@@ -115,8 +115,7 @@ YAML
     export FAKE_LOG FAKE_HANG="Top-k k=1:1"
     sparsetune r.yaml --match-density --folder cells -o evidence.json --program "$ROOT/tests/cli/fake_sparsetrain" 2>err &
     pid=$!
-    for _ in $(seq 100); do grep -q '^start' "$FAKE_LOG" 2>/dev/null && break; sleep 0.05; done
-    sleep 0.3
+    patiently grep -qs '^hang' "$FAKE_LOG"
     kill -TERM $pid
     code=0
     wait $pid || code=$?

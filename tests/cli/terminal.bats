@@ -107,7 +107,7 @@ setup() {
 @test "a running program is called by its name" {
     env -u GOMP_SPINCOUNT "$BIN/sparsetrain" -q "$SMOKE" --method SGD --set epochs=100000 -o "$OUT/r" 3>&- &
     pid=$!
-    for _ in $(seq 500); do [ -s "$OUT/r.part" ] && break; sleep 0.01; done
+    patiently [ -s "$OUT/r.part" ]
     [ "$(cat /proc/$pid/comm)" = sparsetrain ]
     kill -KILL $pid
     wait $pid || true
