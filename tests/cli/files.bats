@@ -257,7 +257,7 @@ flip() { # BYTE FILE: its lowest bit
 
 @test "a named pipe as output: waits for a reader, and a signal ends that; as a part or a checkpoint it is refused" {
     mkfifo "$OUT/pipe" "$OUT/a.part" "$OUT/b.ckpt"
-    run --separate-stderr timeout -k 5 0.5 sparsetrain "${SHORT[@]}" -o "$OUT/pipe"
+    run --separate-stderr timeout -k 5 2 sparsetrain "${SHORT[@]}" -o "$OUT/pipe"
     [ "$status" = 124 ]
     [[ $stderr == *"stopped by a signal while nobody read the pipe"* ]]
     (sleep 0.2; cat "$OUT/pipe" >"$OUT/got") 3>&- &
