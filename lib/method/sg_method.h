@@ -113,8 +113,8 @@ void sg_method_receive(sg_method *m, unsigned round, float *sum);
  * the sum as that call left it. Else sg_method_keep does nothing. */
 bool sg_method_keeps_late(const sg_method *m);
 void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
-/* Is p what a worker's message says and what its residual keeps, together? Not if several messages make up a sum, nor
- * if the feedback rule keeps something else. */
+/* Is p what a worker's message says and what its residual keeps, together? Not if the residual is complete only after the
+ * exchange, with or without feedback, nor if the feedback rule keeps something else. */
 bool sg_method_splits(const sg_method *m);
 /* Called after the step. sum [d] becomes what the optimizer is given; NULL if the caller has no use for it. entries:
  * how many a worker sent, mean over all workers. largest_note: of the notes of all workers. */
