@@ -146,6 +146,9 @@ static void report_cells(const struct sg_cell *cells, const struct sg_cell_outco
             sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
         else if (strcmp(status, "diverged") == 0)
             sg_log_warning("%s, seed %" PRIu64 " diverged: %s", cells[i].label, cells[i].seed, message);
+        const cJSON *warning;
+        cJSON_ArrayForEach(warning, sg_json_get(outcomes[i].run.end, "warnings")) sg_log_warning(
+            "%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed, sg_json_string(warning, "text", "?"));
     }
     for (size_t i = 0; i < count; i++)
         if (strcmp(sg_json_string(outcomes[i].run.header, "dataset.source", ""), "generated") == 0) {

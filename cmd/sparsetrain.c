@@ -108,6 +108,10 @@ static void on_notice(const char *message) {
     sg_log_note("%s", message);
 }
 
+static void on_warning(const char *message) {
+    sg_log_warning("%s", message);
+}
+
 /* ---- recipe and cell --------------------------------------------------------------------------------------------- */
 
 /* The cell to run: the one of --method, by its label or as the only one of the method. */
@@ -266,7 +270,8 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .resume = opt.resume,
                                      .stop = sg_signal_pending,
                                      .progress = lead ? on_progress : NULL,
-                                     .notice = lead ? on_notice : NULL};
+                                     .notice = lead ? on_notice : NULL,
+                                     .warning = lead ? on_warning : NULL};
     struct sg_train_report report;
     status = sg_train_run(&report, comm, &train, err);
     sg_progress_end(&bar);

@@ -242,6 +242,9 @@ static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome
     sg_json_set_number(out, "elapsed_s", sg_json_number(o->run.run, "elapsed_s", NAN));
     sg_json_set_number(out, "steps", sg_json_number(o->run.end, "steps", NAN));
     sg_json_set_bool(out, "reused", o->state == SG_CELL_REUSED);
+    const cJSON *warnings = sg_json_get(o->run.end, "warnings");
+    if (warnings)
+        sg_json_set(out, "warnings", cJSON_Duplicate(warnings, true));
     return out;
 }
 

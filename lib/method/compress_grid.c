@@ -138,6 +138,11 @@ static double bound(const double *param, size_t n) {
     return (double)n * param[STEP] * param[STEP] / 4;
 }
 
+static unsigned traits_of(const double *param) {
+    return SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK |
+           (param[STOCHASTIC] > 0 ? SG_TRAIT_RANDOM | SG_TRAIT_UNBIASED : 0);
+}
+
 static const struct sg_parameter params[PARAMS] = {
     [STEP] = {"step", 0, FLT_MAX, NAN, false,
               "D, the distance between neighbours of the grid, on the gradient's scale as lambda of hard-threshold"},
@@ -149,7 +154,8 @@ const struct sg_compressor_ops sg_compress_grid = {
     .name = "grid",
     .summary = "every element rounded to a multiple of a fixed step; what becomes 0 is not sent",
     .source = "Gupta et al., ICML 2015; section 5 names it as absolute",
-    .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK,
+    .traits_of = traits_of,
     .params = params,
     .n_params = PARAMS,
     .check = check,

@@ -11,6 +11,10 @@ static size_t knob(const double *param) {
     return BITS;
 }
 
+static unsigned random_if(bool at_random) {
+    return at_random ? SG_TRAIT_RANDOM | SG_TRAIT_UNBIASED : 0;
+}
+
 /* Of elements from 1e-6 of the largest magnitude on at most half is lost, and of those below at most 1.5e-6 of it. */
 static double bound_8bit(const double *param, size_t n) {
     (void)param;
@@ -33,11 +37,16 @@ static double bound_int_block(const double *param, size_t n) {
     return param[STOCHASTIC] > 0 ? 1 - b * u : 1 / (1 + fmax(b - 1, 0) * u);
 }
 
+static unsigned traits_int_block(const double *param) {
+    return SG_TRAIT_RELATIVE | SG_TRAIT_DENSE | random_if(param[STOCHASTIC] > 0);
+}
+
 const struct sg_compressor_ops sg_compress_int_block = {
     .name = "int-block",
     .summary = "every element as an integer of b bits, in a unit that its bucket shares",
     .source = "int8 and int4 by blocks, as in ZeRO++ (Wang et al., ICLR 2024)",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE,
+    .traits_of = traits_int_block,
     .params = sg_code_int_block_params,
     .n_params = PARAMS,
     .knob = knob,
@@ -45,12 +54,17 @@ const struct sg_compressor_ops sg_compress_int_block = {
     .bound = bound_int_block,
 };
 
+static unsigned traits_minmax(const double *param) {
+    return SG_TRAIT_DENSE | random_if(param[STOCHASTIC] > 0);
+}
+
 /* No bound by |x|: the error is up to a step, which the range of the bucket sets. */
 const struct sg_compressor_ops sg_compress_minmax = {
     .name = "minmax",
     .summary = "every element as one of 2^b places between the least and the largest of its bucket",
     .source = "CGX (Markov et al., Middleware 2022)",
-    .traits = SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_DENSE,
+    .traits_of = traits_minmax,
     .params = sg_code_minmax_params,
     .n_params = PARAMS,
     .knob = knob,

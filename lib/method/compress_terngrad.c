@@ -132,6 +132,15 @@ static double bound(const double *param, size_t n) {
     return param[CLIP] > 0 ? (double)NAN : n > 0 ? 1 - (sqrt((double)n) - 1) / 2 : 1;
 }
 
+/* Clipping is a bias. */
+static unsigned traits_of(const double *param) {
+    return SG_TRAIT_DENSE | SG_TRAIT_RANDOM | (param[CLIP] > 0 ? 0 : SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED);
+}
+
+static unsigned traits_of_shared(const double *param) {
+    return traits_of(param) & ~(unsigned)SG_TRAIT_RELATIVE;
+}
+
 static const struct sg_parameter params[PARAMS] = {
     [CLIP] = {"clip", 0, 1e6, 0, false,
               "before, elements are clipped at so many standard deviations of their layer, which is a bias (the "
@@ -143,6 +152,7 @@ const struct sg_compressor_ops sg_compress_terngrad = {
     .summary = "every element rounded at random to 0 or the largest magnitude of its layer, with its sign",
     .source = "Wen et al., NeurIPS 2017",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits_of = traits_of,
     .params = params,
     .n_params = PARAMS,
     .encode = encode_own,
@@ -155,6 +165,7 @@ const struct sg_compressor_ops sg_compress_terngrad_shared = {
     .summary = "terngrad with the largest magnitude of all workers, which they exchange first",
     .source = "Wen et al., NeurIPS 2017",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits_of = traits_of_shared,
     .params = params,
     .n_params = PARAMS,
     .open = open_shared,

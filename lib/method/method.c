@@ -138,7 +138,7 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
     w->count = calloc(m->shared.layout.n_layers, sizeof *w->count);
     w->state = calloc(method_worker_doubles(m) + 1, sizeof *w->state);
     if (config->inputs)
-        w->input = malloc((m->d + 1) * sizeof *w->input);
+        w->input = w->input_room = malloc((m->d + 1) * sizeof *w->input);
     if (sg_method_rounds(m) > 1 && !has_residual)
         w->p = malloc((m->d + 1) * sizeof *w->p);
     return w->count != NULL && w->state != NULL && (w->input != NULL || !config->inputs) &&
@@ -252,7 +252,7 @@ void sg_method_close(sg_method *m) {
         free(worker->count);
         free(worker->state);
         free(worker->p);
-        free(worker->input);
+        free(worker->input_room);
         free(worker->seen.scratch);
         for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
             release(m, worker->feedback.vector[i]);

@@ -188,7 +188,8 @@ void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {
 }
 
 bool sg_method_splits(const sg_method *m) {
-    return m->compressor->rounds == NULL && m->shared.feedback.rule->keep == NULL;
+    const struct sg_rounds *rounds = m->compressor->rounds;
+    return (rounds == NULL || rounds->keep == NULL) && m->shared.feedback.rule->keep == NULL;
 }
 
 /* ---- after the step ---- */

@@ -100,8 +100,11 @@ SG_CHECKED sg_status sg_method_send(sg_method *m, size_t worker, unsigned round,
 const float *sg_method_values(sg_method *m, size_t worker, const struct sg_message *message);
 /* What the worker must tell the others after its send: one number, 0 for most methods. */
 double sg_method_note(const sg_method *m, size_t worker);
-/* What the worker's compressor was given in round 0, [d]; NULL unless the method was opened with `inputs`. */
+/* What the worker's compressor was given in round 0, [d]; NULL unless the method was opened with `inputs`, or if the copy
+ * was not wanted. sg_method_keep_inputs, which needs such a method, says whether it is from the next send on; at first it
+ * is. */
 const float *sg_method_input(const sg_method *m, size_t worker);
+void sg_method_keep_inputs(sg_method *m, bool keep);
 /* Must every rank know the messages of single workers? Then sg_method_hear is called before each sg_method_receive.
  * messages [workers of all ranks] are borrowed until the next send, or the end of sg_method_keep. */
 bool sg_method_hears(const sg_method *m);
@@ -113,8 +116,13 @@ void sg_method_receive(sg_method *m, unsigned round, float *sum);
  * the sum as that call left it. Else sg_method_keep does nothing. */
 bool sg_method_keeps_late(const sg_method *m);
 void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
-/* Is p what a worker's message says and what its residual keeps, together? Not if several messages make up a sum, nor
- * if the feedback rule keeps something else. */
+/* lost [d] <- p - C(p) of a worker, whatever the feedback rule; sg_method_input must have p. Called between the last
+ * sg_method_receive and sg_method_keep, with the sum as that call left it and the worker's last message, which must still be
+ * valid. Where the workers' vectors have no message each, C(p) is what the compressor counts as arrived. It changes
+ * nothing that later steps see. */
+void sg_method_lost(sg_method *m, size_t worker, const struct sg_message *message, const float *sum, float *lost);
+/* Is p what a worker's message says and what its residual keeps, together? Not if the residual is complete only after the
+ * exchange, with or without feedback, nor if the feedback rule keeps something else. */
 bool sg_method_splits(const sg_method *m);
 /* Called after the step. sum [d] becomes what the optimizer is given; NULL if the caller has no use for it. In `spent`,
  * `largest` is the largest note of all workers. */
@@ -128,6 +136,15 @@ double sg_method_threshold(const sg_method *m);
 double sg_method_budget(const sg_method *m);
 /* [n_layers] 1 = the layer is in the mode that sends more (ACCORDION: critical). NULL = there are no modes. */
 const double *sg_method_modes(const sg_method *m);
+/* What 1 on the gradient's scale is in p at this step: gamma if feedback works in updates, else 1. */
+double sg_method_unit(const sg_method *m);
+/* enum sg_trait of what is sent. A code that rounds a selector's values takes away SG_TRAIT_UNBIASED, because codes do not
+ * declare it. */
+unsigned sg_method_traits(const sg_method *m);
+/* The most that the compressor declares to lose at this step: of |p - C(p)|^2 in a layer with |p|^2 = square, with
+ * SG_TRAIT_RANDOM in the mean over draws. NaN = it declares nothing, or the method does more than the compressor: it
+ * rounds values, or takes entries back to stay within a budget. */
+double sg_method_allowed(const sg_method *m, size_t layer, double square);
 /* Are the residuals always zero, so that none need exist? */
 bool sg_method_is_exact(const sg_method *m);
 

@@ -10,6 +10,7 @@
  *    "exchange","update"},"ranks":…,"threads":…,"device":…,"kernels":…,
  *    "recipe":{"path","sha256","set":["workers=4"]},"dataset_path":…,"host":{…},"libraries":{…}}
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
+ *    and, if a compressor left its class, "warnings":[{"kind","step","layer","value","sigma","text"}]
  * A file without an end record is truncated. All records but `run` are a function of recipe, method, seed, data and
  * program: they have the same bytes for every number of ranks and threads and after any interruption.
  *

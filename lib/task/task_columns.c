@@ -35,6 +35,29 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
                                  .latex = "$\\gamma$"},
     [SG_COLUMN_LAMBDA] = {"lambda", "", "threshold of this step; null where nothing is to be sent, or without one",
                           .of_step = true, .title = "threshold", .symbol = "λ", .latex = "$\\lambda$"},
+    [SG_COLUMN_COMPRESSION_ERROR_MAX] = {"compression_error_max", "",
+                                         "max_i |p_i - C(p_i)|^2 / |p_i|^2 at this step: 1 - delta of its worst worker",
+                                         .of_step = true, .title = "compression error of the worst worker"},
+    [SG_COLUMN_AVERAGE_COMPRESSION_ERROR] = {"average_compression_error", "",
+                                             "mean of compression_error over the recorded steps so far, whatever the "
+                                             "feedback: nu^2 if C is unbiased, else 1 - delta",
+                                             .of_step = true},
+    [SG_COLUMN_COMPRESSION_BIAS] = {"compression_bias", "",
+                                    "(1/n) sum_i <C(p_i) - p_i, p_i> / |p_i|^2, mean over the recorded steps so far: 0 "
+                                    "in the mean if C is unbiased",
+                                    .of_step = true, .symbol = "⟨C(p) − p, p⟩ / ‖p‖²",
+                                    .latex = "$\\langle C(p)-p,p\\rangle/\\Vert p\\Vert^2$"},
+    [SG_COLUMN_COMPRESSION_BIAS_SIGMA] = {"compression_bias_sigma", "",
+                                          "the standard error of compression_bias, from how its steps vary",
+                                          .of_step = true},
+    [SG_COLUMN_ELEMENT_ERROR_MAX] = {"element_error_max", "",
+                                     "max_ij |p_ij - C(p_i)_j| at this step, on the gradient's scale as lambda is",
+                                     .of_step = true, .title = "largest error of an element"},
+    [SG_COLUMN_BOUND_SHARE] =
+        {"bound_share", "",
+         "what was lost / what the compressor's class allows, of the worker and layer where it is "
+         "largest; null where no bound is declared",
+         .of_step = true, .title = "share of the declared bound"},
 };
 
 const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name) {

@@ -63,7 +63,8 @@ struct sg_train_options {
      * NULL. */
 
     void (*progress)(const char *what, double done, double total);
-    void (*notice)(const char *message); /* told on rank 0 what the user should know; may be NULL */
+    void (*notice)(const char *message);  /* told on rank 0 what the user should know; may be NULL */
+    void (*warning)(const char *message); /* told on rank 0 what the run found to be wrong; may be NULL */
 };
 
 struct sg_train_report {

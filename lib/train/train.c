@@ -25,6 +25,8 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
         return SG_OK;
     if (t->info->evaluation == SG_EVALUATE_SHARED && train_evaluates(t, t->step))
         status = train_evaluate_shares(t, err);
+    if (status == SG_OK)
+        status = train_monitor_record(t, value, err);
     if (status == SG_OK && t->series.wants_layers)
         status = train_collect_layers(t, err);
     if (status == SG_OK)
@@ -46,6 +48,7 @@ static sg_status loop(struct train *t, struct sg_error *err) {
                                                 : sg_clock_s() - saved_s > CHECKPOINT_EVERY_S;
         struct sg_outcome outcome;
         sg_status status = visit(t, err);
+        train_monitor_begin(t);
         if (status == SG_OK)
             status = train_step(t, due && t->lead, recorded, &outcome, err);
         if (status == SG_OK)

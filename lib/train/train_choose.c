@@ -92,6 +92,15 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
     return add_error_bound(t, err);
 }
 
+static sg_status choose_columns(struct train *t, struct sg_error *err) {
+    const struct recorded *monitored = train_monitored(t);
+    if (!monitored || !t->device.gpu)
+        return SG_OK;
+    t->at = sg_node_get(&t->options->cell->resolved, "record.series")->child + (monitored - t->series.column);
+    return sg_fail(err, SG_ERR_UNSUPPORTED, "record.series: '%s' is measured on a CPU only: use --device cpu",
+                   t->at->string);
+}
+
 /* How messages travel. */
 static sg_status choose_message(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
@@ -135,8 +144,8 @@ void train_forget_choice(struct train *t) {
 }
 
 sg_status train_choose(struct train *t, struct sg_error *err) {
-    sg_status (*const choose[])(struct train *, struct sg_error *) = {choose_steps, choose_rate, choose_method,
-                                                                      choose_message, choose_optimizer};
+    sg_status (*const choose[])(struct train *, struct sg_error *) = {choose_steps,  choose_columns, choose_rate,
+                                                                      choose_method, choose_message, choose_optimizer};
     sg_status status = SG_OK;
     for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)
         status = choose[i](t, err);

@@ -234,6 +234,9 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set_string(end, "message", message);
     sg_json_set_number(end, "steps", (double)report->steps);
     sg_json_set_string(end, "parameters_sha256", hashed ? hash : NULL);
+    cJSON *warnings = train_monitor_warnings(t);
+    if (warnings)
+        sg_json_set(end, "warnings", warnings);
     sg_status status = write_line(t, run, err);
     if (status == SG_OK)
         status = write_line(t, end, err);

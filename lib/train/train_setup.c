@@ -104,7 +104,7 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
     config.seed = t->options->cell->seed;
     config.workers = t->workers;
     config.first = t->first;
-    config.inputs = t->options->record_inputs != NULL;
+    config.inputs = t->options->record_inputs || train_monitored(t);
     config.count = count;
     config.steps_per_epoch = t->info->steps_per_epoch;
     config.steps = t->plan.steps;
@@ -166,6 +166,8 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     if (status == SG_OK && !allocate_buffers(t))
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
                          t->count, t->d);
+    if (status == SG_OK)
+        status = train_monitor_open(t, err);
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
 
@@ -224,6 +226,7 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
 
 void train_teardown(struct train *t) {
     recording_close(t);
+    train_monitor_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
         t->kernels->release(&t->exec, t->worker[w].residual);
         free(t->worker[w].layers);

@@ -140,6 +140,7 @@ struct train {
     struct totals totals;
 
     struct series series;
+    struct monitor *monitor;       /* of what compressors lose (train_monitor.c); NULL = it is not recorded */
     struct sg_recording recording; /* rank 0 */
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
 };
@@ -189,6 +190,22 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
 /* Collective: sets layers_now of rank 0. train_layers_json makes JSON of it and of the modes of layers. */
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
+
+/* What compressors really lose, and whether they leave their class. train_monitored: the first column about that; NULL =
+ * none is recorded, and then the others do nothing. train_monitor_begin is called before each step, and train_monitor_measure within it, after the
+ * last exchange of messages and before residuals are completed. At recorded steps train_monitor_record, which is
+ * collective, gets rank 0's columns from all workers and warns. Checkpoints have what it sums up; all ranks save and load
+ * the same number of bytes, of which rank 0's count. train_monitor_warnings is NULL if there was no warning. */
+const struct recorded *train_monitored(const struct train *t);
+sg_status train_monitor_open(struct train *t, struct sg_error *err);
+void train_monitor_close(struct train *t);
+void train_monitor_begin(struct train *t);
+void train_monitor_measure(struct train *t);
+sg_status train_monitor_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
+size_t train_monitor_bytes(const struct train *t);
+void train_monitor_save(const struct train *t, void *out);
+void train_monitor_load(struct train *t, const void *in);
+cJSON *train_monitor_warnings(const struct train *t);
 
 /* Is there a record after `step` steps, and does it have the task's columns? The answers are the same on every rank. */
 bool train_records(const struct train *t, uint64_t step);

@@ -236,6 +236,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
             sg_method_hear(t->method, sg_comm_messages(t->comm));
         sg_method_receive(t->method, r, t->sum);
     }
+    train_monitor_measure(t);
     if (late) {
         sg_status status = keep_late(t, &mine, outcome, err);
         if (status != SG_OK)

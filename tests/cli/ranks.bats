@@ -56,7 +56,7 @@ setup() {
 
 @test "schedule, layers and accordion: same bytes for R = 1, 2, 4" {
     set=(--set error-feedback=gradient --set workers=5 --set epochs=6 --set 'optimizer.decay-at=[3]' --set record.evaluate=1
-        --set 'record.series=[loss, error-norm, error-max, compression-error, learning-rate]' --set record.layers=true
+        --set 'record.series=[loss, error-norm, error-max, compression-error, learning-rate, compression-error-max, compression-bias, compression-bias-sigma, bound-share]' --set record.layers=true
         --set optimizer.scale=2 --set optimizer.warm-up-epochs=1.5)
     for accumulate in 0 1; do
         args=(-q recipes/smoke.yaml "${set[@]}" --set

@@ -188,6 +188,14 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(jq -r '.results[0].final, .results[0].series.step | length' <<<"$output" | xargs)" = "0 0" ]
 }
 
+@test "what a run warned of is said, and stands in the result, also of a reused cell" {
+    for reused in false true; do
+        FAKE_WARN=SGD:2 run -0 --separate-stderr bench --method SGD
+        [ "$(jq -c '[.results[].cells[] | select(.warnings) | [.seed, .reused, .warnings[0].kind]]' <<<"$output")" = "[[\"2\",$reused,\"bias\"]]" ]
+        [[ $stderr == *"warning: SGD, seed 2: not what it says"* ]]
+    done
+}
+
 @test "a diverged cell is a result, is reused, and exits 1" {
     FAKE_DIVERGE="SGD:2" run -1 --separate-stderr bench --method SGD
     [ "$(jq -r '.status, .results[0].cells[1].status, .results[0].cells[1].steps' <<<"$output" | xargs)" = "diverged diverged 30" ]

@@ -296,6 +296,13 @@ static void test_failures(void) {
     watch();
     ok(failure("cuda", "Unbiased") == SG_ERR_UNSUPPORTED && strstr(err.msg, "does not run on a GPU: use --device cpu"),
        "%s", err.msg);
+    FILE *series = tmpfile();
+    watch();
+    ok(train("cuda", "Top-k", SET("record.series=[loss, bound-share]"), series, false) == SG_ERR_UNSUPPORTED &&
+           strstr(err.msg, "record.series: 'bound_share' is measured on a CPU only: use --device cpu"),
+       "%s", err.msg);
+    fclose(series);
+    watch();
     spy.parallel = true;
     ok(failure("cuda", "Top-k") == SG_ERR_UNSUPPORTED && strstr(err.msg, "task 'logreg' does not run on a GPU"), "%s",
        err.msg);

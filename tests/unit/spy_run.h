@@ -70,6 +70,9 @@ static int stop_when_asked(void) {
     return spy.step == spy.stop_step ? 15 : 0;
 }
 
+static void (*on_warning)(const char *message); /* of the runs below; NULL = none */
+static const char *recipe_text = text;
+
 /* One run of `method`; `set` lists changes of the recipe, ended by NULL. The series, if there is one (rank 0), is read
  * back into *run. */
 static sg_status train(struct sg_run *run, const char *method, const char *const *set, FILE *series, bool resume) {
@@ -79,8 +82,9 @@ static sg_status train(struct sg_run *run, const char *method, const char *const
                                          .checkpoint = temporary_path("ckpt"),
                                          .record_inputs = record_inputs,
                                          .resume = resume,
-                                         .stop = stop_when_asked};
-    const sg_status status = train_once(text, method, set, how, &err);
+                                         .stop = stop_when_asked,
+                                         .warning = on_warning};
+    const sg_status status = train_once(recipe_text, method, set, how, &err);
     struct sg_error unread;
     char path[64];
     *run = (struct sg_run){0};

@@ -16,7 +16,7 @@ static const size_t three_layers[] = {0, 5, 8, D}, one_layer[] = {0, D};
 /* What a test asks of the task, and what the task saw. */
 static struct spy {
     void (*gradient)(float *g, size_t worker, uint32_t draw, const double *x);
-    const size_t *offset;
+    const size_t *offset, *rows; /* rows: NULL = the layers are vectors */
     size_t n_layers;
     uint64_t nan_step, fail_step, stop_step, inf_loss_step; /* UINT64_MAX = never */
     bool shared;                                            /* all workers evaluate, instead of worker 0 from a queue */
@@ -42,7 +42,7 @@ static sg_status spy_open(sg_task **out, const struct sg_task_config *config, st
         return sg_fail_memory(e, "the spy");
     t->info = (struct sg_task_info){.d = D,
                                     .dtype = SG_FLOAT64,
-                                    .layout = {spy.n_layers, spy.offset, NULL},
+                                    .layout = {spy.n_layers, spy.offset, .rows = spy.rows},
                                     .steps_per_epoch = EPOCH,
                                     .parallel_workers = config->workers > 1 && !spy.shared,
                                     .evaluation = spy.shared ? SG_EVALUATE_SHARED : SG_EVALUATE_QUEUED,

@@ -151,9 +151,9 @@ static bool sent_or_kept(const struct run *run, const struct sg_message *m) {
 
 /* The declared bound on |p - C(p)|^2 of every layer, with C(p) = value at the message's positions. In the update form the
  * compressor's input is p / gamma. Random compressors promise it in the mean only: see test_random. Slack: p and |p|^2
- * round, 2^-22 covers both; a mean rounds to a multiple of 2^-149. */
+ * round, 2^-22 covers both; a mean rounds to a multiple of 2^-149, and what is sent to 2^-22 of itself. */
 static bool within_bound(const struct run *run, const struct sg_message *m, const float *value) {
-    if (run->ops->bound == NULL || run->ops->traits & SG_TRAIT_RANDOM)
+    if (run->ops->bound == NULL || sg_compressor_traits(run->ops, run->param) & SG_TRAIT_RANDOM)
         return true;
     const double unit = run->form->feedback.rule->in_updates ? run->form->gamma : 1;
     size_t j = 0;
@@ -169,7 +169,7 @@ static bool within_bound(const struct run *run, const struct sg_message *m, cons
         }
         const double bound = run->ops->bound(run->param, end - begin);
         const double most = run->ops->traits & SG_TRAIT_RELATIVE ? (1 - bound) * all : bound * unit * unit;
-        if (!(left <= most * (1 + 0x1p-22) + (double)(end - begin) * 0x1p-298))
+        if (!(left <= most * (1 + 0x1p-22) + all * 0x1p-44 + (double)(end - begin) * 0x1p-298))
             return false;
     }
     return true;

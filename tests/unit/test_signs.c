@@ -186,7 +186,7 @@ static void test_twice(const char *name, const double *param) {
     static float g[WORKERS][N], e[WORKERS][N];
     double left[N] = {0}, worst = 0, shared = 0;
     sg_method *m = opened(name, param, &sg_feedback_gradient, WORKERS);
-    bool right = m != NULL && sg_method_common_bytes(m) == N * sizeof(float);
+    bool right = m != NULL && sg_method_splits(m) && sg_method_common_bytes(m) == N * sizeof(float);
     memset(e, 0, sizeof e);
     for (uint64_t t = 0; right && t < STEPS; t++) {
         float sum[N], common[N];
