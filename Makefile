@@ -28,7 +28,8 @@ opt_tsan    := -O1 -g -fsanitize=thread
 TRACE       ?=
 checks      := $(if $(filter-out release,$(MODE)),-DSG_ASSERTS=1) $(if $(TRACE),-DSG_TRACE_LEVEL=$(TRACE))
 
-warn        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion
+warn        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion \
+               -Wno-missing-field-initializers
 ifneq ($(WERROR),0)
 warn        += -Werror
 endif
