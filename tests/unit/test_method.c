@@ -127,8 +127,8 @@ static void test_schedules(void) {
     static float e[WORKERS][D], sum[D];
     double entries[STEPS];
     for (int i = 0; i < 2; i++) { /* a selector and a coder */
-        sg_method *m =
-            opened(i ? "qsgd" : "topk", i ? (const double[]){NAN, NAN, NAN} : k2, "error-reset", (const double[]){2});
+        sg_method *m = opened(i ? "qsgd" : "topk", i ? (const double[]){NAN, NAN, NAN, NAN} : k2, "error-reset",
+                              (const double[]){2});
         bool fine = run(m, e, 0, 2 * PER_EPOCH, sum, entries);
         const bool before = e[1][0] != 0;
         fine = fine && run(m, e, 2 * PER_EPOCH, 2 * PER_EPOCH + 1, sum, entries);
