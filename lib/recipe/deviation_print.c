@@ -47,7 +47,7 @@ static void print_pair(FILE *out, double published, double released) {
 
 static void print_bias(FILE *out, const struct sg_deviation_measure *m) {
     fprintf(out, "%.2g", visible(m->bias));
-    if (visible(m->bias_off) > 0)
+    if (m->bias_off > 1e-7) /* below, it is rounding */
         fprintf(out, " ± %.1g", m->bias_off);
 }
 

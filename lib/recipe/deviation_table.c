@@ -90,6 +90,14 @@ static const struct sg_deviation deviation[] = {
     {"randomk density=0.2", "randomk density=0.2 quirk=gravac", 1, 200, SG_DEVIATION_FEWER_SENT,
      GRAVAC("gravac_py3/compressors/randomk_compression.py"),
      .what = "The same, and the end of the range is left out twice, so that the last number of a layer is never sent."},
+    {"dryden density=0.01", "dryden density=0.01 quirk=grace", 1, 200, SG_DEVIATION_MORE_SENT,
+     GRACE("grace_dl/tensorflow/compressor/adaq.py"),
+     .what =
+         "Each side has a threshold from a sample of one in a hundred, repaired until 0.8 to 1.25 of the share reach "
+         "it, and what is above it is sent. The publication takes the share itself."},
+    {"switchml bits=8", "switchml bits=8 quirk=hint", 4, 1, SG_DEVIATION_MORE_ERROR, INTSGD,
+     .what = "The reducer HINT, which stands for SwitchML, takes floor(log2 max) for the exponent, one too few, and "
+             "clamps what no longer fits. SwitchML's own code has the right one."},
     {"atomo rank=1", "atomo rank=1 quirk=authors", 1, 500, SG_DEVIATION_BIAS, ATOMO("src/codings/svd.py"),
      .what =
          "Where no triplet is chosen all are drawn again, and probabilities above 1 are cut without giving the rest to "
@@ -129,9 +137,6 @@ static const struct sg_deviation_left_out left_out[] = {
     {OK_TOPK,
      .what = "the phase that balances what workers gather is commented out, and positions travel as floats. Neither "
              "changes what arrives below 2^24 elements."},
-    {INTSGD,
-     .what = "the reducer of SwitchML's scaling takes floor(log2 max) for the exponent, one too few, so that numbers "
-             "from that power of two on are clamped. SwitchML's own code has the right one."},
     {EPFML,
      .what = "SignReducer adds the signs to its memory where it should take them away. There is no compressor of bare "
              "signs with error feedback here."},
