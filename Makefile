@@ -28,7 +28,8 @@ opt_tsan    := -O1 -g -fsanitize=thread
 TRACE       ?=
 checks      := $(if $(filter-out release,$(MODE)),-DSG_ASSERTS=1) $(if $(TRACE),-DSG_TRACE_LEVEL=$(TRACE))
 
-warn        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion
+warn        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion \
+               -Wno-missing-field-initializers
 ifneq ($(WERROR),0)
 warn        += -Werror
 endif
@@ -400,6 +401,8 @@ bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
 	@sh tests/bench/training $* $(bin) $(B)/training_libtorch
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
+deviations: all ## regenerate results/DEVIATIONS.md
+	$(bin)/sparsetrain --help-deviations > results/DEVIATIONS.md.new && mv results/DEVIATIONS.md.new results/DEVIATIONS.md
 lint: ## formatting and static analysis
 	@clang-format --dry-run -Werror $(shell find cmd lib kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 compdb: ## compile_commands.json for editors
@@ -407,5 +410,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf reference check-gpu
+.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -18,7 +18,8 @@ size_t sg_edit_distance(const char *a, const char *b);
  * more. NULL = none. Of equally near candidates the first wins. */
 const char *sg_suggest(const char *word, const char *const *candidates, size_t n);
 
-/* Is `word` one of `choices`, written "a|b|c"? False for the empty word. */
+/* The place of `word` in `choices`, written "a|b|c", from 0 on; -1 if it is none of them, as the empty word. */
+int sg_choice_of(const char *choices, const char *word);
 bool sg_is_choice(const char *choices, const char *word);
 
 /* Reads the whole string as a finite number or a whole number in [min, max]. Returns false for anything else: an empty

@@ -56,17 +56,22 @@ const char *sg_suggest(const char *word, const char *const *candidates, size_t n
     return best;
 }
 
-bool sg_is_choice(const char *choices, const char *word) {
+int sg_choice_of(const char *choices, const char *word) {
     size_t length = strlen(word);
-    for (const char *s = choices; length > 0; s++) {
+    int place = 0;
+    for (const char *s = choices; length > 0; s++, place++) {
         size_t part = strcspn(s, "|");
         if (part == length && memcmp(s, word, part) == 0)
-            return true;
+            return place;
         s += part;
         if (*s == '\0')
             break;
     }
-    return false;
+    return -1;
+}
+
+bool sg_is_choice(const char *choices, const char *word) {
+    return sg_choice_of(choices, word) >= 0;
 }
 
 /* Allows digits, sign, point and exponent only, because strtod also takes hex, inf, nan and blanks. */

@@ -9,7 +9,8 @@
  *
  * Shared by all ranks: P and Q of every layer, column by column, P in the d numbers from 0 on and Q in the d behind them,
  * both where the layer begins. Q starts random, for a column that is 0 would stay 0; a column for which the gradients
- * give 0 stays what it was. */
+ * give 0 stays what it was. GRACE for PyTorch begins every step with a new random Q, of which it first makes an
+ * orthonormal basis. */
 #include "method_private.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@
 #include "sg_debug.h"
 #include "sg_rng.h"
 
-enum { RANK, LEAST, LOCAL, PARAMS };
+enum { RANK, LEAST, LOCAL, QUIRK, PARAMS };
 enum { LANES = 16, TILE = 512 };
 
 /* A layer as a matrix; rank 0 = it is sent as it is. */
@@ -62,13 +63,6 @@ static size_t length(const struct sg_shared *s, unsigned round) {
 
 static size_t floats(const struct sg_layout *layout) {
     return 2 * layout->offset[layout->n_layers];
-}
-
-static void start(const struct sg_shared *s) {
-    const size_t d = s->layout.offset[s->layout.n_layers];
-    sg_rng rng = sg_rng_open(s->seed, SG_RNG_START, 0, 0);
-    for (size_t i = 0; i < d; i++)
-        s->memory[d + i] = (float)sg_rng_normal(&rng);
 }
 
 /* ---- products: sums in double, in an order that does not depend on the threads ---- */
@@ -133,24 +127,39 @@ static void product(float *out, const struct matrix *a, const float *q, bool sub
     }
 }
 
-/* Gram-Schmidt on the columns of P. Every column is treated twice, so that rounding leaves no part of the columns
+/* Gram-Schmidt on columns of n numbers. Every column is treated twice, so that rounding leaves no part of the columns
  * before it. A column in the span of those becomes 0. */
-static void orthonormalize(const struct matrix *a) {
-    const size_t n = a->rows;
-    for (size_t k = 0; k < a->rank; k++) {
-        float *x = a->p + k * n;
+static void orthonormalize(float *columns, size_t rank, size_t n) {
+    for (size_t k = 0; k < rank; k++) {
+        float *x = columns + k * n;
         const double whole = sqrt(dot(x, x, n));
         for (int again = 0; again < 2; again++)
             for (size_t before = 0; before < k; before++) {
-                const double part = dot(a->p + before * n, x, n);
+                const double part = dot(columns + before * n, x, n);
                 for (size_t i = 0; i < n; i++)
-                    x[i] = (float)((double)x[i] - part * (double)a->p[before * n + i]);
+                    x[i] = (float)((double)x[i] - part * (double)columns[before * n + i]);
             }
         const double norm = sqrt(dot(x, x, n));
         const bool independent = norm > 0x1p-20 * whole;
         for (size_t i = 0; i < n; i++)
             x[i] = independent ? (float)((double)x[i] / norm) : 0;
     }
+}
+
+/* A new Q. Streams are numbered: 0 is that of the first one. */
+static void draw_q(const struct sg_shared *s, uint64_t number) {
+    const size_t d = s->layout.offset[s->layout.n_layers];
+    sg_rng rng = sg_rng_open(s->seed, SG_RNG_START, 0, number);
+    for (size_t i = 0; i < d; i++)
+        s->memory[d + i] = (float)sg_rng_normal(&rng);
+    for (size_t l = 0; l < s->layout.n_layers && s->param[QUIRK] > 0; l++) {
+        const struct matrix a = matrix_at(s, l);
+        orthonormalize(a.q, a.rank, a.columns);
+    }
+}
+
+static void start(const struct sg_shared *s) {
+    draw_q(s, 0);
 }
 
 /* ---- a step ---- */
@@ -203,7 +212,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
         else if (a.rank > 0)
             take_over(&a, part);
         if (round == 0 && a.rank > 0)
-            orthonormalize(&a);
+            orthonormalize(a.p, a.rank, a.rows);
         part += n;
     }
     SG_ASSERT(part == sum + length(s, round));
@@ -214,6 +223,8 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
         else
             product(sum + a.begin, &a, a.q, false, s->exec.threads);
     }
+    if (round == 1 && s->param[QUIRK] > 0)
+        draw_q(s, s->step + 1);
 }
 
 static void keep(struct sg_worker *w, float *e, const float *sum) {
@@ -261,6 +272,7 @@ static const struct sg_parameter params[PARAMS] = {
                "a layer is sent as it is unless its two factors are more than this many times smaller"},
     [LOCAL] = {"local-residual", 0, 1, 0, true,
                "0: the residual is what the mean over workers lacks; 1: what the worker's own product lacks"},
+    [QUIRK] = SG_QUIRK_PARAMETER("none|grace", 1, "grace: as GRACE for PyTorch, every step begins with a new random Q"),
 };
 
 static const struct sg_rounds rounds = {

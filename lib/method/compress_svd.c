@@ -217,18 +217,54 @@ const struct sg_compressor_ops sg_compress_svd_threshold = {
 
 /* ---- ATOMO ---- */
 
+enum { EXPECTED, QUIRK, ATOMO_PARAMS };
+enum { PUBLISHED, AUTHORS, EPFML };
+enum { TRIES = 1001 };
+
+static double chance_of(const struct matrix *x, size_t i, double level) {
+    return fmin(1, (double)x->size[x->order[i]] / level);
+}
+
+static bool draw(sg_rng *rng, double chance) {
+    return (double)(sg_rng_u32(rng) >> 8) * 0x1p-24 < chance;
+}
+
+/* Released code takes probabilities of r |x| / sum |x|, or 1 if that is more, of which less than r are expected. It draws
+ * all of them again until any triplet is chosen (the authors), or exactly r are (the PowerSGD authors' version, which
+ * stops with an error after TRIES; here the last draws count). Returns |x| of the probability 1; the next draws of rng
+ * are those that count. */
+static double released_level(const struct sg_worker *w, const struct matrix *x, size_t rank, sg_rng *rng) {
+    const bool exact = w->shared->param[QUIRK] == EPFML;
+    double sum = 0;
+    for (size_t i = 0; i < x->m; i++)
+        sum += (double)x->size[x->order[i]];
+    const double level = sum > 0 ? sum / (double)rank : (double)INFINITY;
+    for (size_t try = 0; sum > 0 && try < TRIES; try++) {
+        sg_rng ahead = *rng;
+        size_t chosen = 0;
+        for (size_t i = 0; i < x->m; i++)
+            chosen += draw(&ahead, chance_of(x, i, level));
+        if (exact ? chosen == rank : chosen > 0)
+            break;
+        if (try + 1 < TRIES)
+            *rng = ahead;
+    }
+    return level;
+}
+
 static size_t choose_at_random(const struct sg_worker *w, size_t layer, struct matrix *x, sg_rng *rng, double *scale) {
     const double knob = fmax(1, floor(w->shared->knob[layer]));
     const size_t rank = knob < (double)x->m ? (size_t)knob : x->m;
     for (size_t i = 1; i < x->m; i++) /* what is rounding only must not be scaled up */
         if (x->size[x->order[i]] < 0x1p-40F * x->size[x->order[0]])
             x->size[x->order[i]] = 0;
-    const float level = sg_proportional_level(x->size, x->m, rank);
+    const double level = w->shared->param[QUIRK] == PUBLISHED ? (double)sg_proportional_level(x->size, x->m, rank)
+                                                              : released_level(w, x, rank, rng);
     size_t sent = 0;
     for (size_t i = 0; i < x->m; i++) {
         const size_t at = x->order[i];
-        const double chance = fmin(1, (double)x->size[at] / (double)level);
-        if ((double)(sg_rng_u32(rng) >> 8) * 0x1p-24 < chance) {
+        const double chance = chance_of(x, i, level);
+        if (draw(rng, chance)) {
             x->order[sent] = at;
             scale[sent++] = 1 / chance;
         }
@@ -241,8 +277,16 @@ static void encode_at_random(struct sg_worker *w, unsigned round, const float *p
     encode_by(w, p, out, choose_at_random, true);
 }
 
-static const struct sg_parameter atomo_params[] = {
-    {"rank", 1, 1024, 3, true, "singular triplets of every layer's matrix that are expected to be sent"},
+static unsigned traits_of(const double *param) {
+    return SG_TRAIT_RANDOM | SG_TRAIT_DENSE | (param[QUIRK] == PUBLISHED ? SG_TRAIT_UNBIASED : 0);
+}
+
+static const struct sg_parameter atomo_params[ATOMO_PARAMS] = {
+    [EXPECTED] = {"rank", 1, 1024, 3, true, "singular triplets of every layer's matrix that are expected to be sent"},
+    [QUIRK] =
+        SG_QUIRK_PARAMETER("none|authors|epfml", EPFML,
+                           "authors: as their code, drawn again until one is sent; epfml: as the code of PowerSGD's "
+                           "authors, until exactly `rank` are"),
 };
 
 const struct sg_compressor_ops sg_compress_atomo = {
@@ -250,8 +294,9 @@ const struct sg_compressor_ops sg_compress_atomo = {
     .summary = "singular triplets of a layer's matrix at random, scaled so that the mean is right",
     .source = "Wang et al., NeurIPS 2018",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM | SG_TRAIT_DENSE,
+    .traits_of = traits_of,
     .params = atomo_params,
-    .n_params = 1,
+    .n_params = ATOMO_PARAMS,
     .knob = first_knob,
     .open = open_svd,
     .encode = encode_at_random,

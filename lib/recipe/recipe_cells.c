@@ -86,8 +86,11 @@ bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *m
         return true;
     *label = strdup(sg_node_string(from, "name", ""));
     bool past = false, fine = *label != NULL && push_copy(method, "compressor", sg_node_member(from, "compressor"));
-    for (size_t i = 0; fine && i < ops->n_params; i++)
-        fine = push_copy(method, ops->params[i].name, sg_node_member(from, ops->params[i].name));
+    for (size_t i = 0; fine && i < ops->n_params; i++) {
+        const struct sg_node *given = sg_node_member(from, ops->params[i].name);
+        if (given != NULL || ops->params[i].words == NULL)
+            fine = push_copy(method, ops->params[i].name, given);
+    }
     for (size_t i = 0; fine && i < sizeof section / sizeof *section; i++)
         if (sg_node_member(from, section[i]) != NULL)
             fine = push_copy(method, section[i], sg_node_member(from, section[i]));

@@ -78,6 +78,13 @@ static const char *class_of(const struct sg_compressor_ops *ops) {
                                              : "-";
 }
 
+/* "; quirk none|grace" for each parameter of words. */
+static void print_words(FILE *out, const struct sg_compressor_ops *ops) {
+    for (size_t i = 0; i < ops->n_params; i++)
+        if (ops->params[i].words != NULL)
+            fprintf(out, "; %s %s", ops->params[i].name, ops->params[i].words);
+}
+
 sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
     float *g = malloc(D * sizeof *g), *sum = malloc(D * sizeof *sum);
     const struct sg_compressor_ops *ops;
@@ -99,7 +106,9 @@ sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
             fprintf(out, "%-7s ", "-");
         else
             fprintf(out, "%-7.3g ", bits);
-        fprintf(out, "%s\n", ops->source);
+        fputs(ops->source, out);
+        print_words(out, ops);
+        fputc('\n', out);
     }
     fprintf(out,
             "# A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and "
@@ -108,7 +117,8 @@ sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
             "# and draws are those of the presets.\n"
             "# Bits: of one step on 4096 normal numbers, with presets, 1 %% of the elements, and 2 for what has no "
             "preset.\n"
-            "# --help-recipe describes the keys of each.\n");
+            "# A quirk is what released code does in place of the publication; --help-recipe describes the keys of "
+            "each.\n");
     free(g);
     free(sum);
     return SG_OK;

@@ -212,11 +212,19 @@ static bool append_parameters(struct sg_schema *s, const struct sg_owners *owner
             const struct sg_parameter *p = &owner.params[j];
             struct sg_schema_row row = {
                 .min = p->min, .max = p->max, .help = p->help, .owner = owner.name, .grid = grid};
-            row.type = grid ? SG_VALUE_EXPRESSION : p->integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
+            row.type = p->words != NULL ? SG_VALUE_CHOICE
+                       : grid           ? SG_VALUE_EXPRESSION
+                       : p->integer     ? SG_VALUE_INTEGER
+                                        : SG_VALUE_NUMBER;
             row.whole = grid && p->integer;
+            row.choices = p->words;
+            row.when_given = p->words != NULL;
             snprintf(row.path, sizeof row.path, "%s.%s", owners->section, p->name);
             char text[SG_NUMBER_CHARS];
-            snprintf(row.preset, sizeof row.preset, "%s", isnan(p->preset) ? "" : sg_number_text(p->preset, text));
+            if (p->words != NULL)
+                snprintf(row.preset, sizeof row.preset, "%.*s", (int)strcspn(p->words, "|"), p->words);
+            else
+                snprintf(row.preset, sizeof row.preset, "%s", isnan(p->preset) ? "" : sg_number_text(p->preset, text));
             fine = append(s, &row);
         }
     return fine;

@@ -148,11 +148,15 @@ static sg_status bound_of(const char **why, struct theory_run *v, struct sg_erro
     for (size_t i = 0; status == SG_OK && i < ops->n_params && i < PARAMETERS; i++) {
         char path[80];
         snprintf(path, sizeof path, "method.%s", ops->params[i].name);
-        status = number(&param[i], v, path, err);
+        param[i] = NAN;
+        if (ops->params[i].words == NULL)
+            status = number(&param[i], v, path, err);
+        else if (sg_node_get(&v->cell->resolved, path) != NULL)
+            *why = "its bound is the publication's, not that of a quirk";
         if (isnan(param[i]))
             param[i] = ops->params[i].preset;
     }
-    if (status == SG_OK) {
+    if (status == SG_OK && *why == NULL) {
         v->out->absolute = ops->traits & SG_TRAIT_ABSOLUTE;
         v->out->compressor = ops->bound(param, v->d);
         if (isnan(v->out->compressor))

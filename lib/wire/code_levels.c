@@ -5,6 +5,9 @@
  * number that is read back is x in expectation. The norm is the Euclidean one (the definition) or the largest magnitude
  * (the authors' experiments).
  *
+ * ATOMO's code rounds the other way: l is floor(a), and one more with the probability 1 - (a - floor(a)). A number that is
+ * not 0 but far below the unit becomes a unit that way, and one of s units always s + 1, which its packing reads back as 0.
+ *
  * The layout is that of wire_buckets.h: the setting of a part is its s, the scalar of a bucket the unit (finite and >= 0,
  * as s units are). A field has w = ceil(log2(s + 1)) bits of level, and above them 1 if the number is below 0. A level 0
  * has no sign. */
@@ -13,10 +16,11 @@
 #include "sg_debug.h"
 #include "sg_half.h"
 #include "sg_levels.h"
+#include "sg_philox.h"
 #include "sg_rng.h"
 #include "wire_buckets.h"
 
-enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
+enum { LEVELS, BUCKET, MAX_NORM, QUIRK, PARAMS };
 enum { MOST_LEVELS = 32767, CHUNK = 1 << 15 };
 
 static unsigned bits_of(uint32_t levels) {
@@ -68,6 +72,25 @@ static void write_units(uint8_t *data, const struct sg_numbers *n, const struct 
     }
 }
 
+/* Numbers begin .. end-1 of a part, rounded as ATOMO does; begin is a multiple of 8. */
+static void write_inverted(const struct sg_levels *l, const float *value, size_t begin, size_t end) {
+    struct wire_packer packer = {.out = l->packed + begin / 8 * l->bits};
+    uint32_t room[SG_PHILOX_ROOM];
+    for (size_t at = begin, count; at < end; at += count) {
+        count = end - at < SG_PHILOX_PIECE ? end - at : SG_PHILOX_PIECE;
+        const uint32_t *draw = sg_philox_draws(room, l->key, l->counter, l->first_draw + at, count);
+        for (size_t j = 0; j < count; j++) {
+            const float x = value[at - begin + j],
+                        unit = sg_float_of_bits(wire_load32(l->unit + 4 * ((at + j) / l->bucket)));
+            const float a = unit > 0 ? fminf(fabsf(x) / unit, (float)l->levels) : 0, part = (a - floorf(a)) * 0x1p24F;
+            const uint32_t up = (float)(draw[j] >> 8) > part, level = (uint32_t)a + up;
+            const bool lost = x == 0 || unit == 0 || level > l->levels;
+            wire_pack(&packer, lost || level == 0 ? 0 : level | (uint32_t)(x < 0) << (l->bits - 1), l->bits);
+        }
+    }
+    wire_pack_flush(&packer);
+}
+
 /* Units and numbers of a stretch after each other while it is in the cache, if a stretch can hold whole buckets. */
 static void write_part(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p) {
     const bool fits = p->bucket <= CHUNK / 8;
@@ -84,7 +107,7 @@ static void write_part(uint8_t *data, const struct sg_numbers *n, const struct w
         const size_t end = count - at < stretch ? count : at + stretch;
         if (fits)
             write_units(data, n, p, at, end);
-        kernels->write(&levels, n->value + p->first + at, at, end);
+        (n->param[QUIRK] > 0 ? write_inverted : kernels->write)(&levels, n->value + p->first + at, at, end);
     }
 }
 
@@ -146,6 +169,9 @@ const struct sg_parameter sg_code_levels_params[PARAMS] = {
     [LEVELS] = {"levels", 1, MOST_LEVELS, 15, true, "s, the levels above 0: a number takes 1 + ceil(log2(s + 1)) bits"},
     [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share a norm of 32 bits"},
     [MAX_NORM] = {"max-norm", 0, 1, 0, true, "0: the Euclidean norm of a bucket; 1: its largest magnitude"},
+    [QUIRK] = SG_QUIRK_PARAMETER("none|atomo", 1,
+                                 "atomo: as ATOMO's code, which rounds up with the probability of "
+                                 "rounding down"),
 };
 
 const struct sg_code sg_code_levels = {

@@ -84,9 +84,10 @@ extern const struct sg_code sg_code_bf16, sg_code_natural, sg_code_natural_8, sg
     sg_code_dithering, sg_code_int_block, sg_code_minmax, sg_code_eden, sg_code_quantile, sg_code_inceptionn;
 extern const struct sg_code sg_code_least, sg_code_factors, sg_code_lookup;
 /* The parameters of codes, for the compressors that write every element in one. */
-extern const struct sg_parameter sg_code_levels_params[3];
+extern const struct sg_parameter sg_code_levels_params[4];
 extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_params[3], sg_code_int_block_params[3],
-    sg_code_minmax_params[3], sg_code_eden_params[3], sg_code_quantile_params[1], sg_code_inceptionn_params[1];
+    sg_code_minmax_params[3], sg_code_eden_params[3], sg_code_quantile_params[1], sg_code_inceptionn_params[2],
+    sg_code_8bit_params[1];
 
 /* The i-th code of the table; NULL past the end. The code of that number in messages, or of that name; NULL = none. */
 const struct sg_code *sg_code_at(size_t i);

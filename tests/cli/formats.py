@@ -137,7 +137,7 @@ def fraction(f, width, s, scalar):
     for j in range(6):
         for low, high in ((1, 4.5), (4.5, 10)):
             table += [float("1e%d" % (j - 6)) * (low + (high - low) * (i + 0.5) / 2**j) for i in range(2**j)]
-    return sign * scalar[0] * (table + [0.99570298])[k]
+    return sign * scalar[0] * (table + [0.99570298])[k] if k or s == 8 else 0
 
 
 def dithered(f, width, s, scalar):
@@ -168,6 +168,11 @@ def mean(f, width, s, scalar):
     return scalar[f]
 
 
+def of_eight(s):
+    need(s in (8, 9), "the setting %d" % s)
+    return 8
+
+
 def of_setting(s):
     return s
 
@@ -178,7 +183,7 @@ def of_levels(s):
 
 # For each code with parts and buckets: the width of a field, scalars, a field's number.
 BUCKETS = {"levels": (of_levels, 1, level), "natural": (of_setting, 0, power), "natural-8": (of_setting, 0, power),
-           "grid": (of_setting, 1, step), "8bit": (of_setting, 1, fraction),
+           "grid": (of_setting, 1, step), "8bit": (of_eight, 1, fraction),
            "natural-dithering": (of_levels, 1, dithered), "int-block": (of_setting, 1, integer),
            "minmax": (of_setting, 2, place), "eden": (of_setting, 1, rotated),
            "sketch-quantile": (of_setting, 64, mean)}
@@ -304,7 +309,11 @@ def tagged(name, data, count):
     for j in range(count):
         need(j % 1024 or places[j // 1024] == r.at - begin, "the place of number %d" % j)
         tag = tags[j // 4] >> 2 * (j % 4) & 3
-        found.append(r.one("f") if tag == 3 else f32(size * r.one("bh"[tag - 1])) if tag else 0)
+        if tag in (1, 2) and size == 0:
+            k, sign = signed(r.one("BH"[tag - 1]), 8 * tag)
+            found.append(sign * (k or 0.5) / 2 ** (6, 14)[tag - 1])
+        else:
+            found.append(r.one("f") if tag == 3 else f32(size * r.one("bh"[tag - 1])) if tag else 0)
     need(r.at == len(data), "bytes behind the numbers")
     return found
 

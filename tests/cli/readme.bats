@@ -102,6 +102,10 @@ blocks() {
     [ -z "$absent" ] || skip "no results are published yet:$absent"
 }
 
+@test "results/DEVIATIONS.md is what the programs print" {
+    diff results/DEVIATIONS.md <(build/bin/sparsetrain --help-deviations) || { echo "run make deviations"; false; }
+}
+
 @test "recipes/README.md is what the programs print" {
     diff recipes/README.md <(build/bin/sparsetrain --help-recipe-markdown) || { echo "run make reference"; false; }
 }

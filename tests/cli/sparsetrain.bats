@@ -410,4 +410,5 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
         "signsgd rounds - no - 1" "natural code unbiased yes - 9" "wangni coder unbiased yes -"; do
         grep -q "^$row" <(tr -s ' ' <<<"$output") || { echo "$row"; false; }
     done
+    grep -q "^dgc .*; quirk none|grace|tf$" <<<"$output"
 }

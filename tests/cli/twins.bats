@@ -34,9 +34,9 @@ twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more 
     done
 }
 
-@test "powersgd: sum and residuals over steps, both kinds of residual" {
+@test "powersgd: sum and residuals over steps, both kinds of residual, with and without a warm start" {
     run -0 twin powersgd
-    [ "$output" = "20 steps, 0 wrong" ]
+    [ "$output" = "40 steps, 0 wrong" ]
 }
 
 @test "a twin of other random numbers disagrees" {

@@ -7,6 +7,8 @@ import numpy as np
 from common import COMPRESS, Stream
 
 SETTINGS = ["dgc density=0.05", "dgc k=20", "dgc density=0.1 sample=0.4", "dgc density=0.3 steps=1 workers=1"]
+SETTINGS += ["dgc density=0.03 quirk=grace", "dgc density=0.002 sample=0.2 quirk=grace", "dgc density=0.05 quirk=tf"]
+SETTINGS += ["dgc k=30 sample=0.3 quirk=tf steps=1"]
 
 
 def sample_of(n, ratio, share):
@@ -20,11 +22,31 @@ def sample_of(n, ratio, share):
     return stride
 
 
+def grace(p, ratio, share, rng, tf):
+    """GRACE's compressor/dgc.py: torch, or tensorflow."""
+    n, a = len(p), np.abs(p)
+    sample = a[[rng.below(n) for _ in range(max(1, int(n * share)))]]
+    threshold = np.sort(sample)[::-1][min(len(sample), max(1, int(n * ratio * share))) - 1]
+    target = max(1, int(n * ratio)) if tf else n * ratio
+    high, low, up, down, turns = (1.25, 0.8, 1.25, 0.9, 20) if tf else (1.3, 0.7, 1.3, 0.7, 10)
+    mask = lambda: a > threshold if tf else a >= threshold
+    for _ in range(turns):
+        if low * target <= mask().sum() <= high * target:
+            break
+        threshold = threshold * np.float32(up if mask().sum() > high * target else down)
+    if tf and mask().sum() < 1:
+        threshold = threshold * np.float32(0.8)
+    return np.flatnonzero(mask())
+
+
 def chosen_of(case, p, rng):
     n = len(p)
     if n == 0:
         return []
     ratio = case.number("density") or min(1, case.number("k") / n)
+    if case.param.get("quirk", "none") != "none":
+        ratio = case.number("density") or case.number("k") / n
+        return grace(p, ratio, case.number("sample", 0.01), rng, case.param["quirk"] == "tf")
     k = min(n, math.ceil(n * ratio)) if "density" in case.param else min(n, int(case.number("k")))
     a = np.abs(p)
     stride = sample_of(n, ratio, case.number("sample", 0.01))

@@ -13,6 +13,8 @@ SETTINGS = [
     "switchml bits=8 block=33 workers=3",
     "switchml bits=24 block=1000 feedback=none",
     "switchml workers=5 steps=3",
+    "switchml bits=8 workers=4 quirk=hint steps=1",
+    "switchml block=100 quirk=hint steps=1",
     "intsgd steps=4",
     "intsgd bits=4 workers=3 beta=0.5 scale=3 steps=3",
     "intsgd bits=16 feedback=none steps=3",
@@ -31,12 +33,14 @@ def switchml_scale(xs, bits):
 
 def switchml(case, xs):
     bits, block, d = int(case.number("bits", 32)), int(case.number("block", 256)), len(xs[0])
+    hint = case.param.get("quirk") == "hint"  # gradient_reducers.py of IntSGD: floor(log2 max), then clamp
     most, total, kept, blocks = (2 ** (bits - 1) - 1) // len(xs), np.zeros(d), [x.copy() for x in xs], 0
     for begin, end in zip(case.offset, case.offset[1:]):
         for at in range(begin, end, block):
             part = slice(at, min(end, at + block))
-            f = switchml_scale([x[part] for x in xs], bits)
-            q = [np.sign(x[part]) * np.minimum(np.floor(np.abs(x[part]) * f + 0.5), most) for x in xs]
+            f = switchml_scale([x[part] for x in xs], bits) * (2 if hint else 1)
+            q = [np.sign(x[part]) * np.floor(np.abs(x[part]) * f + 0.5) for x in xs]
+            q = [np.clip(x, -(2 ** (bits - 1) // len(xs)) if hint else -most, most) for x in q]
             total[part] = np.clip(sum(q) / f, -FLOAT_MAX, FLOAT_MAX)
             for e, own in zip(kept, q):
                 e[part] -= np.clip(own / f, -FLOAT_MAX, FLOAT_MAX).astype(np.float32)

@@ -53,12 +53,23 @@ static size_t n_real;
 
 /* ---- settings ---- */
 
+/* The place of a word in "none|grace|tf"; -1 = it is none of these. */
+static double place_of(const char *words, const char *word) {
+    for (double place = 0; *words; place++) {
+        const size_t length = strcspn(words, "|");
+        if (length == strlen(word) && memcmp(words, word, length) == 0)
+            return place;
+        words += length + (words[length] == '|');
+    }
+    return -1;
+}
+
 /* Gives one of the parameters its value. Returns false if there is none of that name. */
 static bool set(double *param, const struct sg_parameter *params, size_t n, const char *key, const char *value) {
     for (size_t i = 0; i < n; i++)
         if (strcmp(params[i].name, key) == 0) {
-            param[i] = strtod(value, NULL);
-            return true;
+            param[i] = params[i].words ? place_of(params[i].words, value) : strtod(value, NULL);
+            return !params[i].words || param[i] >= 0;
         }
     return false;
 }

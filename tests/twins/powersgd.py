@@ -95,16 +95,23 @@ def step(layer, parts, local):
     return total, [[f32(x - f32(s / len(parts))) for x, s in zip(m, total)] for m in parts]
 
 
+def fresh(number):
+    """The layers with a new random Q; GRACE for PyTorch makes it orthonormal."""
+    stream, layers = Stream(seed, START, 0, number), []
+    for shape in shapes:
+        layers.append(Layer(shape, rank, [f32(stream.normal()) for _ in range(shape[0] * shape[1])]))
+        if grace:
+            layers[-1].q = orthonormal(layers[-1].q)
+    return layers
+
+
 steps = wrong = 0
 for line in sys.stdin:
     word, *rest = line.split()
     if word == "case":
-        rank, local, workers, seed = (int(float(x)) for x in rest[:4])
-        shapes = [tuple(map(int, x.split("x"))) for x in rest[4:]]
-        stream = Stream(seed, START, 0, 0)
-        layers = []
-        for shape in shapes:
-            layers.append(Layer(shape, rank, [f32(stream.normal()) for _ in range(shape[0] * shape[1])]))
+        rank, local, grace, workers, seed = (int(float(x)) for x in rest[:5])
+        shapes = [tuple(map(int, x.split("x"))) for x in rest[5:]]
+        layers, t = fresh(0), 0
         e = [[0.0] * sum(a * b for a, b in shapes) for _ in range(workers)]
         g, kept = [], []
     elif word == "g":
@@ -129,6 +136,8 @@ for line in sys.stdin:
             print("wrong: rank", rank, "local", local, "step", steps)
         steps += 1
         wrong += not right
-        g, kept = [], []
+        g, kept, t = [], [], t + 1
+        if grace:
+            layers = fresh(t)
 print(f"{steps} steps, {wrong} wrong")
-sys.exit(wrong > 0 or steps < 20)
+sys.exit(wrong > 0 or steps < 40)

@@ -2,7 +2,7 @@
  * printed as the 8 hexadecimal digits of their bits.
  *
  *     twin qsgd      lines: case LEVELS BUCKET MAX-NORM STEP SIZE…; then p, data, e of worker 5 with seed 77
- *     twin powersgd  lines: case RANK LOCAL WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker, sum, and e
+ *     twin powersgd  lines: case RANK LOCAL QUIRK WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker, sum, and e
  *                    of every worker */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void print_floats(const char *name, const float *x, size_t n) {
 }
 
 static void qsgd(void) {
-    static const double settings[][3] = {{1, 512, 0},   {7, 512, 1},    {15, 3, 0},
+    static const double settings[][4] = {{1, 512, 0},   {7, 512, 1},    {15, 3, 0},
                                          {127, 1e6, 0}, {32767, 64, 1}, {4, 100, 0}};
     static const size_t cuts[][LAYERS + 1] = {{0, 1, 1, 1}, {0, 700, 700, 2000}, {0, 33, 40, 73}};
     static float g[MOST], e[MOST];
@@ -76,11 +76,11 @@ static void qsgd(void) {
             }
 }
 
-static void powersgd(double rank, double local) {
+static void powersgd(double rank, double local, double quirk) {
     static const size_t offset[] = {0, 12 * 20, 12 * 20 + 7, 12 * 20 + 7 + 30 * 9}, rows[] = {12, 1, 30};
     enum { D = 12 * 20 + 7 + 30 * 9 };
     static float g[WORKERS][D], e[WORKERS][D], sum[D];
-    const double param[] = {rank, NAN, local};
+    const double param[] = {rank, NAN, local, quirk};
     const struct sg_method_config config = {.compressor = sg_compressor_find("powersgd"),
                                             .param = param,
                                             .layout = {LAYERS, offset, NULL, rows},
@@ -92,7 +92,7 @@ static void powersgd(double rank, double local) {
     if (sg_method_open(&m, &config, &err) != SG_OK)
         die();
     memset(e, 0, sizeof e);
-    printf("case %g %g %d 78 12x20 1x7 30x9\n", rank, local, WORKERS);
+    printf("case %g %g %g %d 78 12x20 1x7 30x9\n", rank, local, quirk, WORKERS);
     for (uint64_t t = 0; t < STEPS; t++) {
         struct sg_message message[WORKERS];
         sg_method_begin(m, t, 0.1, NULL);
@@ -125,8 +125,8 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "qsgd") == 0)
         qsgd();
     else if (argc == 2 && strcmp(argv[1], "powersgd") == 0)
-        for (int i = 0; i < 4; i++)
-            powersgd(i < 2 ? 2 : 6, i % 2);
+        for (int i = 0; i < 8; i++)
+            powersgd(i % 4 < 2 ? 2 : 6, i % 2, i / 4);
     else
         return fprintf(stderr, "usage: twin qsgd|powersgd\n"), 2;
     return 0;

@@ -102,7 +102,7 @@ static const size_t offset[] = {0, 100, D};
 
 static sg_method *opened_as(const struct sg_feedback_rule *form, double lambda, double budget, uint64_t steps,
                             size_t workers, struct sg_error *err) {
-    const double param[] = {lambda, budget};
+    const double param[] = {lambda, budget, NAN};
     const struct sg_method_config config = {.compressor = sg_compressor_find("hard-threshold"),
                                             .param = param,
                                             .layout = {2, offset, NULL, NULL},

@@ -197,7 +197,7 @@ static void test_random(void) {
         }
         ok(wrong == 0 && far == 0, "randomk%s: mean message %s", unbiased ? ", unbiased" : "",
            unbiased ? "x" : "k/n x, every element as often");
-        const double param[3] = {K, NAN, unbiased}, delta = sg_compressor_find("randomk")->bound(param, SMALL);
+        const double param[5] = {K, NAN, unbiased, 0, 0}, delta = sg_compressor_find("randomk")->bound(param, SMALL);
         const double deviation = sqrt((left_squares - left * left) / DRAWS);
         /* The scaled error is a sum of fixed size only if all |g| are equal; its spread is measured, not assumed. */
         ok(fabs(left - (1 - delta) * all) <= 4.5 * deviation + 1e-6 * all,

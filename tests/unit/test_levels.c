@@ -19,7 +19,7 @@ struct setting {
 
 static size_t write_into(void *data, size_t count, size_t cut, const struct setting *s, uint64_t step, int threads,
                          double *bits) {
-    const double param[] = {s->levels, s->bucket, s->max_norm};
+    const double param[] = {s->levels, s->bucket, s->max_norm, 0};
     const size_t part[] = {cut, 0, count - cut};
     const struct sg_numbers numbers = {.value = value,
                                        .count = count,

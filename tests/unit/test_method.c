@@ -93,7 +93,7 @@ static void test_accordion(void) {
               opened("topk", topk, "accordion", control));
     }
     const double density[] = {NAN, 0.01}, control[] = {NAN, 0.1, 0.5, 1, 0};
-    sg_method *m = opened("randomk", (const double[]){NAN, 0.01, NAN, NAN}, "accordion", control);
+    sg_method *m = opened("randomk", (const double[]){NAN, 0.01, NAN, NAN, NAN}, "accordion", control);
     ok(m && sg_method_modes(m) && sg_method_modes(m)[0] == 1, "ACCORDION steers random-k's density too");
     sg_method_close(m);
     m = opened("topk", density, NULL, NULL);
@@ -127,8 +127,8 @@ static void test_schedules(void) {
     static float e[WORKERS][D], sum[D];
     double entries[STEPS];
     for (int i = 0; i < 2; i++) { /* a selector and a coder */
-        sg_method *m =
-            opened(i ? "qsgd" : "topk", i ? (const double[]){NAN, NAN, NAN} : k2, "error-reset", (const double[]){2});
+        sg_method *m = opened(i ? "qsgd" : "topk", i ? (const double[]){NAN, NAN, NAN, NAN} : k2, "error-reset",
+                              (const double[]){2});
         bool fine = run(m, e, 0, 2 * PER_EPOCH, sum, entries);
         const bool before = e[1][0] != 0;
         fine = fine && run(m, e, 2 * PER_EPOCH, 2 * PER_EPOCH + 1, sum, entries);
@@ -148,8 +148,8 @@ static void test_schedules(void) {
 
 /* A controller that finds the threshold makes lambda superfluous. */
 static void test_budget(void) {
-    alike("a budget by either name", opened("hard-threshold", (const double[]){NAN, 0.1}, NULL, NULL),
-          opened("hard-threshold", (const double[]){NAN, NAN}, "budget", (const double[]){0.1}));
+    alike("a budget by either name", opened("hard-threshold", (const double[]){NAN, 0.1, NAN}, NULL, NULL),
+          opened("hard-threshold", (const double[]){NAN, NAN, NAN}, "budget", (const double[]){0.1}));
 }
 
 static void test_refused(void) {
@@ -158,11 +158,11 @@ static void test_refused(void) {
     ok(!m && strstr(err.msg, "nothing that the controller 'budget' could change"), "%s", err.msg);
     m = opened("topk", (const double[]){3, NAN}, "accordion", low_only);
     ok(!m && strstr(err.msg, "needs 'high'"), "%s", err.msg);
-    m = opened("hard-threshold", (const double[]){1, NAN}, "budget", (const double[]){0});
+    m = opened("hard-threshold", (const double[]){1, NAN, NAN}, "budget", (const double[]){0});
     ok(!m && strstr(err.msg, "must be above 0"), "%s", err.msg);
     static const struct {
         const char *compressor;
-        double param[2];
+        double param[3];
         const char *controller;
         double controller_param[5];
         const char *words;
@@ -222,8 +222,9 @@ int main(void) {
     test_refused();
     test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0});
     test_resume("ACCORDION by sums", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 1});
-    test_resume("a budget", "hard-threshold", (const double[]){NAN, 0.05});
-    test_resume("adapted stages", "sidco-e", (const double[]){NAN, 0.02, NAN, NAN});
+    test_resume("a budget", "hard-threshold", (const double[]){NAN, 0.05, NAN});
+    test_resume("adapted stages", "sidco-e", (const double[]){NAN, 0.02, NAN, NAN, NAN});
+    test_resume("shared stages", "sidco-p", (const double[]){NAN, 0.02, NAN, NAN, 1});
     test_resume("a kept threshold", "topk-reuse", (const double[]){7, NAN, 20});
     return tap_done();
 }

@@ -178,7 +178,7 @@ static void test_splits(const char *compressor, const struct sg_feedback_rule *r
 
 static void test_refusals(void) {
     static const size_t wrong[LAYERS] = {41, 1, 1, 2, 20};
-    const double param[] = {2, NAN, NAN}, high[] = {30, NAN, NAN};
+    const double param[] = {2, NAN, NAN, NAN}, high[] = {30, NAN, NAN, NAN};
     struct sg_error err = {.msg = ""};
     sg_method *m;
     struct sg_method_config config = {.compressor = sg_compressor_find("powersgd"),

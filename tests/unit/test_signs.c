@@ -111,7 +111,7 @@ static void test_strom(void) {
     }
     ok(right && !(sg_compressor_find("strom")->traits & SG_TRAIT_ABSOLUTE), "strom: a residual without bound");
     sg_method_close(m);
-    const double none[] = {NAN}, zero[] = {0};
+    const double none[] = {NAN, NAN}, zero[] = {0, 0};
     for (size_t i = 0; i < 4; i++) {
         const char *name = i % 2 ? "dryden" : "strom";
         ok(sg_compressor_check(sg_compressor_find(name), i < 2 ? none : zero, 0, &err) == SG_ERR_ARGUMENT,

@@ -1,0 +1,191 @@
+/* deviation_measure.c: what a setting of a compressor loses, on a gradient that is the same everywhere.
+ *
+ * The gradient has a matrix of 48 x 80 with heavy tails around two outer products that all workers share, one of 40 x 25
+ * that is smaller and normal, and a vector of 100 numbers below 0. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_deviations.h"
+#include "sg_method.h"
+#include "sg_rng.h"
+#include "sg_text.h"
+
+enum {
+    LARGE = 48 * 80,
+    SMALL = 40 * 25,
+    VECTOR = 100,
+    D = LARGE + SMALL + VECTOR,
+    LAYERS = 3,
+    WORKERS = 4,
+    PARAMS = 16
+};
+
+static const size_t offset[LAYERS + 1] = {0, LARGE, LARGE + SMALL, D}, rows[LAYERS] = {48, 40, 1};
+
+struct example {
+    float g[WORKERS][D], e[WORKERS][D], sum[D];
+    double p[D];    /* the mean of g */
+    double mean[D]; /* the sum over steps of C - p */
+    struct sg_method_config config;
+    double param[PARAMS];
+};
+
+static void draw(float *g, uint32_t worker) {
+    sg_rng own = sg_rng_open(1, SG_RNG_TEST, worker, 0), common = sg_rng_open(1, SG_RNG_TEST, WORKERS, 0);
+    double left[2][48], right[2][80];
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < 48; i++)
+            left[k][i] = sg_rng_normal(&common);
+        for (size_t j = 0; j < 80; j++)
+            right[k][j] = sg_rng_normal(&common);
+    }
+    for (size_t i = 0; i < D; i++) {
+        const double x = sg_rng_normal(&own), y = sg_rng_normal(&own);
+        const size_t row = i / 80, column = i % 80;
+        g[i] =
+            (float)(i < LARGE ? 0.01 * (left[0][row] * right[0][column] + 0.5 * left[1][row] * right[1][column] + x * y)
+                    : i < LARGE + SMALL ? 0.002 * x
+                                        : -0.005 * fabs(x));
+    }
+}
+
+/* "dgc density=0.01 quirk=grace" as a method's configuration. */
+static sg_status read_setting(struct example *x, const char *setting, struct sg_error *err) {
+    char text[128], *rest = text;
+    snprintf(text, sizeof text, "%s", setting);
+    const struct sg_compressor_ops *ops = x->config.compressor = sg_compressor_find(strsep(&rest, " "));
+    if (ops == NULL || ops->n_params > PARAMS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "'%s': no such compressor", setting);
+    for (size_t i = 0; i < PARAMS; i++)
+        x->param[i] = NAN;
+    for (char *word; (word = strsep(&rest, " ")) != NULL;) {
+        const char *name = strsep(&word, "=");
+        size_t i = 0;
+        while (i < ops->n_params && strcmp(ops->params[i].name, name) != 0)
+            i++;
+        const bool known = i < ops->n_params && word != NULL;
+        if (known && ops->params[i].words != NULL)
+            x->param[i] = sg_choice_of(ops->params[i].words, word);
+        if (!known || (ops->params[i].words == NULL && !sg_parse_number(&x->param[i], word, -INFINITY, INFINITY)))
+            return sg_fail(err, SG_ERR_ARGUMENT, "'%s': '%s' is no parameter with a value", setting, name);
+    }
+    return SG_OK;
+}
+
+/* One step; adds what every worker's messages cost. */
+static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg_deviation_measure *out,
+                          struct sg_error *err) {
+    const size_t workers = x->config.count;
+    struct sg_message message[WORKERS];
+    double square[LAYERS], entries = 0, note = 0;
+    const bool leads = sg_method_leads(m, t, 1);
+    if (leads)
+        sg_method_lead(m, x->g[0], square);
+    sg_method_begin(m, t, 1, leads ? square : NULL);
+    memset(x->e, 0, sizeof x->e);
+    for (unsigned round = 0; round < sg_method_rounds(m); round++) {
+        memset(x->sum, 0, sizeof x->sum);
+        for (size_t w = 0; w < workers; w++) {
+            const float *g = round == 0 ? x->g[w] : NULL;
+            const sg_status status = sg_method_send(m, w, round, g, x->e[w], NULL, &message[w], err);
+            if (status != SG_OK)
+                return status;
+            out->bits += message[w].bits / D / (double)workers;
+            entries += (double)message[w].count / (double)workers;
+        }
+        sg_message_add_all(x->sum, sg_method_length(m, round), message, workers, x->config.kernels, &x->config.exec);
+        if (sg_method_hears(m))
+            sg_method_hear(m, message);
+        sg_method_receive(m, round, x->sum);
+    }
+    for (size_t w = 0; w < workers; w++) {
+        sg_method_keep(m, w, x->e[w], x->sum);
+        note = fmax(note, sg_method_note(m, w));
+    }
+    out->sent += entries;
+    sg_method_end(m, x->sum, entries, note);
+    return SG_OK;
+}
+
+/* What this step lost; its bias is returned. */
+static double compare(struct example *x, struct sg_deviation_measure *out) {
+    const double workers = (double)x->config.count;
+    double all = 0, error = 0, bias = 0, lost = 0;
+    for (size_t i = 0; i < D; i++) {
+        const double off = (double)x->sum[i] / workers - x->p[i];
+        double kept = 0;
+        for (size_t w = 0; w < x->config.count; w++)
+            kept += (double)x->e[w][i];
+        const double gone = x->p[i] - kept / workers - (double)x->sum[i] / workers;
+        all += x->p[i] * x->p[i];
+        x->mean[i] += off;
+        error += off * off;
+        bias += off * x->p[i];
+        lost += gone * gone;
+    }
+    out->error += error / all;
+    out->lost += lost / all;
+    return bias / all;
+}
+
+/* |mean of C - p|^2 / |p|^2 without what the draws of n steps leave in it. */
+static double systematic(const struct example *x, double error, double n) {
+    double all = 0, off = 0;
+    for (size_t i = 0; i < D; i++) {
+        all += x->p[i] * x->p[i];
+        off += x->mean[i] / n * (x->mean[i] / n);
+    }
+    return n > 1 ? (n * off / all - error) / (n - 1) : error;
+}
+
+static sg_status measure(struct sg_deviation_measure *out, struct example *x, size_t steps, struct sg_error *err) {
+    sg_method *m = NULL;
+    double squares = 0;
+    sg_status status = sg_method_open(&m, &x->config, err);
+    for (uint64_t t = 0; status == SG_OK && t < steps; t++) {
+        status = run_step(x, m, t, out, err);
+        const double bias = status == SG_OK ? compare(x, out) : 0;
+        out->bias += bias;
+        squares += bias * bias;
+    }
+    sg_method_close(m);
+    const double n = (double)steps;
+    out->error /= n;
+    out->systematic = systematic(x, out->error, n);
+    out->bias /= n;
+    out->bias_off = sqrt(fmax(0, squares / n - out->bias * out->bias) / n);
+    out->bits /= n;
+    out->sent /= n;
+    out->lost /= n;
+    return status;
+}
+
+sg_status sg_deviation_measure(struct sg_deviation_measure *out, const char *setting, size_t workers, size_t steps,
+                               struct sg_error *err) {
+    struct example *x = calloc(1, sizeof *x);
+    *out = (struct sg_deviation_measure){0};
+    if (x == NULL || workers < 1 || workers > WORKERS || steps < 1) {
+        free(x);
+        return x == NULL ? sg_fail_memory(err, "an example")
+                         : sg_fail(err, SG_ERR_ARGUMENT, "1 to %d workers", WORKERS);
+    }
+    x->config = (struct sg_method_config){.param = x->param,
+                                          .layout = {LAYERS, offset, NULL, rows},
+                                          .feedback = {&sg_feedback_gradient, 1, {0}},
+                                          .seed = 1,
+                                          .count = workers,
+                                          .steps_per_epoch = 1,
+                                          .kernels = sg_kernels_cpu(NULL),
+                                          .exec = {.threads = 1}};
+    for (uint32_t w = 0; w < workers; w++) {
+        draw(x->g[w], w);
+        for (size_t i = 0; i < D; i++)
+            x->p[i] += (double)x->g[w][i] / (double)workers;
+    }
+    sg_status status = read_setting(x, setting, err);
+    if (status == SG_OK)
+        status = measure(out, x, steps, err);
+    free(x);
+    return status == SG_OK ? SG_OK : sg_prefix(err, "%s: ", setting);
+}
