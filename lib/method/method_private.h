@@ -48,6 +48,10 @@ struct sg_method {
     float *
         lead_sum; /* [d] the sum of worker 0's gradients, if this rank has worker 0 and the controller may ask for it; else NULL */
     struct sg_feedback_state common;
+    /* For rules that send residuals, else NULL: the knobs in that message [n_layers], zeros [d], and the sum over workers of
+     * the step's first messages [d]. */
+    double *reset_knob;
+    float *zeros, *first_sum;
     bool stepped; /* was a step begun? */
 };
 
@@ -83,6 +87,7 @@ extern const struct sg_compressor_ops sg_compress_ef_signsgd, sg_compress_sign_l
     sg_compress_signsgd, sg_compress_terngrad, sg_compress_strom, sg_compress_dryden, sg_compress_signtopk,
     sg_compress_stc, sg_compress_sign_l2_twice, sg_compress_terngrad_shared;
 extern const struct sg_feedback_rule sg_feedback_mean;
+extern const struct sg_feedback_rule sg_feedback_cser;
 
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
@@ -92,6 +97,9 @@ size_t method_doubles(const sg_method *m);
 
 /* How many numbers its compressor keeps for each worker; 0 for most. */
 size_t method_worker_doubles(const sg_method *m);
+
+/* Is the residual sent at the step that was begun, in a second message? */
+bool method_resets(const sg_method *m);
 
 /* How many floats the compressor's rounds hand on, in shared.memory. */
 size_t method_floats(const sg_method *m);

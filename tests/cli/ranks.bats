@@ -116,6 +116,8 @@ same_over_ranks() { # METHOD...
     same_over_ranks "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" "topk, k: 3, error-feedback: ef21" \
         "topk, k: 3, error-feedback: dgc-momentum" "topk, k: 3, error-feedback: {form: dgc, nesterov: 1, clip: 0.5}" \
         "topk, k: 3, error-feedback: ef21-sgdm" "topk, k: 3, error-feedback: econtrol" \
+        "topk, k: 3, error-feedback: {form: cser, interval: 3, momentum: 0.5}" \
+        "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
         "topk, k: 3, error-feedback: scalecom-lpf" "topk, k: 3, error-feedback: lr-correction" "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 

@@ -18,13 +18,13 @@ static inline bool many_step(sg_method **part, const size_t *count, size_t parts
     const struct sg_exec exec = {.threads = 1};
     double square[MANY_LAYERS];
     const bool leads = sg_method_leads(part[0], t, gamma);
-    const unsigned rounds = sg_method_rounds(part[0]);
     size_t workers = 0;
     bool alike = true;
     if (leads)
         sg_method_lead(part[0], g, square);
     for (size_t p = 0; p < parts; p++)
         sg_method_begin(part[p], t, gamma, leads ? square : NULL);
+    const unsigned rounds = sg_method_rounds(part[0]);
     *bits = 0;
     for (unsigned r = 0; r < rounds; r++) {
         const size_t n = sg_method_length(part[0], r), given = r + 1 == rounds ? d : 0;
