@@ -7,7 +7,14 @@
  *     x <- x - mean C(p)                e <- e + p - C(p)
  *
  * At every H-th step the errors are reset: x <- x - mean C(e), and e <- e - C(e), with the knob `reset` of C. The
- * authors write the worker's own x - e as x and the negative of e as e. */
+ * authors write the worker's own x - e as x and the negative of e as e.
+ *
+ * Local steps (Qsparse-local-SGD of Basu, Data, Karakus, Diggavi, NeurIPS 2019; with a compressor that sends everything,
+ * local SGD): a worker steps by itself, and every H-th step it sends how far it came. l is that way since the last
+ * message.
+ *
+ *     l <- l + gamma g                  the gradient g is taken at x - l
+ *     every H-th step: p = e + l        e <- p - C(p)        x <- x - mean C(p)        l <- 0 */
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +22,8 @@
 
 enum { RESET, INTERVAL, MOMENTUM, PARAMS };
 enum { U, OLD }; /* vectors of a worker: its momentum, and e while a message is made */
+
+/* ---- CSER ---- */
 
 /* to [d] <- to + factor x, element by element. */
 static void add(const struct sg_feedback_state *s, float *to, float factor, const float *x) {
@@ -66,4 +75,46 @@ const struct sg_feedback_rule sg_feedback_cser = {
     .keep = keep,
     .offset = offset,
     .resets = resets,
+};
+
+/* ---- local steps ---- */
+
+enum { STEPS, LOCAL_PARAMS };
+
+static const float *step_alone(const struct sg_feedback_state *s, const float *g) {
+    add(s, s->vector[0], (float)s->unit, g);
+    return s->vector[0];
+}
+
+static void start_again(const struct sg_feedback_state *s, const float *g, const struct sg_message *sent) {
+    (void)sent;
+    memset(s->vector[0], 0, s->d * sizeof *g);
+}
+
+static const float *way(const struct sg_feedback_state *s) {
+    return s->vector[0];
+}
+
+static bool sends(const double *param, uint64_t step) {
+    return (step + 1) % (uint64_t)param[STEPS] == 0;
+}
+
+static const struct sg_parameter local_params[LOCAL_PARAMS] = {
+    [STEPS] = {"steps", 1, 1e9, 4, true, "steps that a worker takes from one message to the next"},
+};
+
+const struct sg_feedback_rule sg_feedback_local_steps = {
+    .name = "local-steps",
+    .summary = "a worker steps by itself, and at intervals sends C(e + how far it came): Qsparse-local-SGD",
+    .source = "Basu et al., NeurIPS 2019",
+    .params = local_params,
+    .n_params = LOCAL_PARAMS,
+    .keeps = true,
+    .in_updates = true,
+    .scaled = true,
+    .worker_vectors = 1,
+    .before = step_alone,
+    .after = start_again,
+    .offset = way,
+    .sends = sends,
 };

@@ -87,7 +87,7 @@ extern const struct sg_compressor_ops sg_compress_ef_signsgd, sg_compress_sign_l
     sg_compress_signsgd, sg_compress_terngrad, sg_compress_strom, sg_compress_dryden, sg_compress_signtopk,
     sg_compress_stc, sg_compress_sign_l2_twice, sg_compress_terngrad_shared;
 extern const struct sg_feedback_rule sg_feedback_mean;
-extern const struct sg_feedback_rule sg_feedback_cser;
+extern const struct sg_feedback_rule sg_feedback_cser, sg_feedback_local_steps;
 
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);

@@ -202,7 +202,8 @@ double sg_method_note(const sg_method *m, size_t worker) {
 /* ---- rounds, and what the sum leaves ---- */
 
 unsigned sg_method_rounds(const sg_method *m) {
-    return (m->compressor->rounds != NULL ? m->compressor->rounds->count : 1) + (method_resets(m) ? 1 : 0);
+    const unsigned count = m->compressor->rounds != NULL ? m->compressor->rounds->count : 1;
+    return m->stepped && !sg_method_sends(m) ? 1 : count + (method_resets(m) ? 1 : 0);
 }
 
 size_t sg_method_length(const sg_method *m, unsigned round) {

@@ -251,11 +251,10 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
         if (status != SG_OK)
             return status;
         add_volume(&volume, &outcome->volume);
-        if (!sends)
-            break;
-        if (sg_method_hears(t->method))
+        if (sends && sg_method_hears(t->method))
             sg_method_hear(t->method, sg_comm_messages(t->comm));
-        sg_method_receive(t->method, r, t->sum);
+        if (sends)
+            sg_method_receive(t->method, r, t->sum);
     }
     if (late) {
         sg_status status = keep_late(t, &mine, outcome, err);

@@ -118,6 +118,8 @@ same_over_ranks() { # METHOD...
         "topk, k: 3, error-feedback: ef21-sgdm" "topk, k: 3, error-feedback: econtrol" \
         "topk, k: 3, error-feedback: {form: cser, interval: 3, momentum: 0.5}" \
         "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
+        "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
+        "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
         "topk, k: 3, error-feedback: scalecom-lpf" "topk, k: 3, error-feedback: lr-correction" "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 

@@ -65,6 +65,41 @@ static void cser_by_hand(struct by_hand *r, uint64_t interval, bool all, double 
     }
 }
 
+/* Local steps: all of Top-1 of each layer goes at every `steps`-th step. */
+static void local_by_hand(struct by_hand *r, uint64_t steps) {
+    static double e[WORKERS][D], way[WORKERS][D];
+    memset(e, 0, sizeof e);
+    memset(way, 0, sizeof way);
+    memset(r, 0, sizeof *r);
+    for (int j = 0; j < D; j++)
+        r->x[0][j] = j - 5;
+    for (uint32_t t = 0; t < 40; t++) {
+        const bool sends = (t + 1) % steps == 0;
+        double sent[D] = {0};
+        for (size_t w = 0; w < WORKERS; w++) {
+            double own[D];
+            float g[D];
+            for (int j = 0; j < D; j++)
+                own[j] = r->x[t][j] - way[w][j];
+            if (w == 0)
+                memcpy(r->own[t], own, sizeof own);
+            valley(g, w, t, own);
+            for (int j = 0; j < D; j++) {
+                way[w][j] += GAMMA * (double)g[j];
+                e[w][j] += sends ? way[w][j] : 0;
+                way[w][j] = sends ? 0 : way[w][j];
+            }
+            if (sends)
+                top1_of_layers(e[w], sent);
+            for (int j = 0; j < D; j++)
+                r->error[t + 1] += e[w][j] * e[w][j] / WORKERS;
+        }
+        r->bits[t + 1] = r->bits[t] + (sends ? 64 * 3 : 0);
+        for (int j = 0; j < D; j++)
+            r->x[t + 1][j] = r->x[t][j] - sent[j] / WORKERS;
+    }
+}
+
 /* Roundings to float: at most 10 a step, of numbers below 2^5, which the valley damps. */
 static const double BOUND = 40 * 10 * 32 * 0x1p-24;
 
@@ -75,7 +110,7 @@ static void test_run(const char *form, const struct by_hand *r) {
     in_valley();
     struct sg_run run = whole("Top-k", SET(set));
     const double *error = sg_run_series(&run, "error_norm"), *bits = sg_run_series(&run, "bits"),
-                 *first = sg_run_series(&run, "suboptimality");
+                 *bytes = sg_run_series(&run, "bytes_sent"), *first = sg_run_series(&run, "suboptimality");
     size_t wrong = run.n_points != 41;
     for (size_t t = 0; t <= 40; t++) {
         for (int j = 0; j < D && t < 40; j++) {
@@ -84,7 +119,7 @@ static void test_run(const char *form, const struct by_hand *r) {
         }
         gap = fmax(gap, fabs(r->x[t][0] - first[t]));
         gap = fmax(gap, fabs(r->error[t] - error[t]) / 64);
-        wrong += bits[t] != r->bits[t];
+        wrong += bits[t] != r->bits[t] || (t > 0 && (bytes[t] > bytes[t - 1]) != (bits[t] > bits[t - 1]));
     }
     for (int j = 0; j < D; j++)
         gap = fmax(gap, fabs(r->x[40][j] - spy.x[40][j]));
@@ -111,6 +146,25 @@ static void test_one_worker(const char *form) {
     sg_run_free(&run);
 }
 
+/* A local step before every message is Algorithm 1, and one that sends everything is local SGD: nothing waits. */
+static void test_special_cases(void) {
+    in_valley();
+    struct sg_run update = whole("Top-k", NULL);
+    in_valley();
+    struct sg_run local = whole("Top-k", SET("error-feedback={form: local-steps, steps: 1}"));
+    ok(same_points(&update, &local), "local-steps with steps 1 is update");
+    sg_run_free(&update);
+    sg_run_free(&local);
+    in_valley();
+    local = whole("SGD", SET("error-feedback={form: local-steps, steps: 4}"));
+    const double *error = sg_run_series(&local, "error_norm"), *bits = sg_run_series(&local, "bits");
+    size_t wrong = local.n_points != 41;
+    for (size_t t = 0; t < local.n_points; t++)
+        wrong += error[t] != 0 || bits[t] != (double)(32 * D * (t / 4));
+    ok(wrong == 0, "local SGD sends everything at every fourth step");
+    sg_run_free(&local);
+}
+
 int main(void) {
     static struct by_hand r;
     temporary_make();
@@ -119,7 +173,11 @@ int main(void) {
     test_run("cser, interval: 4, reset: 12", &r);
     cser_by_hand(&r, 3, false, 0.5);
     test_run("cser, interval: 3, momentum: 0.5", &r);
+    local_by_hand(&r, 3);
+    test_run("local-steps, steps: 3", &r);
     test_one_worker("cser, interval: 5, reset: 2");
+    test_special_cases();
+    test_resume("Top-k", SET("error-feedback={form: local-steps, steps: 3}"), in_valley);
     test_resume("Top-k", SET("error-feedback={form: cser, interval: 4, reset: 2, momentum: 0.5}"), in_valley);
     return tap_done();
 }
