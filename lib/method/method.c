@@ -70,8 +70,9 @@ static sg_status choose_kernels(sg_method *m, const struct sg_method_config *con
     if (kernels == NULL)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
-    const char *what = !(m->compressor->traits & SG_TRAIT_GPU) ? m->compressor->name
-                       : !config->feedback.rule->on_gpu        ? config->feedback.rule->name
+    const char *what = !(m->compressor->traits & SG_TRAIT_GPU)                  ? m->compressor->name
+                       : !config->feedback.rule->on_gpu                         ? config->feedback.rule->name
+                       : m->controller != NULL && m->controller->choose != NULL ? m->controller->name
                        : m->shared.code != &sg_code_fp32 && m->shared.code != &sg_code_fp16 ? m->shared.code->name
                                                                                             : NULL;
     if (config->exec.device != NULL && what != NULL)
@@ -172,6 +173,11 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     }
     if (whole && method_keeps_lead_sum(m, m->first))
         whole = (m->lead_sum = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof *m->lead_sum)) != NULL;
+    if (whole && m->lead_sum != NULL && m->controller->choose != NULL) {
+        m->measured = calloc(2 * layers * SG_CANDIDATES, sizeof *m->measured);
+        m->lost = malloc((m->d + 1) * sizeof *m->lost);
+        whole = m->measured != NULL && m->lost != NULL;
+    }
     whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors);
     if (config->feedback.rule->resets != NULL) {
         m->reset_knob = calloc(layers, sizeof *m->reset_knob);
@@ -276,6 +282,8 @@ void sg_method_close(sg_method *m) {
     free(m->worker);
     free(m->room);
     free(m->decided);
+    free(m->measured);
+    free(m->lost);
     free(m->reset_knob);
     free(m->zeros);
     free(m->first_sum);

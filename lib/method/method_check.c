@@ -47,6 +47,14 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
     if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
                        compressor->name);
+    if (ops->choose != NULL &&
+        (compressor->rounds != NULL || compressor->worker_doubles != NULL || compressor->traits & SG_TRAIT_ABSOLUTE))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "controller: '%s' compares what one message of a gradient alone loses, and %s %s", ops->name,
+                       compressor->name,
+                       compressor->rounds != NULL           ? "needs several exchanges"
+                       : compressor->worker_doubles != NULL ? "goes by earlier steps"
+                                                            : "goes by a threshold");
     if (ops->finds_threshold && compressor->traits & SG_TRAIT_DENSE)
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' counts entries, and a message of %s has all of them",
                        ops->name, compressor->name);

@@ -28,6 +28,10 @@ bool sg_method_leads(const sg_method *m, uint64_t step, double gamma) {
 void sg_method_lead(sg_method *m, const float *g, double *square) {
     SG_ASSERT(m->first == 0);
     const float *x = m->lead_sum != NULL ? m->lead_sum : g;
+    if (m->controller->choose != NULL) {
+        method_choose(m, x, square);
+        return;
+    }
     for (size_t l = 0; l < m->shared.layout.n_layers; l++) {
         const size_t begin = m->shared.layout.offset[l];
         square[l] = m->shared.kernels->sum_squares(&m->shared.exec, x + begin, m->shared.layout.offset[l + 1] - begin);

@@ -113,7 +113,8 @@ same_over_ranks() { # METHOD...
 }
 
 @test "controllers that a recipe gives and every form of error feedback: same bytes for R = 1, 2, 3" {
-    same_over_ranks "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" "topk, k: 3, error-feedback: ef21" \
+    same_over_ranks "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" \
+        "randomk, density: 0.2, controller: {kind: l-greco, least: 0.1, most: 1, values: 5, every: 7}" "topk, k: 3, error-feedback: ef21" \
         "topk, k: 3, error-feedback: dgc-momentum" "topk, k: 3, error-feedback: {form: dgc, nesterov: 1, clip: 0.5}" \
         "topk, k: 3, error-feedback: ef21-sgdm" "topk, k: 3, error-feedback: econtrol" \
         "topk, k: 3, error-feedback: {form: cser, interval: 3, momentum: 0.5}" \
