@@ -80,6 +80,7 @@ extern const struct sg_compressor_ops sg_compress_gtopk;
 extern const struct sg_compressor_ops sg_compress_ok_topk;
 extern const struct sg_compressor_ops sg_compress_demo;
 extern const struct sg_compressor_ops sg_compress_sparseloco;
+extern const struct sg_compressor_ops sg_compress_global_qsgd_exp;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
     sg_control_error_reset, sg_control_l_greco;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
