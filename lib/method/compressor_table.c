@@ -57,6 +57,7 @@ static const struct sg_compressor_ops *const table[] = {
     &sg_compress_demo,
     &sg_compress_sparseloco,
     &sg_compress_inceptionn,
+    &sg_compress_global_qsgd_exp,
     /* clang-format on */
 };
 

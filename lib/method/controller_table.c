@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-static const struct sg_controller_ops *const table[] = {&sg_control_accordion, &sg_control_budget, &sg_control_warm_up,
-                                                        &sg_control_doubling, &sg_control_error_reset};
+static const struct sg_controller_ops *const table[] = {&sg_control_accordion,   &sg_control_budget,
+                                                        &sg_control_warm_up,     &sg_control_doubling,
+                                                        &sg_control_error_reset, &sg_control_l_greco};
 
 const struct sg_controller_ops *sg_controller_at(size_t i) {
     return i < sizeof table / sizeof table[0] ? table[i] : NULL;

@@ -46,7 +46,8 @@ void method_combine(const struct sg_feedback_state *s, float *to, float factor, 
 static const struct sg_feedback_rule *const table[] = {
     &sg_feedback_update,        &sg_feedback_gradient,  &sg_feedback_none,     &sg_feedback_momentum,
     &sg_feedback_ef21,          &sg_feedback_ef21_sgdm, &sg_feedback_econtrol, &sg_feedback_low_pass,
-    &sg_feedback_lr_correction, &sg_feedback_dgc,       &sg_feedback_mean,
+    &sg_feedback_lr_correction, &sg_feedback_dgc,       &sg_feedback_mean,     &sg_feedback_cser,
+    &sg_feedback_local_steps,
 };
 enum { RULES = sizeof table / sizeof *table };
 

@@ -70,8 +70,9 @@ static sg_status choose_kernels(sg_method *m, const struct sg_method_config *con
     if (kernels == NULL)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
-    const char *what = !(m->compressor->traits & SG_TRAIT_GPU) ? m->compressor->name
-                       : !config->feedback.rule->on_gpu        ? config->feedback.rule->name
+    const char *what = !(m->compressor->traits & SG_TRAIT_GPU)                  ? m->compressor->name
+                       : !config->feedback.rule->on_gpu                         ? config->feedback.rule->name
+                       : m->controller != NULL && m->controller->choose != NULL ? m->controller->name
                        : m->shared.code != &sg_code_fp32 && m->shared.code != &sg_code_fp16 ? m->shared.code->name
                                                                                             : NULL;
     if (config->exec.device != NULL && what != NULL)
@@ -172,7 +173,18 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     }
     if (whole && method_keeps_lead_sum(m, m->first))
         whole = (m->lead_sum = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof *m->lead_sum)) != NULL;
+    if (whole && m->lead_sum != NULL && m->controller->choose != NULL) {
+        m->measured = calloc(2 * layers * SG_CANDIDATES, sizeof *m->measured);
+        m->lost = malloc((m->d + 1) * sizeof *m->lost);
+        whole = m->measured != NULL && m->lost != NULL;
+    }
     whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors);
+    if (config->feedback.rule->resets != NULL) {
+        m->reset_knob = calloc(layers, sizeof *m->reset_knob);
+        m->zeros = calloc(m->d + 1, sizeof *m->zeros);
+        m->first_sum = malloc((m->d + 1) * sizeof *m->first_sum);
+        whole = whole && m->reset_knob != NULL && m->zeros != NULL && m->first_sum != NULL;
+    }
     return whole ? SG_OK
                  : sg_fail(err, SG_ERR_MEMORY, "out of memory for the messages of %zu workers of %zu parameters",
                            m->rooms, m->d);
@@ -182,6 +194,8 @@ static sg_status open_workers(sg_method *m, struct sg_error *err) {
     m->settings.own = m->compressor->knob != NULL ? m->param[m->compressor->knob(m->param)] : (double)NAN;
     for (size_t l = 0; l < m->shared.layout.n_layers; l++)
         m->settings.knob[l] = m->settings.own;
+    for (size_t l = 0; m->reset_knob != NULL && l < m->shared.layout.n_layers; l++)
+        m->reset_knob[l] = m->shared.feedback.rule->n_knobs > 0 ? m->shared.feedback.param[0] : (double)NAN;
     if (m->controller != NULL && m->controller->start != NULL)
         m->controller->start(m->state, m->shared.layout.n_layers);
     if (m->compressor->rounds != NULL && m->compressor->rounds->start != NULL)
@@ -268,6 +282,11 @@ void sg_method_close(sg_method *m) {
     free(m->worker);
     free(m->room);
     free(m->decided);
+    free(m->measured);
+    free(m->lost);
+    free(m->reset_knob);
+    free(m->zeros);
+    free(m->first_sum);
     free(m->unreached);
     free(m->state);
     free(m->shared.memory);

@@ -47,23 +47,33 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
     if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
                        compressor->name);
+    if (ops->choose != NULL &&
+        (compressor->rounds != NULL || compressor->worker_doubles != NULL || compressor->traits & SG_TRAIT_ABSOLUTE))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "controller: '%s' compares what one message of a gradient alone loses, and %s %s", ops->name,
+                       compressor->name,
+                       compressor->rounds != NULL           ? "needs several exchanges"
+                       : compressor->worker_doubles != NULL ? "goes by earlier steps"
+                                                            : "goes by a threshold");
     return SG_OK;
 }
 
-/* Every value that the controller may set the knob to is right as the compressor's parameter. */
-static sg_status check_knobs(const sg_method *m, struct sg_error *err) {
+/* Each of n values that the knob may be set to is right as the compressor's parameter; NaN = there is none. The key of the
+ * recipe where they stand, and their names. */
+static sg_status check_knobs(const sg_method *m, const char *key, const struct sg_parameter *params,
+                             const double *value, size_t n, struct sg_error *err) {
     const struct sg_compressor_ops *ops = m->compressor;
     double param[SG_METHOD_PARAMS], whole[SG_METHOD_PARAMS];
     memcpy(param, m->param, sizeof param);
-    for (size_t i = 0; i < m->controller->n_knobs; i++) {
-        if (isnan(m->controller_param[i]))
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(value[i]))
             continue;
-        param[ops->knob(m->param)] = m->controller_param[i];
+        param[ops->knob(m->param)] = value[i];
         sg_status status = resolve(whole, ops->name, ops->params, ops->n_params, param, err);
         if (status == SG_OK)
             status = check_compressor(m, whole, err);
         if (status != SG_OK)
-            return sg_prefix(err, "controller.%s: ", m->controller->params[i].name);
+            return sg_prefix(err, "%s.%s: ", key, params[i].name);
     }
     return SG_OK;
 }
@@ -104,10 +114,34 @@ static sg_status resolve_compressor(sg_method *m, const struct sg_method_config 
         return resolve_controller(m, wanted, err) == SG_OK ? SG_OK : sg_prefix(err, "%s: ", ops->name);
     if (resolve_controller(m, config->controller_param, err) != SG_OK)
         return sg_prefix(err, "controller: ");
-    return check_knobs(m, err);
+    return check_knobs(m, "controller", m->controller->params, m->controller_param, m->controller->n_knobs, err);
 }
 
 /* ---- feedback rule and code ---- */
+
+/* Does a rule whose workers have parameters of their own go with the compressor and the controller? */
+static sg_status check_local(sg_method *m, struct sg_error *err) {
+    const struct sg_feedback *f = &m->shared.feedback;
+    const struct sg_compressor_ops *ops = m->compressor;
+    const char *name = f->rule->name;
+    if (f->rule->offset == NULL)
+        return SG_OK;
+    if (m->controller != NULL && (m->controller->resets || m->controller->finds_threshold))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "error-feedback: '%s' does not go with the controller '%s', which counts on what a step sends",
+                       name, m->controller->name);
+    if (f->rule->resets != NULL && ops->rounds != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "error-feedback: '%s' sends residuals, too, and %s has an exchange of its own kind", name,
+                       ops->name);
+    if (f->rule->n_knobs == 0 || isnan(f->param[0]) || ops->traits & SG_TRAIT_EXACT)
+        return SG_OK;
+    if (ops->knob == NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "error-feedback.%s: %s has nothing that it could change",
+                       f->rule->params[0].name, ops->name);
+    m->shared.controlled = true;
+    return check_knobs(m, "error-feedback", f->rule->params, f->param, f->rule->n_knobs, err);
+}
 
 static sg_status resolve_feedback(sg_method *m, const struct sg_feedback *feedback, struct sg_error *err) {
     double param[SG_METHOD_PARAMS] = {0};
@@ -117,7 +151,7 @@ static sg_status resolve_feedback(sg_method *m, const struct sg_feedback *feedba
         return SG_OK;
     const sg_status status = resolve(param, rule->name, rule->params, rule->n_params, feedback->param, err);
     memcpy(m->shared.feedback.param, param, rule->n_params * sizeof *param);
-    return status;
+    return status == SG_OK ? check_local(m, err) : status;
 }
 
 static sg_status resolve_code(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {

@@ -170,10 +170,11 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
         for (size_t l = 0; l < layout->n_layers; l++)
             w->count[l] = layout->offset[l + 1] - layout->offset[l];
         *out = (struct sg_message){.n = m->d, .count = m->d, .layer_count = w->count};
-        method_write(&w->seen, ops->code,
-                     (struct sg_numbers){
-                         .value = p, .count = m->d, .param = m->param, .knob = ops->knob != NULL ? m->decided : NULL},
-                     out);
+        method_write(
+            &w->seen, ops->code,
+            (struct sg_numbers){
+                .value = p, .count = m->d, .param = m->param, .knob = ops->knob != NULL ? m->shared.knob : NULL},
+            out);
     } else {
         *out = (struct sg_message){.layer_count = w->count};
         w->seen.status = SG_KERNEL_OK;

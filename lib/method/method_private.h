@@ -48,7 +48,13 @@ struct sg_method {
     float *unreached;        /* [n_layers] thresholds that no finite number reaches */
     float *
         lead_sum; /* [d] the sum of worker 0's gradients, if this rank has worker 0 and the controller may ask for it; else NULL */
+    double *measured; /* [2][n_layers][SG_CANDIDATES] errors and sizes; NULL = the controller does not choose here */
+    float *lost;      /* [d] x - C(x) of one value of the knob */
     struct sg_feedback_state common;
+    /* For rules that send residuals, else NULL: the knobs in that message [n_layers], zeros [d], and the sum over workers of
+     * the step's first messages [d]. */
+    double *reset_knob;
+    float *zeros, *first_sum;
     bool stepped; /* was a step begun? */
 };
 
@@ -75,8 +81,9 @@ extern const struct sg_compressor_ops sg_compress_gtopk;
 extern const struct sg_compressor_ops sg_compress_ok_topk;
 extern const struct sg_compressor_ops sg_compress_demo;
 extern const struct sg_compressor_ops sg_compress_sparseloco;
+extern const struct sg_compressor_ops sg_compress_global_qsgd_exp;
 extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
-    sg_control_error_reset;
+    sg_control_error_reset, sg_control_l_greco;
 extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
 extern const struct sg_feedback_rule sg_feedback_dgc, sg_feedback_ef21_sgdm, sg_feedback_econtrol;
 extern const struct sg_feedback_rule sg_feedback_low_pass, sg_feedback_lr_correction;
@@ -84,6 +91,7 @@ extern const struct sg_compressor_ops sg_compress_ef_signsgd, sg_compress_sign_l
     sg_compress_signsgd, sg_compress_terngrad, sg_compress_strom, sg_compress_dryden, sg_compress_signtopk,
     sg_compress_stc, sg_compress_sign_l2_twice, sg_compress_terngrad_shared;
 extern const struct sg_feedback_rule sg_feedback_mean;
+extern const struct sg_feedback_rule sg_feedback_cser, sg_feedback_local_steps;
 
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
@@ -94,8 +102,14 @@ size_t method_doubles(const sg_method *m);
 /* How many numbers its compressor keeps for each worker; 0 for most. */
 size_t method_worker_doubles(const sg_method *m);
 
+/* Is the residual sent at the step that was begun, in a second message? */
+bool method_resets(const sg_method *m);
+
 /* How many floats the compressor's rounds hand on, in shared.memory. */
 size_t method_floats(const sg_method *m);
+
+/* Lets the controller choose a knob for each layer by what values of it make of x [d] (method_choose.c). */
+void method_choose(sg_method *m, const float *x, double *knob);
 
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);

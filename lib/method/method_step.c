@@ -28,6 +28,10 @@ bool sg_method_leads(const sg_method *m, uint64_t step, double gamma) {
 void sg_method_lead(sg_method *m, const float *g, double *square) {
     SG_ASSERT(m->first == 0);
     const float *x = m->lead_sum != NULL ? m->lead_sum : g;
+    if (m->controller->choose != NULL) {
+        method_choose(m, x, square);
+        return;
+    }
     for (size_t l = 0; l < m->shared.layout.n_layers; l++) {
         const size_t begin = m->shared.layout.offset[l];
         square[l] = m->shared.kernels->sum_squares(&m->shared.exec, x + begin, m->shared.layout.offset[l + 1] - begin);
@@ -52,7 +56,36 @@ void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *sq
     if (m->asked & SG_ASK_RESTART && m->lead_sum != NULL)
         m->shared.kernels->zero(&m->shared.exec, m->lead_sum, m->d * sizeof *m->lead_sum);
     m->shared.step = step;
+    m->shared.knob = m->decided;
     m->stepped = true;
+}
+
+/* ---- workers with parameters of their own ---- */
+
+bool sg_method_is_local(const sg_method *m) {
+    return m->shared.feedback.rule->offset != NULL;
+}
+
+const float *sg_method_offset(const sg_method *m, size_t worker, float *e) {
+    struct method_worker *w = &m->worker[worker - m->first];
+    if (!sg_method_is_local(m))
+        return NULL;
+    w->feedback.e = e;
+    return m->shared.feedback.rule->offset(&w->feedback);
+}
+
+bool sg_method_sends(const sg_method *m) {
+    const struct sg_feedback *f = &m->shared.feedback;
+    return f->rule->sends == NULL || f->rule->sends(f->param, m->facts.step);
+}
+
+bool method_resets(const sg_method *m) {
+    const struct sg_feedback *f = &m->shared.feedback;
+    return f->rule->resets != NULL && m->stepped && !sg_method_is_exact(m) && f->rule->resets(f->param, m->facts.step);
+}
+
+bool sg_method_sends_input(const sg_method *m) {
+    return sg_method_sends(m) && !method_resets(m);
 }
 
 /* ---- one worker's message ---- */
@@ -93,6 +126,29 @@ static void answer(sg_method *m, struct method_worker *w, const float *g) {
         m->shared.kernels->scatter_add(&m->shared.exec, m->lead_sum, NULL, g, m->d);
 }
 
+/* A step at which nobody sends: the worker steps by itself, and its message is empty. */
+static sg_status send_nothing(sg_method *m, struct method_worker *w, const float *g, struct sg_message *out) {
+    m->shared.feedback.rule->before(&w->feedback, g);
+    memset(w->count, 0, m->shared.layout.n_layers * sizeof *w->count);
+    if (w->input != NULL)
+        memset(w->input, 0, m->d * sizeof *w->input);
+    *out = (struct sg_message){
+        .code = &sg_code_fp32, .n = m->d, .index = w->room->index, .data = w->room->value, .layer_count = w->count};
+    return SG_OK;
+}
+
+/* The second message of a step: what is sent of the residual e leaves it. */
+static int send_residual(sg_method *m, struct method_worker *w, const struct sg_select *step, struct sg_message *out) {
+    struct sg_select s = *step;
+    float *input = w->input; /* what the first message was made of stays there */
+    s.g = m->zeros;
+    s.scale = s.decay = 1;
+    w->input = NULL;
+    const int status = method_message(m, w, 0, &s, out);
+    w->input = input;
+    return status;
+}
+
 sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
                          const struct sg_ranges *touched, struct sg_message *out, struct sg_error *err) {
     SG_ASSERT(m->stepped && round < sg_method_rounds(m) && (g != NULL) == (round == 0));
@@ -109,28 +165,32 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
     w->seen.most = m->settings.most;
     w->seen.touched = rule->before != NULL ? NULL : touched;
     w->feedback.e = e;
+    w->feedback.unit = m->facts.unit;
     if (round == 0)
         answer(m, w, g);
+    if (!sg_method_sends(m))
+        return send_nothing(m, w, g, out);
     const struct sg_select s = {
         .exec = &m->shared.exec,
         .n_layers = m->shared.layout.n_layers,
         .offset = m->shared.layout.offset,
         .g = round == 0 && rule->before != NULL ? rule->before(&w->feedback, g) : g,
         .e = e,
-        .scale = scale,
+        .scale = rule->scaled ? 1 : scale,
         .decay = rule->keeps ? (float)m->decay : 1,
         .index = w->room->index,
         .value = w->room->value,
         .count = w->count,
     };
-    const int status = method_message(m, w, round, &s, out);
+    const int status =
+        round > 0 && method_resets(m) ? send_residual(m, w, &s, out) : method_message(m, w, round, &s, out);
     SG_ASSERT(status != SG_KERNEL_OK || (out->n == sg_method_length(m, round) && out->count <= out->n));
     SG_TRACE(3, "worker %u, step %llu, round %u: %zu of %zu numbers as %s, %g bits", w->seen.number,
              (unsigned long long)m->facts.step, round, status == SG_KERNEL_OK ? out->count : 0, m->d,
              status == SG_KERNEL_OK ? out->code->name : "nothing", status == SG_KERNEL_OK ? out->bits : 0);
     if (status == SG_KERNEL_OK && round == 0 && rule->after != NULL)
         rule->after(&w->feedback, g, out);
-    if (status == SG_KERNEL_OK && rule->keep != NULL && !sg_method_keeps_late(m))
+    if (status == SG_KERNEL_OK && round == 0 && rule->keep != NULL && !sg_method_keeps_late(m))
         rule->keep(&w->feedback);
     return status == SG_KERNEL_OK ? SG_OK : fail_kernel(m, w, status, err);
 }
@@ -150,7 +210,8 @@ double sg_method_note(const sg_method *m, size_t worker) {
 /* ---- rounds, and what the sum leaves ---- */
 
 unsigned sg_method_rounds(const sg_method *m) {
-    return m->compressor->rounds != NULL ? m->compressor->rounds->count : 1;
+    const unsigned count = m->compressor->rounds != NULL ? m->compressor->rounds->count : 1;
+    return m->stepped && !sg_method_sends(m) ? 1 : count + (method_resets(m) ? 1 : 0);
 }
 
 size_t sg_method_length(const sg_method *m, unsigned round) {
@@ -167,10 +228,24 @@ void sg_method_hear(sg_method *m, const struct sg_message *messages) {
     m->shared.heard = messages;
 }
 
+/* After the first message of a step that sends the residual: keeps its sum, and prepares the second message. No run has
+ * as many steps as the second message's random streams are away. Then the sum is that of both. */
+static void add_messages(sg_method *m, unsigned round, float *sum) {
+    if (round > 0) {
+        method_combine(&m->common, sum, 1, m->first_sum);
+        return;
+    }
+    memcpy(m->first_sum, sum, m->d * sizeof *sum);
+    m->shared.step = m->facts.step + ((uint64_t)1 << 40);
+    m->shared.knob = isnan(m->reset_knob[0]) ? m->decided : m->reset_knob;
+}
+
 void sg_method_receive(sg_method *m, unsigned round, float *sum) {
     SG_ASSERT(round < sg_method_rounds(m) && sum != NULL && (m->shared.heard != NULL) == sg_method_hears(m));
     if (m->compressor->rounds != NULL)
         m->compressor->rounds->combine(&m->shared, round, sum);
+    if (method_resets(m))
+        add_messages(m, round, sum);
 }
 
 bool sg_method_keeps_late(const sg_method *m) {

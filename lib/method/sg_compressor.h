@@ -105,8 +105,9 @@ struct sg_controller_ops;
 struct sg_rounds {
     unsigned count;
     /* Do `combine` and `keep` need the messages of single workers? Every rank has them all, so what is made of them is
-     * the same everywhere. Then the messages of each round have positions. The publication's own way between workers (a
-     * tree, regions) shows in the bits that messages state, not in what travels here. */
+     * the same everywhere. Then the messages of each round have positions, or numbers of no fixed width. The
+     * publication's own way between workers (a tree, regions) shows in the bits that messages state, not in what travels
+     * here. */
     bool hears;
     /* The length of the vectors that are added up in a round, the same on every rank; at most d. NULL = d. */
     size_t (*length)(const struct sg_shared *s, unsigned round);

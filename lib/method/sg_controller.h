@@ -26,8 +26,8 @@ struct sg_facts {
     size_t layers, d;         /* of the model */
     double gamma;             /* the learning rate of the step to come */
     double unit;              /* the factor from the knob to p's units: gamma in the `update` form, else 1 */
-    /* [layers] |g_l|^2 of worker 0's gradient, or of the sum of its gradients, as `ask` wanted. NULL = it wanted
-     * neither. */
+    /* [layers] |g_l|^2 of worker 0's gradient, or of the sum of its gradients, as `ask` wanted; what `choose` chose, if the
+     * controller has it. NULL = `ask` wanted neither. */
     const double *lead_square;
 };
 
@@ -44,6 +44,17 @@ enum sg_ask {
 struct sg_spent {
     double entries, bits; /* of a worker's messages, means over all workers */
     double largest;       /* as SG_ASK_LARGEST asked, else 0 */
+};
+
+enum { SG_CANDIDATES = 33 }; /* most values of the knob that a controller compares */
+
+/* What each value of the knob loses and costs in each layer, of the sum of worker 0's gradients x: |x - C(x)|^2, and the
+ * bits of the layer's part of the message. */
+struct sg_choice {
+    size_t layers, count;
+    const double *value;        /* [count] of the knob */
+    const double *error, *size; /* [layers][count] */
+    size_t own;                 /* which of the values is the recipe's */
 };
 
 /* What a controller decides. */
@@ -72,6 +83,11 @@ struct sg_controller_ops {
     /* Returns what it wants to know at the step of f (enum sg_ask), or, if f is NULL, all that it may ever want. NULL =
      * nothing ever. */
     unsigned (*ask)(const double *param, const double *state, const struct sg_facts *f);
+    /* For controllers that compare values of the knob, both or none. Where SG_ASK_LEAD_SUM is asked, lead_square then holds
+     * what `choose` chose, which is called on worker 0's rank only. `candidates` fills value [SG_CANDIDATES], from which
+     * `choose` makes knob [layers], and returns their number; whole: the knob is a whole number. */
+    size_t (*candidates)(const double *param, double own, bool whole, double *value);
+    void (*choose)(const double *param, const struct sg_choice *c, double *knob);
     void (*decide)(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out);
     /* Called after the step. NULL = it learns nothing. */
     void (*learn)(const double *param, double *state, const struct sg_facts *f, const struct sg_spent *spent);

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sg_kernels.h"
 #include "sg_message.h"
@@ -30,7 +31,8 @@ struct sg_shared; /* sg_compressor.h */
 struct sg_feedback_state {
     float *vector[SG_FEEDBACK_VECTORS]; /* each [d], zeros before the first step; NULL = the rule has no such vector */
     size_t d;
-    float *e; /* [d] the residual of this worker, during `before`, `after` and `keep`; NULL = it is always zero */
+    float *e;                       /* [d] the residual of this worker, during its hooks; NULL = it is always zero */
+    double unit;                    /* c at this step, during `before` */
     const double *param;            /* [n_params] the rule's, presets filled in */
     const struct sg_shared *shared; /* the step, the number of workers, the decay */
     const struct sg_kernels *kernels;
@@ -45,6 +47,7 @@ struct sg_feedback_rule {
     /* Is c = gamma, so that p is in the units of the parameters? Else the learning rate comes after the sum. */
     bool in_updates;
     bool follows_rate; /* is the old residual multiplied by (gamma of the last step) / gamma, too? */
+    bool scaled;       /* does what `before` returns have the factor c already? */
     bool on_gpu;
     size_t worker_vectors, common_vectors;
     /* Vectors of a worker behind its others that hold nothing from step to step, so that checkpoints lack them; with the
@@ -61,6 +64,20 @@ struct sg_feedback_rule {
     /* Called once a step on every rank. sum [d] is the sum over workers, and must become n times what the optimizer is
      * given. NULL = it is that already. */
     void (*result)(const struct sg_feedback_state *common, float *sum);
+
+    /* ---- rules whose workers have parameters of their own; they are in updates ---- */
+
+    /* A worker's own parameters are x less the vector [d] that this returns, and its gradient is taken there. x is what
+     * all workers share, and what the optimizer moves. NULL = every worker has x itself. The vector that is returned may
+     * be NULL, too: this worker has x. */
+    const float *(*offset)(const struct sg_feedback_state *worker);
+    /* Does anyone send at this step? If not, `before` is all that is called of a worker. NULL = at every step. */
+    bool (*sends)(const double *param, uint64_t step);
+    /* Is the residual compressed at this step, too? It is a second message, after `keep`, and what is sent of it leaves e.
+     * The compressor must have one round. NULL = never. */
+    bool (*resets)(const double *param, uint64_t step);
+    /* 1: the first parameter is the value of the compressor's knob in that message; NaN = the knob of the step. Else 0. */
+    size_t n_knobs;
 };
 
 /* The rule of a method. */

@@ -14,7 +14,7 @@
  *     if (sg_method_leads(m, step, gamma))     worker 0's rank: sg_method_lead(m, g of worker 0, square);
  *                                              square [n_layers] goes to all ranks
  *     sg_method_begin(m, step, gamma, square);
- *     for each round r < sg_method_rounds(m):
+ *     for each round r < sg_method_rounds(m):  (without an exchange if sg_method_sends says so)
  *         for each worker w of this rank:      sg_method_send(m, w, r, g, e, touched, &message, &err);
  *         exchange:                            sum [sg_method_length(m, r)] of all workers' messages
  *         if (sg_method_hears(m))              sg_method_hear(m, the messages of all workers);
@@ -79,10 +79,22 @@ void sg_method_lead(sg_method *m, const float *g, double *square);
  * needed if sg_method_leads says so; else it must be NULL. */
 void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square);
 
-/* How many messages a worker sends at a step, and how long the vectors of a round are. Both are the same on every rank;
- * the lengths change only with the knob. */
+/* How many messages a worker sends at the step that was begun, and how long the vectors of a round are. Both are the
+ * same on every rank; the lengths change only with the knob. */
 unsigned sg_method_rounds(const sg_method *m);
 size_t sg_method_length(const sg_method *m, unsigned round);
+/* Is anything sent at the step that was begun? If not, there is one round without an exchange: sg_method_send is called
+ * for every worker, whose message is empty; sg_method_receive and sg_method_keep are not called, sg_method_end gets no
+ * sum, and x stays as it is. The answer is the same on every rank. */
+bool sg_method_sends(const sg_method *m);
+/* Is the last message of this step made of p? Not where nothing is sent, nor where the residual is sent after p. */
+bool sg_method_sends_input(const sg_method *m);
+
+/* Have workers parameters of their own? Then the gradient of a worker is taken at x less its sg_method_offset [d], which
+ * is in the kernels' memory and valid until its next send; NULL = at x itself. e is the worker's residual. x is what all
+ * share: the optimizer moves it, and ranks, evaluations and checkpoints have it. */
+bool sg_method_is_local(const sg_method *m);
+const float *sg_method_offset(const sg_method *m, size_t worker, float *e);
 
 /* Makes a worker's message. Round 0 forms p, makes C(p) and keeps the rest in e. Later rounds send more of the same p.
  *   worker   its number among all workers; it is one of this rank

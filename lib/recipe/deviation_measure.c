@@ -78,7 +78,8 @@ static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg
                           struct sg_error *err) {
     const size_t workers = x->config.count;
     struct sg_message message[WORKERS];
-    double square[LAYERS], entries = 0, note = 0;
+    double square[LAYERS];
+    struct sg_spent spent = {0};
     const bool leads = sg_method_leads(m, t, 1);
     if (leads)
         sg_method_lead(m, x->g[0], square);
@@ -92,7 +93,8 @@ static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg
             if (status != SG_OK)
                 return status;
             out->bits += message[w].bits / D / (double)workers;
-            entries += (double)message[w].count / (double)workers;
+            spent.bits += message[w].bits / (double)workers;
+            spent.entries += (double)message[w].count / (double)workers;
         }
         sg_message_add_all(x->sum, sg_method_length(m, round), message, workers, x->config.kernels, &x->config.exec);
         if (sg_method_hears(m))
@@ -101,10 +103,10 @@ static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg
     }
     for (size_t w = 0; w < workers; w++) {
         sg_method_keep(m, w, x->e[w], x->sum);
-        note = fmax(note, sg_method_note(m, w));
+        spent.largest = fmax(spent.largest, sg_method_note(m, w));
     }
-    out->sent += entries;
-    sg_method_end(m, x->sum, entries, note);
+    out->sent += spent.entries;
+    sg_method_end(m, x->sum, &spent);
     return SG_OK;
 }
 

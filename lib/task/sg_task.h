@@ -149,7 +149,8 @@ struct sg_task_ops {
     /* The mean training loss of the batch behind worker `worker`'s last gradient. It is called after the worker's
      * message was made, so on a GPU it waits for nothing more. NULL = the task does not know its losses. */
     double (*batch_loss)(const sg_task *t, size_t worker);
-    /* The parameters: [d] of info->dtype in the kernels' memory, at the same address while the task is open. */
+    /* The parameters: [d] of info->dtype in the kernels' memory, at the same address while the task is open. The trainer
+     * may write a worker's own parameters there for one `gradient`, and then writes x back. */
     void *(*parameters)(sg_task *t);
     /* QUEUED: keeps a copy of the current x for evaluation. At most `queue_capacity` copies may wait. */
     size_t queue_capacity;

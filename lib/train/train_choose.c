@@ -65,21 +65,30 @@ static const struct sg_node *parameter_of(const struct sg_node *method, const st
     return only ? only : method;
 }
 
-/* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual. */
+/* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual; not where residuals sum up what several steps lost. */
 static sg_status add_error_bound(struct train *t, struct sg_error *err) {
     const struct sg_method_config *m = &t->config;
-    if (!(m->compressor->traits & SG_TRAIT_ABSOLUTE) || !m->compressor->bound || m->controller)
+    if (!(m->compressor->traits & SG_TRAIT_ABSOLUTE) || !m->compressor->bound || m->controller ||
+        m->feedback.rule->resets)
         return SG_OK;
     const double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->plan.schedule) : 1;
     const double bound = scale * scale * m->compressor->bound(m->param, t->d);
     return isnan(bound) ? SG_OK : train_add_constant(t, "error_bound", bound, err); /* a budget has none */
 }
 
+/* What the method's check has a message about. */
+static const struct sg_node *place_of_method(const struct sg_cell *cell, const char *message) {
+    const struct sg_node *at = sg_method_place(cell->method, message);
+    if (at == cell->method && strncmp(message, "error-feedback", strlen("error-feedback")) == 0)
+        at = sg_node_get(&cell->resolved, "error-feedback");
+    return at;
+}
+
 static sg_status choose_method(struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     sg_status status = sg_cell_method(&t->config, t->parameter, cell, t->constant, t->n_constants, &t->at, err);
     if (status == SG_OK && (status = sg_method_check(&t->config, t->d, err)) != SG_OK) {
-        t->at = sg_method_place(cell->method, err->msg);
+        t->at = place_of_method(cell, err->msg);
         t->at = t->at == cell->method ? parameter_of(t->at, t->config.compressor) : t->at;
     }
     if (status != SG_OK)

@@ -75,7 +75,10 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
         records(t, SG_COLUMN_ERROR_MAX) && e ? (double)t->kernels->max_abs(&t->worker_exec, e, t->d) : 0;
     note[NOTE_COMPRESSION_ERROR] = 0;
     if (records(t, SG_COLUMN_COMPRESSION_ERROR)) {
-        if (!e && t->config.feedback.rule->before && !sg_method_is_exact(t->method)) /* p is not g, and nobody has it */
+        if (!sg_method_sends(t->method)) /* nothing is compressed */
+            note[NOTE_COMPRESSION_ERROR] = (double)NAN;
+        else if (!e && t->config.feedback.rule->before &&
+                 !sg_method_is_exact(t->method)) /* nobody has p, which is not g */
             note[NOTE_COMPRESSION_ERROR] = (double)NAN;
         else if (sg_method_splits(t->method))
             note[NOTE_COMPRESSION_ERROR] = compression_error(t, w, g, note[NOTE_ERROR_NORM]);

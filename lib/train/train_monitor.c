@@ -127,7 +127,7 @@ static void measure_layer(const float *p, const float *lost, size_t n, double *o
 void train_monitor_measure(struct train *t) {
     struct monitor *m = t->monitor;
     const size_t *offset = t->config.layout.offset;
-    if (!m || !train_records(t, t->step + 1))
+    if (!m || !train_records(t, t->step + 1) || !sg_method_sends_input(t->method))
         return;
     for (size_t w = 0; w < t->count; w++) {
         const float *p = sg_method_input(t->method, t->first + w);
@@ -235,7 +235,7 @@ static void judge_means(struct train *t) {
 
 sg_status train_monitor_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err) {
     struct monitor *m = t->monitor;
-    if (!m)
+    if (!m || !sg_method_sends_input(t->method)) /* then all columns stay null */
         return SG_OK;
     const size_t n = m->layers, bytes = MEASURES * n * sizeof *m->theirs;
     struct sums *s = m->sums;

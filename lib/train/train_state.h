@@ -132,7 +132,8 @@ struct train {
     double *lead_square;   /* [n_layers of the method] worker 0's, if the controller asks for it */
     float **gradient;      /* [n_gradients] one for each thread if workers run in parallel, else one */
     size_t n_gradients;
-    float *sum; /* [d] */
+    float *sum;     /* [d] */
+    void *shared_x; /* x, while a worker's own parameters stand in its place; NULL = workers have none of their own */
 
     uint64_t step; /* how many steps are finished */
     double gamma;  /* learning rate of this step */

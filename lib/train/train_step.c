@@ -8,15 +8,33 @@
 #include "train_state.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
+enum { OFFSET_WORTH_THREADS = 1 << 15 };  /* and below so many parameters */
 
 static void charge_time(struct worker *w, enum phase phase, double since_s) {
     w->spent[phase] += sg_clock_s() - since_s;
 }
 
+/* Puts a worker's own parameters, x less the offset, in the place of x, of which shared_x becomes a copy. */
+static void leave_x(struct train *t, const float *offset) {
+    void *x = t->task_ops->parameters(t->task);
+    memcpy(t->shared_x, x, train_x_bytes(t));
+#pragma omp parallel for schedule(static) num_threads(t->threads) if (t->d >= OFFSET_WORTH_THREADS)
+    for (size_t j = 0; j < t->d; j++)
+        if (t->info->dtype == SG_FLOAT64)
+            ((double *)x)[j] -= (double)offset[j];
+        else
+            ((float *)x)[j] -= offset[j];
+}
+
 static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     struct worker *worker = &t->worker[w];
     const double start_s = sg_clock_s();
+    const float *offset = sg_method_offset(t->method, t->first + w, worker->residual);
+    if (offset)
+        leave_x(t, offset);
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
+    if (offset)
+        memcpy(t->task_ops->parameters(t->task), t->shared_x, train_x_bytes(t));
     charge_time(worker, PHASE_GRADIENT, start_s);
     return worker->error.status;
 }
@@ -49,7 +67,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     for (size_t i = 0; touched && i < touched->count; i++)
         t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
-    if (status == SG_OK)
+    if (status == SG_OK && sg_method_sends(t->method))
         status = sg_comm_put(t->comm, t->first + w, &worker->message, err);
     if (status == SG_ERR_UNSUPPORTED)
         status = train_fail_device(t, err);
@@ -113,7 +131,7 @@ static sg_status first_messages(struct train *t, bool leads, struct sg_error *er
         begin = 1;
     }
     const int threads = t->info->gradient_flops * (double)t->count < PARALLEL_FLOPS ? 1 : t->threads;
-    if (!t->info->parallel_workers) { /* in the order that batches are prepared in */
+    if (!t->info->parallel_workers || t->shared_x) { /* in the order that batches are prepared in; x has one place */
         for (size_t w = begin; w < t->count; w++)
             worker_step(t, w, t->gradient[0]);
     } else if (threads == 1) {
@@ -138,6 +156,8 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
                                           &worker->message, &worker->error);
         if (status == SG_OK)
             status = train_measure_message(t, w, round, &worker->error);
+        if (status == SG_OK && worker->residual && !sg_method_keeps_late(t->method))
+            train_measure_residual(t, w, NULL);
         if (status == SG_OK)
             status = sg_comm_put(t->comm, t->first + w, &worker->message, &worker->error);
         worker->error.status = status;
@@ -171,7 +191,8 @@ static void end_method(struct train *t, const struct sg_outcome *outcome) {
         largest = fmax(largest, outcome->note[i][NOTE_METHOD]);
     t->lambda = sg_method_threshold(t->method);
     const struct sg_volume *sent = &outcome->volume;
-    sg_method_end(t->method, t->sum, &(struct sg_spent){sent->elements_mean, sent->bits_mean, largest});
+    sg_method_end(t->method, sg_method_sends(t->method) ? t->sum : NULL,
+                  &(struct sg_spent){sent->elements_mean, sent->bits_mean, largest});
 }
 
 /* Ends an exchange. The last one of a step also tells the notes of the workers. A failure of the exchange itself ends
@@ -217,13 +238,13 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     struct sg_control mine = {.save = save};
     struct sg_volume volume = {0};
     SG_ASSERT(t->step < t->plan.steps && t->count >= 1);
-    const unsigned rounds = sg_method_rounds(t->method);
-    const bool late = sg_method_keeps_late(t->method);
     bool leads;
     t->gamma = train_schedule_rate(&t->plan.schedule, (double)t->step / (double)t->info->steps_per_epoch);
     mine.status = begin_step(t, earlier, &leads, err);
+    const unsigned rounds = sg_method_rounds(t->method);
+    const bool sends = sg_method_sends(t->method), late = sends && sg_method_keeps_late(t->method);
     for (unsigned r = 0; r < rounds; r++) {
-        sg_comm_begin(t->comm, t->sum, sg_method_length(t->method, r), t->kernels, &t->exec);
+        sg_comm_begin(t->comm, t->sum, sends ? sg_method_length(t->method, r) : 0, t->kernels, &t->exec);
         if (mine.status == SG_OK)
             mine.status = r == 0 ? first_messages(t, leads, err) : later_messages(t, r, err);
         if (r == 0)
@@ -232,9 +253,10 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
         if (status != SG_OK)
             return status;
         add_volume(&volume, &outcome->volume);
-        if (sg_method_hears(t->method))
+        if (sends && sg_method_hears(t->method))
             sg_method_hear(t->method, sg_comm_messages(t->comm));
-        sg_method_receive(t->method, r, t->sum);
+        if (sends)
+            sg_method_receive(t->method, r, t->sum);
     }
     train_monitor_measure(t);
     if (late) {
@@ -247,7 +269,8 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
              volume.bits_mean, volume.bytes_sent);
     end_method(t, outcome);
     const double start_s = sg_clock_s();
-    update(t);
+    if (sends)
+        update(t);
     charge_time(&t->worker[0], PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;

@@ -134,6 +134,13 @@ r.yaml:13:21: optimizer.learning-rate: must be a positive number, is $(sparsetra
     [[ $stderr == *" (method 'SGD')"*" (method 'Hard-threshold')" ]]
     recipe 's/compressor: topk, k: \[1, 4\]/compressor: randomk, k: 4, unbiased: 1/; /^claims/,$d'
     data_refute "r.yaml:12:5: method 'Top-k': randomk: 'unbiased' needs error-feedback: none"
+    recipe 's/^workers: 4/&\nerror-feedback: {form: cser, reset: 41}/; s/k: \[1, 4\]/k: 1/; s/hard-threshold, .*}/onebit}/; /^claims/,$d'
+    data_refute "r.yaml:6:17: method 'Top-k': error-feedback.reset: topk: 'k' = 41 is more than the 40 parameters there are
+r.yaml:6:17: method 'Hard-threshold': error-feedback.reset: onebit has nothing that it could change"
+    recipe 's/compressor: topk, k: \[1, 4\]/compressor: gtopk, k: 2, error-feedback: cser/; /^claims/,$d'
+    data_refute "r.yaml:12:60: method 'Top-k': error-feedback: 'cser' sends residuals, too, and gtopk has an exchange of its own kind"
+    recipe 's/lambda: 0.01.gamma/lambda: 1, controller: error-reset, error-feedback: cser/; /^claims/,$d'
+    data_refute "r.yaml:13:108: method 'Hard-threshold': error-feedback: 'cser' does not go with the controller 'error-reset', which counts on what a step sends"
 }
 
 @test "a problem of several methods is said once and names them, of all methods without names" {

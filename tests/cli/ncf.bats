@@ -67,6 +67,18 @@ ncf() { # METHOD ARGUMENTS...
     grep -q '"users":150,' run
 }
 
+@test "a worker's own parameters: one worker learns what SGD learns; the same bytes for any threads and ranks" {
+    need_torch
+    local set=(--set 'optimizer={learning-rate: 30}' --set task.dropout=0 --set record.every=1 --set steps=12)
+    ncf Adam --set workers=1 "${set[@]}" --set error-feedback=update -o sgd
+    ncf Top-k --set workers=1 "${set[@]}" --set 'error-feedback={form: cser, interval: 5}' -o own
+    ncf Top-k --set workers=1 "${set[@]}" --set error-feedback=update -o shared
+    paste <(column train_loss sgd) <(column train_loss own) <(column train_loss shared) |
+        awk '{ own += ($1 - $2) ^ 2; shared += ($1 - $3) ^ 2 } END { exit !(NR == 12 && own < 2e-13 && shared > 1e-12) }'
+    same_for_threads_and_ranks one "2" ncf.yaml --method Top-k "${set[@]}" \
+        --set 'error-feedback={form: cser, interval: 5, reset: 0.5, momentum: 0.5}'
+}
+
 @test "an untrained model hits by chance" {
     need_torch
     ncf Adam --set task.users=300 --set steps=1 --set record.every=1 --set optimizer.learning-rate=1e-30 -o run

@@ -113,9 +113,14 @@ same_over_ranks() { # METHOD...
 }
 
 @test "controllers that a recipe gives and every form of error feedback: same bytes for R = 1, 2, 3" {
-    same_over_ranks "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" "topk, k: 3, error-feedback: ef21" \
+    same_over_ranks "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" \
+        "randomk, density: 0.2, controller: {kind: l-greco, least: 0.1, most: 1, values: 5, every: 7}" "topk, k: 3, error-feedback: ef21" \
         "topk, k: 3, error-feedback: dgc-momentum" "topk, k: 3, error-feedback: {form: dgc, nesterov: 1, clip: 0.5}" \
         "topk, k: 3, error-feedback: ef21-sgdm" "topk, k: 3, error-feedback: econtrol" \
+        "topk, k: 3, error-feedback: {form: cser, interval: 3, momentum: 0.5}" \
+        "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
+        "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
+        "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
         "topk, k: 3, error-feedback: scalecom-lpf" "topk, k: 3, error-feedback: lr-correction" "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 
@@ -127,6 +132,7 @@ same_over_ranks() { # METHOD...
 @test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {
     same_over_ranks "clt-k, k: 3" "clt-k, k: 2, error-feedback: scalecom-lpf" "gtopk, k: 3" "gtopk, density: 1" \
         "gtopk, k: 2, conserve: 1, message: auto" "ok-topk, k: 3" "ok-topk, density: 0.1, refresh: 3, message: rice" \
+        "global-qsgd-exp" "global-qsgd-exp, bits: 4, error-feedback: none" \
         "sparseloco, k: 2, chunk: 5" "demo, k: 2, chunk: 5, error-feedback: {form: gradient, decay: 0.9}"
 }
 

@@ -21,6 +21,9 @@ SETTINGS = [
     "global-qsgd workers=3",
     "global-qsgd bits=4 steps=3",
     "global-qsgd bits=16 feedback=none",
+    "global-qsgd-exp workers=5 steps=3",
+    "global-qsgd-exp bits=4 workers=3",
+    "global-qsgd-exp bits=3 workers=4 feedback=none",
 ]
 
 
@@ -85,12 +88,46 @@ def global_qsgd(case, xs, step):
     return [bits * len(xs[0]) + 32 * len(case.sizes)] * n, sum(q) / scale, kept
 
 
+def add_powers(a, b, u):
+    """Sums of powers of two with signs, rounded without bias to a power of two."""
+    swap = np.abs(a) < np.abs(b)
+    large, small = np.where(swap, b, a), np.where(swap, a, b)
+    share = np.abs(small) / np.where(large, np.abs(large), 1)
+    same = large * small > 0
+    up, down = np.where(u < share, 2, 1), np.where(share == 1, 0, np.where(u < 2 * share, 0.5, 1))
+    return large * np.where(small == 0, 1, np.where(same, up, down))
+
+
+def global_exponents(case, xs, step):
+    bits, n, d = int(case.number("bits", 8)), len(xs), len(xs[0])
+    least, unit = 2.0 ** (1 - 2 ** (bits - 1)), np.zeros(d)
+    for a, b in zip(case.offset, case.offset[1:]):
+        if b > a:
+            unit[a:b] = 2 * 2 ** math.ceil(math.log2(n)) * max(np.abs(x[a:b]).max() for x in xs)
+    levels = []
+    for w, x in enumerate(xs):
+        u, y = uniform(draws(case.seed, COMPRESS, w, step, 0, d)), np.abs(x) / np.where(unit > 0, unit, 1)
+        m, e = np.frexp(y)
+        power = np.where(y < least, np.where(u < y / least, least, 0), np.exp2((e - 1 + (u < 2 * m - 1)).astype(float)))
+        levels.append(np.sign(x) * power)
+    part, stride = list(levels), 1
+    while stride < n:
+        for r in range(0, n - stride, 2 * stride):
+            u = uniform(draws(case.seed, COMPRESS, n + r + stride, step, 0, d))
+            part[r] = add_powers(part[r], part[r + stride], u)
+        stride *= 2
+    with np.errstate(over="ignore"):
+        kept = [x - (own * unit).astype(np.float32) for x, own in zip(xs, levels)]
+    return [bits * d + 32 * len(case.sizes)] * n, part[0] * unit, kept
+
+
 def step(case, ps, t):
     xs = [p.astype(np.float64) for p in ps]
     if case.compressor == "switchml":
         bits, total, kept = switchml(case, xs)
     else:
-        bits, total, kept = (intsgd if case.compressor == "intsgd" else global_qsgd)(case, xs, t)
+        method = {"intsgd": intsgd, "global-qsgd": global_qsgd, "global-qsgd-exp": global_exponents}[case.compressor]
+        bits, total, kept = method(case, xs, t)
     return bits, total.astype(np.float32), [x.astype(np.float32) for x in kept]
 
 

@@ -1,7 +1,7 @@
 /* play.c: what a method of the library does with vectors over some steps, as text for the independent twins (play.py).
  *
  *     play COMPRESSOR [KEY=VALUE]... [values=CODE] [values.KEY=VALUE]... [feedback=RULE] [feedback.KEY=VALUE]...
- *          [workers=N] [steps=N] [file=FILE]
+ *          [gamma=RATE] [workers=N] [steps=N] [file=FILE]
  *
  * KEY is a parameter. FILE holds gradients as floats of 32 bits; without it there are no cases of real gradients. One
  * case is a layout and a kind of vectors:
@@ -14,6 +14,7 @@
  *     bits B                               what its messages cost, all rounds together
  *     sent FLOATS                          what its message stands for; absent if there are several rounds
  *     e FLOATS                             its residual, after the last round; absent without error feedback
+ *     own FLOATS                           by how much x exceeds its own parameters; absent if they are x
  *     sum FLOATS                           and after all workers the sum, as the last round leaves it */
 #include <math.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ static void read_file(const char *path) {
 
 struct setting {
     struct sg_method_config config;
-    double param[PARAMS], code_param[PARAMS];
+    double param[PARAMS], code_param[PARAMS], gamma;
     size_t workers, steps;
 };
 
@@ -93,6 +94,7 @@ static void read_setting(struct setting *s, int argc, char **argv) {
         die("no such compressor");
     s->workers = 2;
     s->steps = 2;
+    s->gamma = 1;
     s->config = (struct sg_method_config){.compressor = ops,
                                           .feedback = {.rule = &sg_feedback_gradient, .decay = 1},
                                           .seed = SEED,
@@ -118,6 +120,8 @@ static void read_setting(struct setting *s, int argc, char **argv) {
             s->workers = (size_t)atoi(value);
         else if (strcmp(argv[i], "steps") == 0)
             s->steps = (size_t)atoi(value);
+        else if (strcmp(argv[i], "gamma") == 0)
+            s->gamma = strtod(value, NULL);
         else if (strcmp(argv[i], "file") == 0)
             read_file(value);
         else if (!set(s->param, ops->params, ops->n_params, argv[i], value) &&
@@ -140,15 +144,15 @@ static float g[WORKERS][MOST], e[WORKERS][MOST], sent[WORKERS][MOST], sum[MOST];
 
 /* One step; false = refused. */
 static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size_t d, bool keeps) {
-    const unsigned rounds = sg_method_rounds(m);
     double bits[WORKERS] = {0}, square[LAYERS];
     struct sg_spent spent = {0};
-    const double gamma = 1;
     struct sg_message message[WORKERS];
-    const bool leads = sg_method_leads(m, step, gamma);
+    const bool leads = sg_method_leads(m, step, s->gamma);
     if (leads)
         sg_method_lead(m, g[0], square);
-    sg_method_begin(m, step, gamma, leads ? square : NULL);
+    sg_method_begin(m, step, s->gamma, leads ? square : NULL);
+    const unsigned rounds = sg_method_rounds(m);
+    const bool sends = sg_method_sends(m);
     for (unsigned round = 0; round < rounds; round++) {
         memset(sum, 0, sizeof sum);
         for (size_t w = 0; w < s->workers; w++) {
@@ -166,12 +170,13 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
         }
         sg_message_add_all(sum, sg_method_length(m, round), message, s->workers, sg_kernels_cpu(NULL),
                            &(struct sg_exec){.threads = 1});
-        if (sg_method_hears(m))
+        if (sends && sg_method_hears(m))
             sg_method_hear(m, message);
-        sg_method_receive(m, round, sum);
+        if (sends)
+            sg_method_receive(m, round, sum);
     }
     for (size_t w = 0; w < s->workers; w++) {
-        if (keeps)
+        if (keeps && sends)
             sg_method_keep(m, w, e[w], sum);
         spent.largest = fmax(spent.largest, sg_method_note(m, w));
         print_floats("p", sg_method_input(m, w), d);
@@ -180,9 +185,11 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
             print_floats("sent", sent[w], d);
         if (keeps)
             print_floats("e", e[w], d);
+        if (sg_method_offset(m, w, keeps ? e[w] : NULL))
+            print_floats("own", sg_method_offset(m, w, keeps ? e[w] : NULL), d);
     }
     print_floats("sum", sum, d);
-    sg_method_end(m, sum, &spent);
+    sg_method_end(m, sends ? sum : NULL, &spent);
     return true;
 }
 

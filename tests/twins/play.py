@@ -13,6 +13,9 @@ and those with more than one round, or whose sum is not the sum of what was sent
 
     step(case, ps, step) -> (bits of each worker, sum, residual of each worker or None)      ps: a list for each worker
 
+Those of feedback rules find the workers' gradients in case.g and say in case.own by how much x exceeds each worker's own
+parameters.
+
 Where singular vectors make the last bits a matter of the algorithm, a module may have a TOLERANCE: how far what was sent may
 be off, relative to the largest number. It may also have check(), which tries its functions on worked examples, and can keep
 what steps hand on in `case.memory`, a dict which is empty at the beginning of a case.
@@ -78,6 +81,8 @@ def check_step(twin, case, t, workers, total):
                 yield "bits %r, not %r" % (w["bits"], bits[i])
             if "e" in w and not same(w["e"], residuals[i]):
                 yield "residual"
+            if "own" in w and not same(w["own"], case.own[i]):
+                yield "own parameters"
         return
     right = np.zeros_like(total)
     for i, w in enumerate(workers):
@@ -113,7 +118,7 @@ def play(program, file, name):
                 cases += 1
                 bad = False
             elif word == "step":
-                workers, t = [], int(rest[0])
+                workers, case.g, t = [], [], int(rest[0])
             elif word == "refused":
                 bad = bad or case.kind != 6  # only vectors of huge numbers may be refused
                 wrong += bad
@@ -130,7 +135,9 @@ def play(program, file, name):
                         print("wrong: %s, kind %d, sizes %s, step %d: %s" % (setting, case.kind, case.sizes, t, problems[0]))
                         bad = True
                         wrong += 1
-                elif word != "g":
+                elif word == "g":
+                    case.g.append(x)
+                else:
                     workers[-1][word] = x
     print("%s: %d cases, %d wrong" % (name, cases, wrong))
     return cases > 0 and wrong == 0

@@ -18,16 +18,17 @@ static inline bool many_step(sg_method **part, const size_t *count, size_t parts
     const struct sg_exec exec = {.threads = 1};
     double square[MANY_LAYERS];
     const bool leads = sg_method_leads(part[0], t, gamma);
-    const unsigned rounds = sg_method_rounds(part[0]);
     size_t workers = 0;
     bool alike = true;
     if (leads)
         sg_method_lead(part[0], g, square);
     for (size_t p = 0; p < parts; p++)
         sg_method_begin(part[p], t, gamma, leads ? square : NULL);
+    const unsigned rounds = sg_method_rounds(part[0]);
+    const bool sends = sg_method_sends(part[0]);
     *bits = 0;
     for (unsigned r = 0; r < rounds; r++) {
-        const size_t n = sg_method_length(part[0], r), given = r + 1 == rounds ? d : 0;
+        const size_t n = sends ? sg_method_length(part[0], r) : d, given = r + 1 == rounds ? d : 0;
         float *theirs = malloc((d + 1) * sizeof *theirs), *first = malloc((d + 1) * sizeof *first);
         workers = 0;
         for (size_t p = 0; p < parts; p++)
@@ -43,9 +44,10 @@ static inline bool many_step(sg_method **part, const size_t *count, size_t parts
             float *to = p == 0 ? first : theirs;
             memset(to, 0, d * sizeof *to);
             sg_message_add_all(to, n, m, workers, sg_kernels_cpu(NULL), &exec);
-            if (sg_method_hears(part[p]))
+            if (sends && sg_method_hears(part[p]))
                 sg_method_hear(part[p], m);
-            sg_method_receive(part[p], r, to);
+            if (sends)
+                sg_method_receive(part[p], r, to);
             alike &= memcmp(first, to, given * sizeof *to) == 0;
         }
         memcpy(sum, first, given * sizeof *sum);
@@ -53,7 +55,7 @@ static inline bool many_step(sg_method **part, const size_t *count, size_t parts
         free(first);
     }
     for (size_t p = 0, w = 0; p < parts; p++) {
-        for (size_t i = 0; i < count[p]; i++, w++)
+        for (size_t i = 0; sends && i < count[p]; i++, w++)
             sg_method_keep(part[p], w, e ? e + w * d : NULL, sum);
         sg_method_end(part[p], NULL, &(struct sg_spent){0});
     }

@@ -24,7 +24,7 @@ static float noise(size_t worker, uint32_t draw, int j) {
 }
 
 /* Worker w moves coordinates w, w + n, w + 2 n, …: residuals of different workers never meet in a coordinate. */
-static void apart(float *g, size_t worker, uint32_t draw, const double *x) {
+__attribute__((unused)) static void apart(float *g, size_t worker, uint32_t draw, const double *x) {
     (void)x;
     for (int j = 0; j < D; j++)
         g[j] = (size_t)j % WORKERS == worker ? noise(worker, draw, j) : 0;

@@ -56,6 +56,8 @@ static bool step(sg_method **part, size_t parts, size_t count, uint64_t t, bool 
         sg_message_add_all(round_sum, n, message, WORKERS, sg_kernels_cpu(NULL), &(struct sg_exec){.threads = 1});
         for (size_t p = 0; p < parts; p++) {
             memcpy(to, round_sum, sizeof round_sum);
+            if (sg_method_hears(part[p]))
+                sg_method_hear(part[p], message);
             sg_method_receive(part[p], r, to);
         }
     }
@@ -96,25 +98,28 @@ static void test_nothing_is_lost(const struct setting *s) {
     sg_method_close(m);
 }
 
-/* The mean of the sum over many steps, each with other draws, within 5 standard deviations of the mean of DRAWS. */
+/* The mean of the sum over many steps, each with other draws, within 5 standard deviations of the mean of DRAWS. A worker
+ * rounds to multiples of `unit`; 0: not to multiples, so the deviation is that of what is drawn. */
 static void test_unbiased(const struct setting *s, double unit) {
     enum { DRAWS = 4096 };
-    static double mean[D];
+    static double mean[D], squares[D];
     sg_method *m = open_part(s, 0, WORKERS, 1);
     double bits, worst = 0;
     bool fine = m != NULL;
     memset(mean, 0, sizeof mean);
+    memset(squares, 0, sizeof squares);
     draw(0);
     for (uint64_t t = 0; fine && t < DRAWS; t++) {
         fine = step(&m, 1, WORKERS, t, false, e, sum, &bits);
         for (size_t i = 0; i < D; i++)
-            mean[i] += (double)sum[i] / DRAWS;
+            mean[i] += (double)sum[i] / DRAWS, squares[i] += (double)sum[i] * (double)sum[i] / DRAWS;
     }
     for (size_t i = 0; i < D; i++) {
         double right = 0;
         for (size_t w = 0; w < WORKERS; w++)
             right += (double)g[w][i];
-        worst = fmax(worst, fabs(mean[i] - right) / (unit / 2 * sqrt(WORKERS / (double)DRAWS)));
+        const double deviation = unit > 0 ? unit / 2 * sqrt(WORKERS) : sqrt(squares[i] - mean[i] * mean[i]);
+        worst = fmax(worst, fabs(mean[i] - right) / (deviation / sqrt(DRAWS)));
     }
     ok(fine && worst <= 5, "%s: the mean sum is right (%.2f sigma)", s->name, worst);
     sg_method_close(m);
@@ -226,6 +231,10 @@ int main(void) {
         for (size_t i = 0; i < D; i++)
             largest = fmax(largest, fabs((double)g[w][i]));
     test_unbiased(&(struct setting){"global-qsgd", {8}, &sg_feedback_none}, WORKERS * largest / 127);
+    for (double bits = 3; bits <= 8; bits += 5)
+        test_unbiased(&(struct setting){"global-qsgd-exp", {bits}, &sg_feedback_none}, 0);
+    test_splits(&(struct setting){"global-qsgd-exp", {8}, &sg_feedback_gradient});
+    refused("too few for the sum of 4 workers", (struct setting){"global-qsgd-exp", {2}, NULL});
     refused("too few for the sum", (struct setting){"switchml", {3, 256}, NULL});
     refused("at most 24, or 32", (struct setting){"switchml", {30, 256}, NULL});
     refused("needs more than 1000 parameters", (struct setting){"switchml", {32, 2}, NULL});

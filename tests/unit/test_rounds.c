@@ -147,6 +147,10 @@ static void test_splits(const char *compressor, const struct sg_feedback_rule *r
         ok(whole == NULL, "demo, %s: refused, for its mean over senders is not in updates", rule->name);
         return;
     }
+    if (rule->resets) {
+        ok(whole == NULL, "%s, %s: refused, for residuals cannot be sent in rounds", compressor, rule->name);
+        return;
+    }
     bool fine = whole != NULL;
     for (size_t p = 0, first = 0; p < 3; first += count[p++])
         fine &= (part[p] = open_part(&run, first, count[p], 3)) != NULL;

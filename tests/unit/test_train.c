@@ -263,6 +263,8 @@ int main(void) {
     test_resume("Top-k", SET("error-feedback={form: dgc-momentum, momentum: 0.75}"), in_valley);
     test_resume("Top-k", SET("methods.Top-k.values={code: levels, levels: 2}"), in_valley);
     test_resume("Top-k", SET("methods.Top-k.controller={kind: accordion, high: 3, interval: 2}"), in_valley);
+    test_resume("Share", SET("methods.Share.controller={kind: l-greco, least: 0.1, most: 1, values: 4, every: 6}"),
+                in_valley);
     test_controller("Accordion", "Top-k", "methods.Top-k.controller={kind: accordion, high: 3, interval: 2}");
     test_controller("Sums", "Top-k", "methods.Top-k.controller={kind: accordion, high: 3, interval: 2, accumulate: 1}");
     test_failures();

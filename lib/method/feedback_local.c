@@ -1,0 +1,120 @@
+/* feedback_local.c: rules whose workers have parameters of their own.
+ *
+ * CSER (Xie, Zheng, Koyejo, Gupta, Li, Lin, NeurIPS 2020): what a worker does not send it applies to its own parameters,
+ * and the residual e says how far these are from what all workers share. e is not fed back into the next message.
+ *
+ *     p = gamma u,  u <- m u + g        the gradient g is taken at x - e
+ *     x <- x - mean C(p)                e <- e + p - C(p)
+ *
+ * At every H-th step the errors are reset: x <- x - mean C(e), and e <- e - C(e), with the knob `reset` of C. The
+ * authors write the worker's own x - e as x and the negative of e as e.
+ *
+ * Local steps (Qsparse-local-SGD of Basu, Data, Karakus, Diggavi, NeurIPS 2019; with a compressor that sends everything,
+ * local SGD): a worker steps by itself, and every H-th step it sends how far it came. l is that way since the last
+ * message.
+ *
+ *     l <- l + gamma g                  the gradient g is taken at x - l
+ *     every H-th step: p = e + l        e <- p - C(p)        x <- x - mean C(p)        l <- 0 */
+#include <math.h>
+#include <string.h>
+
+#include "method_private.h"
+
+enum { RESET, INTERVAL, MOMENTUM, PARAMS };
+enum { U, OLD }; /* vectors of a worker: its momentum, and e while a message is made */
+
+/* ---- CSER ---- */
+
+/* to [d] <- to + factor x, element by element. */
+static void add(const struct sg_feedback_state *s, float *to, float factor, const float *x) {
+#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
+    for (size_t i = 0; i < s->d; i++)
+        to[i] += factor * x[i];
+}
+
+static const float *before(const struct sg_feedback_state *s, const float *g) {
+    if (s->e != NULL) {
+        memcpy(s->vector[OLD], s->e, s->d * sizeof *g);
+        memset(s->e, 0, s->d * sizeof *g);
+    }
+    method_combine(s, s->vector[U], (float)s->param[MOMENTUM], g);
+    return s->vector[U];
+}
+
+static void keep(const struct sg_feedback_state *s) {
+    if (s->e != NULL)
+        add(s, s->e, (float)s->shared->feedback.decay, s->vector[OLD]);
+}
+
+static const float *offset(const struct sg_feedback_state *s) {
+    return s->e;
+}
+
+static bool resets(const double *param, uint64_t step) {
+    return (step + 1) % (uint64_t)param[INTERVAL] == 0;
+}
+
+static const struct sg_parameter params[PARAMS] = {
+    [RESET] = {"reset", 0, 1e18, NAN, false, "the compressor's knob for residuals; by default the method's own"},
+    [INTERVAL] = {"interval", 1, 1e9, 8, true, "steps from one reset of the residuals to the next"},
+    [MOMENTUM] = {"momentum", 0, 1, 0, false, "factor on the old momentum of a worker"},
+};
+
+const struct sg_feedback_rule sg_feedback_cser = {
+    .name = "cser",
+    .summary = "p = gamma g, and a worker applies what it does not send to its own x; C(e) is sent at intervals",
+    .source = "Xie et al., NeurIPS 2020",
+    .params = params,
+    .n_params = PARAMS,
+    .n_knobs = 1,
+    .keeps = true,
+    .in_updates = true,
+    .worker_vectors = 1,
+    .worker_room = 1,
+    .before = before,
+    .keep = keep,
+    .offset = offset,
+    .resets = resets,
+};
+
+/* ---- local steps ---- */
+
+enum { STEPS, LOCAL_PARAMS };
+
+static const float *step_alone(const struct sg_feedback_state *s, const float *g) {
+    add(s, s->vector[0], (float)s->unit, g);
+    return s->vector[0];
+}
+
+static void start_again(const struct sg_feedback_state *s, const float *g, const struct sg_message *sent) {
+    (void)sent;
+    memset(s->vector[0], 0, s->d * sizeof *g);
+}
+
+static const float *way(const struct sg_feedback_state *s) {
+    return s->vector[0];
+}
+
+static bool sends(const double *param, uint64_t step) {
+    return (step + 1) % (uint64_t)param[STEPS] == 0;
+}
+
+static const struct sg_parameter local_params[LOCAL_PARAMS] = {
+    [STEPS] = {"steps", 1, 1e9, 4, true, "steps that a worker takes from one message to the next"},
+};
+
+const struct sg_feedback_rule sg_feedback_local_steps = {
+    .name = "local-steps",
+    .summary = "a worker steps by itself, and at intervals sends C(e + how far it came): Qsparse-local-SGD",
+    .source = "Basu et al., NeurIPS 2019",
+    .params = local_params,
+    .n_params = LOCAL_PARAMS,
+    .keeps = true,
+    .in_updates = true,
+    .scaled = true,
+    .worker_vectors = 1,
+    .before = step_alone,
+    .after = start_again,
+    .offset = way,
+    .sends = sends,
+};

@@ -1,0 +1,82 @@
+"""Workers with parameters of their own. CSER (Xie et al., NeurIPS 2020), as its authors write it:
+
+    delta = gamma u, u <- m u + g       delta = c + r with c = C(delta)     x_i <- x_i - mean c - r_i       e_i <- e_i - r_i
+    every H-th step: e_i = c' + r'      x_i <- x_i - e_i + mean c' + r'     e_i <- r'
+
+x_i - e_i is the same for all i: x. The library keeps -e_i, which is x - x_i.
+
+Qsparse-local-SGD (Basu et al., NeurIPS 2019):
+
+    x_i <- x_i - gamma g      every H-th step: delta = m + x - x_i, c = C(delta), m <- delta - c, x <- x - mean c, x_i <- x
+"""
+
+import copy
+import importlib
+
+import numpy as np
+
+import play
+
+SETTINGS = [
+    "topk k=40 feedback=cser feedback.interval=3 steps=7",
+    "topk k=20 feedback=cser feedback.interval=2 feedback.reset=60 feedback.momentum=0.5 gamma=0.25 steps=5",
+    "randomk k=40 feedback=cser feedback.interval=2 workers=3 steps=5",
+    "hard-threshold lambda=1 feedback=cser feedback.interval=2 feedback.reset=0.1 gamma=0.3 steps=5",
+    "eden bits=2 block=64 feedback=cser feedback.interval=2 steps=3",
+    "topk k=20 feedback=local-steps feedback.steps=3 gamma=0.3 steps=7",
+    "none feedback=local-steps feedback.steps=2 steps=4",
+    "hard-threshold lambda=1 feedback=local-steps feedback.steps=2 gamma=0.3 workers=3 steps=5",
+]
+
+
+def compress(case, p, worker, step, **param):
+    """C(p) and its bits, by the compressor's own twin."""
+    twin = importlib.import_module(case.compressor.replace("-", "_"))
+    case = copy.copy(case)
+    case.param = dict(case.param, **param)
+    if "lambda" in case.param:  # p is in updates
+        case.param["lambda"] = case.number("lambda") * case.number("gamma", 1)
+    return play.message(twin, case, p, worker, step)
+
+
+def local_steps(case, ps, t):
+    zero, gamma = np.zeros(case.offset[-1], np.float32), np.float32(case.number("gamma", 1))
+    ways, ms = case.memory.setdefault("way", [zero] * case.workers), case.memory.setdefault("e", [zero] * case.workers)
+    sends, bits, total = (t + 1) % case.number("feedback.steps") == 0, [0] * case.workers, zero.copy()
+    for i, g in enumerate(case.g):
+        ways[i] = ways[i] + gamma * g  # x - x_i
+        if sends:
+            delta = ms[i] + ways[i]
+            assert play.same(delta, ps[i]), "what is compressed"
+            c, bits[i] = (delta, 32 * len(delta)) if case.compressor == "none" else compress(case, delta, i, t)
+            ms[i], ways[i] = delta - c, zero
+            total += c
+    case.own = ways
+    return bits, total, ms
+
+
+def step(case, ps, t):
+    if case.param["feedback"] == "local-steps":
+        return local_steps(case, ps, t)
+    one, zero = np.float32, np.zeros(case.offset[-1], np.float32)
+    gamma, m, every = one(case.number("gamma", 1)), one(case.number("feedback.momentum", 0)), case.number("feedback.interval", 8)
+    knob = {"hard-threshold": "lambda"}.get(case.compressor, "k")
+    reset = {knob: case.param["feedback.reset"]} if "feedback.reset" in case.param else {}
+    es, us = case.memory.setdefault("e", [zero] * case.workers), case.memory.setdefault("u", [zero] * case.workers)
+    bits, first, second = [], zero.copy(), zero.copy()
+    for i, g in enumerate(case.g):
+        us[i] = m * us[i] + g
+        delta = gamma * us[i]
+        assert play.same(delta, ps[i]), "what is compressed"
+        c, cost = compress(case, delta, i, t)
+        es[i] = es[i] + (delta - c)
+        bits.append(cost)
+        first += c
+    if (t + 1) % every == 0:
+        for i in range(case.workers):
+            c, cost = compress(case, es[i], i, t + 2**40, **reset)
+            es[i] = es[i] - c
+            bits[i] += cost
+            second += c
+    case.own = es
+    return bits, second + first, es

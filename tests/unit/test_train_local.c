@@ -1,0 +1,183 @@
+/* Workers with parameters of their own in the trainer, on the spy task: where gradients are taken, what all workers share,
+ * what is evaluated, what is recorded, and checkpoints; against plain loops in double precision. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spy_run.h"
+
+static void in_valley(void) {
+    watch(valley, three_layers, 3);
+}
+
+/* The entry of largest magnitude of each layer moves from p to sent. */
+static void top1_of_layers(double *p, double *sent) {
+    for (int l = 0; l < 3; l++) {
+        size_t best = three_layers[l];
+        for (size_t j = best + 1; j < three_layers[l + 1]; j++)
+            best = fabs(p[j]) > fabs(p[best]) ? j : best;
+        sent[best] += p[best];
+        p[best] = 0;
+    }
+}
+
+/* What a rule makes of 40 steps: x of all, worker 0's own x, the mean of the squared residuals, bits a worker. */
+struct by_hand {
+    double x[MOST + 1][D], own[MOST + 1][D], error[MOST + 1], bits[MOST + 1];
+};
+
+/* CSER with Top-1 of each layer, and at resets all of e (k >= 5) or Top-1 of it. */
+static void cser_by_hand(struct by_hand *r, uint64_t interval, bool all, double momentum) {
+    static double e[WORKERS][D], u[WORKERS][D];
+    memset(e, 0, sizeof e);
+    memset(u, 0, sizeof u);
+    memset(r, 0, sizeof *r);
+    for (int j = 0; j < D; j++)
+        r->x[0][j] = j - 5;
+    for (uint32_t t = 0; t < 40; t++) {
+        const bool resets = (t + 1) % interval == 0;
+        double sent[D] = {0};
+        for (size_t w = 0; w < WORKERS; w++) {
+            double own[D], p[D];
+            float g[D];
+            for (int j = 0; j < D; j++)
+                own[j] = r->x[t][j] - e[w][j];
+            if (w == 0)
+                memcpy(r->own[t], own, sizeof own);
+            valley(g, w, t, own);
+            for (int j = 0; j < D; j++)
+                p[j] = GAMMA * (u[w][j] = momentum * u[w][j] + (double)g[j]);
+            top1_of_layers(p, sent);
+            for (int j = 0; j < D; j++)
+                e[w][j] += p[j];
+            if (resets && !all)
+                top1_of_layers(e[w], sent);
+            for (int j = 0; j < D; j++) {
+                sent[j] += resets && all ? e[w][j] : 0;
+                e[w][j] = resets && all ? 0 : e[w][j];
+                r->error[t + 1] += e[w][j] * e[w][j] / WORKERS;
+            }
+        }
+        r->bits[t + 1] = r->bits[t] + 64 * 3 + (resets ? 64 * (all ? D : 3) : 0);
+        for (int j = 0; j < D; j++)
+            r->x[t + 1][j] = r->x[t][j] - sent[j] / WORKERS;
+    }
+}
+
+/* Local steps: all of Top-1 of each layer goes at every `steps`-th step. */
+static void local_by_hand(struct by_hand *r, uint64_t steps) {
+    static double e[WORKERS][D], way[WORKERS][D];
+    memset(e, 0, sizeof e);
+    memset(way, 0, sizeof way);
+    memset(r, 0, sizeof *r);
+    for (int j = 0; j < D; j++)
+        r->x[0][j] = j - 5;
+    for (uint32_t t = 0; t < 40; t++) {
+        const bool sends = (t + 1) % steps == 0;
+        double sent[D] = {0};
+        for (size_t w = 0; w < WORKERS; w++) {
+            double own[D];
+            float g[D];
+            for (int j = 0; j < D; j++)
+                own[j] = r->x[t][j] - way[w][j];
+            if (w == 0)
+                memcpy(r->own[t], own, sizeof own);
+            valley(g, w, t, own);
+            for (int j = 0; j < D; j++) {
+                way[w][j] += GAMMA * (double)g[j];
+                e[w][j] += sends ? way[w][j] : 0;
+                way[w][j] = sends ? 0 : way[w][j];
+            }
+            if (sends)
+                top1_of_layers(e[w], sent);
+            for (int j = 0; j < D; j++)
+                r->error[t + 1] += e[w][j] * e[w][j] / WORKERS;
+        }
+        r->bits[t + 1] = r->bits[t] + (sends ? 64 * 3 : 0);
+        for (int j = 0; j < D; j++)
+            r->x[t + 1][j] = r->x[t][j] - sent[j] / WORKERS;
+    }
+}
+
+/* Roundings to float: at most 10 a step, of numbers below 2^5, which the valley damps. */
+static const double BOUND = 40 * 10 * 32 * 0x1p-24;
+
+static void test_run(const char *form, const struct by_hand *r) {
+    double gap = 0, apart_by = 0;
+    char set[128];
+    snprintf(set, sizeof set, "error-feedback={form: %s}", form);
+    in_valley();
+    struct sg_run run = whole("Top-k", SET(set));
+    const double *error = sg_run_series(&run, "error_norm"), *bits = sg_run_series(&run, "bits"),
+                 *bytes = sg_run_series(&run, "bytes_sent"), *first = sg_run_series(&run, "suboptimality");
+    size_t wrong = run.n_points != 41;
+    for (size_t t = 0; t <= 40; t++) {
+        for (int j = 0; j < D && t < 40; j++) {
+            gap = fmax(gap, fabs(r->own[t][j] - spy.x[t][j]));
+            apart_by = fmax(apart_by, fabs(r->own[t][j] - r->x[t][j]));
+        }
+        gap = fmax(gap, fabs(r->x[t][0] - first[t]));
+        gap = fmax(gap, fabs(r->error[t] - error[t]) / 64);
+        wrong += bits[t] != r->bits[t] || (t > 0 && (bytes[t] > bytes[t - 1]) != (bits[t] > bits[t - 1]));
+    }
+    for (int j = 0; j < D; j++)
+        gap = fmax(gap, fabs(r->x[40][j] - spy.x[40][j]));
+    ok(wrong == 0 && gap <= BOUND && apart_by > 0.1,
+       "%s: gradients at a worker's own x, evaluation at what all share, as by hand: %g apart", form, gap);
+    sg_run_free(&run);
+}
+
+/* Of one worker nothing is lost: its own x goes the way of plain SGD, whatever it sends. */
+static void test_one_worker(const char *form) {
+    double x[MOST][D], gap = 0;
+    char set[128];
+    snprintf(set, sizeof set, "error-feedback={form: %s}", form);
+    in_valley();
+    struct sg_run sgd = whole("SGD", SET("workers=1")), run;
+    memcpy(x, spy.x, sizeof x);
+    in_valley();
+    run = whole("Top-k", SET("workers=1", set));
+    for (int t = 0; t < 40; t++)
+        for (int j = 0; j < D; j++)
+            gap = fmax(gap, fabs(x[t][j] - spy.x[t][j]));
+    ok(gap <= BOUND, "%s: one worker's own x goes the way of SGD: %g apart", form, gap);
+    sg_run_free(&sgd);
+    sg_run_free(&run);
+}
+
+/* A local step before every message is Algorithm 1, and one that sends everything is local SGD: nothing waits. */
+static void test_special_cases(void) {
+    in_valley();
+    struct sg_run update = whole("Top-k", NULL);
+    in_valley();
+    struct sg_run local = whole("Top-k", SET("error-feedback={form: local-steps, steps: 1}"));
+    ok(same_points(&update, &local), "local-steps with steps 1 is update");
+    sg_run_free(&update);
+    sg_run_free(&local);
+    in_valley();
+    local = whole("SGD", SET("error-feedback={form: local-steps, steps: 4}"));
+    const double *error = sg_run_series(&local, "error_norm"), *bits = sg_run_series(&local, "bits");
+    size_t wrong = local.n_points != 41;
+    for (size_t t = 0; t < local.n_points; t++)
+        wrong += error[t] != 0 || bits[t] != (double)(32 * D * (t / 4));
+    ok(wrong == 0, "local SGD sends everything at every fourth step");
+    sg_run_free(&local);
+}
+
+int main(void) {
+    static struct by_hand r;
+    temporary_make();
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    cser_by_hand(&r, 4, true, 0);
+    test_run("cser, interval: 4, reset: 12", &r);
+    cser_by_hand(&r, 3, false, 0.5);
+    test_run("cser, interval: 3, momentum: 0.5", &r);
+    local_by_hand(&r, 3);
+    test_run("local-steps, steps: 3", &r);
+    test_one_worker("cser, interval: 5, reset: 2");
+    test_special_cases();
+    test_resume("Top-k", SET("error-feedback={form: local-steps, steps: 3}"), in_valley);
+    test_resume("Top-k", SET("error-feedback={form: cser, interval: 4, reset: 2, momentum: 0.5}"), in_valley);
+    return tap_done();
+}
