@@ -149,7 +149,7 @@ static void test_schedules(void) {
 /* A controller that finds the threshold makes lambda superfluous. */
 static void test_budget(void) {
     alike("a budget by either name", opened("hard-threshold", (const double[]){NAN, 0.1, NAN}, NULL, NULL),
-          opened("hard-threshold", (const double[]){NAN, NAN, NAN}, "budget", (const double[]){0.1}));
+          opened("hard-threshold", (const double[]){NAN, NAN, NAN}, "budget", (const double[]){0.1, 0}));
 }
 
 static void test_refused(void) {
@@ -158,7 +158,7 @@ static void test_refused(void) {
     ok(!m && strstr(err.msg, "nothing that the controller 'budget' could change"), "%s", err.msg);
     m = opened("topk", (const double[]){3, NAN}, "accordion", low_only);
     ok(!m && strstr(err.msg, "needs 'high'"), "%s", err.msg);
-    m = opened("hard-threshold", (const double[]){1, NAN, NAN}, "budget", (const double[]){0});
+    m = opened("hard-threshold", (const double[]){1, NAN, NAN}, "budget", (const double[]){0, 0});
     ok(!m && strstr(err.msg, "must be above 0"), "%s", err.msg);
     static const struct {
         const char *compressor;

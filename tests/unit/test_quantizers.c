@@ -125,7 +125,7 @@ static void test_step_unit(void) {
 /* A budget of a twentieth of all: never more, and most of it spent. */
 static void test_budget(void) {
     enum { STEPS = 400 };
-    const double param[] = {NAN, NAN, NAN}, total[] = {0.05 * N * STEPS};
+    const double param[] = {NAN, NAN, NAN}, total[] = {0.05 * N * STEPS, 0};
     const struct sg_method_config config = {.compressor = sg_compressor_find("grid"),
                                             .param = param,
                                             .controller = sg_controller_find("budget"),
