@@ -163,4 +163,30 @@ SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samp
                                   struct sg_error *err);
 void timing_free(struct timing *timing);
 
+/* ---- rows of the results ---- */
+
+/* What a row says of its case. */
+struct row_case {
+    const struct layers *layers;
+    const char *distribution;
+    double density, cache_bytes; /* of the last-level cache; NaN = unknown */
+    bool on_device;              /* the reference is a copy there, not `add` */
+};
+
+/* What was measured of one operation. */
+struct row_times {
+    const struct timing *own;             /* without samples = it was not timed */
+    const struct timing *add, *threshold; /* of the reference; of ef-threshold on the same back-end, or NULL */
+    double k, bytes, add_bytes;           /* entries sent; bytes that must be moved, also by the reference */
+    bool right;
+};
+
+double cpu_cache_bytes(void);
+
+/* A row is begun, is given its times, and is ended; each call adds its keys. `job` is the operation's, NULL for the
+ * reference. `missing` says why the operation did not run; NULL = it did. */
+cJSON *row_begin(const struct row_case *c, const char *operation, const char *back_end, int threads);
+void row_times(cJSON *row, const struct row_case *c, const struct row_times *times);
+void row_end(cJSON *row, const struct job *job, const char *missing);
+
 #endif
