@@ -13,6 +13,7 @@ struct layers {
     char name[24];
     size_t n, count;
     size_t *offset; /* [count + 1] */
+    size_t *rows;   /* [count] of each layer as a matrix; 1 = a vector */
 };
 
 /* Makes the layers from an entry of the recipe's sizes: a whole number or the name of a model. */
@@ -83,6 +84,8 @@ struct operation {
     bool device_only;            /* runs on back-end cuda and there alone */
     size_t compared_with; /* the operation, as an index into operations, whose plain C version defines the output */
     bool rival;           /* one of bench_rival.h; its order and its choice among ties may differ from plain C's */
+    bool floats;          /* a rival that adds up in floats: its output is near plain C's */
+    const char *torch;    /* the rival by libtorch that does the same; NULL = none */
     const char *coder;    /* name of the compressor that runs; NULL = none */
     bool wire; /* runs on each encoding, not on each back-end; it is right if a message comes back unchanged */
 };
@@ -97,11 +100,19 @@ void add_in_place(float *e, const float *g, size_t n, int threads);
  */
 void quickselect_topk(struct job *job);
 
+/* The products of PowerSGD at rank BENCH_RANK, of every layer that is a matrix M whose first two rows are Q': magnitude
+ * <- P = M Q, value <- Q = M' P, e <- P Q'. */
+enum { BENCH_RANK = 2 };
+void run_products(struct job *job);
+bool is_low_rank(const struct layers *layers, size_t layer);
+
 /* What the rivals in C++ lack; NULL = nothing. */
 const char *rival_missing(void);
 void run_rival(struct job *job);
 /* Compares with what plain C sent and kept; p [n], what it kept, is overwritten. */
 bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count);
+/* For products: is e right up to what rounding to floats may do? */
+bool rival_is_near(const struct job *job, const float *right);
 
 /* Plans and encodes the case's random positions in job->format. The message is for the caller to free, on failure too.
  */
@@ -175,9 +186,10 @@ struct row_case {
 
 /* What was measured of one operation. */
 struct row_times {
-    const struct timing *own;             /* without samples = it was not timed */
-    const struct timing *add, *threshold; /* of the reference; of ef-threshold on the same back-end, or NULL */
-    double k, bytes, add_bytes;           /* entries sent; bytes that must be moved, also by the reference */
+    const struct timing *own;               /* without samples = it was not timed */
+    const struct timing *add;               /* of the reference */
+    const struct timing *threshold, *torch; /* of ef-threshold on the same back-end, of libtorch's rival; or NULL */
+    double k, bytes, add_bytes;             /* entries sent; bytes that must be moved, also by the reference */
     bool right;
 };
 

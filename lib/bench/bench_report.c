@@ -44,8 +44,17 @@ static cJSON *time_json(const struct timing *t) {
     return out;
 }
 
+/* NaN where one of the two was not timed. */
+static double of_median(const struct timing *t, const struct timing *other) {
+    return t->sample && other ? t->median / other->median : NAN;
+}
+
+static double of_min(const struct timing *t, const struct timing *other) {
+    return t->sample && other ? t->min / other->min : NAN;
+}
+
 void row_times(cJSON *out, const struct row_case *c, const struct row_times *x) {
-    const struct timing *t = x->own, *add = x->add, *threshold = x->threshold;
+    const struct timing *t = x->own, *add = x->add;
     const bool timed = t->sample != NULL;
     sg_json_set_number(out, "k", x->k);
     sg_json_set(out, "time_s", timed ? time_json(t) : NULL);
@@ -57,8 +66,10 @@ void row_times(cJSON *out, const struct row_case *c, const struct row_times *x) 
     sg_json_set_number(out, "ratio_to_add_min", c->on_device ? NAN : ratio_min);
     sg_json_set_number(out, "ratio_to_copy", c->on_device ? ratio : NAN);
     sg_json_set_number(out, "ratio_to_copy_min", c->on_device ? ratio_min : NAN);
-    sg_json_set_number(out, "times_threshold", timed && threshold ? t->median / threshold->median : NAN);
-    sg_json_set_number(out, "times_threshold_min", timed && threshold ? t->min / threshold->min : NAN);
+    sg_json_set_number(out, "times_threshold", of_median(t, x->threshold));
+    sg_json_set_number(out, "times_threshold_min", of_min(t, x->threshold));
+    sg_json_set_number(out, "times_torch", of_median(t, x->torch));
+    sg_json_set_number(out, "times_torch_min", of_min(t, x->torch));
     sg_json_set_bool(out, "verified", x->right);
 }
 

@@ -208,6 +208,7 @@ static void report(struct bench *b) {
         times.k = (double)job->sent;
         times.bytes = job->operation->bytes(job);
         times.threshold = job->kernels ? timing_of(b, operations[0].name, job->kernels) : NULL;
+        times.torch = job->operation->torch ? timing_of(b, job->operation->torch, NULL) : NULL;
         times.right = b->right[i];
         row = row_begin(&c, job->operation->name, back_end, job->exec.threads);
         row_times(row, &c, &times);

@@ -19,11 +19,12 @@ void sg_bench_table(FILE *out, const cJSON *results) {
     fprintf(
         out,
         "# operation               back-end   threads  size      n          distribution   density  cache    k         "
-        "   median       p10       p90       min  bandwidth  of add/copy   of threshold   index   output\n");
+        "   median       p10       p90       min  bandwidth  of add/copy   of threshold   of libtorch   index   "
+        "output\n");
     fprintf(
         out,
         "#                                                                                                            "
-        "       ms        ms        ms        ms       GB/s   median   min   median   min    bits\n");
+        "       ms        ms        ms        ms       GB/s   median   min   median   min    median   min    bits\n");
     const cJSON *r;
     cJSON_ArrayForEach(r, results) {
         char name[48];
@@ -46,6 +47,8 @@ void sg_bench_table(FILE *out, const cJSON *results) {
         print_number(out, 4, "%.2f", either(r, "ratio_to_add_min", "ratio_to_copy_min"));
         print_number(out, 7, "%.2f", sg_json_number(r, "times_threshold", NAN));
         print_number(out, 4, "%.2f", sg_json_number(r, "times_threshold_min", NAN));
+        print_number(out, 7, "%.2f", sg_json_number(r, "times_torch", NAN));
+        print_number(out, 4, "%.2f", sg_json_number(r, "times_torch_min", NAN));
         print_number(out, 5, "%.2f", sg_json_number(r, "bits_per_index", NAN));
         const char *reason = sg_json_string(r, "reason", NULL);
         fprintf(out, "  %s\n", reason ? reason : sg_json_bool(r, "verified", false) ? "right" : "WRONG");

@@ -29,7 +29,8 @@
 #define KERNELS .owner = "kernels"
 #define SG_BENCH_OPERATIONS                                                                                            \
     "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
-    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd"
+    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd|lowrank-products|"               \
+    "torch-products|ef-powersgd"
 #define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
 static const struct sg_schema_row static_row[] = {
@@ -40,7 +41,7 @@ static const struct sg_schema_row static_row[] = {
     {"kind", SG_VALUE_KIND, .preset = "training", .help = "what is measured: training runs or kernels"},
 
     /* kind: kernels */
-    CHOICE("operations", SG_BENCH_OPERATIONS, KERNELS, .required = true, .least = 1, .most = 16,
+    CHOICE("operations", SG_BENCH_OPERATIONS, KERNELS, .required = true, .least = 1, .most = 32,
            .help = "what is timed; a list"),
     CHOICE("sizes", "resnet18|lstm|ncf", KERNELS, .required = true, .least = 1, .most = 64, .or_number = true, .min = 1,
            .max = 1e9, .help = "the layers of a model, or a whole number: one layer of so many elements; a list"),
