@@ -79,6 +79,17 @@ sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_
     return sg_fail(err, SG_ERR_ARGUMENT, "unknown size '%s'", size->string);
 }
 
+sg_status layers_cut(struct layers *out, const char *name, const size_t *offset, size_t count, struct sg_error *err) {
+    struct shape *shape = malloc(count * sizeof *shape);
+    if (!shape)
+        return sg_fail_memory(err, "layers");
+    for (size_t l = 0; l < count; l++)
+        shape[l] = (struct shape)VECTOR(offset[l + 1] - offset[l]);
+    const sg_status status = cut(out, name, shape, count, err);
+    free(shape);
+    return status;
+}
+
 void layers_close(struct layers *layers) {
     free(layers->offset);
     free(layers->rows);
@@ -115,12 +126,12 @@ static const struct {
 };
 
 /* Blocks have their own streams, so that they can be drawn in parallel. */
-static void draw_blocks(float *g, size_t n, double (*draw)(sg_rng *r)) {
+static void draw_blocks(float *g, size_t n, double (*draw)(sg_rng *r), uint32_t worker) {
     enum { BLOCK_ELEMENTS = 1 << 16 };
     const size_t blocks = (n + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS;
 #pragma omp parallel for schedule(static)
     for (size_t b = 0; b < blocks; b++) {
-        sg_rng r = sg_rng_open(1, SG_RNG_TEST, 0, b);
+        sg_rng r = sg_rng_open(1 + worker, SG_RNG_TEST, 0, b);
         for (size_t i = b * BLOCK_ELEMENTS; i < n && i < (b + 1) * BLOCK_ELEMENTS; i++)
             g[i] = (float)draw(&r);
     }
@@ -135,10 +146,10 @@ static void heat(float *g, const struct layers *layers) {
         g[i] *= 1000;
 }
 
-void draw_gradient(float *g, const struct layers *layers, const char *distribution) {
+void draw_gradient(float *g, const struct layers *layers, const char *distribution, uint32_t worker) {
     for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++)
         if (strcmp(distributions[d].name, distribution) == 0)
-            draw_blocks(g, layers->n, distributions[d].draw);
+            draw_blocks(g, layers->n, distributions[d].draw, worker);
     if (strcmp(distribution, "one-hot-layer") == 0)
         heat(g, layers);
 }

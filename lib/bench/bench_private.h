@@ -18,10 +18,13 @@ struct layers {
 
 /* Makes the layers from an entry of the recipe's sizes: a whole number or the name of a model. */
 SG_CHECKED sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_error *err);
+/* The same from offsets [count + 1]; the layers are vectors. */
+SG_CHECKED sg_status layers_cut(struct layers *out, const char *name, const size_t *offset, size_t count,
+                                struct sg_error *err);
 void layers_close(struct layers *layers);
 
-/* g [n] <- the distribution of that name; a function of name and layers alone. */
-void draw_gradient(float *g, const struct layers *layers, const char *distribution);
+/* g [n] <- the distribution of that name; a function of name, layers and worker alone. */
+void draw_gradient(float *g, const struct layers *layers, const char *distribution, uint32_t worker);
 
 /* The arrays of one case, and what its operations need to know. */
 struct data {
@@ -43,6 +46,9 @@ struct data {
 /* Allocates the arrays; the caller draws g. data_close must follow, also after a failure. */
 SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err);
 void data_close(struct data *d);
+
+/* How many of n elements a density means: max(1, floor(density n)). */
+size_t elements_of(double density, size_t n);
 
 /* Sets what depends on g and the density: k, thresholds, positions. */
 SG_CHECKED sg_status data_set_density(struct data *d, double density, struct sg_error *err);
@@ -172,6 +178,8 @@ struct timed {
 /* Times all in turn: warms up, chooses calls so that a sample lasts 1 ms or longer, and takes `samples` rounds. */
 SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void),
                                   struct sg_error *err);
+/* Computes median, quantiles, minimum and outliers from the samples. */
+SG_CHECKED sg_status timing_summarise(struct timing *timing, struct sg_error *err);
 void timing_free(struct timing *timing);
 
 /* ---- rows of the results ---- */
@@ -191,14 +199,21 @@ struct row_times {
     const struct timing *threshold, *torch; /* of ef-threshold on the same back-end, of libtorch's rival; or NULL */
     double k, bytes, add_bytes;             /* entries sent; bytes that must be moved, also by the reference */
     bool right;
+    const char *missing; /* why it did not run, so that nothing was compared; NULL = it did */
+};
+
+/* What a row of `compress` has beside its times; results/README.md says what the numbers are. NaN = there is none. */
+struct row_compressor {
+    const char *name;
+    double workers, message_bytes, decode_s, bits_per_element, times_topk, of_target, layer_factor;
 };
 
 double cpu_cache_bytes(void);
 
-/* A row is begun, is given its times, and is ended; each call adds its keys. `job` is the operation's, NULL for the
- * reference. `missing` says why the operation did not run; NULL = it did. */
+/* A row is begun, is given its times, and is ended; each call adds its keys. `job` is that of an operation, `compressor`
+ * that of a compressor; both are NULL for the reference. */
 cJSON *row_begin(const struct row_case *c, const char *operation, const char *back_end, int threads);
 void row_times(cJSON *row, const struct row_case *c, const struct row_times *times);
-void row_end(cJSON *row, const struct job *job, const char *missing);
+void row_end(cJSON *row, const struct job *job, const struct row_compressor *compressor, const char *missing);
 
 #endif

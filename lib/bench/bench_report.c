@@ -66,20 +66,28 @@ void row_times(cJSON *out, const struct row_case *c, const struct row_times *x) 
     sg_json_set_number(out, "ratio_to_add_min", c->on_device ? NAN : ratio_min);
     sg_json_set_number(out, "ratio_to_copy", c->on_device ? ratio : NAN);
     sg_json_set_number(out, "ratio_to_copy_min", c->on_device ? ratio_min : NAN);
+    sg_json_set_number(out, "times_add", c->on_device ? (double)NAN : of_median(t, add));
     sg_json_set_number(out, "times_threshold", of_median(t, x->threshold));
     sg_json_set_number(out, "times_threshold_min", of_min(t, x->threshold));
     sg_json_set_number(out, "times_torch", of_median(t, x->torch));
     sg_json_set_number(out, "times_torch_min", of_min(t, x->torch));
-    sg_json_set_bool(out, "verified", x->right);
+    sg_json_set(out, "verified", x->missing ? NULL : cJSON_CreateBool(x->right));
 }
 
-void row_end(cJSON *out, const struct job *job, const char *missing) {
+void row_end(cJSON *out, const struct job *job, const struct row_compressor *compressor, const char *missing) {
+    static const struct row_compressor none = {NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    const struct row_compressor *c = compressor ? compressor : &none;
     const bool wire = job && job->operation->wire;
     sg_json_set_string(out, "encoding", wire ? job->encoding : NULL);
     sg_json_set_string(out, "values", !wire ? NULL : job->format.code->name);
-    sg_json_set_number(out, "message_bytes", wire ? (double)job->message_bytes : NAN);
+    sg_json_set_number(out, "message_bytes", wire ? (double)job->message_bytes : c->message_bytes);
     sg_json_set_number(out, "bits_per_index", wire ? 8.0 * (double)job->index_bytes / (double)job->sent : NAN);
+    sg_json_set_string(out, "compressor", c->name);
+    sg_json_set_number(out, "workers", c->workers);
+    sg_json_set_number(out, "decode_s", c->decode_s);
+    sg_json_set_number(out, "bits_per_element", c->bits_per_element);
+    sg_json_set_number(out, "times_topk", c->times_topk);
+    sg_json_set_number(out, "of_target", c->of_target);
+    sg_json_set_number(out, "layer_factor", c->layer_factor);
     sg_json_set_string(out, "reason", missing);
-    if (missing)
-        sg_json_set(out, "verified", NULL);
 }

@@ -1,4 +1,5 @@
 /* bench_run.c: runs the cases of a recipe and makes its results. */
+#include "bench_compressors.h"
 #include "bench_device.h"
 #include "sg_debug.h"
 
@@ -197,7 +198,7 @@ static void report(struct bench *b) {
         .own = add, .add = add, .k = NAN, .bytes = add_bytes, .add_bytes = add_bytes, .right = true};
     cJSON *row = row_begin(&c, b->device ? "copy" : "add", "reference", b->threads);
     row_times(row, &c, &times);
-    row_end(row, NULL, NULL);
+    row_end(row, NULL, NULL, NULL);
     cJSON_AddItemToArray(b->results, row);
     for (size_t i = 0; i < b->jobs; i++) {
         const struct job *job = &b->job[i];
@@ -210,9 +211,10 @@ static void report(struct bench *b) {
         times.threshold = job->kernels ? timing_of(b, operations[0].name, job->kernels) : NULL;
         times.torch = job->operation->torch ? timing_of(b, job->operation->torch, NULL) : NULL;
         times.right = b->right[i];
+        times.missing = missing;
         row = row_begin(&c, job->operation->name, back_end, job->exec.threads);
         row_times(row, &c, &times);
-        row_end(row, job, missing);
+        row_end(row, job, NULL, missing);
         cJSON_AddItemToArray(b->results, row);
         if (b->options->warn && t->sample && t->outliers > t->samples / 10) {
             char text[160];
@@ -276,7 +278,7 @@ static sg_status run_size(struct bench *b, const struct layers *layers, struct s
     sg_status status = data_open(&b->data, layers, err);
     for (size_t i = 0; status == SG_OK && i < kinds->count; i++) {
         b->distribution = kinds->child[i].string;
-        draw_gradient(b->data.g, layers, b->distribution);
+        draw_gradient(b->data.g, layers, b->distribution, 0);
         for (size_t j = 0; status == SG_OK && j < shares->count; j++)
             for (size_t t = 0; status == SG_OK && t < threads->count; t++) {
                 b->threads = (int)threads->child[t].number;
@@ -319,25 +321,31 @@ sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *
     const struct sg_node *root = &recipe->root, *sizes = sg_node_get(root, "sizes");
     struct bench *b = calloc(1, sizeof *b);
     cJSON *rows = cJSON_CreateArray();
+    size_t cases = 0;
     sg_status status = b && rows ? SG_OK : sg_fail_memory(err, "the benchmark");
     if (status == SG_OK) {
         b->recipe = root;
         b->options = options;
         b->results = rows;
         b->verified = true;
-        b->total =
-            sizes->count * list(b, "distributions")->count * list(b, "densities")->count * list(b, "threads")->count;
+        if (list(b, "operations")->count > 0)
+            b->total = sizes->count * list(b, "distributions")->count * list(b, "densities")->count *
+                       list(b, "threads")->count;
+        cases = b->total;
+        b->total += compressors_total(root);
         status = find_cuda(b, err);
         if (status == SG_OK)
             warn_missing(b);
     }
-    for (size_t i = 0; status == SG_OK && i < sizes->count; i++) {
+    for (size_t i = 0; status == SG_OK && cases > 0 && i < sizes->count; i++) {
         struct layers layers = {0};
         status = layers_open(&layers, &sizes->child[i], err);
         if (status == SG_OK)
             status = run_size(b, &layers, err);
         layers_close(&layers);
     }
+    if (status == SG_OK)
+        status = compressors_run(rows, &b->verified, root, options, cases, b->total, err);
     if (status == SG_OK || status == SG_ERR_INTERRUPTED) {
         *results = rows;
         *verified = b->verified;
