@@ -399,6 +399,11 @@ bench-lm: ## the same of the language model
 bench-ncf: ## and of NeuMF
 bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
 	@sh tests/bench/training $* $(bin) $(B)/training_libtorch
+bench-compressors: all ## time a worker's step of every compressor
+	@mkdir -p build/bench
+	$(bin)/sparsebench recipes/kernels.yaml --table --quiet --force -o build/bench/compressors.json --set 'operations=[]' --set 'threads=[2]' $(ARGS)
+bench-estimators: all ## exact Top-k, thresholds and their estimators on recorded gradients
+	@sh tests/bench/estimators $(bin)
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 deviations: all ## regenerate results/DEVIATIONS.md
@@ -410,5 +415,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf reference deviations check-gpu
+.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

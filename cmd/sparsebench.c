@@ -63,6 +63,8 @@ static const struct sg_program program = {
         "not run again and a stopped one goes on from its checkpoint: give the same command again. Another version\n"
         "of the code behind its numbers, or other data, make a finished cell another.\n"
         "A recipe of kind: kernels runs in this process instead; wrong output of a kernel is no time and exit 3.\n"
+        "Its section compressors times one worker's step of every compressor, all rounds and the decoding of its\n"
+        "own message, as a multiple of e += g.\n"
         "The result is a table on a terminal, else JSON.\n\n"
         "Examples:\n"
         "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"

@@ -11,9 +11,11 @@
 #include "sg_dense.h"
 #include "sg_kernels.h"
 #include "sg_levels.h"
+#include "sg_products.h"
 
 extern const struct sg_kernels sg_kernels_table_c, sg_kernels_table_avx2, sg_kernels_table_avx512;
 extern const struct sg_level_kernels sg_level_kernels_c, sg_level_kernels_avx2, sg_level_kernels_avx512;
+extern const struct sg_products sg_products_c, sg_products_avx2, sg_products_avx512;
 extern const struct sg_dense sg_dense_table_c, sg_dense_table_avx2, sg_dense_table_avx512;
 
 /* The functions that all tables have in common (cpu_vectors.c, cpu_update.c). */

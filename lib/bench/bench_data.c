@@ -39,7 +39,7 @@ void data_fill_residual(struct data *d) {
         d->e[i] = 0.5F * d->g[n - 1 - i];
 }
 
-static size_t share(double density, size_t n) {
+size_t elements_of(double density, size_t n) {
     SG_ASSERT(n > 0 && density >= 0 && density <= 1);
     const size_t k = (size_t)(density * (double)n);
     return k < 1 ? 1 : k < n ? k : n;
@@ -69,7 +69,7 @@ static sg_status draw_positions(struct data *d, struct sg_error *err) {
 /* Takes the k-th magnitudes of g from plain C's Top-k without feedback. */
 static sg_status find_thresholds(struct data *d, struct sg_error *err) {
     const struct sg_exec exec = {.threads = 1};
-    const size_t whole[] = {0, d->layers->n}, k = share(d->density, d->layers->n);
+    const size_t whole[] = {0, d->layers->n}, k = elements_of(d->density, d->layers->n);
     float tau = -1;
     size_t sent;
     struct sg_select s = {.exec = &exec,
@@ -98,7 +98,7 @@ sg_status data_set_density(struct data *d, double density, struct sg_error *err)
     d->density = density;
     d->k_total = 0;
     for (size_t l = 0; l < d->layers->count; l++) {
-        d->k[l] = share(density, d->layers->offset[l + 1] - d->layers->offset[l]);
+        d->k[l] = elements_of(density, d->layers->offset[l + 1] - d->layers->offset[l]);
         d->k_total += d->k[l];
     }
     SG_ASSERT(d->k_total <= d->layers->n);

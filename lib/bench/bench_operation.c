@@ -1,5 +1,6 @@
 /* bench_operation.c: the table of operations that are timed, and how each is called. */
 #include "bench_device.h"
+#include "sg_products.h"
 
 #include <string.h>
 
@@ -88,12 +89,42 @@ static double bytes_squares(const struct job *job) {
     return 4.0 * (double)job->data->layers->n;
 }
 
-enum { TOPK_COLD = 2, QSGD = 14 };
+/* The matrix is read twice, and its approximation is written. */
+static double bytes_products(const struct job *job) {
+    return 12.0 * (double)job->data->layers->n;
+}
+
+bool is_low_rank(const struct layers *layers, size_t layer) {
+    const size_t n = layers->offset[layer + 1] - layers->offset[layer], rows = layers->rows[layer];
+    return rows >= BENCH_RANK && n / rows >= BENCH_RANK;
+}
+
+void run_products(struct job *job) {
+    const struct data *d = job->data;
+    const struct sg_products *products = sg_products_cpu(job->kernels->name);
+    for (size_t l = 0; l < d->layers->count; l++) {
+        const size_t begin = d->layers->offset[l], rows = d->layers->rows[l];
+        const struct sg_shape shape = {rows, (d->layers->offset[l + 1] - begin) / rows, BENCH_RANK};
+        const float *m = d->g + begin;
+        if (!is_low_rank(d->layers, l))
+            continue;
+        products->times(d->magnitude + begin, m, m, &shape, job->exec.threads);
+        products->transposed(d->value + begin, m, d->magnitude + begin, &shape, job->exec.threads);
+        products->outer(d->e + begin, d->magnitude + begin, d->value + begin, &shape, false, job->exec.threads);
+    }
+    job->status = SG_KERNEL_OK;
+    job->sent = 0;
+}
+
+enum { TOPK_COLD = 2, QSGD = 14, PRODUCTS = 15, POWERSGD = 17 };
 
 const struct operation operations[] = {
-    {"ef-threshold", run_threshold, bytes_select, .writes_residual = true, .sends = true, .compared_with = 0},
-    {"ef-topk-warm", run_warm, bytes_select, .writes_residual = true, .sends = true, .compared_with = 1},
-    {"ef-topk-cold", run_cold, bytes_select, .writes_residual = true, .sends = true, .compared_with = TOPK_COLD},
+    {"ef-threshold", run_threshold, bytes_select, .writes_residual = true, .sends = true, .compared_with = 0,
+     .torch = "torch-threshold"},
+    {"ef-topk-warm", run_warm, bytes_select, .writes_residual = true, .sends = true, .compared_with = 1,
+     .torch = "torch-topk"},
+    {"ef-topk-cold", run_cold, bytes_select, .writes_residual = true, .sends = true, .compared_with = TOPK_COLD,
+     .torch = "torch-topk"},
     {"randomk", run_randomk, bytes_randomk, .writes_residual = true, .sends = true, .compared_with = 3},
     {"scatter-add", run_scatter, bytes_scatter, .writes_residual = true, .compared_with = 4},
     {"sum-squares", run_squares, bytes_squares, .compared_with = 5},
@@ -109,5 +140,10 @@ const struct operation operations[] = {
     {"cub-sort", cub_sort_topk, bytes_select, .writes_residual = true, .sends = true, .device_only = true,
      .compared_with = TOPK_COLD},
     {"ef-qsgd", run_coder, bytes_coder, .writes_residual = true, .coder = "qsgd", .compared_with = QSGD},
+    {"lowrank-products", run_products, bytes_products, .writes_residual = true, .compared_with = PRODUCTS,
+     .torch = "torch-products"},
+    {"torch-products", run_rival, bytes_products, .rival = true, .floats = true, .compared_with = PRODUCTS},
+    {"ef-powersgd", run_coder, bytes_coder, .writes_residual = true, .coder = "powersgd", .compared_with = POWERSGD,
+     .torch = "torch-products"},
 };
 const size_t n_operations = sizeof operations / sizeof *operations;

@@ -13,14 +13,18 @@ struct layers {
     char name[24];
     size_t n, count;
     size_t *offset; /* [count + 1] */
+    size_t *rows;   /* [count] of each layer as a matrix; 1 = a vector */
 };
 
 /* Makes the layers from an entry of the recipe's sizes: a whole number or the name of a model. */
 SG_CHECKED sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_error *err);
+/* The same from offsets [count + 1]; the layers are vectors. */
+SG_CHECKED sg_status layers_cut(struct layers *out, const char *name, const size_t *offset, size_t count,
+                                struct sg_error *err);
 void layers_close(struct layers *layers);
 
-/* g [n] <- the distribution of that name; a function of name and layers alone. */
-void draw_gradient(float *g, const struct layers *layers, const char *distribution);
+/* g [n] <- the distribution of that name; a function of name, layers and worker alone. */
+void draw_gradient(float *g, const struct layers *layers, const char *distribution, uint32_t worker);
 
 /* The arrays of one case, and what its operations need to know. */
 struct data {
@@ -42,6 +46,9 @@ struct data {
 /* Allocates the arrays; the caller draws g. data_close must follow, also after a failure. */
 SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err);
 void data_close(struct data *d);
+
+/* How many of n elements a density means: max(1, floor(density n)). */
+size_t elements_of(double density, size_t n);
 
 /* Sets what depends on g and the density: k, thresholds, positions. */
 SG_CHECKED sg_status data_set_density(struct data *d, double density, struct sg_error *err);
@@ -83,6 +90,8 @@ struct operation {
     bool device_only;            /* runs on back-end cuda and there alone */
     size_t compared_with; /* the operation, as an index into operations, whose plain C version defines the output */
     bool rival;           /* one of bench_rival.h; its order and its choice among ties may differ from plain C's */
+    bool floats;          /* a rival that adds up in floats: its output is near plain C's */
+    const char *torch;    /* the rival by libtorch that does the same; NULL = none */
     const char *coder;    /* name of the compressor that runs; NULL = none */
     bool wire; /* runs on each encoding, not on each back-end; it is right if a message comes back unchanged */
 };
@@ -97,11 +106,19 @@ void add_in_place(float *e, const float *g, size_t n, int threads);
  */
 void quickselect_topk(struct job *job);
 
+/* The products of PowerSGD at rank BENCH_RANK, of every layer that is a matrix M whose first two rows are Q': magnitude
+ * <- P = M Q, value <- Q = M' P, e <- P Q'. */
+enum { BENCH_RANK = 2 };
+void run_products(struct job *job);
+bool is_low_rank(const struct layers *layers, size_t layer);
+
 /* What the rivals in C++ lack; NULL = nothing. */
 const char *rival_missing(void);
 void run_rival(struct job *job);
 /* Compares with what plain C sent and kept; p [n], what it kept, is overwritten. */
 bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count);
+/* For products: is e right up to what rounding to floats may do? */
+bool rival_is_near(const struct job *job, const float *right);
 
 /* Plans and encodes the case's random positions in job->format. The message is for the caller to free, on failure too.
  */
@@ -161,6 +178,42 @@ struct timed {
 /* Times all in turn: warms up, chooses calls so that a sample lasts 1 ms or longer, and takes `samples` rounds. */
 SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void),
                                   struct sg_error *err);
+/* Computes median, quantiles, minimum and outliers from the samples. */
+SG_CHECKED sg_status timing_summarise(struct timing *timing, struct sg_error *err);
 void timing_free(struct timing *timing);
+
+/* ---- rows of the results ---- */
+
+/* What a row says of its case. */
+struct row_case {
+    const struct layers *layers;
+    const char *distribution;
+    double density, cache_bytes; /* of the last-level cache; NaN = unknown */
+    bool on_device;              /* the reference is a copy there, not `add` */
+};
+
+/* What was measured of one operation. */
+struct row_times {
+    const struct timing *own;               /* without samples = it was not timed */
+    const struct timing *add;               /* of the reference */
+    const struct timing *threshold, *torch; /* of ef-threshold on the same back-end, of libtorch's rival; or NULL */
+    double k, bytes, add_bytes;             /* entries sent; bytes that must be moved, also by the reference */
+    bool right;
+    const char *missing; /* why it did not run, so that nothing was compared; NULL = it did */
+};
+
+/* What a row of `compress` has beside its times; results/README.md says what the numbers are. NaN = there is none. */
+struct row_compressor {
+    const char *name;
+    double workers, message_bytes, decode_s, bits_per_element, times_topk, of_target, layer_factor;
+};
+
+double cpu_cache_bytes(void);
+
+/* A row is begun, is given its times, and is ended; each call adds its keys. `job` is that of an operation, `compressor`
+ * that of a compressor; both are NULL for the reference. */
+cJSON *row_begin(const struct row_case *c, const char *operation, const char *back_end, int threads);
+void row_times(cJSON *row, const struct row_case *c, const struct row_times *times);
+void row_end(cJSON *row, const struct job *job, const struct row_compressor *compressor, const char *missing);
 
 #endif

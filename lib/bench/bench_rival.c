@@ -2,6 +2,7 @@
 #include "bench_rival.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench_private.h"
@@ -31,6 +32,9 @@ const char *rival_missing(void) {
 
 void run_rival(struct job *job) {
     struct data *d = job->data;
+    size_t *rows = calloc(d->layers->count, sizeof *rows);
+    for (size_t l = 0; rows && l < d->layers->count; l++)
+        rows[l] = is_low_rank(d->layers, l) ? d->layers->rows[l] : 0;
     const struct sg_rival_call call = {.n = d->layers->n,
                                        .layers = d->layers->count,
                                        .threads = (size_t)job->exec.threads,
@@ -40,10 +44,16 @@ void run_rival(struct job *job) {
                                        .decay = job->decay,
                                        .k = d->k,
                                        .tau = d->tau,
+                                       .rows = rows,
+                                       .rank = BENCH_RANK,
                                        .index = d->index,
                                        .value = d->value,
+                                       .room = d->magnitude,
                                        .count = d->count};
-    job->status = rivals()(job->operation->name, &call) == 0 ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+    job->status = !rows                                        ? SG_KERNEL_MEMORY
+                  : rivals()(job->operation->name, &call) == 0 ? SG_KERNEL_OK
+                                                               : SG_KERNEL_DEVICE;
+    free(rows);
     job->sent = 0;
     for (size_t l = 0; l < call.layers; l++)
         job->sent += d->count[l];
@@ -76,4 +86,15 @@ bool rival_is_right(const struct job *job, float *p, const uint32_t *index, cons
     for (size_t i = 0; i < n; i++)
         wrong += p[i] != d->e[i];
     return wrong == 0;
+}
+
+/* Sums of some thousand floats differ by less than this, relative to the largest number. */
+bool rival_is_near(const struct job *job, const float *right) {
+    const float *e = job->data->e;
+    float most = 0, off = 0;
+    for (size_t i = 0; i < job->data->layers->n; i++) {
+        most = fmaxf(most, fabsf(right[i]));
+        off = fmaxf(off, fabsf(e[i] - right[i]));
+    }
+    return job->status == SG_KERNEL_OK && off <= 1e-4F * most;
 }

@@ -10,20 +10,23 @@
 extern "C" {
 #endif
 
-/* One call: e <- decay e + g; then the selected elements leave e. */
+/* One call: e <- decay e + g; then the selected elements leave e. Products: see run_products in bench_private.h; P goes to
+ * `room`, Q to value. */
 struct sg_rival_call {
     size_t n, layers, threads;
     const size_t *offset; /* [layers + 1] */
     const float *g;
     float *e, decay;
-    const size_t *k;  /* [layers] of Top-k */
-    const float *tau; /* [layers] of the threshold */
-    uint32_t *index;  /* out, of each layer in turn, in any order */
-    float *value;
+    const size_t *k;    /* [layers] of Top-k */
+    const float *tau;   /* [layers] of the threshold */
+    const size_t *rows; /* [layers] of products: rows of each layer as a matrix; 0 = it is none */
+    size_t rank;
+    uint32_t *index; /* out, of each layer in turn, in any order */
+    float *value, *room;
     size_t *count; /* [layers] out */
 };
 
-/* "nth-element", "torch-topk", "torch-threshold". 0 = done. */
+/* "nth-element", "torch-topk", "torch-threshold", "torch-products". 0 = done. */
 typedef int sg_rival_run_fn(const char *name, const struct sg_rival_call *call);
 sg_rival_run_fn sg_rival_run;
 

@@ -1,19 +1,19 @@
 /* bench_run.c: runs the cases of a recipe and makes its results. */
+#include "bench_compressors.h"
 #include "bench_device.h"
 #include "sg_debug.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MOST_JOBS = 64 };
+enum { MOST_JOBS = 64, MOST_OPERATIONS = 32 };
 
 struct bench {
     const struct sg_node *recipe;
     const struct sg_bench_options *options;
     struct data data;
-    struct expected expected[8];
+    struct expected expected[MOST_OPERATIONS]; /* by the number of the operation that defines the output */
     struct job job[MOST_JOBS];
     struct timed timed[MOST_JOBS + 1]; /* the first one is the reference */
     bool right[MOST_JOBS];
@@ -174,102 +174,47 @@ static void forget_expected(struct bench *b) {
 
 /* ---- results ---- */
 
-static double cache_bytes(const struct bench *b) {
-    if (b->device)
-        return device_cache_bytes(b->device);
-    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return l3 > 0 ? (double)l3 : l2 > 0 ? (double)l2 : NAN;
+static struct row_case case_of(const struct bench *b) {
+    return (struct row_case){.layers = b->data.layers,
+                             .distribution = b->distribution,
+                             .density = b->data.density,
+                             .on_device = b->device != NULL,
+                             .cache_bytes = b->device ? device_cache_bytes(b->device) : cpu_cache_bytes()};
 }
 
-/* Do g and e stay in the last cache from call to call? */
-static const char *cache_state(const struct bench *b) {
-    const double bytes = 8.0 * (double)b->data.layers->n, cache = cache_bytes(b);
-    return isnan(cache) ? "unknown" : bytes <= cache / 2 ? "warm" : bytes >= 4 * cache ? "cold" : "partly";
-}
-
-static cJSON *time_json(const struct timing *t) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_number(out, "median", t->median);
-    sg_json_set_number(out, "p10", t->p10);
-    sg_json_set_number(out, "p90", t->p90);
-    sg_json_set_number(out, "min", t->min);
-    sg_json_set(out, "samples", sg_json_numbers(t->sample, t->samples));
-    sg_json_set_number(out, "calls_per_sample", (double)t->calls);
-    sg_json_set_number(out, "outliers", (double)t->outliers);
-    return out;
-}
-
-/* The timing of ef-threshold on the same back-end in this case; NULL = it was not timed. */
-static const struct timing *threshold_of(const struct bench *b, const struct sg_kernels *kernels) {
-    for (size_t i = 0; kernels && i < b->jobs; i++)
-        if (b->job[i].operation == &operations[0] && b->job[i].kernels == kernels)
+/* The timing of an operation in this case, on the same back-end unless `kernels` is NULL; NULL = it was not timed. */
+static const struct timing *timing_of(const struct bench *b, const char *operation, const struct sg_kernels *kernels) {
+    for (size_t i = 0; i < b->jobs; i++)
+        if (strcmp(b->job[i].operation->name, operation) == 0 && (!kernels || b->job[i].kernels == kernels))
             return b->timed[i + 1].timing.sample ? &b->timed[i + 1].timing : NULL;
     return NULL;
 }
 
-static cJSON *case_json(const struct bench *b, const char *operation, const char *back_end, int threads) {
-    const struct layers *layers = b->data.layers;
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "operation", operation);
-    sg_json_set_string(out, "back_end", back_end);
-    sg_json_set_number(out, "threads", threads);
-    sg_json_set_string(out, "size", layers->name);
-    sg_json_set_number(out, "n", (double)layers->n);
-    sg_json_set_number(out, "layers", (double)layers->count);
-    sg_json_set_string(out, "distribution", b->distribution);
-    sg_json_set_number(out, "density", b->data.density);
-    sg_json_set_string(out, "cache", cache_state(b));
-    return out;
-}
-
-static void add_result(cJSON *out, bool on_device, double k, const struct timing *t, double bytes,
-                       const struct timing *add, double add_bytes, const struct timing *threshold, bool right) {
-    const bool timed = t->sample != NULL;
-    sg_json_set_number(out, "k", k);
-    sg_json_set(out, "time_s", timed ? time_json(t) : NULL);
-    sg_json_set_number(out, "bytes", bytes);
-    sg_json_set_number(out, "bytes_per_s", timed ? bytes / t->median : NAN);
-    const double ratio = timed ? bytes / t->median / (add_bytes / add->median) : NAN;
-    const double ratio_min = timed ? bytes / t->min / (add_bytes / add->min) : NAN;
-    sg_json_set_number(out, "ratio_to_add", on_device ? NAN : ratio);
-    sg_json_set_number(out, "ratio_to_add_min", on_device ? NAN : ratio_min);
-    sg_json_set_number(out, "ratio_to_copy", on_device ? ratio : NAN);
-    sg_json_set_number(out, "ratio_to_copy_min", on_device ? ratio_min : NAN);
-    sg_json_set_number(out, "times_threshold", timed && threshold ? t->median / threshold->median : NAN);
-    sg_json_set_number(out, "times_threshold_min", timed && threshold ? t->min / threshold->min : NAN);
-    sg_json_set_bool(out, "verified", right);
-}
-
-/* Adds the format of encode and decode; null for other operations. */
-static void add_format(cJSON *out, const struct job *job) {
-    const bool wire = job && job->operation->wire;
-    sg_json_set_string(out, "encoding", wire ? job->encoding : NULL);
-    sg_json_set_string(out, "values", !wire ? NULL : job->format.code->name);
-    sg_json_set_number(out, "message_bytes", wire ? (double)job->message_bytes : NAN);
-    sg_json_set_number(out, "bits_per_index", wire ? 8.0 * (double)job->index_bytes / (double)job->sent : NAN);
-}
-
 static void report(struct bench *b) {
+    const struct row_case c = case_of(b);
     const struct timing *add = &b->timed[0].timing;
-    const bool on_device = b->device != NULL;
-    const double add_bytes = (on_device ? 8.0 : 12.0) * (double)b->data.layers->n; /* a copy reads and writes */
-    cJSON *row = case_json(b, on_device ? "copy" : "add", "reference", b->threads);
-    add_result(row, on_device, NAN, add, add_bytes, add, add_bytes, NULL, true);
-    add_format(row, NULL);
-    sg_json_set_string(row, "reason", NULL);
+    const double add_bytes = (b->device ? 8.0 : 12.0) * (double)b->data.layers->n; /* a copy reads and writes */
+    struct row_times times = {
+        .own = add, .add = add, .k = NAN, .bytes = add_bytes, .add_bytes = add_bytes, .right = true};
+    cJSON *row = row_begin(&c, b->device ? "copy" : "add", "reference", b->threads);
+    row_times(row, &c, &times);
+    row_end(row, NULL, NULL, NULL);
     cJSON_AddItemToArray(b->results, row);
     for (size_t i = 0; i < b->jobs; i++) {
         const struct job *job = &b->job[i];
         const struct timing *t = &b->timed[i + 1].timing;
         const char *missing = job->operation->rival ? rival_missing() : NULL;
         const char *back_end = job->operation->rival ? "c++" : job->operation->wire ? "c" : job->kernels->name;
-        row = case_json(b, job->operation->name, back_end, job->exec.threads);
-        add_result(row, on_device, (double)job->sent, t, job->operation->bytes(job), add, add_bytes,
-                   threshold_of(b, job->kernels), b->right[i]);
-        add_format(row, job);
-        sg_json_set_string(row, "reason", missing);
-        if (missing)
-            sg_json_set(row, "verified", NULL);
+        times.own = t;
+        times.k = (double)job->sent;
+        times.bytes = job->operation->bytes(job);
+        times.threshold = job->kernels ? timing_of(b, operations[0].name, job->kernels) : NULL;
+        times.torch = job->operation->torch ? timing_of(b, job->operation->torch, NULL) : NULL;
+        times.right = b->right[i];
+        times.missing = missing;
+        row = row_begin(&c, job->operation->name, back_end, job->exec.threads);
+        row_times(row, &c, &times);
+        row_end(row, job, NULL, missing);
         cJSON_AddItemToArray(b->results, row);
         if (b->options->warn && t->sample && t->outliers > t->samples / 10) {
             char text[160];
@@ -333,7 +278,7 @@ static sg_status run_size(struct bench *b, const struct layers *layers, struct s
     sg_status status = data_open(&b->data, layers, err);
     for (size_t i = 0; status == SG_OK && i < kinds->count; i++) {
         b->distribution = kinds->child[i].string;
-        draw_gradient(b->data.g, layers, b->distribution);
+        draw_gradient(b->data.g, layers, b->distribution, 0);
         for (size_t j = 0; status == SG_OK && j < shares->count; j++)
             for (size_t t = 0; status == SG_OK && t < threads->count; t++) {
                 b->threads = (int)threads->child[t].number;
@@ -376,25 +321,31 @@ sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *
     const struct sg_node *root = &recipe->root, *sizes = sg_node_get(root, "sizes");
     struct bench *b = calloc(1, sizeof *b);
     cJSON *rows = cJSON_CreateArray();
+    size_t cases = 0;
     sg_status status = b && rows ? SG_OK : sg_fail_memory(err, "the benchmark");
     if (status == SG_OK) {
         b->recipe = root;
         b->options = options;
         b->results = rows;
         b->verified = true;
-        b->total =
-            sizes->count * list(b, "distributions")->count * list(b, "densities")->count * list(b, "threads")->count;
+        if (list(b, "operations")->count > 0)
+            b->total = sizes->count * list(b, "distributions")->count * list(b, "densities")->count *
+                       list(b, "threads")->count;
+        cases = b->total;
+        b->total += compressors_total(root);
         status = find_cuda(b, err);
         if (status == SG_OK)
             warn_missing(b);
     }
-    for (size_t i = 0; status == SG_OK && i < sizes->count; i++) {
+    for (size_t i = 0; status == SG_OK && cases > 0 && i < sizes->count; i++) {
         struct layers layers = {0};
         status = layers_open(&layers, &sizes->child[i], err);
         if (status == SG_OK)
             status = run_size(b, &layers, err);
         layers_close(&layers);
     }
+    if (status == SG_OK)
+        status = compressors_run(rows, &b->verified, root, options, cases, b->total, err);
     if (status == SG_OK || status == SG_ERR_INTERRUPTED) {
         *results = rows;
         *verified = b->verified;

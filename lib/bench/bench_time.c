@@ -36,7 +36,7 @@ static size_t choose_calls(const struct timed *timed) {
     return calls;
 }
 
-static sg_status summarise(struct timing *t, struct sg_error *err) {
+sg_status timing_summarise(struct timing *t, struct sg_error *err) {
     double *copy = malloc(t->samples * sizeof *copy);
     if (!copy)
         return sg_fail_memory(err, "samples");
@@ -72,7 +72,7 @@ sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*
         }
     sg_status status = SG_OK;
     for (size_t i = 0; i < count && status == SG_OK; i++)
-        status = summarise(&timed[i].timing, err);
+        status = timing_summarise(&timed[i].timing, err);
     return status;
 }
 

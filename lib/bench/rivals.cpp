@@ -1,4 +1,4 @@
-/* rivals.cpp: the selections of bench_rival.h in C++, by std::nth_element and by libtorch. */
+/* rivals.cpp: the selections and products of bench_rival.h in C++, by std::nth_element and by libtorch. */
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -74,10 +74,29 @@ size_t torch_threshold(const sg_rival_call &c, size_t layer, Out out) {
     return send(e, e.abs().ge(c.tau[layer]).nonzero().squeeze(1), begin, out);
 }
 
+at::Tensor matrix(const float *x, size_t rows, size_t columns) {
+    return at::from_blob(const_cast<float *>(x), {static_cast<int64_t>(rows), static_cast<int64_t>(columns)},
+                         at::kFloat);
+}
+
+// P, Q and their product are written where they belong, so nothing is allocated or copied.
+size_t torch_products(const sg_rival_call &c, size_t layer, Out) {
+    const size_t begin = c.offset[layer], n = c.offset[layer + 1] - begin, rows = c.rows[layer];
+    if (rows == 0)
+        return 0;
+    const at::Tensor m = matrix(c.g + begin, rows, n / rows), start = matrix(c.g + begin, c.rank, n / rows);
+    at::Tensor p = matrix(c.room + begin, rows, c.rank), q = matrix(c.value + begin, n / rows, c.rank);
+    at::Tensor product = matrix(c.e + begin, rows, n / rows);
+    at::matmul_out(p, m, start.t());
+    at::matmul_out(q, m.t(), p);
+    at::matmul_out(product, p, q.t());
+    return 0;
+}
+
 const struct {
     const char *name;
     size_t (*run)(const sg_rival_call &c, size_t layer, Out out);
-} rivals[] = {{"nth-element", nth_element}, {"torch-topk", torch_topk}, {"torch-threshold", torch_threshold}};
+} rivals[] = {{"nth-element", nth_element}, {"torch-topk", torch_topk}, {"torch-threshold", torch_threshold}, {"torch-products", torch_products}};
 
 } // namespace
 

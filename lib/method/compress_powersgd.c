@@ -18,10 +18,11 @@
 #include <string.h>
 
 #include "sg_debug.h"
+#include "sg_products.h"
 #include "sg_rng.h"
 
 enum { RANK, LEAST, LOCAL, QUIRK, PARAMS };
-enum { LANES = 16, TILE = 512 };
+enum { LANES = SG_KERNEL_LANES };
 
 /* A layer as a matrix; rank 0 = it is sent as it is. */
 struct matrix {
@@ -65,7 +66,7 @@ static size_t floats(const struct sg_layout *layout) {
     return 2 * layout->offset[layout->n_layers];
 }
 
-/* ---- products: sums in double, in an order that does not depend on the threads ---- */
+/* ---- a basis ---- */
 
 /* The dot product: element j is added in lane j % LANES, and then the lanes are added one after another. */
 static double dot(const float *x, const float *y, size_t n) {
@@ -81,50 +82,12 @@ static double dot(const float *x, const float *y, size_t n) {
     return sum;
 }
 
-/* out [rank][rows] = M Q */
-static void multiply(float *out, const float *m, const struct matrix *a, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads) if (a->rows * a->columns >= METHOD_WORTH_THREADS)
-    for (size_t i = 0; i < a->rows; i++)
-        for (size_t k = 0; k < a->rank; k++)
-            out[k * a->rows + i] = (float)dot(m + i * a->columns, a->q + k * a->columns, a->columns);
+static const struct sg_products *products_of(const struct sg_shared *s) {
+    return sg_products_cpu(s->kernels->name);
 }
 
-/* out [rank][columns] = M' P, the rows of M in ascending order */
-static void multiply_transposed(float *out, const float *m, const struct matrix *a, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads) if (a->rows * a->columns >= METHOD_WORTH_THREADS)
-    for (size_t from = 0; from < a->columns; from += TILE) {
-        const size_t width = a->columns - from < TILE ? a->columns - from : TILE;
-        for (size_t k = 0; k < a->rank; k++) {
-            double sum[TILE] = {0};
-            for (size_t i = 0; i < a->rows; i++) {
-                const double factor = (double)a->p[k * a->rows + i];
-                const float *row = m + i * a->columns + from;
-                for (size_t j = 0; j < width; j++)
-                    sum[j] += factor * (double)row[j];
-            }
-            for (size_t j = 0; j < width; j++)
-                out[k * a->columns + from + j] = (float)sum[j];
-        }
-    }
-}
-
-/* out [rows][columns] = P Q' with this q; with `subtract` out -= P Q'. */
-static void product(float *out, const struct matrix *a, const float *q, bool subtract, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads) if (a->rows * a->columns >= METHOD_WORTH_THREADS)
-    for (size_t i = 0; i < a->rows; i++) {
-        float *row = out + i * a->columns;
-        for (size_t from = 0; from < a->columns; from += TILE) {
-            const size_t width = a->columns - from < TILE ? a->columns - from : TILE;
-            double sum[TILE] = {0};
-            for (size_t k = 0; k < a->rank; k++) {
-                const double factor = (double)a->p[k * a->rows + i];
-                for (size_t j = 0; j < width; j++)
-                    sum[j] += factor * (double)q[k * a->columns + from + j];
-            }
-            for (size_t j = 0; j < width; j++)
-                row[from + j] = subtract ? (float)((double)row[from + j] - sum[j]) : (float)sum[j];
-        }
-    }
+static struct sg_shape shape_of(const struct matrix *a) {
+    return (struct sg_shape){a->rows, a->columns, a->rank};
 }
 
 /* Gram-Schmidt on columns of n numbers. Every column is treated twice, so that rounding leaves no part of the columns
@@ -166,18 +129,20 @@ static void start(const struct sg_shared *s) {
 
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
+    const struct sg_products *products = products_of(s);
     float *to = w->data;
     size_t *count = (size_t *)w->scratch, n = 0;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
+        const struct sg_shape shape = shape_of(&a);
         const float *m = p + a.begin;
         count[l] = part_of(&a, round);
         if (a.rank == 0 && round == 0)
             memcpy(to + n, m, count[l] * sizeof *to);
         else if (round == 0)
-            multiply(to + n, m, &a, s->exec.threads);
+            products->times(to + n, m, a.q, &shape, s->exec.threads);
         else if (a.rank > 0)
-            multiply_transposed(to + n, m, &a, s->exec.threads);
+            products->transposed(to + n, m, a.p, &shape, s->exec.threads);
         n += count[l];
     }
     *out = (struct sg_message){.code = &sg_code_fp32,
@@ -218,10 +183,11 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     SG_ASSERT(part == sum + length(s, round));
     for (size_t l = 0; round == 1 && l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
+        const struct sg_shape shape = shape_of(&a);
         if (a.rank == 0)
             memcpy(sum + a.begin, a.p, a.rows * a.columns * sizeof *sum);
         else
-            product(sum + a.begin, &a, a.q, false, s->exec.threads);
+            products_of(s)->outer(sum + a.begin, a.p, a.q, &shape, false, s->exec.threads);
     }
     if (round == 1 && s->param[QUIRK] > 0)
         draw_q(s, s->step + 1);
@@ -229,17 +195,20 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
 
 static void keep(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_shared *s = w->shared;
+    const struct sg_products *products = products_of(s);
     const float workers = (float)s->workers;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
+        const struct sg_shape shape = shape_of(&a);
         const size_t n = a.rows * a.columns;
         float *m = e + a.begin, *q = w->data;
         if (a.rank == 0) {
             memset(m, 0, n * sizeof *m);
         } else if (s->param[LOCAL] > 0) {
-            multiply_transposed(q, m, &a, s->exec.threads);
-            product(m, &a, q, true, s->exec.threads);
+            products->transposed(q, m, a.p, &shape, s->exec.threads);
+            products->outer(m, a.p, q, &shape, true, s->exec.threads);
         } else {
+#pragma omp parallel for schedule(static) num_threads(s->exec.threads) if (n >= METHOD_WORTH_THREADS)
             for (size_t i = 0; i < n; i++)
                 m[i] -= sum[a.begin + i] / workers;
         }

@@ -1,6 +1,7 @@
 /* compressor_table.c: one row a compressor; the order is the order in help and benchmarks. */
 #include "method_private.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct sg_compressor_ops *const table[] = {
@@ -75,4 +76,18 @@ const struct sg_compressor_ops *sg_compressor_find(const char *name) {
 
 unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param) {
     return ops->traits_of != NULL ? ops->traits_of(param) : ops->traits;
+}
+
+/* Counts and budgets are other ways to say a share, so they stay away where a share is given. */
+void sg_compressor_example(const struct sg_compressor_ops *ops, double density, double threshold, double *param) {
+    bool shares = false;
+    for (size_t i = 0; i < ops->n_params; i++)
+        shares = shares || strncmp(ops->params[i].name, "density", 7) == 0;
+    for (size_t i = 0; i < ops->n_params; i++) {
+        const struct sg_parameter *p = &ops->params[i];
+        const bool other = shares || strcmp(p->name, "budget") == 0;
+        param[i] = strncmp(p->name, "density", 7) == 0 ? density : p->preset;
+        if (isnan(param[i]) && !other)
+            param[i] = fmax(p->min, fmin(p->max, p->integer ? floor(threshold) : threshold));
+    }
 }

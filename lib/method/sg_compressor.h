@@ -176,6 +176,10 @@ const struct sg_compressor_ops *sg_compressor_find(const char *name);
 /* enum sg_trait of the compressor with these parameters, presets filled in. */
 unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param);
 
+/* param [n_params] <- values that every compressor can run with: presets, `density` for a share of the elements, and
+ * `threshold`, or the nearest number in range, for what else has no preset. */
+void sg_compressor_example(const struct sg_compressor_ops *ops, double density, double threshold, double *param);
+
 /* Checks parameters: ranges, combinations, k against d (0 = not known yet). Recipes use it before there is a task. */
 SG_CHECKED sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
                                          struct sg_error *err);

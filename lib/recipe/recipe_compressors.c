@@ -10,21 +10,6 @@
 
 enum { ROWS = 64, D = ROWS * ROWS, PARAMS = 16 };
 
-/* The example: presets, 1 % of the elements, and 2 for a threshold, a step or an error bound. */
-static void example_of(double param[PARAMS], const struct sg_compressor_ops *ops) {
-    bool takes_density = false;
-    for (size_t i = 0; i < ops->n_params; i++)
-        takes_density = takes_density || strcmp(ops->params[i].name, "density") == 0;
-    for (size_t i = 0; i < ops->n_params; i++) {
-        const char *name = ops->params[i].name;
-        param[i] = ops->params[i].preset;
-        if (strcmp(name, "density") == 0)
-            param[i] = 0.01;
-        else if (isnan(param[i]) && !takes_density && strcmp(name, "budget") != 0)
-            param[i] = fmin(ops->params[i].max, 2);
-    }
-}
-
 /* The bits of a worker's messages of one step, for a matrix of normal numbers, by element; NaN = they cannot be had. */
 static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum) {
     static const size_t offset[] = {0, D}, rows[] = {ROWS};
@@ -33,7 +18,7 @@ static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum)
     struct sg_error err;
     if (ops->n_params > PARAMS)
         return NAN;
-    example_of(param, ops);
+    sg_compressor_example(ops, 0.01, 2, param);
     const struct sg_method_config config = {.compressor = ops,
                                             .param = param,
                                             .layout = {1, offset, NULL, rows},

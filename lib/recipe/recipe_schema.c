@@ -29,8 +29,10 @@
 #define KERNELS .owner = "kernels"
 #define SG_BENCH_OPERATIONS                                                                                            \
     "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
-    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd"
-#define ABOVE(p, lo, hi, ...) NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
+    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd|lowrank-products|"               \
+    "torch-products|ef-powersgd"
+#define SG_BENCH_DISTRIBUTIONS "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal"
+#define ABOVE(p, lo, hi, ...)  NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
 static const struct sg_schema_row static_row[] = {
     INTEGER("schema", 1, 1, .required = true, .help = "format version; must be the first key"),
@@ -40,14 +42,14 @@ static const struct sg_schema_row static_row[] = {
     {"kind", SG_VALUE_KIND, .preset = "training", .help = "what is measured: training runs or kernels"},
 
     /* kind: kernels */
-    CHOICE("operations", SG_BENCH_OPERATIONS, KERNELS, .required = true, .least = 1, .most = 16,
+    CHOICE("operations", SG_BENCH_OPERATIONS, KERNELS, .required = true, .least = 0, .most = 32,
            .help = "what is timed; a list"),
     CHOICE("sizes", "resnet18|lstm|ncf", KERNELS, .required = true, .least = 1, .most = 64, .or_number = true, .min = 1,
            .max = 1e9, .help = "the layers of a model, or a whole number: one layer of so many elements; a list"),
     ABOVE("densities", 0, 1, KERNELS, .preset = "[0.001]", .least = 1, .most = 16,
           .help = "fraction of the elements that is sent; a list"),
-    CHOICE("distributions", "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal", KERNELS, .preset = "[gaussian]",
-           .least = 1, .most = 8, .help = "how the gradient's elements are drawn; a list"),
+    CHOICE("distributions", SG_BENCH_DISTRIBUTIONS, KERNELS, .preset = "[gaussian]", .least = 1, .most = 8,
+           .help = "how the gradient's elements are drawn; a list"),
     CHOICE("back-ends", "c|avx2|avx512|cuda", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
            .help =
                "kernel tables; those that the machine lacks are left out with a warning, cuda stands alone; a list"),
@@ -55,6 +57,21 @@ static const struct sg_schema_row static_row[] = {
      .help = "encodings that encode and decode are timed with; a list"},
     {"values", SG_VALUE_PLAIN_CODE, KERNELS, .preset = "[fp32, fp16]", .least = 1, .most = 2,
      .help = "values that encode and decode are timed with; a list"},
+    MAP("compressors", KERNELS, .when_given = true,
+        .help =
+            "a worker's share of a step of whole compressors, which are timed with error feedback at their presets; "
+            "threads, samples and the last back-end that the machine has hold here too"),
+    TEXT("compressors.names", 64, KERNELS, .preset = "[all]", .least = 1, .most = 256,
+         .help = "compressors, or all of the table; a list"),
+    CHOICE("compressors.sizes", "resnet18|lstm|ncf|recording|recording-flat", KERNELS, .preset = "[resnet18]",
+           .least = 1, .most = 16, .or_number = true, .min = 1, .max = 1e9,
+           .help = "as sizes; recording: the layers of a recording, recording-flat: all of it as one layer; a list"),
+    ABOVE("compressors.densities", 0, 1, KERNELS, .preset = "[0.01]", .least = 1, .most = 16,
+          .help = "density of those that have one; it sets the threshold of others; a list"),
+    CHOICE("compressors.distributions", SG_BENCH_DISTRIBUTIONS, KERNELS, .preset = "[gaussian]", .least = 1, .most = 8,
+           .help = "as distributions; a list"),
+    TEXT("compressors.recording", 400, KERNELS,
+         .help = "file of gradients by `sparsetrain --record-inputs`, which are given to the compressors step by step"),
     INTEGER("threads", 1, 1024, KERNELS, .preset = "[1]", .least = 1, .most = 16,
             .help = "threads inside a kernel; a list"),
     INTEGER("samples", 20, 10000, KERNELS, .preset = "30", .help = "timed samples of each operation, 1 ms or longer"),

@@ -69,12 +69,13 @@ static void check_choice(struct sg_check *c, const struct sg_schema_row *row, co
     }
     if (raw->kind == SG_NODE_STRING && sg_is_choice(row->choices, raw->string))
         return;
-    char copy[160];
-    const char *candidate[16];
+    enum { MOST = 32 };
+    char copy[512];
+    const char *candidate[MOST];
     size_t n = 0;
     snprintf(copy, sizeof copy, "%s", row->choices);
     char *rest = copy;
-    for (char *word; n < 16 && (word = strsep(&rest, "|")) != NULL; n++)
+    for (char *word; n < MOST && (word = strsep(&rest, "|")) != NULL; n++)
         candidate[n] = word;
     note_wrong_name(c, row, raw, candidate, n);
 }

@@ -56,6 +56,47 @@ YAML
     [ -z "$(ldd "$(command -v sparsebench)" | grep -E 'libtorch|libc10|libstdc')" ]
 }
 
+@test "every compressor of the table is timed, and gives the bytes of plain C" {
+    sparsetrain --help-compressors | grep -v '^#' | cut -d' ' -f1 >names
+    run -0 --separate-stderr sparsebench r.yaml --json --set 'operations=[]' --set 'compressors.sizes=[4096]' --set 'back-ends=[c, avx2]'
+    jq -r '.results[].compressor' <<<"$output" | diff - names
+    [ "$(jq '[.results[] | .verified and .time_s.median > 0 and .decode_s >= 0 and .bits_per_element >= 0 and .times_add > 0] | all' <<<"$output")" = true ]
+    [ "$(jq '.results[] | select(.compressor == "topk") | [.k, .of_target, .times_topk, .workers] == [40, 40/40, 1, 1]' <<<"$output")" = true ]
+    [ "$(jq '.results[] | select(.compressor == "powersgd") | .workers' <<<"$output")" = 4 ]
+    [ "$(jq '[.results[] | keys] | unique | length' <<<"$output")" = 1 ]
+}
+
+@test "a compressor that refuses the layers says why, and wrong output of one exits 3" {
+    run -0 --separate-stderr sparsebench r.yaml --json --set 'operations=[ef-threshold]' --set 'compressors.sizes=[1009]' \
+        --set 'compressors.names=[powersgd, topk]'
+    [ "$(jq -c '[.results[] | [.compressor, .verified, .time_s != null]]' <<<"$output")" = '[[null,true,true],[null,true,true],["topk",true,true],["powersgd",null,false]]' ]
+    [[ $(jq -r '.results[3].reason' <<<"$output") == *"no layer is a matrix"* ]]
+    [ "$(jq '[.results[] | keys] | unique | length' <<<"$output")" = 1 ]
+    run -3 --separate-stderr sparsebench r.yaml --json --corrupt --set 'operations=[]' --set 'compressors.sizes=[4096]' --set 'compressors.names=[qsgd]'
+    [ "$(jq -c '[.results[0].verified, .results[0].time_s]' <<<"$output")" = '[false,null]' ]
+    run -2 sparsebench r.yaml --set 'compressors.names=[topc]'
+    [[ $output == *"unknown compressor 'topc'"* ]]
+    run -2 sparsebench r.yaml --set 'compressors.sizes=[recording]'
+    [[ $output == *"needs compressors.recording"* ]]
+}
+
+@test "compressors are given a recording step by step, with error feedback" {
+    sparsetrain "$ROOT/recipes/smoke.yaml" --method SGD --seed 1 --set steps=9 --set workers=2 --quiet --record-inputs g.inputs -o /dev/null --force
+    run -0 --separate-stderr sparsebench r.yaml --json --set 'operations=[]' --set compressors.recording=g.inputs \
+        --set 'compressors.sizes=[recording, recording-flat]' --set 'compressors.names=[topk, topk-reuse]'
+    [ "$(jq '[.results[] | .verified and .distribution == "recorded" and .workers == 2 and (.time_s.samples | length) == 6] | all' <<<"$output")" = true ]
+    [ "$(jq '[.results[] | select(.compressor == "topk") | .of_target == 1 and .times_topk == 1] | all' <<<"$output")" = true ]
+    [ "$(jq '.results | length' <<<"$output")" = 4 ]
+}
+
+@test "low-rank products are right, and libtorch's are beside them" {
+    run -0 --separate-stderr sparsebench r.yaml --json --set 'operations=[lowrank-products, torch-products, ef-powersgd]' --set 'sizes=[4096]' \
+        --set 'back-ends=[c, avx2, avx512]' --set 'threads=[3]'
+    [ "$(jq '[.results[] | .verified != false] | all' <<<"$output")" = true ]
+    [ "$(jq '(.results[] | select(.back_end == "c++") | .reason) as $missing |
+        [.results[] | select(.operation == "lowrank-products" or .operation == "ef-powersgd") | (.times_torch == null) == ($missing != null)] | all' <<<"$output")" = true ]
+}
+
 @test "wrong output is not timed and exits 3" {
     run -3 --separate-stderr sparsebench r.yaml --corrupt -o r.json
     [[ $stderr == *"differs from plain C"* ]]

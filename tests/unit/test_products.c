@@ -1,0 +1,102 @@
+/* Products with thin matrices: every table gives the bits of the stated order of sums, for any shape and threads, and
+ * writes nothing else. */
+#include <math.h>
+#include <string.h>
+
+#include "patterns.h"
+#include "sg_products.h"
+#include "sg_rng.h"
+#include "tap.h"
+
+enum { MOST_ROWS = 130, MOST_COLUMNS = 1100, MOST_RANK = 7, GUARD = 4 };
+
+static float m[MOST_ROWS * MOST_COLUMNS], p[MOST_RANK * MOST_ROWS], q[MOST_RANK * MOST_COLUMNS];
+static float got[MOST_ROWS * MOST_COLUMNS + GUARD], right[MOST_ROWS * MOST_COLUMNS + GUARD];
+
+/* Normal numbers of many magnitudes; every seventh is a zero of either sign. */
+static void draw(float *x, size_t n, uint32_t stream) {
+    sg_rng r = sg_rng_open(1, SG_RNG_TEST, stream, 0);
+    for (size_t i = 0; i < n; i++) {
+        const float normal = (float)sg_rng_normal(&r);
+        x[i] = i % 7 == 3 ? copysignf(0, normal) : ldexpf(normal, (int)(i % 40) - 20);
+    }
+}
+
+static float times_at(const struct sg_shape *s, size_t k, size_t i) {
+    double lane[16] = {0}, sum = 0;
+    for (size_t j = 0; j < s->columns; j++)
+        lane[j % 16] += (double)m[i * s->columns + j] * (double)q[k * s->columns + j];
+    for (size_t l = 0; l < 16; l++)
+        sum += lane[l];
+    return (float)sum;
+}
+
+static float transposed_at(const struct sg_shape *s, size_t k, size_t j) {
+    double sum = 0;
+    for (size_t i = 0; i < s->rows; i++)
+        sum += (double)p[k * s->rows + i] * (double)m[i * s->columns + j];
+    return (float)sum;
+}
+
+static float outer_at(const struct sg_shape *s, size_t i, size_t j, bool subtract) {
+    double sum = 0;
+    for (size_t k = 0; k < s->rank; k++)
+        sum += (double)p[k * s->rows + i] * (double)q[k * s->columns + j];
+    return subtract ? (float)((double)m[i * s->columns + j] - sum) : (float)sum;
+}
+
+static void clear(const float *from, size_t n) {
+    for (size_t i = 0; i < sizeof got / sizeof *got; i++)
+        got[i] = right[i] = from && i < n ? from[i] : -77;
+}
+
+static bool same(void) {
+    return memcmp(got, right, sizeof got) == 0;
+}
+
+static bool are_right(const struct sg_products *products, const struct sg_shape *s, int threads) {
+    bool all = true;
+    draw(m, s->rows * s->columns, 1);
+    draw(p, s->rank * s->rows, 2);
+    draw(q, s->rank * s->columns, 3);
+    clear(NULL, 0);
+    products->times(got, m, q, s, threads);
+    for (size_t k = 0; k < s->rank; k++)
+        for (size_t i = 0; i < s->rows; i++)
+            right[k * s->rows + i] = times_at(s, k, i);
+    all &= same();
+    clear(NULL, 0);
+    products->transposed(got, m, p, s, threads);
+    for (size_t k = 0; k < s->rank; k++)
+        for (size_t j = 0; j < s->columns; j++)
+            right[k * s->columns + j] = transposed_at(s, k, j);
+    all &= same();
+    for (int subtract = 0; subtract < 2; subtract++) {
+        clear(m, s->rows * s->columns);
+        products->outer(got, p, q, s, subtract, threads);
+        for (size_t i = 0; i < s->rows; i++)
+            for (size_t j = 0; j < s->columns; j++)
+                right[i * s->columns + j] = outer_at(s, i, j, subtract);
+        all &= same();
+    }
+    return all;
+}
+
+int main(void) {
+    static const size_t rows[] = {1, 2, 5, 8, 127, 130}, columns[] = {1, 3, 16, 31, 512, 515, 1100};
+    for (int i = 0; i < N_KERNELS; i++) {
+        const struct sg_products *products = sg_products_cpu(kernel_name[i]);
+        if (products == NULL) {
+            skip("this machine has no %s", kernel_name[i]);
+            continue;
+        }
+        for (size_t rank = 1; rank <= MOST_RANK; rank++) {
+            bool all = strcmp(products->name, kernel_name[i]) == 0;
+            for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+                for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+                    all &= are_right(products, &(struct sg_shape){rows[r], columns[c], rank}, 1 + (int)(rank % 3));
+            ok(all, "%s, rank %zu: the bits of the stated order for all shapes", products->name, rank);
+        }
+    }
+    return tap_done();
+}
