@@ -1,0 +1,288 @@
+/* net_collectives.c: what collectives cost that all workers take part in with messages of one length. */
+#include <math.h>
+#include <string.h>
+
+#include "net_private.h"
+#include "sg_debug.h"
+
+struct sg_traffic sg_traffic_of(const double *bytes, size_t workers, double dense) {
+    enum { PARTS = 8 };
+    double most[PARTS] = {0}, sum[PARTS] = {0};
+    const size_t whole = workers - workers % PARTS;
+    for (size_t w = 0; w < whole; w += PARTS)
+        for (size_t p = 0; p < PARTS; p++) {
+            most[p] = bytes[w + p] > most[p] ? bytes[w + p] : most[p];
+            sum[p] += bytes[w + p];
+        }
+    for (size_t w = whole; w < workers; w++) {
+        most[0] = bytes[w] > most[0] ? bytes[w] : most[0];
+        sum[0] += bytes[w];
+    }
+    struct sg_traffic out = {.bytes = bytes, .dense = dense};
+    for (size_t p = 0; p < PARTS; p++) {
+        out.most = fmax(out.most, most[p]);
+        out.sum += sum[p];
+    }
+    return out;
+}
+
+struct sg_traffic sg_traffic_equal(double bytes, size_t workers, double dense) {
+    return (struct sg_traffic){.most = bytes, .sum = bytes * (double)workers, .dense = dense};
+}
+
+unsigned net_log2_floor(size_t n) {
+    unsigned out = 0;
+    while (n >>= 1)
+        out++;
+    return out;
+}
+
+unsigned net_log2_ceil(size_t n) {
+    return net_log2_floor(n) + ((n & (n - 1)) != 0);
+}
+
+/* A message of so many bytes, and what it costs to add them to one's own. */
+static double sent(const struct sg_link *link, double bytes) {
+    return link->alpha_s + bytes * link->byte_s;
+}
+
+static double ring_of(const struct sg_link *link, double workers, double bytes, double sum_s) {
+    return (workers - 1) * (2 * sent(link, bytes / workers) + bytes / workers * sum_s);
+}
+
+static double ring_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return ring_of(&net->between, (double)net->workers, t->most, net->sum_s);
+}
+
+static double reduce_scatter_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double part = t->most / (double)net->workers;
+    return (double)(net->workers - 1) * (sent(&net->between, part) + part * net->sum_s);
+}
+
+/* Workers beyond a power of two give their message to another one first, and get the sum at the end. */
+static double folded(const struct sg_net *net, double bytes, double exchanges) {
+    const bool whole = (net->workers & (net->workers - 1)) == 0;
+    return exchanges + (whole ? 0 : 2 * sent(&net->between, bytes) + bytes * net->sum_s);
+}
+
+static double doubling_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return folded(net, t->most, net_log2_floor(net->workers) * (sent(&net->between, t->most) + t->most * net->sum_s));
+}
+
+static double rabenseifner_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double p = ldexp(1, (int)net_log2_floor(net->workers)), moved = (p - 1) / p * t->most;
+    return folded(net, t->most,
+                  2 * (log2(p) * net->between.alpha_s + moved * net->between.byte_s) + moved * net->sum_s);
+}
+
+/* Half of the vector goes up and down each of two trees, in which everyone's links are busy both ways. */
+static double tree_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    static const double efficiency = 0.92; /* of NCCL's model */
+    return net->workers == 1
+               ? 0
+               : 2 * (net_log2_ceil(net->workers) * net->between.alpha_s + t->most * net->between.byte_s / efficiency) +
+                     t->most * net->sum_s;
+}
+
+static double two_rings_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const struct sg_traffic half = sg_traffic_equal(t->most / 2, net->workers, t->dense / 2);
+    return 2 * ring_seconds(net, &half);
+}
+
+static double two_round_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return ring_of(&net->between, (double)net->workers, t->most, 0);
+}
+
+static double gtopk_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return 2 * net_log2_ceil(net->workers) * sent(&net->between, t->most);
+}
+
+static double oktopk_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double p = (double)net->workers;
+    return net->workers == 1
+               ? 0
+               : (2 * p + 2 * log2(p)) * net->between.alpha_s + 3 * (p - 1) / p * (t->sum / p) * net->between.byte_s;
+}
+
+static double server_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double part = t->most / (double)net->servers;
+    return (double)(net->workers - 1) * (2 * sent(&net->between, part) + part * net->sum_s);
+}
+
+/* Sums within nodes, between nodes, and back. */
+static void levels(const struct sg_net *net, double bytes, double *within_s, double *between_s) {
+    const double nodes = (double)net->nodes, gpus = (double)net->workers / nodes;
+    const double ports = fmin((double)net->ports, gpus);
+    SG_ASSERT(net->nodes > 0 && net->workers % net->nodes == 0 && net->ports > 0);
+    *within_s = ring_of(&net->within, gpus, bytes, net->sum_s);
+    /* The node's workers send their parts at the same time, through its ports. */
+    *between_s = (nodes - 1) * (2 * sent(&net->between, bytes / nodes / ports) + bytes / nodes / gpus * net->sum_s);
+}
+
+static double hierarchical_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    double within_s, between_s;
+    levels(net, t->most, &within_s, &between_s);
+    return within_s + between_s;
+}
+
+static double pipelined_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    double within_s, between_s;
+    levels(net, t->most, &within_s, &between_s);
+    return fmax(within_s, between_s);
+}
+
+static double nccl_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    enum { CHANNELS = 2 }; /* for one network port; only the caps of NCCL's trees depend on it */
+    const bool alone = net->nodes == 1;
+    const double slowest_byte_s =
+        alone ? net->within.byte_s : fmax(net->within.byte_s, net->between.byte_s / (double)net->ports);
+    const struct sg_nccl machine = {
+        .ranks = net->workers,
+        .nodes = net->nodes,
+        .generation = SG_NCCL_AMPERE,
+        .nvlink = net->within.byte_s < 1 / 40e9, /* PCIe 4 has 31 GB/s */
+        .channels = CHANNELS,
+        .channel_bytes_per_s = 1 / slowest_byte_s / CHANNELS,
+    };
+    return net->workers == 1 ? 0 : sg_nccl_fastest(&machine, t->most);
+}
+
+static double measured_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return net->workers == 1 ? 0 : sg_net_pieces_seconds(net->piece, net->n_pieces, t->most);
+}
+
+#define THAKUR "Thakur, Rabenseifner and Gropp, IJHPCA 2005"
+
+static const struct sg_collective ring = {
+    "ring", "all-reduce by a ring", THAKUR, "2(P-1)(alpha + S/P beta) + (P-1)/P S gamma", true, ring_seconds,
+};
+static const struct sg_collective doubling = {
+    "recursive-doubling",
+    "all-reduce by recursive doubling, for small vectors",
+    THAKUR,
+    "log2(P) (alpha + S beta + S gamma)",
+    true,
+    doubling_seconds,
+};
+static const struct sg_collective rabenseifner = {
+    "rabenseifner", "all-reduce by recursive halving and doubling",
+    THAKUR,         "2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
+    true,           rabenseifner_seconds,
+};
+static const struct sg_collective tree = {
+    "tree",
+    "all-reduce by two binary trees",
+    "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
+    "2 log2(P) alpha + 2 S beta / 0.92 + S gamma",
+    true,
+    tree_seconds,
+};
+static const struct sg_collective reduce_scatter = {
+    "reduce-scatter",
+    "each worker gets the sum of one part, by a ring",
+    THAKUR,
+    "(P-1)(alpha + S/P (beta + gamma))",
+    true,
+    reduce_scatter_seconds,
+};
+static const struct sg_collective two_round = {
+    "two-round",
+    "each worker adds up one part of compressed vectors and sends it compressed again",
+    "Tang et al., 1-bit Adam, ICML 2021",
+    "2(P-1)(alpha + m/P beta)",
+    true,
+    two_round_seconds,
+};
+static const struct sg_collective two_rings = {
+    "two-rings",
+    "two all-reduces, of which the second needs the first, as PowerSGD's",
+    "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
+    "4(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
+    true,
+    two_rings_seconds,
+};
+static const struct sg_collective gtopk = {
+    "gtopk",
+    "a tree that keeps k entries at every merge, and a broadcast",
+    "Shi et al., gTop-k, ICDCS 2019",
+    "2 log2(P) (alpha + m beta)",
+    true,
+    gtopk_seconds,
+};
+static const struct sg_collective oktopk = {
+    "ok-topk",
+    "balanced sparse reduce-scatter and all-gather, at most",
+    "Li and Hoefler, Ok-Topk, PPoPP 2022",
+    "(2P + 2 log2(P)) alpha + 3(P-1)/P m beta, m the mean message",
+    false,
+    oktopk_seconds,
+};
+static const struct sg_collective server = {
+    "parameter-server",
+    "K servers among the workers gather and send back one part each",
+    "Bai et al., HiPress, SOSP 2021",
+    "(P-1)(2 alpha + S/K (2 beta + gamma))",
+    true,
+    server_seconds,
+};
+static const struct sg_collective hierarchical = {
+    "hierarchical",
+    "all-reduce within nodes, between nodes, and back, one after the other",
+    "Cho et al., BlueConnect, MLSys 2019",
+    "ring(G, S) within + ring(N, S/ports) between",
+    true,
+    hierarchical_seconds,
+};
+static const struct sg_collective pipelined = {
+    "hierarchical-pipelined",
+    "the same with all levels busy at once, the least it can take",
+    "the larger of the two terms of hierarchical",
+    "max of the two",
+    true,
+    pipelined_seconds,
+};
+static const struct sg_collective nccl = {
+    "nccl",
+    "all-reduce with the algorithm and protocol that NCCL's own model thinks fastest",
+    "NCCL's src/graph/tuning.cc, commit 5067397",
+    "min over tree and ring, LL, LL128 and Simple",
+    true,
+    nccl_seconds,
+};
+static const struct sg_collective measured = {
+    "measured",
+    "all-reduce whose measured times are given as straight pieces",
+    "the user's own measurement",
+    "alpha_i + S beta_i",
+    true,
+    measured_seconds,
+};
+
+const struct sg_collective *const sg_collective_table[] = {
+    &ring,
+    &doubling,
+    &rabenseifner,
+    &tree,
+    &reduce_scatter,
+    &net_all_gather,
+    &net_all_gather_doubling,
+    &net_all_gather_padded,
+    &net_sparcml,
+    &gtopk,
+    &oktopk,
+    &two_round,
+    &two_rings,
+    &server,
+    &hierarchical,
+    &pipelined,
+    &nccl,
+    &measured,
+    NULL,
+};
+
+const struct sg_collective *sg_collective_find(const char *name) {
+    const struct sg_collective *const *at = sg_collective_table;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at++;
+    return *at;
+}
