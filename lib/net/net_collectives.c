@@ -5,29 +5,40 @@
 #include "net_private.h"
 #include "sg_debug.h"
 
-struct sg_traffic sg_traffic_of(const double *bytes, size_t workers, double dense) {
+/* The largest of x [n] and their sum. */
+static void survey(const double *x, size_t n, double *largest, double *sum) {
     enum { PARTS = 8 };
-    double most[PARTS] = {0}, sum[PARTS] = {0};
-    const size_t whole = workers - workers % PARTS;
-    for (size_t w = 0; w < whole; w += PARTS)
+    double most[PARTS] = {0}, total[PARTS] = {0};
+    const size_t whole = n - n % PARTS;
+    for (size_t i = 0; i < whole; i += PARTS)
         for (size_t p = 0; p < PARTS; p++) {
-            most[p] = bytes[w + p] > most[p] ? bytes[w + p] : most[p];
-            sum[p] += bytes[w + p];
+            most[p] = x[i + p] > most[p] ? x[i + p] : most[p];
+            total[p] += x[i + p];
         }
-    for (size_t w = whole; w < workers; w++) {
-        most[0] = bytes[w] > most[0] ? bytes[w] : most[0];
-        sum[0] += bytes[w];
+    for (size_t i = whole; i < n; i++) {
+        most[0] = x[i] > most[0] ? x[i] : most[0];
+        total[0] += x[i];
     }
-    struct sg_traffic out = {.bytes = bytes, .dense = dense};
+    *largest = *sum = 0;
     for (size_t p = 0; p < PARTS; p++) {
-        out.most = fmax(out.most, most[p]);
-        out.sum += sum[p];
+        *largest = fmax(*largest, most[p]);
+        *sum += total[p];
     }
+}
+
+struct sg_traffic sg_traffic_of(const double *bytes, size_t senders, size_t workers, double dense) {
+    struct sg_traffic out = {.bytes = bytes, .senders = senders, .dense = dense};
+    double unused, rest = 0;
+    SG_ASSERT(senders >= 1 && senders <= workers);
+    survey(bytes, senders, &out.most, &out.sum);
+    if (workers % senders != 0)
+        survey(bytes, workers % senders, &unused, &rest);
+    out.sum = out.sum * (double)(workers / senders) + rest;
     return out;
 }
 
 struct sg_traffic sg_traffic_equal(double bytes, size_t workers, double dense) {
-    return (struct sg_traffic){.most = bytes, .sum = bytes * (double)workers, .dense = dense};
+    return (struct sg_traffic){.most = bytes, .sum = bytes * (double)workers, .dense = dense, .senders = 1};
 }
 
 unsigned net_log2_floor(size_t n) {
@@ -154,108 +165,117 @@ static double measured_seconds(const struct sg_net *net, const struct sg_traffic
 #define THAKUR "Thakur, Rabenseifner and Gropp, IJHPCA 2005"
 
 static const struct sg_collective ring = {
-    "ring", "all-reduce by a ring", THAKUR, "2(P-1)(alpha + S/P beta) + (P-1)/P S gamma", true, ring_seconds,
+    .name = "ring",
+    .summary = "all-reduce by a ring",
+    .source = THAKUR,
+    .formula = "2(P-1)(alpha + S/P beta) + (P-1)/P S gamma",
+    .sums = true,
+    .seconds = ring_seconds,
 };
 static const struct sg_collective doubling = {
-    "recursive-doubling",
-    "all-reduce by recursive doubling, for small vectors",
-    THAKUR,
-    "log2(P) (alpha + S beta + S gamma)",
-    true,
-    doubling_seconds,
+    .name = "recursive-doubling",
+    .summary = "all-reduce by recursive doubling, for small vectors",
+    .source = THAKUR,
+    .formula = "log2(P) (alpha + S beta + S gamma)",
+    .sums = true,
+    .seconds = doubling_seconds,
 };
 static const struct sg_collective rabenseifner = {
-    "rabenseifner", "all-reduce by recursive halving and doubling",
-    THAKUR,         "2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
-    true,           rabenseifner_seconds,
+    .name = "rabenseifner",
+    .summary = "all-reduce by recursive halving and doubling",
+    .source = THAKUR,
+    .formula = "2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
+    .sums = true,
+    .seconds = rabenseifner_seconds,
 };
 static const struct sg_collective tree = {
-    "tree",
-    "all-reduce by two binary trees",
-    "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
-    "2 log2(P) alpha + 2 S beta / 0.92 + S gamma",
-    true,
-    tree_seconds,
+    .name = "tree",
+    .summary = "all-reduce by two binary trees",
+    .source = "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
+    .formula = "2 log2(P) alpha + 2 S beta / 0.92 + S gamma",
+    .sums = true,
+    .seconds = tree_seconds,
 };
 static const struct sg_collective reduce_scatter = {
-    "reduce-scatter",
-    "each worker gets the sum of one part, by a ring",
-    THAKUR,
-    "(P-1)(alpha + S/P (beta + gamma))",
-    true,
-    reduce_scatter_seconds,
+    .name = "reduce-scatter",
+    .summary = "each worker gets the sum of one part, by a ring",
+    .source = THAKUR,
+    .formula = "(P-1)(alpha + S/P (beta + gamma))",
+    .sums = true,
+    .partial = true,
+    .seconds = reduce_scatter_seconds,
 };
 static const struct sg_collective two_round = {
-    "two-round",
-    "each worker adds up one part of compressed vectors and sends it compressed again",
-    "Tang et al., 1-bit Adam, ICML 2021",
-    "2(P-1)(alpha + m/P beta)",
-    true,
-    two_round_seconds,
+    .name = "two-round",
+    .summary = "each worker adds up one part of compressed vectors and sends it compressed again",
+    .source = "Tang et al., 1-bit Adam, ICML 2021",
+    .formula = "2(P-1)(alpha + m/P beta)",
+    .sums = true,
+    .seconds = two_round_seconds,
 };
 static const struct sg_collective two_rings = {
-    "two-rings",
-    "two all-reduces, of which the second needs the first, as PowerSGD's",
-    "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
-    "4(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
-    true,
-    two_rings_seconds,
+    .name = "two-rings",
+    .summary = "two all-reduces, of which the second needs the first, as PowerSGD's",
+    .source = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
+    .formula = "4(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
+    .sums = true,
+    .seconds = two_rings_seconds,
 };
 static const struct sg_collective gtopk = {
-    "gtopk",
-    "a tree that keeps k entries at every merge, and a broadcast",
-    "Shi et al., gTop-k, ICDCS 2019",
-    "2 log2(P) (alpha + m beta)",
-    true,
-    gtopk_seconds,
+    .name = "gtopk",
+    .summary = "a tree that keeps k entries at every merge, and a broadcast",
+    .source = "Shi et al., gTop-k, ICDCS 2019",
+    .formula = "2 log2(P) (alpha + m beta)",
+    .sums = true,
+    .seconds = gtopk_seconds,
 };
 static const struct sg_collective oktopk = {
-    "ok-topk",
-    "balanced sparse reduce-scatter and all-gather, at most",
-    "Li and Hoefler, Ok-Topk, PPoPP 2022",
-    "(2P + 2 log2(P)) alpha + 3(P-1)/P m beta, m the mean message",
-    false,
-    oktopk_seconds,
+    .name = "ok-topk",
+    .summary = "balanced sparse reduce-scatter and all-gather, at most",
+    .source = "Li and Hoefler, Ok-Topk, PPoPP 2022",
+    .formula = "(2P + 2 log2(P)) alpha + 3(P-1)/P m beta, m the mean message",
+    .seconds = oktopk_seconds,
 };
 static const struct sg_collective server = {
-    "parameter-server",
-    "K servers among the workers gather and send back one part each",
-    "Bai et al., HiPress, SOSP 2021",
-    "(P-1)(2 alpha + S/K (2 beta + gamma))",
-    true,
-    server_seconds,
+    .name = "parameter-server",
+    .summary = "K servers among the workers gather and send back one part each",
+    .source = "Bai et al., HiPress, SOSP 2021",
+    .formula = "(P-1)(2 alpha + S/K (2 beta + gamma))",
+    .sums = true,
+    .seconds = server_seconds,
 };
 static const struct sg_collective hierarchical = {
-    "hierarchical",
-    "all-reduce within nodes, between nodes, and back, one after the other",
-    "Cho et al., BlueConnect, MLSys 2019",
-    "ring(G, S) within + ring(N, S/ports) between",
-    true,
-    hierarchical_seconds,
+    .name = "hierarchical",
+    .summary = "all-reduce within nodes, between nodes, and back, one after the other",
+    .source = "Cho et al., BlueConnect, MLSys 2019",
+    .formula = "ring(G, S) within + ring(N, S/ports) between",
+    .sums = true,
+    .seconds = hierarchical_seconds,
 };
 static const struct sg_collective pipelined = {
-    "hierarchical-pipelined",
-    "the same with all levels busy at once, the least it can take",
-    "the larger of the two terms of hierarchical",
-    "max of the two",
-    true,
-    pipelined_seconds,
+    .name = "hierarchical-pipelined",
+    .summary = "the same with all levels busy at once, the least it can take",
+    .source = "the larger of the two terms of hierarchical",
+    .formula = "max of the two",
+    .sums = true,
+    .seconds = pipelined_seconds,
 };
 static const struct sg_collective nccl = {
-    "nccl",
-    "all-reduce with the algorithm and protocol that NCCL's own model thinks fastest",
-    "NCCL's src/graph/tuning.cc, commit 5067397",
-    "min over tree and ring, LL, LL128 and Simple",
-    true,
-    nccl_seconds,
+    .name = "nccl",
+    .summary = "all-reduce with the algorithm and protocol that NCCL's own model thinks fastest",
+    .source = "NCCL's src/graph/tuning.cc, commit 5067397",
+    .formula = "min over tree and ring, LL, LL128 and Simple",
+    .sums = true,
+    .seconds = nccl_seconds,
 };
 static const struct sg_collective measured = {
-    "measured",
-    "all-reduce whose measured times are given as straight pieces",
-    "the user's own measurement",
-    "alpha_i + S beta_i",
-    true,
-    measured_seconds,
+    .name = "measured",
+    .summary = "all-reduce whose measured times are given as straight pieces",
+    .source = "the user's own measurement",
+    .formula = "alpha_i + S beta_i",
+    .sums = true,
+    .partial = true,
+    .seconds = measured_seconds,
 };
 
 const struct sg_collective *const sg_collective_table[] = {

@@ -2,7 +2,7 @@
 #include "net_private.h"
 
 static double length(const struct sg_traffic *t, size_t worker) {
-    return t->bytes ? t->bytes[worker] : t->most;
+    return t->bytes ? t->bytes[worker < t->senders ? worker : worker % t->senders] : t->most;
 }
 
 /* Every message passes through every worker but one. The largest one needs (P-1) hops, each as long as any step, so no

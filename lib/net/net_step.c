@@ -41,8 +41,8 @@ const struct sg_overlap *sg_overlap_find(const char *name) {
 
 enum { ROWS = 3 }; /* numbers a layer in the work space */
 
-size_t sg_net_work(size_t layers, size_t workers) {
-    return workers + ROWS * layers;
+size_t sg_net_work(size_t layers, size_t senders) {
+    return senders + ROWS * layers;
 }
 
 struct run {
@@ -50,7 +50,7 @@ struct run {
     const struct sg_collective *collective;
     const struct sg_net_step *step;
     double *ready_s, *end_s;        /* [layers] */
-    double *sum;                    /* [workers], bytes of a bucket */
+    double *sum;                    /* [senders], bytes of a bucket */
     double *most;                   /* [layers], of the longest message; shares its place with end_s */
     double *pass_s;                 /* [layers] */
     struct sg_layer_time *timeline; /* or NULL */
@@ -60,7 +60,7 @@ struct run {
 static struct run open_run(const struct sg_net *net, const struct sg_collective *collective,
                            const struct sg_net_step *step, double *work) {
     const size_t layers = step->layers;
-    SG_ASSERT(layers > 0 && net->workers > 0);
+    SG_ASSERT(layers > 0 && step->senders > 0 && step->senders <= net->workers);
     return (struct run){.net = net,
                         .collective = collective,
                         .step = step,
@@ -76,25 +76,25 @@ static double or_zero(const double *x, size_t l) {
 }
 
 static const double *messages(const struct run *r, size_t l) {
-    return r->step->bytes + l * r->net->workers;
+    return r->step->bytes + l * r->step->senders;
 }
 
 /* Seconds of the exchange of layers [first, last] in one message. */
 static double bucket_s(const struct run *r, size_t first, size_t last) {
-    const size_t workers = r->net->workers;
+    const size_t senders = r->step->senders;
     const double *bytes = messages(r, first);
     double dense = or_zero(r->step->dense, first);
     if (last > first) {
-        memcpy(r->sum, bytes, workers * sizeof *r->sum);
+        memcpy(r->sum, bytes, senders * sizeof *r->sum);
         for (size_t l = first + 1; l <= last; l++) {
             const double *more = messages(r, l);
-            for (size_t w = 0; w < workers; w++)
+            for (size_t w = 0; w < senders; w++)
                 r->sum[w] += more[w];
             dense += or_zero(r->step->dense, l);
         }
         bytes = r->sum;
     }
-    struct sg_traffic t = sg_traffic_of(bytes, workers, dense);
+    struct sg_traffic t = sg_traffic_of(bytes, senders, r->net->workers, dense);
     return t.most > 0 ? r->collective->seconds(r->net, &t) : 0;
 }
 
@@ -175,7 +175,7 @@ size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_col
     const struct run r = open_run(net, collective, step, work);
     double total = 0, dense = 0;
     for (size_t l = 0; l < step->layers; l++) {
-        r.most[l] = sg_traffic_of(messages(&r, l), net->workers, 0).most;
+        r.most[l] = sg_traffic_of(messages(&r, l), step->senders, net->workers, 0).most;
         r.pass_s[l] = step->backward_s[l] + or_zero(step->encode_s, l);
         total += r.most[l];
         dense += or_zero(step->dense, l);

@@ -57,13 +57,14 @@ struct sg_net {
 
 /* What one exchange moves. */
 struct sg_traffic {
-    const double *bytes; /* [workers], each worker's message; NULL = all are `most` long */
+    const double *bytes; /* [senders], each worker's message; NULL = all are `most` long */
+    size_t senders;      /* 1 .. P; worker w sends a message as long as that of sender w mod senders */
     double most, sum;    /* the largest and the sum of them */
     double dense;        /* the same numbers without compression; `sparcml` needs it */
 };
 
-/* The traffic of messages of these lengths. The sum is taken in eight interleaved parts. */
-struct sg_traffic sg_traffic_of(const double *bytes, size_t workers, double dense);
+/* The traffic of messages of these lengths. Sums are taken in eight interleaved parts. */
+struct sg_traffic sg_traffic_of(const double *bytes, size_t senders, size_t workers, double dense);
 /* The traffic of messages that are all of one length. */
 struct sg_traffic sg_traffic_equal(double bytes, size_t workers, double dense);
 
@@ -71,7 +72,8 @@ struct sg_collective {
     const char *name, *summary;
     const char *source; /* where the formula is from */
     const char *formula;
-    bool sums; /* messages are added up on their way, so all are as long as the largest one */
+    bool sums;    /* messages are added up on their way, so all are as long as the largest one */
+    bool partial; /* not a whole exchange by itself, or not by a formula: recipes cannot name it */
     double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic); /* 0 for one worker */
 };
 
@@ -147,7 +149,8 @@ struct sg_net_step {
     const double *backward_s; /* [layers] */
     const double *encode_s;   /* [layers], of the slowest worker, on the processor of the backward pass; NULL = 0 */
     const double *decode_s;   /* [layers], likewise; NULL = 0 */
-    const double *bytes;      /* [layers][workers], each worker's message of each layer */
+    const double *bytes;      /* [layers][senders], each worker's message of each layer */
+    size_t senders;           /* 1 .. P, as in sg_traffic: what a run of few workers sent serves a model of many */
     const double *dense;      /* [layers], bytes without compression; NULL = 0, not known */
     const size_t *bucket;     /* of `fused`: [layers], equal for neighbours that travel together */
 };
@@ -169,7 +172,7 @@ struct sg_step_time {
 };
 
 /* Doubles that sg_net_step_time needs as work space. */
-size_t sg_net_work(size_t layers, size_t workers);
+size_t sg_net_work(size_t layers, size_t senders);
 
 /* The time of a step. timeline [layers] may be NULL.
  *   none       one exchange after the backward pass

@@ -15,7 +15,7 @@ static int near(double got, double want) {
 
 static double cost(const char *name, const struct sg_net *net, const double *bytes, double equal, double dense) {
     const struct sg_traffic t =
-        bytes ? sg_traffic_of(bytes, net->workers, dense) : sg_traffic_equal(equal, net->workers, dense);
+        bytes ? sg_traffic_of(bytes, net->workers, net->workers, dense) : sg_traffic_equal(equal, net->workers, dense);
     return sg_collective_find(name)->seconds(net, &t);
 }
 
@@ -80,6 +80,13 @@ static void test_unequal(void) {
     ok(near(cost("all-gather-doubling", &many, NULL, 100, 0), 10 * a + 102300 * b) &&
            near(cost("all-gather-doubling", &odd, NULL, 100, 0), 12 * a + (100 + 102200 + 98800 + 150000) * b),
        "blocks of many workers");
+    const double few[] = {100, 700, 400};
+    const struct sg_traffic eight = sg_traffic_of(few, 3, 8, 0);
+    const double all[] = {100, 700, 400, 100, 700, 400, 100, 700};
+    ok(eight.most == 700 && eight.sum == 3200 &&
+           sg_collective_find("all-gather-doubling")->seconds(&net, &eight) ==
+               cost("all-gather-doubling", &net, all, 0, 0),
+       "eight workers send what three did");
 }
 
 static void test_one_worker(void) {
@@ -170,6 +177,7 @@ static struct sg_step_time timed(const char *overlap, const double *message_s, c
                                      .encode_s = code_s,
                                      .decode_s = code_s,
                                      .bytes = bytes,
+                                     .senders = 2,
                                      .bucket = bucket};
     struct sg_step_time out;
     sg_net_step_time(&out, timeline, &net, sg_collective_find("measured"), sg_overlap_find(overlap), &step, work);
@@ -229,7 +237,8 @@ static void test_plan(void) {
     for (size_t i = 0; i < 16; i++)
         bytes[i] = i % 4 ? 1e3 : 5e3;
     struct sg_net net = network(4);
-    struct sg_net_step step = {.layers = 4, .forward_s = backward_s, .backward_s = backward_s, .bytes = bytes};
+    struct sg_net_step step = {
+        .layers = 4, .forward_s = backward_s, .backward_s = backward_s, .bytes = bytes, .senders = 4};
     ok(sg_net_plan(bucket, &net, sg_collective_find("ring"), &step, work) == 4, "quick links: every layer alone");
     net.between.alpha_s = 1;
     ok(sg_net_plan(bucket, &net, sg_collective_find("ring"), &step, work) == 1 && bucket[3] == 0,
@@ -243,8 +252,12 @@ static void test_speed(void) {
     const char *const overlap[] = {"none", "layer", "fused", "priority"};
     const char *const collective[] = {"ring", "all-gather", "all-gather-doubling", "sparcml"};
     struct sg_net net = network(WORKERS);
-    struct sg_net_step step = {
-        .layers = LAYERS, .forward_s = pass_s, .backward_s = pass_s, .bytes = bytes, .dense = pass_s};
+    struct sg_net_step step = {.layers = LAYERS,
+                               .forward_s = pass_s,
+                               .backward_s = pass_s,
+                               .bytes = bytes,
+                               .senders = WORKERS,
+                               .dense = pass_s};
     size_t bucket[LAYERS];
     for (size_t i = 0; i < LAYERS * WORKERS; i++)
         bytes[i] = (double)(i * 2654435761u % 100000);

@@ -97,6 +97,7 @@ static double modelled_s(const struct row *r, double alpha_s, double byte_s, con
                                      .forward_s = forward_s,
                                      .backward_s = model.backward_s,
                                      .bytes = bytes,
+                                     .senders = 2,
                                      .bucket = bucket};
     struct sg_step_time out;
     sg_net_step_time(&out, NULL, &net, sg_collective_find("measured"), sg_overlap_find(bucket ? "fused" : "layer"),

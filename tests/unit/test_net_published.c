@@ -212,8 +212,11 @@ static void test_padded(void) {
         }
     }
     const struct sg_net net = {.workers = WORKERS, .between = *sg_link_find("nvlink-v100")};
-    struct sg_net_step step = {
-        .layers = model.layers, .forward_s = forward_s, .backward_s = model.backward_s, .bytes = dense};
+    struct sg_net_step step = {.layers = model.layers,
+                               .forward_s = forward_s,
+                               .backward_s = model.backward_s,
+                               .bytes = dense,
+                               .senders = WORKERS};
     size_t bucket[512];
     struct sg_step_time plain, padded;
     step.bucket = bucket;
