@@ -39,6 +39,12 @@ const struct sg_overlap *sg_overlap_find(const char *name) {
     return *at;
 }
 
+const struct sg_net_series sg_net_series[SG_NET_SERIES] = {
+    [SG_NET_TIME] = {"time", "steps, from the forward pass to the last decoded message"},
+    [SG_NET_EXPOSED_TIME] = {"exposed_time", "what workers wait for messages"},
+    [SG_NET_COMPUTE_TIME] = {"compute_time", "forward and backward passes, encoding and decoding"},
+};
+
 enum { ROWS = 3 }; /* numbers a layer in the work space */
 
 size_t sg_net_work(size_t layers, size_t senders) {

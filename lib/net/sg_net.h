@@ -198,6 +198,14 @@ size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_col
 size_t sg_net_merge(size_t *bucket, size_t layers, const double *backward_s, const double *bytes, double alpha_s,
                     double byte_s, double smallest);
 
+/* The series that results have of a network beside what runs recorded. All are sums from the first step on. */
+enum { SG_NET_TIME, SG_NET_EXPOSED_TIME, SG_NET_COMPUTE_TIME, SG_NET_SERIES };
+struct sg_net_series {
+    const char *name; /* of a column of results: "exposed_time" */
+    const char *help;
+};
+extern const struct sg_net_series sg_net_series[SG_NET_SERIES];
+
 /* ---- Whether to compress, tensor by tensor ---- */
 
 /* A cost of x numbers: floor_s up to the x where the line exceeds it, else alpha_s + x number_s. */

@@ -62,6 +62,10 @@ void sg_run_free(struct sg_run *run); /* zeroes it */
 /* The values [n_points] of a column, borrowed; NULL = there is no such column. */
 const double *sg_run_series(const struct sg_run *run, const char *name);
 
+/* Appends a column that was not recorded but computed from what was; value [n_points] is taken over, also on failure. */
+SG_CHECKED sg_status sg_run_add_series(struct sg_run *run, const char *name, const char *unit, double *take_value,
+                                       struct sg_error *err);
+
 /* The folded form; NULL = no memory. */
 cJSON *sg_run_json(const struct sg_run *run);
 
