@@ -167,13 +167,13 @@ static double mean_bytes(const struct sg_run *run, size_t i, double *longer) {
     return steps > 0 ? fmax(0, grown) / steps / (bytes ? 1 : 8) : 0;
 }
 
-/* share [layers] <- the part of record i's entries in each layer. */
-static void find_shares(struct cell_model *m, const struct sg_run *run, size_t i) {
+/* share [layers] <- the part of a record's entries in each layer; `layers` is its "layers", or NULL. */
+static void find_shares(struct cell_model *m, const cJSON *layers) {
     const size_t count = m->step.layers;
-    const cJSON *entries = count > 1 ? sg_json_get(cJSON_GetArrayItem(run->layers, (int)i), "entries") : NULL;
+    const cJSON *entries = sg_json_get(layers, "entries"), *item = entries ? entries->child : NULL;
     double sum = 0, all = 0;
-    for (size_t l = 0; l < count; l++) {
-        m->share[l] = entries ? sg_json_number(cJSON_GetArrayItem(entries, (int)(count - 1 - l)), "", 0) : m->dense[l];
+    for (size_t l = count; l-- > 0; item = item ? item->next : NULL) { /* records begin with the first layer */
+        m->share[l] = item && cJSON_IsNumber(item) ? item->valuedouble : entries ? 0 : m->dense[l];
         sum += m->share[l];
         all += m->dense[l];
     }
@@ -191,11 +191,35 @@ static void put_messages(struct cell_model *m, double mean, double longer) {
             m->bytes[l * senders + w] = mean * m->share[l] * (w == 0 ? first : others);
 }
 
+/* The same by the entries that each worker sent of each layer, if the record has them. */
+static bool put_recorded(struct cell_model *m, const cJSON *layers, double mean) {
+    const cJSON *workers = sg_json_get(layers, "workers"), *of = NULL;
+    const size_t senders = m->step.senders, count = m->step.layers, n = (size_t)cJSON_GetArraySize(workers);
+    double sum = 0;
+    size_t w = 0;
+    if (n < senders)
+        return false;
+    memset(m->bytes, 0, senders * count * sizeof *m->bytes);
+    cJSON_ArrayForEach(of, workers) {
+        const cJSON *item = of->child;
+        for (size_t l = count; l-- > 0 && item; item = item->next) {
+            sum += item->valuedouble;
+            if (w < senders)
+                m->bytes[l * senders + w] = item->valuedouble;
+        }
+        w++;
+    }
+    const double bytes = sum > 0 ? mean * (double)n / sum : 0; /* of an entry */
+    for (size_t j = 0; j < senders * count; j++)
+        m->bytes[j] *= bytes;
+    return true;
+}
+
 static void plan_buckets(struct cell_model *m, const struct sg_run *run) {
     const size_t last = run->n_points - 1;
     const double *step = sg_run_series(run, "step"), *bytes = sg_run_series(run, "bytes_sent");
     const double *sent = bytes ? bytes : sg_run_series(run, "bits");
-    find_shares(m, run, last);
+    find_shares(m, cJSON_GetArrayItem(run->layers, (int)last));
     put_messages(m, step[last] > 0 ? sent[last] / step[last] / (bytes ? 1 : 8) : 0, 1);
     sg_net_plan(m->bucket, &m->net, m->collective, &m->step, m->work);
 }
@@ -213,14 +237,16 @@ static sg_status add_times(const struct network *n, const struct sg_cell *cell, 
     if (whole && run->n_points > 0 && m.overlap->kind == SG_OVERLAP_FUSED)
         plan_buckets(&m, run);
     const double *step = sg_run_series(run, "step");
-    for (size_t i = 0; whole && i < run->n_points; i++) {
+    const cJSON *layers = run->layers ? run->layers->child : NULL;
+    for (size_t i = 0; whole && i < run->n_points; i++, layers = layers ? layers->next : NULL) {
         struct sg_step_time time;
         const double steps = step[i] - (i > 0 ? step[i - 1] : 0);
         double longer;
         const double mean = mean_bytes(run, i, &longer);
         if (steps > 0) {
-            find_shares(&m, run, i);
-            put_messages(&m, mean, longer);
+            find_shares(&m, layers);
+            if (!put_recorded(&m, layers, mean))
+                put_messages(&m, mean, longer);
             sg_net_step_time(&time, NULL, &m.net, m.collective, m.overlap, &m.step, m.work);
             sg_sum_add(&total[SG_NET_TIME], steps * time.step_s);
             sg_sum_add(&total[SG_NET_EXPOSED_TIME], steps * time.exposed_s);

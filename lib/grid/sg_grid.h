@@ -138,6 +138,7 @@ char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome
  *   bytes    of a step: the growth of bytes_sent since the last record, else of bits / 8, in equal parts
  *   workers  all send the mean, and one sends what density_padded / density says, if both are recorded
  *   layers   by the entries of record.layers; without them the model is one layer
+ * With record.workers the bytes divide among workers and layers by the entries that each sent of each.
  * Compute time is divided among layers by their elements, a third of it forward. The layers of the recipe are taken to
  * stand in the order of the forward pass. */
 SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,

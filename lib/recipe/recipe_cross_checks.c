@@ -207,6 +207,10 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
         check_axis_range(c, map, "y-range");
         sg_check_axes(c, map);
     } else if (strcmp(section, "record") == 0) {
+        const struct sg_node *workers = sg_node_member(map, "workers");
+        if (workers != NULL && workers->boolean && !sg_node_bool(map, "layers", false))
+            sg_problem_at(c->problems, workers->key_line, workers->key_column,
+                          "record.workers is about layers (add layers: true)");
         sg_check_series_once(c, sg_node_get(map, "series"));
     }
     return true;

@@ -86,7 +86,7 @@ struct sg_schema_row {
     bool above;                 /* min itself is excluded */
     bool whole;                 /* EXPRESSION: a literal must be a whole number */
     bool grid;                  /* a parameter of a method: may be a list of such values, one cell each */
-    bool when_given;            /* MAP: not in the resolved tree unless the recipe gives it */
+    bool when_given;            /* not in the resolved tree unless the recipe gives it */
     bool or_number;             /* MAP, CHOICE: a bare number (CHOICE: a whole one in [min, max]) is fine too */
     const char *shorthand;      /* MAP: a bare scalar stands for {shorthand: scalar} */
     const char *like;           /* MAP: its keys are those of the section with this path */

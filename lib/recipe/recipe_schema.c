@@ -144,6 +144,8 @@ static const struct sg_schema_row static_row[] = {
                "never; absent: with every record where that is cheap (logreg), else 1"),
     {"record.layers", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "entries sent, error-norm and error-max of every layer with each record, as arrays"},
+    {"record.workers", SG_VALUE_BOOLEAN, .when_given = true,
+     .help = "with layers: also the entries of every layer that each worker sent, which a modelled network goes by"},
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
 
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),

@@ -5,7 +5,8 @@
  *    "program":{"name","version","commit","dirty","identity","compiler","cflags"},"recipe":{"resolved":{…}},
  *    "dataset":{…},"constants":{…},"columns":[…],"units":{…},"layers":null|[{"name","elements"}]}
  *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them; with record.layers
- *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}
+ *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}, which with record.workers has
+ *    "workers":[[…],…], too: the entries of each layer that each worker sent
  *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"phase_s":null|{"gradient","compression",
  *    "exchange","update"},"ranks":…,"threads":…,"device":…,"kernels":…,
  *    "recipe":{"path","sha256","set":["workers=4"]},"dataset_path":…,"host":{…},"libraries":{…}}

@@ -145,10 +145,12 @@ static bool allocate_buffers(struct train *t) {
     s->row = calloc(s->capacity, sizeof *s->row);
     s->evaluated = calloc(s->capacity * t->task_kind->n_metrics + 1, sizeof *s->evaluated);
     s->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *s->layers_now);
+    if (s->wants_workers)
+        s->entries_of = calloc(t->workers * t->info->layout.n_layers, sizeof *s->entries_of);
     if (optimizes)
         t->optimizer.state = t->kernels->allocate(&t->exec, t->optimizer.floats * sizeof(float));
     bool whole = t->lead_square && t->gradient && t->sum && s->row && s->evaluated && s->layers_now &&
-                 (t->optimizer.state || !optimizes);
+                 (s->entries_of || !s->wants_workers) && (t->optimizer.state || !optimizes);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count; w++)
@@ -242,8 +244,9 @@ void train_teardown(struct train *t) {
         t->task_ops->close(t->task);
     sg_cuda_device_close(t->device.gpu);
     train_forget_choice(t);
-    void *const owned[] = {t->lead_square,       t->worker,        t->gradient, t->series.row, t->series.evaluated,
-                           t->series.layers_now, t->series.column, t->constant};
+    void *const owned[] = {t->lead_square,       t->worker,           t->gradient,
+                           t->series.row,        t->series.evaluated, t->series.layers_now,
+                           t->series.entries_of, t->series.column,    t->constant};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

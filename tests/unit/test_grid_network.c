@@ -39,9 +39,13 @@ static const char steps[] =
     "{\"record\":\"step\",\"step\":20,\"bytes_sent\":80000,\"density\":0.4,\"density_padded\":0.5%s}\n"
     "{\"record\":\"end\",\"status\":\"ok\"}\n";
 
+/* layers: 0 = none recorded, 1 = their means, 2 = also of each worker. */
 static sg_status open_grid(struct grid *g, const char *text, int layers, struct sg_error *err) {
     char run[2048];
-    const char *entries = layers ? ",\"layers\":{\"entries\":[100,900]}" : "";
+    const char *entries = layers == 2
+                              ? ",\"layers\":{\"entries\":[100,900],\"workers\":[[0,2000],[400,400],[0,600],[0,600]]}"
+                          : layers ? ",\"layers\":{\"entries\":[100,900]}"
+                                   : "";
     *g = (struct grid){.n = 0};
     sg_status status = parse_set(&g->recipe, text, NULL, 0, err);
     if (status == SG_OK)
@@ -124,6 +128,24 @@ static void test_layers(void) {
     close_grid(&g);
 }
 
+static void test_workers(void) {
+    struct grid g;
+    struct sg_error err;
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, overlap: layer}\n", 2, &err) == SG_OK &&
+           near(final(&g, TOPK, "exposed_time"), 20 * 3 * (8000 + 1600) * 1e-4),
+       "the longest message of each layer, by the entries of each worker");
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, gather: all-gather}\n", 2, &err) == SG_OK &&
+           near(final(&g, TOPK, "exposed_time"), 20 * 3 * 8000e-4),
+       "the longest message of all layers together");
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, gather: all-gather-doubling, workers: 8}\n",
+                 2, &err) == SG_OK &&
+           near(final(&g, TOPK, "exposed_time"), 20 * (8000 + 11200 + 16000) * 1e-4),
+       "eight workers, of which the last four send what the first four did");
+    close_grid(&g);
+}
+
 #define WITH(text) RECORD("false") "network: " text "\n"
 
 static void test_refused(void) {
@@ -139,12 +161,15 @@ static void test_refused(void) {
             "r.yaml:10:10: a network needs what runs sent (add bytes-sent or bits to record.series)");
     refused(RECORD("false") "plots: [{x: time, y: density}]\n",
             "r.yaml:13:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
+    refused_set(SMALL, "record={series: [loss], workers: true}",
+                "--set record={series: [loss], workers: true}: record.workers is about layers (add layers: true)");
     accepted(WITH("{}") "plots: [{x: time, y: exposed-time}]\n", "plots over the network's series");
 }
 
 int main(void) {
     test_one_layer();
     test_layers();
+    test_workers();
     test_refused();
     return tap_done();
 }
