@@ -77,7 +77,7 @@ static double final(const struct grid *g, size_t cell, const char *name) {
 static void test_one_layer(void) {
     struct grid g;
     struct sg_error err;
-    const double a = 15e-6, b = 8 / 9.2e9;
+    const double a = sg_link_find("10gbe-tcp")->alpha_s, b = sg_link_find("10gbe-tcp")->byte_s;
     if (!ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3, coding: 100}\n", 0, &err) == SG_OK,
             "a network of 8 workers for a run of 4"))
         printf("# %s\n", err.msg);

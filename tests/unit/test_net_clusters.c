@@ -11,6 +11,8 @@ enum { SIZES = 3 };
 static const double gpus[SIZES] = {8, 16, 32};
 static const char *const network[] = {"10 GbE", "100 Gbit/s InfiniBand", "100 GbE TCP"};
 
+static const char *const link_of[] = {"10gbe-tcp", "100g-rdma", "100gbe-tcp"};
+
 /* Samples a second: of one GPU; of all GPUs without overlap, layer by layer, and with MG-WFBP. */
 static const struct row {
     const char *model;
@@ -141,8 +143,12 @@ static void test_overlap(void) {
             if (published[i].batch == 8) {
                 open_model(&published[i]);
                 alpha_s[published[i].network][size] = startup_s(&published[i], size);
-                printf("# %s: an all-reduce on %2.0f GPUs starts in %.0f us\n", network[published[i].network],
-                       gpus[size], 1e6 * alpha_s[published[i].network][size]);
+                const double was = alpha_s[published[i].network][size];
+                const struct sg_link *preset = sg_link_find(link_of[published[i].network]);
+                const double s = 2 * (gpus[size] - 1) * preset->alpha_s;
+                ok(s > was / 2 && s < 2 * was,
+                   "%s on %2.0f GPUs: an all-reduce starts in %.0f us, by the preset %s in %.0f us (%+.0f %%)",
+                   network[published[i].network], gpus[size], 1e6 * was, preset->name, 1e6 * s, 100 * (s / was - 1));
             }
     for (int i = 0; i < ROWS; i++) {
         const struct row *r = &published[i];
