@@ -207,6 +207,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     "$BIN/sparseplot-export" --x time --format gnuplot <<<"$output" >plot.gp
     grep -q "xlabel 'time (s, modelled: 16 workers, 1gbe, ring, overlap none)'" plot.gp
     grep -q "modelled" <(grep "set label 1[01] " plot.gp)
+    "$BIN/sparseplot-export" --format table <<<"$output" | grep "^method .* time .* exposed time"
     run -2 --separate-stderr "$BIN/sparsebench" r.yaml --folder real --network link=2gbe
     [[ $stderr == *"unknown link '2gbe' (did you mean '1gbe'?)"* ]]
 }
