@@ -17,7 +17,7 @@
 enum { MOST_RECIPES = 64 };
 
 static struct {
-    const char *output, *color;
+    const char *output, *color, *network;
     bool force, json, table, cells, prune, dry_run, strict, judge, corrupt;
     int64_t points;
     struct sg_option_list methods, seeds;
@@ -39,6 +39,9 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "prune", 0, &opt.prune,
      .help = "with --cells: remove those that no given recipe asks for with the present version and data; with "
              "--dry-run only say which"},
+    {SG_OPTION_STRING, "network", 0, &opt.network, .value = "KEY=VALUE,...",
+     .help = "add what the run would take on a modelled network (workers=64,link=10gbe-tcp): the keys of the recipe's "
+             "section network; finished cells are reused"},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE", .help = "write JSON there, whole or not at all"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 0, .max = 1e9,
@@ -71,6 +74,8 @@ static const struct sg_program program = {
         "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --dry-run\n"
         "  sparsebench recipes/kernels.yaml --set 'sizes=[resnet18]' \\\n"
         "      --set 'threads=[2]' --table\n"
+        "  sparsebench recipes/fig1.yaml --network workers=64,link=10gbe-tcp \\\n"
+        "      | sparseplot-export --x time -o time.svg\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n\n"
         "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails,\n"
         "or a kernel's output is wrong, 128+n stopped by signal n.\n",
@@ -245,6 +250,9 @@ static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv
         sg_log_error("%s: give the same command again to resume", err->msg);
     else if (status != SG_OK)
         return status;
+    status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, err);
+    if (status != SG_OK)
+        return status;
     *result = sg_grid_document(version_json(&b->recipe), run_json(argc, argv, started_at, start_s, &b->grid.options),
                                &b->recipe, b->cells, b->outcomes, b->count, (size_t)opt.points);
     if (!opt.judge)
@@ -362,6 +370,23 @@ static int keep_cells(const char *const *path, size_t n) {
     return sg_exit_code(status);
 }
 
+/* --network workers=64,link=1gbe is --set network.workers=64 --set network.link=1gbe. */
+static bool set_network(const char *text) {
+    enum { KEYS = 16, CHARS = 96 };
+    static char set[KEYS][CHARS];
+    size_t n = 0;
+    for (size_t length; *text; text += length + (text[length] == ',')) {
+        length = strcspn(text, ",");
+        if (n == KEYS || length > 80 || cell_opt.set.count == sizeof cell_opt.set.item / sizeof *cell_opt.set.item) {
+            sg_log_error("--network: too many or too long keys");
+            return false;
+        }
+        snprintf(set[n], CHARS, "network.%.*s", (int)length, text);
+        cell_opt.set.item[cell_opt.set.count++] = set[n++];
+    }
+    return true;
+}
+
 int main(int argc, char **argv) {
     const char *operand[MOST_RECIPES] = {NULL};
     size_t n_operands = 0;
@@ -370,6 +395,8 @@ int main(int argc, char **argv) {
         return sg_app_finish(code);
     if (opt.output && strcmp(opt.output, "-") == 0)
         opt.output = NULL;
+    if (opt.network && !set_network(opt.network))
+        return sg_app_finish(SG_EXIT_USAGE);
     if (opt.cells)
         return sg_app_finish(keep_cells(operand, n_operands));
     if (opt.prune || n_operands > 1) {

@@ -39,6 +39,7 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
     sg_json_set(out, "host", sg_result_host());
     sg_json_set(out, "libraries", first_copy(outcomes, count, false, "libraries"));
     sg_json_set(out, "units", first_copy(outcomes, count, true, "units"));
+    sg_json_set(out, "network", grid_network_json(recipe));
     const struct grid_traffic traffic = grid_traffic(cells, outcomes, count);
     sg_json_set(out, "traffic", grid_traffic_json(&traffic));
     sg_json_set(out, "results", sg_grid_results(cells, outcomes, count, most));

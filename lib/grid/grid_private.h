@@ -33,4 +33,8 @@ cJSON *grid_traffic_json(const struct grid_traffic *traffic);
 cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count);
 
+/* "network": null|{"model","modelled":true,"workers","nodes","link":{"name","alpha_s","bits_per_s","source",
+ *   "interpolated"},"collective","gather","overlap","compute_s","coding_ns"}; gather null: as each method has it. */
+cJSON *grid_network_json(const struct sg_recipe *recipe);
+
 #endif

@@ -133,6 +133,17 @@ const char *sg_grid_status(const struct sg_cell_outcome *outcome);
 char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                        double elapsed_s, int width, int rows);
 
+/* Adds the series of sg_net_series to finished cells, if the recipe has a section `network`: what their messages would
+ * have taken on it. They are computed from what the runs recorded; nothing is run and no file is written.
+ *   bytes    of a step: the growth of bytes_sent since the last record, else of bits / 8, in equal parts
+ *   workers  all send the mean, and one sends what density_padded / density says, if both are recorded
+ *   layers   by the entries of record.layers; without them the model is one layer
+ * With record.workers the bytes divide among workers and layers by the entries that each sent of each.
+ * Compute time is divided among layers by their elements, a third of it forward. The layers of the recipe are taken to
+ * stand in the order of the forward pass. */
+SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                                     const struct sg_recipe *recipe, struct sg_error *err);
+
 /* The series or constant `metric` of a finished cell, reduced as `at` says; at NULL = the last record. The rules are in
  * results/README.md. NaN: there is no such number. +inf: `at` has a `when` that never comes true. In both cases `why`
  * gives the reason; else it is "". */

@@ -135,7 +135,8 @@ static bool same_key(const char *a, const char *b) {
 
 /* Is this the last change of its key, and does more than the name of the result depend on it? */
 static bool is_change(const cJSON *item) {
-    if (!cJSON_IsString(item) || same_key(item->valuestring, "title=") || same_key(item->valuestring, "name="))
+    if (!cJSON_IsString(item) || same_key(item->valuestring, "title=") || same_key(item->valuestring, "name=") ||
+        strncmp(item->valuestring, "network", 7) == 0) /* which the title names by itself */
         return false;
     for (const cJSON *later = item->next; later; later = later->next)
         if (cJSON_IsString(later) && same_key(later->valuestring, item->valuestring))
@@ -179,6 +180,9 @@ char *sg_plot_title(const cJSON *document, const char *override) {
         if (!own && title[0] && !sets_title(document)) /* the recipe's title may no longer be true */
             put_changes(stream, document, " — ");
         fprintf(stream, "%s%s", title[0] && warning[0] ? " — " : "", warning);
+        const char *network = sg_json_string(document, "network.model", NULL);
+        fprintf(stream, "%s%s%s", network && (title[0] || warning[0]) ? " — " : "", network ? "modelled network: " : "",
+                network ? network : "");
     }
     free(own);
     return sg_stream_text(stream, &out);

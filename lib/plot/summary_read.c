@@ -74,6 +74,17 @@ static void choose_plot(struct choice *c, const cJSON *document, const cJSON *pl
     }
 }
 
+/* Who asks for a network asks for its times, whatever the recipe draws. */
+static void add_modelled(struct choice *c, const cJSON *document) {
+    static const char *const modelled[] = {"time", "exposed_time"};
+    for (size_t i = 0; sg_json_string(document, "network.model", NULL) && i < 2; i++) {
+        struct source s = {0};
+        struct sg_error unknown;
+        if (sg_plot_resolve(&s.name, document, modelled[i], &unknown) == SG_OK)
+            add(c, &s);
+    }
+}
+
 static sg_status choose_metrics(struct choice *c, const cJSON *document, const struct sg_plot_select *select,
                                 struct sg_plot_notes *notes, struct sg_error *err) {
     struct source chosen = {0};
@@ -93,8 +104,10 @@ static sg_status choose_metrics(struct choice *c, const cJSON *document, const s
         if (select->panel == 0 || select->panel == number)
             choose_plot(c, document, plot, notes);
     }
-    if (n > 0)
+    if (n > 0) {
+        add_modelled(c, document);
         return SG_OK;
+    }
     cJSON_ArrayForEach(result, sg_json_get(document, "results"))
         cJSON_ArrayForEach(item, sg_json_get(result, "series")) if (c->n < MAX_METRICS && !is_clock(item->string)) {
         struct source s = {0};

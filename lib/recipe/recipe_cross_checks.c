@@ -156,10 +156,43 @@ static void check_decays(struct sg_check *c, const struct sg_node *section) {
                           decays->child[i - 1].string);
 }
 
+/* ---- network ---- */
+
+static bool has_series(const struct sg_node *root, const char *name) {
+    const struct sg_node *series = sg_node_get(root, "record.series");
+    for (size_t i = 0; series != NULL && i < series->count; i++)
+        if (strcmp(series->child[i].string, name) == 0)
+            return true;
+    return false;
+}
+
+/* The model needs what runs sent, and by layers if exchanges overlap with the backward pass. */
+static void check_network(struct sg_check *c, const struct sg_node *root) {
+    const struct sg_node *network = sg_node_member(root, "network");
+    if (network == NULL)
+        return;
+    const double workers = sg_node_number(network, "workers", sg_node_number(root, "workers", 1));
+    const struct sg_node *nodes = sg_node_member(network, "nodes"), *servers = sg_node_member(network, "servers");
+    const struct sg_node *overlap = sg_node_member(network, "overlap");
+    if (nodes != NULL && fmod(workers, nodes->number) != 0)
+        sg_problem_at(c->problems, nodes->line, nodes->column, "nodes must divide the %g workers, got %s", workers,
+                      nodes->string);
+    if (servers != NULL && servers->number > workers)
+        sg_problem_at(c->problems, servers->line, servers->column, "servers must be at most the %g workers, got %s",
+                      workers, servers->string);
+    if (overlap != NULL && strcmp(overlap->string, "none") != 0 && !sg_node_bool(root, "record.layers", false))
+        sg_problem_at(c->problems, overlap->line, overlap->column,
+                      "overlap '%s' goes by layers (add record.layers: true)", overlap->string);
+    if (!has_series(root, "bytes_sent") && !has_series(root, "bits"))
+        sg_problem_at(c->problems, network->line, network->column,
+                      "a network needs what runs sent (add bytes-sent or bits to record.series)");
+}
+
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
     if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
         check_length(c, map);
         check_seeds(c, root);
+        check_network(c, map);
     } else if (strcmp(section, "optimizer") == 0) {
         check_optimizer(c, map);
         check_decays(c, map);
@@ -174,6 +207,10 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
         check_axis_range(c, map, "y-range");
         sg_check_axes(c, map);
     } else if (strcmp(section, "record") == 0) {
+        const struct sg_node *workers = sg_node_member(map, "workers");
+        if (workers != NULL && workers->boolean && !sg_node_bool(map, "layers", false))
+            sg_problem_at(c->problems, workers->key_line, workers->key_column,
+                          "record.workers is about layers (add layers: true)");
         sg_check_series_once(c, sg_node_get(map, "series"));
     }
     return true;

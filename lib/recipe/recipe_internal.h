@@ -61,6 +61,10 @@ enum sg_value_type {
     SG_VALUE_CODE,       /* and codes of numbers */
     SG_VALUE_PLAIN_CODE, /* name of a code that writes every number by itself */
     SG_VALUE_ENCODING,   /* name of an encoding of messages, or auto */
+    SG_VALUE_LINK,       /* name of a link of networks, */
+    SG_VALUE_SUM,        /* of a collective that adds up, */
+    SG_VALUE_EXCHANGE,   /* of any collective, */
+    SG_VALUE_OVERLAP,    /* and of a way to overlap exchanges with the backward pass */
     SG_VALUE_NUMBER,
     SG_VALUE_INTEGER,
     SG_VALUE_BOOLEAN,
@@ -105,7 +109,7 @@ bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
-/* What a value of a type between KIND and ENCODING can name. */
+/* What a value of a type between KIND and OVERLAP can name. */
 struct sg_variant {
     const char *name, *summary;
     const struct sg_parameter *params; /* [n_params] keys beside the name; a task has other ones */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "recipe_internal.h"
+#include "sg_net.h"
 #include "sg_task.h"
 #include "sg_text.h"
 
@@ -45,10 +46,13 @@ static void add_recordable(struct names *names, const struct sg_task_kind *task)
         add(names, task->metric[i].name);
 }
 
-/* Adds what every run of the recipe records. */
-static void add_recorded(struct names *names, const struct sg_node *series) {
+/* Adds what every run of the recipe records, and what is modelled from it. */
+static void add_recorded(struct names *names, const struct sg_node *root) {
+    const struct sg_node *series = sg_node_get(root, "record.series");
     add(names, "step");
     add(names, "epoch");
+    for (size_t i = 0; sg_node_member(root, "network") != NULL && i < SG_NET_SERIES; i++)
+        add(names, sg_net_series[i].name);
     for (size_t i = 0; i < series->count; i++)
         add(names, series->child[i].string);
 }
@@ -105,7 +109,7 @@ static bool note_taken_away(struct sg_check *c, const struct sg_node *raw) {
 /* A name that is not among those known here: is it not recorded, a constant, or misspelt? */
 static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, const struct sg_task_kind *task,
                          const struct names *known, const struct sg_node *raw) {
-    struct names recordable = {.n = 0}, constants = {.n = 0}, all = *known;
+    struct names recordable = {.n = 0}, constants = {.n = 0}, modelled = {.n = 0}, all = *known;
     char name[SG_EXCERPT], list[160];
     add_recordable(&recordable, task);
     add_constants(&constants, task);
@@ -116,6 +120,14 @@ static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, co
         return;
     }
     sg_excerpt(name, raw->string);
+    for (size_t i = 0; i < SG_NET_SERIES; i++)
+        add(&modelled, sg_net_series[i].name);
+    if (has(&modelled, raw->string)) {
+        sg_problem_at(c->problems, raw->line, raw->column,
+                      "%s: series '%s' is modelled, and there is no network (add a section 'network')", sg_row_key(row),
+                      name);
+        return;
+    }
     if (has(&constants, raw->string)) {
         sg_problem_at(c->problems, raw->line, raw->column, "%s: '%s' is a constant, and a series is needed here",
                       sg_row_key(row), name);
@@ -149,7 +161,7 @@ void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const 
     if (!c->series_right || series == NULL)
         return;
     struct names known = {.n = 0};
-    add_recorded(&known, series);
+    add_recorded(&known, c->root);
     if (row->constant)
         add_constants(&known, task);
     if (!has(&known, raw->string))
@@ -170,14 +182,13 @@ void sg_check_series_once(struct sg_check *c, const struct sg_node *series) {
 }
 
 void sg_check_axes(struct sg_check *c, const struct sg_node *plot) {
-    const struct sg_node *series = sg_node_get(c->root, "record.series");
     const char *const axis[] = {"x", "y"};
     if (task_of(c) == NULL || !c->series_right || strcmp(sg_node_string(plot, "kind", ""), "curves") != 0)
         return;
     for (size_t i = 0; i < 2; i++) {
         const struct sg_node *name = sg_node_get(plot, axis[i]);
         struct names recorded = {.n = 0}, spelt = {.n = 0};
-        add_recorded(&recorded, series);
+        add_recorded(&recorded, c->root);
         add(&spelt, name->string);
         if (!has(&recorded, spelt.at[0]) && !(c->series_set != NULL && name->line > 0))
             sg_problem_at(c->problems, name->line, name->column,

@@ -125,6 +125,35 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "first seed of a range"),
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many seeds follow each other"),
 
+    MAP("network", .training = true, .when_given = true,
+        .help = "a modelled network: results get the series time, exposed-time and compute-time, which are computed "
+                "from what finished runs sent; no run depends on it"),
+    INTEGER("network.workers", 1, 65536,
+            .help = "P of the network; absent: the recipe's. The messages of the recipe's workers are repeated"),
+    {"network.link", SG_VALUE_LINK, .preset = "10gbe-tcp", .help = "link between nodes"},
+    {"network.collective", SG_VALUE_SUM, .preset = "ring",
+     .help = "how vectors travel that are added up on their way: those of `none`, and of compressors whose rounds add "
+             "shorter vectors (powersgd, integers)"},
+    {"network.gather", SG_VALUE_EXCHANGE,
+     .help = "how all other messages travel; absent: as the method's publication has it (gtopk, ok-topk, two-round for "
+             "sign-l2-twice), else all-gather"},
+    {"network.overlap", SG_VALUE_OVERLAP, .preset = "none",
+     .help = "how exchanges hide behind the backward pass; all but none need record.layers"},
+    INTEGER("network.nodes", 1, 65536,
+            .help =
+                "machines, each with as many workers; absent: one for each worker. Only hierarchical collectives and "
+                "nccl use it"),
+    {"network.link-within", SG_VALUE_LINK, .preset = "nvlink-a100", .help = "link within a node"},
+    INTEGER("network.ports", 1, 64, .preset = "1", .help = "network ports of a node"),
+    INTEGER("network.servers", 1, 65536, .help = "K of parameter-server; absent: as many as workers"),
+    ABOVE("network.bandwidth", 0, 1e6, .unit = "Gbit/s", .help = "in place of the link's bus bandwidth"),
+    NUMBER("network.latency", 0, 1e9, .unit = "us", .help = "in place of the link's time for a message without bytes"),
+    NUMBER("network.compute", 0, 1e6, .preset = "0", .unit = "seconds",
+           .help = "forward and backward pass of a step; a third is forward, and layers take their share of the "
+                   "elements. 0: times are those of communication alone"),
+    NUMBER("network.coding", 0, 1e6, .preset = "0", .unit = "ns",
+           .help = "encoding and decoding of one number of the model; `none` takes no time"),
+
     MAP("record", .training = true, .required = true, .help = "what a run writes down"),
     INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),
     NUMBER("record.evaluate", 0, INFINITY, .unit = "epochs",
@@ -133,6 +162,8 @@ static const struct sg_schema_row static_row[] = {
                "never; absent: with every record where that is cheap (logreg), else 1"),
     {"record.layers", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "entries sent, error-norm and error-max of every layer with each record, as arrays"},
+    {"record.workers", SG_VALUE_BOOLEAN, .when_given = true,
+     .help = "with layers: also the entries of every layer that each worker sent, which a modelled network goes by"},
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
 
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),

@@ -174,6 +174,10 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
     case SG_VALUE_CODE:
     case SG_VALUE_PLAIN_CODE:
     case SG_VALUE_ENCODING:
+    case SG_VALUE_LINK:
+    case SG_VALUE_SUM:
+    case SG_VALUE_EXCHANGE:
+    case SG_VALUE_OVERLAP:
         check_variant(c, row, raw);
         break;
     case SG_VALUE_NUMBER:

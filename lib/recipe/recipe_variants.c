@@ -4,6 +4,7 @@
 
 #include "recipe_internal.h"
 #include "sg_controller.h"
+#include "sg_net.h"
 #include "sg_optimizer.h"
 #include "sg_task.h"
 #include "sg_wire.h"
@@ -22,6 +23,28 @@ static const struct sg_code *code_at(size_t i, bool plain) {
         if ((!plain || sg_code_at(row)->width > 0) && i-- == 0)
             return sg_code_at(row);
     return NULL;
+}
+
+/* The i-th collective that is a whole exchange, of all or of those that add up. */
+static const struct sg_collective *collective_at(size_t i, bool sums) {
+    for (const struct sg_collective *const *c = sg_collective_table; *c != NULL; c++)
+        if (!(*c)->partial && ((*c)->sums || !sums) && i-- == 0)
+            return *c;
+    return NULL;
+}
+
+static const struct sg_link *link_at(size_t i) {
+    const struct sg_link *const *l = sg_link_table;
+    while (i > 0 && *l != NULL)
+        i--, l++;
+    return *l;
+}
+
+static const struct sg_overlap *overlap_at(size_t i) {
+    const struct sg_overlap *const *o = sg_overlap_table;
+    while (i > 0 && *o != NULL)
+        i--, o++;
+    return *o;
 }
 
 #define NAMED(row) ((row) != NULL ? (struct sg_variant){.name = (row)->name} : none)
@@ -50,6 +73,14 @@ struct sg_variant sg_variant_at(enum sg_value_type type, size_t i) {
         return NAMED(code_at(i, true));
     case SG_VALUE_ENCODING:
         return i == 0 ? (struct sg_variant){.name = "auto"} : NAMED(sg_wire_at(i - 1));
+    case SG_VALUE_LINK:
+        return NAMED(link_at(i));
+    case SG_VALUE_SUM:
+        return NAMED(collective_at(i, true));
+    case SG_VALUE_EXCHANGE:
+        return NAMED(collective_at(i, false));
+    case SG_VALUE_OVERLAP:
+        return NAMED(overlap_at(i));
     default:
         return none;
     }

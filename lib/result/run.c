@@ -296,6 +296,22 @@ const double *sg_run_series(const struct sg_run *run, const char *name) {
     return NULL;
 }
 
+sg_status sg_run_add_series(struct sg_run *run, const char *name, const char *unit, double *take_value,
+                            struct sg_error *err) {
+    struct sg_series *longer = realloc(run->series, (run->n_series + 1) * sizeof *longer);
+    char *own = strdup(name);
+    run->series = longer ? longer : run->series;
+    if (!longer || !own) {
+        free(own);
+        free(take_value);
+        return sg_fail_memory(err, name);
+    }
+    run->series[run->n_series++] = (struct sg_series){own, take_value};
+    sg_json_push_string(cJSON_GetObjectItemCaseSensitive(run->header, "columns"), name);
+    sg_json_set_string(cJSON_GetObjectItemCaseSensitive(run->header, "units"), name, unit);
+    return SG_OK;
+}
+
 cJSON *sg_run_json(const struct sg_run *run) {
     SG_ASSERT(run->header != NULL);
     cJSON *out = cJSON_Duplicate(run->header, true), *series = cJSON_CreateObject();

@@ -5,7 +5,8 @@
  *    "program":{"name","version","commit","dirty","identity","compiler","cflags"},"recipe":{"resolved":{…}},
  *    "dataset":{…},"constants":{…},"columns":[…],"units":{…},"layers":null|[{"name","elements"}]}
  *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them; with record.layers
- *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}
+ *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}, which with record.workers has
+ *    "workers":[[…],…], too: the entries of each layer that each worker sent
  *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"phase_s":null|{"gradient","compression",
  *    "exchange","update"},"ranks":…,"threads":…,"device":…,"kernels":…,
  *    "recipe":{"path","sha256","set":["workers=4"]},"dataset_path":…,"host":{…},"libraries":{…}}
@@ -62,6 +63,10 @@ void sg_run_free(struct sg_run *run); /* zeroes it */
 
 /* The values [n_points] of a column, borrowed; NULL = there is no such column. */
 const double *sg_run_series(const struct sg_run *run, const char *name);
+
+/* Appends a column that was not recorded but computed from what was; value [n_points] is taken over, also on failure. */
+SG_CHECKED sg_status sg_run_add_series(struct sg_run *run, const char *name, const char *unit, double *take_value,
+                                       struct sg_error *err);
 
 /* The folded form; NULL = no memory. */
 cJSON *sg_run_json(const struct sg_run *run);

@@ -35,6 +35,7 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
     t->plan.evaluate_epochs =
         sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
     t->series.wants_layers = sg_node_bool(cell, "record.layers", false);
+    t->series.wants_workers = sg_node_bool(cell, "record.workers", false);
     return SG_OK;
 }
 

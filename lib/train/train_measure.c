@@ -1,6 +1,7 @@
 /* train_measure.c: the numbers that are recorded of a step. results/README.md has their formulas. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sg_debug.h"
 #include "sg_json.h"
@@ -149,7 +150,7 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
 static const char *const layer_name[LAYER_COLUMNS] = {"entries", "error_norm", "error_max"};
 
 sg_status train_collect_layers(struct train *t, struct sg_error *err) {
-    const size_t n = LAYER_COLUMNS * t->info->layout.n_layers;
+    const size_t layers = t->info->layout.n_layers, n = LAYER_COLUMNS * layers;
     double *theirs = malloc(n * sizeof *theirs);
     sg_status status = sg_comm_agree(t->comm, theirs ? SG_OK : sg_fail_memory(err, "layers"), err);
     for (size_t i = 0; i < n; i++)
@@ -160,6 +161,8 @@ sg_status train_collect_layers(struct train *t, struct sg_error *err) {
             sg_comm_collect(t->comm, w, here ? t->worker[w - t->first].layers : NULL, theirs, n * sizeof *theirs, err);
         for (size_t i = 0; status == SG_OK && t->lead && i < n; i++)
             t->series.layers_now[i] += theirs[i] / (double)t->workers;
+        if (status == SG_OK && t->lead && t->series.entries_of)
+            memcpy(t->series.entries_of + w * layers, theirs + LAYER_ENTRIES * layers, layers * sizeof *theirs);
     }
     free(theirs);
     return sg_comm_agree(t->comm, status, err);
@@ -174,5 +177,11 @@ cJSON *train_layers_json(const struct train *t) {
     for (size_t l = 0; mode && l < t->config.layout.n_layers; l++)
         sg_json_push_number(modes, mode[l]);
     sg_json_set(out, "mode", modes);
+    if (t->series.entries_of) {
+        cJSON *workers = cJSON_CreateArray();
+        for (size_t w = 0; w < t->workers; w++)
+            sg_json_push(workers, sg_json_numbers(t->series.entries_of + w * n, n));
+        sg_json_set(out, "workers", workers);
+    }
     return out;
 }

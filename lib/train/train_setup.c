@@ -147,10 +147,13 @@ static bool allocate_buffers(struct train *t) {
     s->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *s->layers_now);
     if (sg_method_is_local(t->method))
         t->shared_x = malloc(train_x_bytes(t) + 1);
+    if (s->wants_workers)
+        s->entries_of = calloc(t->workers * t->info->layout.n_layers, sizeof *s->entries_of);
     if (optimizes)
         t->optimizer.state = t->kernels->allocate(&t->exec, t->optimizer.floats * sizeof(float));
     bool whole = t->lead_square && t->gradient && t->sum && s->row && s->evaluated && s->layers_now &&
-                 (t->optimizer.state || !optimizes) && (t->shared_x || !sg_method_is_local(t->method));
+                 (s->entries_of || !s->wants_workers) && (t->optimizer.state || !optimizes) &&
+                 (t->shared_x || !sg_method_is_local(t->method));
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count; w++)
@@ -247,8 +250,9 @@ void train_teardown(struct train *t) {
         t->task_ops->close(t->task);
     sg_cuda_device_close(t->device.gpu);
     train_forget_choice(t);
-    void *const owned[] = {t->lead_square,       t->worker,        t->gradient, t->series.row, t->series.evaluated,
-                           t->series.layers_now, t->series.column, t->constant, t->shared_x};
+    void *const owned[] = {
+        t->lead_square,       t->worker,        t->gradient, t->series.row, t->series.evaluated, t->series.layers_now,
+        t->series.entries_of, t->series.column, t->constant, t->shared_x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

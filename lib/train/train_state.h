@@ -88,8 +88,9 @@ struct optimizer {
 struct series {
     struct recorded *column;
     size_t n_columns;
-    bool wants_evaluation, wants[SG_COLUMNS], wants_layers;
+    bool wants_evaluation, wants[SG_COLUMNS], wants_layers, wants_workers;
     double *layers_now; /* [LAYER_COLUMNS][n_layers of the task] means over all workers; rank 0 only */
+    double *entries_of; /* [workers][n_layers of the task] entries that each sent; rank 0 only; NULL = not recorded */
     struct row *row;    /* [capacity] */
     size_t n_rows, capacity;
     double *evaluated; /* [capacity][n_metrics of the task] values of the rows that are evaluated */

@@ -196,6 +196,25 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     done
 }
 
+@test "--network adds modelled times to finished cells, and runs and changes none" {
+    sed -i 's/series: .*/series: [suboptimality, bytes-sent]}/' r.yaml
+    run -0 "$BIN/sparsebench" r.yaml --folder real --json --quiet
+    [ "$(jq .network <<<"$output")" = null ]
+    before=$(cd real && sha256sum -- *.ndjson)
+    run -0 --separate-stderr "$BIN/sparsebench" r.yaml --folder real --json --network workers=16,link=1gbe,compute=0.01
+    [[ $stderr == *"9 of 9 cells were finished before"* ]]
+    [ "$before" = "$(cd real && sha256sum -- *.ndjson)" ]
+    jq -e '.network.modelled and .network.link.name == "1gbe" and .network.workers == 16' <<<"$output"
+    [ "$(jq -r .units.time <<<"$output")" = "s, modelled: 16 workers, 1gbe, ring, overlap none" ]
+    jq -e '.results[] | .final | .time.mean > .exposed_time.mean and .compute_time.mean > 0' <<<"$output"
+    "$BIN/sparseplot-export" --x time --format gnuplot <<<"$output" >plot.gp
+    grep -q "xlabel 'time (s, modelled: 16 workers, 1gbe, ring, overlap none)'" plot.gp
+    grep -q "modelled" <(grep "set label 1[01] " plot.gp)
+    "$BIN/sparseplot-export" --format table <<<"$output" | grep "^method .* time .* exposed time"
+    run -2 --separate-stderr "$BIN/sparsebench" r.yaml --folder real --network link=2gbe
+    [[ $stderr == *"unknown link '2gbe' (did you mean '1gbe'?)"* ]]
+}
+
 @test "a diverged cell is a result, is reused, and exits 1" {
     FAKE_DIVERGE="SGD:2" run -1 --separate-stderr bench --method SGD
     [ "$(jq -r '.status, .results[0].cells[1].status, .results[0].cells[1].steps' <<<"$output" | xargs)" = "diverged diverged 30" ]

@@ -74,7 +74,7 @@ static void test_measures(const char *method, const char *form, const char *scop
     double lost[D] = {0};
     size_t wrong = 0, astray = 0;
     watch(apart, three_layers, 3);
-    struct sg_run run = whole(method, SET(form, scope, "record.layers=true",
+    struct sg_run run = whole(method, SET(form, scope, "record.layers=true", "record.workers=true",
                                           "record.series=[error-norm, error-max, compression-error, density]"));
     for (uint32_t t = 0; t < 40; t++) {
         double all[WORKERS] = {0}, left[WORKERS] = {0}, most[WORKERS] = {0}, norm[3] = {0}, top[3][WORKERS] = {{0}};
@@ -99,7 +99,13 @@ static void test_measures(const char *method, const char *form, const char *scop
         for (int l = 0; l < 3; l++) {
             const double square = cJSON_GetNumberValue(cJSON_GetArrayItem(sg_json_get(at, "error_norm"), l));
             const double max = cJSON_GetNumberValue(cJSON_GetArrayItem(sg_json_get(at, "error_max"), l));
-            entries += cJSON_GetNumberValue(cJSON_GetArrayItem(sg_json_get(at, "entries"), l));
+            const double sent = cJSON_GetNumberValue(cJSON_GetArrayItem(sg_json_get(at, "entries"), l));
+            double of_workers = 0;
+            const cJSON *worker;
+            cJSON_ArrayForEach(worker, sg_json_get(at, "workers")) of_workers +=
+                cJSON_GetNumberValue(cJSON_GetArrayItem(worker, l)) / WORKERS;
+            entries += sent;
+            astray += of_workers != sent;
             astray += square != (keeps ? norm[l] : 0) || max != (keeps ? tops[l] : 0);
             layers += square;
         }

@@ -1,0 +1,308 @@
+/* net_collectives.c: what collectives cost that all workers take part in with messages of one length. */
+#include <math.h>
+#include <string.h>
+
+#include "net_private.h"
+#include "sg_debug.h"
+
+/* The largest of x [n] and their sum. */
+static void survey(const double *x, size_t n, double *largest, double *sum) {
+    enum { PARTS = 8 };
+    double most[PARTS] = {0}, total[PARTS] = {0};
+    const size_t whole = n - n % PARTS;
+    for (size_t i = 0; i < whole; i += PARTS)
+        for (size_t p = 0; p < PARTS; p++) {
+            most[p] = x[i + p] > most[p] ? x[i + p] : most[p];
+            total[p] += x[i + p];
+        }
+    for (size_t i = whole; i < n; i++) {
+        most[0] = x[i] > most[0] ? x[i] : most[0];
+        total[0] += x[i];
+    }
+    *largest = *sum = 0;
+    for (size_t p = 0; p < PARTS; p++) {
+        *largest = fmax(*largest, most[p]);
+        *sum += total[p];
+    }
+}
+
+struct sg_traffic sg_traffic_of(const double *bytes, size_t senders, size_t workers, double dense) {
+    struct sg_traffic out = {.bytes = bytes, .senders = senders, .dense = dense};
+    double unused, rest = 0;
+    SG_ASSERT(senders >= 1 && senders <= workers);
+    survey(bytes, senders, &out.most, &out.sum);
+    if (workers % senders != 0)
+        survey(bytes, workers % senders, &unused, &rest);
+    out.sum = out.sum * (double)(workers / senders) + rest;
+    return out;
+}
+
+struct sg_traffic sg_traffic_equal(double bytes, size_t workers, double dense) {
+    return (struct sg_traffic){.most = bytes, .sum = bytes * (double)workers, .dense = dense, .senders = 1};
+}
+
+unsigned net_log2_floor(size_t n) {
+    unsigned out = 0;
+    while (n >>= 1)
+        out++;
+    return out;
+}
+
+unsigned net_log2_ceil(size_t n) {
+    return net_log2_floor(n) + ((n & (n - 1)) != 0);
+}
+
+/* A message of so many bytes, and what it costs to add them to one's own. */
+static double sent(const struct sg_link *link, double bytes) {
+    return link->alpha_s + bytes * link->byte_s;
+}
+
+static double ring_of(const struct sg_link *link, double workers, double bytes, double sum_s) {
+    return (workers - 1) * (2 * sent(link, bytes / workers) + bytes / workers * sum_s);
+}
+
+static double ring_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return ring_of(&net->between, (double)net->workers, t->most, net->sum_s);
+}
+
+static double reduce_scatter_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double part = t->most / (double)net->workers;
+    return (double)(net->workers - 1) * (sent(&net->between, part) + part * net->sum_s);
+}
+
+/* Workers beyond a power of two give their message to another one first, and get the sum at the end. */
+static double folded(const struct sg_net *net, double bytes, double exchanges) {
+    const bool whole = (net->workers & (net->workers - 1)) == 0;
+    return exchanges + (whole ? 0 : 2 * sent(&net->between, bytes) + bytes * net->sum_s);
+}
+
+static double doubling_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return folded(net, t->most, net_log2_floor(net->workers) * (sent(&net->between, t->most) + t->most * net->sum_s));
+}
+
+static double rabenseifner_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double p = ldexp(1, (int)net_log2_floor(net->workers)), moved = (p - 1) / p * t->most;
+    return folded(net, t->most,
+                  2 * (log2(p) * net->between.alpha_s + moved * net->between.byte_s) + moved * net->sum_s);
+}
+
+/* Half of the vector goes up and down each of two trees, in which everyone's links are busy both ways. */
+static double tree_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    static const double efficiency = 0.92; /* of NCCL's model */
+    return net->workers == 1
+               ? 0
+               : 2 * (net_log2_ceil(net->workers) * net->between.alpha_s + t->most * net->between.byte_s / efficiency) +
+                     t->most * net->sum_s;
+}
+
+static double two_rings_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const struct sg_traffic half = sg_traffic_equal(t->most / 2, net->workers, t->dense / 2);
+    return 2 * ring_seconds(net, &half);
+}
+
+static double two_round_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return ring_of(&net->between, (double)net->workers, t->most, 0);
+}
+
+static double gtopk_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return 2 * net_log2_ceil(net->workers) * sent(&net->between, t->most);
+}
+
+static double oktopk_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double p = (double)net->workers;
+    return net->workers == 1
+               ? 0
+               : (2 * p + 2 * log2(p)) * net->between.alpha_s + 3 * (p - 1) / p * (t->sum / p) * net->between.byte_s;
+}
+
+static double server_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double part = t->most / (double)net->servers;
+    return (double)(net->workers - 1) * (2 * sent(&net->between, part) + part * net->sum_s);
+}
+
+/* Sums within nodes, between nodes, and back. */
+static void levels(const struct sg_net *net, double bytes, double *within_s, double *between_s) {
+    const double nodes = (double)net->nodes, gpus = (double)net->workers / nodes;
+    const double ports = fmin((double)net->ports, gpus);
+    SG_ASSERT(net->nodes > 0 && net->workers % net->nodes == 0 && net->ports > 0);
+    *within_s = ring_of(&net->within, gpus, bytes, net->sum_s);
+    /* The node's workers send their parts at the same time, through its ports. */
+    *between_s = (nodes - 1) * (2 * sent(&net->between, bytes / nodes / ports) + bytes / nodes / gpus * net->sum_s);
+}
+
+static double hierarchical_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    double within_s, between_s;
+    levels(net, t->most, &within_s, &between_s);
+    return within_s + between_s;
+}
+
+static double pipelined_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    double within_s, between_s;
+    levels(net, t->most, &within_s, &between_s);
+    return fmax(within_s, between_s);
+}
+
+static double nccl_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    enum { CHANNELS = 2 }; /* for one network port; only the caps of NCCL's trees depend on it */
+    const bool alone = net->nodes == 1;
+    const double slowest_byte_s =
+        alone ? net->within.byte_s : fmax(net->within.byte_s, net->between.byte_s / (double)net->ports);
+    const struct sg_nccl machine = {
+        .ranks = net->workers,
+        .nodes = net->nodes,
+        .generation = SG_NCCL_AMPERE,
+        .nvlink = net->within.byte_s < 1 / 40e9, /* PCIe 4 has 31 GB/s */
+        .channels = CHANNELS,
+        .channel_bytes_per_s = 1 / slowest_byte_s / CHANNELS,
+    };
+    return net->workers == 1 ? 0 : sg_nccl_fastest(&machine, t->most);
+}
+
+static double measured_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    return net->workers == 1 ? 0 : sg_net_pieces_seconds(net->piece, net->n_pieces, t->most);
+}
+
+#define THAKUR "Thakur, Rabenseifner and Gropp, IJHPCA 2005"
+
+static const struct sg_collective ring = {
+    .name = "ring",
+    .summary = "all-reduce by a ring",
+    .source = THAKUR,
+    .formula = "2(P-1)(alpha + S/P beta) + (P-1)/P S gamma",
+    .sums = true,
+    .seconds = ring_seconds,
+};
+static const struct sg_collective doubling = {
+    .name = "recursive-doubling",
+    .summary = "all-reduce by recursive doubling, for small vectors",
+    .source = THAKUR,
+    .formula = "log2(P) (alpha + S beta + S gamma)",
+    .sums = true,
+    .seconds = doubling_seconds,
+};
+static const struct sg_collective rabenseifner = {
+    .name = "rabenseifner",
+    .summary = "all-reduce by recursive halving and doubling",
+    .source = THAKUR,
+    .formula = "2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
+    .sums = true,
+    .seconds = rabenseifner_seconds,
+};
+static const struct sg_collective tree = {
+    .name = "tree",
+    .summary = "all-reduce by two binary trees",
+    .source = "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
+    .formula = "2 log2(P) alpha + 2 S beta / 0.92 + S gamma",
+    .sums = true,
+    .seconds = tree_seconds,
+};
+static const struct sg_collective reduce_scatter = {
+    .name = "reduce-scatter",
+    .summary = "each worker gets the sum of one part, by a ring",
+    .source = THAKUR,
+    .formula = "(P-1)(alpha + S/P (beta + gamma))",
+    .sums = true,
+    .partial = true,
+    .seconds = reduce_scatter_seconds,
+};
+static const struct sg_collective two_round = {
+    .name = "two-round",
+    .summary = "each worker adds up one part of compressed vectors and sends it compressed again",
+    .source = "Tang et al., 1-bit Adam, ICML 2021",
+    .formula = "2(P-1)(alpha + m/P beta)",
+    .sums = true,
+    .seconds = two_round_seconds,
+};
+static const struct sg_collective two_rings = {
+    .name = "two-rings",
+    .summary = "two all-reduces, of which the second needs the first, as PowerSGD's",
+    .source = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
+    .formula = "4(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
+    .sums = true,
+    .seconds = two_rings_seconds,
+};
+static const struct sg_collective gtopk = {
+    .name = "gtopk",
+    .summary = "a tree that keeps k entries at every merge, and a broadcast",
+    .source = "Shi et al., gTop-k, ICDCS 2019",
+    .formula = "2 log2(P) (alpha + m beta)",
+    .sums = true,
+    .seconds = gtopk_seconds,
+};
+static const struct sg_collective oktopk = {
+    .name = "ok-topk",
+    .summary = "balanced sparse reduce-scatter and all-gather, at most",
+    .source = "Li and Hoefler, Ok-Topk, PPoPP 2022",
+    .formula = "(2P + 2 log2(P)) alpha + 3(P-1)/P m beta, m the mean message",
+    .seconds = oktopk_seconds,
+};
+static const struct sg_collective server = {
+    .name = "parameter-server",
+    .summary = "K servers among the workers gather and send back one part each",
+    .source = "Bai et al., HiPress, SOSP 2021",
+    .formula = "(P-1)(2 alpha + S/K (2 beta + gamma))",
+    .sums = true,
+    .seconds = server_seconds,
+};
+static const struct sg_collective hierarchical = {
+    .name = "hierarchical",
+    .summary = "all-reduce within nodes, between nodes, and back, one after the other",
+    .source = "Cho et al., BlueConnect, MLSys 2019",
+    .formula = "ring(G, S) within + ring(N, S/ports) between",
+    .sums = true,
+    .seconds = hierarchical_seconds,
+};
+static const struct sg_collective pipelined = {
+    .name = "hierarchical-pipelined",
+    .summary = "the same with all levels busy at once, the least it can take",
+    .source = "the larger of the two terms of hierarchical",
+    .formula = "max of the two",
+    .sums = true,
+    .seconds = pipelined_seconds,
+};
+static const struct sg_collective nccl = {
+    .name = "nccl",
+    .summary = "all-reduce with the algorithm and protocol that NCCL's own model thinks fastest",
+    .source = "NCCL's src/graph/tuning.cc, commit 5067397",
+    .formula = "min over tree and ring, LL, LL128 and Simple",
+    .sums = true,
+    .seconds = nccl_seconds,
+};
+static const struct sg_collective measured = {
+    .name = "measured",
+    .summary = "all-reduce whose measured times are given as straight pieces",
+    .source = "the user's own measurement",
+    .formula = "alpha_i + S beta_i",
+    .sums = true,
+    .partial = true,
+    .seconds = measured_seconds,
+};
+
+const struct sg_collective *const sg_collective_table[] = {
+    &ring,
+    &doubling,
+    &rabenseifner,
+    &tree,
+    &reduce_scatter,
+    &net_all_gather,
+    &net_all_gather_doubling,
+    &net_all_gather_padded,
+    &net_sparcml,
+    &gtopk,
+    &oktopk,
+    &two_round,
+    &two_rings,
+    &server,
+    &hierarchical,
+    &pipelined,
+    &nccl,
+    &measured,
+    NULL,
+};
+
+const struct sg_collective *sg_collective_find(const char *name) {
+    const struct sg_collective *const *at = sg_collective_table;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at++;
+    return *at;
+}

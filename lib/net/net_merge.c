@@ -1,0 +1,29 @@
+/* net_merge.c: which layers MG-WFBP sends together. */
+#include <math.h>
+
+#include "net_private.h"
+
+static double exchange_s(double bytes, double alpha_s, double byte_s) {
+    return bytes > 0 ? alpha_s + byte_s * bytes : 0;
+}
+
+/* The released code computes all starts anew after every merge. As a merge changes nothing that comes before it, one
+ * pass with the start and length of the exchange at hand gives the same. */
+size_t sg_net_merge(size_t *bucket, size_t layers, const double *backward_s, const double *bytes, double alpha_s,
+                    double byte_s, double smallest) {
+    size_t at = 0;
+    double ready_s = backward_s[0], start_s = ready_s, merged = bytes[0];
+    bucket[0] = 0;
+    for (size_t l = 1; l < layers; l++) {
+        const double took_s = exchange_s(merged, alpha_s, byte_s);
+        ready_s += backward_s[l]; /* of the next gradient */
+        const bool blocked = ready_s < start_s + took_s;
+        /* The exchange cannot start before that gradient is there, or waiting costs less than another exchange. */
+        const bool joins = (blocked && (start_s > ready_s || ready_s - start_s < alpha_s)) || merged < smallest;
+        start_s = fmax(joins ? start_s : start_s + took_s, ready_s);
+        merged = joins ? merged + bytes[l] : bytes[l];
+        at += !joins;
+        bucket[l] = at;
+    }
+    return at + 1;
+}

@@ -1,0 +1,14 @@
+/* net_private.h: what the files of this room share. */
+#ifndef NET_PRIVATE_H
+#define NET_PRIVATE_H
+
+#include "sg_net.h"
+
+/* The largest power of two that is at most n, and the smallest that is at least n; n >= 1. */
+unsigned net_log2_floor(size_t n);
+unsigned net_log2_ceil(size_t n);
+
+/* net_gather.c */
+extern const struct sg_collective net_all_gather, net_all_gather_doubling, net_all_gather_padded, net_sparcml;
+
+#endif

@@ -1,0 +1,194 @@
+/* net_step.c: the time line of one step of training. */
+#include <math.h>
+#include <string.h>
+
+#include "net_private.h"
+#include "sg_debug.h"
+
+static const struct sg_overlap none = {
+    "none",
+    "one exchange after the backward pass",
+    "bulk-synchronous training",
+    SG_OVERLAP_NONE,
+};
+static const struct sg_overlap layer = {
+    "layer",
+    "one exchange a layer as soon as its gradient is there (wait-free backpropagation)",
+    "Zhang et al., Poseidon, ATC 2017",
+    SG_OVERLAP_LAYER,
+};
+static const struct sg_overlap fused = {
+    "fused",
+    "layers merged where starting another exchange costs more than waiting (MG-WFBP)",
+    "Shi, Chu and Li, INFOCOM 2019",
+    SG_OVERLAP_FUSED,
+};
+static const struct sg_overlap priority = {
+    "priority",
+    "the foremost layer first, and the next forward pass waits layer by layer",
+    "Peng et al., ByteScheduler, SOSP 2019, with whole layers as parts",
+    SG_OVERLAP_PRIORITY,
+};
+
+const struct sg_overlap *const sg_overlap_table[] = {&none, &layer, &fused, &priority, NULL};
+
+const struct sg_overlap *sg_overlap_find(const char *name) {
+    const struct sg_overlap *const *at = sg_overlap_table;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at++;
+    return *at;
+}
+
+const struct sg_net_series sg_net_series[SG_NET_SERIES] = {
+    [SG_NET_TIME] = {"time", "steps, from the forward pass to the last decoded message"},
+    [SG_NET_EXPOSED_TIME] = {"exposed_time", "what workers wait for messages"},
+    [SG_NET_COMPUTE_TIME] = {"compute_time", "forward and backward passes, encoding and decoding"},
+};
+
+enum { ROWS = 3 }; /* numbers a layer in the work space */
+
+size_t sg_net_work(size_t layers, size_t senders) {
+    return senders + ROWS * layers;
+}
+
+struct run {
+    const struct sg_net *net;
+    const struct sg_collective *collective;
+    const struct sg_net_step *step;
+    double *ready_s, *end_s;        /* [layers] */
+    double *sum;                    /* [senders], bytes of a bucket */
+    double *most;                   /* [layers], of the longest message; shares its place with end_s */
+    double *pass_s;                 /* [layers] */
+    struct sg_layer_time *timeline; /* or NULL */
+    struct sg_step_time *out;
+};
+
+static struct run open_run(const struct sg_net *net, const struct sg_collective *collective,
+                           const struct sg_net_step *step, double *work) {
+    const size_t layers = step->layers;
+    SG_ASSERT(layers > 0 && step->senders > 0 && step->senders <= net->workers);
+    return (struct run){.net = net,
+                        .collective = collective,
+                        .step = step,
+                        .ready_s = work,
+                        .end_s = work + layers,
+                        .most = work + layers,
+                        .pass_s = work + 2 * layers,
+                        .sum = work + 3 * layers};
+}
+
+static double or_zero(const double *x, size_t l) {
+    return x ? x[l] : 0;
+}
+
+static const double *messages(const struct run *r, size_t l) {
+    return r->step->bytes + l * r->step->senders;
+}
+
+/* Seconds of the exchange of layers [first, last] in one message. */
+static double bucket_s(const struct run *r, size_t first, size_t last) {
+    const size_t senders = r->step->senders;
+    const double *bytes = messages(r, first);
+    double dense = or_zero(r->step->dense, first);
+    if (last > first) {
+        memcpy(r->sum, bytes, senders * sizeof *r->sum);
+        for (size_t l = first + 1; l <= last; l++) {
+            const double *more = messages(r, l);
+            for (size_t w = 0; w < senders; w++)
+                r->sum[w] += more[w];
+            dense += or_zero(r->step->dense, l);
+        }
+        bytes = r->sum;
+    }
+    struct sg_traffic t = sg_traffic_of(bytes, senders, r->net->workers, dense);
+    return t.most > 0 ? r->collective->seconds(r->net, &t) : 0;
+}
+
+static void note_exchange(struct run *r, size_t bucket, size_t first, size_t last, double start_s, double took_s) {
+    r->out->communication_s += took_s;
+    r->out->exchanges += took_s > 0;
+    for (size_t l = first; l <= last; l++) {
+        r->end_s[l] = start_s + took_s;
+        if (r->timeline)
+            r->timeline[l] = (struct sg_layer_time){r->ready_s[l], start_s, start_s + took_s, bucket};
+    }
+}
+
+/* Buckets go one after the other, each as soon as all its layers are ready. */
+static void in_order(struct run *r, const struct sg_overlap *overlap) {
+    const size_t layers = r->step->layers;
+    double free_s = 0;
+    for (size_t first = 0, bucket = 0, end; first < layers; first = end, bucket++) {
+        end = overlap->kind == SG_OVERLAP_NONE ? layers : first + 1;
+        while (overlap->kind == SG_OVERLAP_FUSED && end < layers && r->step->bucket[end] == r->step->bucket[first])
+            end++;
+        const double start_s = fmax(free_s, r->ready_s[end - 1]), took_s = bucket_s(r, first, end - 1);
+        free_s = start_s + took_s;
+        note_exchange(r, bucket, first, end - 1, start_s, took_s);
+    }
+}
+
+/* The foremost of the layers that wait is the one that became ready last, so those that wait are a stack. */
+static void foremost_first(struct run *r) {
+    const size_t layers = r->step->layers;
+    double *const stack = r->pass_s, free_s = 0;
+    size_t waiting = 0, next = 0;
+    while (waiting > 0 || next < layers) {
+        if (waiting == 0)
+            free_s = fmax(free_s, r->ready_s[next]);
+        while (next < layers && r->ready_s[next] <= free_s)
+            stack[waiting++] = (double)next++;
+        const size_t l = (size_t)stack[--waiting];
+        const double took_s = bucket_s(r, l, l);
+        note_exchange(r, l, l, l, free_s, took_s);
+        free_s += took_s;
+    }
+}
+
+void sg_net_step_time(struct sg_step_time *out, struct sg_layer_time *timeline, const struct sg_net *net,
+                      const struct sg_collective *collective, const struct sg_overlap *overlap,
+                      const struct sg_net_step *step, double *work) {
+    struct run r = open_run(net, collective, step, work);
+    double forward_s = 0, now_s = 0;
+    r.timeline = timeline;
+    r.out = out;
+    *out = (struct sg_step_time){0};
+    for (size_t l = 0; l < step->layers; l++) {
+        forward_s += step->forward_s[l];
+        out->compute_s += step->forward_s[l] + step->backward_s[l];
+        out->coding_s += or_zero(step->encode_s, l) + or_zero(step->decode_s, l);
+    }
+    now_s = forward_s;
+    for (size_t l = 0; l < step->layers; l++)
+        r.ready_s[l] = now_s += step->backward_s[l] + or_zero(step->encode_s, l);
+    if (overlap->kind == SG_OVERLAP_PRIORITY) {
+        foremost_first(&r);
+        for (size_t l = step->layers; l-- > 0;) /* the next forward pass */
+            now_s = fmax(now_s, r.end_s[l]) + or_zero(step->decode_s, l) + step->forward_s[l];
+        now_s -= forward_s;
+    } else {
+        in_order(&r, overlap);
+        for (size_t l = 0; l < step->layers; l++)
+            now_s = fmax(now_s, r.end_s[l]) + or_zero(step->decode_s, l);
+    }
+    out->step_s = now_s;
+    out->exposed_s = fmax(0, now_s - out->compute_s - out->coding_s);
+    out->hidden_s = fmax(0, out->communication_s - out->exposed_s);
+}
+
+size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_collective *collective,
+                   const struct sg_net_step *step, double *work) {
+    const struct run r = open_run(net, collective, step, work);
+    double total = 0, dense = 0;
+    for (size_t l = 0; l < step->layers; l++) {
+        r.most[l] = sg_traffic_of(messages(&r, l), step->senders, net->workers, 0).most;
+        r.pass_s[l] = step->backward_s[l] + or_zero(step->encode_s, l);
+        total += r.most[l];
+        dense += or_zero(step->dense, l);
+    }
+    const struct sg_traffic nothing = sg_traffic_equal(0, net->workers, dense);
+    const struct sg_traffic all = sg_traffic_equal(total, net->workers, dense);
+    const double alpha_s = collective->seconds(net, &nothing);
+    const double byte_s = total > 0 ? fmax(0, collective->seconds(net, &all) - alpha_s) / total : 0;
+    return sg_net_merge(bucket, step->layers, r.pass_s, r.most, alpha_s, byte_s, 0);
+}

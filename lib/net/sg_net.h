@@ -1,0 +1,231 @@
+/* sg_net.h: how long a step of training would take on a network, from the bytes of its messages.
+ *
+ * The costs are those of the literature: a message of m bytes takes alpha + m beta seconds, and adding up costs gamma
+ * a byte. A table of collectives says what an exchange among P workers costs, a table of links what alpha and beta
+ * are, and a table of overlaps how much of it hides behind the backward pass. All of it is a model: what comes out is
+ * never a measurement, and lib/FORMULAS.md lists how far it is from published ones.
+ *
+ * Nothing here allocates, prints or keeps state, so every function is safe in any thread. Times are in seconds and
+ * sizes in bytes, both as doubles, which are finite and >= 0. Arrays belong to the caller and are borrowed for the
+ * call. */
+#ifndef SG_NET_H
+#define SG_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Links ---- */
+
+/* What a message costs between two workers. */
+struct sg_link {
+    const char *name;    /* "10gbe-tcp" */
+    const char *summary; /* for --help */
+    const char *source;  /* who measured it */
+    double alpha_s;      /* a message without bytes */
+    double byte_s;       /* each byte: one over the bus bandwidth that collectives reach */
+    bool interpolated;   /* nobody measured it: it lies between neighbours of the table */
+};
+
+extern const struct sg_link *const sg_link_table[]; /* ends in NULL */
+
+const struct sg_link *sg_link_find(const char *name); /* NULL = no such link */
+
+/* ---- Collectives ---- */
+
+/* A straight piece of measured times: from `bytes` bytes on, a message of m takes alpha_s + m byte_s. */
+struct sg_net_piece {
+    double bytes, alpha_s, byte_s;
+};
+
+struct sg_net {
+    size_t workers;                   /* P >= 1 */
+    size_t nodes;                     /* N: machines, each with P / N workers; divides P */
+    struct sg_link between;           /* nodes; what a flat collective uses for all its messages */
+    struct sg_link within;            /* a node; used by `hierarchical` and `nccl` */
+    size_t ports;                     /* network ports of a node, >= 1, that share its traffic */
+    size_t servers;                   /* K of `parameter-server`, 1 <= K <= P */
+    double sum_s;                     /* gamma: adding a byte to another */
+    const struct sg_net_piece *piece; /* of `measured`: [n_pieces], ascending bytes, the first from 0 on */
+    size_t n_pieces;
+};
+
+/* What one exchange moves. */
+struct sg_traffic {
+    const double *bytes; /* [senders], each worker's message; NULL = all are `most` long */
+    size_t senders;      /* 1 .. P; worker w sends a message as long as that of sender w mod senders */
+    double most, sum;    /* the largest and the sum of them */
+    double dense;        /* the same numbers without compression; `sparcml` needs it */
+};
+
+/* The traffic of messages of these lengths. Sums are taken in eight interleaved parts. */
+struct sg_traffic sg_traffic_of(const double *bytes, size_t senders, size_t workers, double dense);
+/* The traffic of messages that are all of one length. */
+struct sg_traffic sg_traffic_equal(double bytes, size_t workers, double dense);
+
+struct sg_collective {
+    const char *name, *summary;
+    const char *source; /* where the formula is from */
+    const char *formula;
+    bool sums;    /* messages are added up on their way, so all are as long as the largest one */
+    bool partial; /* not a whole exchange by itself, or not by a formula: recipes cannot name it */
+    double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic); /* 0 for one worker */
+};
+
+extern const struct sg_collective *const sg_collective_table[]; /* ends in NULL */
+
+const struct sg_collective *sg_collective_find(const char *name); /* NULL = no such collective */
+
+/* NCCL's own model of an all-reduce (src/graph/tuning.cc of NCCL 2.27, commit 5067397). */
+enum sg_nccl_algorithm { SG_NCCL_TREE, SG_NCCL_RING, SG_NCCL_NVLS, SG_NCCL_ALGORITHMS };
+enum sg_nccl_protocol { SG_NCCL_LL, SG_NCCL_LL128, SG_NCCL_SIMPLE, SG_NCCL_PROTOCOLS };
+enum sg_nccl_generation { SG_NCCL_VOLTA, SG_NCCL_AMPERE, SG_NCCL_HOPPER, SG_NCCL_BLACKWELL };
+
+/* What NCCL finds out about a machine when it starts. */
+struct sg_nccl {
+    size_t ranks, nodes;
+    enum sg_nccl_generation generation;
+    bool nvlink;   /* within a node; else PCIe */
+    bool switched; /* NVLink goes through switches that can add up (NVLS) */
+    bool amd;      /* the processors, else Intel's */
+    size_t channels;
+    double channel_bytes_per_s; /* of the slower of the links within and between nodes */
+};
+
+/* Seconds of one all-reduce; < 0 where NCCL has no such combination. */
+double sg_nccl_seconds(const struct sg_nccl *machine, enum sg_nccl_algorithm algorithm, enum sg_nccl_protocol protocol,
+                       double bytes);
+/* The least of them, as NCCL chooses. */
+double sg_nccl_fastest(const struct sg_nccl *machine, double bytes);
+
+/* ---- Fits ---- */
+
+/* alpha + bytes beta, fitted to measured times. */
+struct sg_net_fit {
+    double alpha_s, byte_s;
+    double alpha_error_s, byte_error_s; /* standard errors; NaN for two points, which leave no residual */
+    double cross;                       /* covariance of alpha and beta */
+    double worst;                       /* largest |fitted / measured - 1| */
+};
+
+/* Least squares of the relative residuals, so that small messages count as much as large ones. alpha >= 0: where the
+ * best one is negative, it is 0 and has no error. n >= 2 pairs of different bytes and seconds > 0, else
+ * SG_ERR_ARGUMENT. */
+SG_CHECKED sg_status sg_net_fit_line(struct sg_net_fit *out, const double *bytes, const double *seconds, size_t n,
+                                     struct sg_error *err);
+/* The standard error of the fitted time at this many bytes, from the line's own uncertainty. */
+double sg_net_fit_error_s(const struct sg_net_fit *fit, double bytes);
+
+/* The best n_pieces straight pieces through n points, bytes ascending; each piece has three points or more. `work` has
+ * room for 2 n_pieces (n + 1) doubles. SG_ERR_ARGUMENT if there are too few points. */
+SG_CHECKED sg_status sg_net_fit_pieces(struct sg_net_piece *out, size_t n_pieces, const double *bytes,
+                                       const double *seconds, size_t n, double *work, struct sg_error *err);
+/* The time that pieces [n] give. Below 0 bytes there is nothing: 0 bytes belong to the first piece. */
+double sg_net_pieces_seconds(const struct sg_net_piece *piece, size_t n, double bytes);
+
+/* ---- Overlap with the backward pass ---- */
+
+enum sg_overlap_kind { SG_OVERLAP_NONE, SG_OVERLAP_LAYER, SG_OVERLAP_FUSED, SG_OVERLAP_PRIORITY };
+
+struct sg_overlap {
+    const char *name, *summary, *source;
+    enum sg_overlap_kind kind;
+};
+
+extern const struct sg_overlap *const sg_overlap_table[]; /* ends in NULL */
+
+const struct sg_overlap *sg_overlap_find(const char *name); /* NULL = no such overlap */
+
+/* One step of training. Layers stand in the order of the backward pass: layer 0 is the last of the model, whose
+ * gradient is ready first. */
+struct sg_net_step {
+    size_t layers;            /* >= 1 */
+    const double *forward_s;  /* [layers] */
+    const double *backward_s; /* [layers] */
+    const double *encode_s;   /* [layers], of the slowest worker, on the processor of the backward pass; NULL = 0 */
+    const double *decode_s;   /* [layers], likewise; NULL = 0 */
+    const double *bytes;      /* [layers][senders], each worker's message of each layer */
+    size_t senders;           /* 1 .. P, as in sg_traffic: what a run of few workers sent serves a model of many */
+    const double *dense;      /* [layers], bytes without compression; NULL = 0, not known */
+    const size_t *bucket;     /* of `fused`: [layers], equal for neighbours that travel together */
+};
+
+/* When the message of a layer is ready, starts and has arrived at all workers, from the start of the step. */
+struct sg_layer_time {
+    double ready_s, start_s, end_s;
+    size_t bucket; /* layers of one bucket travel together */
+};
+
+struct sg_step_time {
+    double step_s;          /* forward_s + backward_s + coding_s + exposed_s */
+    double compute_s;       /* forward and backward passes */
+    double coding_s;        /* encoding and decoding */
+    double communication_s; /* of all exchanges */
+    double exposed_s;       /* the processor waits for exchanges */
+    double hidden_s;        /* communication_s - exposed_s */
+    size_t exchanges;
+};
+
+/* Doubles that sg_net_step_time needs as work space. */
+size_t sg_net_work(size_t layers, size_t senders);
+
+/* The time of a step. timeline [layers] may be NULL.
+ *   none       one exchange after the backward pass
+ *   layer      one exchange a layer, in order, as soon as its gradient is there (wait-free backpropagation)
+ *   fused      one exchange a bucket; sg_net_plan chooses them, once for many steps
+ *   priority   one exchange a layer; among those that wait, the foremost layer goes first, and the next step's forward
+ *              pass waits for each layer on its own. The times are those of a step among many like it. */
+void sg_net_step_time(struct sg_step_time *out, struct sg_layer_time *timeline, const struct sg_net *net,
+                      const struct sg_collective *collective, const struct sg_overlap *overlap,
+                      const struct sg_net_step *step, double *work);
+
+/* The buckets that MG-WFBP chooses for a step like this one. It knows one line of costs: here the line through the times
+ * of an empty exchange and of all layers' largest messages. bucket [layers]; step->bucket is not read. Returns their
+ * number. */
+size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_collective *collective,
+                   const struct sg_net_step *step, double *work);
+
+/* The buckets that MG-WFBP chooses, from the first gradient that is ready to the last one (Shi et al., INFOCOM 2019;
+ * `_generate_groups_mgwfbp` of its released code, commit 5b8ad54). An exchange of m bytes takes alpha_s + m byte_s, and
+ * 0 for m = 0. bucket [layers] is ascending. smallest: layers below this many bytes are always merged into the next
+ * one, as the copy of the code in ddl-benchmarks does with 8192 numbers; 0 = the released rule. Returns the number of
+ * buckets. */
+size_t sg_net_merge(size_t *bucket, size_t layers, const double *backward_s, const double *bytes, double alpha_s,
+                    double byte_s, double smallest);
+
+/* The series that results have of a network beside what runs recorded. All are sums from the first step on. */
+enum { SG_NET_TIME, SG_NET_EXPOSED_TIME, SG_NET_COMPUTE_TIME, SG_NET_SERIES };
+struct sg_net_series {
+    const char *name; /* of a column of results: "exposed_time" */
+    const char *help;
+};
+extern const struct sg_net_series sg_net_series[SG_NET_SERIES];
+
+/* ---- Whether to compress, tensor by tensor ---- */
+
+/* A cost of x numbers: floor_s up to the x where the line exceeds it, else alpha_s + x number_s. */
+struct sg_partition_cost {
+    double number_s, alpha_s, floor_s;
+};
+
+/* What SeCoPa knows of a cluster (Bai et al., HiPress, SOSP 2021; src/SeCoPa/SeCoPa.py, commit aa1b594). */
+struct sg_partition_costs {
+    size_t workers;
+    struct sg_partition_cost encode, decode, ring_step, gather, broadcast;
+    double ratio; /* numbers that are sent for each one of the tensor */
+};
+
+/* The fewest seconds over 1..workers partitions to exchange a tensor of so many numbers, by a ring or by co-located
+ * parameter servers, compressed or not. *partitions is the first number that attains them. */
+double sg_partition_seconds(const struct sg_partition_costs *costs, double numbers, bool ring, bool compressed,
+                            size_t *partitions);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,175 @@
+/* Series of a modelled network, from runs that are made up here, against the collectives' formulas. */
+#include "recipe_case.h"
+
+#include <math.h>
+
+#include "sg_grid.h"
+#include "sg_net.h"
+
+#define RECORD(layers)                                                                                                 \
+    "schema: 1\n"                                                                                                      \
+    "name: small\n"                                                                                                    \
+    "task: {kind: logreg, dataset: madelon}\n"                                                                         \
+    "workers: 4\n"                                                                                                     \
+    "optimizer: {learning-rate: 1}\n"                                                                                  \
+    "record: {series: [bytes-sent, density, density-padded], layers: " layers "}\n"                                    \
+    "steps: 20\n"                                                                                                      \
+    "methods:\n"                                                                                                       \
+    "  - {name: SGD, compressor: none}\n"                                                                              \
+    "  - {name: Top-k, compressor: topk, k: 10}\n"                                                                     \
+    "  - {name: PowerSGD, compressor: powersgd}\n"                                                                     \
+    "  - {name: gTop-k, compressor: gtopk, k: 10}\n"
+enum { SGD, TOPK, POWERSGD, GTOPK, METHODS_THERE };
+
+struct grid {
+    struct sg_recipe recipe;
+    struct sg_cell *cell;
+    size_t n;
+    struct sg_cell_outcome outcome[METHODS_THERE];
+};
+
+/* Every method sent 4000 bytes at each of 20 steps, the longest message a quarter more; the first layer, of 300 of the
+ * 1000 numbers, had a tenth of the entries. */
+static const char header[] =
+    "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"constants\":{\"d\":1000},\"units\":{},"
+    "\"columns\":[\"step\",\"bytes_sent\",\"density\",\"density_padded\"],\"layers\":%s}\n";
+static const char steps[] =
+    "{\"record\":\"step\",\"step\":0,\"bytes_sent\":0,\"density\":null,\"density_padded\":null%s}\n"
+    "{\"record\":\"step\",\"step\":10,\"bytes_sent\":40000,\"density\":0.4,\"density_padded\":0.5%s}\n"
+    "{\"record\":\"step\",\"step\":20,\"bytes_sent\":80000,\"density\":0.4,\"density_padded\":0.5%s}\n"
+    "{\"record\":\"end\",\"status\":\"ok\"}\n";
+
+/* layers: 0 = none recorded, 1 = their means, 2 = also of each worker. */
+static sg_status open_grid(struct grid *g, const char *text, int layers, struct sg_error *err) {
+    char run[2048];
+    const char *entries = layers == 2
+                              ? ",\"layers\":{\"entries\":[100,900],\"workers\":[[0,2000],[400,400],[0,600],[0,600]]}"
+                          : layers ? ",\"layers\":{\"entries\":[100,900]}"
+                                   : "";
+    *g = (struct grid){.n = 0};
+    sg_status status = parse_set(&g->recipe, text, NULL, 0, err);
+    if (status == SG_OK)
+        status = sg_recipe_cells(&g->recipe, &g->cell, &g->n, err);
+    int used = snprintf(run, sizeof run, header,
+                        layers ? "[{\"name\":\"a\",\"elements\":300},{\"name\":\"b\",\"elements\":700}]" : "null");
+    snprintf(run + used, sizeof run - (size_t)used, steps, layers ? ",\"layers\":null" : "", entries, entries);
+    for (size_t i = 0; status == SG_OK && i < g->n; i++)
+        status = sg_run_parse(&g->outcome[i].run, run, strlen(run), "run", err);
+    return status == SG_OK ? sg_grid_network(g->outcome, g->cell, g->n, &g->recipe, err) : status;
+}
+
+static void close_grid(struct grid *g) {
+    for (size_t i = 0; i < g->n; i++)
+        sg_run_free(&g->outcome[i].run);
+    sg_recipe_cells_free(g->cell, g->n);
+    sg_recipe_free(&g->recipe);
+}
+
+static int near(double got, double want) {
+    return fabs(got - want) <= 1e-9 * fabs(want);
+}
+
+static double final(const struct grid *g, size_t cell, const char *name) {
+    const double *x = sg_run_series(&g->outcome[cell].run, name);
+    return x ? x[g->outcome[cell].run.n_points - 1] : NAN;
+}
+
+static void test_one_layer(void) {
+    struct grid g;
+    struct sg_error err;
+    const double a = sg_link_find("10gbe-tcp")->alpha_s, b = sg_link_find("10gbe-tcp")->byte_s;
+    if (!ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3, coding: 100}\n", 0, &err) == SG_OK,
+            "a network of 8 workers for a run of 4"))
+        printf("# %s\n", err.msg);
+    const double *time = sg_run_series(&g.outcome[SGD].run, "time");
+    ok(time && time[0] == 0 && near(time[2], 2 * time[1]), "times add up from 0");
+    ok(near(final(&g, SGD, "exposed_time"), 20 * 14 * (a + 5000.0 / 8 * b)), "none: a ring of the longest message");
+    ok(near(final(&g, SGD, "compute_time"), 20 * 0.3) &&
+           near(final(&g, SGD, "time"), final(&g, SGD, "exposed_time") + 6),
+       "none: nothing is encoded");
+    ok(near(final(&g, TOPK, "exposed_time"), 20 * 7 * (a + 5000 * b)), "topk: an all-gather");
+    ok(near(final(&g, TOPK, "compute_time"), 20 * (0.3 + 1000 * 100e-9)), "topk: 100 ns for each number of the model");
+    ok(near(final(&g, POWERSGD, "exposed_time"), 20 * 14 * (2 * a + 5000.0 / 8 * b)), "powersgd: two rings");
+    ok(near(final(&g, GTOPK, "exposed_time"), 20 * 6 * (a + 5000 * b)), "gtopk: its own tree");
+    const char *unit = sg_json_string(g.outcome[SGD].run.header, "units.time", "");
+    ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, ring, overlap none") == 0, "the unit names the model: %s",
+       unit);
+    struct grid plain;
+    ok(open_grid(&plain, RECORD("false"), 0, &err) == SG_OK && !sg_run_series(&plain.outcome[SGD].run, "time"),
+       "without a network there are no times");
+    ok(strcmp(plain.cell[TOPK].key, g.cell[TOPK].key) == 0, "the network is not part of a cell's key");
+    close_grid(&plain);
+    close_grid(&g);
+}
+
+static void test_layers(void) {
+    struct grid g;
+    struct sg_error err;
+    /* Backward: layer b in 0.14 s and a in 0.06 s; messages of b take 0.9 * 5000 bytes, of a 0.1 * 5000. */
+    if (!ok(open_grid(&g, RECORD("true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 0, overlap: layer}\n", 1,
+                      &err) == SG_OK,
+            "a network of the run's 4 workers, layer by layer"))
+        printf("# %s\n", err.msg);
+    const double of_b = 3 * 4500 * 1e-4, of_a = 3 * 500 * 1e-4, waits = of_b + of_a - 0.06;
+    ok(near(final(&g, TOPK, "exposed_time"), 20 * waits), "the message of the last layer starts first");
+    close_grid(&g);
+    ok(open_grid(
+           &g,
+           RECORD(
+               "true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 1e5, overlap: fused, gather: all-gather}\n",
+           1, &err) == SG_OK &&
+           near(final(&g, TOPK, "exposed_time"), 20 * 3 * (0.1 + 5000e-4)),
+       "slow starts: both layers in one message");
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("true") "network: {link: 1gbe, overlap: priority, gather: sparcml, workers: 16}\n", 1,
+                 &err) == SG_OK &&
+           final(&g, TOPK, "time") > 0 && final(&g, TOPK, "compute_time") == 0,
+       "without compute time there is communication alone");
+    close_grid(&g);
+}
+
+static void test_workers(void) {
+    struct grid g;
+    struct sg_error err;
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, overlap: layer}\n", 2, &err) == SG_OK &&
+           near(final(&g, TOPK, "exposed_time"), 20 * 3 * (8000 + 1600) * 1e-4),
+       "the longest message of each layer, by the entries of each worker");
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, gather: all-gather}\n", 2, &err) == SG_OK &&
+           near(final(&g, TOPK, "exposed_time"), 20 * 3 * 8000e-4),
+       "the longest message of all layers together");
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, gather: all-gather-doubling, workers: 8}\n",
+                 2, &err) == SG_OK &&
+           near(final(&g, TOPK, "exposed_time"), 20 * (8000 + 11200 + 16000) * 1e-4),
+       "eight workers, of which the last four send what the first four did");
+    close_grid(&g);
+}
+
+#define WITH(text) RECORD("false") "network: " text "\n"
+
+static void test_refused(void) {
+    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:13:23: unknown key 'lnik' (did you mean 'link'?)");
+    refused(WITH("{link: 10gbe}"), "r.yaml:13:17: unknown link '10gbe' (did you mean '1gbe'?)");
+    refused(WITH("{collective: rign}"), "r.yaml:13:23: unknown collective 'rign' (did you mean 'ring'?)");
+    refused(WITH("{gather: all-gathre}"), "r.yaml:13:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
+    refused(WITH("{overlap: layer}"), "r.yaml:13:20: overlap 'layer' goes by layers (add record.layers: true)");
+    refused(WITH("{nodes: 3}"), "r.yaml:13:18: nodes must divide the 4 workers, got 3");
+    refused(WITH("{servers: 5}"), "r.yaml:13:20: servers must be at most the 4 workers, got 5");
+    refused(WITH("{bandwidth: 0}"), "r.yaml:13:22: bandwidth must be greater than 0 and at most 1000000, got 0");
+    refused(SMALL "network: {workers: 8}\n",
+            "r.yaml:10:10: a network needs what runs sent (add bytes-sent or bits to record.series)");
+    refused(RECORD("false") "plots: [{x: time, y: density}]\n",
+            "r.yaml:13:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
+    refused_set(SMALL, "record={series: [loss], workers: true}",
+                "--set record={series: [loss], workers: true}: record.workers is about layers (add layers: true)");
+    accepted(WITH("{}") "plots: [{x: time, y: exposed-time}]\n", "plots over the network's series");
+}
+
+int main(void) {
+    test_one_layer();
+    test_layers();
+    test_workers();
+    test_refused();
+    return tap_done();
+}
