@@ -12,7 +12,7 @@
 #include "sg_half.h"
 #include "wire_buckets.h"
 
-enum { BITS = 8, FRACTIONS = 128, DECADES = 6 };
+enum { BITS = 8, FRACTIONS = SG_RANKS, DECADES = 6 };
 
 static unsigned bits_of(uint32_t setting) {
     return setting;
@@ -23,7 +23,15 @@ static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
     return BITS;
 }
 
-/* fraction [FRACTIONS], ascending */
+/* The fractions, ascending, and which of them is nearest: what every message needs, so it is made once.
+ *
+ * The middle of two fractions belongs to the lower one. A place is a stretch of numbers whose doubles have the same exponent
+ * and the same first bits behind it, and holds one such middle at most. */
+static struct tree {
+    double fraction[FRACTIONS];
+    struct sg_ranks ranks;
+} tree;
+
 static void make_fractions(double *fraction) {
     static const double decade[DECADES] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
     size_t at = 0;
@@ -38,36 +46,38 @@ static void make_fractions(double *fraction) {
     SG_ASSERT(at == FRACTIONS);
 }
 
+__attribute__((constructor)) static void make_tree(void) {
+    struct sg_ranks *r = &tree.ranks;
+    make_fractions(tree.fraction);
+    for (size_t i = 0; i + 1 < FRACTIONS; i++)
+        r->edge[i] = (tree.fraction[i] + tree.fraction[i + 1]) / 2;
+    r->edge[FRACTIONS - 1] = INFINITY;
+    for (uint32_t place = 0, below = 0; place < SG_RANK_PLACES; place++) {
+        while (r->edge[below] < sg_rank_place_begin(place))
+            below++;
+        SG_ASSERT(place + 1 == SG_RANK_PLACES || r->edge[below + 1] >= sg_rank_place_begin(place + 1));
+        r->below[place] = below;
+    }
+}
+
 static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
     (void)part;
     *scalar = n->kernels->max_abs(&(struct sg_exec){.threads = 1}, x, count);
 }
 
-/* Between two fractions, the middle belongs to the lower one. */
-static void write_fractions(uint32_t *field, const float *x, size_t count, const float *scalar, uint32_t setting,
-                            const uint32_t *draw, const struct sg_numbers *n) {
-    double fraction[FRACTIONS], largest[FRACTIONS]; /* that the fraction stands for */
-    (void)setting, (void)draw, (void)n;
-    make_fractions(fraction);
-    for (size_t i = 0; i + 1 < FRACTIONS; i++)
-        largest[i] = (fraction[i] + fraction[i + 1]) / 2;
-    for (size_t j = 0; j < count; j++) {
-        const double a = *scalar > 0 ? fabs((double)x[j]) / (double)*scalar : 0;
-        uint32_t at = 0;
-        for (uint32_t step = FRACTIONS / 2; step > 0; step /= 2)
-            at += (uint32_t)(a > largest[at + step - 1]) * step;
-        field[j] = at | (uint32_t)(*scalar > 0 && x[j] < 0) << (BITS - 1);
-    }
+static void write_fractions(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                            const float *scalar, uint32_t setting, const uint32_t *draw) {
+    (void)setting, (void)draw;
+    if (*scalar > 0)
+        kernels->write_ranks(field, x, count, *scalar, &tree.ranks, BITS);
+    else
+        memset(field, 0, count * sizeof *field);
 }
 
-static void read_fractions(float *out, const uint32_t *field, size_t count, const float *scalar, uint32_t setting) {
-    double fraction[FRACTIONS];
+static void read_fractions(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                           const float *scalar, uint32_t setting) {
     (void)setting;
-    make_fractions(fraction);
-    for (size_t j = 0; j < count; j++) {
-        const float magnitude = (float)((double)*scalar * fraction[field[j] % FRACTIONS]);
-        out[j] = field[j] / FRACTIONS ? -magnitude : magnitude;
-    }
+    kernels->read_ranks(out, field, count, *scalar, tree.fraction, BITS);
 }
 
 static bool valid_scalar(const float *scalar, uint32_t setting) {
@@ -80,7 +90,7 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t setting) 
     return true;
 }
 
-static const struct wire_buckets tree = {
+static const struct wire_buckets fractions = {
     .layout = {.scalars = 1, .least_setting = BITS, .most_setting = BITS, .bits = bits_of},
     .setting = setting_of,
     .measure = measure,
@@ -89,14 +99,14 @@ static const struct wire_buckets tree = {
     .valid_scalars = valid_scalar,
     .valid_fields = valid_fields,
 };
-WIRE_BUCKETS_FUNCTIONS(tree, tree)
+WIRE_BUCKETS_FUNCTIONS(fractions, fractions)
 
 const struct sg_code sg_code_8bit = {
     .name = "8bit",
     .summary = "8 bits a value: a sign and one of 128 fractions of the layer's largest magnitude (Dettmers)",
     .number = 35,
-    .most_bytes = tree_most,
-    .encode = tree_encode,
-    .decode = tree_decode,
-    .valid = tree_valid,
+    .most_bytes = fractions_most,
+    .encode = fractions_encode,
+    .decode = fractions_decode,
+    .valid = fractions_valid,
 };

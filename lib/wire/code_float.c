@@ -78,17 +78,16 @@ static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
 
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
-    for (size_t j = 0; j < numbers->count; j++)
-        store_half((uint8_t *)data + 2 * j, sg_half_of(numbers->value[j]));
+    const struct sg_exec exec = {.threads = 1};
+    numbers->kernels->encode_half(&exec, data, numbers->value, NULL, numbers->count, NULL);
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;
 }
 
 static void decode_halves(float *out, const struct sg_message *m, size_t first, size_t count) {
     SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
-    const uint8_t *in = (const uint8_t *)m->data + 2 * first;
-    for (size_t j = 0; j < count; j++)
-        out[j] = sg_half_value(load_half(in + 2 * j));
+    const struct sg_exec exec = {.threads = 1};
+    sg_kernels_cpu(NULL)->decode_half(&exec, out, (const uint16_t *)m->data + first, count);
 }
 
 static bool valid_halves(const struct sg_message *m) {

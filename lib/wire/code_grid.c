@@ -34,26 +34,27 @@ static void measure(float *scalar, const float *x, size_t count, size_t part, co
 
 /* ---- writing ---- */
 
-static void write_steps(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
-                        uint32_t bits, const uint32_t *draw, const struct sg_numbers *n) {
+static bool at_random(const struct sg_numbers *n) {
+    return n->param[STOCHASTIC] > 0;
+}
+
+static void write_steps(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                        const float *scalar, uint32_t bits, const uint32_t *draw) {
     const double step = (double)*scalar;
-    const uint32_t beyond = 1U << (bits - 1), mask = 2 * beyond - 1;
-    const double most = step > 0 ? fmin(beyond - 1, floor((double)FLT_MAX / step)) : 0;
-    const bool at_random = n->param[STOCHASTIC] > 0;
-    for (size_t j = 0; j < count; j++) {
-        const double a = step > 0 ? fabs((double)x[j]) / step : x[j] != 0 ? INFINITY : 0;
-        const double q = wire_rounded(a <= most ? a : 0, at_random ? &draw[j] : NULL);
-        field[j] = a <= most ? (uint32_t)(int32_t)(x[j] < 0 ? -q : q) & mask : beyond;
+    const uint32_t beyond = 1U << (bits - 1);
+    if (step > 0) {
+        const struct sg_multiples m = {
+            .unit = step, .most = (uint32_t)fmin(beyond - 1, floor((double)FLT_MAX / step)), .bits = bits};
+        kernels->write_multiples(field, x, count, &m, draw);
+    } else {
+        for (size_t j = 0; j < count; j++)
+            field[j] = x[j] != 0 ? beyond : 0;
     }
 }
 
-static void read_steps(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
-                       uint32_t bits) {
-    const double step = (double)*scalar;
-    for (size_t j = 0; j < count; j++) {
-        const int32_t q = (int32_t)(field[j] << (32 - bits)) >> (32 - bits);
-        out[j] = field[j] == 1U << (bits - 1) ? 0 : (float)(step * (double)q);
-    }
+static void read_steps(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                       const float *scalar, uint32_t bits) {
+    kernels->read_multiples(out, field, count, *scalar, bits);
 }
 
 static bool valid_step(const float *scalar, uint32_t bits) {
@@ -68,7 +69,7 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t bits) {
 
 static const struct wire_buckets grid = {
     .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
-    .draws = true,
+    .draws = at_random,
     .setting = setting_of,
     .measure = measure,
     .write = write_steps,
