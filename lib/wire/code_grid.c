@@ -38,17 +38,20 @@ static bool at_random(const struct sg_numbers *n) {
     return n->param[STOCHASTIC] > 0;
 }
 
+/* step > 0 */
+static struct sg_multiples multiples_of(float step, uint32_t bits) {
+    const double most = fmin((1U << (bits - 1)) - 1, floor((double)FLT_MAX / (double)step));
+    return (struct sg_multiples){.unit = (double)step, .most = (uint32_t)most, .bits = bits};
+}
+
 static void write_steps(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
                         const float *scalar, uint32_t bits, const uint32_t *draw) {
-    const double step = (double)*scalar;
-    const uint32_t beyond = 1U << (bits - 1);
-    if (step > 0) {
-        const struct sg_multiples m = {
-            .unit = step, .most = (uint32_t)fmin(beyond - 1, floor((double)FLT_MAX / step)), .bits = bits};
+    if (*scalar > 0) {
+        const struct sg_multiples m = multiples_of(*scalar, bits);
         kernels->write_multiples(field, x, count, &m, draw);
     } else {
         for (size_t j = 0; j < count; j++)
-            field[j] = x[j] != 0 ? beyond : 0;
+            field[j] = x[j] != 0 ? 1U << (bits - 1) : 0;
     }
 }
 
@@ -102,6 +105,16 @@ static size_t next_beyond(struct scan *s, const uint8_t *data, const struct wire
     return from;
 }
 
+/* May a number of the part be sent as it is? */
+static bool has_beyond(const struct sg_numbers *n, const uint8_t *data, const struct wire_part *p) {
+    const struct sg_exec exec = {.threads = n->threads};
+    const float step = sg_float_of_bits(wire_load32(data + p->scalar_at));
+    if (p->count == 0)
+        return false;
+    const double largest = (double)n->kernels->max_abs(&exec, n->value + p->first, p->count);
+    return step > 0 ? largest / (double)step > multiples_of(step, p->bits).most : largest > 0;
+}
+
 static size_t encode_grid(void *to, const struct sg_numbers *n, double *bits) {
     uint8_t *data = to;
     size_t end = wire_buckets_encode(&grid, data, n, bits);
@@ -113,6 +126,8 @@ static size_t encode_grid(void *to, const struct sg_numbers *n, double *bits) {
         p = wire_next_part(&grid.layout, data, i, &p);
         *bits += (double)p.bits * (double)p.count;
         /* Entries may be written over the 8 bytes behind the fields: those that are read with a field do not matter. */
+        if (!has_beyond(n, data, &p))
+            continue;
         struct scan s = {.end = 0};
         for (size_t j = 0; (j = next_beyond(&s, data, &p, j)) < p.count; j++, beyond++) {
             wire_store32(data + list + ENTRY * beyond, (uint32_t)(p.first + j));
