@@ -74,7 +74,8 @@ static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
     const struct sg_exec exec = {.threads = 1};
-    numbers->kernels->encode_half(&exec, data, numbers->value, NULL, numbers->count, NULL);
+    const struct sg_kernels *kernels = numbers->kernels != NULL ? numbers->kernels : sg_kernels_cpu(NULL);
+    kernels->encode_half(&exec, data, numbers->value, NULL, numbers->count, NULL);
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;
 }
