@@ -97,9 +97,10 @@ gpu_names   := test_kernels $(filter-out $(if $(filter 1,$(torch)),,$(gpu_torch)
 gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%))
 unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(gpu_names:%=$(B)/tests/%_emulated))
 
-isa_flags_c      := -O3 -DSG_ISA=c
-isa_flags_avx2   := -O3 -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
-isa_flags_avx512 := -O3 -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mbmi -mbmi2 -mprefer-vector-width=512
+# Nothing here traps, and with -fno-trapping-math comparisons of floats become vectors; no number changes by it.
+isa_flags_c      := -O3 -fno-trapping-math -DSG_ISA=c
+isa_flags_avx2   := -O3 -fno-trapping-math -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
+isa_flags_avx512 := -O3 -fno-trapping-math -DSG_ISA=avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mbmi -mbmi2 -mprefer-vector-width=512
 
 # What needs libtorch: shared objects that the programs load when they are asked for it.
 torch_src   := $(sort $(wildcard lib/tensor/*.cpp) $(torch_task))
@@ -139,7 +140,7 @@ define write_if_changed
 	@mkdir -p $(@D); printf '%s' $(1) > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 endef
 $(B)/flags: FORCE
-	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(ldflags) $(mpi_cflags) $(mpi_libs) $(if $(filter 1,$(torch)),$(torch_cxx) $(torch_libs)) $(NVCC) $(nvcc_flags) $(cuda_libs))')
+	$(call write_if_changed,'$(subst ','\'',$(CC) $(cflags) $(isa_flags_avx512) $(ldflags) $(mpi_cflags) $(mpi_libs) $(if $(filter 1,$(torch)),$(torch_cxx) $(torch_libs)) $(NVCC) $(nvcc_flags) $(cuda_libs))')
 # What can change a cell's numbers, so that a change of anything else leaves finished cells as they are: every source of these
 # folders is in exactly one part. A new file is common to all tasks until it is named in another part. `make identity-parts`
 # lists them.

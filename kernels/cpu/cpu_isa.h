@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #endif
 
+#include "sg_codes.h"
 #include "sg_debug.h"
 #include "sg_dense.h"
 #include "sg_kernels.h"
@@ -15,6 +16,7 @@
 
 extern const struct sg_kernels sg_kernels_table_c, sg_kernels_table_avx2, sg_kernels_table_avx512;
 extern const struct sg_level_kernels sg_level_kernels_c, sg_level_kernels_avx2, sg_level_kernels_avx512;
+extern const struct sg_code_kernels sg_code_kernels_c, sg_code_kernels_avx2, sg_code_kernels_avx512;
 extern const struct sg_products sg_products_c, sg_products_avx2, sg_products_avx512;
 extern const struct sg_dense sg_dense_table_c, sg_dense_table_avx2, sg_dense_table_avx512;
 
@@ -24,11 +26,7 @@ void cpu_release(const struct sg_exec *exec, void *memory);
 void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes);
 void cpu_put(const struct sg_exec *exec, void *to, const void *host, size_t bytes);
 int cpu_get(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
-float cpu_max_abs(const struct sg_exec *exec, const float *x, size_t n);
 double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
-void cpu_encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
-                     size_t count, float *e);
-void cpu_decode_half(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
 void cpu_running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 bool cpu_has_optimizer(const char *name);
 void cpu_update(const struct sg_exec *exec, const struct sg_update *u);
@@ -44,6 +42,11 @@ void cpu_update(const struct sg_exec *exec, const struct sg_update *u);
 #define ISA_NAME(prefix) ISA_PASTE(prefix, SG_ISA)
 #define ISA_STRING       ISA_TEXT(SG_ISA)
 
+/* Parts of the code table that other files define. */
+void ISA_NAME(sum_block_)(double *sum, const float *x, size_t n, enum sg_term term);
+void ISA_NAME(pack_fields_)(uint8_t *out, const uint32_t *field, size_t count, unsigned bits);
+void ISA_NAME(unpack_fields_)(uint32_t *field, const uint8_t *in, size_t first, size_t count, unsigned bits);
+
 /* The doubles of a native vector. The order of sums does not depend on it, so it decides speed only. */
 #if defined(__AVX512F__)
 enum { VECTOR_DOUBLES = 8 };
@@ -54,6 +57,7 @@ enum { VECTOR_DOUBLES = 2 };
 #endif
 
 typedef double vec __attribute__((vector_size(VECTOR_DOUBLES * sizeof(double))));
+typedef int64_t vec_bits __attribute__((vector_size(VECTOR_DOUBLES * sizeof(double))));
 
 /* Interleaved partial sums of one block: element i of the block belongs to lane i mod SG_KERNEL_LANES. */
 enum { LANE_VECTORS = SG_KERNEL_LANES / VECTOR_DOUBLES };

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_half.h"
-
 enum { WORTH_ELEMENTS = 1 << 17 }; /* from here on a second thread saves more than it costs */
 
 void *cpu_allocate(const struct sg_exec *exec, size_t bytes) {
@@ -37,22 +35,6 @@ int cpu_get(const struct sg_exec *exec, void *host, const void *from, size_t byt
     return SG_KERNEL_OK;
 }
 
-/* The bits of magnitudes are ordered like whole numbers, and the compiler has vectors for those. */
-float cpu_max_abs(const struct sg_exec *exec, const float *x, size_t n) {
-    SG_ASSERT(exec->threads >= 1 && sg_all_finite(x, n));
-    uint32_t most = 0;
-#pragma omp parallel for schedule(static) reduction(max : most) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        bits &= 0x7fffffff;
-        most = bits > most ? bits : most;
-    }
-    float largest;
-    memcpy(&largest, &most, sizeof largest);
-    return largest;
-}
-
 double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *m, const float *x, double weight) {
     SG_ASSERT(m->index == NULL || sg_ascending_below(m->index, m->count, (uint64_t)UINT32_MAX + 1));
     double sum = 0;
@@ -70,21 +52,4 @@ void cpu_running_mean(const struct sg_exec *exec, float *restrict mean, const fl
 #pragma omp parallel for schedule(static) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
     for (size_t i = 0; i < n; i++)
         mean[i] = (float)((double)mean[i] + ((double)x[i] - (double)mean[i]) * weight);
-}
-
-void cpu_encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
-                     size_t count, float *e) {
-    SG_ASSERT(sg_all_finite(value, count));
-    (void)exec;
-    for (size_t j = 0; j < count; j++) {
-        half[j] = sg_half_of(value[j]);
-        if (e != NULL)
-            e[index != NULL ? index[j] : j] += value[j] - sg_half_value(half[j]);
-    }
-}
-
-void cpu_decode_half(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count) {
-    (void)exec;
-    for (size_t j = 0; j < count; j++)
-        value[j] = sg_half_value(half[j]);
 }

@@ -1,4 +1,4 @@
-/* sums_isa.c: accumulation and sums of sg_kernels.h. Compiled once per instruction set. */
+/* sums_isa.c: accumulation and sums of sg_kernels.h and sg_codes.h. Compiled once per instruction set. */
 #include "select_scan.h"
 
 #include <stdlib.h>
@@ -47,24 +47,51 @@ void ISA_NAME(scatter_add_messages_)(const struct sg_exec *exec, float *dense, s
             add_range(dense, &message[m], n / ranges * r, r + 1 < ranges ? n / ranges * (r + 1) : n);
 }
 
-static double square_block(const float *x, size_t n) {
-    vec sum[LANE_VECTORS] = {{0}};
+/* What of the numbers `a` is added: their squares, their magnitudes, or those above 0; *below gets those below 0. */
+__attribute__((always_inline)) static inline vec term_of(vec *below, vec a, enum sg_term term) {
+    if (term == SG_TERM_SQUARES)
+        return a * a;
+    const vec magnitude = (vec)((vec_bits)a & INT64_MAX);
+    if (term == SG_TERM_MAGNITUDES)
+        return magnitude;
+    const vec_bits positive = a > (vec){0};
+    *below = (vec)((vec_bits)a & ~positive);
+    return (vec)((vec_bits)a & positive);
+}
+
+__attribute__((always_inline)) static inline void add_block(double *out, const float *x, size_t n, enum sg_term term) {
+    vec sum[LANE_VECTORS] = {{0}}, below[LANE_VECTORS] = {{0}}, low = {0};
     size_t i = 0;
     for (; i + SG_KERNEL_LANES <= n; i += SG_KERNEL_LANES)
         for (size_t v = 0; v < LANE_VECTORS; v++) {
-            vec a = vec_load_f32(x + i + v * VECTOR_DOUBLES);
-            sum[v] += a * a;
+            sum[v] += term_of(&low, vec_load_f32(x + i + v * VECTOR_DOUBLES), term);
+            below[v] += low;
         }
     for (size_t v = 0; i < n; i += VECTOR_DOUBLES, v++) {
-        vec a = n - i < VECTOR_DOUBLES ? vec_part_f32(x + i, n - i) : vec_load_f32(x + i);
-        sum[v] += a * a;
+        const vec a = n - i < VECTOR_DOUBLES ? vec_part_f32(x + i, n - i) : vec_load_f32(x + i);
+        sum[v] += term_of(&low, a, term);
+        below[v] += low;
     }
-    return add_pairwise(sum);
+    out[0] = add_pairwise(sum);
+    if (term == SG_TERM_SIDES)
+        out[1] = add_pairwise(below);
+}
+
+void ISA_NAME(sum_block_)(double *sum, const float *x, size_t n, enum sg_term term) {
+    SG_ASSERT(n <= SG_KERNEL_BLOCK);
+    if (term == SG_TERM_SQUARES) /* three loops of constant terms */
+        add_block(sum, x, n, SG_TERM_SQUARES);
+    else if (term == SG_TERM_MAGNITUDES)
+        add_block(sum, x, n, SG_TERM_MAGNITUDES);
+    else
+        add_block(sum, x, n, SG_TERM_SIDES);
 }
 
 static double block_at(const float *x, size_t n, size_t block) {
     const size_t i = block * SG_KERNEL_BLOCK;
-    return square_block(x + i, n - i < SG_KERNEL_BLOCK ? n - i : SG_KERNEL_BLOCK);
+    double sum;
+    add_block(&sum, x + i, n - i < SG_KERNEL_BLOCK ? n - i : SG_KERNEL_BLOCK, SG_TERM_SQUARES);
+    return sum;
 }
 
 double ISA_NAME(sum_squares_)(const struct sg_exec *exec, const float *x, size_t n) {

@@ -16,9 +16,10 @@ enum { STEP, BITS, STOCHASTIC, PARAMS };
 
 /* Parts of one allocation. */
 struct grid {
-    double *step;  /* [n_layers] in units of p */
-    size_t *count; /* [n_layers] */
-    float *value, *magnitude;
+    double *step;           /* [n_layers] in units of p */
+    size_t *count;          /* [n_layers] */
+    float *value, *rounded; /* [d] */
+    float *least;           /* [n_layers] the least magnitude above 0 */
     uint32_t *index;
     void *data;
 };
@@ -50,16 +51,19 @@ static sg_status open_grid(struct sg_worker *w, struct sg_error *err) {
     const size_t layers = w->shared->layout.n_layers, d = w->shared->layout.offset[layers];
     struct sg_numbers all = numbers_of(w, &(struct grid){0}, w->shared->param);
     all.count = d;
-    struct grid *g = malloc(sizeof *g + layers * (sizeof *g->step + sizeof *g->count) + 3 * d * sizeof(float) +
-                            sg_code_grid.most_bytes(&all));
+    struct grid *g = malloc(sizeof *g + layers * (sizeof *g->step + sizeof *g->count + sizeof *g->least) +
+                            3 * d * sizeof(float) + sg_code_grid.most_bytes(&all));
     if (g == NULL)
         return sg_fail_memory(err, "grid");
     g->step = (double *)(g + 1);
     g->count = (size_t *)(g->step + layers);
     g->value = (float *)(g->count + layers);
-    g->magnitude = g->value + d;
-    g->index = (uint32_t *)(g->magnitude + d);
+    g->rounded = g->value + d;
+    g->least = g->rounded + d;
+    g->index = (uint32_t *)(g->least + layers);
     g->data = g->index + d;
+    for (size_t l = 0; l < layers; l++)
+        g->least[l] = 0x1p-149F;
     w->scratch = g;
     return SG_OK;
 }
@@ -74,18 +78,19 @@ static size_t cut(struct grid *g, size_t count, size_t most) {
     size_t kept = 0, equal = most;
     if (most == 0)
         return 0;
+    float *magnitude = g->rounded;
     for (size_t j = 0; j < count; j++)
-        g->magnitude[j] = fabsf(g->value[j]);
-    qsort(g->magnitude, count, sizeof *g->magnitude, descending);
-    const float least = g->magnitude[most - 1];
-    while (equal > 0 && g->magnitude[equal - 1] == least)
+        magnitude[j] = fabsf(g->value[j]);
+    qsort(magnitude, count, sizeof *magnitude, descending);
+    const float least = magnitude[most - 1];
+    while (equal > 0 && magnitude[equal - 1] == least)
         equal--;
     equal = most - equal; /* of those that are equal to the least, so many are kept */
     for (size_t j = 0; j < count; j++) {
-        const float magnitude = fabsf(g->value[j]);
-        if (magnitude < least || (magnitude == least && equal == 0))
+        const float x = fabsf(g->value[j]);
+        if (x < least || (x == least && equal == 0))
             continue;
-        equal -= magnitude == least;
+        equal -= x == least;
         g->value[kept] = g->value[j];
         g->index[kept++] = g->index[j];
     }
@@ -110,20 +115,29 @@ static void encode_grid(struct sg_worker *w, unsigned round, const float *p, str
     numbers.count = d;
     struct sg_message m = {.code = &sg_code_grid, .n = d, .count = d, .data = g->data};
     m.bytes = sg_code_grid.encode(g->data, &numbers, &dense);
-    sg_code_grid.decode(g->value, &m, 0, d);
+    sg_code_grid.decode(g->rounded, &m, 0, d);
+    const struct sg_select nonzero = {.exec = &s->exec,
+                                      .n_layers = layers,
+                                      .offset = s->layout.offset,
+                                      .g = g->rounded,
+                                      .scale = 1,
+                                      .decay = 1,
+                                      .index = g->index,
+                                      .value = g->value,
+                                      .count = g->count};
+    w->status = s->kernels->select_threshold(&nonzero, g->least);
+    if (w->status != SG_KERNEL_OK)
+        return;
     size_t count = 0;
-    for (size_t i = 0; i < d; i++)
-        if (g->value[i] != 0) {
-            g->value[count] = g->value[i];
-            g->index[count++] = (uint32_t)i;
-        }
+    for (size_t l = 0; l < layers; l++)
+        count += g->count[l];
     if ((double)count > w->most) {
         count = cut(g, count, (size_t)w->most);
         dense = INFINITY; /* which elements were left out is not known without positions */
+        for (size_t l = 0, j = 0; l < layers; l++)
+            for (g->count[l] = 0; j < count && g->index[j] < s->layout.offset[l + 1]; j++)
+                g->count[l]++;
     }
-    for (size_t l = 0, j = 0; l < layers; l++)
-        for (g->count[l] = 0; j < count && g->index[j] < s->layout.offset[l + 1]; j++)
-            g->count[l]++;
     numbers.param = nearest;
     numbers.value = g->value;
     numbers.count = count;

@@ -16,7 +16,7 @@
 #include "sg_half.h"
 #include "wire_buckets.h"
 
-enum { BITS = 8, BINS, FRACTIONS = 128, DECADES = 6 }; /* the settings, and more */
+enum { BITS = 8, BINS, FRACTIONS = SG_RANKS, DECADES = 6 }; /* the settings, and more */
 
 static unsigned bits_of(uint32_t setting) {
     (void)setting;
@@ -28,7 +28,16 @@ static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
     return n->param[0] > 0 ? BINS : BITS;
 }
 
-/* fraction [FRACTIONS], ascending */
+/* The fractions, ascending, and which of them stands for a number: what every message needs, so it is made once. The second
+ * tree is the one of bins.
+ *
+ * The middle of two fractions belongs to the lower one; in a bin, its end to the next one but for the last. A place is a stretch of numbers whose doubles have the same exponent
+ * and the same first bits behind it, and holds one such middle at most. */
+static struct tree {
+    double fraction[FRACTIONS];
+    struct sg_ranks ranks;
+} tree[2];
+
 static void make_fractions(double *fraction) {
     static const double decade[DECADES] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
     size_t at = 0;
@@ -43,38 +52,46 @@ static void make_fractions(double *fraction) {
     SG_ASSERT(at == FRACTIONS);
 }
 
+static void make_ranks(struct sg_ranks *r) {
+    for (uint32_t place = 0, below = 0; place < SG_RANK_PLACES; place++) {
+        while (r->edge[below] < sg_rank_place_begin(place))
+            below++;
+        SG_ASSERT(place + 1 == SG_RANK_PLACES || r->edge[below + 1] >= sg_rank_place_begin(place + 1));
+        r->below[place] = below;
+    }
+}
+
+__attribute__((constructor)) static void make_trees(void) {
+    struct tree *nearest = &tree[0], *bins = &tree[1];
+    make_fractions(nearest->fraction);
+    *bins = *nearest;
+    bins->fraction[0] = 0; /* which the first bin stands for */
+    for (size_t i = 0; i < FRACTIONS; i++) {
+        const double *next = &nearest->fraction[i + 1];
+        nearest->ranks.edge[i] = i + 1 < FRACTIONS ? (nearest->fraction[i] + *next) / 2 : INFINITY;
+        bins->ranks.edge[i] = i + 2 < FRACTIONS ? nextafter(*next, 0) : INFINITY;
+    }
+    make_ranks(&nearest->ranks);
+    make_ranks(&bins->ranks);
+}
+
 static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
     (void)part;
     *scalar = n->kernels->max_abs(&(struct sg_exec){.threads = 1}, x, count);
 }
 
-/* Between two fractions, the middle belongs to the lower one; in a bin, its end to the next one but for the last. */
-static void write_fractions(uint32_t *field, const float *x, size_t count, const float *scalar, uint32_t setting,
-                            const uint32_t *draw, const struct sg_numbers *n) {
-    double fraction[FRACTIONS], largest[FRACTIONS]; /* that the fraction stands for */
-    (void)draw, (void)n;
-    make_fractions(fraction);
-    for (size_t i = 0; i + 1 < FRACTIONS; i++)
-        largest[i] = setting == BITS     ? (fraction[i] + fraction[i + 1]) / 2
-                     : i + 2 < FRACTIONS ? nextafter(fraction[i + 1], 0)
-                                         : INFINITY;
-    for (size_t j = 0; j < count; j++) {
-        const double a = *scalar > 0 ? fabs((double)x[j]) / (double)*scalar : 0;
-        uint32_t at = 0;
-        for (uint32_t step = FRACTIONS / 2; step > 0; step /= 2)
-            at += (uint32_t)(a > largest[at + step - 1]) * step;
-        field[j] = at | (uint32_t)(*scalar > 0 && x[j] < 0) << (BITS - 1);
-    }
+static void write_fractions(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                            const float *scalar, uint32_t setting, const uint32_t *draw) {
+    (void)draw;
+    if (*scalar > 0)
+        kernels->write_ranks(field, x, count, *scalar, &tree[setting == BINS].ranks, BITS);
+    else
+        memset(field, 0, count * sizeof *field);
 }
 
-static void read_fractions(float *out, const uint32_t *field, size_t count, const float *scalar, uint32_t setting) {
-    double fraction[FRACTIONS];
-    make_fractions(fraction);
-    fraction[0] = setting == BINS ? 0 : fraction[0];
-    for (size_t j = 0; j < count; j++) {
-        const float magnitude = (float)((double)*scalar * fraction[field[j] % FRACTIONS]);
-        out[j] = field[j] / FRACTIONS ? -magnitude : magnitude;
-    }
+static void read_fractions(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                           const float *scalar, uint32_t setting) {
+    kernels->read_ranks(out, field, count, *scalar, tree[setting == BINS].fraction, BITS);
 }
 
 static bool valid_scalar(const float *scalar, uint32_t setting) {
@@ -87,7 +104,7 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t setting) 
     return true;
 }
 
-static const struct wire_buckets tree = {
+static const struct wire_buckets fractions = {
     .layout = {.scalars = 1, .least_setting = BITS, .most_setting = BINS, .bits = bits_of},
     .setting = setting_of,
     .measure = measure,
@@ -96,7 +113,7 @@ static const struct wire_buckets tree = {
     .valid_scalars = valid_scalar,
     .valid_fields = valid_fields,
 };
-WIRE_BUCKETS_FUNCTIONS(tree, tree)
+WIRE_BUCKETS_FUNCTIONS(fractions, fractions)
 
 const struct sg_parameter sg_code_8bit_params[1] = {
     SG_QUIRK_PARAMETER("none|grace", 1, "grace: as GRACE, which takes the lower fraction, and 0 for the first"),
@@ -108,8 +125,8 @@ const struct sg_code sg_code_8bit = {
     .number = 35,
     .params = sg_code_8bit_params,
     .n_params = 1,
-    .most_bytes = tree_most,
-    .encode = tree_encode,
-    .decode = tree_decode,
-    .valid = tree_valid,
+    .most_bytes = fractions_most,
+    .encode = fractions_encode,
+    .decode = fractions_decode,
+    .valid = fractions_valid,
 };

@@ -36,36 +36,22 @@ static void measure(float *scalar, const float *x, size_t count, size_t part, co
                         1);
 }
 
-/* The level of 0 <= a <= 1: frexp gives 2 a 2^-e = 1 + f, and a lies between the levels s + e and s + e - 1. */
-static uint32_t level_of(double a, uint32_t levels, uint32_t draw) {
-    const double u = 0x1p-24 * (double)(draw >> 8);
-    int e;
-    if (a <= 0 || a >= 1)
-        return a > 0 ? levels : 0;
-    const double fraction = 2 * frexp(a, &e) - 1;
-    const int below = (int)levels + e - 1;
-    return below < 1 ? u < ldexp(a, (int)levels - 1) : (uint32_t)below + (u < fraction);
-}
-
-static void write_levels(uint32_t *field, const float *x, size_t count, const float *scalar, uint32_t levels,
-                         const uint32_t *draw, const struct sg_numbers *n) {
-    const unsigned sign_at = bits_of(levels) - 1;
+static bool always(const struct sg_numbers *n) {
     (void)n;
-    for (size_t j = 0; j < count; j++) {
-        const uint32_t level = *scalar > 0 ? level_of(fabs((double)x[j]) / (double)*scalar, levels, draw[j]) : 0;
-        field[j] = level | (uint32_t)(level > 0 && x[j] < 0) << sign_at;
-    }
+    return true;
 }
 
-static void read_levels(float *out, const uint32_t *field, size_t count, const float *scalar, uint32_t levels) {
-    const unsigned sign_at = bits_of(levels) - 1;
-    float value[MOST_LEVELS + 1] = {0};
-    for (uint32_t k = 1; k <= levels; k++)
-        value[k] = ldexpf(*scalar, (int)k - (int)levels);
-    for (size_t j = 0; j < count; j++) {
-        const float magnitude = value[field[j] & ((1U << sign_at) - 1)];
-        out[j] = field[j] >> sign_at ? -magnitude : magnitude;
-    }
+static void write_levels(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                         const float *scalar, uint32_t levels, const uint32_t *draw) {
+    if (*scalar > 0)
+        kernels->write_parts(field, x, count, *scalar, levels, bits_of(levels), draw);
+    else
+        memset(field, 0, count * sizeof *field);
+}
+
+static void read_levels(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                        const float *scalar, uint32_t levels) {
+    kernels->read_parts(out, field, count, *scalar, levels, bits_of(levels));
 }
 
 static bool valid_norm(const float *scalar, uint32_t levels) {
@@ -85,7 +71,7 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t levels) {
 
 static const struct wire_buckets dithering = {
     .layout = {.scalars = 1, .least_setting = 1, .most_setting = MOST_LEVELS, .bits = bits_of},
-    .draws = true,
+    .draws = always,
     .bucket = bucket_of,
     .setting = levels_of,
     .measure = measure,

@@ -60,11 +60,6 @@ static size_t half_bytes(const struct sg_numbers *numbers) {
     return 2 * numbers->count;
 }
 
-static void store_half(uint8_t *out, uint16_t half) {
-    half = htole16(half);
-    memcpy(out, &half, sizeof half);
-}
-
 /* Is none of the numbers NaN or infinite, whose exponents have all these bits? */
 static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
     const uint8_t *in = m->data;
@@ -78,17 +73,17 @@ static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
 
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
-    for (size_t j = 0; j < numbers->count; j++)
-        store_half((uint8_t *)data + 2 * j, sg_half_of(numbers->value[j]));
+    const struct sg_exec exec = {.threads = 1};
+    const struct sg_kernels *kernels = numbers->kernels != NULL ? numbers->kernels : sg_kernels_cpu(NULL);
+    kernels->encode_half(&exec, data, numbers->value, NULL, numbers->count, NULL);
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;
 }
 
 static void decode_halves(float *out, const struct sg_message *m, size_t first, size_t count) {
     SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
-    const uint8_t *in = (const uint8_t *)m->data + 2 * first;
-    for (size_t j = 0; j < count; j++)
-        out[j] = sg_half_value(load_half(in + 2 * j));
+    const struct sg_exec exec = {.threads = 1};
+    sg_kernels_cpu(NULL)->decode_half(&exec, out, (const uint16_t *)m->data + first, count);
 }
 
 static bool valid_halves(const struct sg_message *m) {
@@ -109,12 +104,16 @@ const struct sg_code sg_code_fp16 = {
 /* ---- bf16 ---- */
 
 /* The nearest number, ties to even; the largest one where that would be infinite. */
+static void cut_floats(uint16_t *restrict out, const float *restrict value, size_t count) {
+    for (size_t j = 0; j < count; j++) {
+        const uint32_t x = sg_float_bits(value[j]), up = (x + 0x7fff + (x >> 16 & 1)) >> 16;
+        out[j] = htole16((uint16_t)((up & 0x7f80) == 0x7f80 ? x >> 16 : up));
+    }
+}
+
 static size_t encode_bf16(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
-    for (size_t j = 0; j < numbers->count; j++) {
-        const uint32_t x = sg_float_bits(numbers->value[j]), up = (x + 0x7fff + (x >> 16 & 1)) >> 16;
-        store_half((uint8_t *)data + 2 * j, (uint16_t)((up & 0x7f80) == 0x7f80 ? x >> 16 : up));
-    }
+    cut_floats(data, numbers->value, numbers->count);
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;
 }

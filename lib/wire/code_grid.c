@@ -34,26 +34,30 @@ static void measure(float *scalar, const float *x, size_t count, size_t part, co
 
 /* ---- writing ---- */
 
-static void write_steps(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
-                        uint32_t bits, const uint32_t *draw, const struct sg_numbers *n) {
-    const double step = (double)*scalar;
-    const uint32_t beyond = 1U << (bits - 1), mask = 2 * beyond - 1;
-    const double most = step > 0 ? fmin(beyond - 1, floor((double)FLT_MAX / step)) : 0;
-    const bool at_random = n->param[STOCHASTIC] > 0;
-    for (size_t j = 0; j < count; j++) {
-        const double a = step > 0 ? fabs((double)x[j]) / step : x[j] != 0 ? INFINITY : 0;
-        const double q = wire_rounded(a <= most ? a : 0, at_random ? &draw[j] : NULL);
-        field[j] = a <= most ? (uint32_t)(int32_t)(x[j] < 0 ? -q : q) & mask : beyond;
+static bool at_random(const struct sg_numbers *n) {
+    return n->param[STOCHASTIC] > 0;
+}
+
+/* step > 0 */
+static struct sg_multiples multiples_of(float step, uint32_t bits) {
+    const double most = fmin((1U << (bits - 1)) - 1, floor((double)FLT_MAX / (double)step));
+    return (struct sg_multiples){.unit = (double)step, .most = (uint32_t)most, .bits = bits};
+}
+
+static void write_steps(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                        const float *scalar, uint32_t bits, const uint32_t *draw) {
+    if (*scalar > 0) {
+        const struct sg_multiples m = multiples_of(*scalar, bits);
+        kernels->write_multiples(field, x, count, &m, draw);
+    } else {
+        for (size_t j = 0; j < count; j++)
+            field[j] = x[j] != 0 ? 1U << (bits - 1) : 0;
     }
 }
 
-static void read_steps(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
-                       uint32_t bits) {
-    const double step = (double)*scalar;
-    for (size_t j = 0; j < count; j++) {
-        const int32_t q = (int32_t)(field[j] << (32 - bits)) >> (32 - bits);
-        out[j] = field[j] == 1U << (bits - 1) ? 0 : (float)(step * (double)q);
-    }
+static void read_steps(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                       const float *scalar, uint32_t bits) {
+    kernels->read_multiples(out, field, count, *scalar, bits);
 }
 
 static bool valid_step(const float *scalar, uint32_t bits) {
@@ -68,7 +72,7 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t bits) {
 
 static const struct wire_buckets grid = {
     .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
-    .draws = true,
+    .draws = at_random,
     .setting = setting_of,
     .measure = measure,
     .write = write_steps,
@@ -101,6 +105,16 @@ static size_t next_beyond(struct scan *s, const uint8_t *data, const struct wire
     return from;
 }
 
+/* May a number of the part be sent as it is? */
+static bool has_beyond(const struct sg_numbers *n, const uint8_t *data, const struct wire_part *p) {
+    const struct sg_exec exec = {.threads = n->threads};
+    const float step = sg_float_of_bits(wire_load32(data + p->scalar_at));
+    if (p->count == 0)
+        return false;
+    const double largest = (double)n->kernels->max_abs(&exec, n->value + p->first, p->count);
+    return step > 0 ? largest / (double)step > multiples_of(step, p->bits).most : largest > 0;
+}
+
 static size_t encode_grid(void *to, const struct sg_numbers *n, double *bits) {
     uint8_t *data = to;
     size_t end = wire_buckets_encode(&grid, data, n, bits);
@@ -112,6 +126,8 @@ static size_t encode_grid(void *to, const struct sg_numbers *n, double *bits) {
         p = wire_next_part(&grid.layout, data, i, &p);
         *bits += (double)p.bits * (double)p.count;
         /* Entries may be written over the 8 bytes behind the fields: those that are read with a field do not matter. */
+        if (!has_beyond(n, data, &p))
+            continue;
         struct scan s = {.end = 0};
         for (size_t j = 0; (j = next_beyond(&s, data, &p, j)) < p.count; j++, beyond++) {
             wire_store32(data + list + ENTRY * beyond, (uint32_t)(p.first + j));

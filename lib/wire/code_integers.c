@@ -28,6 +28,10 @@ static size_t bucket_of(const struct sg_numbers *n) {
     return (size_t)n->param[BUCKET];
 }
 
+static bool at_random(const struct sg_numbers *n) {
+    return n->param[STOCHASTIC] > 0;
+}
+
 static bool all_fields(const uint32_t *field, size_t count, uint32_t bits) {
     (void)field, (void)count, (void)bits;
     return true;
@@ -44,26 +48,18 @@ static void measure_unit(float *scalar, const float *x, size_t count, size_t par
                         largest_of(setting_of(n, part)));
 }
 
-static void write_integers(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
-                           uint32_t bits, const uint32_t *draw, const struct sg_numbers *n) {
-    const double unit = (double)*scalar, most = largest_of(bits);
-    const bool at_random = n->param[STOCHASTIC] > 0;
-    const uint32_t mask = 2 * largest_of(bits) + 1;
-    for (size_t j = 0; j < count; j++) {
-        const double a = unit > 0 ? fabs((double)x[j]) / unit : 0;
-        const double q = wire_rounded(a < most ? a : most, at_random ? &draw[j] : NULL);
-        field[j] = (uint32_t)(int32_t)(x[j] < 0 ? -q : q) & mask;
-    }
+static void write_integers(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                           const float *scalar, uint32_t bits, const uint32_t *draw) {
+    const struct sg_multiples m = {.unit = (double)*scalar, .most = largest_of(bits), .bits = bits, .clamps = true};
+    if (m.unit > 0)
+        kernels->write_multiples(field, x, count, &m, draw);
+    else
+        memset(field, 0, count * sizeof *field);
 }
 
-static int32_t integer_of(uint32_t field, uint32_t bits) {
-    return (int32_t)(field << (32 - bits)) >> (32 - bits);
-}
-
-static void read_integers(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
-                          uint32_t bits) {
-    for (size_t j = 0; j < count; j++)
-        out[j] = *scalar * (float)integer_of(field[j], bits);
+static void read_integers(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                          const float *scalar, uint32_t bits) {
+    kernels->read_multiples(out, field, count, *scalar, bits);
 }
 
 static bool valid_unit(const float *scalar, uint32_t bits) {
@@ -85,7 +81,7 @@ const struct sg_parameter sg_code_int_block_params[PARAMS] = {
 
 static const struct wire_buckets int_block = {
     .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
-    .draws = true,
+    .draws = at_random,
     .bucket = bucket_of,
     .setting = setting_of,
     .measure = measure_unit,
@@ -112,36 +108,26 @@ const struct sg_code sg_code_int_block = {
 /* ---- minmax ---- */
 
 static void measure_ends(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
-    float low = x[0], high = x[0];
-    (void)part, (void)n;
-    for (size_t j = 1; j < count; j++) {
-        low = x[j] < low ? x[j] : low;
-        high = x[j] > high ? x[j] : high;
-    }
-    scalar[0] = low;
-    scalar[1] = high;
+    (void)part;
+    sg_code_kernels_cpu(n->kernels->name)->extremes(scalar, x, count);
 }
 
 static double step_of(const float *scalar, uint32_t bits) {
     return ((double)scalar[1] - (double)scalar[0]) / ((1U << bits) - 1);
 }
 
-static void write_places(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
-                         uint32_t bits, const uint32_t *draw, const struct sg_numbers *n) {
-    const double low = (double)scalar[0], step = step_of(scalar, bits), most = (1U << bits) - 1;
-    const bool at_random = n->param[STOCHASTIC] > 0;
-    for (size_t j = 0; j < count; j++) {
-        const double a = step > 0 ? ((double)x[j] - low) / step : 0;
-        const double place = at_random ? wire_rounded(a, &draw[j]) : (double)(int64_t)(a + 0.5);
-        field[j] = (uint32_t)(place < most ? place : most);
-    }
+static void write_places(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                         const float *scalar, uint32_t bits, const uint32_t *draw) {
+    const double step = step_of(scalar, bits);
+    if (step > 0)
+        kernels->write_places(field, x, count, (double)scalar[0], step, (1U << bits) - 1, draw);
+    else
+        memset(field, 0, count * sizeof *field);
 }
 
-static void read_places(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
-                        uint32_t bits) {
-    const double low = (double)scalar[0], step = step_of(scalar, bits);
-    for (size_t j = 0; j < count; j++)
-        out[j] = (float)(low + step * (double)(int32_t)field[j]);
+static void read_places(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                        const float *scalar, uint32_t bits) {
+    kernels->read_places(out, field, count, (double)scalar[0], step_of(scalar, bits));
 }
 
 static bool valid_ends(const float *scalar, uint32_t bits) {
@@ -157,7 +143,7 @@ const struct sg_parameter sg_code_minmax_params[PARAMS] = {
 
 static const struct wire_buckets minmax = {
     .layout = {.scalars = 2, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
-    .draws = true,
+    .draws = at_random,
     .bucket = bucket_of,
     .setting = setting_of,
     .measure = measure_ends,

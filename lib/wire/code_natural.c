@@ -27,27 +27,25 @@ static uint32_t shorter(const struct sg_numbers *n, size_t part) {
     return SHORT;
 }
 
-static void write_powers(uint32_t *restrict field, const float *restrict x, size_t count, const float *scalar,
-                         uint32_t bits, const uint32_t *restrict draw, const struct sg_numbers *n) {
-    const uint32_t lowest = bits == SHORT ? LEAST : 0, highest = bits == SHORT ? LEAST + 127 : MOST;
-    (void)scalar, (void)n;
-    for (size_t j = 0; j < count; j++) {
-        const uint32_t word = sg_float_bits(x[j]), magnitude = word & 0x7fffffff;
-        uint32_t exponent = (magnitude >> 23) + ((magnitude & 0x7fffff) > draw[j] >> 9);
-        exponent = exponent > highest ? highest : exponent;
-        exponent = exponent > lowest ? exponent - lowest : 0;
-        field[j] = exponent | (exponent > 0 ? word >> 31 : 0) << (bits - 1);
-    }
+static bool always(const struct sg_numbers *n) {
+    (void)n;
+    return true;
 }
 
-static void read_powers(float *restrict out, const uint32_t *restrict field, size_t count, const float *scalar,
-                        uint32_t bits) {
-    const uint32_t lowest = bits == SHORT ? LEAST : 0, mask = (1U << (bits - 1)) - 1;
+static uint32_t lowest_of(uint32_t bits) {
+    return bits == SHORT ? LEAST : 0;
+}
+
+static void write_powers(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                         const float *scalar, uint32_t bits, const uint32_t *draw) {
     (void)scalar;
-    for (size_t j = 0; j < count; j++) {
-        const uint32_t exponent = field[j] & mask;
-        out[j] = sg_float_of_bits((exponent > 0 ? exponent + lowest : 0) << 23 | field[j] >> (bits - 1) << 31);
-    }
+    kernels->write_powers(field, x, count, lowest_of(bits), bits == SHORT ? LEAST + 127 : MOST, bits, draw);
+}
+
+static void read_powers(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                        const float *scalar, uint32_t bits) {
+    (void)scalar;
+    kernels->read_powers(out, field, count, lowest_of(bits), bits);
 }
 
 static bool valid_powers(const uint32_t *field, size_t count, uint32_t bits) {
@@ -60,7 +58,7 @@ static bool valid_powers(const uint32_t *field, size_t count, uint32_t bits) {
 
 static const struct wire_buckets natural = {
     .layout = {.least_setting = WHOLE, .most_setting = WHOLE, .bits = bits_of},
-    .draws = true,
+    .draws = always,
     .setting = whole,
     .write = write_powers,
     .read = read_powers,
@@ -81,7 +79,7 @@ const struct sg_code sg_code_natural = {
 
 static const struct wire_buckets natural_8 = {
     .layout = {.least_setting = SHORT, .most_setting = SHORT, .bits = bits_of},
-    .draws = true,
+    .draws = always,
     .setting = shorter,
     .write = write_powers,
     .read = read_powers,

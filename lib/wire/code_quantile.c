@@ -28,8 +28,9 @@ static size_t bucket_of(const struct sg_numbers *n) {
     return (size_t)n->param[BUCKET];
 }
 
-static void read_bins(float *out, const uint32_t *field, size_t count, const float *scalar, uint32_t setting) {
-    (void)setting;
+static void read_bins(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                      const float *scalar, uint32_t setting) {
+    (void)kernels, (void)setting;
     for (size_t j = 0; j < count; j++)
         out[j] = scalar[field[j]];
 }

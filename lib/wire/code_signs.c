@@ -15,189 +15,156 @@
 #include <float.h>
 #include <math.h>
 
+#include "sg_codes.h"
 #include "sg_debug.h"
 #include "sg_half.h"
 #include "wire_private.h"
 
-enum { HEAD = 4, PART = 12, LANES = SG_KERNEL_LANES, BLOCK = SG_KERNEL_BLOCK, GROUP = 256, STRETCH = 1 << 15 };
+enum { HEAD = 4, PART = 12, BLOCK = SG_KERNEL_BLOCK, GROUP = 256, STRETCH = 1 << 15 };
 
-/* ---- the two values of a part ---- */
+/* ---- writing ---- */
 
-/* What is summed of a number: its magnitude, or twice what of it lies above 0 or below (which rounds as once does). */
-enum term { MAGNITUDE, ABOVE, BELOW };
+/* One part (layer) that is being written: its numbers are first .. first + count - 1. */
+struct part {
+    size_t number, first, count;
+};
 
-static inline double term_of(float x, enum term term) {
-    const double magnitude = (double)fabsf(x);
-    return term == MAGNITUDE ? magnitude : (double)x + (term == ABOVE ? magnitude : -magnitude);
-}
+/* What the numbers of a part add up to: `sum` as the term says, and how many are below 0 if that is SG_TERM_SIDES. */
+struct sums {
+    double sum[2];
+    size_t below;
+};
 
-static inline double sum_block(const float *x, size_t n, enum term term) {
-    double lane[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t k = 0; k < LANES; k++)
-            lane[k] += term_of(x[i + k], term);
-    for (size_t k = 0; i < n; i++, k++)
-        lane[k] += term_of(x[i], term);
-    for (size_t width = LANES / 2; width > 0; width /= 2)
-        for (size_t k = 0; k < width; k++)
-            lane[k] += lane[k + width];
-    return lane[0];
-}
+/* The values of a bit 0 and of a bit 1. Returns the bits that the two cost. */
+typedef double values_fn(const struct sg_numbers *n, const struct part *p, const struct sums *s, float value[2]);
 
-static double sum_of(const float *x, size_t n, enum term term, int threads) {
-    double sum = 0, of[GROUP];
-    for (size_t begin = 0; begin < n; begin += GROUP * BLOCK) {
-        const size_t count = n - begin < GROUP * BLOCK ? n - begin : GROUP * BLOCK;
-        const size_t blocks = (count + BLOCK - 1) / BLOCK;
-#pragma omp parallel for schedule(static) num_threads(threads) if (count > STRETCH)
-        for (size_t b = 0; b < blocks; b++) {
-            const float *from = x + begin + b * BLOCK;
-            const size_t some = count - b * BLOCK < BLOCK ? count - b * BLOCK : BLOCK;
-            of[b] = term == MAGNITUDE ? sum_block(from, some, MAGNITUDE) /* three loops of constant terms */
-                    : term == ABOVE   ? sum_block(from, some, ABOVE)
-                                      : sum_block(from, some, BELOW);
-        }
-        for (size_t b = 0; b < blocks; b++)
-            sum += of[b];
-    }
-    return sum;
-}
-
-static size_t count_below(const float *x, size_t n, int threads) {
-    size_t below = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : below) if (n > STRETCH)
-    for (size_t begin = 0; begin < n; begin += STRETCH) {
-        const size_t count = n - begin < STRETCH ? n - begin : STRETCH;
-        uint32_t some = 0;
-        for (size_t i = 0; i < count; i++)
-            some += x[begin + i] < 0;
-        below += some;
-    }
-    return below;
-}
-
-/* Writes the values of a bit 0 and of a bit 1 for these numbers. Returns the bits that the two cost. */
-typedef double values_fn(const struct sg_numbers *n, size_t part, const float *x, size_t count, float value[2]);
+/* How the two values are found. */
+struct kind {
+    bool sums; /* does `values` need sums? */
+    enum sg_term term;
+    values_fn *values;
+};
 
 static void both_signs(float value[2], double magnitude) {
     value[0] = (float)magnitude;
     value[1] = 0 - value[0]; /* +0 if it is 0 */
 }
 
-static double mean_magnitude(const struct sg_numbers *n, size_t part, const float *x, size_t count, float value[2]) {
-    both_signs(value, count > 0 ? sum_of(x, count, MAGNITUDE, n->threads) / (double)count : 0);
-    (void)part;
-    return count > 0 ? 32 : 0;
+static double mean_magnitude(const struct sg_numbers *n, const struct part *p, const struct sums *s, float value[2]) {
+    both_signs(value, p->count > 0 ? s->sum[0] / (double)p->count : 0);
+    (void)n;
+    return p->count > 0 ? 32 : 0;
 }
 
-static double root_mean_square(const struct sg_numbers *n, size_t part, const float *x, size_t count, float value[2]) {
-    const struct sg_exec exec = {.threads = n->threads};
-    both_signs(value, count > 0 ? sqrt(n->kernels->sum_squares(&exec, x, count) / (double)count) : 0);
-    (void)part;
-    return count > 0 ? 32 : 0;
+static double root_mean_square(const struct sg_numbers *n, const struct part *p, const struct sums *s, float value[2]) {
+    both_signs(value, p->count > 0 ? sqrt(s->sum[0] / (double)p->count) : 0);
+    (void)n;
+    return p->count > 0 ? 32 : 0;
 }
 
-static double fixed_magnitude(const struct sg_numbers *n, size_t part, const float *x, size_t count, float value[2]) {
-    const double magnitude = n->knob ? n->knob[part] : n->param[0];
+static double fixed_magnitude(const struct sg_numbers *n, const struct part *p, const struct sums *s, float value[2]) {
+    const double magnitude = n->knob ? n->knob[p->number] : n->param[0];
     both_signs(value, fmin(fmax(magnitude, 0), (double)FLT_MAX));
-    (void)x, (void)count;
+    (void)s;
     return 0; /* the receiver knows it */
 }
 
-static double mean_of_each_side(const struct sg_numbers *n, size_t part, const float *x, size_t count, float value[2]) {
-    const size_t below = count_below(x, count, n->threads), others = count - below;
-    value[0] = others > 0 ? (float)(sum_of(x, count, ABOVE, n->threads) / 2 / (double)others) : 0;
-    value[1] = below > 0 ? (float)(sum_of(x, count, BELOW, n->threads) / 2 / (double)below) : 0;
-    (void)part;
-    return 32 * (double)((others > 0) + (below > 0));
+static double mean_of_each_side(const struct sg_numbers *n, const struct part *p, const struct sums *s,
+                                float value[2]) {
+    const size_t others = p->count - s->below;
+    value[0] = others > 0 ? (float)(s->sum[0] / (double)others) : 0;
+    value[1] = s->below > 0 ? (float)(s->sum[1] / (double)s->below) : 0;
+    (void)n;
+    return 32 * (double)((others > 0) + (s->below > 0));
 }
-
-/* ---- writing ---- */
 
 static size_t most_bytes(const struct sg_numbers *n) {
     return HEAD + PART * n->parts + wire_bytes_of_bits(n->count);
 }
 
-static void write_bits(uint8_t *to, const float *x, size_t n) {
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        unsigned byte = 0;
-        for (unsigned b = 0; b < 8; b++)
-            byte |= (unsigned)(x[i + b] < 0) << b;
-        to[i / 8] = (uint8_t)byte;
+/* One block of a part while it is in the cache: what is summed of it, and all bits of the bytes that begin in it. */
+static struct sums write_block(uint8_t *packed, const struct sg_numbers *n, const struct kind *kind,
+                               const struct sg_code_kernels *kernels, size_t begin, size_t end) {
+    struct sums s = {{0}, 0};
+    if (kind->sums) {
+        kernels->sum_block(s.sum, n->value + begin, end - begin, kind->term);
+        s.below = kind->term == SG_TERM_SIDES ? kernels->count_below(n->value + begin, end - begin) : 0;
     }
-    if (i < n)
-        to[i / 8] = 0;
-    for (; i < n; i++)
-        to[i / 8] |= (uint8_t)((unsigned)(x[i] < 0) << i % 8);
+    const size_t from = (begin + 7) / 8 * 8, to = (end + 7) / 8 * 8 < n->count ? (end + 7) / 8 * 8 : n->count;
+    if (from < to)
+        kernels->pack_signs(packed + from / 8, n->value + from, to - from);
+    return s;
 }
 
-static size_t encode(uint8_t *data, const struct sg_numbers *n, values_fn *values, double *bits) {
+/* The blocks' sums are added in order. */
+static struct sums write_part(uint8_t *packed, const struct sg_numbers *n, const struct kind *kind,
+                              const struct part *p) {
+    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(n->kernels->name);
+    struct sums all = {{0}, 0}, of[GROUP];
+    for (size_t at = 0; at < p->count; at += GROUP * BLOCK) {
+        const size_t count = p->count - at < GROUP * BLOCK ? p->count - at : GROUP * BLOCK;
+        const size_t begin = p->first + at, blocks = (count + BLOCK - 1) / BLOCK;
+#pragma omp parallel for schedule(static) num_threads(n->threads) if (count > STRETCH)
+        for (size_t b = 0; b < blocks; b++)
+            of[b] = write_block(packed, n, kind, kernels, begin + b * BLOCK,
+                                begin + (count - b * BLOCK < BLOCK ? count : (b + 1) * BLOCK));
+        for (size_t b = 0; b < blocks; b++) {
+            all.sum[0] += of[b].sum[0];
+            all.sum[1] += of[b].sum[1];
+            all.below += of[b].below;
+        }
+    }
+    return all;
+}
+
+static size_t encode(uint8_t *data, const struct sg_numbers *n, const struct kind *kind, double *bits) {
     SG_ASSERT(n->count == 0 || (n->parts > 0 && sg_all_finite(n->value, n->count)));
     uint8_t *packed = data + HEAD + PART * n->parts;
-    const size_t count = n->count;
     wire_store32(data, (uint32_t)n->parts);
-    *bits = (double)count;
+    *bits = (double)n->count;
     for (size_t i = 0, first = 0; i < n->parts; first += n->part[i++]) {
+        const struct part p = {i, first, n->part[i]};
+        const struct sums s = write_part(packed, n, kind, &p);
         float value[2];
-        *bits += values(n, i, n->value + first, n->part[i], value);
-        wire_store32(data + HEAD + PART * i, (uint32_t)n->part[i]);
+        *bits += kind->values(n, &p, &s, value);
+        wire_store32(data + HEAD + PART * i, (uint32_t)p.count);
         for (size_t v = 0; v < 2; v++)
             wire_store32(data + HEAD + PART * i + 4 + 4 * v, sg_float_bits(value[v]));
     }
-#pragma omp parallel for schedule(static) num_threads(n->threads) if (count > STRETCH)
-    for (size_t at = 0; at < count; at += STRETCH)
-        write_bits(packed + at / 8, n->value + at, count - at < STRETCH ? count - at : STRETCH);
     return most_bytes(n);
 }
 
 static size_t encode_signs(void *data, const struct sg_numbers *n, double *bits) {
-    return encode(data, n, mean_magnitude, bits);
+    return encode(data, n, &(struct kind){true, SG_TERM_MAGNITUDES, mean_magnitude}, bits);
 }
 
 static size_t encode_rms(void *data, const struct sg_numbers *n, double *bits) {
-    return encode(data, n, root_mean_square, bits);
+    return encode(data, n, &(struct kind){true, SG_TERM_SQUARES, root_mean_square}, bits);
 }
 
 static size_t encode_fixed(void *data, const struct sg_numbers *n, double *bits) {
-    return encode(data, n, fixed_magnitude, bits);
+    return encode(data, n, &(struct kind){.values = fixed_magnitude}, bits);
 }
 
 static size_t encode_two_means(void *data, const struct sg_numbers *n, double *bits) {
-    return encode(data, n, mean_of_each_side, bits);
+    return encode(data, n, &(struct kind){true, SG_TERM_SIDES, mean_of_each_side}, bits);
 }
 
 /* ---- reading ---- */
-
-static void read_bits(float *out, const uint8_t *packed, size_t begin, size_t end, const uint32_t value[2]) {
-    const uint32_t differ = value[0] ^ value[1];
-    uint32_t word[8];
-    size_t i = begin;
-    for (; i < end && i % 8 > 0; i++)
-        *out++ = sg_float_of_bits(value[packed[i / 8] >> i % 8 & 1]);
-    for (; i + 8 <= end; i += 8, out += 8) {
-        const uint32_t byte = packed[i / 8];
-        for (unsigned b = 0; b < 8; b++)
-            word[b] = value[0] ^ (differ & (0 - (byte >> b & 1)));
-        memcpy(out, word, sizeof word);
-    }
-    for (; i < end; i++)
-        *out++ = sg_float_of_bits(value[packed[i / 8] >> i % 8 & 1]);
-}
 
 static void decode(float *out, const struct sg_message *m, size_t first, size_t count) {
     const uint8_t *data = m->data;
     const size_t parts = wire_load32(data), end = first + count;
     const uint8_t *packed = data + HEAD + PART * parts;
+    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
     SG_ASSERT(end <= m->count);
     for (size_t i = 0, begin = 0, of; i < parts && begin < end; i++, begin += of) {
         const uint8_t *head = data + HEAD + PART * i;
-        const uint32_t value[2] = {wire_load32(head + 4), wire_load32(head + 8)};
+        const float value[2] = {sg_float_of_bits(wire_load32(head + 4)), sg_float_of_bits(wire_load32(head + 8))};
         of = wire_load32(head);
         const size_t from = first > begin ? first : begin, to = end < begin + of ? end : begin + of;
         if (from < to)
-            read_bits(out + (from - first), packed, from, to, value);
+            kernels->unpack_signs(out + (from - first), packed, from, to - from, value);
     }
 }
 

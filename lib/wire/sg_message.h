@@ -51,7 +51,7 @@ struct sg_numbers {
     /* Names the stream of random numbers (sg_rng.h), for codes that draw. */
     uint64_t seed, step;
     uint32_t worker;
-    const struct sg_kernels *kernels; /* a table of the CPU */
+    const struct sg_kernels *kernels; /* a table of the CPU; fp32, fp16 and bf16 do without */
     int threads;                      /* >= 1; the result does not depend on it */
 };
 

@@ -102,37 +102,58 @@ static void load_scalars(float scalar[WIRE_MOST_SCALARS], const struct wire_buck
         scalar[i] = sg_float_of_bits(wire_load32(at + 4 * i));
 }
 
+/* The scalars of the buckets that begin in begin .. end-1. */
 static void write_scalars(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n,
-                          const struct wire_part *p, size_t part) {
-    const size_t buckets = f->measure != NULL ? wire_bucket_count(p->count, p->bucket) : 0;
-#pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (p->count > CHUNK)
-    for (size_t b = 0; b < buckets; b++) {
-        const size_t begin = b * p->bucket, count = p->count - begin < p->bucket ? p->count - begin : p->bucket;
+                          const struct wire_part *p, size_t begin, size_t end) {
+    for (size_t at = begin; at < end; at += p->bucket) {
+        const size_t count = p->count - at < p->bucket ? p->count - at : p->bucket;
+        uint8_t *to = data + p->scalar_at + 4 * f->layout.scalars * (at / p->bucket);
         float scalar[WIRE_MOST_SCALARS];
-        f->measure(scalar, n->value + p->first + begin, count, part, n);
+        f->measure(scalar, n->value + p->first + at, count, p->number, n);
         for (unsigned i = 0; i < f->layout.scalars; i++)
-            wire_store32(data + p->scalar_at + 4 * (f->layout.scalars * b + i), sg_float_bits(scalar[i]));
+            wire_store32(to + 4 * i, sg_float_bits(scalar[i]));
     }
 }
 
 /* The fields begin .. end-1, where begin is a multiple of 8. */
 static void write_fields(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n,
                          const struct wire_part *p, size_t begin, size_t end) {
-    struct wire_packer packer = {.out = data + p->at + begin / 8 * p->bits};
+    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(n->kernels->name);
     const sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
+    const bool draws = f->draws != NULL && f->draws(n);
     uint32_t field[WIRE_PIECE], room[SG_PHILOX_ROOM];
     float scalar[WIRE_MOST_SCALARS];
     for (size_t at = begin, count; at < end; at += count) {
-        const size_t left = p->bucket - at % p->bucket;
+        const float *x = n->value + p->first + at;
         count = end - at < WIRE_PIECE ? end - at : WIRE_PIECE;
-        count = count < left ? count : left;
-        load_scalars(scalar, f, data, p, at);
-        const uint32_t *draw = f->draws ? sg_philox_draws(room, rng.key, rng.counter, p->first + at, count) : NULL;
-        f->write(field, n->value + p->first + at, count, scalar, p->setting, draw, n);
-        for (size_t j = 0; j < count; j++)
-            wire_pack(&packer, field[j], p->bits);
+        const uint32_t *draw = draws ? kernels->draws(room, rng.key, rng.counter, p->first + at, count) : NULL;
+        for (size_t j = 0, some; j < count; j += some) {
+            const size_t left = p->bucket - (at + j) % p->bucket;
+            some = count - j < left ? count - j : left;
+            load_scalars(scalar, f, data, p, at + j);
+            f->write(kernels, field + j, x + j, some, scalar, p->setting, draws ? draw + j : NULL);
+        }
+        kernels->pack(data + p->at + at / 8 * p->bits, field, count, p->bits);
     }
-    wire_pack_flush(&packer);
+}
+
+/* Scalars and fields of a stretch after each other while it is in the cache, if a stretch can hold whole buckets. */
+static void write_part(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n,
+                       const struct wire_part *p) {
+    const bool measured = f->measure != NULL, fits = measured && p->bucket <= CHUNK / 8;
+    const size_t stretch = fits ? CHUNK / 8 / p->bucket * p->bucket * 8 : CHUNK, count = p->count;
+    if (measured && !fits) {
+#pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
+        for (size_t at = 0; at < count; at += p->bucket)
+            write_scalars(f, data, n, p, at, count - at < p->bucket ? count : at + p->bucket);
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
+    for (size_t at = 0; at < count; at += stretch) {
+        const size_t end = count - at < stretch ? count : at + stretch;
+        if (fits)
+            write_scalars(f, data, n, p, at, end);
+        write_fields(f, data, n, p, at, end);
+    }
 }
 
 size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct sg_numbers *n, double *bits) {
@@ -143,11 +164,7 @@ size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct 
     *bits = 0;
     for (size_t i = 0; i < n->parts; i++) {
         p = wire_next_part(&f->layout, data, i, &p);
-        write_scalars(f, data, n, &p, i);
-        const size_t count = p.count;
-#pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
-        for (size_t at = 0; at < count; at += CHUNK)
-            write_fields(f, data, n, &p, at, count - at < CHUNK ? count : at + CHUNK);
+        write_part(f, data, n, &p);
         *bits +=
             32.0 * f->layout.scalars * (double)wire_bucket_count(p.count, p.bucket) + (double)p.bits * (double)p.count;
     }
@@ -158,45 +175,53 @@ size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct 
 
 /* ---- reading ---- */
 
+/* out [count] <- numbers first .. first + count - 1 of the part, count <= WIRE_PIECE; field [count] <- their fields.
+ * Returns false if the format refuses one of their buckets. */
+static bool read_piece(const struct wire_buckets *f, const struct sg_code_kernels *kernels, float *out, uint32_t *field,
+                       const uint8_t *data, const struct wire_part *p, size_t first, size_t count, bool checked) {
+    float scalar[WIRE_MOST_SCALARS];
+    kernels->unpack(field, data + p->at, first, count, p->bits);
+    for (size_t j = 0, some; j < count; j += some) {
+        const size_t left = p->bucket - (first + j) % p->bucket;
+        some = count - j < left ? count - j : left;
+        load_scalars(scalar, f, data, p, first + j);
+        if (checked && ((f->valid_scalars != NULL && !f->valid_scalars(scalar, p->setting)) ||
+                        !f->valid_fields(field + j, some, p->setting)))
+            return false;
+        f->read(kernels, out + j, field + j, some, scalar, p->setting);
+    }
+    return true;
+}
+
 void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct sg_message *m, size_t first,
                          size_t count) {
     SG_ASSERT(first + count <= m->count);
+    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
     const uint8_t *data = m->data;
     const size_t parts = wire_parts_of(data), end = first + count;
     uint32_t field[WIRE_PIECE];
-    float scalar[WIRE_MOST_SCALARS];
     struct wire_part p = {0};
     for (size_t i = 0; i < parts && p.first + p.count < end; i++) {
         p = wire_next_part(&f->layout, data, i, &p);
         size_t at = first > p.first ? first - p.first : 0;
         const size_t to = end < p.first + p.count ? end - p.first : p.count;
         for (size_t now; at < to; at += now) {
-            const size_t left = p.bucket - at % p.bucket;
             now = to - at < WIRE_PIECE ? to - at : WIRE_PIECE;
-            now = now < left ? now : left;
-            load_scalars(scalar, f, data, &p, at);
-            wire_fields(field, data, &p, at, now);
-            f->read(out + (p.first + at - first), field, now, scalar, p.setting);
+            read_piece(f, kernels, out + (p.first + at - first), field, data, &p, at, now, false);
         }
     }
 }
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
-    const struct wire_buckets *f = format;
+    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
     uint32_t field[WIRE_PIECE];
-    float scalar[WIRE_MOST_SCALARS], out[WIRE_PIECE];
+    float out[WIRE_PIECE];
     if (!wire_padding_is_zero(data, p))
         return false;
     for (size_t at = 0, now; at < p->count; at += now) {
-        const size_t left = p->bucket - at % p->bucket;
         now = p->count - at < WIRE_PIECE ? p->count - at : WIRE_PIECE;
-        now = now < left ? now : left;
-        load_scalars(scalar, f, data, p, at);
-        wire_fields(field, data, p, at, now);
-        if ((f->valid_scalars != NULL && !f->valid_scalars(scalar, p->setting)) ||
-            !f->valid_fields(field, now, p->setting))
+        if (!read_piece(format, kernels, out, field, data, p, at, now, true))
             return false;
-        f->read(out, field, now, scalar, p->setting);
         for (size_t j = 0; j < now; j++)
             if (!isfinite(out[j]))
                 return false;

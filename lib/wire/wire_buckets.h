@@ -12,6 +12,7 @@
 #ifndef WIRE_BUCKETS_H
 #define WIRE_BUCKETS_H
 
+#include "sg_codes.h"
 #include "wire_private.h"
 
 enum { WIRE_BUCKETS_TAIL = 8, WIRE_MOST_SCALARS = 64, WIRE_WHOLE_PART = 0xffffffffU };
@@ -70,37 +71,29 @@ static inline bool wire_padding_is_zero(const uint8_t *data, const struct wire_p
  * are. */
 float wire_unit(double norm, uint32_t levels);
 
-/* a >= 0, below 2^51, as a whole number: the nearest one, ties to even; with a draw the one below, or with the
- * probability a - floor(a) the one above. */
-static inline double wire_rounded(double a, const uint32_t *draw) {
-    const double whole = (double)(int64_t)a;
-    return draw != NULL ? whole + (0x1p-24 * (double)(int32_t)(*draw >> 8) < a - whole) : (a + 0x1p52) - 0x1p52;
-}
-
 /* value [count] <- fields first .. first + count - 1. Up to 8 bytes behind them are read. */
 static inline void wire_fields(uint32_t *value, const uint8_t *data, const struct wire_part *p, size_t first,
                                size_t count) {
-    const uint64_t mask = ((uint64_t)1 << p->bits) - 1;
-    uint64_t bit = (uint64_t)first * p->bits;
-    for (size_t j = 0; j < count; j++, bit += p->bits)
-        value[j] = (uint32_t)(wire_load64(data + p->at + bit / 8) >> bit % 8 & mask);
+    sg_code_kernels_cpu(NULL)->unpack(value, data + p->at, first, count, p->bits);
 }
 
 /* ---- codes that consist of buckets and nothing else ---- */
 
 struct wire_buckets {
     struct wire_layout layout;
-    bool draws; /* does `write` get a random number of 32 bits for each number? */
+    /* Does `write` get a random number of 32 bits for each number? NULL = no. */
+    bool (*draws)(const struct sg_numbers *n);
     /* How many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = that. */
     size_t (*bucket)(const struct sg_numbers *n);
     uint32_t (*setting)(const struct sg_numbers *n, size_t part);
     /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing. */
     void (*measure)(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n);
-    /* field [count] <- x [count], of one bucket. */
-    void (*write)(uint32_t *field, const float *x, size_t count, const float *scalar, uint32_t setting,
-                  const uint32_t *draw, const struct sg_numbers *n);
+    /* field [count] <- x [count], of one bucket; draw is NULL if there are none. */
+    void (*write)(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                  const float *scalar, uint32_t setting, const uint32_t *draw);
     /* The reverse. It must be safe for any fields that valid_scalars and valid_fields accept. */
-    void (*read)(float *out, const uint32_t *field, size_t count, const float *scalar, uint32_t setting);
+    void (*read)(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                 const float *scalar, uint32_t setting);
     bool (*valid_scalars)(const float *scalar, uint32_t setting); /* NULL = there are none */
     bool (*valid_fields)(const uint32_t *field, size_t count, uint32_t setting);
 };

@@ -253,7 +253,8 @@ static void test_damage(void) {
     double bits;
     for (size_t i = 0; i < COUNT; i++)
         value[i] = i % 3 ? (float)i : -(float)i;
-    const struct sg_numbers numbers = {.value = value, .count = COUNT, .part = part, .parts = 3, .threads = 1};
+    const struct sg_numbers numbers = {
+        .value = value, .count = COUNT, .part = part, .parts = 3, .kernels = sg_kernels_cpu(NULL), .threads = 1};
     struct sg_message m = {.code = &sg_code_two_means, .n = COUNT, .count = COUNT, .data = data};
     m.bytes = m.code->encode(data, &numbers, &bits);
     ok(m.bytes == SIZE && m.code->valid(&m) && bits == COUNT + 4 * 32, "an empty part has no values to send");
