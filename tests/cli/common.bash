@@ -9,9 +9,9 @@ export OMP_NUM_THREADS=2
 
 # Runs COMMAND until it succeeds, at most a minute.
 patiently() { # COMMAND...
-    for _ in $(seq 3000); do
+    for _ in $(seq 12000); do
         "$@" && return
-        sleep 0.02
+        sleep 0.005
     done
     echo "in vain for a minute: $*" >&2
     return 1

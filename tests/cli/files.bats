@@ -9,7 +9,7 @@ setup() {
     mkdir "$OUT"
     SMOKE=recipes/smoke.yaml
     LONG=("$SMOKE" --method "Top-k k=4" --set epochs=null --set steps=60000 --threads 1)
-    SHORT=(-q "$SMOKE" --method "Top-k k=4" --set epochs=null --set steps=4000 --threads 1)
+    SHORT=(-q "$SMOKE" --method "Top-k k=4" --set epochs=null --set steps=10000 --threads 1)
 }
 
 wait_for() { # FILE

@@ -72,7 +72,7 @@ setup() {
 }
 
 @test "a budget: same bytes for R = 1, 2, 3, after an interruption too, and met within 2 %" {
-    args=(-q recipes/smoke.yaml --set workers=7 --set 'record={every: 1, series: [average-density, lambda]}'
+    args=(-q recipes/smoke.yaml --set workers=7 --set epochs=200 --set 'record={every: 1, series: [average-density, lambda]}'
         --set "methods=[{name: B, compressor: hard-threshold, budget: 0.05}]" --force)
     sparsetrain "${args[@]}" -o "$OUT/one"
     for ranks in 2 3; do

@@ -319,9 +319,8 @@ static void test_reference(void) {
     static const char *const row[] = {
         "| `encodings` | list of auto\\|raw\\|bitmap\\|delta-varint\\|rice\\|elias-fano | [auto] |",
         "| `operations` | list of ef-threshold\\|ef-topk-warm\\|ef-topk-cold\\|randomk\\|scatter-add\\|sum-squares\\|"
-        "quickselect\\|nth-element\\|torch-topk\\|torch-threshold\\|encode\\|decode\\|cub-select\\|cub-sort\\|ef-qsgd "
-        "| required "
-        "|",
+        "quickselect\\|nth-element\\|torch-topk\\|torch-threshold\\|encode\\|decode\\|cub-select\\|cub-sort\\|ef-qsgd\\|"
+        "lowrank-products\\|torch-products\\|ef-powersgd | required |",
         "| `sizes` | list of resnet18\\|lstm\\|ncf or whole number | required |",
         "| `seeds` | list of whole numbers | [1] |",
         "| `series` | list of series | required |",
