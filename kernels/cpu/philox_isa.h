@@ -15,7 +15,8 @@ static inline philox_lanes philox_product(philox_lanes a, philox_lanes b) {
     return (philox_lanes)_mm512_mul_epu32((__m512i)a, (__m512i)b);
 }
 static const philox_lanes philox_counts = {0, 1, 2, 3, 4, 5, 6, 7};
-static const philox_lanes philox_first = {0, 8, 1, 9, 2, 10, 3, 11}, philox_second = {4, 12, 5, 13, 6, 14, 7, 15};
+#define PHILOX_FIRST 0, 8, 1, 9, 2, 10, 3, 11
+#define PHILOX_SECOND 4, 12, 5, 13, 6, 14, 7, 15
 #else
 enum { PHILOX_BLOCKS = 4 };
 typedef uint64_t philox_lanes __attribute__((vector_size(8 * PHILOX_BLOCKS)));
@@ -23,7 +24,8 @@ static inline philox_lanes philox_product(philox_lanes a, philox_lanes b) {
     return (philox_lanes)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 }
 static const philox_lanes philox_counts = {0, 1, 2, 3};
-static const philox_lanes philox_first = {0, 4, 1, 5}, philox_second = {2, 6, 3, 7};
+#define PHILOX_FIRST 0, 4, 1, 5
+#define PHILOX_SECOND 2, 6, 3, 7
 #endif
 
 /* out [4 PHILOX_BLOCKS] <- the blocks from number `block` on. */
@@ -41,8 +43,8 @@ static inline void philox_blocks(uint32_t *out, const uint32_t key[2], const uin
         k1 += 0xBB67AE85;
     }
     const philox_lanes low = (c0 & 0xffffffff) | c1 << 32, high = (c2 & 0xffffffff) | c3 << 32;
-    const philox_lanes first = __builtin_shuffle(low, high, philox_first);
-    const philox_lanes second = __builtin_shuffle(low, high, philox_second);
+    const philox_lanes first = __builtin_shufflevector(low, high, PHILOX_FIRST);
+    const philox_lanes second = __builtin_shufflevector(low, high, PHILOX_SECOND);
     __builtin_memcpy(out, &first, sizeof first);
     __builtin_memcpy(out + 2 * PHILOX_BLOCKS, &second, sizeof second);
 }

@@ -16,7 +16,7 @@ static const size_t sizes[] = {0, 1, 7, 8, 15, 16, 17, 31, 64, 65, 255, 511, 512
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
 
 static float x[N], out[N];
-static uint32_t field[N], wanted[N], draw[N];
+static uint32_t field[N + 1], wanted[N], draw[N];
 
 static void fill_draws(uint64_t seed) {
     sg_rng r = sg_rng_open(seed, SG_RNG_TEST, 1, 0);
