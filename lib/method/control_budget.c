@@ -23,12 +23,11 @@ static sg_status check(const double *param, const struct sg_facts *run, struct s
     const double most = d * (steps - 1), all = total(param, run); /* the first step sends nothing */
     if (!(param[TOTAL] > 0))
         return sg_fail(err, SG_ERR_ARGUMENT, "budget needs 'total', which must be above 0");
-    if (run->d == 0 || param[BITS] > 0)
-        return run->d == 0 || run->steps > 0 ? SG_OK
-                                             : sg_fail(err, SG_ERR_ARGUMENT, "a budget needs the number of steps");
+    if (run->d == 0)
+        return SG_OK;
     if (run->steps == 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "a budget needs the number of steps");
-    if (!(all <= most))
+    if (param[BITS] == 0 && !(all <= most))
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "a budget of %.15g entries, where a worker can send at most %.15g (%g of all): the first of "
                        "%.0f steps sends nothing",
