@@ -43,10 +43,10 @@ void run_coder(struct job *job) {
     struct sg_error err;
     struct sg_message m;
     const struct data *d = job->data;
-    const unsigned rounds = sg_method_rounds(job->method);
     sg_status status = SG_OK;
     job->sent = job->message_bytes = 0;
     sg_method_begin(job->method, job->turn++, 1, NULL);
+    const unsigned rounds = sg_method_rounds(job->method);
     for (unsigned round = 0; round < rounds && status == SG_OK; round++) {
         status = sg_method_send(job->method, 0, round, round == 0 ? d->g : NULL, d->e, NULL, &m, &err);
         job->sent += status == SG_OK ? m.count : 0;
