@@ -92,8 +92,6 @@ struct cell_model {
 
 /* How the messages of a compressor travel, and in how many exchanges that need each other. */
 static const struct sg_collective *collective_of(const struct network *n, const char *compressor, unsigned *exchanges) {
-    static const char *const published[][2] = {
-        {"gtopk", "gtopk"}, {"ok-topk", "ok-topk"}, {"sign-l2-twice", "two-round"}};
     const struct sg_compressor_ops *ops = sg_compressor_find(compressor);
     *exchanges = 1;
     if (ops && ops->rounds && ops->rounds->length) { /* vectors that are added up on their way */
@@ -102,10 +100,7 @@ static const struct sg_collective *collective_of(const struct network *n, const 
     }
     if (ops && ops->traits & SG_TRAIT_EXACT)
         return n->sum;
-    for (size_t i = 0; !n->gather && i < sizeof published / sizeof *published; i++)
-        if (strcmp(published[i][0], compressor) == 0)
-            return sg_collective_find(published[i][1]);
-    return n->gather ? n->gather : sg_collective_find("all-gather");
+    return n->gather ? n->gather : sg_collective_find(ops && ops->collective ? ops->collective : "all-gather");
 }
 
 static bool open_model(struct cell_model *m, const struct network *n, const struct sg_cell *cell,
@@ -157,14 +152,19 @@ static void close_model(struct cell_model *m) {
     free(m->bucket);
 }
 
-/* What a worker sent in a step of record i, mean over workers, and how much longer the longest message was. */
-static double mean_bytes(const struct sg_run *run, size_t i, double *longer) {
-    const double *bytes = sg_run_series(run, "bytes_sent"), *bits = sg_run_series(run, "bits");
-    const double *step = sg_run_series(run, "step"), *density = sg_run_series(run, "density");
-    const double *padded = sg_run_series(run, "density_padded"), *sent = bytes ? bytes : bits;
-    const double steps = step[i] - (i > 0 ? step[i - 1] : 0), grown = sent[i] - (i > 0 ? sent[i - 1] : 0);
-    *longer = density && padded && density[i] > 0 && padded[i] > density[i] ? padded[i] / density[i] : 1;
+/* What a worker sent in a step, mean over workers: of the steps since the record before i, or of all up to record i. */
+static double mean_bytes(const struct sg_run *run, size_t i, bool all) {
+    const double *bytes = sg_run_series(run, "bytes_sent"), *step = sg_run_series(run, "step");
+    const double *sent = bytes ? bytes : sg_run_series(run, "bits");
+    const bool whole = all || i == 0;
+    const double steps = step[i] - (whole ? 0 : step[i - 1]), grown = sent[i] - (whole ? 0 : sent[i - 1]);
     return steps > 0 ? fmax(0, grown) / steps / (bytes ? 1 : 8) : 0;
+}
+
+/* How many times longer than the mean the longest message of record i was. */
+static double longest(const struct sg_run *run, size_t i) {
+    const double *density = sg_run_series(run, "density"), *padded = sg_run_series(run, "density_padded");
+    return density && padded && density[i] > 0 && padded[i] > density[i] ? padded[i] / density[i] : 1;
 }
 
 /* share [layers] <- the part of a record's entries in each layer; `layers` is its "layers", or NULL. */
@@ -217,10 +217,8 @@ static bool put_recorded(struct cell_model *m, const cJSON *layers, double mean)
 
 static void plan_buckets(struct cell_model *m, const struct sg_run *run) {
     const size_t last = run->n_points - 1;
-    const double *step = sg_run_series(run, "step"), *bytes = sg_run_series(run, "bytes_sent");
-    const double *sent = bytes ? bytes : sg_run_series(run, "bits");
     find_shares(m, cJSON_GetArrayItem(run->layers, (int)last));
-    put_messages(m, step[last] > 0 ? sent[last] / step[last] / (bytes ? 1 : 8) : 0, 1);
+    put_messages(m, mean_bytes(run, last, true), 1);
     sg_net_plan(m->bucket, &m->net, m->collective, &m->step, m->work);
 }
 
@@ -241,12 +239,11 @@ static sg_status add_times(const struct network *n, const struct sg_cell *cell, 
     for (size_t i = 0; whole && i < run->n_points; i++, layers = layers ? layers->next : NULL) {
         struct sg_step_time time;
         const double steps = step[i] - (i > 0 ? step[i - 1] : 0);
-        double longer;
-        const double mean = mean_bytes(run, i, &longer);
+        const double mean = mean_bytes(run, i, false);
         if (steps > 0) {
             find_shares(&m, layers);
             if (!put_recorded(&m, layers, mean))
-                put_messages(&m, mean, longer);
+                put_messages(&m, mean, longest(run, i));
             sg_net_step_time(&time, NULL, &m.net, m.collective, m.overlap, &m.step, m.work);
             sg_sum_add(&total[SG_NET_TIME], steps * time.step_s);
             sg_sum_add(&total[SG_NET_EXPOSED_TIME], steps * time.exposed_s);

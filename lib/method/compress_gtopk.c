@@ -162,4 +162,5 @@ const struct sg_compressor_ops sg_compress_gtopk = {
     .open = sg_topk_open,
     .encode = encode,
     .rounds = &rounds,
+    .collective = "gtopk",
 };

@@ -265,4 +265,5 @@ const struct sg_compressor_ops sg_compress_ok_topk = {
     .open = open_oktopk,
     .encode = encode,
     .rounds = &rounds,
+    .collective = "ok-topk",
 };

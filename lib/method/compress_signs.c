@@ -64,6 +64,7 @@ const struct sg_compressor_ops sg_compress_sign_l2_twice = {
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .code = &sg_code_signs_rms,
     .rounds = &twice,
+    .collective = "two-round",
 };
 
 const struct sg_compressor_ops sg_compress_onebit = {

@@ -160,6 +160,9 @@ struct sg_compressor_ops {
     void (*encode)(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out);
 
     const struct sg_rounds *rounds; /* NULL = one round of d numbers, whose sum is the result */
+    /* The collective of the publication, by its name in sg_net.h. It is for the network's model; NULL = messages are
+     * gathered, but vectors that are shorter than d are added up on their way. */
+    const char *collective;
     /* delta of a relative compressor, or nu^2 of an absolute one in units of its input, for n elements. NULL or NaN =
      * there is no bound. */
     double (*bound)(const double *param, size_t n);

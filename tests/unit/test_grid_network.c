@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "sg_compressor.h"
 #include "sg_grid.h"
 #include "sg_net.h"
 
@@ -166,7 +167,21 @@ static void test_refused(void) {
     accepted(WITH("{}") "plots: [{x: time, y: exposed-time}]\n", "plots over the network's series");
 }
 
+/* What a compressor says of itself is in the table, and not only a part of an exchange. */
+static void test_named(void) {
+    const struct sg_compressor_ops *ops;
+    size_t named = 0, known = 0;
+    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
+        if (ops->collective != NULL) {
+            const struct sg_collective *c = sg_collective_find(ops->collective);
+            named++;
+            known += c != NULL && !c->partial;
+        }
+    ok(named >= 3 && known == named, "the collectives that %zu compressors name can be modelled", named);
+}
+
 int main(void) {
+    test_named();
     test_one_layer();
     test_layers();
     test_workers();
