@@ -281,8 +281,12 @@ $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
 	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' \
 	  'Libs.private: $(cuda_libs)' > $@
-install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/sparsegrad/recipes/mini share/sparsegrad/datasets)
+# sparse-recipe(5): the text of --help-recipe as it stands.
+$(B)/sparse-recipe.5: $(bin)/sparsetrain
+	@{ printf '.TH SPARSE-RECIPE 5 "" "sparsegrad $(VERSION)"\n.SH NAME\nsparse-recipe \\- recipes of sparsetrain, sparsebench and sparsetune\n.SH DESCRIPTION\n.nf\n'; \
+	  $(bin)/sparsetrain --help-recipe | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"; } > $@
+install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc $(B)/sparse-recipe.5 ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man5 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d share/sparsegrad/recipes/mini share/sparsegrad/datasets)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
@@ -291,6 +295,11 @@ install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ##
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 $(api_headers) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(B)/sparse-recipe.5 $(DESTDIR)$(PREFIX)/share/man/man5
+	for p in $(programs); do \
+	  $(bin)/$$p --completion=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$p && \
+	  $(bin)/$$p --completion=zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$p && \
+	  $(bin)/$$p --completion=fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$p.fish || exit; done
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard recipes/mini/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/mini
 	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
@@ -311,7 +320,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq libxml2-utils python3 python3-numpy strace $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq libxml2-utils python3 python3-numpy strace zsh fish $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):

@@ -60,6 +60,7 @@ static const struct sg_option options[] = {
 static const struct sg_program program = {
     .name = "sparsebench",
     .usage = "[options] RECIPE\n       sparsebench --cells [options] [RECIPE...]",
+    .operand = "yaml",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =
         "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is\n"

@@ -49,6 +49,7 @@ static const struct sg_option table[] = {
 static const struct sg_program program = {
     .name = "sparseplot-export",
     .usage = "[options] [RESULT]",
+    .operand = "json|ndjson",
     .summary = "Turn a result of sparsebench or sparsetrain (a file, or standard input) into a figure or a table.",
     .details = "Examples:\n"
                "  sparsebench recipes/fig1.yaml | sparseplot-export -o fig1.svg\n"

@@ -78,6 +78,7 @@ static const struct sg_option options[] = {
 static const struct sg_program program = {
     .name = "sparsetrain",
     .usage = "[options] RECIPE",
+    .operand = "yaml",
     .summary = "Train with compressed gradients and error feedback: one method and one seed of a recipe.",
     .details = "RECIPE may be - for stdin. Under mpirun or srun the recipe's workers are spread over the ranks; "
                "the result has the same bytes for any number of ranks and threads.\n\n"

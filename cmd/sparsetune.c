@@ -81,6 +81,7 @@ static const struct sg_option options[] = {
 static const struct sg_program program = {
     .name = "sparsetune",
     .usage = "ACTION [options] RECIPE",
+    .operand = "yaml",
     .summary = "Choose the threshold of a recipe's hard-threshold methods, with evidence.",
     .details =
         "RECIPE may be - for stdin. The recipe comes out on stdout with lambda filled in, everything else as it\n"

@@ -1,5 +1,5 @@
 /* options.c: parses a command line by an option table, and prints its help. */
-#include "sg_options.h"
+#include "app_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,17 +10,21 @@
 
 enum { MAX_CANDIDATES = 128 };
 
-static struct { bool quiet, verbose, fake_clock; } common;
+static struct {
+    bool quiet, verbose, fake_clock;
+    const char *completion;
+} common;
 
 static const struct sg_option common_options[] = {
     {SG_OPTION_GROUP, .name = "Messages"},
     {SG_OPTION_FLAG, "quiet", 'q', &common.quiet, .help = "errors and warnings only"},
     {SG_OPTION_FLAG, "verbose", 'v', &common.verbose, .help = NULL}, /* the program has its own */
+    {SG_OPTION_CHOICE, "completion", 0, &common.completion, .choices = "bash|zsh|fish",
+     .hidden = true}, /* print_help has it below */
     {SG_OPTION_FLAG, "fake-clock", 0, &common.fake_clock, .help = "all times are zero", .hidden = true},
 };
 
-/* The program's own options, those it shares with some programs, then those of all; NULL past the end. */
-static const struct sg_option *option_at(const struct sg_program *p, size_t i) {
+const struct sg_option *app_option_at(const struct sg_program *p, size_t i) {
     if (i < p->n_options)
         return &p->options[i];
     i -= p->n_options;
@@ -120,14 +124,17 @@ static void print_help(const struct sg_program *p, bool full) {
         return;
     }
     const struct sg_option *o;
-    for (size_t i = 0; (o = option_at(p, i)) != NULL; i++) {
+    for (size_t i = 0; (o = app_option_at(p, i)) != NULL; i++) {
         if (o->type == SG_OPTION_GROUP)
             printf("\n%s:\n", o->name);
         else if (!o->hidden)
             print_option(stdout, p, o);
     }
     printf("\nHelp:\n  -h                            short help\n      --help                    this text\n"
-           "      --version                 version, build and libraries\n");
+           "      --version                 version, build and libraries\n"
+           "      --completion=bash|zsh|fish\n"
+           "                                print a script that makes this shell complete\n"
+           "                                options and files\n");
     if (p->details) {
         printf("\n");
         print_details(stdout, p->details);
@@ -150,7 +157,7 @@ static const struct sg_option *find(const struct sg_program *p, const char *name
             length -= 3;
         }
         const struct sg_option *o;
-        for (size_t i = 0; (o = option_at(p, i)) != NULL; i++)
+        for (size_t i = 0; (o = app_option_at(p, i)) != NULL; i++)
             if (o->type != SG_OPTION_GROUP && (pass == 0 || o->type == SG_OPTION_FLAG) && strlen(o->name) == length &&
                 strncmp(o->name, name, length) == 0)
                 return o;
@@ -162,7 +169,7 @@ static int unknown(const struct sg_program *p, const char *arg, size_t length) {
     const char *names[MAX_CANDIDATES] = {"help", "version"};
     const struct sg_option *o;
     size_t n = 2;
-    for (size_t i = 0; (o = option_at(p, i)) != NULL && n < MAX_CANDIDATES; i++)
+    for (size_t i = 0; (o = app_option_at(p, i)) != NULL && n < MAX_CANDIDATES; i++)
         if (o->type != SG_OPTION_GROUP && !o->hidden)
             names[n++] = o->name;
     char word[64];
@@ -224,7 +231,7 @@ static bool take_value(const struct sg_option *o, const char *attached, int argc
 /* The option of a letter in a cluster of short ones. */
 static const struct sg_option *find_letter(const struct sg_program *p, char letter) {
     const struct sg_option *o = NULL;
-    for (size_t i = 0; (o = option_at(p, i)) != NULL; i++)
+    for (size_t i = 0; (o = app_option_at(p, i)) != NULL; i++)
         if (o->type != SG_OPTION_GROUP && o->letter == letter)
             break;
     return o;
@@ -280,6 +287,10 @@ int sg_options_parse(const struct sg_program *p, int argc, char **argv, const ch
                 break;
             }
         }
+    }
+    if (common.completion) {
+        app_print_completion(p, common.completion);
+        return SG_EXIT_OK;
     }
     sg_app_set_verbosity(common.quiet ? SG_QUIET : common.verbose ? SG_VERBOSE : SG_NORMAL);
     sg_clock_set_fake(common.fake_clock);

@@ -42,6 +42,7 @@ struct sg_option {
 struct sg_program {
     const char *name;    /* "sparsetrain" */
     const char *usage;   /* "[options] RECIPE" */
+    const char *operand; /* how the names of files end that the program reads, "json|ndjson"; for shells */
     const char *summary; /* one line */
     /* What --help prints after the options: paragraphs, which are wrapped, and examples, which are the lines that begin
      * with a blank. NULL = none. */
@@ -55,7 +56,7 @@ struct sg_program {
 
 /* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the code
  * to exit with. Every program also has -h, --help and --version, which print on stdout, and --quiet, --verbose and the
- * hidden --fake-clock, which are in force afterwards. A usage error is printed on stderr. */
+ * hidden --fake-clock, which are in force afterwards; and --completion, which prints a shell's script on stdout. A usage error is printed on stderr. */
 enum { SG_PARSE_RUN = -1 };
 int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,
                      size_t *n_operands);

@@ -1,0 +1,207 @@
+/* completion.c: scripts that let a shell complete a program's command line, written from its option table. */
+#include "app_private.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "sg_text.h"
+
+enum value { NOTHING, WORDS, FILES, FOLDERS, ANYTHING };
+
+static enum value value_of(const struct sg_option *o) {
+    if (o->type == SG_OPTION_FLAG)
+        return NOTHING;
+    if (o->choices)
+        return WORDS;
+    if (o->value && (strcmp(o->value, "FILE") == 0 || strcmp(o->value, "RECORDING") == 0))
+        return FILES;
+    return o->value && strcmp(o->value, "DIR") == 0 ? FOLDERS : ANYTHING;
+}
+
+/* What is before the name: a flag that is on is offered as --no-name. */
+static const char *prefix(const struct sg_option *o) {
+    return o->type == SG_OPTION_FLAG && *(bool *)o->target ? "no-" : "";
+}
+
+/* The next option that --help shows, from *i on; NULL past the end. */
+static const struct sg_option *next(const struct sg_program *p, size_t *i) {
+    const struct sg_option *o;
+    while ((o = app_option_at(p, (*i)++)) != NULL)
+        if (o->type != SG_OPTION_GROUP && !o->hidden)
+            return o;
+    return NULL;
+}
+
+/* sparseplot-export as the name of a shell's function. */
+static void print_function(const struct sg_program *p) {
+    putchar('_');
+    for (const char *c = p->name; *c; c++)
+        putchar(isalnum((unsigned char)*c) ? *c : '_');
+}
+
+/* "a|b|c" with blanks in between, each with the mark before it. */
+static void print_choices(const char *choices, const char *mark) {
+    for (bool first = true; *choices; first = false) {
+        const size_t length = strcspn(choices, "|");
+        printf("%s%s%.*s", first ? "" : " ", mark, (int)length, choices);
+        choices += length + (choices[length] == '|');
+    }
+}
+
+/* ---- bash ---- */
+
+static void print_bash_case(const struct sg_option *o) {
+    printf("    --%s", o->name);
+    if (o->letter)
+        printf("|-%c", o->letter);
+    fputs(") ", stdout);
+    switch (value_of(o)) {
+    case WORDS:
+        fputs("mapfile -t COMPREPLY < <(compgen -W '", stdout);
+        print_choices(o->choices, "");
+        fputs("' -- \"$word\"); ", stdout);
+        break;
+    case FILES:
+        fputs("mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); compopt -o filenames; ", stdout);
+        break;
+    case FOLDERS:
+        fputs("mapfile -t COMPREPLY < <(compgen -d -- \"$word\"); compopt -o filenames; ", stdout);
+        break;
+    case NOTHING:
+    case ANYTHING:
+        break;
+    }
+    puts("return ;;");
+}
+
+static void print_bash(const struct sg_program *p) {
+    const struct sg_option *o;
+    printf("# Completion of %s for bash: . <(%s --completion=bash)\n", p->name, p->name);
+    print_function(p);
+    puts("() {\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+         "    # bash takes --name=value apart into three words.\n"
+         "    if [ \"$word\" = = ]; then\n"
+         "        word=\n"
+         "    elif [ \"$before\" = = ]; then\n"
+         "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+         "    fi\n"
+         "    COMPREPLY=()\n"
+         "    case $before in");
+    for (size_t i = 0; (o = next(p, &i)) != NULL;)
+        if (value_of(o) != NOTHING)
+            print_bash_case(o);
+    fputs("    esac\n"
+          "    if [[ $word = -* ]]; then\n"
+          "        mapfile -t COMPREPLY < <(compgen -W '--help --version",
+          stdout);
+    for (size_t i = 0; (o = next(p, &i)) != NULL;)
+        printf(" --%s%s%s", prefix(o), o->name, value_of(o) == NOTHING ? "" : "=");
+    printf("' -- \"$word\")\n"
+           "        if [[ ${COMPREPLY[0]-} = *= ]]; then compopt -o nospace; fi\n"
+           "    else\n"
+           "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\"; compgen -f -X '!*.@(%s)' -- \"$word\")\n"
+           "        compopt -o filenames\n"
+           "    fi\n"
+           "}\n"
+           "shopt -s extglob\n"
+           "complete -F ",
+           p->operand);
+    print_function(p);
+    printf(" %s\n", p->name);
+}
+
+/* ---- zsh ---- */
+
+/* Help in quotes of a specification of _arguments, where brackets and colons have a meaning. */
+static void print_zsh_help(const char *text) {
+    for (; *text; text++) {
+        if (strchr("[]:\\", *text))
+            putchar('\\');
+        fputs(*text == '\'' ? "'\\''" : (const char[]){*text, '\0'}, stdout);
+    }
+}
+
+static void print_zsh(const struct sg_program *p) {
+    const struct sg_option *o;
+    printf("#compdef %s\n"
+           "# Completion of %s for zsh: in a folder of $fpath as _%s, or . <(%s --completion=zsh)\n"
+           "_arguments -s -S \\\n"
+           "    '(- *)--help[this text]' '(- *)-h[short help]' '(- *)--version[version, build and libraries]' \\\n",
+           p->name, p->name, p->name, p->name);
+    for (size_t i = 0; (o = next(p, &i)) != NULL;) {
+        const enum value value = value_of(o);
+        const char *repeats = o->type == SG_OPTION_LIST ? "*" : "";
+        for (int letter = 0; letter <= (o->letter != 0); letter++) {
+            if (letter)
+                printf("    '%s-%c%s[", repeats, o->letter, value == NOTHING ? "" : "+");
+            else
+                printf("    '%s--%s%s%s[", repeats, prefix(o), o->name, value == NOTHING ? "" : "=");
+            print_zsh_help(o->help ? o->help : p->verbose);
+            putchar(']');
+            if (value != NOTHING) {
+                printf(":%s:", o->value ? o->value : "one of");
+                if (value == WORDS) {
+                    putchar('(');
+                    print_choices(o->choices, "");
+                    putchar(')');
+                } else {
+                    fputs(value == FILES ? "_files" : value == FOLDERS ? "_files -/" : "", stdout);
+                }
+            }
+            puts("' \\");
+        }
+    }
+    printf("    '*:file:_files -g \"*.(%s)\"'\n", p->operand);
+}
+
+/* ---- fish ---- */
+
+static void print_fish_text(const char *text) {
+    for (; *text; text++)
+        fputs(*text == '\'' ? "\\'" : *text == '\\' ? "\\\\" : (const char[]){*text, '\0'}, stdout);
+}
+
+static void print_fish(const struct sg_program *p) {
+    const struct sg_option *o;
+    printf("# Completion of %s for fish: %s --completion=fish | source\n"
+           "complete -c %s -l help -d 'this text'\n"
+           "complete -c %s -s h -d 'short help'\n"
+           "complete -c %s -l version -d 'version, build and libraries'\n",
+           p->name, p->name, p->name, p->name, p->name);
+    for (size_t i = 0; (o = next(p, &i)) != NULL;) {
+        printf("complete -c %s -l %s%s", p->name, prefix(o), o->name);
+        if (o->letter)
+            printf(" -s %c", o->letter);
+        switch (value_of(o)) {
+        case WORDS:
+            fputs(" -x -a '", stdout);
+            print_choices(o->choices, "");
+            putchar('\'');
+            break;
+        case FILES:
+            fputs(" -r -F", stdout);
+            break;
+        case FOLDERS:
+            fputs(" -x -a '(__fish_complete_directories)'", stdout);
+            break;
+        case ANYTHING:
+            fputs(" -x", stdout);
+            break;
+        case NOTHING:
+            break;
+        }
+        fputs(" -d '", stdout);
+        print_fish_text(o->help ? o->help : p->verbose);
+        puts("'");
+    }
+    for (const char *at = p->operand; *at;) {
+        const size_t length = strcspn(at, "|");
+        printf("complete -c %s -k -a '(__fish_complete_suffix .%.*s)'\n", p->name, (int)length, at);
+        at += length + (at[length] == '|');
+    }
+}
+
+void app_print_completion(const struct sg_program *p, const char *shell) {
+    (strcmp(shell, "bash") == 0 ? print_bash : strcmp(shell, "zsh") == 0 ? print_zsh : print_fish)(p);
+}
