@@ -8,6 +8,7 @@
 #include "grid_program.h"
 #include "sg_bench.h"
 #include "sg_clock.h"
+#include "sg_compare.h"
 #include "sg_file.h"
 #include "sg_grid_cells.h"
 #include "sg_plot.h"
@@ -18,7 +19,7 @@ enum { MOST_RECIPES = 64 };
 
 static struct {
     const char *output, *color, *network;
-    bool force, json, table, cells, prune, dry_run, strict, judge, corrupt;
+    bool force, json, table, cells, prune, compare, dry_run, strict, judge, corrupt;
     int64_t points;
     struct sg_option_list methods, seeds;
 } opt = {.color = "auto", .judge = true};
@@ -42,6 +43,9 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "network", 0, &opt.network, .value = "KEY=VALUE,...",
      .help = "add what the run would take on a modelled network (workers=64,link=10gbe-tcp): the keys of the recipe's "
              "section network; finished cells are reused"},
+    {SG_OPTION_FLAG, "compare", 0, &opt.compare,
+     .help = "say what differs between two results, value by value and paired by seed, beyond what the seeds' noise "
+             "explains; nothing is run"},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE", .help = "write JSON there, whole or not at all"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 0, .max = 1e9,
@@ -52,15 +56,16 @@ static const struct sg_option options[] = {
      .help = "replace FILE if it exists; a partial result of the same command is replaced anyway"},
     {SG_OPTION_FLAG, "judge", 0, &opt.judge,
      .help = "judge the claims and compare with the baseline; --no-judge for runs that are too short for it"},
-    {SG_OPTION_FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails"},
+    {SG_OPTION_FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails, or something differs beyond noise"},
     {SG_OPTION_CHOICE, "color", 0, &opt.color, .choices = "auto|always|never", .help = "colour verdicts"},
     {SG_OPTION_FLAG, "corrupt", 0, &opt.corrupt, .help = "spoil the kernels' output", .hidden = true},
 };
 
 static const struct sg_program program = {
     .name = "sparsebench",
-    .usage = "[options] RECIPE\n       sparsebench --cells [options] [RECIPE...]",
-    .operand = "yaml",
+    .usage = "[options] RECIPE\n       sparsebench --cells [options] [RECIPE...]\n"
+             "       sparsebench --compare [options] RESULT RESULT",
+    .operand = "yaml|json",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =
         "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is\n"
@@ -77,9 +82,10 @@ static const struct sg_program program = {
         "      --set 'threads=[2]' --table\n"
         "  sparsebench recipes/fig1.yaml --network workers=64,link=10gbe-tcp \\\n"
         "      | sparseplot-export --x time -o time.svg\n"
+        "  sparsebench --compare before.json after.json\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n\n"
         "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails,\n"
-        "or a kernel's output is wrong, 128+n stopped by signal n.\n",
+        "something differs beyond noise or a kernel's output is wrong, 128+n stopped by signal n.\n",
     .verbose = "also what finished cells said, and every seed of a claim",
     .options = options,
     .n_options = sizeof options / sizeof *options,
@@ -122,6 +128,16 @@ static sg_status print_table(const char *text, struct sg_error *err) {
 /* The result to where it belongs; takes it over. A terminal gets the table, also beside -o. */
 static bool table_wanted(void) {
     return opt.table || (sg_stdout_is_terminal() && !opt.json);
+}
+
+/* The document to the file that was begun, else to stdout. */
+static sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err) {
+    char *text = sg_json_text(document, true);
+    if (!text)
+        return sg_fail_memory(err, "the result");
+    fputs(text, file->stream ? file->stream : stdout);
+    free(text);
+    return file->stream ? sg_file_commit(file, err) : SG_OK;
 }
 
 static sg_status deliver(cJSON *result, struct sg_file_writer *file, struct sg_error *err) {
@@ -371,6 +387,29 @@ static int keep_cells(const char *const *path, size_t n) {
     return sg_exit_code(status);
 }
 
+static int compare(const char *const *path, size_t n) {
+    struct sg_error err;
+    struct sg_file_writer file = {0};
+    cJSON *comparison = NULL;
+    if (n != 2) {
+        sg_log_error("--compare: give two results of sparsebench");
+        return SG_EXIT_USAGE;
+    }
+    sg_status status = sg_compare_files(&comparison, path[0], path[1], &err);
+    const bool changed = status == SG_OK && sg_compare_changes(comparison) > 0;
+    if (status == SG_OK && opt.output)
+        status = sg_file_begin(&file, opt.output, opt.force, &err);
+    if (status == SG_OK && !opt.json && (opt.table || !opt.output))
+        sg_compare_print(stdout, comparison, sg_app_verbosity() == SG_VERBOSE);
+    if (status == SG_OK && (opt.output || opt.json))
+        status = write_json(comparison, &file, &err);
+    if (status != SG_OK)
+        sg_log_error("%s", err.msg);
+    sg_file_abandon(&file);
+    cJSON_Delete(comparison);
+    return status != SG_OK ? sg_exit_code(status) : opt.strict && changed ? SG_EXIT_GATE : SG_EXIT_OK;
+}
+
 /* --network workers=64,link=1gbe is --set network.workers=64 --set network.link=1gbe. */
 static bool set_network(const char *text) {
     enum { KEYS = 16, CHARS = 96 };
@@ -400,6 +439,8 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_USAGE);
     if (opt.cells)
         return sg_app_finish(keep_cells(operand, n_operands));
+    if (opt.compare)
+        return sg_app_finish(compare(operand, n_operands));
     if (opt.prune || n_operands > 1) {
         sg_log_error(opt.prune ? "--prune goes with --cells" : "unexpected argument '%s'", operand[1]);
         return sg_app_finish(SG_EXIT_USAGE);

@@ -9,8 +9,6 @@
 #include "sg_plot.h"
 #include "sg_terminal.h"
 
-#define MAX_RESULT_BYTES ((size_t)256 << 20)
-
 static struct {
     const char *format, *output, *color;
     struct sg_plot_select select;
@@ -90,19 +88,6 @@ static const struct sg_exporter *choose_format(struct sg_error *err) {
     return chosen;
 }
 
-static sg_status read_document(cJSON **document, const char *path, struct sg_error *err) {
-    char *text;
-    size_t length;
-    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    sg_status status = sg_file_read(&text, &length, path, MAX_RESULT_BYTES, err);
-    if (status != SG_OK)
-        return status;
-    sg_log_detail("read %zu bytes from %s", length, name);
-    status = sg_plot_parse(document, text, length, name, err);
-    free(text);
-    return status;
-}
-
 static sg_status run(const char *path, const struct sg_exporter *exporter, struct sg_error *err) {
     const bool to_stdout = !options.output;
     struct sg_file_writer writer = {0};
@@ -115,7 +100,9 @@ static sg_status run(const char *path, const struct sg_exporter *exporter, struc
     if (!to_stdout) /* before the input, which may take its time */
         status = sg_file_begin(&writer, options.output, options.force, err);
     if (status == SG_OK)
-        status = read_document(&document, path, err);
+        status = sg_plot_read(&document, path, err);
+    if (status == SG_OK)
+        sg_log_detail("read %s", strcmp(path, "-") == 0 ? "<stdin>" : path);
     if (status == SG_OK && !options.format && to_stdout && strcmp(sg_json_string(document, "kind", ""), "kernels") == 0)
         exporter = sg_exporter_find("table"); /* the one format they have, in a pipe as well */
     if (status == SG_OK)

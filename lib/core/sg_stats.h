@@ -44,6 +44,10 @@ double sg_stats_median(double *x, size_t n);
 /* The median absolute deviation from the median, not scaled. Overwrites x. */
 double sg_stats_mad(double *x, size_t n);
 
+/* The quantile 0.975 of Student's distribution with this many degrees of freedom, to 4 digits: a mean of n normal numbers
+ * lies within so many of its standard errors, with n - 1, in 95 of 100 cases. NaN for 0. */
+double sg_stats_student(size_t freedom);
+
 #ifdef __cplusplus
 }
 #endif

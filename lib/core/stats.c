@@ -67,3 +67,14 @@ double sg_stats_mad(double *x, size_t n) {
         x[i] = x[i] == median ? 0 : fabs(x[i] - median); /* equal infinities are 0 apart */
     return sg_stats_median(x, n);
 }
+
+/* Above the table: Fisher's expansion in 1 / freedom. */
+double sg_stats_student(size_t freedom) {
+    static const double table[] = {NAN,   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+                                   2.306, 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
+    const double z = 1.959964, n = (double)freedom, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+    if (freedom < sizeof table / sizeof *table)
+        return table[freedom];
+    return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
+}

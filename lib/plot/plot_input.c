@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_file.h"
 #include "sg_result.h"
+
+enum { MOST_BYTES = 256 << 20 };
 
 /* Is the first line alone a record? Then the text is NDJSON, whatever follows. */
 static bool is_series(const char *text, size_t length) {
@@ -108,5 +111,16 @@ sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char
         cJSON_Delete(document);
     else
         *out = document;
+    return status;
+}
+
+sg_status sg_plot_read(cJSON **out, const char *path, struct sg_error *err) {
+    char *text;
+    size_t length;
+    sg_status status = sg_file_read(&text, &length, path, MOST_BYTES, err);
+    if (status != SG_OK)
+        return status;
+    status = sg_plot_parse(out, text, length, strcmp(path, "-") == 0 ? "<stdin>" : path, err);
+    free(text);
     return status;
 }

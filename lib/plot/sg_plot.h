@@ -21,6 +21,9 @@
 SG_CHECKED sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name,
                                    struct sg_error *err);
 
+/* The same for a file of at most 256 MiB; "-" = stdin. */
+SG_CHECKED sg_status sg_plot_read(cJSON **out, const char *path, struct sg_error *err);
+
 /* What to show in place of what the document's "plots" say. NULL and 0 = as the document says. */
 struct sg_plot_select {
     const char *x, *y; /* a column for every panel; panels that become equal are merged */

@@ -519,3 +519,23 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     run -0 sparsebench --help-recipe
     [[ $output == *"learning-rate"* ]]
 }
+
+@test "--compare says what differs beyond the noise of seeds, and runs nothing" {
+    export SPARSE_DATA=$CACHE
+    sparsebench -q "$ROOT/recipes/smoke.yaml" --set steps=40 --folder smoke -o a.json
+    sparsebench -q "$ROOT/recipes/smoke.yaml" --set steps=60 --folder smoke -o b.json
+    run -0 --separate-stderr sparsebench --compare --strict a.json a.json
+    [ "$output" = "16 of 16 final values are the same." ]
+    run -3 --separate-stderr sparsebench --compare --strict a.json b.json
+    [[ $output == "# steps: 40, now 60"* ]]
+    [ "$(grep -c 'bits .* beyond noise$' <<<"$output")" -ge 3 ]
+    run ! grep -q 'within noise$' <<<"$output"
+    sparsebench --compare -v a.json b.json | grep -q 'within noise$'
+    sparsebench --compare a.json b.json -o c.json
+    [ "$(jq -r '[.schema, (.columns | length), .settings[0].key] | join(" ")' c.json)" = "sparsebench-compare/1 16 steps" ]
+    [ "$(sparsebench --compare a.json b.json --json)" = "$(cat c.json)" ]
+    run -2 sparsebench --compare a.json
+    [[ $output == *"give two results"* ]]
+    run ! sparsebench --compare a.json r.yaml
+    [[ $output == *r.yaml* ]]
+}

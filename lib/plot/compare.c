@@ -1,0 +1,290 @@
+/* compare.c: what differs between two results: the recipes, the final values of the labels that both have, claims.
+ *
+ * Values of the same seed are a pair, for they share their draws. The interval is Student's for the mean of their
+ * differences: it holds for one column alone, so of many columns one in twenty leaves it by chance. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_private.h"
+#include "sg_compare.h"
+#include "sg_stats.h"
+#include "sg_text.h"
+
+enum { MOST_SEEDS = 4096 };
+
+static const char *const words[] = {[SG_SAME] = "same",
+                                    [SG_WITHIN_NOISE] = "within noise",
+                                    [SG_BEYOND_NOISE] = "beyond noise",
+                                    [SG_ONE_SEED] = "one seed"};
+
+const char *sg_difference_word(enum sg_difference difference) {
+    return words[difference];
+}
+
+/* ---- recipes ---- */
+
+static const char *short_text(const cJSON *value, char out[48]) {
+    char *text = value ? cJSON_PrintUnformatted(value) : NULL;
+    snprintf(out, 48, "%s", text ? text : "absent");
+    free(text);
+    return out;
+}
+
+static void push_setting(cJSON *list, const char *path, const cJSON *a, const cJSON *b) {
+    char one[48], other[48];
+    cJSON *entry = cJSON_CreateObject();
+    sg_json_set_string(entry, "key", path);
+    sg_json_set_string(entry, "a", short_text(a, one));
+    sg_json_set_string(entry, "b", short_text(b, other));
+    sg_json_push(list, entry);
+}
+
+static const cJSON *find(const cJSON *list, const char *key, const char *name) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (strcmp(sg_json_string(item, key, ""), name) == 0) return item;
+    return NULL;
+}
+
+/* Does every item have a name, as methods do? */
+static bool is_named(const cJSON *list) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (!sg_json_string(item, "name", NULL)) return false;
+    return cJSON_IsArray(list);
+}
+
+static void compare_settings(cJSON *list, const char *path, const cJSON *a, const cJSON *b);
+
+/* What `from` has, beside the same of `other`; if `from` is the second of the two, only what the first lacks. */
+static void compare_items(cJSON *list, const char *path, const cJSON *from, const cJSON *other, bool second) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, from) {
+        const char *name = cJSON_IsArray(from) ? sg_json_string(item, "name", "") : item->string;
+        if (strcmp(name, "plots") == 0 || strcmp(name, "claims") == 0)
+            continue; /* they change no run */
+        const cJSON *same = cJSON_IsArray(from) ? find(other, "name", name) : sg_json_get(other, name);
+        char *below = sg_format("%s%s%s", path, *path ? "." : "", name);
+        if (below && !second)
+            compare_settings(list, below, item, same);
+        else if (below && !same)
+            compare_settings(list, below, NULL, item);
+        free(below);
+    }
+}
+
+/* Appends every key at or below `path` that differs. */
+static void compare_settings(cJSON *list, const char *path, const cJSON *a, const cJSON *b) {
+    if ((cJSON_IsObject(a) && cJSON_IsObject(b)) || (is_named(a) && is_named(b))) {
+        compare_items(list, path, a, b, false);
+        compare_items(list, path, b, a, true);
+    } else if ((a || b) && (!a || !b || !cJSON_Compare(a, b, true))) {
+        push_setting(list, path, a, b);
+    }
+}
+
+/* ---- values ---- */
+
+static size_t seed_of(const cJSON *result, const char *seed) {
+    const cJSON *item;
+    size_t i = 0;
+    cJSON_ArrayForEach(item, sg_json_get(result, "seeds")) {
+        if (cJSON_IsString(item) && strcmp(item->valuestring, seed) == 0)
+            return i;
+        i++;
+    }
+    return SIZE_MAX;
+}
+
+static double value_at(const cJSON *values, size_t i) {
+    const cJSON *item = i < MOST_SEEDS ? cJSON_GetArrayItem(values, (int)i) : NULL;
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n) {
+    struct sg_comparison c = {.pairs = n, .a = sg_stats_mean(a, n), .b = sg_stats_mean(b, n), .half = NAN};
+    double *difference = malloc((n + 1) * sizeof *difference);
+    bool same = true;
+    for (size_t i = 0; i < n; i++)
+        same = same && a[i] == b[i];
+    if (difference == NULL || n < 2) {
+        free(difference);
+        c.difference = c.b - c.a;
+        c.verdict = same ? SG_SAME : SG_ONE_SEED;
+        return c;
+    }
+    for (size_t i = 0; i < n; i++)
+        difference[i] = b[i] - a[i];
+    c.difference = sg_stats_mean(difference, n);
+    c.half = sg_stats_student(n - 1) * sg_stats_stddev(difference, n) / sqrt((double)n);
+    c.verdict = same ? SG_SAME : fabs(c.difference) > c.half ? SG_BEYOND_NOISE : SG_WITHIN_NOISE;
+    free(difference);
+    return c;
+}
+
+static void push_column(cJSON *list, const char *label, const char *column, const struct sg_comparison *c) {
+    cJSON *row = cJSON_CreateObject();
+    sg_json_set_string(row, "label", label);
+    sg_json_set_string(row, "series", column);
+    sg_json_set_number(row, "a", c->a);
+    sg_json_set_number(row, "b", c->b);
+    sg_json_set_number(row, "difference", c->difference);
+    sg_json_set_number(row, "half_width", c->half);
+    sg_json_set_number(row, "seeds", (double)c->pairs);
+    sg_json_set_string(row, "verdict", sg_difference_word(c->verdict));
+    sg_json_push(list, row);
+}
+
+/* Appends every column that both results of this label have, with the seeds that both have. */
+static void compare_label(cJSON *list, const cJSON *a, const cJSON *b, double *room) {
+    const cJSON *column, *seed;
+    cJSON_ArrayForEach(column, sg_json_get(a, "final")) {
+        const cJSON *other = sg_json_get(sg_json_get(b, "final"), column->string);
+        const cJSON *mine = sg_json_get(column, "values"), *theirs = sg_json_get(other, "values");
+        double *x = room, *y = room + MOST_SEEDS;
+        size_t i = 0, n = 0;
+        if (!theirs || strcmp(column->string, "step") == 0 || strcmp(column->string, "epoch") == 0)
+            continue;
+        cJSON_ArrayForEach(seed, sg_json_get(a, "seeds")) {
+            if (i == MOST_SEEDS)
+                break;
+            x[n] = value_at(mine, i++);
+            y[n] = cJSON_IsString(seed) ? value_at(theirs, seed_of(b, seed->valuestring)) : NAN;
+            n += isfinite(x[n]) && isfinite(y[n]);
+        }
+        if (n > 0) {
+            const struct sg_comparison c = sg_compare_pairs(x, y, n);
+            push_column(list, sg_json_string(a, "label", "?"), column->string, &c);
+        }
+    }
+}
+
+/* The labels of `a` that `b` lacks. */
+static cJSON *labels_without(const cJSON *a, const cJSON *b) {
+    cJSON *out = cJSON_CreateArray();
+    const cJSON *result;
+    cJSON_ArrayForEach(result, a) {
+        const char *label = sg_json_string(result, "label", "?");
+        if (!find(b, "label", label))
+            sg_json_push_string(out, label);
+    }
+    return out;
+}
+
+static cJSON *compare_claims(const cJSON *a, const cJSON *b) {
+    cJSON *out = cJSON_CreateArray();
+    const cJSON *claim;
+    cJSON_ArrayForEach(claim, a) {
+        const char *text = sg_json_string(claim, "text", "?"), *was = sg_json_string(claim, "verdict", "?");
+        const char *is = sg_json_string(find(b, "text", text), "verdict", NULL);
+        if (!is || strcmp(was, is) == 0)
+            continue;
+        cJSON *entry = cJSON_CreateObject();
+        sg_json_set_string(entry, "text", text);
+        sg_json_set_string(entry, "a", was);
+        sg_json_set_string(entry, "b", is);
+        sg_json_push(out, entry);
+    }
+    return out;
+}
+
+sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_error *err) {
+    if (sg_plot_is_kernels(a) || sg_plot_is_kernels(b))
+        return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels have no seeds, and are not compared");
+    double *room = malloc(2 * MOST_SEEDS * sizeof *room);
+    if (room == NULL)
+        return sg_fail_memory(err, "the comparison");
+    cJSON *document = cJSON_CreateObject(), *settings = cJSON_CreateArray(), *columns = cJSON_CreateArray();
+    const cJSON *one = sg_json_get(a, "results"), *other = sg_json_get(b, "results"), *result;
+    compare_settings(settings, "", sg_json_get(a, "recipe.resolved"), sg_json_get(b, "recipe.resolved"));
+    compare_settings(settings, "dataset", sg_json_get(a, "dataset"), sg_json_get(b, "dataset"));
+    compare_settings(settings, "program", sg_json_get(a, "identities"), sg_json_get(b, "identities"));
+    cJSON_ArrayForEach(result, one) {
+        const cJSON *same = find(other, "label", sg_json_string(result, "label", "?"));
+        if (same)
+            compare_label(columns, result, same, room);
+    }
+    free(room);
+    sg_json_set_string(document, "schema", "sparsebench-compare/1");
+    sg_json_set(document, "settings", settings);
+    sg_json_set(document, "only_a", labels_without(one, other));
+    sg_json_set(document, "only_b", labels_without(other, one));
+    sg_json_set(document, "columns", columns);
+    sg_json_set(document, "claims", compare_claims(sg_json_get(a, "claims"), sg_json_get(b, "claims")));
+    *out = document;
+    return document ? SG_OK : sg_fail_memory(err, "the comparison");
+}
+
+sg_status sg_compare_files(cJSON **out, const char *a, const char *b, struct sg_error *err) {
+    cJSON *one = NULL, *other = NULL;
+    sg_status status = sg_plot_read(&one, a, err);
+    if (status == SG_OK)
+        status = sg_plot_read(&other, b, err);
+    if (status == SG_OK)
+        status = sg_compare(out, one, other, err);
+    cJSON_Delete(one);
+    cJSON_Delete(other);
+    return status;
+}
+
+size_t sg_compare_changes(const cJSON *comparison) {
+    const cJSON *column;
+    size_t n = 0;
+    cJSON_ArrayForEach(column, sg_json_get(comparison, "columns")) n +=
+        strcmp(sg_json_string(column, "verdict", ""), words[SG_BEYOND_NOISE]) == 0;
+    return n;
+}
+
+/* ---- as text ---- */
+
+static void print_columns(FILE *out, const cJSON *columns, bool all) {
+    const cJSON *row;
+    bool any = false;
+    cJSON_ArrayForEach(row, columns) {
+        const char *verdict = sg_json_string(row, "verdict", "");
+        if (!all && (strcmp(verdict, words[SG_SAME]) == 0 || strcmp(verdict, words[SG_WITHIN_NOISE]) == 0))
+            continue;
+        if (!any)
+            fprintf(out, "%-36s %-24s %12s %12s %12s %12s %5s\n", "# label", "series", "a", "b", "b - a", "+-",
+                    "seeds");
+        any = true;
+        char half[24] = "-";
+        if (!isnan(sg_json_number(row, "half_width", NAN)))
+            snprintf(half, sizeof half, "%.3g", sg_json_number(row, "half_width", NAN));
+        fprintf(out, "%-36s %-24s %12.6g %12.6g %+12.4g %12s %5.0f  %s\n", sg_json_string(row, "label", "?"),
+                sg_json_string(row, "series", "?"), sg_json_number(row, "a", NAN), sg_json_number(row, "b", NAN),
+                sg_json_number(row, "difference", NAN), half, sg_json_number(row, "seeds", NAN), verdict);
+    }
+}
+
+static void print_labels(FILE *out, const cJSON *labels, const char *where) {
+    const cJSON *label;
+    cJSON_ArrayForEach(label, labels) fprintf(out, "# only in %s: %s\n", where, label->valuestring);
+}
+
+void sg_compare_print(FILE *out, const cJSON *comparison, bool all) {
+    size_t count[sizeof words / sizeof *words] = {0};
+    const cJSON *item;
+    cJSON_ArrayForEach(item, sg_json_get(comparison, "settings"))
+        fprintf(out, "# %s: %s, now %s\n", sg_json_string(item, "key", "?"), sg_json_string(item, "a", "?"),
+                sg_json_string(item, "b", "?"));
+    print_labels(out, sg_json_get(comparison, "only_a"), "a");
+    print_labels(out, sg_json_get(comparison, "only_b"), "b");
+    print_columns(out, sg_json_get(comparison, "columns"), all);
+    cJSON_ArrayForEach(item, sg_json_get(comparison, "claims"))
+        fprintf(out, "claim: %s: %s, now %s\n", sg_json_string(item, "text", "?"), sg_json_string(item, "a", "?"),
+                sg_json_string(item, "b", "?"));
+    cJSON_ArrayForEach(item, sg_json_get(comparison, "columns")) for (size_t i = 0; i < sizeof words / sizeof *words;
+                                                                      i++) count[i] +=
+        strcmp(sg_json_string(item, "verdict", ""), words[i]) == 0;
+    const size_t paired = count[SG_WITHIN_NOISE] + count[SG_BEYOND_NOISE];
+    fprintf(out, "%zu of %d final values are the same.", count[SG_SAME],
+            cJSON_GetArraySize(sg_json_get(comparison, "columns")));
+    if (paired > 0)
+        fprintf(out,
+                " Of %zu that differ, %zu differ beyond noise: zero is outside of Student's 95 %% interval of the"
+                " differences by seed. Chance alone would bring about %.0f.",
+                paired, count[SG_BEYOND_NOISE], ceil(0.05 * (double)paired));
+    if (count[SG_ONE_SEED] > 0)
+        fprintf(out, " %zu differ that have one seed in common, which tells nothing about noise.", count[SG_ONE_SEED]);
+    fputc('\n', out);
+}

@@ -1,0 +1,46 @@
+/* sg_compare.h: what differs between two results of sparsebench, beyond the noise of their seeds. */
+#ifndef SG_COMPARE_H
+#define SG_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "sg_status.h"
+
+enum sg_difference {
+    SG_SAME,         /* every pair is equal */
+    SG_WITHIN_NOISE, /* the interval has zero in it */
+    SG_BEYOND_NOISE,
+    SG_ONE_SEED /* there is one pair, and so no interval */
+};
+
+const char *sg_difference_word(enum sg_difference difference); /* "beyond noise" */
+
+/* Two means over n pairs. The mean of b - a is `difference`, give or take `half`: Student's 95 % interval for
+ * differences that are normal. It is NaN for one pair. */
+struct sg_comparison {
+    size_t pairs;
+    double a, b, difference, half;
+    enum sg_difference verdict;
+};
+
+/* a, b [n], n >= 1, finite. */
+struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n);
+
+/* Compares two documents of sg_plot_parse. *out is a document of schema sparsebench-compare/1 (results/README.md), which
+ * the caller deletes. */
+SG_CHECKED sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_error *err);
+
+/* The same for two files. */
+SG_CHECKED sg_status sg_compare_files(cJSON **out, const char *a, const char *b, struct sg_error *err);
+
+/* How many final values differ beyond noise. */
+size_t sg_compare_changes(const cJSON *comparison);
+
+/* Prints it as text: what differs, or with `all` every value; and a sentence at the end. */
+void sg_compare_print(FILE *out, const cJSON *comparison, bool all);
+
+#endif
