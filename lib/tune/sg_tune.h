@@ -25,6 +25,9 @@ struct sg_tune {
     const char *recording;  /* oracle: the path of the recording */
     const char *rule;       /* rule: "simple" or "estimated" */
     size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
+    const char *bandwidths; /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
+    const char *clusters;   /* when: their numbers of workers, likewise; NULL = 4 to 256 */
+    double target;          /* when: the metric to reach; NaN = the baseline's, within the tolerance */
     bool dry_run;           /* check, and `say` what would be tuned; run nothing and give no result */
     void (*say)(const char *text);               /* told what goes on, in one line; may be NULL */
     bool (*begin)(void *grid_arg, size_t count); /* called before cells run; false = no memory; may be NULL */
