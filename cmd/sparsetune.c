@@ -96,7 +96,7 @@ static const struct sg_option options[] = {
 static const struct sg_program program = {
     .name = "sparsetune",
     .usage = "ACTION [options] RECIPE",
-    .summary = "Choose the threshold of a recipe's hard-threshold methods, with evidence.",
+    .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it.",
     .details =
         "RECIPE may be - for stdin. The recipe comes out on stdout with lambda filled in, everything else as it\n"
         "was, and is read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside.\n"
@@ -114,7 +114,8 @@ static const struct sg_program program = {
         "  sparsetrain recipes/smoke.yaml --method Hard-threshold \\\n"
         "      --record-inputs ht.inputs -o ht.ndjson\n"
         "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n"
-        "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-3 --table\n\n"
+        "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-4 \\\n"
+        "      --set task.start.offset-from-optimum=10 --table\n\n"
         "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
         "128+n stopped by signal n.\n",
     .verbose = "also what finished cells said",

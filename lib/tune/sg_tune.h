@@ -1,4 +1,4 @@
-/* sg_tune.h: the actions of sparsetune, which choose the threshold of a recipe and give evidence.
+/* sg_tune.h: the actions of sparsetune, which choose thresholds of a recipe, or compare its methods, and give evidence.
  *
  * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
  * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, one row

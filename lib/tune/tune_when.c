@@ -111,7 +111,9 @@ static sg_status read_run(struct when_run *r, struct when_method *m, const struc
     else if (at == n)
         snprintf(m->why, sizeof m->why, "it does not reach the target at seed %" PRIu64, cell->seed);
     else if (!(r->steps > 0))
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s has reached a %s of %.4g before its first step, at seed %" PRIu64,
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s has reached a %s of %.4g before its first step, at seed %" PRIu64
+                       " (give another one with --target)",
                        cell->label, w->metric, w->target, cell->seed);
     if (m->why[0])
         return SG_OK;

@@ -126,7 +126,7 @@ static sg_status gains(bool *out, const struct when *w, size_t method, double bi
 static sg_status bisect(double *out, const struct when *w, size_t method, size_t workers, double low, double high,
                         bool gains_low, struct sg_error *err) {
     sg_status status = SG_OK;
-    while (status == SG_OK && high > low * (1 + 1e-6)) {
+    while (status == SG_OK && high > low * (1 + 1e-4)) {
         const double middle = sqrt(low * high);
         bool gains_middle;
         status = gains(&gains_middle, w, method, middle, workers, err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_net.h"
 #include "sg_text.h"
 #include "tune_when.h"
 
@@ -56,6 +57,12 @@ const char *when_target_text(const struct when *w, char out[WHEN_TEXT]) {
     return out;
 }
 
+/* How many times sooner, as "129", "5.12" or "1.004"; returns out. */
+static const char *times_text(double x, char out[32]) {
+    snprintf(out, 32, x < 1.1 ? "%.4g" : "%.3g", x);
+    return out;
+}
+
 /* The bandwidth of the list that is nearest to the link's own. */
 static size_t own_bandwidth(const struct when *w) {
     const double own = log(8 / w->network.net.between.byte_s);
@@ -80,6 +87,7 @@ static void put_limit(FILE *out, const struct when *w, size_t cluster, size_t to
     const size_t last = w->n_bandwidths - 1;
     const struct when_time *highest = when_times(w, cluster, last);
     const size_t best = when_fastest(w, highest);
+    char times[32];
     double to = 0;
     for (size_t m = 0; m < w->n_methods; m++)
         if (competes(w, m))
@@ -90,8 +98,8 @@ static void put_limit(FILE *out, const struct when *w, size_t cluster, size_t to
         fprintf(out, "; no method gains at any bandwidth from %.3g to %.3g Gbit/s", w->bandwidth[0] / GBIT,
                 w->bandwidth[last] / GBIT);
     else if (told < last)
-        fprintf(out, "; at %.3g Gbit/s, the most looked at, %s is still %.3g times sooner", w->bandwidth[last] / GBIT,
-                label_of(w, best), highest[best].speedup);
+        fprintf(out, "; at %.3g Gbit/s, the most looked at, %s is still %s times sooner", w->bandwidth[last] / GBIT,
+                label_of(w, best), times_text(highest[best].speedup, times));
 }
 
 static char *cluster_text(const struct when *w, size_t cluster) {
@@ -99,7 +107,7 @@ static char *cluster_text(const struct when *w, size_t cluster) {
     const struct when_time *time = when_times(w, cluster, b);
     const size_t best = when_fastest(w, time);
     const double free_one = when_free(w, time);
-    char *text = NULL, target[TEXT];
+    char *text = NULL, target[TEXT], times[32];
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
@@ -114,8 +122,8 @@ static char *cluster_text(const struct when *w, size_t cluster) {
     if (free_one < 1.005)
         fputs("; free compression could gain nothing in the steps of no compression", out);
     else if (isfinite(free_one))
-        fprintf(out, "; even free compression could be at most %.3g times sooner in the steps of no compression",
-                free_one);
+        fprintf(out, "; even free compression could be at most %s times sooner in the steps of no compression",
+                times_text(free_one, times));
     put_limit(out, w, cluster, b);
     fputs(".", out);
     return sg_stream_text(out, &text);
