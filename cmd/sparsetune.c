@@ -9,11 +9,11 @@
 #include "sg_tune.h"
 
 static struct {
-    const char *budgets, *recording, *rule, *output, *metric;
-    bool match_density, reach_baseline, theory, padded, force, json, table, dry_run;
+    const char *budgets, *recording, *rule, *output, *metric, *bandwidths, *clusters;
+    bool match_density, reach_baseline, theory, when, padded, force, json, table, dry_run;
     int64_t points, repeats;
-    double tolerance;
-} opt = {.tolerance = NAN, .points = 8, .repeats = 16};
+    double tolerance, target;
+} opt = {.tolerance = NAN, .target = NAN, .points = 8, .repeats = 16};
 
 /* One of these per row of tune_action_table.c. */
 static const struct {
@@ -27,6 +27,7 @@ static const struct {
     {"oracle", NULL, &opt.recording},
     {"rule", NULL, &opt.rule},
     {"theory", &opt.theory, NULL},
+    {"when", &opt.when, NULL},
 };
 
 static const struct sg_option options[] = {
@@ -51,16 +52,30 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "theory", 0, &opt.theory,
      .help = "of logistic regression: the right-hand sides of the paper's convergence results beside what the recipe's "
              "methods do"},
+    {SG_OPTION_FLAG, "when", 0, &opt.when,
+     .help =
+         "when compression is worth it: over bandwidths and numbers of workers of a modelled network, the method that "
+         "reaches the baseline's quality first, how many times sooner, and above which bandwidth none does"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
-             "--reach-baseline (default "
-             "0.05)"},
+             "--reach-baseline and --when (default 0.05)"},
     {SG_OPTION_FLAG, "padded", 0, &opt.padded,
      .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
              "not as the mean over workers"},
     {SG_OPTION_STRING, "metric", 0, &opt.metric, .value = "SERIES",
-     .help = "what --reach-baseline looks at, the median of its last fifth; default: the recipe's first of its task"},
+     .help =
+         "what --reach-baseline and --when look at, the median of its last fifth; default: the recipe's first of its "
+         "task"},
+    {SG_OPTION_NUMBER, "target", 0, &opt.target, .value = "X", .min = -1e300, .max = 1e300,
+     .help = "--when: the value of the metric to reach; default: what no compression has at its worst seed, within the "
+             "tolerance"},
+    {SG_OPTION_STRING, "bandwidths", 0, &opt.bandwidths, .value = "LIST",
+     .help =
+         "--when: Gbit/s between nodes, ascending; default 0.1,0.3,1,3,10,30,100. All else of the network is as the "
+         "recipe's section network says"},
+    {SG_OPTION_STRING, "clusters", 0, &opt.clusters, .value = "LIST",
+     .help = "--when: numbers of workers, ascending; default 4,16,64,256"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
@@ -82,7 +97,7 @@ static const struct sg_program program = {
     .name = "sparsetune",
     .usage = "ACTION [options] RECIPE",
     .operand = "yaml",
-    .summary = "Choose the threshold of a recipe's hard-threshold methods, with evidence.",
+    .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it.",
     .details =
         "RECIPE may be - for stdin. The recipe comes out on stdout with lambda filled in, everything else as it\n"
         "was, and is read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside.\n"
@@ -99,7 +114,9 @@ static const struct sg_program program = {
         "      > by-rule.yaml\n"
         "  sparsetrain recipes/smoke.yaml --method Hard-threshold \\\n"
         "      --record-inputs ht.inputs -o ht.ndjson\n"
-        "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n\n"
+        "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n"
+        "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-4 \\\n"
+        "      --set task.start.offset-from-optimum=10 --table\n\n"
         "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
         "128+n stopped by signal n.\n",
     .verbose = "also what finished cells said",
@@ -190,6 +207,9 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                         .budgets = opt.budgets,
                         .recording = opt.recording,
                         .rule = opt.rule,
+                        .bandwidths = opt.bandwidths,
+                        .clusters = opt.clusters,
+                        .target = opt.target,
                         .points = (size_t)opt.points,
                         .repeats = (size_t)opt.repeats,
                         .progress = on_progress,
@@ -227,6 +247,14 @@ static const char *choose_action(void) {
         sg_log_error("nothing to find: give an action, as --match-density (--help lists them)");
     if (found && opt.padded && !opt.match_density) {
         sg_log_error("--padded tells --match-density which density to match; --%s has no use for it", found);
+        return NULL;
+    }
+    const char *of_when = opt.bandwidths       ? "bandwidths"
+                          : opt.clusters       ? "clusters"
+                          : !isnan(opt.target) ? "target"
+                                               : NULL;
+    if (found && of_when && !opt.when) {
+        sg_log_error("--%s is an option of --when; --%s has no use for it", of_when, found);
         return NULL;
     }
     return found;

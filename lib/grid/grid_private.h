@@ -33,8 +33,7 @@ cJSON *grid_traffic_json(const struct grid_traffic *traffic);
 cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count);
 
-/* "network": null|{"model","modelled":true,"workers","nodes","link":{"name","alpha_s","bits_per_s","source",
- *   "interpolated"},"collective","gather","overlap","compute_s","coding_ns"}; gather null: as each method has it. */
+/* "network": null, or that of the recipe's section (sg_grid_network.h). */
 cJSON *grid_network_json(const struct sg_recipe *recipe);
 
 #endif

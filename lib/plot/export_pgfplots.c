@@ -53,12 +53,17 @@ static void put_band(FILE *out, const struct sg_panel *panel, const struct sg_cu
     fputs("} -- cycle;\n", out);
 }
 
+/* Every second baseline is dotted, so that two can be told apart. */
+static const char *dashes(const struct sg_legend *entry) {
+    return !entry->baseline ? "" : entry->style % 2 ? ", densely dotted" : ", dashed";
+}
+
 static void put_line(FILE *out, const struct sg_figure *f, const struct sg_panel *panel, const struct sg_curve *curve,
                      const size_t *index, size_t n) {
     const struct sg_legend *entry = &f->legend[curve->legend];
     bool bars = panel->points && !curve->level;
-    fprintf(out, "\\addplot[forget plot, sg%zu%s%s%s] coordinates {\n", curve->legend + 1,
-            entry->baseline ? ", dashed" : "", bars ? ", mark=*, mark size=1.6pt" : ", no markers",
+    fprintf(out, "\\addplot[forget plot, sg%zu%s%s%s] coordinates {\n", curve->legend + 1, dashes(entry),
+            bars ? ", mark=*, mark size=1.6pt" : ", no markers",
             bars ? ", error bars/.cd, y dir=both, y explicit" : "");
     for (size_t i = 0; i < n; i++) {
         size_t k = index[i];
@@ -106,8 +111,7 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
 /* Writes all entries by hand in the first panel, which may not draw all of them; the plots themselves add none. */
 static void put_legend(FILE *out, const struct sg_figure *f) {
     for (size_t i = 0; i < f->n_legend; i++) {
-        fprintf(out, "\\addlegendimage{no markers, sg%zu%s}\\addlegendentry{", i + 1,
-                f->legend[i].baseline ? ", dashed" : "");
+        fprintf(out, "\\addlegendimage{no markers, sg%zu%s}\\addlegendentry{", i + 1, dashes(&f->legend[i]));
         sg_plot_put_tex(out, f->legend[i].label);
         fputs("}\n", out);
     }

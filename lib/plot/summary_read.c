@@ -85,6 +85,20 @@ static void add_modelled(struct choice *c, const cJSON *document) {
     }
 }
 
+/* Chooses the columns that the document itself says, each about the plot of its number. */
+static void choose_told(struct choice *c, const cJSON *document, const cJSON *columns, size_t panel) {
+    const cJSON *column;
+    size_t number = 0;
+    cJSON_ArrayForEach(column, columns) {
+        struct source s = {0};
+        struct sg_error unknown;
+        number++;
+        if ((panel == 0 || panel == number) && cJSON_IsString(column) &&
+            sg_plot_resolve(&s.name, document, column->valuestring, &unknown) == SG_OK)
+            add(c, &s);
+    }
+}
+
 static sg_status choose_metrics(struct choice *c, const cJSON *document, const struct sg_plot_select *select,
                                 struct sg_plot_notes *notes, struct sg_error *err) {
     struct source chosen = {0};
@@ -99,6 +113,10 @@ static sg_status choose_metrics(struct choice *c, const cJSON *document, const s
     if (select->panel > (n ? n : 1))
         return sg_fail(err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", select->panel, n,
                        n == 1 ? "" : "s");
+    if (sg_json_get(document, "table.columns")) {
+        choose_told(c, document, sg_json_get(document, "table.columns"), select->panel);
+        return SG_OK;
+    }
     cJSON_ArrayForEach(plot, plots) {
         number++;
         if (select->panel == 0 || select->panel == number)
@@ -242,7 +260,9 @@ sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const s
     s.title = sg_plot_title(document, select->title);
     s.source = sg_plot_source(document);
     s.finding = sg_json_string(document, "summary.text", NULL);
-    s.footnote = seeds > 1
+    const char *told = select->y ? NULL : sg_json_string(document, "table.footnote", NULL);
+    s.footnote = told ? strdup(told)
+                 : seeds > 1
                      ? sg_format("Final values, mean ± standard deviation over %d seeds", seeds)
                      : strdup(seeds ? "Final values, one seed" : "Final values, mean ± standard deviation over seeds");
     s.metric = calloc(choice.n + 2, sizeof *s.metric);

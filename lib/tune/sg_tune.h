@@ -1,4 +1,4 @@
-/* sg_tune.h: the actions of sparsetune, which choose the threshold of a recipe and give evidence.
+/* sg_tune.h: the actions of sparsetune, which choose thresholds of a recipe, or compare its methods, and give evidence.
  *
  * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
  * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, one row
@@ -25,6 +25,9 @@ struct sg_tune {
     const char *recording;  /* oracle: the path of the recording */
     const char *rule;       /* rule: "simple" or "estimated" */
     size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
+    const char *bandwidths; /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
+    const char *clusters;   /* when: their numbers of workers, likewise; NULL = 4 to 256 */
+    double target;          /* when: the metric to reach; NaN = the baseline's, within the tolerance */
     bool dry_run;           /* check, and `say` what would be tuned; run nothing and give no result */
     void (*say)(const char *text);               /* told what goes on, in one line; may be NULL */
     bool (*begin)(void *grid_arg, size_t count); /* called before cells run; false = no memory; may be NULL */

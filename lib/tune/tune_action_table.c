@@ -10,6 +10,7 @@ static const struct sg_tune_action actions[] = {
     {"oracle", tune_oracle},
     {"rule", tune_rule},
     {"theory", tune_theory},
+    {"when", tune_when},
 };
 
 const struct sg_tune_action *sg_tune_find(const char *name) {

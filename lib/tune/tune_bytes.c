@@ -302,19 +302,12 @@ static sg_status keep(struct tune_found *f, const struct search *s, struct sg_er
 }
 
 static sg_status read_budgets(struct search *s, const char *list, struct sg_error *err) {
-    for (const char *at = list;; at++) {
-        char *end;
-        const double x = strtod(at, &end);
-        if (end == at || !(x > 0) || !(x <= 1) || (*end != '\0' && *end != ',') || s->n == BUDGETS)
-            return sg_fail(err, SG_ERR_ARGUMENT,
-                           "--match-bytes=%s: give up to %d shares of what no compression sends, above 0 and up to 1, "
-                           "with commas between them",
-                           list, BUDGETS);
-        s->budget[s->n++] = x;
-        if (*end == '\0')
-            return SG_OK;
-        at = end;
-    }
+    s->n = tune_read_list(s->budget, BUDGETS, list, 1);
+    return s->n > 0 ? SG_OK
+                    : sg_fail(err, SG_ERR_ARGUMENT,
+                              "--match-bytes=%s: give up to %d shares of what no compression sends, above 0 and up to "
+                              "1, with commas between them",
+                              list, BUDGETS);
 }
 
 /* One step of one cell tells how many elements there are, and how many steps an epoch has. */

@@ -50,6 +50,26 @@ SG_CHECKED sg_status tune_need_volume(const struct sg_tune *t, const struct sg_c
 /* Does the recipe record this series (as results spell it)? */
 bool tune_recorded(const struct sg_tune *t, const char *name);
 
+/* ---- what options say ---- */
+
+/* Reads numbers above 0 and up to `largest`, with commas between them, into out [most]; returns how many, 0 = the text
+ * is no such list. */
+size_t tune_read_list(double *out, size_t most, const char *text, double largest);
+
+/* ---- how good a run is ---- */
+
+enum { TUNE_METRIC_CHARS = 64 };
+
+/* Of the methods without compression the one that says baseline: true, else the first. NULL = there is none. */
+const char *tune_baseline(const struct sg_node *methods);
+/* The metric that runs are judged by, as results spell it: --metric, or the first recorded series that the task
+ * measures. *higher: larger values are better. */
+SG_CHECKED sg_status tune_metric(const struct sg_tune *t, char name[TUNE_METRIC_CHARS], bool *higher,
+                                 struct sg_error *err);
+/* A run's value: the median of its last TUNE_TAIL records, because a single record of a stochastic run says little. */
+#define TUNE_TAIL 0.2
+double tune_tail_median(const struct sg_cell_outcome *o, const char *metric);
+
 /* ---- what Top-k sends ---- */
 
 enum { TUNE_DENSITIES = 64 };
@@ -153,6 +173,7 @@ sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err);
 sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
 sg_status tune_rule(struct sg_tune *t, struct sg_error *err);
 sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
+sg_status tune_when(struct sg_tune *t, struct sg_error *err);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "sg_stats.h"
-#include "sg_task.h"
 #include "sg_text.h"
 #include "tune_reach.h"
 
@@ -43,9 +42,9 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     sg_status status = reach_run(&b, r, &sets, r->baseline, steps, seeds, err);
     double sum = 0;
     for (size_t i = 0; status == SG_OK && i < b.count; i++)
-        sum += reach_value(&b.outcomes[i], r->metric);
+        sum += tune_tail_median(&b.outcomes[i], r->metric);
     r->base = sum / (double)b.count;
-    r->base_first = status == SG_OK ? reach_value(&b.outcomes[0], r->metric) : NAN;
+    r->base_first = status == SG_OK ? tune_tail_median(&b.outcomes[0], r->metric) : NAN;
     if (status == SG_OK && isnan(r->base))
         status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", r->metric, r->baseline);
     if (status == SG_OK)
@@ -73,7 +72,7 @@ static sg_status measure(struct reach *r, struct reach_point *p, size_t n, doubl
         double value = 0, entries = 0;
         for (size_t c = 0; c < b.count; c++)
             if (sg_node_number(b.cells[c].method, "lambda", NAN) == p[i].lambda) {
-                value += reach_value(&b.outcomes[c], r->metric) / (double)seeds;
+                value += tune_tail_median(&b.outcomes[c], r->metric) / (double)seeds;
                 entries += tune_entries(&b.outcomes[c].run, &b.cells[c], r->topk.d, false) / (double)seeds;
             }
         p[i].value = value;
@@ -210,42 +209,10 @@ static sg_status decide(struct reach *r, const struct reach_point *start, size_t
 
 /* ---- the recipe ---- */
 
-/* Of the methods without compression the one that says baseline: true, else the first. NULL = there is none. */
-static const char *find_baseline(const struct sg_node *methods) {
-    const char *found = NULL;
-    for (size_t i = 0; i < methods->count; i++) {
-        const struct sg_node *method = &methods->child[i], *says = sg_node_get(method, "baseline");
-        const bool chosen = says && says->kind == SG_NODE_BOOL && says->boolean;
-        if (strcmp(sg_node_string(method, "compressor", ""), "none") == 0 && (!found || chosen)) {
-            found = sg_node_string(method, "name", "");
-            if (chosen)
-                break;
-        }
-    }
-    return found;
-}
-
-/* --metric, or the first recorded series that the task measures. */
-static sg_status find_metric(struct reach *r, char name[64], struct sg_error *err) {
-    const struct sg_node *root = &r->t->recipe->root, *series = sg_node_get(root, "record.series");
-    const struct sg_task_kind *task = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
-    sg_snake(name, 64, r->t->metric ? r->t->metric : "");
-    for (size_t i = 0; !r->t->metric && i < series->count && !name[0]; i++)
-        if (sg_task_metric(task, series->child[i].string))
-            sg_snake(name, 64, series->child[i].string);
-    if (!name[0] || !tune_recorded(r->t, name))
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: record.series has no %s%s", r->t->recipe->path,
-                       name[0] ? "" : "metric of the task", name);
-    const struct sg_metric *metric = sg_task_metric(task, name);
-    r->metric = name;
-    r->higher = metric && metric->higher;
-    return SG_OK;
-}
-
 static sg_status find_methods(struct reach *r, struct sg_error *err) {
     const struct sg_recipe *recipe = r->t->recipe;
     const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
-    r->baseline = find_baseline(methods);
+    r->baseline = tune_baseline(methods);
     size_t wanting = 0;
     for (size_t i = 0; i < methods->count; i++)
         if (tune_wants_lambda(&methods->child[i]) && wanting++ == 0) {
@@ -312,14 +279,16 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
 }
 
 sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
-    struct reach r = {
-        .t = t, .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance, .trials = cJSON_CreateArray()};
+    char metric[TUNE_METRIC_CHARS];
+    struct reach r = {.t = t,
+                      .metric = metric,
+                      .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance,
+                      .trials = cJSON_CreateArray()};
     struct sg_cell *cells = NULL;
     size_t count = 0, i = 0;
-    char metric[64];
     sg_status status = find_methods(&r, err);
     if (status == SG_OK)
-        status = find_metric(&r, metric, err);
+        status = tune_metric(t, metric, &r.higher, err);
     if (status == SG_OK)
         status = check_text(&r, err);
     if (status == SG_OK)

@@ -5,7 +5,6 @@
 #include "tune_private.h"
 
 enum { REACH_POINTS = 64 };
-#define REACH_TAIL 0.2
 
 /* A lambda that was run. */
 struct reach_point {
@@ -31,8 +30,6 @@ struct reach {
     cJSON *trials;
 };
 
-/* A run's value: the median of its last REACH_TAIL records, because a single record of a stochastic run says little. */
-double reach_value(const struct sg_cell_outcome *o, const char *metric);
 /* Within the tolerance of the baseline's value `base`? */
 bool reach_is_near(const struct reach *r, double value, double base);
 /* "methods.NAME.lambda=[…]" of p [n]. false = no memory. */

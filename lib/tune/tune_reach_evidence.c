@@ -19,7 +19,7 @@ static size_t summarize(struct summary *out, const struct reach *r, const struct
     for (size_t i = 0; i < b->count; i++) {
         if (i == 0 || strcmp(b->cells[i].label, b->cells[i - 1].label) != 0)
             out[n++] = (struct summary){.cell = &b->cells[i]};
-        out[n - 1].value += reach_value(&b->outcomes[i], r->metric) / (double)r->seeds;
+        out[n - 1].value += tune_tail_median(&b->outcomes[i], r->metric) / (double)r->seeds;
         const struct sg_run *run = &b->outcomes[i].run;
         const double entries = tune_entries(run, &b->cells[i], r->topk.d, false) / (double)r->seeds;
         out[n - 1].entries += entries;
@@ -118,7 +118,7 @@ static bool set_document(struct tune_sets *sets, const struct reach *r) {
             full[n++] = r->whole[i];
     return reach_set_lambdas(sets, r, full, n) && tune_set(sets, "claims=[]") &&
            tune_set(sets, "plots=[{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]",
-                    kebab(x, volumes[volume]), kebab(y, r->metric), REACH_TAIL);
+                    kebab(x, volumes[volume]), kebab(y, r->metric), TUNE_TAIL);
 }
 
 /* Runs all cells of the recipe's other methods. */

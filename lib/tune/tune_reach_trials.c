@@ -6,13 +6,6 @@
 
 #include "tune_reach.h"
 
-double reach_value(const struct sg_cell_outcome *o, const char *metric) {
-    char why[SG_WHY_CHARS], key[] = "tail-median";
-    struct sg_node tail = {.kind = SG_NODE_NUMBER, .key = key, .number = REACH_TAIL};
-    const struct sg_node at = {.kind = SG_NODE_MAP, .child = &tail, .count = 1};
-    return sg_grid_value(o, metric, &at, why);
-}
-
 bool reach_is_near(const struct reach *r, double value, double base) {
     const double room = r->tolerance * fabs(base);
     return r->higher ? value >= base - room : value <= base + room;

@@ -168,6 +168,20 @@ sg_status tune_need_volume(const struct sg_tune *t, const struct sg_cell *cell, 
                    path);
 }
 
+size_t tune_read_list(double *out, size_t most, const char *text, double largest) {
+    size_t n = 0;
+    for (const char *at = text;; at++) {
+        char *end;
+        const double x = strtod(at, &end);
+        if (end == at || !(x > 0) || !(x <= largest) || (*end != '\0' && *end != ',') || n == most)
+            return 0;
+        out[n++] = x;
+        if (*end == '\0')
+            return n;
+        at = end;
+    }
+}
+
 bool tune_wants_lambda(const struct sg_node *method) {
     const struct sg_node *lambda = sg_node_get(method, "lambda");
     return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&

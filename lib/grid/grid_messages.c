@@ -1,0 +1,276 @@
+/* grid_messages.c: what finished runs sent, and what it takes on a network. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_compressor.h"
+#include "sg_debug.h"
+#include "sg_grid_network.h"
+#include "sg_stats.h"
+
+/* Layers stand in the order of the backward pass, the last one of the model first. */
+struct sg_grid_messages {
+    const struct sg_compressor_ops *ops; /* NULL = a compressor that this build does not know */
+    bool codes;                          /* it is not `none`, and so encodes and decodes */
+    size_t records, layers, workers;
+    double d;
+    double *steps;      /* [records] since the record before */
+    double *mean;       /* [records] bytes that a worker sent at each of these steps */
+    double *longer;     /* [records] how many times longer than the mean the longest message was */
+    double *share;      /* [records][layers] the part of the bytes that each layer has */
+    double *sent;       /* [records][layers][workers] the bytes of each worker's messages; NULL = not recorded */
+    bool *by_worker;    /* [records] the record has what `sent` holds */
+    double *elements;   /* [layers] */
+    double mean_of_all; /* bytes that a worker sent at a step, over the whole run */
+};
+
+/* ---- what was recorded ---- */
+
+/* What a worker sent in a step, mean over workers: of the steps since the record before i, or of all up to record i. */
+static double mean_bytes(const struct sg_run *run, size_t i, bool all) {
+    const double *bytes = sg_run_series(run, "bytes_sent"), *step = sg_run_series(run, "step");
+    const double *sent = bytes ? bytes : sg_run_series(run, "bits");
+    const bool whole = all || i == 0;
+    const double steps = step[i] - (whole ? 0 : step[i - 1]), grown = sent[i] - (whole ? 0 : sent[i - 1]);
+    return steps > 0 ? fmax(0, grown) / steps / (bytes ? 1 : 8) : 0;
+}
+
+/* How many times longer than the mean the longest message of record i was. */
+static double longest(const struct sg_run *run, size_t i) {
+    const double *density = sg_run_series(run, "density"), *padded = sg_run_series(run, "density_padded");
+    return density && padded && density[i] > 0 && padded[i] > density[i] ? padded[i] / density[i] : 1;
+}
+
+/* share [layers] <- the part of a record's entries in each layer; `record` is its "layers", or NULL. */
+static void find_shares(double *share, const struct sg_grid_messages *m, const cJSON *record) {
+    const cJSON *entries = sg_json_get(record, "entries"), *item = entries ? entries->child : NULL;
+    double sum = 0, all = 0;
+    for (size_t l = m->layers; l-- > 0; item = item ? item->next : NULL) { /* records begin with the first layer */
+        share[l] = item && cJSON_IsNumber(item) ? item->valuedouble : entries ? 0 : 4 * m->elements[l];
+        sum += share[l];
+        all += 4 * m->elements[l];
+    }
+    for (size_t l = 0; l < m->layers; l++)
+        share[l] = sum > 0 ? share[l] / sum : all > 0 ? 4 * m->elements[l] / all : 1;
+}
+
+/* sent [layers][workers] <- messages by the entries that each worker sent of each layer. False: the record has none. */
+static bool find_sent(double *sent, const struct sg_grid_messages *m, const cJSON *record, double mean) {
+    const cJSON *rows = sg_json_get(record, "workers"), *row = NULL;
+    const size_t n = (size_t)cJSON_GetArraySize(rows);
+    double sum = 0;
+    size_t w = 0;
+    if (n < m->workers)
+        return false;
+    cJSON_ArrayForEach(row, rows) {
+        const cJSON *item = row->child;
+        for (size_t l = m->layers; l-- > 0 && item; item = item->next) {
+            sum += item->valuedouble;
+            if (w < m->workers)
+                sent[l * m->workers + w] = item->valuedouble;
+        }
+        w++;
+    }
+    const double bytes = sum > 0 ? mean * (double)n / sum : 0; /* of an entry */
+    for (size_t j = 0; j < m->workers * m->layers; j++)
+        sent[j] *= bytes;
+    return true;
+}
+
+static void read_records(struct sg_grid_messages *m, const struct sg_run *run) {
+    const double *step = sg_run_series(run, "step");
+    const cJSON *record = run->layers ? run->layers->child : NULL;
+    for (size_t i = 0; i < m->records; i++, record = record ? record->next : NULL) {
+        m->steps[i] = step[i] - (i > 0 ? step[i - 1] : 0);
+        m->mean[i] = mean_bytes(run, i, false);
+        m->longer[i] = longest(run, i);
+        find_shares(m->share + i * m->layers, m, record);
+        m->by_worker[i] = m->sent && find_sent(m->sent + i * m->layers * m->workers, m, record, m->mean[i]);
+    }
+    m->mean_of_all = m->records > 0 ? mean_bytes(run, m->records - 1, true) : 0;
+}
+
+static bool has_workers(const struct sg_run *run) {
+    const cJSON *record;
+    cJSON_ArrayForEach(record, run->layers) if (sg_json_get(record, "workers")) return true;
+    return false;
+}
+
+sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_cell *cell, const struct sg_run *run,
+                                struct sg_error *err) {
+    const cJSON *layers = sg_json_get(run->header, "layers");
+    const char *compressor = sg_node_string(cell->method, "compressor", "");
+    struct sg_grid_messages *m = calloc(1, sizeof *m);
+    if (!m)
+        return sg_fail_memory(err, "the messages of a run");
+    *m = (struct sg_grid_messages){
+        .ops = sg_compressor_find(compressor),
+        .codes = strcmp(compressor, "none") != 0,
+        .records = run->n_points,
+        .layers = cJSON_IsArray(layers) && run->layers ? (size_t)cJSON_GetArraySize(layers) : 1,
+        .workers = (size_t)sg_node_number(&cell->resolved, "workers", 1),
+        .d = sg_json_number(run->header, "constants.d", 0),
+    };
+    const size_t n = m->records + 1, numbers = n * m->layers;
+    m->steps = calloc(n, sizeof *m->steps);
+    m->mean = calloc(n, sizeof *m->mean);
+    m->longer = calloc(n, sizeof *m->longer);
+    m->share = calloc(numbers, sizeof *m->share);
+    m->by_worker = calloc(n, sizeof *m->by_worker);
+    m->elements = calloc(m->layers + 1, sizeof *m->elements);
+    const bool by_worker = has_workers(run);
+    if (by_worker)
+        m->sent = calloc(numbers, m->workers * sizeof *m->sent);
+    if (!m->steps || !m->mean || !m->longer || !m->share || !m->by_worker || !m->elements || (by_worker && !m->sent)) {
+        sg_grid_messages_free(m);
+        return sg_fail_memory(err, "the messages of a run");
+    }
+    for (size_t l = 0; l < m->layers; l++) {
+        const cJSON *layer = m->layers > 1 ? cJSON_GetArrayItem(layers, (int)(m->layers - 1 - l)) : NULL;
+        m->elements[l] = layer ? sg_json_number(layer, "elements", 0) : m->d;
+    }
+    read_records(m, run);
+    *out = m;
+    return SG_OK;
+}
+
+void sg_grid_messages_free(struct sg_grid_messages *m) {
+    if (!m)
+        return;
+    free(m->steps);
+    free(m->mean);
+    free(m->longer);
+    free(m->share);
+    free(m->sent);
+    free(m->by_worker);
+    free(m->elements);
+    free(m);
+}
+
+/* ---- on a network ---- */
+
+/* A run on a network. */
+struct model {
+    const struct sg_grid_messages *of;
+    struct sg_net net;
+    const struct sg_collective *collective;
+    const struct sg_overlap *overlap;
+    struct sg_net_step step;
+    double *memory; /* all arrays of the step, in the order of the backward pass, and the work space */
+    double *forward_s, *backward_s, *encode_s, *dense, *bytes, *work;
+    size_t *bucket;
+};
+
+/* How the messages travel, and in how many exchanges that need each other. */
+static const struct sg_collective *collective_of(const struct sg_grid_network *n, const struct sg_compressor_ops *ops,
+                                                 unsigned *exchanges) {
+    *exchanges = 1;
+    if (ops && ops->rounds && ops->rounds->length) { /* vectors that are added up on their way */
+        *exchanges = ops->rounds->count;
+        return n->sum;
+    }
+    if (ops && ops->traits & SG_TRAIT_EXACT)
+        return n->sum;
+    return n->gather ? n->gather : sg_collective_find(ops && ops->collective ? ops->collective : "all-gather");
+}
+
+static bool open_model(struct model *m, const struct sg_grid_network *n, const struct sg_grid_messages *of) {
+    const size_t count = of->layers, senders = of->workers < n->net.workers ? of->workers : n->net.workers;
+    unsigned exchanges;
+    *m = (struct model){
+        .of = of, .net = n->net, .collective = collective_of(n, of->ops, &exchanges), .overlap = n->overlap};
+    m->net.between.alpha_s *= exchanges; /* each starts anew, and carries its part of the bytes */
+    m->net.within.alpha_s *= exchanges;
+    m->memory = calloc((4 + senders) * count + sg_net_work(count, senders), sizeof *m->memory);
+    m->bucket = calloc(count, sizeof *m->bucket);
+    if (!m->memory || !m->bucket)
+        return false;
+    m->forward_s = m->memory;
+    m->backward_s = m->forward_s + count;
+    m->encode_s = m->backward_s + count;
+    m->dense = m->encode_s + count;
+    m->bytes = m->dense + count;
+    m->work = m->bytes + senders * count;
+    for (size_t l = 0; l < count; l++) {
+        const double share = of->d > 0 ? of->elements[l] / of->d : 1;
+        m->forward_s[l] = n->compute_s * share / 3;
+        m->backward_s[l] = n->compute_s * share * 2 / 3;
+        m->encode_s[l] = of->codes ? n->coding_s * of->elements[l] : 0;
+        m->dense[l] = 4 * of->elements[l];
+    }
+    m->step = (struct sg_net_step){.layers = count,
+                                   .forward_s = m->forward_s,
+                                   .backward_s = m->backward_s,
+                                   .encode_s = m->encode_s,
+                                   .bytes = m->bytes,
+                                   .senders = senders,
+                                   .dense = m->dense,
+                                   .bucket = m->bucket};
+    return true;
+}
+
+static void close_model(struct model *m) {
+    free(m->memory);
+    free(m->bucket);
+}
+
+/* bytes [layers][senders] <- the messages of a step with this mean; the first sender has the longest. */
+static void put_messages(struct model *m, const double *share, double mean, double longer) {
+    const size_t senders = m->step.senders;
+    const double first = senders > 1 ? fmin(longer, (double)senders) : 1;
+    const double others = senders > 1 ? ((double)senders - first) / (double)(senders - 1) : 0;
+    m->step.bytes = m->bytes;
+    for (size_t l = 0; l < m->step.layers; l++) {
+        double *bytes = m->bytes + l * senders;
+        const double of_others = mean * share[l] * others;
+        bytes[0] = mean * share[l] * first;
+        for (size_t w = 1; w < senders; w++)
+            bytes[w] = of_others;
+    }
+}
+
+/* The same by what each worker sent at record i. */
+static void put_recorded(struct model *m, size_t i) {
+    const size_t senders = m->step.senders, workers = m->of->workers;
+    const double *sent = m->of->sent + i * m->step.layers * workers;
+    m->step.bytes = senders == workers ? sent : m->bytes;
+    for (size_t l = 0; senders < workers && l < m->step.layers; l++)
+        memcpy(m->bytes + l * senders, sent + l * workers, senders * sizeof *sent);
+}
+
+/* The buckets are those of the run's mean messages, in the shares of its last record. */
+static void plan_buckets(struct model *m) {
+    put_messages(m, m->of->share + (m->of->records - 1) * m->step.layers, m->of->mean_of_all, 1);
+    sg_net_plan(m->bucket, &m->net, m->collective, &m->step, m->work);
+}
+
+sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struct sg_grid_messages *of,
+                                const struct sg_grid_network *network, size_t n, struct sg_error *err) {
+    struct model m;
+    struct sg_sum total[SG_NET_SERIES] = {{0, 0}};
+    SG_ASSERT(n <= of->records);
+    if (!open_model(&m, network, of)) {
+        close_model(&m);
+        return sg_fail_memory(err, "the network's series");
+    }
+    if (n > 0 && m.overlap->kind == SG_OVERLAP_FUSED)
+        plan_buckets(&m);
+    for (size_t i = 0; i < n; i++) {
+        struct sg_step_time time;
+        if (of->steps[i] > 0) {
+            if (of->by_worker[i])
+                put_recorded(&m, i);
+            else
+                put_messages(&m, of->share + i * of->layers, of->mean[i], of->longer[i]);
+            sg_net_step_time(&time, NULL, &m.net, m.collective, m.overlap, &m.step, m.work);
+            sg_sum_add(&total[SG_NET_TIME], of->steps[i] * time.step_s);
+            sg_sum_add(&total[SG_NET_EXPOSED_TIME], of->steps[i] * time.exposed_s);
+            sg_sum_add(&total[SG_NET_COMPUTE_TIME], of->steps[i] * (time.compute_s + time.coding_s));
+        }
+        for (size_t c = 0; c < SG_NET_SERIES; c++)
+            if (column[c])
+                column[c][i] = sg_sum_total(&total[c]);
+    }
+    close_model(&m);
+    return SG_OK;
+}

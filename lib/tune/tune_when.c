@@ -1,0 +1,220 @@
+/* tune_when.c: --when: at which bandwidths and numbers of workers compression reaches a target sooner than no
+ * compression, by the model of networks, from finished runs. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune_when.h"
+
+static const double TOLERANCE = 0.05;
+
+/* Where no network is given. The link is the preset of the section `network`. */
+static const char assumed_network[] = "network.link=10gbe-tcp";
+
+static const char default_bandwidths[] = "0.1,0.3,1,3,10,30,100", default_clusters[] = "4,16,64,256";
+
+/* ---- what was asked for ---- */
+
+/* Reads an ascending list. */
+static sg_status read_list(double *out, size_t *n, size_t most, const char *option, const char *text, double largest,
+                           const char *what, struct sg_error *err) {
+    *n = tune_read_list(out, most, text, largest);
+    bool fine = *n > 0;
+    for (size_t i = 1; i < *n; i++)
+        fine = fine && out[i] > out[i - 1];
+    return fine ? SG_OK
+                : sg_fail(err, SG_ERR_ARGUMENT,
+                          "--%s=%s: give up to %zu %s, above 0 and up to %g, ascending, with commas between them",
+                          option, text, most, what, largest);
+}
+
+static sg_status read_options(struct when *w, struct sg_error *err) {
+    const struct sg_tune *t = w->t;
+    double workers[WHEN_CLUSTERS] = {0};
+    sg_status status = read_list(w->bandwidth, &w->n_bandwidths, WHEN_BANDWIDTHS, "bandwidths",
+                                 t->bandwidths ? t->bandwidths : default_bandwidths, 1e6, "bandwidths in Gbit/s", err);
+    if (status == SG_OK)
+        status = read_list(workers, &w->n_clusters, WHEN_CLUSTERS, "clusters",
+                           t->clusters ? t->clusters : default_clusters, 65536, "numbers of workers", err);
+    for (size_t b = 0; b < w->n_bandwidths; b++)
+        w->bandwidth[b] *= 1e9;
+    for (size_t c = 0; status == SG_OK && c < w->n_clusters; c++) {
+        w->workers[c] = (size_t)workers[c];
+        if ((double)w->workers[c] != workers[c])
+            status =
+                sg_fail(err, SG_ERR_ARGUMENT, "--clusters=%s: %g is no number of workers", t->clusters, workers[c]);
+    }
+    return status;
+}
+
+/* The network of the recipe, and whether every cluster can be built of its nodes. */
+static sg_status read_network(struct when *w, const struct sg_recipe *recipe, struct sg_error *err) {
+    struct sg_grid_network unused;
+    sg_status status = SG_OK;
+    if (!sg_grid_network_read(&w->network, recipe))
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: there is no network", recipe->path);
+    for (size_t c = 0; status == SG_OK && c < w->n_clusters; c++)
+        status = sg_grid_network_change(&unused, &w->network, w->bandwidth[0], w->workers[c], err);
+    return status;
+}
+
+/* ---- the runs ---- */
+
+/* Finds the labels; b->cells has those of a label beside each other. */
+static sg_status find_methods(struct when *w, const struct tune_trials *b, struct sg_error *err) {
+    const char *baseline = tune_baseline(sg_node_get(&b->recipe.root, "methods"));
+    w->seeds = sg_node_get(&b->recipe.root, "seeds")->count;
+    w->n_methods = b->count / w->seeds;
+    w->method = calloc(w->n_methods, sizeof *w->method);
+    w->baseline = w->n_methods;
+    if (!w->method)
+        return sg_fail_memory(err, "the methods");
+    for (size_t m = 0; m < w->n_methods; m++) {
+        w->method[m].cell = &b->cells[m * w->seeds];
+        w->method[m].run = calloc(w->seeds, sizeof *w->method[m].run);
+        if (!w->method[m].run)
+            return sg_fail_memory(err, "the methods");
+        if (w->baseline == w->n_methods && baseline && strcmp(w->method[m].cell->name, baseline) == 0)
+            w->baseline = m;
+    }
+    return w->baseline < w->n_methods
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT, "%s: --when needs a method with compressor: none to compare with",
+                         b->recipe.path);
+}
+
+/* What no compression attains at every seed, within the tolerance. */
+static sg_status choose_target(struct when *w, const struct tune_trials *b, struct sg_error *err) {
+    double worst = NAN;
+    for (size_t s = 0; s < w->seeds; s++) {
+        const double value = tune_tail_median(&b->outcomes[w->baseline * w->seeds + s], w->metric);
+        if (isnan(value))
+            return sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of its run with seed %" PRIu64,
+                           w->metric, w->method[w->baseline].cell->label, b->cells[w->baseline * w->seeds + s].seed);
+        worst = w->higher ? fmin(worst, value) : fmax(worst, value);
+    }
+    w->attained = worst;
+    if (!w->given)
+        w->target = worst + (w->higher ? -1 : 1) * w->tolerance * fabs(worst);
+    return SG_OK;
+}
+
+static sg_status read_run(struct when_run *r, struct when_method *m, const struct when *w, const struct sg_cell *cell,
+                          const struct sg_cell_outcome *o, struct sg_error *err) {
+    const double *value = sg_run_series(&o->run, w->metric), *step = sg_run_series(&o->run, "step");
+    const size_t n = o->run.n_points, at = value && step ? when_attained(value, n, w->target, w->higher) : n;
+    r->seed = cell->seed;
+    r->steps = at < n ? step[at] : NAN;
+    if (strcmp(sg_grid_status(o), "ok") != 0)
+        snprintf(m->why, sizeof m->why, "its run with seed %" PRIu64 " diverged", cell->seed);
+    else if (at == n)
+        snprintf(m->why, sizeof m->why, "it does not reach the target at seed %" PRIu64, cell->seed);
+    else if (!(r->steps > 0))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s has reached a %s of %.4g before its first step, at seed %" PRIu64
+                       " (give another one with --target)",
+                       cell->label, w->metric, w->target, cell->seed);
+    if (m->why[0])
+        return SG_OK;
+    r->records = at + 1;
+    return sg_grid_messages_open(&r->messages, cell, &o->run, err);
+}
+
+static sg_status read_runs(struct when *w, const struct tune_trials *b, struct sg_error *err) {
+    sg_status status = choose_target(w, b, err);
+    size_t most = 1;
+    for (size_t m = 0; m < w->n_methods; m++)
+        for (size_t s = 0; status == SG_OK && !w->method[m].why[0] && s < w->seeds; s++) {
+            const size_t i = m * w->seeds + s;
+            status = read_run(&w->method[m].run[s], &w->method[m], w, &b->cells[i], &b->outcomes[i], err);
+            most = b->outcomes[i].run.n_points > most ? b->outcomes[i].run.n_points : most;
+        }
+    if (status == SG_OK && w->method[w->baseline].why[0])
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s is the run without compression to compare with, and %s (%s %.4g)",
+                       w->method[w->baseline].cell->label, w->method[w->baseline].why, w->metric, w->target);
+    const size_t points = w->n_clusters * w->n_bandwidths;
+    w->record_s[0] = calloc(most, sizeof(double));
+    w->record_s[1] = calloc(most, sizeof(double));
+    w->seed_s = calloc(w->n_methods * w->seeds, sizeof *w->seed_s);
+    w->time = calloc(points * w->n_methods, sizeof *w->time);
+    w->gain = calloc(w->n_clusters * w->n_methods, sizeof *w->gain);
+    if (status == SG_OK && (!w->record_s[0] || !w->record_s[1] || !w->seed_s || !w->time || !w->gain))
+        status = sg_fail_memory(err, "the times");
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static sg_status model(struct when *w, struct sg_error *err) {
+    const double points = (double)(w->n_clusters * w->n_bandwidths);
+    sg_status status = SG_OK;
+    for (size_t c = 0; c < w->n_clusters; c++)
+        for (size_t b = 0; status == SG_OK && b < w->n_bandwidths; b++) {
+            status = when_compare(when_times(w, c, b), w, w->bandwidth[b], w->workers[c], err);
+            if (w->t->progress)
+                w->t->progress("model", (double)(c * w->n_bandwidths + b + 1), points);
+        }
+    return status == SG_OK ? when_find_gains(w, err) : status;
+}
+
+static void say_plan(const struct when *w) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "%zu methods at %zu seeds: modelled times until they reach the %s of %s, at %zu bandwidths on clusters of "
+             "%zu sizes",
+             w->n_methods, w->seeds, w->metric, w->method[w->baseline].cell->label, w->n_bandwidths, w->n_clusters);
+    if (w->t->say)
+        w->t->say(text);
+}
+
+static void close_when(struct when *w) {
+    for (size_t m = 0; w->method && m < w->n_methods; m++) {
+        for (size_t s = 0; w->method[m].run && s < w->seeds; s++)
+            sg_grid_messages_free(w->method[m].run[s].messages);
+        free(w->method[m].run);
+    }
+    free(w->method);
+    free(w->record_s[0]);
+    free(w->record_s[1]);
+    free(w->seed_s);
+    free(w->time);
+    free(w->gain);
+}
+
+sg_status tune_when(struct sg_tune *t, struct sg_error *err) {
+    struct when w = {.t = t,
+                     .given = !isnan(t->target),
+                     .target = t->target,
+                     .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance,
+                     .assumed = sg_node_get(&t->recipe->root, "network") == NULL};
+    struct tune_sets sets;
+    struct tune_trials b = {.count = 0};
+    tune_sets_start(&sets, t);
+    sg_status status = read_options(&w, err);
+    if (status == SG_OK)
+        status = tune_metric(t, w.metric, &w.higher, err);
+    if (status == SG_OK && w.assumed && !tune_set(&sets, "%s", assumed_network))
+        status = sg_fail_memory(err, "the network");
+    if (status == SG_OK)
+        status = tune_trials_open(&b, t, &sets, NULL, NULL, SIZE_MAX, err);
+    if (status == SG_OK)
+        status = read_network(&w, &b.recipe, err);
+    if (status == SG_OK)
+        status = find_methods(&w, &b, err);
+    if (status == SG_OK && t->dry_run) {
+        say_plan(&w);
+    } else if (status == SG_OK) {
+        status = tune_trials_run(&b, t, &sets, false, err);
+        if (status == SG_OK)
+            status = read_runs(&w, &b, err);
+        if (status == SG_OK)
+            status = model(&w, err);
+        if (status == SG_OK)
+            status = when_document(&w, &b, err);
+    }
+    close_when(&w);
+    tune_trials_close(&b);
+    tune_sets_free(&sets);
+    return status;
+}

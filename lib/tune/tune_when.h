@@ -1,0 +1,100 @@
+/* tune_when.h: what the files of --when share: whether compression reaches a target sooner, on modelled networks. */
+#ifndef TUNE_WHEN_H
+#define TUNE_WHEN_H
+
+#include "sg_grid_network.h"
+#include "tune_private.h"
+
+enum { WHEN_BANDWIDTHS = 32, WHEN_CLUSTERS = 12, WHEN_WINDOW = 5 };
+
+/* One seed's way to the target. */
+struct when_run {
+    uint64_t seed;
+    struct sg_grid_messages *messages;
+    size_t records; /* the first ones, up to the record that attains the target; 0 = none attains it */
+    double steps;   /* that record's */
+};
+
+/* The cells of one label. */
+struct when_method {
+    const struct sg_cell *cell; /* the first of them */
+    struct when_run *run;       /* [seeds] */
+    char why[200];              /* it is out, and why; "" = it attains the target at every seed */
+};
+
+/* A method at one bandwidth and number of workers. */
+struct when_time {
+    double mean_s;       /* modelled seconds to the target, mean over the seeds; NaN = the method is out */
+    double compute_s;    /* of them forward and backward passes and coding */
+    double speedup;      /* mean_s of the baseline over its own */
+    double least, most;  /* of the speed-ups at single seeds */
+    bool may_be_fastest; /* at some seed it is no slower than the method with the least mean */
+};
+
+/* Where along the bandwidths a method gains, that is, has a speed-up above 1. */
+struct when_gain {
+    bool at_lowest, at_highest; /* bandwidths that were looked at */
+    double from;                /* the lowest one at which a loss turns into a gain, bits/s; NaN = none */
+    double to;                  /* the highest one at which a gain turns into a loss; NaN = none */
+};
+
+struct when {
+    struct sg_tune *t;
+    struct sg_grid_network network;
+    bool assumed; /* the recipe has no network, so this one is assumed */
+    char metric[TUNE_METRIC_CHARS];
+    bool higher; /* larger values of it are better */
+    double target, tolerance;
+    bool given;      /* the target is from --target */
+    double attained; /* by the baseline at its worst seed, as tune_tail_median */
+    size_t n_bandwidths, n_clusters;
+    double bandwidth[WHEN_BANDWIDTHS]; /* bits/s, ascending */
+    size_t workers[WHEN_CLUSTERS];     /* ascending */
+    size_t seeds, n_methods, baseline; /* the place of the baseline among the methods */
+    struct when_method *method;        /* [n_methods] */
+    struct when_time *time;            /* [n_clusters][n_bandwidths][n_methods] */
+    struct when_gain *gain;            /* [n_clusters][n_methods] */
+    double *record_s[2]; /* work space: modelled seconds, and those of computing, to each record of the longest run */
+    double *seed_s;      /* work space: [n_methods][seeds] */
+};
+
+static inline struct when_time *when_times(const struct when *w, size_t cluster, size_t bandwidth) {
+    return w->time + (cluster * w->n_bandwidths + bandwidth) * w->n_methods;
+}
+
+/* The first record whose running median is no worse than the target: the median of WHEN_WINDOW values, with as many
+ * before as behind, and fewer at the ends of the run. NaN = the record has no value. n = there is no such record. */
+size_t when_attained(const double *value, size_t n, double target, bool higher);
+
+/* Modelled seconds of run r to the target, and the part that is computing. */
+SG_CHECKED sg_status when_seconds(double *total_s, double *compute_s, const struct when *w, const struct when_run *r,
+                                  const struct sg_grid_network *network, struct sg_error *err);
+
+/* time [n_methods] <- all methods at one bandwidth and number of workers. */
+SG_CHECKED sg_status when_compare(struct when_time *time, const struct when *w, double bits_per_s, size_t workers,
+                                  struct sg_error *err);
+/* The method with the least mean of time [n_methods]; the baseline if none is faster than it. */
+size_t when_fastest(const struct when *w, const struct when_time *time);
+/* How many times sooner messages without bytes and coding would reach the target in the baseline's steps: its time over
+ * its compute time. Infinite if that is 0. */
+double when_free(const struct when *w, const struct when_time *time);
+
+/* Fills in w->gain from w->time; what lies between two bandwidths is found by bisection of log bandwidth. */
+SG_CHECKED sg_status when_find_gains(struct when *w, struct sg_error *err);
+
+/* Makes the evidence and the table. */
+SG_CHECKED sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err);
+/* The model's name in titles and on axes: "10gbe-tcp, ring, overlap none"; the caller frees it. */
+char *when_model_text(const struct when *w);
+/* "test accuracy 0.51"; returns out. */
+enum { WHEN_TEXT = 256 };
+const char *when_target_text(const struct when *w, char out[WHEN_TEXT]);
+/* The answer in sentences, and what one must know to read it; arrays of strings. NULL = no memory. */
+cJSON *when_answer_json(const struct when *w);
+cJSON *when_assumptions_json(const struct when *w);
+/* A table for readers; NULL = no memory. */
+char *when_table(const struct when *w, const cJSON *answer, const cJSON *assumptions);
+/* "always", "never", "below" (its `to`), "above" (its `from`), "between" (them) or "outside" (them). */
+const char *when_where(const struct when_gain *gain);
+
+#endif

@@ -1,0 +1,284 @@
+/* tune_when_table.c: what --when found, for readers: the answer in sentences, what it assumes, and a table. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_net.h"
+#include "sg_text.h"
+#include "tune_when.h"
+
+static const double GBIT = 1e9;
+
+enum { WIDTH = 100, TEXT = WHEN_TEXT };
+
+static const char *label_of(const struct when *w, size_t method) {
+    return w->method[method].cell->label;
+}
+
+static bool competes(const struct when *w, size_t method) {
+    return method != w->baseline && !w->method[method].why[0];
+}
+
+const char *when_where(const struct when_gain *g) {
+    const bool turns = !isnan(g->from) || !isnan(g->to);
+    return g->at_lowest ? (!g->at_highest ? "below"
+                           : turns        ? "outside"
+                                          : "always")
+                        : (g->at_highest ? "above"
+                           : turns       ? "between"
+                                         : "never");
+}
+
+char *when_model_text(const struct when *w) {
+    const struct sg_grid_network *n = &w->network;
+    return sg_format("%s, %s%s%s, overlap %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
+                     n->gather ? n->gather->name : "", n->overlap->name);
+}
+
+/* ---- sentences ---- */
+
+static void add(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
+static void add(cJSON *list, const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) >= 0) {
+        sg_json_push_string(list, text);
+        free(text);
+    }
+    va_end(args);
+}
+
+const char *when_target_text(const struct when *w, char out[WHEN_TEXT]) {
+    snprintf(out, WHEN_TEXT, "%s %.4g", w->metric, w->target);
+    for (char *c = out; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    return out;
+}
+
+/* How many times sooner, as "129", "5.12" or "1.004"; returns out. */
+static const char *times_text(double x, char out[32]) {
+    snprintf(out, 32, x < 1.1 ? "%.4g" : "%.3g", x);
+    return out;
+}
+
+/* The bandwidth of the list that is nearest to the link's own. */
+static size_t own_bandwidth(const struct when *w) {
+    const double own = log(8 / w->network.net.between.byte_s);
+    size_t nearest = 0;
+    for (size_t b = 1; b < w->n_bandwidths; b++)
+        if (fabs(log(w->bandwidth[b]) - own) < fabs(log(w->bandwidth[nearest]) - own))
+            nearest = b;
+    return nearest;
+}
+
+static void put_noise(FILE *out, const struct when *w, const struct when_time *time, size_t best) {
+    const char *before = ", within the noise of the seeds from ";
+    for (size_t m = 0; m < w->n_methods; m++)
+        if (m != best && time[m].may_be_fastest) {
+            fprintf(out, "%s%s", before, label_of(w, m));
+            before = " and ";
+        }
+}
+
+/* Above which bandwidth nothing gains; `told` is the one that the sentence is about. */
+static void put_limit(FILE *out, const struct when *w, size_t cluster, size_t told) {
+    const size_t last = w->n_bandwidths - 1;
+    const struct when_time *highest = when_times(w, cluster, last);
+    const size_t best = when_fastest(w, highest);
+    char times[32];
+    double to = 0;
+    for (size_t m = 0; m < w->n_methods; m++)
+        if (competes(w, m))
+            to = fmax(to, w->gain[cluster * w->n_methods + m].to); /* fmax ignores a NaN */
+    if (best == w->baseline && to > 0)
+        fprintf(out, "; above %.3g Gbit/s no method gains", to / GBIT);
+    else if (best == w->baseline)
+        fprintf(out, "; no method gains at any bandwidth from %.3g to %.3g Gbit/s", w->bandwidth[0] / GBIT,
+                w->bandwidth[last] / GBIT);
+    else if (told < last)
+        fprintf(out, "; at %.3g Gbit/s, the most looked at, %s is still %s times sooner", w->bandwidth[last] / GBIT,
+                label_of(w, best), times_text(highest[best].speedup, times));
+}
+
+static char *cluster_text(const struct when *w, size_t cluster) {
+    const size_t b = own_bandwidth(w);
+    const struct when_time *time = when_times(w, cluster, b);
+    const size_t best = when_fastest(w, time);
+    const double free_one = when_free(w, time);
+    char *text = NULL, target[TEXT], times[32];
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fprintf(out, "With %zu workers at %.3g Gbit/s, ", w->workers[cluster], w->bandwidth[b] / GBIT);
+    if (best == w->baseline)
+        fprintf(out, "no method reaches the target, %s, sooner than no compression", when_target_text(w, target));
+    else
+        fprintf(out, "%s reaches the target, %s, %.3g times sooner than no compression", label_of(w, best),
+                when_target_text(w, target), time[best].speedup);
+    put_noise(out, w, time, best);
+    if (free_one < 1.005)
+        fputs("; free compression could gain nothing in the steps of no compression", out);
+    else if (isfinite(free_one))
+        fprintf(out, "; even free compression could be at most %s times sooner in the steps of no compression",
+                times_text(free_one, times));
+    put_limit(out, w, cluster, b);
+    fputs(".", out);
+    return sg_stream_text(out, &text);
+}
+
+cJSON *when_answer_json(const struct when *w) {
+    cJSON *out = cJSON_CreateArray();
+    for (size_t c = 0; c < w->n_clusters; c++) {
+        char *text = cluster_text(w, c);
+        if (text)
+            sg_json_push_string(out, text);
+        free(text);
+    }
+    return out;
+}
+
+cJSON *when_assumptions_json(const struct when *w) {
+    const struct sg_grid_network *n = &w->network;
+    cJSON *out = cJSON_CreateArray();
+    char *model = when_model_text(w), target[TEXT];
+    add(out, "All times are modelled and none was measured: %s.", model ? model : "");
+    if (w->assumed)
+        add(out, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
+    if (n->net.between.alpha_s == sg_link_find(n->net.between.name)->alpha_s)
+        add(out, "A message takes %.4g us beside its bytes at every bandwidth, as on %s.", 1e6 * n->net.between.alpha_s,
+            n->net.between.name);
+    else
+        add(out, "A message takes %.4g us beside its bytes at every bandwidth (network.latency).",
+            1e6 * n->net.between.alpha_s);
+    if (n->compute_s > 0)
+        add(out, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
+    else
+        add(out, "No compute time is given (network.compute), so these are times of communication alone, and what "
+                 "free compression could give has no bound.");
+    if (n->coding_s > 0)
+        add(out, "Encoding and decoding take %.4g ns for each number of the model (network.coding).",
+            n->coding_s * 1e9);
+    else
+        add(out, "Encoding and decoding are taken to cost nothing (network.coding is 0).");
+    add(out,
+        "Steps to the target are those of the runs with %.0f workers, whose messages are repeated on larger clusters.",
+        sg_node_number(&w->method[w->baseline].cell->resolved, "workers", 1));
+    if (w->given)
+        add(out, "The target, %s, is the one that was given.", when_target_text(w, target));
+    else
+        add(out,
+            "The target, %s, is within %g %% of what %s has at its worst seed: %.4g, the median of the last %g %%.",
+            when_target_text(w, target), 100 * w->tolerance, label_of(w, w->baseline), w->attained, 100 * TUNE_TAIL);
+    add(out,
+        "A run reaches the target at the first evaluation where the median of %d, with as many before as behind it, is "
+        "as good.",
+        WHEN_WINDOW);
+    add(out,
+        w->seeds > 1 ? "Times are means over %zu seeds, and methods are within noise of each other where another "
+                       "one is faster at some seed."
+                     : "There is %zu seed, which does not tell what is within noise.",
+        w->seeds);
+    for (size_t m = 0; m < w->n_methods; m++)
+        if (w->method[m].why[0])
+            add(out, "%s is left out: %s.", label_of(w, m), w->method[m].why);
+    free(model);
+    return out;
+}
+
+/* ---- the table ---- */
+
+static void put_comment(FILE *out, const char *text) {
+    for (const char *before = "# "; *text; before = "#   ") {
+        const size_t n = sg_text_line(text, WIDTH - strlen(before));
+        fprintf(out, "%s%.*s\n", before, (int)n, text);
+        text += n;
+        text += *text == ' ';
+    }
+}
+
+/* `text` and blanks up to `width` columns. */
+static void put_cell(FILE *out, const char *text, size_t width) {
+    const size_t own = sg_text_width(text);
+    fprintf(out, "%s%*s", text, own < width ? (int)(width - own) : 0, "");
+}
+
+static const char *gain_text(const struct when_gain *g, char out[TEXT]) {
+    const char *where = when_where(g);
+    const double from = g->from / GBIT, to = g->to / GBIT;
+    if (strcmp(where, "below") == 0)
+        snprintf(out, TEXT, "below %.3g", to);
+    else if (strcmp(where, "above") == 0)
+        snprintf(out, TEXT, "above %.3g", from);
+    else if (strcmp(where, "between") == 0)
+        snprintf(out, TEXT, "%.3g to %.3g", from, to);
+    else if (strcmp(where, "outside") == 0)
+        snprintf(out, TEXT, "not %.3g to %.3g", to, from);
+    else
+        snprintf(out, TEXT, "%s", where);
+    return out;
+}
+
+static void put_points(FILE *out, const struct when *w, size_t width) {
+    fputs("# workers  Gbit/s  ", out);
+    put_cell(out, "fastest", width);
+    fputs("  speed-up  worst seed  free, at most  no compression, s  within noise\n", out);
+    for (size_t c = 0; c < w->n_clusters; c++)
+        for (size_t b = 0; b < w->n_bandwidths; b++) {
+            const struct when_time *time = when_times(w, c, b);
+            const size_t best = when_fastest(w, time);
+            const char *before = "  ";
+            fprintf(out, "%9zu %7.4g  ", w->workers[c], w->bandwidth[b] / GBIT);
+            put_cell(out, label_of(w, best), width);
+            fprintf(out, "  %8.4g  %10.4g", time[best].speedup, time[best].least);
+            if (isfinite(when_free(w, time)))
+                fprintf(out, "  %13.4g", when_free(w, time));
+            else
+                fprintf(out, "  %13s", "-");
+            fprintf(out, "  %17.4g", time[w->baseline].mean_s);
+            for (size_t m = 0; m < w->n_methods; m++)
+                if (m != best && time[m].may_be_fastest) {
+                    fprintf(out, "%s%s", before, label_of(w, m));
+                    before = ", ";
+                }
+            fputc('\n', out);
+        }
+}
+
+static void put_gains(FILE *out, const struct when *w, size_t width) {
+    enum { CELL = 16 };
+    char text[TEXT];
+    fputs("#\n# at which bandwidths it gains over no compression, Gbit/s\n# ", out);
+    put_cell(out, "workers", width);
+    for (size_t c = 0; c < w->n_clusters; c++)
+        fprintf(out, "%*zu", CELL, w->workers[c]);
+    fputc('\n', out);
+    for (size_t m = 0; m < w->n_methods; m++) {
+        if (!competes(w, m))
+            continue;
+        put_cell(out, label_of(w, m), width + 2);
+        for (size_t c = 0; c < w->n_clusters; c++)
+            fprintf(out, "%*s", CELL, gain_text(&w->gain[c * w->n_methods + m], text));
+        fputc('\n', out);
+    }
+}
+
+char *when_table(const struct when *w, const cJSON *answer, const cJSON *assumptions) {
+    const cJSON *sentence;
+    char *text = NULL;
+    size_t size, width = strlen("fastest");
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t m = 0; m < w->n_methods; m++)
+        width = sg_text_width(label_of(w, m)) > width ? sg_text_width(label_of(w, m)) : width;
+    cJSON_ArrayForEach(sentence, assumptions) put_comment(out, sentence->valuestring);
+    fputs("#\n", out);
+    put_points(out, w, width);
+    put_gains(out, w, width);
+    cJSON_ArrayForEach(sentence, answer)
+        fprintf(out, "%s%s\n", sentence == answer->child ? "\n" : "", sentence->valuestring);
+    return sg_stream_text(out, &text);
+}
