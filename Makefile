@@ -335,6 +335,8 @@ budget: ## a budget, a constant lambda, Top-k: quality, and distance from Lemma 
 budget-madelon: ## the same on madelon
 compressors: ## beyond the paper: 41 methods at equal bytes on madelon, two minutes
 qsgd-madelon: ## beyond the paper: quantization, alone and of Top-k, EF21, momentum correction, madelon, a minute
+bursts: ## beyond the paper: what hard-threshold's bursts cost in Figure 1, seconds
+mini-bursts: ## the same for Figures 2a and 3 at laptop scale, ten minutes
 signs-madelon: ## beyond the paper: one bit an element, votes, ternary and sparse signs, madelon, a minute
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
@@ -367,7 +369,7 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon compressors ## run the published figures and renew results/
+publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon compressors bursts mini-bursts ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

@@ -122,6 +122,9 @@ sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell
     for (size_t i = 0; status == SG_OK && i < count; i++)
         if (outcomes[i].run.header)
             status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
+    for (size_t i = 0; sg_node_bool(section, "bursts", false) && status == SG_OK && i < count; i++)
+        if (outcomes[i].run.header)
+            status = grid_add_bursts(&n.net, &outcomes[i].run, err);
     free(model);
     free(unit);
     return status;

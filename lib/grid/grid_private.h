@@ -36,4 +36,9 @@ cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *c
 /* "network": null, or that of the recipe's section (sg_grid_network.h). */
 cJSON *grid_network_json(const struct sg_recipe *recipe);
 
+struct sg_net;
+/* Adds the series of sg_burst_table on this network to a finished cell. They are null where the entries of each worker
+ * are not recorded. */
+SG_CHECKED sg_status grid_add_bursts(const struct sg_net *net, struct sg_run *run, struct sg_error *err);
+
 #endif

@@ -140,7 +140,7 @@ char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome
  *   layers   by the entries of record.layers; without them the model is one layer
  * With record.workers the bytes divide among workers and layers by the entries that each sent of each.
  * Compute time is divided among layers by their elements, a third of it forward. The layers of the recipe are taken to
- * stand in the order of the forward pass. */
+ * stand in the order of the forward pass. With network.bursts it adds those of sg_burst_table, too. */
 SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                      const struct sg_recipe *recipe, struct sg_error *err);
 

@@ -206,6 +206,29 @@ struct sg_net_series {
 };
 extern const struct sg_net_series sg_net_series[SG_NET_SERIES];
 
+/* ---- Bursts ---- */
+
+/* A cost c(k) of a step in which each worker sends k entries. A run that sends k_t at step t is held against one that
+ * sends as many in all, and the same number at each step. Jensen's inequality says which sign mean c(k_t) - c(mean k_t)
+ * has: >= 0 where c is convex, <= 0 where it is concave, and 0 on a line. */
+struct sg_burst_cost {
+    const char *series, *of_workers; /* columns of results: "burst_union", "burst_union_workers" */
+    const char *summary;
+    int bend;      /* 1 = convex, -1 = concave, 0 = a line */
+    double hidden; /* computation hides this share of what the mean step costs */
+    /* The cost before anything is hidden. traffic: what workers send, 8 bytes an entry, with `dense` > 0. messages: of
+     * how many layers any worker sends entries; the cost `messages` is this number, as if alpha were a second. */
+    double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic, double messages);
+};
+enum { SG_BURSTS = 8 };
+extern const struct sg_burst_cost sg_burst_table[SG_BURSTS];
+
+/* gap [steps] <- what bursts up to each step add to the cost of a step, on average and relative to of_mean; below 0
+ * they save. seconds [steps]: the cost of each step. of_mean [steps]: the cost of the mean of all steps so far, which
+ * after the last one is the mean step. Costs are those before anything is hidden. What is below 1e-12 is rounding, and
+ * becomes 0. */
+void sg_burst_gaps(double *gap, const double *seconds, const double *of_mean, size_t steps, double hidden);
+
 /* ---- Whether to compress, tensor by tensor ---- */
 
 /* A cost of x numbers: floor_s up to the x where the line exceeds it, else alpha_s + x number_s. */

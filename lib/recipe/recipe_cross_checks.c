@@ -186,6 +186,13 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
     if (!has_series(root, "bytes_sent") && !has_series(root, "bits"))
         sg_problem_at(c->problems, network->line, network->column,
                       "a network needs what runs sent (add bytes-sent or bits to record.series)");
+    const struct sg_node *bursts = sg_node_member(network, "bursts");
+    if (bursts != NULL && sg_node_bool(network, "bursts", false) &&
+        (sg_node_number(root, "record.every", 1) > 1 || !sg_node_bool(root, "record.layers", false) ||
+         !sg_node_bool(root, "record.workers", false)))
+        sg_problem_at(
+            c->problems, bursts->line, bursts->column,
+            "bursts are what each worker sends at each step (add record.every: 1, layers: true, workers: true)");
 }
 
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {

@@ -46,6 +46,13 @@ static void add_recordable(struct names *names, const struct sg_task_kind *task)
         add(names, task->metric[i].name);
 }
 
+static void add_bursts(struct names *names) {
+    for (size_t i = 0; i < SG_BURSTS; i++) {
+        add(names, sg_burst_table[i].series);
+        add(names, sg_burst_table[i].of_workers);
+    }
+}
+
 /* Adds what every run of the recipe records, and what is modelled from it. */
 static void add_recorded(struct names *names, const struct sg_node *root) {
     const struct sg_node *series = sg_node_get(root, "record.series");
@@ -53,6 +60,8 @@ static void add_recorded(struct names *names, const struct sg_node *root) {
     add(names, "epoch");
     for (size_t i = 0; sg_node_member(root, "network") != NULL && i < SG_NET_SERIES; i++)
         add(names, sg_net_series[i].name);
+    if (sg_node_bool(root, "network.bursts", false))
+        add_bursts(names);
     for (size_t i = 0; i < series->count; i++)
         add(names, series->child[i].string);
 }
@@ -126,6 +135,14 @@ static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, co
         sg_problem_at(c->problems, raw->line, raw->column,
                       "%s: series '%s' is modelled, and there is no network (add a section 'network')", sg_row_key(row),
                       name);
+        return;
+    }
+    struct names bursts = {.n = 0};
+    add_bursts(&bursts);
+    if (has(&bursts, raw->string)) {
+        sg_problem_at(c->problems, raw->line, raw->column,
+                      "%s: series '%s' is modelled if the network's bursts are asked for (add network.bursts: true)",
+                      sg_row_key(row), name);
         return;
     }
     if (has(&constants, raw->string)) {

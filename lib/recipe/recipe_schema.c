@@ -153,6 +153,9 @@ static const struct sg_schema_row static_row[] = {
                    "elements. 0: times are those of communication alone"),
     NUMBER("network.coding", 0, 1e6, .preset = "0", .unit = "ns",
            .help = "encoding and decoding of one number of the model; `none` takes no time"),
+    {"network.bursts", SG_VALUE_BOOLEAN, .when_given = true,
+     .help = "also burst-linear, burst-union and others: what it costs, in several ways, that steps send different "
+             "amounts; needs record.every: 1 and record.workers"},
 
     MAP("record", .training = true, .required = true, .help = "what a run writes down"),
     INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),

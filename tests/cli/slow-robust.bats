@@ -47,6 +47,10 @@ same_everywhere() {
     same_everywhere fig1 40
 }
 
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: bursts" {
+    same_everywhere bursts 40
+}
+
 @test "same bytes for 1 to 4 ranks and 1, 2 threads: fig1-madelon" {
     need_real madelon
     same_everywhere fig1-madelon 100

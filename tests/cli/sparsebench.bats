@@ -215,6 +215,18 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $stderr == *"unknown link '2gbe' (did you mean '1gbe'?)"* ]]
 }
 
+@test "bursts of recorded runs: a constant k has none, and those of a threshold have the sign of Jensen's inequality" {
+    local bursts='record={every: 1, evaluate: 0, layers: true, workers: true, series: [bits]}'
+    SPARSE_DATA=$CACHE run -0 --separate-stderr "$BIN/sparsebench" "$ROOT/recipes/smoke.yaml" --set "$bursts" --set claims=[] --set plots=[] --json \
+        --method "Top-k k=4" --method Hard-threshold --network bursts=true,latency=0
+    jq -e '.results[] | select(.label == "Top-k k=4").final | [to_entries[] | select(.key | startswith("burst_"))] |
+        length == 16 and all(.value.mean == 0)' <<<"$output"
+    jq -e '.results[] | select(.label == "Hard-threshold").final | map_values(.mean) |
+        .burst_linear == 0 and .burst_hidden > 0 and .burst_half_hidden >= 0 and .burst_union < 0 and .burst_entropy < 0 and
+        .burst_messages <= 0 and .burst_dense_switch <= 0 and .burst_linear_workers > 0 and .burst_entropy_workers > .burst_entropy' <<<"$output"
+    [ "$(jq -r .units.burst_union <<<"$output")" = modelled ]
+}
+
 @test "a diverged cell is a result, is reused, and exits 1" {
     FAKE_DIVERGE="SGD:2" run -1 --separate-stderr bench --method SGD
     [ "$(jq -r '.status, .results[0].cells[1].status, .results[0].cells[1].steps' <<<"$output" | xargs)" = "diverged diverged 30" ]

@@ -147,6 +147,23 @@ static void test_workers(void) {
     close_grid(&g);
 }
 
+static void test_bursts(void) {
+    struct grid g;
+    struct sg_error err;
+    if (!ok(open_grid(&g, RECORD("true, workers: true") "network: {bursts: true, latency: 0}\n", 2, &err) == SG_OK,
+            "a network with bursts"))
+        printf("# %s\n", err.msg);
+    ok(final(&g, TOPK, "burst_hidden") == 0 && final(&g, TOPK, "burst_messages") == 0,
+       "what is the same at all steps is no burst");
+    ok(near(final(&g, TOPK, "burst_linear_workers"), 1), "the largest message is twice the mean");
+    ok(isnan(sg_run_series(&g.outcome[TOPK].run, "burst_union")[0]), "there are none before the first step");
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("true, workers: true") "network: {bursts: true}\n", 1, &err) == SG_OK &&
+           isnan(final(&g, TOPK, "burst_linear")),
+       "null if a run recorded no workers");
+    close_grid(&g);
+}
+
 #define WITH(text) RECORD("false") "network: " text "\n"
 
 static void test_refused(void) {
@@ -164,6 +181,14 @@ static void test_refused(void) {
             "r.yaml:13:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
     refused_set(SMALL, "record={series: [loss], workers: true}",
                 "--set record={series: [loss], workers: true}: record.workers is about layers (add layers: true)");
+    refused(WITH("{bursts: true}"),
+            "r.yaml:13:19: bursts are what each worker sends at each step (add record.every: 1, "
+            "layers: true, workers: true)");
+    refused(RECORD("false") "network: {}\nplots: [{x: burst-union, y: density}]\n",
+            "r.yaml:14:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
+            "network.bursts: true)");
+    accepted(RECORD("true, workers: true") "network: {bursts: true}\nplots: [{x: step, y: burst-union-workers}]\n",
+             "plots over bursts");
     accepted(WITH("{}") "plots: [{x: time, y: exposed-time}]\n", "plots over the network's series");
 }
 
@@ -185,6 +210,7 @@ int main(void) {
     test_one_layer();
     test_layers();
     test_workers();
+    test_bursts();
     test_refused();
     return tap_done();
 }

@@ -1,0 +1,135 @@
+/* grid_bursts.c: what it cost finished cells that they sent more at some steps than at others. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "grid_private.h"
+#include "sg_net.h"
+#include "sg_stats.h"
+
+/* What each worker sent at each step, and how many layers anybody sent entries of. */
+struct history {
+    size_t steps, senders, layers;
+    double dense;            /* bytes of a vector without compression */
+    size_t *record;          /* [steps], the record of each */
+    double *bytes;           /* [steps][senders] */
+    double *messages, *ever; /* [steps], at this step; up to it */
+    bool *now, *before;      /* [layers] */
+};
+
+/* How many layers are in `now`, and in *ever how many were at this step or before; `now` is empty afterwards. */
+static size_t count_layers(bool *now, bool *before, size_t layers, double *ever) {
+    size_t found = 0, known = 0;
+    for (size_t l = 0; l < layers; l++) {
+        before[l] = before[l] || now[l];
+        found += now[l];
+        known += before[l];
+        now[l] = false;
+    }
+    *ever = (double)known;
+    return found;
+}
+
+/* Appends the step of record i, whose "layers" these are; a record without each worker's entries is no step. */
+static void append(struct history *h, const cJSON *layers, size_t i) {
+    const cJSON *workers = sg_json_get(layers, "workers"), *of = workers ? workers->child : NULL;
+    double *bytes = &h->bytes[h->steps * h->senders];
+    if ((size_t)cJSON_GetArraySize(workers) < h->senders)
+        return;
+    for (size_t w = 0; w < h->senders; w++, of = of->next) {
+        const cJSON *item = of->child;
+        for (size_t l = 0; l < h->layers && item; l++, item = item->next) {
+            bytes[w] += 8 * item->valuedouble;
+            h->now[l] = h->now[l] || item->valuedouble > 0;
+        }
+    }
+    h->messages[h->steps] = (double)count_layers(h->now, h->before, h->layers, &h->ever[h->steps]);
+    h->record[h->steps++] = i;
+}
+
+static void close_history(struct history *h) {
+    free(h->record);
+    free(h->bytes);
+    free(h->messages);
+    free(h->ever);
+    free(h->now);
+    free(h->before);
+}
+
+static bool open_history(struct history *h, const struct sg_net *net, const struct sg_run *run) {
+    const cJSON *names = sg_json_get(run->header, "layers"), *layers = run->layers ? run->layers->child : NULL;
+    const size_t room = run->n_points + 1;
+    size_t workers = 0;
+    for (const cJSON *at = layers; at && workers == 0; at = at->next)
+        workers = (size_t)cJSON_GetArraySize(sg_json_get(at, "workers"));
+    *h = (struct history){.senders = workers < net->workers ? workers : net->workers,
+                          .layers = (size_t)cJSON_GetArraySize(names),
+                          .dense = 4 * sg_json_number(run->header, "constants.d", 0)};
+    h->record = calloc(room, sizeof *h->record);
+    h->bytes = calloc(room * (h->senders + 1), sizeof *h->bytes);
+    h->messages = calloc(room, sizeof *h->messages);
+    h->ever = calloc(room, sizeof *h->ever);
+    h->now = calloc(h->layers + 1, sizeof *h->now);
+    h->before = calloc(h->layers + 1, sizeof *h->before);
+    if (!h->record || !h->bytes || !h->messages || !h->ever || !h->now || !h->before)
+        return false;
+    for (size_t i = 0; h->senders > 0 && h->dense > 0 && layers && i < run->n_points; i++, layers = layers->next)
+        append(h, layers, i);
+    return true;
+}
+
+/* What single steps cost, and the mean of those so far. */
+struct costs {
+    double *of_means, *of_workers; /* [steps]: all send the workers' mean; each sends its own */
+    double *of_mean;               /* [steps]: all send the mean over the steps so far */
+    double *gap;                   /* [steps] */
+};
+
+static void find_costs(struct costs *c, const struct sg_burst_cost *cost, const struct sg_net *net,
+                       const struct history *h) {
+    struct sg_sum sum = {0, 0};
+    for (size_t t = 0; t < h->steps; t++) {
+        const double *bytes = &h->bytes[t * h->senders];
+        const struct sg_traffic own = sg_traffic_of(bytes, h->senders, h->senders, h->dense);
+        const double mean = own.sum / (double)h->senders;
+        sg_sum_add(&sum, mean);
+        const struct sg_traffic all = sg_traffic_of(bytes, h->senders, net->workers, h->dense),
+                                even = sg_traffic_equal(mean, net->workers, h->dense),
+                                so_far = sg_traffic_equal(sg_sum_total(&sum) / (double)(t + 1), net->workers, h->dense);
+        c->of_workers[t] = cost->seconds(net, &all, h->messages[t]);
+        c->of_means[t] = cost->seconds(net, &even, h->messages[t]);
+        c->of_mean[t] = cost->seconds(net, &so_far, h->ever[t]);
+    }
+}
+
+static sg_status add_column(struct sg_run *run, const struct history *h, const char *name, const double *gap,
+                            struct sg_error *err) {
+    double *column = malloc((run->n_points + 1) * sizeof *column);
+    if (!column)
+        return sg_fail_memory(err, name);
+    for (size_t i = 0; i < run->n_points; i++)
+        column[i] = NAN;
+    for (size_t t = 0; t < h->steps; t++)
+        column[h->record[t]] = gap[t];
+    return sg_run_add_series(run, name, "modelled", column, err);
+}
+
+sg_status grid_add_bursts(const struct sg_net *net, struct sg_run *run, struct sg_error *err) {
+    struct history h;
+    const bool whole = open_history(&h, net, run);
+    double *memory = whole ? calloc(4 * h.steps + 1, sizeof *memory) : NULL;
+    sg_status status = memory ? SG_OK : sg_fail_memory(err, "what bursts cost");
+    for (size_t i = 0; status == SG_OK && i < SG_BURSTS; i++) {
+        const struct sg_burst_cost *cost = &sg_burst_table[i];
+        struct costs c = {memory, memory + h.steps, memory + 2 * h.steps, memory + 3 * h.steps};
+        find_costs(&c, cost, net, &h);
+        sg_burst_gaps(c.gap, c.of_means, c.of_mean, h.steps, cost->hidden);
+        status = add_column(run, &h, cost->series, c.gap, err);
+        if (status != SG_OK)
+            break;
+        sg_burst_gaps(c.gap, c.of_workers, c.of_mean, h.steps, cost->hidden);
+        status = add_column(run, &h, cost->of_workers, c.gap, err);
+    }
+    free(memory);
+    close_history(&h);
+    return status;
+}
