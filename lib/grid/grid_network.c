@@ -24,6 +24,7 @@ bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *r
         .overlap = sg_overlap_find(sg_node_string(section, "overlap", NULL)),
         .compute_s = sg_node_number(section, "compute", 0),
         .coding_s = sg_node_number(section, "coding", 0) * 1e-9,
+        .bursts = sg_node_bool(section, "bursts", false),
     };
     const double gbit_per_s = sg_node_number(section, "bandwidth", NAN), us = sg_node_number(section, "latency", NAN);
     n.net.between.byte_s = isnan(gbit_per_s) ? n.net.between.byte_s : 8 / (gbit_per_s * 1e9);
@@ -122,7 +123,7 @@ sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell
     for (size_t i = 0; status == SG_OK && i < count; i++)
         if (outcomes[i].run.header)
             status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
-    for (size_t i = 0; sg_node_bool(section, "bursts", false) && status == SG_OK && i < count; i++)
+    for (size_t i = 0; n.bursts && status == SG_OK && i < count; i++)
         if (outcomes[i].run.header)
             status = grid_add_bursts(&n.net, &outcomes[i].run, err);
     free(model);

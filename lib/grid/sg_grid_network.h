@@ -23,6 +23,7 @@ struct sg_grid_network {
     const struct sg_overlap *overlap;
     double compute_s; /* forward and backward pass of a step */
     double coding_s;  /* encoding and decoding of one number of the model */
+    bool bursts;      /* results get the series of sg_burst_table, too */
 };
 
 /* What the recipe's section `network` says; false = it has none, and *out is unchanged. */
