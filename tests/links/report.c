@@ -19,7 +19,11 @@ enum { POINTS = 32, PIECES = 3 };
 static const double CLOSE = 0.1, LARGE = 16384;
 static const char *const method_name[] = {"none", "topk", "hard-threshold", "qsgd", "powersgd", NULL};
 static const int rate_of[] = {100, 1000}, ranks_of[] = {2, 4, 8};
-enum { RATES = sizeof rate_of / sizeof *rate_of, RANKS = sizeof ranks_of / sizeof *ranks_of };
+enum {
+    RATES = sizeof rate_of / sizeof *rate_of,
+    RANKS = sizeof ranks_of / sizeof *ranks_of,
+    METHODS = sizeof method_name / sizeof *method_name - 1
+};
 
 static void fail(const struct sg_error *err) {
     fprintf(stderr, "report: %s\n", err->msg);
@@ -280,7 +284,12 @@ static void report_exchanges(cJSON *out, const char *folder, const char *kind, c
 }
 
 static cJSON *machine_of(const char *folder) {
-    cJSON *file = read_file(folder, "train-memory-2-topk.json"), *out = cJSON_CreateObject();
+    cJSON *file = NULL, *out = cJSON_CreateObject();
+    for (int i = 0; i < RANKS * METHODS && !file; i++) { /* any run tells */
+        char *name = sg_format("train-memory-%d-%s.json", ranks_of[i / METHODS], method_name[i % METHODS]);
+        file = read_file(folder, name);
+        free(name);
+    }
     struct utsname system;
     if (uname(&system) == 0)
         sg_json_set_string(out, "kernel", system.release);
