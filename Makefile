@@ -320,7 +320,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps jq libxml2-utils python3 python3-numpy strace zsh fish $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
@@ -376,9 +376,10 @@ publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-
 unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
+link_tools  := $(B)/links/report $(if $(filter 1,$(mpi)),$(B)/links/measure)
 installed   := $(B)/installed/libsparsegrad.a $(B)/$(soname) # made before the tests that look at them run beside others
-build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed)
-check: all $(unit_tests) $(installed) ## after each change: unit tests, then program tests
+build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed) $(link_tools)
+check: all $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then program tests
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
@@ -416,6 +417,15 @@ bench-network: all ## time the model of networks, a long run on 4096 workers
 bench-compressors: all ## time a worker's step of every compressor
 	@mkdir -p build/bench
 	$(bin)/sparsebench recipes/kernels.yaml --table --quiet --force -o build/bench/compressors.json --set 'operations=[]' --set 'threads=[2]' $(ARGS)
+$(B)/links/%: tests/links/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,LD)$(CC) $(cflags) $(ldflags) $(mpi_cflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+link-tools: all $(link_tools)
+links: ## steps on real links, shaped in namespaces of this machine, beside the network model; root, 8 quiet minutes
+	@$(need) $(packages_build) libopenmpi-dev openmpi-bin $(packages_torch)
+	@$(need) iproute2 util-linux || true # the run says what it lacks
+	@$(MAKE) --no-print-directory link-tools
+	@tests/links/run $(bin) $(B)/links results/links.json || [ $$? = 77 ]
 bench-estimators: all ## exact Top-k, thresholds and their estimators on recorded gradients
 	@sh tests/bench/estimators $(bin)
 reference: all ## regenerate recipes/README.md
@@ -429,5 +439,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators reference deviations check-gpu
+.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators links link-tools reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -27,13 +27,15 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
         c->mpi = sg_comm_has_mpi();
     }
     size_t ranks = (size_t)c->world.size;
-    c->items = calloc(2 * ranks, sizeof *c->items);
+    c->items = calloc(4 * ranks, sizeof *c->items);
     c->agreed = calloc(ranks, sizeof *c->agreed);
     if (!c->items || !c->agreed) {
         sg_comm_close(c);
         return sg_fail_memory(err, "the exchange");
     }
     c->displacement = c->items + ranks;
+    c->dealt = c->items + 2 * ranks;
+    c->dealt_from = c->items + 3 * ranks;
     sg_comm_set_encoding(c, sg_wire_find("raw"));
     *out = c;
     return SG_OK;

@@ -132,26 +132,106 @@ sg_status comm_sum_sparse(sg_comm *c, struct sg_error *err) {
     return status;
 }
 
-sg_status comm_sum_whole(sg_comm *c, struct sg_error *err) {
+/* ---- whole messages ---- */
+
+/* Finds the messages of all workers, `length` numbers of each, side by side in c->all. */
+static void arrive_whole(sg_comm *c, size_t length, size_t stride) {
     const struct sg_code *code = c->put->code; /* the code of all messages */
-    const size_t chunk = c->n < DENSE_CHUNK ? c->n : DENSE_CHUNK, width = code->width;
-    sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * data_room(chunk * width), err);
-    if (status == SG_OK)
-        status = comm_reserve(&c->all, &c->all_bytes, c->workers * data_room(chunk * width), err);
+    for (size_t w = 0; w < c->workers; w++)
+        c->arrived[w] = (struct sg_message){.code = code,
+                                            .n = length,
+                                            .count = length,
+                                            .data = (const uint8_t *)c->all + w * stride,
+                                            .bytes = length * code->width};
+}
+
+/* Every rank gets all messages, and adds them up. */
+static sg_status gather_whole(sg_comm *c, size_t start, size_t length, struct sg_error *err) {
+    const size_t width = c->put->code->width, stride = data_room(length * width);
     comm_items_of_workers(c);
+    for (size_t w = 0; w < c->count; w++)
+        memcpy((uint8_t *)c->mine + w * stride, (const uint8_t *)c->put[w].data + start * width, length * width);
+    sg_status status = comm_gather(c, c->mine, c->all, stride, err);
+    if (status != SG_OK)
+        return status;
+    arrive_whole(c, length, stride);
+    sg_message_add_all(c->sum + start, length, c->arrived, c->workers, c->kernels, &c->exec);
+    return SG_OK;
+}
+
+/* The first of `length` numbers that this rank adds up when all ranks share the work. */
+static size_t slice_of(const sg_comm *c, size_t length, int rank) {
+    return length * (size_t)rank / (size_t)c->world.size;
+}
+
+/* The numbers of a slice as it is dealt: padded so that behind it, in a code of any width, a float may lie. */
+static size_t padded(size_t slice) {
+    return (slice + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+}
+
+/* Deals the slices of this rank's messages to those that add them up. */
+static sg_status deal_slices(sg_comm *c, size_t start, size_t length, struct sg_error *err) {
+    const int me = c->world.rank;
+    const size_t width = c->put->code->width, slice = padded(slice_of(c, length, me + 1) - slice_of(c, length, me));
+    uint8_t *to = c->mine;
+    for (int r = 0, sent = 0; r < c->world.size; sent += c->dealt[r++]) {
+        const size_t begin = slice_of(c, length, r), part = slice_of(c, length, r + 1) - begin;
+        c->dealt[r] = (int)(c->count * padded(part));
+        c->dealt_from[r] = sent;
+        c->items[r] = (int)((comm_first_of(c, r + 1) - comm_first_of(c, r)) * slice);
+        c->displacement[r] = (int)(comm_first_of(c, r) * slice);
+        for (size_t w = 0; w < c->count; w++, to += padded(part) * width) {
+            memcpy(to, (const uint8_t *)c->put[w].data + (start + begin) * width, part * width);
+            memset(to + part * width, 0, (padded(part) - part) * width);
+        }
+    }
+    return sg_transport_deal(c->mine, (struct sg_parts){c->dealt, c->dealt_from}, c->all,
+                             (struct sg_parts){c->items, c->displacement}, width, err);
+}
+
+/* Every rank adds up one slice of all messages, and all ranks get the sums. */
+static sg_status share_whole(sg_comm *c, size_t start, size_t length, struct sg_error *err) {
+    const size_t begin = slice_of(c, length, c->world.rank), slice = slice_of(c, length, c->world.rank + 1) - begin;
+    float *const sum = c->sum + start, *const host = c->exec.device ? c->decoded : sum;
+    sg_status status = deal_slices(c, start, length, err);
+    if (status != SG_OK)
+        return status;
+    arrive_whole(c, slice, padded(slice) * c->put->code->width);
+    sg_message_add_all(sum + begin, slice, c->arrived, c->workers, c->kernels, &c->exec);
+    if (c->exec.device && c->kernels->get(&c->exec, host + begin, sum + begin, slice * sizeof *sum) != SG_KERNEL_OK)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed");
+    for (int r = 0; r < c->world.size; r++)
+        c->items[r] = (int)(slice_of(c, length, r + 1) - slice_of(c, length, r));
+    status = comm_gather(c, NULL, host, sizeof *sum, err);
+    if (status == SG_OK && c->exec.device)
+        c->kernels->put(&c->exec, sum, host, length * sizeof *sum);
+    return status;
+}
+
+/* Is it faster to share the work than to gather all messages? By the model of lib/net, gathering takes R - 1 times
+ * alpha + m beta on R ranks, where m is a rank's messages. Sharing takes twice as many messages: an R-th of m, and then
+ * an R-th of the sums. The sum of every number is taken over the same workers in the same order, so bits are the same.
+ * MPI counts the numbers of all workers' slices in int. */
+static bool shares(const sg_comm *c) {
+    const double ranks = c->world.size, n = (double)c->n;
+    const size_t workers = (c->workers + (size_t)c->world.size - 1) / (size_t)c->world.size;
+    const double message = n * (double)(workers * c->put->code->width), sums = n * sizeof *c->sum;
+    return c->workers <= INT32_MAX / DENSE_CHUNK && LATENCY_BYTES + (message + sums) / ranks < message;
+}
+
+sg_status comm_sum_whole(sg_comm *c, struct sg_error *err) {
+    const bool share = shares(c);
+    const size_t ranks = share ? (size_t)c->world.size : 1, width = c->put->code->width;
+    const size_t chunk = c->n < DENSE_CHUNK * ranks ? c->n : DENSE_CHUNK * ranks;
+    const size_t slice = padded((chunk + ranks - 1) / ranks);
+    sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * ranks * slice * width, err);
+    if (status == SG_OK)
+        status = comm_reserve(&c->all, &c->all_bytes, c->workers * slice * width, err);
+    if (status == SG_OK && share && c->exec.device)
+        status = comm_reserve(&c->decoded, &c->decoded_bytes, chunk * sizeof *c->sum, err);
     for (size_t start = 0; status == SG_OK && start < c->n; start += chunk) {
-        const size_t length = c->n - start < chunk ? c->n - start : chunk, stride = data_room(length * width);
-        for (size_t w = 0; w < c->count; w++)
-            memcpy((uint8_t *)c->mine + w * stride, (const uint8_t *)c->put[w].data + start * width, length * width);
-        status = comm_gather(c, c->mine, c->all, stride, err);
-        for (size_t w = 0; status == SG_OK && w < c->workers; w++)
-            c->arrived[w] = (struct sg_message){.code = code,
-                                                .n = length,
-                                                .count = length,
-                                                .data = (const uint8_t *)c->all + w * stride,
-                                                .bytes = length * width};
-        if (status == SG_OK)
-            sg_message_add_all(c->sum + start, length, c->arrived, c->workers, c->kernels, &c->exec);
+        const size_t length = c->n - start < chunk ? c->n - start : chunk;
+        status = (share ? share_whole : gather_whole)(c, start, length, err);
     }
     return status;
 }

@@ -53,13 +53,15 @@ struct sg_comm {
     struct sg_wire_plan *plan;       /* [count] for messages that are encoded */
     struct copy *copy;               /* [count] */
     int *items, *displacement;       /* [size] scratch for gathers */
+    int *dealt, *dealt_from;         /* [size] scratch for what every rank is sent */
     sg_status *agreed;               /* [size] scratch for sg_comm_agree */
     void *mine, *all, *decoded;      /* memory for messages that travel; it grows when needed */
     size_t mine_bytes, all_bytes, decoded_bytes;
 };
 
 enum {
-    DENSE_CHUNK = 1 << 18, /* sums of whole messages move so many numbers of each worker at a time, to bound memory */
+    DENSE_CHUNK = 1 << 18, /* a rank receives so many numbers of a whole message at a time, to bound memory */
+    LATENCY_BYTES = 4096,  /* starting a message takes about the time of so many bytes, on fast and on slow links */
     BLOCK_BYTES = 16,      /* other messages of a rank move in blocks of this size */
     ENTRY_BYTES = sizeof(uint32_t) + sizeof(float),
     WORTH_ENTRIES = 1 << 12, /* from so many entries on a second thread saves more than it costs */

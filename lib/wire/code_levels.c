@@ -145,17 +145,21 @@ static void decode_levels(float *out, const struct sg_message *m, size_t first, 
 }
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
-    const unsigned sign_at = p->bits - 1;
-    uint32_t wrong = !wire_padding_is_zero(data, p), x;
+    enum { BLOCK = 256 };
+    const uint32_t magnitude = (1U << (p->bits - 1)) - 1;
+    uint32_t wrong = !wire_padding_is_zero(data, p), x[BLOCK];
     (void)format;
     for (size_t b = 0; b < p->count; b += p->bucket) {
         const uint32_t unit = wire_load32(data + p->scalar_at + 4 * (b / p->bucket));
         wrong |= unit >= 0x7f800000 || !isfinite(sg_float_of_bits(unit) * (float)p->setting);
     }
-    for (size_t j = 0; j < p->count; j++) {
-        wire_fields(&x, data, p, j, 1);
-        const uint32_t level = x & ((1U << sign_at) - 1);
-        wrong |= level > p->setting || (level == 0 && x > 0);
+    for (size_t first = 0, count; first < p->count; first += count) {
+        count = p->count - first < BLOCK ? p->count - first : BLOCK;
+        wire_fields(x, data, p, first, count);
+        for (size_t j = 0; j < count; j++) {
+            const uint32_t level = x[j] & magnitude;
+            wrong |= (uint32_t)(level > p->setting) | ((uint32_t)(level == 0) & (uint32_t)(x[j] > 0));
+        }
     }
     return !wrong;
 }

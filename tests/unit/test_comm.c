@@ -180,6 +180,38 @@ static void test_levels(sg_comm *c) {
     }
 }
 
+/* Whole messages so long that ranks share the work of adding them up, in several parts. */
+static void test_shared(sg_comm *c, const struct sg_code *code) {
+    enum { LONG = 800003, MANY = 7 }; /* LONG is no multiple of any number of ranks */
+    float *value = malloc(LONG * sizeof *value), *want = calloc(LONG, sizeof *want), *got = malloc(LONG * sizeof *got);
+    uint8_t *data = malloc((size_t)MANY * (LONG + 1) * sizeof *value);
+    struct sg_message message[MANY];
+    struct sg_error why;
+    bool taken = value && want && got && data && sg_comm_set_workers(c, MANY, &err) == SG_OK;
+    for (unsigned w = 0; taken && w < MANY; w++) {
+        for (unsigned i = 0; i < LONG; i++) /* sums that depend on the order */
+            value[i] = (w == 1 ? 1.0F : 1e4F) * (float)((int)((i + 7919 * w) * 2654435761U >> 20) - 2048) / 2048;
+        message[w] = (struct sg_message){.code = code,
+                                         .n = LONG,
+                                         .count = LONG,
+                                         .data = data + w * (LONG + 1) * code->width,
+                                         .bytes = LONG * code->width,
+                                         .bits = 1};
+        code->encode(data + w * (LONG + 1) * code->width, &(struct sg_numbers){.value = value, .count = LONG},
+                     &(double){0});
+        sg_message_add(want, &message[w], 1, &exec);
+    }
+    sg_comm_begin(c, got, LONG, sg_kernels_cpu("c"), &exec);
+    for (size_t w = sg_comm_first(c); taken && w < sg_comm_first(c) + sg_comm_count(c); w++)
+        taken = sg_comm_put(c, w, &message[w], &why) == SG_OK;
+    ok(taken && sg_comm_end(c, &well, &out, &err) == SG_OK && memcmp(got, want, LONG * sizeof *got) == 0,
+       "%s: long messages of all numbers are summed in worker order", code->name);
+    free(value);
+    free(want);
+    free(got);
+    free(data);
+}
+
 /* What only one process can do: fail alone. */
 static void test_alone(sg_comm *c) {
     const uint32_t descending[2] = {4, 0};
@@ -214,6 +246,8 @@ int main(void) {
        "a worker's data reach rank 0");
     ok(sg_comm_agree(c, SG_OK, &err) == SG_OK && sg_comm_agree(c, SG_ERR_IO, &err) == SG_ERR_IO,
        "agreement with oneself");
+    test_shared(c, &sg_code_fp32);
+    test_shared(c, &sg_code_fp16);
     sg_comm_close(c);
     sg_comm_close(NULL);
     return tap_done();
