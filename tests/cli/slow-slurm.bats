@@ -100,7 +100,7 @@ ranks_of() {
 }
 
 @test "recipes/clusters/ranks.sbatch: preempted, then told that its time is over, and the same bytes in the end" {
-    RUN+=(--set steps=6000 --set record.every=100)
+    RUN+=(--set steps=30000 --set record.every=100)
     alone
     job=$(sbatch --parsable -o "$OUT/log" recipes/clusters/ranks.sbatch "$OUT/four" "${RUN[@]}")
     patiently grep -qs '"step":300,' "$OUT/four.part"
