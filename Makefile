@@ -320,7 +320,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):

@@ -70,7 +70,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "checkpoint", 0, &opt.checkpoint, .value = "FILE",
      .help = "checkpoint file, default OUTPUT.ckpt"},
     {SG_OPTION_INT, "checkpoint-every", 0, &opt.checkpoint_every, .value = "STEPS", .min = 0, .max = 1e15,
-     .help = "steps between checkpoints, 0 = once a minute; always on SIGINT and SIGTERM"},
+     .help = "steps between checkpoints, 0 = once a minute; always on SIGINT, SIGTERM and SIGUSR1"},
     {SG_OPTION_INT, "progress-fd", 0, &opt.progress_fd, .value = "FD", .min = -1, .max = 1 << 20,
      .help = "write \"done total\" lines there", .hidden = true},
 };
@@ -360,7 +360,7 @@ int main(int argc, char **argv) {
         status = run(&recipe, cell, comm, &output, &err);
     }
     bool quiet_pipe = !opt.output && sg_stdout_is_abandoned();
-    if (status != SG_OK && !quiet_pipe && (!comm || sg_comm_rank(comm) == 0))
+    if (status != SG_OK && !quiet_pipe && (comm ? sg_comm_rank(comm) : sg_comm_launch_rank()) <= 0)
         sg_log_error("%s", err.msg);
 out:
     sg_output_close(&output);

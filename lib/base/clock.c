@@ -38,15 +38,30 @@ int sg_cores(int processes) {
     return share > 1 ? (int)share : 1;
 }
 
+/* Signals within so many seconds of the first count as one. A batch system signals every process of a job, and
+ * launchers and sparsebench pass the signal on as well. */
+static const double REPEATED_S = 1;
+
 static void on_signal(int number) {
+    static double first_s;
+    const double now_s = sg_clock_s();
+    if (!pending_signal)
+        first_s = now_s;
+    if (pending_signal && now_s - first_s > REPEATED_S) {
+        signal(number, SIG_DFL);
+        raise(number); /* it ends the process when this function has returned */
+    }
     pending_signal = number;
 }
 
 void sg_signals_catch(void) {
-    /* SA_RESETHAND: a second signal of this kind ends the process */
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    static const int number[] = {SIGINT, SIGTERM, SIGUSR1};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        sigaddset(&action.sa_mask, number[i]);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        sigaction(number[i], &action, NULL);
 }
 
 int sg_signal_pending(void) {

@@ -6,10 +6,17 @@
 #include "sg_debug.h"
 
 int sg_comm_launch_rank(void) {
-    static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
     const char *text = NULL;
     for (size_t i = 0; i < sizeof rank / sizeof *rank && !text; i++)
         text = getenv(rank[i]);
+    if (!text && getenv("SLURM_PROCID")) {
+        /* A batch script has this variable too, but is no step. One task, a step or not, needs no MPI. */
+        const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+        return tasks && atoi(tasks) > 1 ? atoi(getenv("SLURM_PROCID")) : -1;
+    }
+    if (!text)
+        text = getenv("PMIX_RANK");
     return text ? atoi(text) : -1;
 }
 

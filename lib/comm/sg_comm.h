@@ -20,7 +20,8 @@ typedef struct sg_comm sg_comm;
 /* Is MPI built in? */
 bool sg_comm_has_mpi(void);
 
-/* The rank that mpirun or srun gave this process; -1 = it was started without them. It reads the environment only. */
+/* The rank that mpirun or srun gave this process; -1 = it was started without them, or by Slurm as a single task. It
+ * reads the environment only. */
 int sg_comm_launch_rank(void);
 
 /* Opens the exchange over all ranks that the launcher started, or within this process if there is no launcher. It

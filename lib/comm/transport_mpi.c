@@ -25,8 +25,22 @@ static sg_status check(int code, const char *what, struct sg_error *err) {
     return sg_fail(err, SG_ERR_COMM, "%s failed: %.*s", what, length, text);
 }
 
+/* Slurm's srun lets ranks find each other only if it is told to. Without that, MPI would end the process with a message
+ * about how Open MPI was built. */
+static sg_status check_launcher(struct sg_error *err) {
+    const bool told = getenv("OMPI_COMM_WORLD_RANK") || getenv("PMI_RANK") || getenv("PMIX_RANK");
+    return told
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT,
+                         "srun started %s tasks that cannot find each other: use srun --mpi=pmix, or mpirun inside the "
+                         "job",
+                         getenv("SLURM_STEP_NUM_TASKS"));
+}
+
 sg_status sg_transport_open(struct sg_world *world, struct sg_error *err) {
     int provided, length = 0;
+    if (check_launcher(err) != SG_OK)
+        return err->status;
     /* Over TCP, Open MPI moves two large messages that cross each other one after the other, unless it only sends. What
      * the user has set stays. */
     setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", 0);
@@ -132,8 +146,6 @@ static sg_status absent(struct sg_error *err) {
 sg_status sg_transport_open(struct sg_world *world, struct sg_error *err) {
     /* A launcher with a single rank needs no MPI. */
     const char *size = getenv("OMPI_COMM_WORLD_SIZE");
-    if (!size)
-        size = getenv("SLURM_NTASKS");
     *world = (struct sg_world){.size = 1, .local_ranks = 1};
     return size && strcmp(size, "1") == 0 ? SG_OK : absent(err);
 }

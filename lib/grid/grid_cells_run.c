@@ -78,7 +78,7 @@ static sg_status list_folder(const struct sg_recipe *recipe, const char *folder,
     if (access(folder, F_OK) != 0)
         return sg_fail_errno(err, SG_ERR_MISSING, "%s", folder);
     if (c->prune && !c->dry_run) /* holds the lock, so that no run changes what is removed below */
-        status = sg_grid_lock(&lock, folder, err);
+        status = sg_grid_lock(&lock, folder, true, err);
     if (status == SG_OK)
         status = sg_grid_cells_list(&files, folder, err);
     for (size_t i = 0; i < c->n_recipes && status == SG_OK; i++)

@@ -1,9 +1,10 @@
-/* grid_filter.c: chooses the cells that --method and --seed name. */
+/* grid_filter.c: chooses the cells that --method, --seed and --part name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sg_grid.h"
+#include "sg_text.h"
 
 /* Is nothing listed, or the text? */
 static bool listed(const struct sg_option_list *list, const char *text) {
@@ -33,6 +34,13 @@ static sg_status check_seed(const struct sg_cell *cells, size_t count, const cha
     return sg_fail(err, SG_ERR_ARGUMENT, "--seed %s: not a seed of the recipe (add --set 'seeds=[%s]')", seed, seed);
 }
 
+/* Moves cell i behind the *n that were kept before. */
+static void keep(struct sg_cell *cells, size_t *n, size_t i) {
+    const struct sg_cell cell = cells[i];
+    memmove(&cells[*n + 1], &cells[*n], (i - *n) * sizeof *cells);
+    cells[(*n)++] = cell;
+}
+
 sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, const struct sg_option_list *methods,
                          const struct sg_option_list *seeds, struct sg_error *err) {
     sg_status status = SG_OK;
@@ -45,12 +53,25 @@ sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, co
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         char text[24];
-        if (!of_listed(methods, &cells[i]) || !listed(seeds, seed_text(&cells[i], text)))
-            continue;
-        struct sg_cell keep = cells[i];
-        memmove(&cells[n + 1], &cells[n], (i - n) * sizeof *cells);
-        cells[n++] = keep;
+        if (of_listed(methods, &cells[i]) && listed(seeds, seed_text(&cells[i], text)))
+            keep(cells, &n, i);
     }
+    *chosen = n;
+    return SG_OK;
+}
+
+sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,
+                              struct sg_error *err) {
+    int64_t index, parts;
+    char text[24];
+    const size_t length = strcspn(part, "/");
+    snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : 0), part);
+    if (part[length] != '/' || !sg_parse_integer(&parts, part + length + 1, 1, INT32_MAX) ||
+        !sg_parse_integer(&index, text, 1, parts))
+        return sg_fail(err, SG_ERR_ARGUMENT, "--part %s: must be I/N with I from 1 to N, as 3/8", part);
+    size_t n = 0;
+    for (size_t i = (size_t)index - 1; i < count; i += (size_t)parts)
+        keep(cells, &n, i);
     *chosen = n;
     return SG_OK;
 }

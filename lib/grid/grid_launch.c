@@ -1,5 +1,6 @@
-/* grid_launch.c: finds the program and saves the recipe that a grid's processes need. */
+/* grid_launch.c: what a grid's processes need: the program, a saved recipe, and what their launcher understands. */
 #include <libgen.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,20 @@ sg_status sg_grid_alone(bool *speaker, struct sg_error *err) {
                          "a launcher started this %d times over: start it once, and give it the launcher for its "
                          "cells, as --launcher \"mpirun -n %d\"",
                          ranks, ranks);
+}
+
+int sg_grid_stop_signal(const char *launcher) {
+    for (const char *word = launcher; word && *word;) {
+        const size_t length = strcspn(word, " \t");
+        const char *name = word;
+        for (const char *c = word; c < word + length; c++)
+            if (*c == '/')
+                name = c + 1;
+        if (word + length - name == 4 && strncmp(name, "srun", 4) == 0)
+            return SIGUSR1;
+        word += length + strspn(word + length, " \t");
+    }
+    return SIGTERM;
 }
 
 sg_status sg_grid_program(char out[PATH_MAX], const char *instead, struct sg_error *err) {

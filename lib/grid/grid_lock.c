@@ -1,36 +1,73 @@
-/* grid_lock.c: locks a folder, so that one sparsebench at a time works in it. */
+/* grid_lock.c: lets several sparsebench work in one folder: each cell has a lock, and so has the folder.
+ *
+ * All locks are ranges of the file FOLDER/.lock: the byte at a cell's offset is the cell's, the byte PRESENCE is read by
+ * everyone who works in the folder, and who removes files holds the whole file. Record locks of a file description
+ * (F_OFD_SETLK) serve, because NFS and most file systems of clusters keep those for all hosts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sg_grid.h"
 
-/* The descriptor is left open across exec: a child that outlives a killed sparsebench keeps the folder locked until it
+static const off_t PRESENCE = (off_t)1 << 60; /* above all cells' offsets */
+
+/* A part of the cell's key that fits a file offset; all labels of one run have the same. */
+static off_t offset_of(const struct sg_cell *cell) {
+    enum { DIGITS = 15 };
+    char digits[DIGITS + 1] = "";
+    memcpy(digits, cell->key, DIGITS);
+    return (off_t)strtoull(digits, NULL, 16);
+}
+
+/* Length 0 means up to the end of all files. */
+static int set_lock(int fd, short type, off_t start, off_t length) {
+    struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
+    int code;
+    do
+        code = fcntl(fd, F_OFD_SETLK, &range);
+    while (code != 0 && errno == EINTR);
+    return code;
+}
+
+static bool taken(void) {
+    return errno == EAGAIN || errno == EACCES;
+}
+
+static sg_status no_locks(struct sg_error *err) {
+    return sg_fail_errno(err, SG_ERR_IO, "cannot lock cells: put --folder on a file system with locks");
+}
+
+/* The descriptor is left open across exec: a child that outlives a killed sparsebench keeps its cells locked until it
  * stopped too. */
-sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err) {
-    char *path, owner[32];
+sg_status sg_grid_lock(int *out, const char *folder, bool alone, struct sg_error *err) {
+    char *path;
     if (asprintf(&path, "%s/.lock", folder) < 0)
         return sg_fail_memory(err, "a path");
     sg_status status = SG_OK;
-    int length = snprintf(owner, sizeof owner, "%ld\n", (long)getpid());
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
     if (fd < 0 && errno == ELOOP)
         status = sg_fail(err, SG_ERR_IO, "%s is a symbolic link: remove it", path);
     else if (fd < 0)
         status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
-    else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        status = errno == EWOULDBLOCK
-                     ? sg_fail(err, SG_ERR_IO, "another sparsebench works in %s: wait for it, or use another --folder",
-                               folder)
-                     : sg_fail_errno(err, SG_ERR_IO, "cannot lock %s", path);
-    else if (ftruncate(fd, 0) != 0 || write(fd, owner, (size_t)length) != length)
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
+    else if ((alone ? set_lock(fd, F_WRLCK, 0, 0) : set_lock(fd, F_RDLCK, PRESENCE, 1)) != 0)
+        status = !taken() ? no_locks(err)
+                          : sg_fail(err, SG_ERR_IO, "another sparsebench %s %s: wait for it, or use another --folder",
+                                    alone ? "works in" : "removes files from", folder);
     free(path);
     if (status == SG_OK)
         *out = fd;
     else if (fd >= 0)
         close(fd);
     return status;
+}
+
+sg_status sg_grid_lock_cell(bool *ours, int lock, const struct sg_cell *cell, struct sg_error *err) {
+    *ours = set_lock(lock, F_WRLCK, offset_of(cell), 1) == 0;
+    return *ours || taken() ? SG_OK : no_locks(err);
+}
+
+void sg_grid_unlock_cell(int lock, const struct sg_cell *cell) {
+    set_lock(lock, F_UNLCK, offset_of(cell), 1);
 }

@@ -24,6 +24,7 @@ void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command) {
     sg_json_set(run, "set", list_json(command->set));
     sg_json_set(run, "methods", list_json(command->methods));
     sg_json_set(run, "seeds", list_json(command->seeds));
+    sg_json_set_string(run, "part", *command->part);
 }
 
 size_t sg_grid_finished(const cJSON *result) {
@@ -56,7 +57,8 @@ bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const 
     const bool same = strcmp(sg_json_string(then, "recipe.sha256", ""), recipe->sha256) == 0 &&
                       same_list(sg_json_get(run, "set"), command->set) &&
                       same_list(sg_json_get(run, "methods"), command->methods) &&
-                      same_list(sg_json_get(run, "seeds"), command->seeds);
+                      same_list(sg_json_get(run, "seeds"), command->seeds) &&
+                      strcmp(sg_json_string(run, "part", ""), *command->part ? *command->part : "") == 0;
     const bool partial = ours && (same || sg_grid_finished(then) == 0);
     cJSON_Delete(then);
     return partial;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "grid_private.h"
@@ -134,7 +135,9 @@ static sg_status look(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         outcomes[i].path = cell_path(&cells[i], o->folder);
         if (!outcomes[i].path)
             return sg_fail_memory(err, "cells");
-        const bool there = !o->fresh && access(outcomes[i].path, F_OK) == 0;
+        struct stat info;
+        outcomes[i].file = stat(outcomes[i].path, &info) == 0 ? info.st_ino : 0;
+        const bool there = !o->fresh && outcomes[i].file != 0;
         missing += !there || !take_finished(&outcomes[i], &cells[i], outcomes[i].path, wanted);
     }
     if (missing == 0 || o->fresh)

@@ -45,12 +45,13 @@ struct slot {
 struct pool {
     const struct sg_cell *cells;
     struct sg_cell_outcome *outcomes;
-    size_t count, next; /* cells before `next` have been started */
+    size_t count;
     const struct sg_grid_options *options;
     struct slot *slot; /* [jobs] */
     char *launcher;    /* cut into words */
     char **argv;       /* room for one command line */
     size_t running;
+    int lock;     /* of the folder */
     int stopping; /* signal number */
 };
 
@@ -104,6 +105,11 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
     p->argv[n] = NULL;
 }
 
+static void fail_cell(struct sg_cell_outcome *o, const struct sg_error *err) {
+    o->state = SG_CELL_FAILED;
+    o->message = strdup(err->msg);
+}
+
 static void start_cell(struct pool *p, struct slot *s, size_t cell) {
     SG_ASSERT(s->process.pid == 0 && p->outcomes[cell].state == SG_CELL_WAITING);
     struct sg_cell_outcome *o = &p->outcomes[cell];
@@ -118,19 +124,54 @@ static void start_cell(struct pool *p, struct slot *s, size_t cell) {
         o->state = SG_CELL_RUNNING;
         p->running++;
     } else {
-        o->state = SG_CELL_FAILED;
-        o->message = strdup(err.msg);
+        fail_cell(o, &err);
+        sg_grid_unlock_cell(p->lock, &p->cells[cell]);
     }
 }
 
+/* Has another process finished the cell since it was looked at? Then it is reused. */
+static bool finished_elsewhere(struct pool *p, size_t cell) {
+    struct sg_cell_outcome *o = &p->outcomes[cell], now = {.state = SG_CELL_WAITING};
+    struct sg_error unused;
+    if (p->options->fresh || (!o->elsewhere && file_number(o->path) == o->file))
+        return false;
+    const bool finished =
+        sg_grid_look(&now, &p->cells[cell], 1, p->options, &unused) == SG_OK && now.state == SG_CELL_REUSED;
+    if (finished) {
+        const struct sg_cell_outcome before = *o;
+        *o = now;
+        now = before;
+    }
+    sg_grid_outcomes_free(&now, 1);
+    return finished;
+}
+
+/* Takes the cell's lock if no other process has it, and tells whether the cell is to be started. */
+static bool claim(struct pool *p, size_t cell) {
+    struct sg_cell_outcome *o = &p->outcomes[cell];
+    struct sg_error err;
+    bool ours;
+    if (sg_grid_lock_cell(&ours, p->lock, &p->cells[cell], &err) != SG_OK) {
+        fail_cell(o, &err);
+        return false;
+    }
+    if (ours && finished_elsewhere(p, cell)) {
+        sg_grid_unlock_cell(p->lock, &p->cells[cell]);
+        return false;
+    }
+    o->elsewhere = !ours;
+    return ours;
+}
+
 static void fill_slots(struct pool *p) {
+    size_t cell = 0;
     for (int i = 0; i < p->options->jobs && !p->stopping; i++) {
         if (p->slot[i].process.pid != 0)
             continue;
-        while (p->next < p->count && p->outcomes[p->next].state != SG_CELL_WAITING)
-            p->next++;
-        if (p->next < p->count)
-            start_cell(p, &p->slot[i], p->next++);
+        while (cell < p->count && !(p->outcomes[cell].state == SG_CELL_WAITING && claim(p, cell)))
+            cell++;
+        if (cell < p->count)
+            start_cell(p, &p->slot[i], cell++);
     }
 }
 
@@ -196,17 +237,26 @@ static void take_news(struct pool *p) {
             SG_ASSERT(p->running > 0);
             p->running--;
             conclude(p, s);
+            sg_grid_unlock_cell(p->lock, &p->cells[s->cell]);
         }
     }
 }
 
-/* Sends SIGTERM, whatever signal came. A second signal ends this process, and the children then get a second SIGTERM
- * and end too. */
+/* Asks the cells to stop, whatever signal came. A later signal ends this process, and the children then get SIGTERM and
+ * end too. A launcher that passes a signal on gets it alone, without the helpers in its process group. */
 static void ask_to_stop(struct pool *p, int signal_number) {
+    const int ask = sg_grid_stop_signal(p->options->launcher);
     p->stopping = signal_number;
     for (int i = 0; i < p->options->jobs; i++)
         if (p->slot[i].process.pid != 0)
-            kill(-p->slot[i].process.pid, SIGTERM);
+            kill(ask == SIGTERM ? -p->slot[i].process.pid : p->slot[i].process.pid, ask);
+}
+
+static bool any_waiting(const struct pool *p) {
+    size_t i = 0;
+    while (i < p->count && p->outcomes[i].state != SG_CELL_WAITING)
+        i++;
+    return i < p->count;
 }
 
 static void tell(const struct pool *p) {
@@ -225,7 +275,7 @@ static sg_status run_pool(struct pool *p, struct sg_error *err) {
             ask_to_stop(p, signal_number);
         fill_slots(p);
         tell(p);
-        if (p->running == 0 && (p->stopping || p->next >= p->count))
+        if (p->running == 0 && (p->stopping || !any_waiting(p)))
             break;
         wait_for_news(p, fds);
         take_news(p);
@@ -261,14 +311,13 @@ static sg_status cut_launcher(char **out, const char *launcher, struct sg_error 
 
 sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                       struct sg_grid_options *options, struct sg_error *err) {
-    struct pool pool = {.cells = cells, .outcomes = outcomes, .count = count, .options = options};
-    int lock = -1;
+    struct pool pool = {.cells = cells, .outcomes = outcomes, .count = count, .options = options, .lock = -1};
     size_t missing = 0;
     sg_status status = options->launcher ? cut_launcher(&pool.launcher, options->launcher, err) : SG_OK;
     if (status == SG_OK)
         status = sg_folder_make(options->folder, err);
     if (status == SG_OK)
-        status = sg_grid_lock(&lock, options->folder, err);
+        status = sg_grid_lock(&pool.lock, options->folder, false, err);
     if (status == SG_OK)
         status = sg_grid_look(outcomes, cells, count, options, err);
     if (status != SG_OK)
@@ -297,8 +346,8 @@ out:
     free(pool.slot);
     free(pool.argv);
     free(pool.launcher);
-    if (lock >= 0)
-        close(lock);
+    if (pool.lock >= 0)
+        close(pool.lock);
     return status;
 }
 

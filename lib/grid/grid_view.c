@@ -87,6 +87,19 @@ void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count) {
                     n == 1 ? " was made" : "s were made", of, n == 1 ? "it is" : "they are");
 }
 
+/* Says once that only cells of other processes are left. */
+static void tell_elsewhere(struct sg_grid_view *v, const struct sg_cell_outcome *outcomes, size_t count) {
+    size_t open = 0, elsewhere = 0;
+    for (size_t i = 0; i < count; i++) {
+        open += outcomes[i].state == SG_CELL_WAITING || outcomes[i].state == SG_CELL_RUNNING;
+        elsewhere += outcomes[i].state == SG_CELL_WAITING && outcomes[i].elsewhere;
+    }
+    if (v->waits || elsewhere == 0 || elsewhere < open)
+        return;
+    v->waits = true;
+    sg_log_note("another sparsebench runs %zu of the cells in this folder: waiting for it", elsewhere);
+}
+
 void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                           size_t count) {
     struct sg_grid_view *v = view;
@@ -103,6 +116,7 @@ void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct 
     if (!v->started)
         sg_grid_view_found(outcomes, count);
     v->started = true;
+    tell_elsewhere(v, outcomes, count);
     if (v->live)
         redraw(v, cells, outcomes, count);
 }

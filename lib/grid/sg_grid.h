@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "sg_options.h"
 #include "sg_recipe.h"
@@ -38,7 +39,9 @@ struct sg_cell_outcome {
     char *stale_of; /* that series' program identity, or its data: "own.libsvm, SHA-256 0123456789ab"; else NULL */
     bool resumable; /* WAITING: a stopped run can go on from its checkpoint */
     bool unchecked; /* REUSED: its data are not here, so they were not compared */
+    bool elsewhere; /* WAITING: another sparsebench runs it */
     char *path;     /* the series' file */
+    ino_t file;     /* the inode that had this path when the cell was looked at; 0 = none */
     /* FAILED: the reason and the last lines of standard error. DIVERGED: why. DONE: the last lines of standard error.
      * Else NULL. */
     char *message;
@@ -71,6 +74,10 @@ struct sg_grid_options {
  * kills all processes when one fails, perhaps before the message is out. */
 SG_CHECKED sg_status sg_grid_alone(bool *speaker, struct sg_error *err);
 
+/* The signal that makes a launcher's processes stop and write their checkpoints. srun kills them at once when it gets
+ * SIGTERM, but passes SIGUSR1 on. NULL: no launcher. */
+int sg_grid_stop_signal(const char *launcher);
+
 /* The path of sparsetrain beside the running program, or `instead` if not NULL. SG_ERR_MISSING: it cannot be run. */
 SG_CHECKED sg_status sg_grid_program(char out[PATH_MAX], const char *instead, struct sg_error *err);
 
@@ -89,9 +96,20 @@ SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_
                                     const struct sg_option_list *methods, const struct sg_option_list *seeds,
                                     struct sg_error *err);
 
-/* Takes the lock of a folder, which is held until the descriptor *out is closed. SG_ERR_IO: another process holds it,
- * the folder cannot be written to, or its disk is full. */
-SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err);
+/* Of `count` cells, moves those of one part to the front, in their order; *chosen is their number. `part` is "I/N": cells
+ * I, I + N, I + 2 N and so on, counted from 1. SG_ERR_ARGUMENT: it is not that. */
+SG_CHECKED sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,
+                                         struct sg_error *err);
+
+/* Enters a folder of cells, until the descriptor *out is closed. Any number of processes may be in it, on any hosts
+ * whose file system shares locks, or one `alone`, which may remove files. SG_ERR_IO: that other processes are in it is in
+ * the way, the folder cannot be written to, or its file system has no locks. */
+SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, bool alone, struct sg_error *err);
+
+/* Takes the lock of a cell in such a folder. *ours: it was free. A process that runs a cell holds its lock, and so do
+ * its children. SG_ERR_IO: the file system has no locks. */
+SG_CHECKED sg_status sg_grid_lock_cell(bool *ours, int lock, const struct sg_cell *cell, struct sg_error *err);
+void sg_grid_unlock_cell(int lock, const struct sg_cell *cell);
 
 /* Finds what is finished: outcomes [count], which the caller has zeroed, get the path, and for finished cells state
  * REUSED and the series. Of other cells it tells what there is (stale, resumable). It touches no file. All cells must
@@ -111,8 +129,8 @@ SG_CHECKED sg_status sg_grid_same_data(const struct sg_cell *cells, const struct
 SG_CHECKED sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                    const struct sg_grid_options *options, struct sg_error *err);
 
-/* Looks, checks if any cell is missing, and runs the missing ones. Fills in jobs and threads. One grid at a time works
- * in a folder. SG_OK even if cells failed (their states tell). SG_ERR_MISMATCH as sg_grid_same_data. SG_ERR_INTERRUPTED
+/* Looks, checks if any cell is missing, and runs the missing ones. Fills in jobs and threads. Several grids may work in
+ * one folder: a cell that another one runs is waited for, and run here if that one did not finish it. SG_OK even if cells failed (their states tell). SG_ERR_MISMATCH as sg_grid_same_data. SG_ERR_INTERRUPTED
  * after a signal: the children have stopped and written their checkpoints. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                  struct sg_grid_options *options, struct sg_error *err);
@@ -185,8 +203,9 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
 /* The words with which a command chose part of a recipe. */
 struct sg_grid_command {
     const struct sg_option_list *set, *methods, *seeds; /* --set, --method, --seed */
+    const char *const *part;                            /* --part; *part is NULL if it was not given */
 };
-/* Adds "set", "methods" and "seeds" to a result's "run". */
+/* Adds "set", "methods", "seeds" and "part" to a result's "run". */
 void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
 /* May the result at `path` be replaced unasked? Yes if it has no finished cell, or if it is partial (interrupted,
  * failed) and the same command wrote it, that is, with the same recipe and the same words. */

@@ -53,7 +53,7 @@ cJSON *sg_grid_cells_json(const struct sg_cell_files *files, const char *folder,
 
 /* Would pruning remove it? That is so if it is ours and no recipe asks for it. */
 bool sg_grid_cells_spare(const struct sg_cell_file *file);
-/* Removes these files. The caller must have held the folder's lock (sg_grid_lock) since before it listed them. */
+/* Removes these files. The caller must have been alone in the folder (sg_grid_lock) since before it listed them. */
 SG_CHECKED sg_status sg_grid_cells_prune(const struct sg_cell_files *files, const char *folder, struct sg_error *err);
 
 /* sparsebench --cells: prints the list of a folder's cells on stdout. `prune` removes what no recipe asks for and says

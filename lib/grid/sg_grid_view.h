@@ -7,6 +7,7 @@
 struct sg_grid_view {
     bool live; /* stderr is a terminal, so redraw */
     bool started;
+    bool waits; /* said that only cells of other processes are left */
     double start_s, last_s;
     int lines; /* how many lines stand on the terminal now */
     size_t finished;

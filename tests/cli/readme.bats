@@ -91,7 +91,7 @@ blocks() {
 
 @test "every file that a document links is there" {
     local missing="" absent=""
-    for document in README.md recipes/README.md results/README.md tests/README.md; do
+    for document in README.md recipes/README.md recipes/clusters/README.md results/README.md tests/README.md; do
         for link in $(grep -o '](\([^)]*\))' $document | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^https\?:' | sort -u); do
             [ -e "$(dirname $document)/$link" ] && continue
             case $link in results/*.svg) absent="$absent $link" ;; *) missing="$missing $document:$link" ;; esac

@@ -296,13 +296,14 @@ stop_train() { # EVERY
     rows 40 >data/pair # of other data all are spare
     run -0 --separate-stderr sparsebench --cells r.yaml --folder cells --prune --dry-run
     [[ $stderr == *"would remove the 3 spare ones"* ]]
-    flock cells/.lock sleep 30 3>&- &
+    FAKE_HANG="SGD:7" FAKE_LOG=$PWD/hanging sparsebench r.yaml --folder cells --program "$ROOT/tests/cli/fake_sparsetrain" \
+        --set 'seeds=[7]' -q >/dev/null 3>&- &
     local pid=$!
-    sleep 0.3
+    patiently grep -qs "hang SGD:7" hanging
     run -1 sparsebench --cells r.yaml --folder cells --prune
     [[ $output == *"another sparsebench works in cells"* ]]
     kill $pid
-    pkill -P $pid sleep || true
+    wait $pid || true
     [ "$(ls cells/SGD-seed[123]-*.ndjson | wc -l)" = 3 ]
 }
 

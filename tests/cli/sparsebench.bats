@@ -376,28 +376,80 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(grep -c 'stop SGD:1' "$FAKE_LOG")" = 1 ]
 }
 
-@test "killed -9, the cells stop too; until then the folder stays locked" {
-    FAKE_HANG="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
+@test "killed -9, the cells stop too; until then they stay locked" {
+    FAKE_HANG="SGD:1" FAKE_DEAF="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 --method SGD >/dev/null 2>&1 &
     pid=$!
     echo $pid >pids
     wait_for "hang SGD:1"
+    cell=$(pgrep -P $pid)
+    echo $cell >>pids
     kill -9 $pid
-    wait_for "stop SGD:1"
-    for _ in $(seq 100); do
-        bench -q --seed 1 >/dev/null 2>err && break
-        grep -q "another sparsebench works in cells" err
-        sleep 0.05
-    done
-    grep -q "resume SGD:1" "$FAKE_LOG"
+    bench --seed 1 --method SGD >/dev/null 2>err &
+    echo $! >>pids
+    patiently grep -q "another sparsebench runs 1 of the cells in this folder: waiting for it" err
+    [ "$(started)" = 1 ]
+    kill -9 $cell
+    ends_with 0 $!
+    [ "$(started)" = 2 ]
 }
 
-@test "two in one folder: the second is told so" {
-    FAKE_HANG="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
+@test "two in one folder share the cells, and both have the whole result" {
+    FAKE_HANG="SGD:1" sparsebench "${ARGS[@]}" -q -j 1 --seed 1 >first.json 2>&1 &
     pid=$!
     echo $pid >pids
     wait_for "hang SGD:1"
-    run -1 bench --seed 2
-    [[ $output == *"another sparsebench works in cells"* ]]
+    bench -j 1 --seed 1 >second.json 2>err &
+    echo $! >>pids
+    wait_for "start Top-k k=2:1"
+    patiently grep -q "runs 1 of the cells in this folder: waiting for it" err
+    [ "$(started)" = 3 ]
+    kill -TERM $pid # the second goes on with what the first left
+    ends_with 143 $pid
+    ends_with 0 $!
+    grep -q "resume SGD:1" "$FAKE_LOG"
+    [ "$(started)" = 4 ]
+    [ "$(jq -r .status second.json)" = ok ]
+    FAKE_SLOW="SGD:2" sparsebench "${ARGS[@]}" -q -j 1 --seed 2 >first.json &
+    pid=$!
+    wait_for "start SGD:2"
+    bench -q -j 1 --seed 2 >second.json
+    ends_with 0 $pid
+    [ "$(started)" = 7 ]
+    cmp <(jq -c '.results[] | del(.cells)' first.json) <(jq -c '.results[] | del(.cells)' second.json)
+}
+
+@test "--part deals the cells to the jobs of an array" {
+    for part in 1 2 3 4; do
+        bench -q --part $part/4 >$part.json
+        [ "$(jq -r '.status, .run.part, .claims[0].verdict' $part.json | xargs)" = "ok $part/4 not judged" ]
+    done
+    [ "$(started)" = 9 ]
+    [ "$(jq -s '[.[].results[].cells[]] | length' [1-4].json)" = 9 ]
+    [ "$(jq '[.results[].cells[]] | length' 1.json)" = 3 ]
+    bench -q >all.json
+    [ "$(started)" = 9 ]
+    [ "$(jq -r '.run.part, .claims[0].verdict' all.json | xargs)" = "null holds" ]
+    run -0 bench -q --part 12/12 --dry-run
+    [ "$(wc -l <<<"$output")" = 1 ]
+    for part in 0/4 5/4 3 1/ /4 1/x; do
+        run -2 bench --part $part
+        [[ $output == *"--part $part: must be I/N"* ]]
+    done
+}
+
+@test "a signal that comes again within a second is the same one; a later one ends all at once" {
+    FAKE_HANG="SGD:1" FAKE_DEAF="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 --method SGD >/dev/null 2>&1 &
+    pid=$!
+    echo $pid >pids
+    wait_for "hang SGD:1"
+    pgrep -P $pid >>pids
+    kill -TERM $pid
+    kill -USR1 $pid
+    sleep 0.3
+    kill -TERM $pid
+    sleep 0.3
+    kill -0 $pid # still waits for its cell
+    sleep 1
     kill -TERM $pid
     ends_with 143 $pid
 }
