@@ -291,7 +291,7 @@ $(B)/sparsegrad.pc: FORCE
 	  'Name: sparsegrad' 'Description: gradient compressors with error feedback' 'Version: $(VERSION)' \
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lsparsegrad' 'Libs.private: $(openmp_lib) -lm $(cuda_libs)' > $@
 install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/sparsegrad/recipes/mini share/sparsegrad/datasets)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/sparsegrad/recipes/mini share/sparsegrad/datasets share/sparsegrad/python)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so.$(VERSION)
@@ -302,6 +302,7 @@ install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc ##
 	install -m 644 $(api_headers) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 lib/method/sparsegrad.3 $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 644 $(wildcard lib/method/*.py) $(DESTDIR)$(PREFIX)/share/sparsegrad/python
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard recipes/mini/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/mini
 	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
