@@ -5,7 +5,9 @@ WITH_TORCH  ?= auto
 WITH_CUDA   ?= auto
 DEPS        ?= install
 PREFIX      ?= /usr/local
-VERSION     := 0.1.0
+# One place says which version this is, for programs, library and headers.
+empty       :=
+VERSION     := $(subst $(empty) ,.,$(strip $(foreach part,MAJOR MINOR PATCH,$(shell sed -n 's/^#define SPARSEGRAD_$(part) //p' lib/method/sparsegrad.h))))
 
 CC          ?= cc
 ifeq ($(origin CC),default)
@@ -154,6 +156,7 @@ identity_torch   := $(filter lib/tensor/% lib/task/task_evaluate_workers.%,$(ide
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
 identity_apart   := $(filter lib/recipe/recipe% lib/result/% \
                     lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/plugin.c lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_plugin.h lib/base/sg_version.h lib/base/version.c \
+                    lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h \
                     lib/data/cache_folder.c lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
 identity_parts   := logreg cnn lm ncf torch apart
 identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
@@ -258,16 +261,19 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 # ---- the library, installed -----------------------------------------------------------------------------------------
 # Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
 # whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
-soname      := libsparsegrad.so.0
+# As long as the major version is 0, a minor one may change the interface: both are in the shared library's name, and in
+# the version that each of its symbols has.
+interface   := $(if $(VERSION:0.%=),$(firstword $(subst ., ,$(VERSION))),$(basename $(VERSION)))
+soname      := libsparsegrad.so.$(interface)
 api_headers := $(addprefix lib/core/,sg_optimizer.h sg_parameter.h sg_rng.h sg_stats.h sg_status.h) \
                $(addprefix lib/wire/,sg_message.h sg_wire.h) \
-               $(addprefix lib/method/,sg_compressor.h sg_controller.h sg_feedback.h sg_method.h sparsegrad.h) \
+               $(addprefix lib/method/,sg_compressor.h sg_controller.h sg_feedback.h sg_flat.h sg_method.h sparsegrad.h) \
                $(addprefix kernels/,sg_cuda.h sg_half.h sg_kernels.h)
 $(B)/api.symbols: $(api_headers)
 	@mkdir -p $(@D); { grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' ('; \
 	  sed -n 's/^extern const struct [a-z_]* \(.*\);/\1/p' $^ | tr -d ' ' | tr ',' '\n' | sed 's/\[.*//'; } | sort -u > $@
 $(B)/api.map: $(B)/api.symbols
-	@{ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+	@{ echo 'SPARSEGRAD_$(interface) { global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
 $(B)/$(soname): $(core_obj) $(B)/api.map
 	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(B)/api.map -Wl,--exclude-libs,ALL $(ldflags) -o $@ $(core_obj) -lm $(cuda_libs)
 # CUDA's part is an object of its own, so that a program that does not use it need not link CUDA.
@@ -277,24 +283,30 @@ $(B)/installed/libsparsegrad.a: $(core_obj) $(B)/api.symbols
 	  $(if $(cuda_obj),ld -r -o $(@D)/sparsegrad_cuda.o $(cuda_obj) &&) \
 	  for object in $(@D)/sparsegrad.o $(if $(cuda_obj),$(@D)/sparsegrad_cuda.o); do \
 	    objcopy --keep-global-symbols=$(B)/api.symbols $$object && ar rcs $@ $$object || exit 1; done
+# What the shared library needs it finds itself; what is linked with the static one must be said. gcc's OpenMP and clang's
+# have names of their own.
+openmp_lib   = -l$(if $(findstring clang,$(shell $(CC) --version)),omp,gomp)
 $(B)/sparsegrad.pc: FORCE
-	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: sparsegrad' 'Description: gradient compressors with error feedback' \
-	  'Version: $(VERSION)' 'Cflags: -I$${prefix}/include/sparsegrad' 'Libs: -L$${prefix}/lib -lsparsegrad -lgomp -lm' \
-	  'Libs.private: $(cuda_libs)' > $@
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include/sparsegrad' '' \
+	  'Name: sparsegrad' 'Description: gradient compressors with error feedback' 'Version: $(VERSION)' \
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lsparsegrad' 'Libs.private: $(openmp_lib) -lm $(cuda_libs)' > $@
 # sparse-recipe(5): the text of --help-recipe as it stands.
 $(B)/sparse-recipe.5: $(bin)/sparsetrain
 	@{ printf '.TH SPARSE-RECIPE 5 "" "sparsegrad $(VERSION)"\n.SH NAME\nsparse-recipe \\- recipes of sparsetrain, sparsebench and sparsetune\n.SH DESCRIPTION\n.nf\n'; \
 	  $(bin)/sparsetrain --help-recipe | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"; } > $@
 install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc $(B)/sparse-recipe.5 ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man5 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d share/sparsegrad/recipes/mini share/sparsegrad/datasets)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d share/sparsegrad/recipes/mini share/sparsegrad/datasets share/sparsegrad/python)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so.$(VERSION)
+	ln -sf libsparsegrad.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(soname)
 	$(if $(plugins),install -d $(DESTDIR)$(PREFIX)/lib/sparsegrad && install -m 755 $(plugins) $(DESTDIR)$(PREFIX)/lib/sparsegrad)
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 $(api_headers) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 lib/method/sparsegrad.3 $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 644 $(wildcard lib/method/*.py) $(DESTDIR)$(PREFIX)/share/sparsegrad/python
 	install -m 644 $(B)/sparse-recipe.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	for p in $(programs); do \
 	  $(bin)/$$p --completion=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$p && \

@@ -1,4 +1,4 @@
-/* sg_text.h: spelling suggestions, numbers read from whole strings, and texts that are built, measured and cut. */
+/* sg_text.h: texts that are built, measured and cut, and the words and numbers of sg_words.h. */
 #ifndef SG_TEXT_H
 #define SG_TEXT_H
 
@@ -8,24 +8,7 @@
 #include <stdio.h>
 
 #include "sg_status.h"
-
-/* The edit distance: to insert, delete or replace a letter or to swap two neighbours costs 1 each. Where a word is
- * longer than 63 letters, the result is the longer length. */
-size_t sg_edit_distance(const char *a, const char *b);
-
-/* What `word` was probably meant to be: the first candidate that differs in case only; else the nearest one, if its
- * edit distance is <= (length of word + 1) / 2; else the first that begins with word, if word has three letters or
- * more. NULL = none. Of equally near candidates the first wins. */
-const char *sg_suggest(const char *word, const char *const *candidates, size_t n);
-
-/* The place of `word` in `choices`, written "a|b|c", from 0 on; -1 if it is none of them, as the empty word. */
-int sg_choice_of(const char *choices, const char *word);
-bool sg_is_choice(const char *choices, const char *word);
-
-/* Reads the whole string as a finite number or a whole number in [min, max]. Returns false for anything else: an empty
- * string, blanks, hex, inf, characters after the number, a number out of range. *out is then unchanged. */
-bool sg_parse_number(double *out, const char *text, double min, double max);
-bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max);
+#include "sg_words.h"
 
 /* Formats a text, which the caller frees. NULL = no memory. */
 char *sg_format(const char *format, ...) SG_PRINTF(1, 2);

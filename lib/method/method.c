@@ -242,6 +242,8 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     if (status == SG_OK)
         status = allocate(m, config, err);
     if (status == SG_OK)
+        status = method_bytes_open(m, err);
+    if (status == SG_OK)
         status = open_workers(m, err);
     SG_ASSERT(m->compressor->rounds == NULL || m->compressor->rounds->keep != NULL ||
               m->compressor->rounds->count == 1);
@@ -279,6 +281,7 @@ void sg_method_close(sg_method *m) {
     for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
         release(m, m->common.vector[i]);
     release(m, m->lead_sum);
+    method_bytes_close(m);
     free(m->worker);
     free(m->room);
     free(m->decided);

@@ -55,7 +55,8 @@ struct sg_method {
      * the step's first messages [d]. */
     double *reset_knob;
     float *zeros, *first_sum;
-    bool stepped; /* was a step begun? */
+    bool stepped;               /* was a step begun? */
+    struct method_bytes *bytes; /* room for messages as bytes */
 };
 
 extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_compress_hard_threshold,
@@ -95,6 +96,10 @@ extern const struct sg_feedback_rule sg_feedback_cser, sg_feedback_local_steps;
 
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
+
+/* Room for messages as bytes, m->bytes (method_bytes.c). It is empty until a step asks for it. */
+SG_CHECKED sg_status method_bytes_open(sg_method *m, struct sg_error *err);
+void method_bytes_close(sg_method *m);
 
 /* How many numbers the method's controller keeps; 0 where there is no controller. */
 size_t method_doubles(const sg_method *m);

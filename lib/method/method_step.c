@@ -115,6 +115,10 @@ static sg_status fail_kernel(const sg_method *m, const struct method_worker *w, 
     }
 }
 
+bool sg_method_has_residuals(const sg_method *m) {
+    return m->shared.feedback.rule->keeps;
+}
+
 bool sg_method_is_exact(const sg_method *m) {
     return m->compressor->traits & SG_TRAIT_EXACT && m->shared.code == &sg_code_fp32;
 }

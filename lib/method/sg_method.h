@@ -157,6 +157,8 @@ unsigned sg_method_traits(const sg_method *m);
  * SG_TRAIT_RANDOM in the mean over draws. NaN = it declares nothing, or the method does more than the compressor: it
  * rounds values, or takes entries back to stay within a budget. */
 double sg_method_allowed(const sg_method *m, size_t layer, double square);
+/* Has every worker a residual? If not, e is NULL in all calls. */
+bool sg_method_has_residuals(const sg_method *m);
 /* Are the residuals always zero, so that none need exist? */
 bool sg_method_is_exact(const sg_method *m);
 

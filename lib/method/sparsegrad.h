@@ -1,11 +1,32 @@
-/* sparsegrad.h: the public face of libsparsegrad. Link as pkg-config sparsegrad says (-lsparsegrad, OpenMP, -lm).
- * Every function is thread-safe across distinct objects. Encodings of messages have a header of their own, sg_wire.h. */
+/* sparsegrad.h: the public face of libsparsegrad: gradient compressors with error feedback.
+ *
+ * Compile and link with `pkg-config --cflags --libs sparsegrad`, for the static library with --static, too. C11 or C++.
+ *
+ *   sg_flat.h        flat calls: Top-k of a vector, a method from a text, messages as bytes. Begin here
+ *   sg_method.h      a method with all its parts: compressor, code, error feedback, controller; a step of training
+ *   sg_message.h     what one worker sends; codes of numbers. sg_wire.h, not included here, has encodings and bytes
+ *   sg_compressor.h, sg_feedback.h, sg_controller.h      the tables, and how their rows are declared
+ *   sg_kernels.h     selections and sums on long vectors; sg_cuda.h, not included here, has them on a GPU's stream
+ *   sg_optimizer.h, sg_rng.h, sg_stats.h, sg_half.h, sg_status.h
+ *
+ * Every function is thread-safe across distinct objects. The library never prints, never exits, and keeps no state
+ * outside its objects.
+ *
+ * Versions are semantic. A new major version may change what is here, and while the major version is 0, so may a new
+ * minor one. The shared library's name and the version of its symbols (SPARSEGRAD_0.1) say which it is; programs that
+ * were linked against another one do not start. */
 #ifndef SPARSEGRAD_H
 #define SPARSEGRAD_H
 
-#include "sg_method.h"
+/* Of these headers; sg_library_version (sg_flat.h) is that of the library. The Makefile reads them here. */
+#define SPARSEGRAD_MAJOR 0
+#define SPARSEGRAD_MINOR 1
+#define SPARSEGRAD_PATCH 0
+
+#include "sg_flat.h"
 #include "sg_half.h"
 #include "sg_kernels.h"
+#include "sg_method.h"
 #include "sg_optimizer.h"
 #include "sg_rng.h"
 #include "sg_stats.h"

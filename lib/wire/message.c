@@ -83,10 +83,12 @@ static size_t first_at_least(const uint32_t *index, size_t count, size_t at) {
 
 /* What of the message lies in the elements begin .. end-1. */
 static void add_range(float *to, const struct sg_message *m, float weight, size_t begin, size_t end) {
-    SG_ASSERT(begin <= end && end <= m->n && (m->index != NULL || m->count == m->n));
+    SG_ASSERT(begin <= end && end <= m->n && (m->index != NULL || m->count == m->n || m->count == 0));
     SG_ASSERT((uintptr_t)m->data % sizeof(float) == 0 &&
               (m->index == NULL || sg_ascending_below(m->index, m->count, m->n)));
     float piece[SG_MESSAGE_PIECE];
+    if (m->count == 0) /* such a message may have no positions */
+        return;
     const size_t first = m->index ? first_at_least(m->index, m->count, begin) : begin;
     const size_t last = m->index ? first_at_least(m->index, m->count, end) : end;
     for (size_t at = first, count; at < last; at += count) {

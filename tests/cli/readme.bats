@@ -64,17 +64,19 @@ blocks() {
     done
 }
 
-@test "the README's C compiles without a warning and does what it says" {
-    local flags=(-std=c11 -Wall -Wextra -Werror -Ilib/core -Ilib/wire -Ilib/method -Ikernels)
-    {
-        printf '#include <math.h>\n#include <stdio.h>\n#include "sparsegrad.h"\nint main(void) {\n'
-        blocks c
-        printf 'for (size_t i = 0; i < m.count; i++)\n printf("%%u:%%g ", m.index[i], (double)((const float *)m.data)[i]);\n'
-        printf 'for (int i = 0; i < 6; i++)\n printf("%%g ", (double)residual[i]);\nsg_method_close(method);\n}\n'
-    } >readme.c
-    gcc "${flags[@]}" -fopenmp -o readme readme.c build/release/libsparsegrad.a -lm
-    run -0 ./readme
-    [ "$output" = "1:-5 3:4 1 0 2 0 -3 0 " ] # k = 2 of {1, -5, 2, 4, -3, 0}: the rest is kept
+@test "the README's C compiles as it stands, with the command that it shows, and does what it says" {
+    local command
+    make -s install PREFIX=/usr DESTDIR="$BATS_TEST_TMPDIR/installed" >/dev/null
+    mkdir -p own
+    blocks c >own/first.c
+    command=$(sed -n '1s|^/\* first.c: \(.*\) \*/$|\1|p' own/first.c)
+    [[ $command == "cc first.c "* ]]
+    export PKG_CONFIG_PATH=$BATS_TEST_TMPDIR/installed/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$BATS_TEST_TMPDIR/installed
+    export LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/installed/usr/lib
+    run -0 bash -c "cd own && $command"
+    [ "$output" = $'1: -5\n3: 4' ] # k = 2 of {1, -5, 2, 4, -3, 0}
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only own/first.c $(pkg-config --cflags sparsegrad)
 }
 
 @test "the README's claims are accepted in a recipe" {

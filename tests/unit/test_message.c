@@ -172,6 +172,15 @@ static void test_values(void) {
     sg_message_add(zero, &(struct sg_message){.code = &sg_code_fp16, .n = 0}, 1, &exec);
     sg_message_add_all(zero, N, &nothing, 0, kernels, &exec);
     ok(zero[0] == 3, "no messages, and one of nothing");
+    static float sum[N];
+    const struct sg_message empty = {.code = &sg_code_fp16, .n = N, .data = room};
+    for (size_t i = 0; i < N; i++)
+        room[i] = 1;
+    sg_message_add_all(sum, N, &empty, 1, kernels, &exec);
+    right = true;
+    for (size_t i = 0; i < N; i++)
+        right &= sum[i] == 0;
+    ok(right, "an empty message without positions stands for zeros");
 }
 
 int main(void) {

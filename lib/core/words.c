@@ -1,0 +1,104 @@
+/* words.c: what people write: suggestions for misspelt words, words of a list, numbers read from whole strings. */
+#include "sg_words.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sg_debug.h"
+
+enum { WORD_MAX = 63 };
+
+static size_t min3(size_t a, size_t b, size_t c) {
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+size_t sg_edit_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n > WORD_MAX || m > WORD_MAX)
+        return n > m ? n : m;
+    /* Rows i-2, i-1 and i of the dynamic programme (optimal string alignment). */
+    size_t row[3][WORD_MAX + 1];
+    for (size_t j = 0; j <= m; j++)
+        row[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < now[j])
+                now[j] = before[j - 2] + 1;
+        }
+    }
+    return row[n % 3][m];
+}
+
+const char *sg_suggest(const char *word, const char *const *candidates, size_t n) {
+    const char *best = NULL;
+    const size_t length = strlen(word);
+    size_t best_distance = (length + 1) / 2 + 1;
+    for (size_t i = 0; i < n; i++) {
+        if (strcasecmp(word, candidates[i]) == 0)
+            return candidates[i];
+        size_t distance = sg_edit_distance(word, candidates[i]);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = candidates[i];
+        }
+    }
+    for (size_t i = 0; i < n && best == NULL && length >= 3; i++)
+        if (strncmp(word, candidates[i], length) == 0)
+            best = candidates[i];
+    return best;
+}
+
+int sg_choice_of(const char *choices, const char *word) {
+    size_t length = strlen(word);
+    int place = 0;
+    for (const char *s = choices; length > 0; s++, place++) {
+        size_t part = strcspn(s, "|");
+        if (part == length && memcmp(s, word, part) == 0)
+            return place;
+        s += part;
+        if (*s == '\0')
+            break;
+    }
+    return -1;
+}
+
+bool sg_is_choice(const char *choices, const char *word) {
+    return sg_choice_of(choices, word) >= 0;
+}
+
+/* Allows digits, sign, point and exponent only, because strtod also takes hex, inf, nan and blanks. */
+static bool looks_decimal(const char *text) {
+    return text[0] != '\0' && strspn(text, "0123456789+-.eE") == strlen(text);
+}
+
+bool sg_parse_number(double *out, const char *text, double min, double max) {
+    SG_ASSERT(min <= max);
+    if (!looks_decimal(text))
+        return false;
+    char *end;
+    double x = strtod(text, &end);
+    if (*end != '\0' || !isfinite(x) || !(x >= min && x <= max))
+        return false;
+    *out = x;
+    return true;
+}
+
+bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max) {
+    SG_ASSERT(min <= max);
+    if (!looks_decimal(text))
+        return false;
+    char *end;
+    errno = 0;
+    long long x = strtoll(text, &end, 10);
+    if (*end != '\0' || errno != 0 || x < min || x > max)
+        return false;
+    *out = x;
+    return true;
+}

@@ -1,0 +1,127 @@
+/* sg_flat.h: the library in flat calls: arrays and a text in, entries or bytes out. They do what sg_method.h and
+ * sg_wire.h do, with fewer structs, for first steps, other languages and exchanges of one's own.
+ *
+ * What holds for all calls, unless one says otherwise:
+ *   - Vectors are floats in host memory, and lengths count elements. Pointers are borrowed for the call. Arrays do not
+ *     overlap.
+ *   - A failed call returns a status, and err, which is never NULL, has the message for a person.
+ *   - They are synchronous, and results do not depend on the number of threads. For work on a CUDA stream see sg_cuda.h.
+ *   - Calls on distinct vectors or methods may come from distinct threads. */
+#ifndef SG_FLAT_H
+#define SG_FLAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sg_method.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that runs, "0.1.0"; sparsegrad.h has that of the headers. */
+const char *sg_library_version(void);
+
+/* ---- one vector, without a method ----
+ *
+ * With p = e + g, rounded once, entries of p are sent, and e keeps the others: e <- p where nothing is sent, +0 where p
+ * is. So what is sent and what is kept are p again, bit for bit.
+ *
+ *   g [n]      the gradient, not modified
+ *   e [n]      the residual, zeros before the first step; NULL = no error feedback: p = g, and what is not sent is lost
+ *   n          0 .. 2^32 - 1
+ *   threads    >= 1
+ *   index [n]  out: where what is sent lies, ascending. There is room for n numbers; those behind the result are undefined
+ *   value [n]  out, in the same way: the entries of p there, unchanged
+ *
+ * SG_ERR_ARGUMENT: k or lambda is out of its range. SG_ERR_NONFINITE: some p is NaN or Inf. SG_ERR_MEMORY. After the
+ * last two index, value and e are undefined. */
+
+/* Sends the k largest |p|, of equal ones those with the lower index; exactly k, zeros too. k <= n. */
+SG_CHECKED sg_status sg_topk(const float *g, float *e, size_t n, size_t k, int threads, uint32_t *index, float *value,
+                             struct sg_error *err);
+
+/* Sends every |p| >= lambda; *count <- how many these are. lambda >= 0: 0 sends everything, INFINITY nothing. */
+SG_CHECKED sg_status sg_hard_threshold(const float *g, float *e, size_t n, float lambda, int threads, uint32_t *index,
+                                       float *value, size_t *count, struct sg_error *err);
+
+/* Entries as bytes, in the encoding of positions that takes the fewest (sg_wire.h, lib/FORMATS.md). sg_encode_bound is
+ * room enough for any `count` entries of n; out [capacity] <- the message, *bytes <- its length. index NULL = all n.
+ * SG_ERR_ARGUMENT: index does not ascend below n, or the capacity is too small. SG_ERR_NONFINITE: a value is NaN or Inf.
+ * */
+size_t sg_encode_bound(size_t n, size_t count);
+SG_CHECKED sg_status sg_encode(uint8_t *out, size_t capacity, size_t *bytes, size_t n, const uint32_t *index,
+                               const float *value, size_t count, struct sg_error *err);
+
+/* sum [n] += a message in any code, from whomever it came. Called for the messages of workers 0, 1, ... in turn it gives
+ * the sum that every rank of a trainer has. SG_ERR_FORMAT: the bytes are no whole message and nothing else.
+ * SG_ERR_MISMATCH: it does not stand for n numbers. Any bytes are safe. */
+SG_CHECKED sg_status sg_decode(float *sum, size_t n, const uint8_t *message, size_t bytes, struct sg_error *err);
+
+/* ---- a method from a text ----
+ *
+ *     COMPRESSOR [KEY=VALUE]... [| CODE [KEY=VALUE]...] [; SETTING=VALUE [KEY=VALUE]...]...
+ *
+ *     topk density=0.001
+ *     topk density=0.001 | levels levels=15
+ *     hard-threshold lambda=0.01; error-feedback=dgc-momentum beta=0.9; seed=7
+ *
+ * Names of compressors, codes and parameters are those of recipes (recipes/README.md, sparsetrain --help-compressors).
+ * A parameter that is not named has its preset. Values are plain decimals, or words where a parameter takes words:
+ * recipes know expressions, texts do not. Settings:
+ *
+ *     error-feedback=RULE    with its parameters, and `decay`. Without it: `gradient`, e <- e + g - sent. Recipes begin
+ *                            with `update`, which expects learning rates in sg_method_begin and an optimizer that adds
+ *     controller=KIND        with its parameters
+ *     steps=N, steps-per-epoch=N     of the run, for controllers that need them
+ *     seed=N                 names the random draws; every process has the same. Without it: 0
+ *     threads=N              for the compression of one worker. Without it: 1 */
+enum { SG_TEXT_NUMBERS = 48 };
+
+/* Reads a text into the fields of a config that it is about, and leaves the others as they are. config->param and its
+ * like then point into room, which must live until the method is open. SG_ERR_ARGUMENT names the word that is wrong, and
+ * the nearest one that is right; then config is undefined. */
+SG_CHECKED sg_status sg_method_read_text(struct sg_method_config *config, double room[SG_TEXT_NUMBERS],
+                                         const char *text, struct sg_error *err);
+
+/* Opens the method of a text for workers first .. first + count - 1 of `workers`: a process that hosts one of eight
+ * workers says its rank, 1 and 8. The layout is copied. *out is NULL on failure; sg_method_close closes it. */
+SG_CHECKED sg_status sg_method_open_text(sg_method **out, const char *text, const struct sg_layout *layout,
+                                         size_t workers, size_t first, size_t count, struct sg_error *err);
+
+/* ---- a step whose messages travel as bytes ----
+ *
+ * The calls of sg_method.h for those who bring their own exchange. Every process does
+ *
+ *     if (sg_method_leads(m, step, gamma))     as there
+ *     sg_method_begin(m, step, gamma, square);
+ *     for each round r < sg_method_rounds(m):
+ *         for each own worker w:               sg_method_send_bytes(m, w, r, g or NULL, e, &bytes, &size, &err);
+ *         exchange:                            all processes get the bytes of all workers, in the workers' order
+ *         sg_method_receive_bytes(m, r, all bytes, all sizes, sum, &err);
+ *     for each own worker w:                   sg_method_keep(m, w, e, sum);
+ *     sg_method_end_bytes(m, sum);
+ *
+ * and then has the same sum, which the trainer has, too, bit for bit. Divided by the number of workers it is the mean. It
+ * works for every compressor, code, controller and number of rounds, but not for feedback rules whose workers have
+ * parameters of their own (sg_method_is_local), nor on a GPU: SG_ERR_UNSUPPORTED. */
+
+/* sg_method_send, and its message as bytes (lib/FORMATS.md). *bytes [*size] is borrowed until the worker's next send. */
+SG_CHECKED sg_status sg_method_send_bytes(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
+                                          const uint8_t **bytes, size_t *size, struct sg_error *err);
+
+/* Called after the own workers' sends of the round. bytes [workers], size [workers]: of all workers. sum [d] <- their sum,
+ * as sg_method_receive leaves it. SG_ERR_FORMAT or SG_ERR_MISMATCH names the worker whose bytes are no message, or not one
+ * of this length and code; then the sum is undefined. Messages are otherwise trusted, as the ranks of a run trust each
+ * other. */
+SG_CHECKED sg_status sg_method_receive_bytes(sg_method *m, unsigned round, const uint8_t *const *bytes,
+                                             const size_t *size, float *sum, struct sg_error *err);
+
+/* sg_method_end, told what the bytes of this step said. */
+void sg_method_end_bytes(sg_method *m, float *sum);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

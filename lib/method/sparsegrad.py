@@ -1,0 +1,125 @@
+"""sparsegrad.py: libsparsegrad from Python, by ctypes, on NumPy's arrays of float32.
+
+    index, value = topk(gradient, residual, k=100)
+
+    method = Method("topk density=0.001 | levels levels=15", sizes=[1000, 10], workers=2)
+    residuals = [method.residual(), method.residual()]
+    total = method.step(0, [gradient_0, gradient_1], residuals)
+
+The texts are those of sg_flat.h, which says what every function here promises. An error is a RuntimeError. Where the
+workers are processes, each has a Method with `first` and `count`, and `gather` exchanges bytes (sparsegrad_ddp.py).
+The loader must find the library: LD_LIBRARY_PATH, or ldconfig after `make install`."""
+import ctypes as c
+
+import numpy as np
+
+_lib = c.CDLL("libsparsegrad.so.0.1")
+_size, _text, _any, _real = c.c_size_t, c.c_char_p, c.c_void_p, c.c_double
+
+
+class _Error(c.Structure):
+    _fields_ = [("status", c.c_int), ("msg", c.c_char * 1024)]
+
+
+class _Layout(c.Structure):
+    _fields_ = [("n_layers", _size), ("offset", _any), ("name", _any), ("rows", _any)]
+
+
+def _function(name, returns, *takes):
+    function = getattr(_lib, name)
+    function.restype, function.argtypes = returns, takes
+    return function
+
+
+def _checked(name, *takes):
+    """A function that returns a status and takes an sg_error last: it raises instead."""
+    function = _function(name, c.c_int, *takes, c.POINTER(_Error))
+
+    def call(*args):
+        err = _Error()
+        if function(*args, c.byref(err)) != 0:
+            raise RuntimeError(err.msg.decode())
+
+    return call
+
+
+_topk = _checked("sg_topk", _any, _any, _size, _size, c.c_int, _any, _any)
+_open = _checked("sg_method_open_text", c.POINTER(_any), _text, c.POINTER(_Layout), _size, _size, _size)
+_close = _function("sg_method_close", None, _any)
+_residuals = _function("sg_method_has_residuals", c.c_bool, _any)
+_leads = _function("sg_method_leads", c.c_bool, _any, c.c_uint64, _real)
+_lead = _function("sg_method_lead", None, _any, _any, _any)
+_begin = _function("sg_method_begin", None, _any, c.c_uint64, _real, _any)
+_rounds = _function("sg_method_rounds", c.c_uint, _any)
+_send = _checked("sg_method_send_bytes", _any, _size, c.c_uint, _any, _any, c.POINTER(_any), c.POINTER(_size))
+_receive = _checked("sg_method_receive_bytes", _any, c.c_uint, _any, _any, _any)
+_keep = _function("sg_method_keep", None, _any, _size, _any, _any)
+_end = _function("sg_method_end_bytes", None, _any, _any)
+version = _function("sg_library_version", _text)().decode()
+
+
+def _floats(x, n):
+    """The address of an array of n float32; None stays None."""
+    if x is not None and not (x.dtype == np.float32 and x.flags.c_contiguous and x.size == n):
+        raise TypeError(f"not {n} contiguous numbers of float32")
+    return None if x is None else x.ctypes.data
+
+
+def topk(gradient, residual, k, threads=1):
+    """The k largest of residual + gradient: index [k], value [k]. The residual, or None, keeps the rest."""
+    n = gradient.size
+    index, value = np.empty(n, np.uint32), np.empty(n, np.float32)
+    _topk(_floats(gradient, n), _floats(residual, n), n, k, threads, index.ctypes.data, value.ctypes.data)
+    return index[:k], value[:k]
+
+
+class Method:
+    """Compression with error feedback for workers first .. first + count - 1 of `workers`. sizes has the length of each
+    layer, rows how many rows it has as a matrix; 1 = a vector, which all are by default."""
+
+    handle = None
+
+    def __init__(self, text, sizes, workers=1, first=0, count=None, rows=None):
+        self.offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.uintp)
+        self.rows = np.array([1] * len(sizes) if rows is None else rows, np.uintp)
+        self.n, self.first, self.workers = int(self.offset[-1]), first, workers
+        self.count = workers if count is None else count
+        self.handle = _any()
+        layout = _Layout(len(sizes), self.offset.ctypes.data, None, self.rows.ctypes.data)
+        _open(c.byref(self.handle), text.encode(), c.byref(layout), workers, first, self.count)
+
+    def __del__(self):
+        _close(self.handle)
+
+    def residual(self):
+        """A residual as it is before the first step; None where error feedback keeps none."""
+        return np.zeros(self.n, np.float32) if _residuals(self.handle) else None
+
+    def step(self, step, gradients, residuals, gather=lambda own: own, rate=1.0):
+        """One step of the own workers: the sum over all workers of what was sent. Gradients are arrays [n]; residuals, from
+        residual(), are updated in place. gather(bytes of the own workers) returns those of all
+        workers, in their order, to every process."""
+        total, square = np.zeros(self.n, np.float32), None
+        own = range(self.count)
+        if _leads(self.handle, step, rate):  # a controller goes by the gradient of worker 0
+            square = np.zeros(len(self.rows))
+            if self.first == 0:
+                _lead(self.handle, _floats(gradients[0], self.n), square.ctypes.data)
+            square = np.frombuffer(gather([square.tobytes()] * self.count)[0])
+        _begin(self.handle, step, rate, None if square is None else square.ctypes.data)
+        for r in range(_rounds(self.handle)):
+            data, size, mine = _any(), _size(), []
+            for i in own:
+                gradient = _floats(gradients[i], self.n) if r == 0 else None
+                residual = _floats(residuals[i], self.n)
+                _send(self.handle, self.first + i, r, gradient, residual, c.byref(data), c.byref(size))
+                mine.append(c.string_at(data, size.value))
+            every = gather(mine)
+            if len(every) != self.workers:
+                raise ValueError(f"gather returned {len(every)} messages of {self.workers} workers")
+            messages, sizes = (c.c_char_p * self.workers)(*every), (_size * self.workers)(*map(len, every))
+            _receive(self.handle, r, messages, sizes, total.ctypes.data)
+        for i in own:
+            _keep(self.handle, self.first + i, _floats(residuals[i], self.n), total.ctypes.data)
+        _end(self.handle, total.ctypes.data)
+        return total

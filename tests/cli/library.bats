@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# The installed library as others use it: from C, C++ and Python, shared and static, and from PyTorch.
+load common
+
+setup_file() {
+    export INSTALLED=$BATS_FILE_TMPDIR/root
+    make -s -C "$ROOT" install PREFIX=/usr DESTDIR="$INSTALLED" >/dev/null
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export PKG_CONFIG_PATH=$INSTALLED/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$INSTALLED
+    export LD_LIBRARY_PATH=$INSTALLED/usr/lib PYTHONPATH=$INSTALLED/usr/share/sparsegrad/python PYTHONDONTWRITEBYTECODE=1
+}
+
+need_numpy() { # sets $python
+    for python in python3 /usr/bin/python3; do # Debian's has Debian's NumPy
+        "$python" -c 'import numpy' 2>/dev/null && return
+    done
+    skip "no NumPy: apt-get install python3-numpy"
+}
+
+reference() { # builds ./reference
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Werror -o reference "$ROOT/tests/cli/library_reference.c" $(pkg-config --cflags --libs sparsegrad) -lm
+}
+
+@test "the man page's example, as C and as C++, prints what the page says" {
+    sed -n '/^\.EX/,/^\.EE/{/^\.E/d;s/\\-/-/g;p}' "$INSTALLED/usr/share/man/man3/sparsegrad.3" >example.c
+    [ "$(wc -l <example.c)" -gt 20 ]
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Werror example.c -o example $(pkg-config --cflags --libs sparsegrad)
+    run -0 ./example
+    [ "$output" = "3 -5 -7 4 " ]
+    grep -q '^prints \\(lq3 \\-5 \\-7 4\\(rq' "$ROOT/lib/method/sparsegrad.3"
+    command -v g++ >/dev/null || skip "no C++ compiler"
+    # shellcheck disable=SC2046
+    g++ -Wall -Wextra -Werror -x c++ example.c -x none -o example++ $(pkg-config --cflags --libs sparsegrad)
+    run -0 ./example++
+    [ "$output" = "3 -5 -7 4 " ]
+}
+
+@test "every function of the man page is declared as it says there" {
+    sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$ROOT/lib/method/sparsegrad.3" | grep '^\.BI' | sed 's/^\.BI //; s/"//g' | tr -d '\n' |
+        sed 's/);/);\n/g' | tr -d ' ' | sort >page
+    [ "$(wc -l <page)" -ge 12 ]
+    cat "$INSTALLED"/usr/include/sparsegrad/sg_{flat,method}.h | tr '\n' ' ' | tr ';' '\n' | tr -d ' ' | sed 's/$/;/; s/^.*SG_CHECKED//' >declared
+    while read -r line; do
+        grep -qF -- "$line" declared || { echo "not in a header: $line"; false; }
+    done <page
+}
+
+@test "the man page formats without a warning" {
+    command -v man >/dev/null || skip "no man"
+    run -0 --separate-stderr env MANWIDTH=100 man --warnings -l "$ROOT/lib/method/sparsegrad.3"
+    [ -z "$stderr" ] || { echo "$stderr"; false; }
+}
+
+@test "pkg-config: shared needs the library alone, static what it needs too, and both run" {
+    [ "$(pkg-config --modversion sparsegrad)" = "$(sparsetrain --version | sed -n '1s/.* \([0-9.]*\) .*/\1/p')" ]
+    [[ $(pkg-config --libs sparsegrad) != *gomp* ]]
+    sed -n '/^\.EX/,/^\.EE/{/^\.E/d;s/\\-/-/g;p}' "$ROOT/lib/method/sparsegrad.3" >example.c
+    # shellcheck disable=SC2046
+    gcc -std=c11 -static example.c -o example $(pkg-config --static --cflags --libs sparsegrad)
+    run -0 env -u LD_LIBRARY_PATH ./example
+    [ "$output" = "3 -5 -7 4 " ]
+}
+
+@test "the shared library's name and its symbols have the version of the interface" {
+    local version interface
+    version=$(pkg-config --modversion sparsegrad)
+    interface=${version%.*} # while the major version is 0
+    run -0 objdump -p "$INSTALLED/usr/lib/libsparsegrad.so"
+    [[ $output =~ SONAME\ +libsparsegrad.so.$interface$'\n' ]]
+    [ "$(readlink "$INSTALLED/usr/lib/libsparsegrad.so.$interface")" = "libsparsegrad.so.$version" ]
+    [ "$(readlink "$INSTALLED/usr/lib/libsparsegrad.so")" = "libsparsegrad.so.$interface" ]
+    run -0 nm -D --defined-only "$INSTALLED/usr/lib/libsparsegrad.so"
+    [[ $output == *" T sg_topk@@SPARSEGRAD_$interface"* ]]
+    [ "$(grep -c '@@' <<<"$output")" -gt 60 ]
+    [ -z "$(grep -v -e "@@SPARSEGRAD_$interface\$" -e " A SPARSEGRAD_$interface\$" <<<"$output")" ]
+    # A program asks for that version, so another library does not run it.
+    reference
+    [[ $(objdump -p reference) == *"SPARSEGRAD_$interface"* ]]
+    mkdir other
+    sed "s/SPARSEGRAD_$interface/SPARSEGRAD_9.9/" "$ROOT/build/release/api.map" >other.map
+    gcc -shared -Wl,-soname,"libsparsegrad.so.$interface" -Wl,--version-script=other.map -o "other/libsparsegrad.so.$interface" \
+        -Wl,--whole-archive "$ROOT/build/release/libsparsegrad.a" -Wl,--no-whole-archive -fopenmp -lm
+    LD_LIBRARY_PATH=other run ! ./reference 1 1 none 4:1
+    [[ $output == *"SPARSEGRAD_$interface' not found"* ]]
+}
+
+@test "Python, by ctypes: messages, sums and residuals are those of the C calls, bit for bit" {
+    need_numpy
+    reference
+    for text in "topk density=0.1" "topk density=0.1 | levels levels=15; seed=3" "powersgd rank=2" "hard-threshold lambda=0.5" \
+        "gtopk k=5" "signsgd; error-feedback=none" "topk k=9; error-feedback=momentum beta=0.5" \
+        "topk k=9; controller=accordion high=30 interval=1; steps-per-epoch=2"; do
+        run -0 "$python" "$ROOT/tests/cli/library.py" ctypes ./reference "$text"
+        [[ $output == "$text: "* ]]
+    done
+}
+
+@test "Python: a wrong text, and a gradient that is not finite, are errors with the library's words" {
+    need_numpy
+    run -0 "$python" - <<'PY'
+import numpy as np, sparsegrad
+e = np.zeros(6, np.float32)
+index, value = sparsegrad.topk(np.array([1, -5, 2, 4, -3, 0], np.float32), e, 2)
+assert list(index) == [1, 3] and list(value) == [-5, 4] and list(e) == [1, 0, 2, 0, -3, 0]
+def refused(words, call):
+    try:
+        call()
+    except (RuntimeError, TypeError) as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError("not refused")
+refused("did you mean 'density'?", lambda: sparsegrad.Method("topk densty=0.1", [6]))
+refused("NaN or Inf", lambda: sparsegrad.topk(np.full(6, np.nan, np.float32), e, 2))
+refused("not 6 contiguous numbers", lambda: sparsegrad.topk(np.zeros(6), e, 2))
+refused("cser", lambda: sparsegrad.Method("topk k=2; error-feedback=csr", [6]))
+PY
+}
+
+@test "a text is read alike where a decimal point is a comma" {
+    need_numpy
+    localedef -i de_DE -f UTF-8 ./de_DE.UTF-8 2>/dev/null || skip "no sources of locales: apt-get install locales"
+    LOCPATH=$PWD run -0 "$python" -c '
+import locale, sparsegrad
+locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+assert locale.str(0.5) == "0,5"
+sparsegrad.Method("topk density=0.5", [6])
+assert locale.str(0.5) == "0,5"'
+}
+
+@test "PyTorch's DistributedDataParallel: two processes make the trainer's messages, residuals and means, bit for bit" {
+    local python=${SPARSE_TORCH_PYTHON:-python3} text rank
+    "$python" -c 'import torch, numpy' 2>/dev/null || skip "$python has no PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"
+    reference
+    for text in "topk density=0.1" "powersgd rank=2"; do
+        rm -f store out0 out1
+        for rank in 0 1; do
+            OMP_NUM_THREADS=1 timeout 120 "$python" "$ROOT/tests/cli/library.py" worker $rank 2 "$PWD/store" "out$rank" "$text" 3>&- &
+        done
+        wait
+        run -0 "$python" "$ROOT/tests/cli/library.py" compare ./reference "$text" out0 out1
+        [[ $output == "$text: 2 processes, "* ]]
+    done
+}

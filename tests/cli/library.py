@@ -1,0 +1,136 @@
+"""library.py: sparsegrad.py and the communication hook beside it against library_reference.c, bit for bit.
+
+    library.py ctypes REFERENCE TEXT         workers of one process, and each with a method of its own
+    library.py worker RANK WORLD STORE OUT TEXT
+                                             one process of a DistributedDataParallel; writes what it did to OUT
+    library.py compare REFERENCE TEXT OUT... what these processes did
+"""
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+
+STEPS, SHAPES = 6, [(500, 600), (500,), (530, 500), (530,)]  # more than one bucket
+SIZES, ROWS = [int(np.prod(s)) for s in SHAPES], [s[0] if len(s) > 1 else 1 for s in SHAPES]
+HEAD = 16  # what stands before a message (lib/FORMATS.md)
+
+
+def reference(program, text, gradients):
+    """The messages of every step, the sums and the residuals, of gradients [steps][workers][d]."""
+    steps, workers, d = gradients.shape
+    layers = [f"{size}:{rows}" for size, rows in zip(SIZES, ROWS)]
+    out = subprocess.run([program, str(workers), str(steps), text, *layers], input=gradients.tobytes(), check=True,
+                         stdout=subprocess.PIPE).stdout
+
+    at, messages, sums = 0, [], []
+    for _ in range(steps):
+        sent = []
+        rounds, at = int.from_bytes(out[at : at + 8], "little"), at + 8
+        for _ in range(rounds * workers):
+            length = int.from_bytes(out[at : at + 8], "little")
+            sent.append(out[at + 8 : at + 8 + length])
+            at += 8 + length
+        messages.append(sent)
+        sums.append(np.frombuffer(out, np.float32, d, at))
+        at += 4 * d
+    residuals = np.frombuffer(out, np.float32, workers * d, at).reshape(workers, d)
+    assert at + residuals.nbytes == len(out)
+    return messages, sums, residuals
+
+
+def same(what, a, b):
+    assert np.asarray(a, np.float32).tobytes() == np.asarray(b, np.float32).tobytes(), f"{what} differ"
+
+
+def ctypes_page(program, text):
+    import sparsegrad
+
+    workers, d = 3, sum(SIZES)
+    gradients = np.random.default_rng(1).standard_normal((STEPS, workers, d)).astype(np.float32)
+    messages, sums, residuals = reference(program, text, gradients)
+    method = sparsegrad.Method(text, SIZES, workers=workers, rows=ROWS)
+    own = [method.residual() for _ in range(workers)]
+    sent = []
+
+    def gather(mine):
+        if len(mine[0]) != 8 * len(SIZES):  # not the squares of worker 0's layers
+            sent.extend(m[HEAD:] for m in mine)
+        return mine
+
+    for t in range(STEPS):
+        sent.clear()
+        total = method.step(t, gradients[t], own, gather)
+        same(f"sums of step {t}", total, sums[t])
+        assert sent == messages[t], f"messages of step {t} differ"
+    for w in range(workers):
+        same(f"residuals of worker {w}", own[w] if own[w] is not None else np.zeros(d), residuals[w])
+    print(f"{text}: {sum(map(len, sent))} bytes in the last step")
+
+
+def worker(rank, world, store, out, text):
+    import torch
+    import torch.distributed as dist
+
+    import sparsegrad_ddp
+
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(600, 500), torch.nn.Tanh(), torch.nn.Linear(500, 530))
+    assert [tuple(p.shape) for p in net.parameters()] == SHAPES
+    model = torch.nn.parallel.DistributedDataParallel(net, bucket_cap_mb=1)
+    did = {"gradients": [], "messages": [], "means": [], "buckets": 0}
+
+    class Watched(sparsegrad_ddp.State):
+        def gather(self, own):
+            if len(own[0]) != 8 * len(SIZES):
+                did["messages"].append(own[0][HEAD:])
+            return super().gather(own)
+
+        def exchange(self):
+            did["gradients"].append(self.gradient.copy())
+            did["buckets"] = max(did["buckets"], len(self.waiting))
+            return super().exchange()
+
+    state = Watched(net, text)
+    model.register_comm_hook(state, sparsegrad_ddp.hook)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    torch.manual_seed(1 + rank)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        model(torch.randn(4, 600)).square().mean().backward()
+        did["means"].append(np.concatenate([p.grad.numpy().ravel() for p in net.parameters()]))
+        optimizer.step()
+    did["residual"] = state.residual
+    did["parameters"] = np.concatenate([p.detach().numpy().ravel() for p in net.parameters()])
+    with open(out, "wb") as f:
+        pickle.dump(did, f)
+    dist.destroy_process_group()
+
+
+def compare(program, text, *outs):
+    did = [pickle.load(open(out, "rb")) for out in outs]
+    world, d = len(did), sum(SIZES)
+    gradients = np.stack([[w["gradients"][t] for w in did] for t in range(STEPS)])
+    messages, sums, residuals = reference(program, text, gradients)
+    rounds = len(messages[0]) // world
+    for w, one in enumerate(did):
+        mine = [m for t in range(STEPS) for m in messages[t][w::world]]
+        assert one["messages"] == mine and len(mine) == STEPS * rounds, f"messages of worker {w} differ"
+        same(f"residuals of worker {w}", one["residual"] if one["residual"] is not None else np.zeros(d), residuals[w])
+        for t in range(STEPS):
+            same(f"means of step {t}", one["means"][t], sums[t] / np.float32(world))
+        same("parameters", one["parameters"], did[0]["parameters"])
+        assert one["buckets"] > 1, "one bucket has the whole model"
+    assert not np.array_equal(gradients[0, 0], gradients[0, 1]), "the workers saw the same data"
+    print(f"{text}: {world} processes, {did[0]['buckets']} buckets, {rounds} rounds")
+
+
+if __name__ == "__main__":
+    mode, *rest = sys.argv[1:]
+    if mode == "ctypes":
+        ctypes_page(*rest)
+    elif mode == "worker":
+        worker(int(rest[0]), int(rest[1]), *rest[2:])
+    else:
+        compare(*rest)

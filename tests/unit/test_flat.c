@@ -1,0 +1,301 @@
+/* The flat calls: selections and bytes of one vector, methods from texts, steps in bytes of every compressor. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sg_flat.h"
+#include "sg_rng.h"
+#include "sg_wire.h"
+#include "sparsegrad.h"
+#include "tap.h"
+
+enum { D = 700, WORKERS = 3, STEPS = 4, LAYERS = 3 };
+
+static const size_t offset[] = {0, 300, 340, D}, rows[] = {20, 1, 18};
+static const struct sg_layout layout = {LAYERS, offset, NULL, rows};
+static struct sg_error err;
+
+static bool same(const float *a, const float *b, size_t n) {
+    return memcmp(a, b, n * sizeof *a) == 0;
+}
+
+static void test_selections(void) {
+    const float g[6] = {1, -5, 2, 4, -3, 0};
+    float e[6] = {0, 0, 3, 0, 0, 0}, value[6], bad[2] = {1, NAN};
+    uint32_t index[6];
+    size_t count = 9;
+    ok(sg_topk(g, e, 6, 2, 2, index, value, &err) == SG_OK && index[0] == 1 && index[1] == 2 && value[0] == -5 &&
+           value[1] == 5,
+       "the two largest of e + g");
+    ok(same(e, (float[]){1, 0, 0, 4, -3, 0}, 6), "and the rest is kept");
+    ok(sg_topk(g, NULL, 6, 0, 1, index, value, &err) == SG_OK &&
+           sg_topk(NULL, NULL, 0, 0, 1, NULL, NULL, &err) == SG_OK,
+       "nothing of six, and of none");
+    ok(sg_topk(g, e, 6, 7, 1, index, value, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "k = 7 of 6"), "%s", err.msg);
+    ok(sg_topk(g, e, 6, 1, 0, index, value, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
+    ok(sg_topk(bad, NULL, 2, 1, 1, index, value, &err) == SG_ERR_NONFINITE, "%s", err.msg);
+    ok(sg_hard_threshold(g, NULL, 6, 3, 1, index, value, &count, &err) == SG_OK && count == 3 && index[2] == 4 &&
+           value[2] == -3,
+       "what is at least 3");
+    ok(sg_hard_threshold(g, NULL, 6, INFINITY, 1, index, value, &count, &err) == SG_OK && count == 0, "nothing");
+    ok(sg_hard_threshold(g, NULL, 6, NAN, 1, index, value, &count, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
+}
+
+static void test_bytes(void) {
+    const uint32_t index[] = {1, 4}, descending[] = {4, 1};
+    const float value[] = {-5, 0.5F};
+    float sum[6] = {1, 1, 1, 1, 1, 1};
+    uint8_t bytes[64];
+    size_t n = 0;
+    ok(sg_encode_bound(6, 2) <= sizeof bytes && sg_encode(bytes, sizeof bytes, &n, 6, index, value, 2, &err) == SG_OK &&
+           n > 8 && n <= sg_encode_bound(6, 2),
+       "two entries as %zu bytes", n);
+    ok(sg_decode(sum, 6, bytes, n, &err) == SG_OK && same(sum, (float[]){1, -4, 1, 1, 1.5F, 1}, 6), "and added");
+    ok(sg_decode(sum, 7, bytes, n, &err) == SG_ERR_MISMATCH && strstr(err.msg, "6 numbers"), "%s", err.msg);
+    ok(sg_decode(sum, 6, bytes, n - 1, &err) == SG_ERR_FORMAT, "%s", err.msg);
+    ok(sg_decode(sum, 6, bytes, n + 1, &err) == SG_ERR_FORMAT, "%s", err.msg);
+    ok(sg_encode(bytes, 3, &n, 6, index, value, 2, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
+    ok(sg_encode(bytes, sizeof bytes, &n, 6, descending, value, 2, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
+}
+
+/* ---- texts ---- */
+
+static void test_texts(void) {
+    double room[SG_TEXT_NUMBERS];
+    struct sg_method_config c = {.seed = 5};
+    ok(sg_method_read_text(&c, room, "topk density=0.001 | levels levels=15", &err) == SG_OK &&
+           c.compressor == sg_compressor_find("topk") && isnan(c.param[0]) && c.param[1] == 0.001 &&
+           c.code == &sg_code_levels && c.code_param[0] == 15 && c.controller == NULL && c.seed == 5 &&
+           c.feedback.rule == &sg_feedback_gradient && c.feedback.decay == 1,
+       "a compressor and a code");
+    ok(sg_method_read_text(
+           &c, room,
+           " topk k=3;controller=warm-up from=0.5 epochs=4 ; error-feedback=momentum beta=0.75 decay=0.5;"
+           "seed=7;steps=90;steps-per-epoch=9;threads=2\n",
+           &err) == SG_OK &&
+           c.code == NULL && c.controller == sg_controller_find("warm-up") && c.controller_param[0] == 0.5 &&
+           c.feedback.rule == sg_feedback_find("momentum") && c.feedback.decay == 0.5 && c.feedback.param[0] == 0.75 &&
+           c.seed == 7 && c.steps == 90 && c.steps_per_epoch == 9 && c.exec.threads == 2,
+       "settings");
+    ok(sg_method_read_text(&c, room, "topk k=3 quirk=none", &err) == SG_ERR_ARGUMENT || c.param[2] == 0, "a word");
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"", "begins with the name of a compressor"},
+        {"topk=3", "begins with the name of a compressor"},
+        {"tpok k=3", "there is no compressor 'tpok' (did you mean 'topk'?)"},
+        {"topk densty=0.1", "topk: there is no parameter 'densty' (did you mean 'density'?)"},
+        {"topk density=1/2", "topk: 'density=1/2' is no plain decimal number"},
+        {"topk density=0,5", "is no plain decimal number"},
+        {"topk density", "'density' has no value: write density=VALUE"},
+        {"topk k=1 k=2", "'k' is given twice"},
+        {"topk k=1 | fp61", "there is no code 'fp61' (did you mean 'fp16'?)"},
+        {"topk k=1 | fp16 | fp16", "stand once"},
+        {"topk k=1; sed=1", "there is no setting 'sed' (did you mean 'seed'?)"},
+        {"topk k=1; seed", "behind ';' stands a setting"},
+        {"topk k=1; seed=1.5", "'seed=1.5' is no whole number"},
+        {"topk k=1; seed=1 2", "seed: there is no parameter '2'"},
+        {"topk k=1; error-feedback=momentun", "(did you mean 'momentum'?)"},
+        {"topk k=1; controller=warmup", "(did you mean 'warm-up'?)"},
+        {"topk k=1 a-word-that-is-longer-than-anything-that-could-be-the-name-of-a-parameter=1", "longer than 63"},
+        {"topk k=1000000", "topk: "},
+        {"topk", "topk: "},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        sg_method *m = (sg_method *)&c;
+        const sg_status status = sg_method_open_text(&m, wrong[i].text, &layout, 1, 0, 1, &err);
+        ok(status == SG_ERR_ARGUMENT && m == NULL && strstr(err.msg, wrong[i].says) != NULL, "%s", err.msg);
+        sg_method_close(m);
+    }
+    sg_method *m;
+    ok(sg_method_open_text(&m, "none", &layout, 2, 1, 2, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
+    ok(sg_method_open_text(&m, "none; error-feedback=none", &layout, 1, 0, 1, &err) == SG_OK &&
+           !sg_method_has_residuals(m),
+       "no residuals");
+    sg_method_close(m);
+}
+
+static void test_version(void) {
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", SPARSEGRAD_MAJOR, SPARSEGRAD_MINOR, SPARSEGRAD_PATCH);
+    ok(strcmp(version, sg_library_version()) == 0, "version %s", version);
+}
+
+/* ---- steps in bytes ---- */
+
+struct side {
+    float e[WORKERS][D], sum[D];
+};
+
+static void gradient(float *g, size_t w, uint64_t step) {
+    sg_rng r = sg_rng_open(9, SG_RNG_TEST, (uint32_t)w, step);
+    for (size_t i = 0; i < D; i++)
+        g[i] = (float)(sg_rng_normal(&r) / 100);
+}
+
+static double square[SG_CANDIDATES * LAYERS];
+
+static void begin(sg_method *m, sg_method *leader, const float *g, uint64_t step) {
+    const bool leads = sg_method_leads(m, step, 1);
+    if (leads)
+        sg_method_lead(leader, g, square);
+    sg_method_begin(m, step, 1, leads ? square : NULL);
+}
+
+/* The trainer's way: one method has all workers, and the messages stay where they are. */
+static bool step_whole(sg_method *m, float (*g)[D], struct side *s, uint64_t step) {
+    struct sg_message message[WORKERS];
+    struct sg_spent spent = {0};
+    const struct sg_exec exec = {.threads = 1};
+    begin(m, m, g[0], step);
+    for (unsigned r = 0; r < sg_method_rounds(m); r++) {
+        double entries = 0, bits = 0;
+        for (size_t w = 0; w < WORKERS; w++) {
+            if (sg_method_send(m, w, r, r == 0 ? g[w] : NULL, s->e[w], NULL, &message[w], &err) != SG_OK)
+                return false;
+            entries += (double)message[w].count;
+            bits += message[w].bits;
+            spent.largest = fmax(spent.largest, sg_method_note(m, w));
+        }
+        spent.entries += entries / WORKERS;
+        spent.bits += bits / WORKERS;
+        memset(s->sum, 0, sizeof s->sum);
+        sg_message_add_all(s->sum, sg_method_length(m, r), message, WORKERS, sg_kernels_cpu(NULL), &exec);
+        if (sg_method_hears(m))
+            sg_method_hear(m, message);
+        sg_method_receive(m, r, s->sum);
+    }
+    for (size_t w = 0; w < WORKERS; w++)
+        sg_method_keep(m, w, s->e[w], s->sum);
+    sg_method_end(m, s->sum, &spent);
+    return true;
+}
+
+/* Every worker has a method of its own, as if it were a process; `sum` is the last one's. */
+static bool step_bytes(sg_method **m, float (*g)[D], struct side *s, uint64_t step) {
+    const uint8_t *bytes[WORKERS];
+    size_t size[WORKERS];
+    static float sum[WORKERS][D];
+    for (size_t w = 0; w < WORKERS; w++)
+        begin(m[w], m[0], g[0], step);
+    for (unsigned r = 0; r < sg_method_rounds(m[0]); r++) {
+        for (size_t w = 0; w < WORKERS; w++)
+            if (sg_method_send_bytes(m[w], w, r, r == 0 ? g[w] : NULL, s->e[w], &bytes[w], &size[w], &err) != SG_OK)
+                return false;
+        for (size_t w = 0; w < WORKERS; w++)
+            if (sg_method_receive_bytes(m[w], r, bytes, size, sum[w], &err) != SG_OK)
+                return false;
+    }
+    for (size_t w = 0; w < WORKERS; w++) {
+        sg_method_keep(m[w], w, s->e[w], sum[w]);
+        sg_method_end_bytes(m[w], sum[w]);
+        if (!same(sum[w], sum[0], D))
+            return false;
+    }
+    memcpy(s->sum, sum[0], sizeof s->sum);
+    return true;
+}
+
+static void test_steps(const char *text) {
+    static struct side whole, parts;
+    static float g[WORKERS][D];
+    sg_method *all = NULL, *own[WORKERS] = {0};
+    bool fine = sg_method_open_text(&all, text, &layout, WORKERS, 0, WORKERS, &err) == SG_OK;
+    for (size_t w = 0; w < WORKERS && fine; w++)
+        fine = sg_method_open_text(&own[w], text, &layout, WORKERS, w, 1, &err) == SG_OK;
+    whole = parts = (struct side){0};
+    for (uint64_t t = 0; t < STEPS && fine; t++) {
+        for (size_t w = 0; w < WORKERS; w++)
+            gradient(g[w], w, t);
+        fine = step_whole(all, g, &whole, t) && step_bytes(own, g, &parts, t) && same(whole.sum, parts.sum, D);
+        for (size_t w = 0; w < WORKERS && fine; w++)
+            fine = same(whole.e[w], parts.e[w], D);
+    }
+    ok(fine, "%s: bytes give the trainer's sums and residuals%s%s", text, fine ? "" : ": ", fine ? "" : err.msg);
+    sg_method_close(all);
+    for (size_t w = 0; w < WORKERS; w++)
+        sg_method_close(own[w]);
+}
+
+/* The text that gives a compressor the numbers of sg_compressor_example. */
+static void write_example(char *text, size_t room, const struct sg_compressor_ops *ops) {
+    double param[16];
+    size_t at = (size_t)snprintf(text, room, "%s", ops->name);
+    sg_compressor_example(ops, 0.05, 0.01, param);
+    for (size_t i = 0; i < ops->n_params; i++)
+        if (!isnan(param[i]) && ops->params[i].words == NULL && isfinite(param[i]))
+            at += (size_t)snprintf(text + at, room - at, " %s=%.17g", ops->params[i].name, param[i]);
+    snprintf(text + at, room - at, "; steps=%d; steps-per-epoch=2; seed=3", STEPS);
+}
+
+static void test_every_compressor(void) {
+    const struct sg_compressor_ops *ops;
+    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
+        char text[512];
+        write_example(text, sizeof text, ops);
+        test_steps(text);
+    }
+    test_steps("topk k=30 | levels levels=15");
+    test_steps("topk k=30; controller=warm-up from=90 epochs=2; steps=4; steps-per-epoch=2");
+    test_steps("topk k=30; controller=accordion high=90 interval=1; steps=4; steps-per-epoch=1");
+    test_steps("hard-threshold; controller=budget total=100; steps=4; steps-per-epoch=2");
+    test_steps("topk k=30; error-feedback=ef21");
+    test_steps("topk k=30; error-feedback=dgc-momentum");
+}
+
+static void test_strangers(void) {
+    static float e[D], g[D], sum[D];
+    const uint8_t *bytes, *in[1];
+    uint8_t damaged[4096];
+    size_t size, refused = 0;
+    sg_method *m;
+    gradient(g, 0, 0);
+    if (sg_method_open_text(&m, "topk k=30 | fp16", &layout, 1, 0, 1, &err) != SG_OK) {
+        ok(false, "%s", err.msg);
+        return;
+    }
+    sg_method_begin(m, 0, 1, NULL);
+    ok(sg_method_send_bytes(m, 0, 0, g, e, &bytes, &size, &err) == SG_OK && size <= sizeof damaged, "%zu bytes", size);
+    in[0] = damaged;
+    for (size_t length = 0; length < size; length++) {
+        memcpy(damaged, bytes, size);
+        refused += sg_method_receive_bytes(m, 0, in, &length, sum, &err) != SG_OK;
+    }
+    ok(refused == size, "a message that is cut is refused: %s", err.msg);
+    const size_t head = 16;
+    size_t other;
+    ok(sg_encode(damaged + head, sizeof damaged - head, &other, D, NULL, g, D, &err) == SG_OK, "a message of all");
+    memset(damaged, 0, head);
+    other += head;
+    ok(sg_method_receive_bytes(m, 0, in, &other, sum, &err) == SG_ERR_MISMATCH && strstr(err.msg, "the code fp32"),
+       "%s", err.msg);
+    memset(damaged, 0xff, 8);
+    ok(sg_method_receive_bytes(m, 0, in, &size, sum, &err) == SG_ERR_FORMAT && strstr(err.msg, "from worker 0"), "%s",
+       err.msg);
+    sg_method_close(m);
+}
+
+static void test_refused(void) {
+    static float e[D], g[D];
+    const uint8_t *bytes;
+    size_t size;
+    sg_method *m = NULL;
+    ok(sg_method_open_text(&m, "topk k=30; error-feedback=local-steps steps=2", &layout, 1, 0, 1, &err) == SG_OK, "%s",
+       m != NULL ? "local steps" : err.msg);
+    if (m == NULL)
+        return;
+    sg_method_begin(m, 0, 1, NULL);
+    ok(sg_method_send_bytes(m, 0, 0, g, e, &bytes, &size, &err) == SG_ERR_UNSUPPORTED, "%s", err.msg);
+    sg_method_close(m);
+}
+
+int main(void) {
+    test_version();
+    test_selections();
+    test_bytes();
+    test_texts();
+    test_every_compressor();
+    test_strangers();
+    test_refused();
+    return tap_done();
+}
