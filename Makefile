@@ -150,12 +150,13 @@ identity_logreg  := $(filter lib/data/dataset.c lib/data/libsvm% lib/data/matrix
 identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
 identity_lm      := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token% lib/task/lm%,$(identity_all))
 identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_ratings.h lib/task/ncf%,$(identity_all))
+identity_recorded := $(filter lib/data/gradient% lib/data/sg_gradients.h lib/data/npy.c lib/data/safetensors.c lib/task/recorded%,$(identity_all))
 identity_torch   := $(filter lib/tensor/% lib/task/task_evaluate_workers.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
 identity_apart   := $(filter lib/recipe/recipe% lib/result/% \
                     lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/plugin.c lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_plugin.h lib/base/sg_version.h lib/base/version.c \
                     lib/data/cache_folder.c lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
-identity_parts   := logreg cnn lm ncf torch apart
+identity_parts   := logreg cnn lm ncf recorded torch apart
 identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
 torch_version    := $(if $(filter 1,$(torch)),$(shell cat $(TORCH_DIR)/include/torch/csrc/api/include/torch/version.h $(TORCH_DIR)/build-version 2>/dev/null | sha256sum | cut -c1-12),none)
 identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/base/identity.awk; \
@@ -170,7 +171,7 @@ $(B)/version.h: FORCE
 	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
 	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.[ch])) | sha256sum | cut -c1-12)\""; \
-	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
+	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg recorded $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(checks) $(CFLAGS))"'; \
 	   echo '#define SG_BUILD_MPI $(mpi)'; \
