@@ -406,6 +406,11 @@ bench-compressors: all ## time a worker's step of every compressor
 	$(bin)/sparsebench recipes/kernels.yaml --table --quiet --force -o build/bench/compressors.json --set 'operations=[]' --set 'threads=[2]' $(ARGS)
 bench-estimators: all ## exact Top-k, thresholds and their estimators on recorded gradients
 	@sh tests/bench/estimators $(bin)
+$(B)/replay: tests/bench/replay.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
+	$(call run,LD)$(CC) $(cflags) $(ldflags) -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+bench-replay: $(B)/replay ## reading recorded gradients, beside reading the file and `e += g`
+	@mkdir -p build/bench
+	@$(B)/replay build/bench
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 deviations: all ## regenerate results/DEVIATIONS.md
@@ -417,5 +422,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators reference deviations check-gpu
+.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

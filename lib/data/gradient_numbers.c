@@ -4,6 +4,7 @@
 #include "gradients_private.h"
 #include "sg_file.h"
 #include "sg_half.h"
+#include "sg_kernels.h"
 
 const char *const gradient_number_name[GRADIENT_NUMBERS] = {
     [GRADIENT_FLOAT32] = "float32", [GRADIENT_FLOAT16] = "float16", [GRADIENT_BFLOAT16] = "bfloat16"};
@@ -12,8 +13,16 @@ size_t gradient_number_bytes(enum gradient_number number) {
     return number == GRADIENT_FLOAT32 ? 4 : 2;
 }
 
-/* sg_half_value makes numbers of infinities and NaN, whose exponent must become a float's largest. */
+/* Kernels know finite halves only. Of others sg_half_value makes numbers, whose exponent must become a float's largest. */
 static void from_halves(float *out, const uint16_t *in, size_t n) {
+    const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
+    unsigned special = 0;
+    for (size_t j = 0; j < n; j++)
+        special |= (in[j] & 0x7c00) == 0x7c00;
+    if (kernels && !special) {
+        kernels->decode_half(&(struct sg_exec){.threads = 1}, out, in, n);
+        return;
+    }
     for (size_t j = 0; j < n; j++) {
         const uint32_t bits = sg_float_bits(sg_half_value(in[j]));
         out[j] = sg_float_of_bits(bits | ((in[j] & 0x7c00) == 0x7c00 ? 0x7f800000 : 0));
