@@ -36,7 +36,7 @@ static void from_bfloats(float *out, const uint16_t *in, size_t n) {
 
 sg_status gradient_read(int fd, const char *path, enum gradient_number number, off_t at, size_t count, float *out,
                         struct sg_error *err) {
-    enum { CHUNK = 1 << 15 }; /* few enough to stay in the cache */
+    enum { CHUNK = 1 << 13 }; /* few enough to stay in the first cache */
     uint16_t chunk[CHUNK];
     sg_status status = SG_OK;
     if (number == GRADIENT_FLOAT32)

@@ -166,13 +166,14 @@ static void refuse_given(struct sg_check *c, const struct sg_node *root, const c
                       sg_node_string(root, "task.kind", ""), why);
 }
 
-/* Gradients that were taken already have no batches, and nothing is evaluated. */
+/* Gradients that were taken already have no batches, and nothing is evaluated: 0, never, is fine. */
 static void check_task(struct sg_check *c, const struct sg_node *root) {
     const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
     if (kind == NULL || kind->ops == NULL || !kind->ops->replays)
         return;
     refuse_given(c, root, "batch", "replays gradients, whose batches were drawn when they were recorded");
-    refuse_given(c, root, "record.evaluate", "replays gradients, and has nothing to evaluate");
+    if (sg_node_number(root, "record.evaluate", 0) > 0)
+        refuse_given(c, root, "record.evaluate", "replays gradients, and has nothing to evaluate");
 }
 
 /* ---- network ---- */

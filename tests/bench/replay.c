@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_gradients.h"
 
@@ -52,15 +52,9 @@ static void write_safetensors(const char *path, const void *gradient, size_t d) 
     write_file(path, head, 8 + (size_t)length, gradient, 4 * d, 1);
 }
 
-/* Seconds of this thread's own work. Nothing waits for a disk, and other programs do not count. */
-static double clock_now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
+/* Takes the time since then if it is the least so far: what other programs of a busy machine cost is in the others. */
 static void least(double *best, double since_s) {
-    const double spent_s = clock_now_s() - since_s;
+    const double spent_s = sg_clock_s() - since_s;
     *best = spent_s < *best ? spent_s : *best;
 }
 
@@ -70,7 +64,7 @@ static double time_reading(double best, const char *path, char *buffer, size_t b
     if (sg_file_open(&fd, path, &err) != SG_OK)
         fail(err.msg);
     for (size_t t = 0; t < steps; t++) {
-        const double start_s = clock_now_s();
+        const double start_s = sg_clock_s();
         for (size_t got = 0; got < bytes;) {
             const ssize_t now = read(fd, buffer + got, bytes - got);
             if (now <= 0)
@@ -89,7 +83,7 @@ static double time_replay(double best, const char *files, float *g, size_t steps
     if (sg_gradients_open(&gradients, files, NULL, &err) != SG_OK)
         fail(err.msg);
     for (size_t t = 0; t < steps; t++) {
-        const double start_s = clock_now_s();
+        const double start_s = sg_clock_s();
         if (sg_gradients_read(gradients, t, 0, g, &err) != SG_OK)
             fail(err.msg);
         least(&best, start_s);
@@ -100,7 +94,7 @@ static double time_replay(double best, const char *files, float *g, size_t steps
 
 static double time_add(double best, float *restrict e, const float *restrict g, size_t d, size_t steps) {
     for (size_t t = 0; t < steps; t++) {
-        const double start_s = clock_now_s();
+        const double start_s = sg_clock_s();
         for (size_t j = 0; j < d; j++)
             e[j] += g[j];
         least(&best, start_s);

@@ -184,6 +184,7 @@ PY
     run ! --separate-stderr sparsetune -q replay.yaml --rule=estimated --repeats 0 --points 4
     [[ $stderr == *"task 'recorded' has no exact expectations"* ]]
     sed -i 's/lambda: match/lambda: 3/' replay.yaml
+    sed -i "s/density: \[.*\]/density: 0.01/" replay.yaml
     sparsetune -q replay.yaml --match-bytes=0.1 -o bytes.json >bytes.yaml
     jq -e . bytes.json >/dev/null
     sparsetrain -q replay.yaml --method Hard-threshold --record-inputs ht.inputs -o ht.ndjson
