@@ -135,7 +135,7 @@ PY
         'np.save("flat.npy", g[0, 0])' 'open("cut.npy", "wb").write(open("g.npy", "rb").read()[:-1])' \
         '[np.save("u%d.npy" % t, g[t, :, : 1000 - t // 6]) for t in range(12)]' 'safetensors("i.safetensors", "I64", a=g[0, 0])' \
         'safetensors("s0-0.safetensors", "F32", a=g[0, 0])' 'open("c.safetensors", "wb").write(open("s0-0.safetensors", "rb").read()[:-1])' \
-        'g[3, 2, 7] = np.nan; np.save("nan.npy", g)'
+        'h = g.astype("<f2"); h[1, 0, 3] = np.inf; np.save("inf.npy", h)' 'g[3, 2, 7] = np.nan; np.save("nan.npy", g)'
     recipe "files: g.npy"
     refused() { # CODE MESSAGE ARGUMENTS...
         local code=$1 message=$2
@@ -151,7 +151,7 @@ PY
     refused 2 "cannot record 'loss'" --set 'record.series=[loss]'
     refused 2 "cannot record 'train-loss'" --set 'record.series=[train-loss]'
     refused 2 "error-feedback 'local-steps' takes gradients at each worker's own parameters" --set error-feedback=local-steps
-    refused 2 "task.layers: they have 999 elements, and a gradient has 1000" --set 'task.layers="999,"' || refused 2 "is not a list of shapes" --set 'task.layers="999,"'
+    refused 2 "task.layers: '999,' is not a list of shapes" --set 'task.layers="999,"'
     refused 2 "task.layers: they have 999 elements, and a gradient has 1000" --set 'task.layers="9x111"'
     refused 2 "braces stand around 'step' or 'worker' only" --set 'task.files="g{s}.npy"'
     refused 1 "task.files: cannot read none.npy" --set task.files=none.npy
@@ -164,6 +164,7 @@ PY
     refused 1 "its header makes 4000: it was cut or is damaged" --set task.files=c.safetensors --set workers=1
     refused 2 "has layers of its own" --set task.files=s0-0.safetensors --set workers=1 --set 'task.layers="1000"'
     refused 1 "is not a recording of a run" --set task.files=replay.yaml
+    refused 1 "worker 0, step 1" --set task.files=inf.npy
     refused 1 "worker 2, step 3" --set task.files=nan.npy
     tail -n 1 refused.ndjson | jq -e '.status == "diverged"'
 }
