@@ -152,13 +152,14 @@ identity_logreg  := $(filter lib/data/dataset.c lib/data/libsvm% lib/data/matrix
 identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
 identity_lm      := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token% lib/task/lm%,$(identity_all))
 identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_ratings.h lib/task/ncf%,$(identity_all))
+identity_recorded := $(filter lib/data/gradient% lib/data/sg_gradients.h lib/data/npy.c lib/data/safetensors.c lib/task/recorded%,$(identity_all))
 identity_torch   := $(filter lib/tensor/% lib/task/task_evaluate_workers.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
 identity_apart   := $(filter lib/recipe/recipe% lib/result/% \
                     lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/plugin.c lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_plugin.h lib/base/sg_version.h lib/base/version.c \
                     lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h \
                     lib/data/cache_folder.c lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
-identity_parts   := logreg cnn lm ncf torch apart
+identity_parts   := logreg cnn lm ncf recorded torch apart
 identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
 torch_version    := $(if $(filter 1,$(torch)),$(shell cat $(TORCH_DIR)/include/torch/csrc/api/include/torch/version.h $(TORCH_DIR)/build-version 2>/dev/null | sha256sum | cut -c1-12),none)
 identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/base/identity.awk; \
@@ -173,7 +174,7 @@ $(B)/version.h: FORCE
 	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
 	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.[ch])) | sha256sum | cut -c1-12)\""; \
-	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
+	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg recorded $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(checks) $(CFLAGS))"'; \
 	   echo '#define SG_BUILD_MPI $(mpi)'; \
@@ -440,6 +441,11 @@ links: ## steps on real links, shaped in namespaces of this machine, beside the 
 	@tests/links/run $(bin) $(B)/links results/links.json || [ $$? = 77 ]
 bench-estimators: all ## exact Top-k, thresholds and their estimators on recorded gradients
 	@sh tests/bench/estimators $(bin)
+$(B)/replay: tests/bench/replay.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
+	$(call run,LD)$(CC) $(cflags) $(ldflags) -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+bench-replay: $(B)/replay ## reading recorded gradients, beside reading the file and `e += g`
+	@mkdir -p build/bench
+	@$(B)/replay build/bench
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 deviations: all ## regenerate results/DEVIATIONS.md
@@ -451,5 +457,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators links link-tools reference deviations check-gpu
+.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -18,7 +18,7 @@
 #include "sg_version.h"
 
 static struct {
-    const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs;
+    const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs, *record_gradients;
     struct sg_option_list methods, set;
     int64_t threads, checkpoint_every, progress_fd;
     bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, help_compressors,
@@ -64,6 +64,8 @@ static const struct sg_option options[] = {
      .help =
          "write all that the compressors are given to FILE, for sparsetune --oracle: 4 bytes a parameter, worker and "
          "step; FILE.part until the run is over"},
+    {SG_OPTION_STRING, "record-gradients", 0, &opt.record_gradients, .value = "FILE",
+     .help = "write all gradients to FILE in the same way, to be replayed by the task `recorded`"},
     {SG_OPTION_GROUP, .name = "Stopping and going on"},
     {SG_OPTION_FLAG, "resume", 0, &opt.resume,
      .help = "go on from the checkpoint of FILE if there is one, to the same bytes; nothing to do if FILE is finished"},
@@ -223,23 +225,27 @@ static sg_status plan_output(struct sg_output *o, const struct sg_cell *cell, st
         return sg_fail(err, SG_ERR_ARGUMENT, "--table is for standard output: leave out -o, or write a series to it");
     if (opt.resume && !opt.output)
         return sg_fail(err, SG_ERR_ARGUMENT, "--resume needs -o FILE: the partial series is FILE.part");
+    if (opt.record_inputs && opt.record_gradients)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--record-inputs and --record-gradients: a run writes one recording");
     if (opt.checkpoint && !opt.output)
         return sg_fail(err, SG_ERR_ARGUMENT, "--checkpoint needs -o FILE");
     const char *kind = sg_node_string(&cell->resolved, "task.kind", NULL);
-    return sg_output_plan(o,
-                          &(struct sg_output_options){.format = choose_format(),
-                                                      .path = opt.output,
-                                                      .standard = stdout,
-                                                      .checkpoint = opt.checkpoint,
-                                                      .recording = opt.record_inputs,
-                                                      .cell_key = cell->key,
-                                                      .identity = sg_version_identity(kind),
-                                                      .check = check_data,
-                                                      .check_arg = cell,
-                                                      .resume = opt.resume,
-                                                      .force = opt.force,
-                                                      .columns = sg_terminal_columns()},
-                          err);
+    return sg_output_plan(
+        o,
+        &(struct sg_output_options){.format = choose_format(),
+                                    .path = opt.output,
+                                    .standard = stdout,
+                                    .checkpoint = opt.checkpoint,
+                                    .recording = opt.record_inputs ? opt.record_inputs : opt.record_gradients,
+                                    .recording_option = opt.record_inputs ? "--record-inputs" : "--record-gradients",
+                                    .cell_key = cell->key,
+                                    .identity = sg_version_identity(kind),
+                                    .check = check_data,
+                                    .check_arg = cell,
+                                    .resume = opt.resume,
+                                    .force = opt.force,
+                                    .columns = sg_terminal_columns()},
+        err);
 }
 
 /* ---- main -------------------------------------------------------------------------------------------------------- */
@@ -272,6 +278,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .checkpoint = o->checkpoint,
                                      .checkpoint_every = (uint64_t)opt.checkpoint_every,
                                      .record_inputs = opt.record_inputs,
+                                     .record_gradients = opt.record_gradients,
                                      .resume = opt.resume,
                                      .stop = sg_signal_pending,
                                      .progress = lead ? on_progress : NULL,

@@ -41,6 +41,20 @@ sg_status sg_file_open(int *fd, const char *path, struct sg_error *err) {
     return SG_OK;
 }
 
+sg_status sg_file_read_at(int fd, void *out, size_t bytes, off_t at, const char *path, struct sg_error *err) {
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t got = pread(fd, (char *)out + done, bytes - done, at + (off_t)done);
+        if (got > 0)
+            done += (size_t)got;
+        else if (got == 0)
+            return sg_fail(err, SG_ERR_IO, "%s: %zu bytes are wanted at byte %lld, and it ends after %zu: was it cut?",
+                           path, bytes, (long long)at, done);
+        else if (errno != EINTR)
+            return sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
+    }
+    return SG_OK;
+}
+
 /* `name` is for messages. */
 static sg_status read_stream(char **out, size_t *length, FILE *in, const char *name, size_t max_bytes,
                              struct sg_error *err) {

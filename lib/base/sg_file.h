@@ -5,12 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "sg_status.h"
 
 /* Opens a regular file for reading; *fd is closed on exec. Any other kind (a folder, device, socket or named pipe) is
  * refused at once with SG_ERR_ARGUMENT, because opening a pipe would wait for its writer. */
 SG_CHECKED sg_status sg_file_open(int *fd, const char *path, struct sg_error *err);
+
+/* Reads exactly `bytes` at the offset `at` of an open file, whose position stays; `path` is for messages. SG_ERR_IO if it
+ * cannot be read or ends before. Threads may read one file at once. */
+SG_CHECKED sg_status sg_file_read_at(int fd, void *out, size_t bytes, off_t at, const char *path, struct sg_error *err);
 
 /* Reads all of `path` ("-" = stdin), at most max_bytes, into a buffer that ends in NUL; the caller frees it. A pipe is
  * read to its end, so the shell's <(...) works. */

@@ -7,7 +7,7 @@
 #include "bench_compressors.h"
 #include "bench_share.h"
 #include "sg_clock.h"
-#include "sg_recording.h"
+#include "sg_gradients.h"
 
 enum { WORKERS = 4, PART = 32 };
 #define MOST_S 5.0 /* a step that would take longer is timed on a part of the layers, a PART-th of all elements */
@@ -25,7 +25,7 @@ struct run {
     struct layers part; /* the first of the layers */
     size_t *part_k;     /* [part.count] */
     const char *distribution;
-    struct sg_recording recording; /* open if its file is not NULL */
+    sg_gradients *recording; /* NULL = gradients are drawn */
     struct share_source from;
     double topk; /* Top-k's time in this case, in units of add; NaN = not timed so far */
 };
@@ -71,7 +71,7 @@ static struct share_setting setting_of(const struct run *r, const struct sg_comp
                                   .k = part ? r->part_k : r->data.k,
                                   .density = r->data.density,
                                   .threshold = (double)r->data.tau[0],
-                                  .workers = r->recording.file || ops->rounds ? r->from.workers : 1,
+                                  .workers = r->recording || ops->rounds ? r->from.workers : 1,
                                   .decay = 1,
                                   .kernels = r->kernels,
                                   .exec = {.threads = r->threads}};
@@ -154,7 +154,7 @@ static sg_status run_compressor(struct run *r, const struct sg_compressor_ops *o
     if (r->options->begin)
         r->options->begin(what, r->done++, r->total);
     sg_status status = SG_OK;
-    if (!r->recording.file && is_slow(r, ops, &slow, &why) == SG_OK && slow)
+    if (!r->recording && is_slow(r, ops, &slow, &why) == SG_OK && slow)
         m.setting = setting_of(r, ops, true);
     status = share_verify(&m.setting, &r->from, r->options->corrupt, &right, &why);
     if (status == SG_OK && right)
@@ -206,12 +206,10 @@ static sg_status run_drawn(struct run *r, struct sg_error *err) {
 }
 
 static sg_status run_recorded(struct run *r, struct sg_error *err) {
-    uint64_t *sent = calloc(r->from.workers, sizeof *sent);
-    double gamma;
+    sg_status status = SG_OK;
     r->distribution = "recorded";
-    sg_status status =
-        sent ? sg_recording_next(&r->recording, &gamma, sent, r->from.g, err) : sg_fail_memory(err, "a recording");
-    free(sent);
+    for (size_t w = 0; w < r->from.workers && status == SG_OK; w++)
+        status = sg_gradients_read(r->recording, 0, w, r->from.g + w * r->data.layers->n, err);
     return status == SG_OK ? run_densities(r, err) : status;
 }
 
@@ -235,19 +233,23 @@ static sg_status open_part(struct run *r, struct sg_error *err) {
     return status;
 }
 
-/* The layers of a recording, or all of it as one. */
+/* The layers of recorded gradients, or all of them as one. */
 static sg_status open_recording(struct run *r, struct layers *layers, bool flat, struct sg_error *err) {
     const char *path = sg_node_string(r->keys, "recording", NULL);
     if (!path)
         return sg_fail(err, SG_ERR_ARGUMENT, "compressors.sizes: recording needs compressors.recording");
-    sg_status status = sg_recording_open(&r->recording, path, err);
+    sg_status status = sg_gradients_open(&r->recording, path, NULL, err);
     if (status != SG_OK)
         return status;
-    r->from.workers = r->recording.workers;
-    r->from.recording = &r->recording;
-    const size_t whole[] = {0, r->recording.d};
-    return flat ? layers_cut(layers, "recording-flat", whole, 1, err)
-                : layers_cut(layers, "recording", r->recording.offset, r->recording.n_layers, err);
+    const struct sg_gradients_facts *facts = sg_gradients_look(r->recording);
+    r->from.workers = facts->workers;
+    r->from.recording = r->recording;
+    const size_t whole[] = {0, facts->d};
+    status = flat ? layers_cut(layers, "recording-flat", whole, 1, err)
+                  : layers_cut(layers, "recording", facts->offset, facts->n_layers, err);
+    if (status == SG_OK && !flat && facts->rows)
+        memcpy(layers->rows, facts->rows, facts->n_layers * sizeof *facts->rows);
+    return status;
 }
 
 static sg_status run_size(struct run *r, const struct sg_node *size, struct sg_error *err) {
@@ -274,7 +276,8 @@ static sg_status run_size(struct run *r, const struct sg_node *size, struct sg_e
     layers_close(&r->part);
     data_close(&r->data);
     layers_close(&layers);
-    sg_recording_free(&r->recording);
+    sg_gradients_close(r->recording);
+    r->recording = NULL;
     r->from.recording = NULL;
     return status;
 }

@@ -3,7 +3,7 @@
 #define BENCH_SHARE_H
 
 #include "bench_private.h"
-#include "sg_recording.h"
+#include "sg_gradients.h"
 
 /* How a compressor is run: with error feedback, at the values of sg_compressor_example. */
 struct share_setting {
@@ -48,9 +48,9 @@ SG_CHECKED sg_status share_step(struct share *s, const float *g, struct sg_error
 struct share_source {
     float *g; /* [workers][n] those of a step; a recording overwrites them */
     size_t workers;
-    struct sg_recording *recording; /* its steps follow each other; NULL = g serves again and again */
-    size_t samples;                 /* at most; without a recording */
-    int (*stop)(void);              /* as in sg_bench.h */
+    const sg_gradients *recording; /* its steps follow each other; NULL = g serves again and again */
+    size_t samples;                /* at most; without a recording */
+    int (*stop)(void);             /* as in sg_bench.h */
 };
 
 /* *right <- does the step with this setting give the bytes of plain C on one thread? `corrupt` changes one before. */

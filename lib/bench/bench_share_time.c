@@ -126,13 +126,12 @@ static sg_status time_drawn(const struct share_source *from, struct share *s, st
 /* One step after the other of a recording, with error feedback; the first third fills the residuals and is not timed. */
 static sg_status time_recorded(const struct share_source *from, struct share *s, struct share_measured *m,
                                struct sg_error *err) {
-    const size_t steps = (size_t)from->recording->steps, first = steps / 3;
-    uint64_t *sent = calloc(from->workers, sizeof *sent);
-    double gamma;
-    sg_status status = sent ? measured_open(m, steps - first, 1, ADD_CALLS, err) : sg_fail_memory(err, "a recording");
-    sg_recording_rewind(from->recording);
+    const struct sg_gradients_facts *facts = sg_gradients_look(from->recording);
+    const size_t steps = (size_t)facts->steps, first = steps / 3;
+    sg_status status = measured_open(m, steps - first, 1, ADD_CALLS, err);
     for (size_t t = 0; t < steps && status == SG_OK; t++) {
-        status = sg_recording_next(from->recording, &gamma, sent, from->g, err);
+        for (size_t w = 0; w < from->workers && status == SG_OK; w++)
+            status = sg_gradients_read(from->recording, t, w, from->g + w * facts->d, err);
         if (status == SG_OK)
             status = interrupted(from, err);
         if (status == SG_OK && t >= first)
@@ -142,7 +141,6 @@ static sg_status time_recorded(const struct share_source *from, struct share *s,
         if (status == SG_OK && t >= first)
             take_step(m, s, t - first);
     }
-    free(sent);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "recipe_internal.h"
 #include "sg_method.h"
 #include "sg_optimizer.h"
+#include "sg_task.h"
 
 static void set_null(struct sg_node *node) {
     char *key = node->key;
@@ -156,6 +157,25 @@ static void check_decays(struct sg_check *c, const struct sg_node *section) {
                           decays->child[i - 1].string);
 }
 
+/* ---- task ---- */
+
+static void refuse_given(struct sg_check *c, const struct sg_node *root, const char *key, const char *why) {
+    const struct sg_node *node = sg_node_get(root, key);
+    if (node != NULL && node->kind != SG_NODE_NULL && (node->line > 0 || node->column > 0))
+        sg_problem_at(c->problems, node->line, node->column, "%s: task '%s' %s (remove the key)", key,
+                      sg_node_string(root, "task.kind", ""), why);
+}
+
+/* Gradients that were taken already have no batches, and nothing is evaluated: 0, never, is fine. */
+static void check_task(struct sg_check *c, const struct sg_node *root) {
+    const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
+    if (kind == NULL || kind->ops == NULL || !kind->ops->replays)
+        return;
+    refuse_given(c, root, "batch", "replays gradients, whose batches were drawn when they were recorded");
+    if (sg_node_number(root, "record.evaluate", 0) > 0)
+        refuse_given(c, root, "record.evaluate", "replays gradients, and has nothing to evaluate");
+}
+
 /* ---- network ---- */
 
 static bool has_series(const struct sg_node *root, const char *name) {
@@ -199,6 +219,7 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
     if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
         check_length(c, map);
         check_seeds(c, root);
+        check_task(c, map);
         check_network(c, map);
     } else if (strcmp(section, "optimizer") == 0) {
         check_optimizer(c, map);

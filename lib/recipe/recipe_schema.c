@@ -71,7 +71,7 @@ static const struct sg_schema_row static_row[] = {
     CHOICE("compressors.distributions", SG_BENCH_DISTRIBUTIONS, KERNELS, .preset = "[gaussian]", .least = 1, .most = 8,
            .help = "as distributions; a list"),
     TEXT("compressors.recording", 400, KERNELS,
-         .help = "file of gradients by `sparsetrain --record-inputs`, which are given to the compressors step by step"),
+         .help = "gradients as task.files of the task recorded, which are given to the compressors step by step"),
     INTEGER("threads", 1, 1024, KERNELS, .preset = "[1]", .least = 1, .most = 16,
             .help = "threads inside a kernel; a list"),
     INTEGER("samples", 20, 10000, KERNELS, .preset = "30", .help = "timed samples of each operation, 1 ms or longer"),

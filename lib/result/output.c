@@ -47,7 +47,7 @@ sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *op
     sg_status status = SG_OK;
     o->options = *options;
     if (options->recording)
-        status = check_plain("--record-inputs", options->recording, replace, err);
+        status = check_plain(options->recording_option, options->recording, replace, err);
     if (status == SG_OK && options->path)
         status = sg_file_target(&o->device, options->path, replace, err);
     if (status == SG_OK && o->device && (options->resume || options->checkpoint))

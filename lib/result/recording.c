@@ -1,4 +1,4 @@
-/* recording.c: writes and reads the inputs of a run's compressors. */
+/* recording.c: writes and reads the inputs of a run's compressors, or its gradients. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,9 +28,32 @@ static uint64_t whole(const cJSON *number) {
     return x >= 1 && x <= 9007199254740992.0 && x == floor(x) ? (uint64_t)x : 0;
 }
 
+/* Takes rows and names of the layers, which recordings of gradients have. */
+static sg_status take_layers(struct sg_recording *r, struct sg_error *err) {
+    const cJSON *rows = sg_json_get(r->header, "rows"), *names = sg_json_get(r->header, "names"), *one;
+    bool right = true;
+    size_t l = 0;
+    if (rows && !(r->rows = calloc(r->n_layers + 1, sizeof *r->rows)))
+        return sg_fail_memory(err, r->path);
+    if (names && !(r->name = calloc(r->n_layers + 1, sizeof *r->name)))
+        return sg_fail_memory(err, r->path);
+    right = (!rows || (cJSON_IsArray(rows) && (size_t)cJSON_GetArraySize(rows) == r->n_layers)) &&
+            (!names || (cJSON_IsArray(names) && (size_t)cJSON_GetArraySize(names) == r->n_layers));
+    for (one = right && rows ? rows->child : NULL; one; one = one->next, l++) {
+        r->rows[l] = whole(one);
+        right &= r->rows[l] > 0 && (r->offset[l + 1] - r->offset[l]) % r->rows[l] == 0;
+    }
+    l = 0;
+    for (one = right && names ? names->child : NULL; one; one = one->next)
+        right &= (r->name[l++] = cJSON_GetStringValue(one)) != NULL;
+    return right ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: its header makes no sense", r->path);
+}
+
 /* Takes the shape from the header. Its limits keep sizes below 2^62 bytes, so they do not wrap. */
 static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
-    sg_status status = sg_schema_check(sg_json_string(r->header, "schema", NULL), SG_SCHEMA_INPUTS, r->path, err);
+    const char *schema = sg_json_string(r->header, "schema", "");
+    r->gradients = strcmp(schema, SG_SCHEMA_GRADIENTS) == 0;
+    sg_status status = r->gradients ? SG_OK : sg_schema_check(schema, SG_SCHEMA_INPUTS, r->path, err);
     const cJSON *layers = sg_json_get(r->header, "layers"), *layer;
     if (status != SG_OK)
         return status;
@@ -52,7 +75,7 @@ static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     right = right && r->d > 0 && r->d <= UINT32_MAX && r->workers <= UINT32_MAX &&
             r->workers <= MOST_BYTES / worker_bytes(r) && r->steps <= MOST_BYTES / record_bytes(r);
     SG_ASSERT(sg_are_offsets(r->offset, r->n_layers) || !right);
-    return right ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: its header makes no sense", r->path);
+    return right ? take_layers(r, err) : sg_fail(err, SG_ERR_FORMAT, "%s: its header makes no sense", r->path);
 }
 
 static void put(struct sg_recording *r, const void *data, size_t bytes) {
@@ -61,7 +84,7 @@ static void put(struct sg_recording *r, const void *data, size_t bytes) {
     sg_sha256_add(&r->hash, data, bytes);
 }
 
-static const char remedy[] = "start again with --force instead of --resume, or go on without --record-inputs";
+static const char remedy[] = "start again with --force instead of --resume, or go on without recording it";
 
 static sg_status lacks(const struct sg_recording *r, uint64_t step, struct sg_error *err) {
     return sg_fail(err, SG_ERR_MISMATCH,
@@ -184,8 +207,8 @@ static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
         return sg_fail_memory(err, r->path);
     sg_status status = SG_OK;
     if (!fgets(line, HEADER_BYTES, r->file) || !strchr(line, '\n') || strncmp(line, "{\"schema\"", 9) != 0)
-        status = sg_fail(err, SG_ERR_FORMAT, "%s is not a recording of a run's inputs (sparsetrain --record-inputs)",
-                         r->path);
+        status = sg_fail(err, SG_ERR_FORMAT,
+                         "%s is not a recording of a run (sparsetrain --record-inputs or --record-gradients)", r->path);
     if (status == SG_OK)
         status = sg_json_parse(&r->header, line, strlen(line), r->path, err);
     free(line);
@@ -249,11 +272,21 @@ sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sen
     return SG_OK;
 }
 
+sg_status sg_recording_read(const struct sg_recording *r, uint64_t step, size_t worker, float *a,
+                            struct sg_error *err) {
+    SG_ASSERT(step < r->steps && worker < r->workers);
+    const off_t at = (off_t)r->begin +
+                     (off_t)(step * record_bytes(r) + sizeof(double) + worker * worker_bytes(r) + sizeof(uint64_t));
+    return sg_file_read_at(fileno(r->file), a, r->d * sizeof *a, at, r->path, err);
+}
+
 void sg_recording_free(struct sg_recording *r) {
     if (r->file)
         fclose(r->file);
     cJSON_Delete(r->header);
     free(r->offset);
+    free(r->rows);
+    free(r->name);
     free(r->path);
     free(r->part);
     *r = (struct sg_recording){0};

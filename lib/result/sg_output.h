@@ -15,10 +15,11 @@ enum sg_output_format { SG_OUTPUT_SERIES, SG_OUTPUT_JSON, SG_OUTPUT_TABLE };
 
 struct sg_output_options {
     enum sg_output_format format;
-    const char *path;       /* the result; NULL = write to `standard` */
-    FILE *standard;         /* stdout */
-    const char *checkpoint; /* NULL = PATH.ckpt */
-    const char *recording;  /* where the run writes a recording too, or NULL */
+    const char *path;             /* the result; NULL = write to `standard` */
+    FILE *standard;               /* stdout */
+    const char *checkpoint;       /* NULL = PATH.ckpt */
+    const char *recording;        /* where the run writes a recording too, or NULL */
+    const char *recording_option; /* the option that asked for it, for messages */
     const char *cell_key;
     const char *identity; /* of this program, sg_version_identity */
     /* When --resume meets a finished run: may it stay as it is? Called with check_arg; NULL = always. */

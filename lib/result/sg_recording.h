@@ -1,12 +1,14 @@
-/* sg_recording.h: a file of everything that the compressors of a run were given.
+/* sg_recording.h: a file of everything that the compressors of a run were given, or of all its gradients.
  *
- * For worker i at step t it holds a = p / gamma_t in the `update` form of error feedback, and a = p in the other forms.
- * This is the fixed sequence of the communication complexity model (section 4.4, eq. 5), on the gradient's scale. The
- * file is a line of JSON and then T (8 + n (8 + 4 d)) bytes of records; lib/FORMATS.md maps every byte. The path
+ * A recording of inputs holds, for worker i at step t, a = p / gamma_t in the `update` form of error feedback, and a = p
+ * in the other forms. This is the fixed sequence of the communication complexity model (section 4.4, eq. 5), on the
+ * gradient's scale. A recording of gradients holds a = g, bit for bit, so that they can be replayed (the task
+ * `recorded`). The file is a line of JSON and then T (8 + n (8 + 4 d)) bytes of records; lib/FORMATS.md maps every byte. The path
  * appears when all is written; until then the file is PATH.part. */
 #ifndef SG_RECORDING_H
 #define SG_RECORDING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +20,10 @@
 struct sg_recording {
     cJSON *header;
     size_t workers, d, n_layers;
-    size_t *offset; /* [n_layers + 1] */
+    size_t *offset;    /* [n_layers + 1] */
+    size_t *rows;      /* [n_layers] as in sg_layout; NULL = the header does not say */
+    const char **name; /* [n_layers] of the header's text; NULL = it does not say */
+    bool gradients;    /* it holds gradients, not inputs */
     uint64_t steps, steps_per_epoch;
     /* private */
     FILE *file;
@@ -45,13 +50,18 @@ SG_CHECKED sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *
 SG_CHECKED sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err);
 
 /* Opens a finished recording for reading. SG_ERR_ARGUMENT: it is not a plain file. SG_ERR_FORMAT: it is no recording,
- * or not as long as its header says. Of the header the numbers are checked, and that `constants` is an object. */
+ * or not as long as its header says. Of the header the numbers are checked, that `constants` is an object, and that rows
+ * and names, if it has any, are one for each layer. */
 SG_CHECKED sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err);
 /* Reads the next step: *gamma, sent [workers] and a [workers][d]. SG_ERR_NONFINITE if an a is not finite. It may be
  * called `steps` times after opening or rewinding. */
 SG_CHECKED sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sent, float *a,
                                        struct sg_error *err);
 void sg_recording_rewind(struct sg_recording *r);
+/* a [d] <- that of `worker` at `step`, whatever the numbers are. It leaves sg_recording_next where it is, and several
+ * threads may call it at once. SG_ERR_IO: it cannot be read, or the file was cut since it was opened. */
+SG_CHECKED sg_status sg_recording_read(const struct sg_recording *r, uint64_t step, size_t worker, float *a,
+                                       struct sg_error *err);
 
 void sg_recording_free(struct sg_recording *r); /* zeroes it; PATH.part stays */
 

@@ -25,10 +25,11 @@
 #include "sg_json.h"
 #include "sg_status.h"
 
-#define SG_SCHEMA_TRAIN  "sparsetrain/1"
-#define SG_SCHEMA_BENCH  "sparsebench/1"
-#define SG_SCHEMA_TUNE   "sparsetune/1"
-#define SG_SCHEMA_INPUTS "sparsetrain-inputs/1"
+#define SG_SCHEMA_TRAIN     "sparsetrain/1"
+#define SG_SCHEMA_BENCH     "sparsebench/1"
+#define SG_SCHEMA_TUNE      "sparsetune/1"
+#define SG_SCHEMA_INPUTS    "sparsetrain-inputs/1"
+#define SG_SCHEMA_GRADIENTS "sparsetrain-gradients/1"
 
 /* This machine: {"name","cpu","cores","memory_bytes","gpu","driver"}. */
 cJSON *sg_result_host(void);

@@ -114,6 +114,7 @@ struct sg_task_info {
     enum sg_dtype dtype;           /* of x */
     struct sg_layout layout;       /* layers, borrowed */
     uint64_t steps_per_epoch;      /* of steps at which each worker draws `batch` samples */
+    uint64_t most_steps;           /* the task has gradients of so many steps; 0 = of as many as a run may take */
     bool parallel_workers;         /* may `gradient` be called for different workers at once? Never on a GPU */
     double gradient_flops;         /* of one gradient; decides how many threads pay off; 0 = unknown */
     enum sg_evaluation evaluation; /* who evaluates */
@@ -129,6 +130,7 @@ struct sg_task_info {
 
 struct sg_task_ops {
     const char *name; /* "logreg" */
+    bool replays; /* gradients are of a training that was, and do not depend on x: there are no batches nor losses */
     sg_status (*open)(sg_task **out, const struct sg_task_config *config, struct sg_error *err);
     const struct sg_task_info *(*info)(const sg_task *t);
     /* {"dataset": …} and other facts for the result's header; NULL = no memory. */

@@ -7,7 +7,7 @@
 #include "sg_version.h"
 #include "task_data.h"
 
-extern const struct sg_task_ops sg_logreg_ops;
+extern const struct sg_task_ops sg_logreg_ops, sg_recorded_ops;
 
 #define SHARD_KEYS                                                                                                     \
     {"shards.kind", SG_KEY_CHOICE, .choices = "iid|sorted|dirichlet", .preset = "iid",                                 \
@@ -174,6 +174,24 @@ static const struct sg_metric ncf_metric[] = {
      .higher = true},
 };
 
+static const struct sg_constant_kind recorded_constant[] = {
+    {"d", "elements of a gradient"},
+    {"n", "workers"},
+    {"steps", "steps that the files hold"},
+};
+
+static const struct sg_key recorded_key[] = {
+    {"files", SG_KEY_STRING, .required = true,
+     .help =
+         "path of gradients that a training wrote: a .npy file (steps, workers, d), a .safetensors file for each "
+         "step and worker, or a file by `sparsetrain --record-gradients`; {step} and {worker} in the name stand for "
+         "numbers from 0 on, and the arrays then lack that dimension; recipes/OWN-GRADIENTS.md has examples"},
+    {"layers", SG_KEY_STRING,
+     .help = "of .npy files, the shapes of the layers one after the other, as 64x3x3x3,64,10x64; absent: one layer"},
+    {"steps-per-epoch", SG_KEY_INTEGER, .min = 1, .max = 1e15, .unit = "steps",
+     .help = "what an epoch is for schedules; absent: that of the run if sparsetrain wrote the file, else all steps"},
+};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct sg_task_kind task_kind[] = {
@@ -189,6 +207,9 @@ static const struct sg_task_kind task_kind[] = {
     {"ncf", "recommendation by neural collaborative filtering, NeuMF (needs libtorch)", .key = ncf_key,
      .n_keys = COUNT(ncf_key), .metric = ncf_metric, .n_metrics = COUNT(ncf_metric), .constant = ncf_constant,
      .n_constants = COUNT(ncf_constant), .identify = task_identify_ncf},
+    {"recorded", "gradients of any training, read from files; all that needs no loss is measured on them",
+     .key = recorded_key, .n_keys = COUNT(recorded_key), .constant = recorded_constant,
+     .n_constants = COUNT(recorded_constant), .identify = task_identify_recorded, .ops = &sg_recorded_ops},
 };
 
 const struct sg_task_kind *sg_task_kind_at(size_t i) {

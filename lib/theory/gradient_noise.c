@@ -30,9 +30,10 @@ static double square(const double *x, size_t d) {
     return sum;
 }
 
-/* Draws the worker's gradients: mean [PARTS][d] and s^2. The worker's state is put back before every draw. */
+/* Draws the worker's gradients: mean [PARTS][d] and s^2. The worker's state is put back before every draw. `index` names
+ * the point at `at`. */
 static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
-                      size_t worker, size_t index, struct sg_error *err) {
+                      size_t worker, uint64_t at, size_t index, struct sg_error *err) {
     const struct sg_task_info *info = ops->info(task);
     const size_t d = info->d, repeats = s->draws[ALL];
     double second[PARTS] = {0};
@@ -41,7 +42,8 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
     if (s->state_bytes)
         ops->state_save(task, worker, s->state);
     for (size_t r = 0; r < repeats && status == SG_OK; r++) {
-        const uint64_t step = SG_STEP_BEYOND + (index * repeats + r) * (info->steps_per_epoch + 1);
+        const uint64_t step =
+            ops->replays ? at + r : SG_STEP_BEYOND + (index * repeats + r) * (info->steps_per_epoch + 1);
         const size_t half = r < s->draws[0] ? 0 : 1;
         if (ops->touched) /* it writes only what it touches, so g must be zeros */
             memset(s->g, 0, d * sizeof *s->g);
@@ -108,7 +110,7 @@ static sg_status measure(struct sg_noise_point *p, struct scratch *s, const stru
     for (size_t part = first; part < PARTS && s->draws[ALL]; part++)
         variance[part] = 1 / (double)s->draws[part];
     for (size_t w = 0; w < workers && status == SG_OK; w++) {
-        status = s->draws[ALL] ? draw(noise, s, ops, task, w, index, err)
+        status = s->draws[ALL] ? draw(noise, s, ops, task, w, p->step, index, err)
                                : ops->expect(task, w, s->mean + ALL * d, &noise[ALL], err);
         for (size_t part = first; part < PARTS && status == SG_OK; part++)
             take_worker(part_of(p, part), s->all + part * d, s->mean + part * d, d, w, workers, noise[part],

@@ -258,6 +258,11 @@ sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const stru
     struct oracle_state k = {.out = &oracle, .options = options};
     sg_status status =
         oracle.recording ? sg_recording_open(&k.recording, recording, err) : sg_fail_memory(err, recording);
+    if (status == SG_OK && k.recording.gradients)
+        status = sg_fail(err, SG_ERR_ARGUMENT,
+                         "%s holds gradients, and the oracle goes by what compressors were given: record that with "
+                         "sparsetrain --record-inputs",
+                         recording);
     if (status == SG_OK)
         status = find_recorded(&k, cells, count, err);
     if (status == SG_OK)

@@ -50,7 +50,8 @@ enum { SG_NOISE_REPEATS = 4 }; /* the fewest draws: each half needs two for a va
  * worker, at least SG_NOISE_REPEATS; 0 = exactly, and SG_ERR_UNSUPPORTED if the task cannot. x and the workers' state
  * stay as they were. The draws are those of steps from SG_STEP_BEYOND on, more than an epoch apart and named by the
  * point's index: the samples of training, in new batches. (For lm they are random windows of the text, each after the
- * hidden state that the worker has at this x.) */
+ * hidden state that the worker has at this x.) A task that replays gradients has one of a worker at each step: it gives
+ * those of the R steps from `step` on, so that the noise has in it what the gradient changed meanwhile. */
 SG_CHECKED sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_ops *ops, sg_task *task,
                                       size_t workers, uint64_t step, size_t repeats, struct sg_error *err);
 void sg_noise_free(struct sg_noise_points *points); /* zeroes it */

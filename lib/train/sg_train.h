@@ -51,8 +51,9 @@ struct sg_train_options {
     const char *checkpoint; /* its path; NULL = none is written */
     uint64_t
         checkpoint_every; /* steps between checkpoints; 0 = one a minute. A run that a signal stops always writes one */
-    const char *record_inputs; /* path for a recording of what the compressors are given; NULL = none */
-    bool resume;               /* continue from `checkpoint`; the series is cut back to the length it had then */
+    /* Path for a recording of what the compressors are given, or of the gradients; NULL = none. Not both. */
+    const char *record_inputs, *record_gradients;
+    bool resume; /* continue from `checkpoint`; the series is cut back to the length it had then */
     /* Called before each step and once after the last, with the task at x_step; not with several ranks. It may call
      * whatever leaves x and the state of the workers as they were. Not SG_OK ends the run. May be NULL. */
     sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,

@@ -90,7 +90,7 @@ static struct preamble describe(const struct train *t) {
                          .workers = t->workers,
                          .has_residual = t->worker[0].residual != NULL,
                          .common_bytes = common_bytes(t),
-                         .is_recorded = t->options->record_inputs != NULL,
+                         .is_recorded = recording_path(t) != NULL,
                          .totals = t->totals};
     for (size_t w = 0; w < t->workers; w++)
         p.workers_bytes += total(sizes_of(t, w));
@@ -231,8 +231,8 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     if (status != SG_OK)
         return status;
     memcpy(t->inputs_sha256, p.inputs_sha256, sizeof p.inputs_sha256);
-    if (p.is_recorded && !t->options->record_inputs && t->options->notice)
-        t->options->notice("the run is no longer recorded: FILE.part of its --record-inputs can be deleted");
+    if (p.is_recorded && !recording_path(t) && t->options->notice)
+        t->options->notice("the run is no longer recorded: FILE.part of its recording can be deleted");
     t->step = p.step;
     t->totals = p.totals;
     t->kernels->put(&t->exec, t->task_ops->parameters(t->task), at, (size_t)p.x_bytes);

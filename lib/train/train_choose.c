@@ -30,6 +30,9 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "epochs: %g steps, %llu an epoch, are more than the 2^53 that can be counted", steps,
                        (unsigned long long)t->info->steps_per_epoch);
+    if (t->info->most_steps > 0 && steps > (double)t->info->most_steps)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: %.0f steps are more than the %llu that task '%s' has gradients of",
+                       t->at->key, steps, (unsigned long long)t->info->most_steps, t->task_ops->name);
     t->plan.steps = (uint64_t)steps;
     t->plan.every = (uint64_t)sg_node_number(cell, "record.every", 1);
     t->plan.evaluate_epochs =
@@ -91,6 +94,13 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
     if (status == SG_OK && (status = sg_method_check(&t->config, t->d, err)) != SG_OK) {
         t->at = place_of_method(cell, err->msg);
         t->at = t->at == cell->method ? parameter_of(t->at, t->config.compressor) : t->at;
+    }
+    if (status == SG_OK && t->task_ops->replays && t->config.feedback.rule->offset) {
+        status = sg_fail(err, SG_ERR_ARGUMENT,
+                         "error-feedback '%s' takes gradients at each worker's own parameters, and those of task '%s' "
+                         "were taken already",
+                         t->config.feedback.rule->name, t->task_ops->name);
+        t->at = place_of_method(cell, err->msg);
     }
     if (status != SG_OK)
         return sg_prefix(err, "method '%s': ", cell->label);

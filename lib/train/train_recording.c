@@ -1,4 +1,4 @@
-/* train_recording.c: a recording of what the compressors are given (sg_recording.h). */
+/* train_recording.c: a recording of what the compressors are given, or of the gradients (sg_recording.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,11 +6,28 @@
 #include "sg_version.h"
 #include "train_state.h"
 
+const char *recording_path(const struct train *t) {
+    return t->options->record_inputs ? t->options->record_inputs : t->options->record_gradients;
+}
+
+/* Rows and names of the layers, so that a replay has the matrices of the run. */
+static void describe_layers(cJSON *header, const struct sg_layout *layout) {
+    cJSON *rows = cJSON_CreateArray(), *names = layout->name ? cJSON_CreateArray() : NULL;
+    for (size_t l = 0; l < layout->n_layers; l++) {
+        sg_json_push_number(rows, layout->rows ? (double)layout->rows[l] : 1);
+        if (layout->name)
+            sg_json_push_string(names, layout->name[l]);
+    }
+    sg_json_set(header, "rows", rows);
+    if (names)
+        sg_json_set(header, "names", names);
+}
+
 static cJSON *describe(const struct train *t) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_layout *layout = &t->info->layout;
     cJSON *h = cJSON_CreateObject(), *constants = cJSON_CreateObject(), *layers = cJSON_CreateArray();
-    sg_json_set_string(h, "schema", SG_SCHEMA_INPUTS);
+    sg_json_set_string(h, "schema", t->options->record_gradients ? SG_SCHEMA_GRADIENTS : SG_SCHEMA_INPUTS);
     sg_json_set_string(h, "method", cell->label);
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
@@ -24,30 +41,42 @@ static cJSON *describe(const struct train *t) {
     for (size_t l = 0; l < layout->n_layers; l++)
         sg_json_push_number(layers, (double)(layout->offset[l + 1] - layout->offset[l]));
     sg_json_set(h, "layers", layers);
+    if (t->options->record_gradients)
+        describe_layers(h, layout);
     return h;
 }
 
 sg_status recording_open(struct train *t, struct sg_error *err) {
-    const char *path = t->options->record_inputs;
+    const char *path = recording_path(t);
     if (!path)
         return SG_OK;
     sg_status status = SG_OK;
     if (strcmp(t->options->device, "cpu") != 0)
-        status = sg_fail(err, SG_ERR_UNSUPPORTED, "--record-inputs goes with --device cpu only");
+        status = sg_fail(err, SG_ERR_UNSUPPORTED, "%s goes with --device cpu only",
+                         t->options->record_inputs ? "--record-inputs" : "--record-gradients");
     if (status == SG_OK && t->lead)
         status = sg_recording_begin(&t->recording, path, describe(t), t->step, t->inputs_sha256, err);
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* a [d] <- what the worker's compressor was given, on the gradient's scale. */
-static void copy_input(const struct train *t, size_t w, float *a) {
+void recording_gradient(const struct train *t, size_t w, const float *g) {
+    if (t->worker[w].recorded)
+        memcpy(t->worker[w].recorded, g, t->d * sizeof *g);
+}
+
+/* a [d] <- the worker's gradient, or what its compressor was given, on the gradient's scale. */
+static void copy_record(const struct train *t, size_t w, float *a) {
+    if (t->options->record_gradients) {
+        memcpy(a, t->worker[w - t->first].recorded, t->d * sizeof *a);
+        return;
+    }
     const float *p = sg_method_input(t->method, w);
     for (size_t j = 0; j < t->d; j++)
         a[j] = t->config.feedback.rule->in_updates ? (float)((double)p[j] / t->gamma) : p[j];
 }
 
 sg_status recording_write(struct train *t, struct sg_error *err) {
-    if (!t->options->record_inputs)
+    if (!recording_path(t))
         return SG_OK;
     struct {
         uint64_t sent;
@@ -62,7 +91,7 @@ sg_status recording_write(struct train *t, struct sg_error *err) {
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
         if (w >= t->first && w < t->first + t->count) {
             mine->sent = t->worker[w - t->first].sent;
-            copy_input(t, w, mine->a);
+            copy_record(t, w, mine->a);
         }
         status = sg_comm_collect(t->comm, w, mine, theirs, bytes, err);
         if (status == SG_OK && t->lead)
@@ -75,17 +104,17 @@ sg_status recording_write(struct train *t, struct sg_error *err) {
 }
 
 sg_status recording_sync(struct train *t, struct sg_error *err) {
-    return t->options->record_inputs && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
+    return recording_path(t) && t->lead ? sg_recording_sync(&t->recording, err) : SG_OK;
 }
 
 void recording_hash(const struct train *t, char hex[65]) {
     memset(hex, 0, 65);
-    if (t->options->record_inputs && t->lead)
+    if (recording_path(t) && t->lead)
         sg_recording_hash(&t->recording, hex);
 }
 
 sg_status recording_end(struct train *t, struct sg_error *err) {
-    return t->options->record_inputs && t->lead ? sg_recording_end(&t->recording, err) : SG_OK;
+    return recording_path(t) && t->lead ? sg_recording_end(&t->recording, err) : SG_OK;
 }
 
 void recording_close(struct train *t) {

@@ -129,9 +129,12 @@ enum { ROWS = 64 }; /* how many rows may wait if the task has no queue */
 static bool allocate_worker(const struct train *t, struct worker *w, bool keeps) {
     if (keeps)
         w->residual = t->kernels->allocate(&t->exec, t->d * sizeof *w->residual);
+    if (t->options->record_gradients)
+        w->recorded = malloc(t->d * sizeof *w->recorded);
     if (t->series.wants_layers)
         w->layers = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *w->layers);
-    return (w->residual || !keeps) && (w->layers || !t->series.wants_layers);
+    return (w->residual || !keeps) && (w->recorded || !t->options->record_gradients) &&
+           (w->layers || !t->series.wants_layers);
 }
 
 static bool allocate_buffers(struct train *t) {
@@ -234,6 +237,7 @@ void train_teardown(struct train *t) {
     train_monitor_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
         t->kernels->release(&t->exec, t->worker[w].residual);
+        free(t->worker[w].recorded);
         free(t->worker[w].layers);
     }
     for (size_t i = 0; t->gradient && i < t->n_gradients; i++)

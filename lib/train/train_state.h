@@ -60,6 +60,7 @@ struct worker {
     double spent[PHASES];
     uint64_t sent;       /* numbers in the messages of this step, all rounds together */
     double input_square; /* |p|^2 of this step, if residuals are complete only after the exchange */
+    float *recorded;     /* [d] a copy of its gradient of this step; NULL = gradients are not recorded */
     double *layers;      /* [LAYER_COLUMNS][n_layers of the task] at this step; NULL = not recorded */
 };
 
@@ -229,10 +230,12 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
 sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
                         const struct sg_task_kind *task, struct sg_error *err);
 
-/* A recording of what the compressors are given. It is opened once the next step is known, gets the part of all workers
- * after each step, and is written to the disk before a checkpoint. recording_hash gives rank 0's hash of it so far, 64
- * digits; "" = there is none. All but recording_hash and recording_close are collective. They do nothing if no
- * recording is asked for. */
+/* A recording of what the compressors are given, or of the gradients. It is opened once the next step is known, gets the
+ * part of all workers after each step, and is written to the disk before a checkpoint. recording_gradient takes a copy
+ * of a local worker's gradient where these are recorded. recording_hash gives rank 0's hash of the file so far, 64 digits;
+ * "" = there is none. Those that return a status are collective. All do nothing if no recording is asked for. */
+const char *recording_path(const struct train *t); /* NULL = none is asked for */
+void recording_gradient(const struct train *t, size_t w, const float *g);
 sg_status recording_open(struct train *t, struct sg_error *err);
 sg_status recording_write(struct train *t, struct sg_error *err);
 sg_status recording_sync(struct train *t, struct sg_error *err);

@@ -36,6 +36,7 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     if (offset)
         memcpy(t->task_ops->parameters(t->task), t->shared_x, train_x_bytes(t));
     charge_time(worker, PHASE_GRADIENT, start_s);
+    recording_gradient(t, w, g);
     return worker->error.status;
 }
 

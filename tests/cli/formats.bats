@@ -185,6 +185,8 @@ C
 @test "a byte that is not where the map says is found" {
     train --method SGD --set steps=20 -o run --record-inputs run.k
     decode recording run.k >/dev/null
+    train --method SGD --set steps=20 -o gradients --record-gradients gradients.k
+    decode recording gradients.k >/dev/null
     printf x >>run.k
     run ! decode recording run.k
     local cache

@@ -405,7 +405,10 @@ def recording(path):
     line = data[: data.index(b"\n") + 1]
     h = json.loads(line)
     d, n = sum(h["layers"]), h["workers"]
-    need(line.startswith(b'{"schema":"sparsetrain-inputs/1"'), "another schema")
+    gradients = line.startswith(b'{"schema":"sparsetrain-gradients/1"')
+    need(gradients or line.startswith(b'{"schema":"sparsetrain-inputs/1"'), "another schema")
+    need(("rows" in h) == gradients and ("names" not in h or gradients), "rows or names")
+    need(all(e % r == 0 for e, r in zip(h["layers"], h.get("rows", h["layers"]), strict=True)), "rows of layers")
     r = Reader(data, len(line))
     sent, norm = [], []
     for t in range(h["steps"]):

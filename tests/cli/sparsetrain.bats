@@ -374,11 +374,28 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     [ -e "$OUT/cut.ckpt" ]
 }
 
+@test "--record-gradients: every gradient of the run, stopped or not, and no other recording beside it" {
+    local args=("$SMOKE" --method SGD --set epochs=200 --set error-feedback=gradient)
+    stop_at_checkpoint "${args[@]}" -o "$OUT/cut" --record-gradients "$OUT/cut.g"
+    sparsetrain -q "${args[@]}" -o "$OUT/cut" --record-gradients "$OUT/cut.g" --resume
+    sparsetrain -q "${args[@]}" --record-gradients "$OUT/whole.g" >/dev/null
+    cmp "$OUT/cut.g" "$OUT/whole.g"
+    header=$(head -n 1 "$OUT/whole.g")
+    [[ $header == '{"schema":"sparsetrain-gradients/1"'*'"layers":[40],"rows":[1]}' ]]
+    # Without compression and learning rate, what the compressor is given is the gradient.
+    sparsetrain -q "${args[@]}" --record-inputs "$OUT/inputs" >/dev/null
+    cmp <(tail -n +2 "$OUT/whole.g") <(tail -n +2 "$OUT/inputs")
+    run -2 --separate-stderr sparsetrain -q "${args[@]}" --record-inputs "$OUT/a" --record-gradients "$OUT/b"
+    [[ $stderr == *"a run writes one recording" ]]
+    run -2 --separate-stderr sparsetune "$SMOKE" --oracle "$OUT/whole.g"
+    [[ $stderr == *"holds gradients, and the oracle goes by what compressors were given: record that with sparsetrain --record-inputs" ]]
+}
+
 @test "--record-inputs from the middle of a run: refused with the remedy; no longer recorded: said" {
     local args=("$SMOKE" --method SGD --set epochs=1000 -o "$OUT/cut")
     stop_at_checkpoint "${args[@]}"
     run -1 --separate-stderr sparsetrain -q "${args[@]}" --resume --record-inputs "$OUT/k.in"
-    [[ $stderr == *"k.in.part does not hold the "*"start again with --force instead of --resume, or go on without --record-inputs" ]]
+    [[ $stderr == *"k.in.part does not hold the "*"start again with --force instead of --resume, or go on without recording it" ]]
     [ -e "$OUT/cut.ckpt" ] && [ ! -e "$OUT/k.in.part" ]
     # another run's file there is no help
     sparsetrain -q "$SMOKE" --method SGD --set epochs=1 --record-inputs "$OUT/k.in" >/dev/null
@@ -388,7 +405,7 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     rm "$OUT/cut"
     stop_at_checkpoint "${args[@]}" --record-inputs "$OUT/k.in" --force
     run -0 --separate-stderr sparsetrain "${args[@]}" --resume
-    [[ $stderr == *"no longer recorded: FILE.part of its --record-inputs can be deleted"* ]]
+    [[ $stderr == *"no longer recorded: FILE.part of its recording can be deleted"* ]]
 }
 
 @test "a budget that is missed is a warning, one that nothing can send an error" {

@@ -22,6 +22,11 @@ static void follow(struct sg_recording *r, size_t size) {
         status = sg_recording_next(r, &gamma, sent, a, &err);
     if (status != SG_OK && status != SG_ERR_NONFINITE)
         abort(); /* its length was checked */
+    if (sg_recording_read(r, r->steps - 1, r->workers - 1, a, &err) != SG_OK)
+        abort();
+    for (size_t l = 0; l < r->n_layers; l++)
+        if ((r->rows && (r->offset[l + 1] - r->offset[l]) % r->rows[l] != 0) || (r->name && !r->name[l]))
+            abort();
     free(sent);
     free(a);
 }

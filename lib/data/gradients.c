@@ -1,0 +1,324 @@
+/* gradients.c: gradients of any training, in files of one of three formats (sg_gradients.h). */
+#include "sg_gradients.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gradients_private.h"
+#include "sg_debug.h"
+#include "sg_file.h"
+#include "sg_recording.h"
+
+enum format { FORMAT_NPY, FORMAT_SAFETENSORS, FORMAT_RECORDING };
+
+struct sg_gradients {
+    struct sg_gradients_facts facts;
+    enum format format;
+    char *files;
+    bool by_step, by_worker;         /* does the name say the step, the worker? */
+    int fd;                          /* of a single file; -1 = there are many, or a recording */
+    struct npy_head npy;             /* of the first file */
+    struct safetensors_head tensors; /* likewise */
+    struct sg_recording recording;
+    size_t *offset, *rows;
+    const char **name;
+    char about[64];
+};
+
+static bool ends_in(const char *text, const char *ending) {
+    const size_t length = strlen(text), less = strlen(ending);
+    return length >= less && strcmp(text + length - less, ending) == 0;
+}
+
+/* ---- what the files hold ---- */
+
+static sg_status fail_shape(const char *path, const char *wanted, struct sg_error *err) {
+    return sg_fail(err, SG_ERR_FORMAT,
+                   "%s: its array must be %s: steps, workers and elements, less what the name says by {step} and "
+                   "{worker}, and without workers where there is one",
+                   path, wanted);
+}
+
+static sg_status look_npy(struct sg_gradients *g, const char *path, struct sg_error *err) {
+    static const char *const wanted[2][2] = {{"(steps, workers, d) or (steps, d)", "(steps, d)"},
+                                             {"(workers, d) or (d)", "(d)"}};
+    const struct npy_head *h = &g->npy;
+    const unsigned least = g->by_step ? 1 : 2, most = g->by_worker ? least : least + 1;
+    if (h->rank < least || h->rank > most)
+        return fail_shape(path, wanted[g->by_step][g->by_worker], err);
+    const uint64_t d = h->shape[h->rank - 1];
+    if (d > UINT32_MAX)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: a gradient of more than 2^32 - 1 elements", path);
+    g->facts.d = (size_t)d;
+    if (!g->by_step)
+        g->facts.steps = h->shape[0];
+    if (!g->by_worker)
+        g->facts.workers = h->rank == most ? (size_t)h->shape[h->rank - 2] : 1;
+    snprintf(g->about, sizeof g->about, "npy %s", gradient_number_name[h->number]);
+    return SG_OK;
+}
+
+/* Makes room for the layers; the caller fills it in. */
+static sg_status layers_open(struct sg_gradients *g, size_t n, bool named, struct sg_error *err) {
+    g->offset = calloc(n + 1, sizeof *g->offset);
+    g->rows = calloc(n, sizeof *g->rows);
+    g->name = named ? calloc(n, sizeof *g->name) : NULL;
+    if (!g->offset || !g->rows || (named && !g->name))
+        return sg_fail_memory(err, "the layers of gradients");
+    g->facts.n_layers = n;
+    g->facts.offset = g->offset;
+    g->facts.rows = g->rows;
+    g->facts.name = g->name;
+    return SG_OK;
+}
+
+static sg_status look_safetensors(struct sg_gradients *g, struct sg_error *err) {
+    const struct safetensors_head *h = &g->tensors;
+    sg_status status = layers_open(g, h->count, true, err);
+    if (status != SG_OK)
+        return status;
+    bool mixed = false;
+    for (size_t l = 0; l < h->count; l++) {
+        g->offset[l + 1] = g->offset[l] + h->tensor[l].elements;
+        g->rows[l] = h->tensor[l].rows;
+        g->name[l] = h->tensor[l].name;
+        mixed |= h->tensor[l].number != h->tensor[0].number;
+    }
+    g->facts.d = g->offset[h->count];
+    if (!g->by_step)
+        g->facts.steps = 1;
+    if (!g->by_worker)
+        g->facts.workers = 1;
+    snprintf(g->about, sizeof g->about, "safetensors %s",
+             mixed ? "of several types" : gradient_number_name[h->tensor[0].number]);
+    return SG_OK;
+}
+
+static sg_status open_recording(struct sg_gradients *g, struct sg_error *err) {
+    const struct sg_recording *r = &g->recording;
+    if (g->by_step || g->by_worker)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s: a recording of sparsetrain is one file; {step} and {worker} stand in "
+                       "names that end in .npy or .safetensors",
+                       g->files);
+    sg_status status = sg_recording_open(&g->recording, g->files, err);
+    if (status != SG_OK)
+        return status == SG_ERR_FORMAT ? sg_prefix(err, "neither .npy nor .safetensors: ") : status;
+    g->facts = (struct sg_gradients_facts){.steps = r->steps,
+                                           .steps_per_epoch = r->steps_per_epoch,
+                                           .workers = r->workers,
+                                           .d = r->d,
+                                           .n_layers = r->n_layers,
+                                           .offset = r->offset,
+                                           .rows = r->rows,
+                                           .name = r->name,
+                                           .format = g->about};
+    snprintf(g->about, sizeof g->about, "recording of %s", r->gradients ? "gradients" : "inputs");
+    return SG_OK;
+}
+
+/* "64x3x3x3,64,10x64": the shapes of the layers. */
+static sg_status read_layers(struct sg_gradients *g, const char *layers, struct sg_error *err) {
+    size_t n = 1, l = 0;
+    for (const char *at = layers; *at; at++)
+        n += *at == ',';
+    sg_status status = layers_open(g, n, false, err);
+    if (status != SG_OK)
+        return status;
+    uint64_t sum = 0, elements = 1;
+    bool good = true;
+    for (const char *at = layers; good && l < n; at++) {
+        const size_t digits = strspn(at, "0123456789");
+        const uint64_t size = digits > 0 && digits < 11 ? strtoull(at, NULL, 10) : 0;
+        good = size > 0 && elements <= UINT32_MAX / size;
+        elements *= good ? size : 1;
+        g->rows[l] = g->rows[l] ? g->rows[l] : at[digits] == 'x' ? (size_t)size : 1;
+        at += digits;
+        good = good && (*at == 'x' || *at == ',' || *at == '\0');
+        if (*at == 'x')
+            continue;
+        sum += elements;
+        elements = 1;
+        g->offset[++l] = (size_t)sum;
+    }
+    if (!good)
+        return sg_fail(err, SG_ERR_ARGUMENT, "layers: '%.80s' is not a list of shapes as 64x3x3x3,64,10x64", layers);
+    return sum == g->facts.d ? SG_OK
+                             : sg_fail(err, SG_ERR_ARGUMENT, "layers: they have %llu elements, and a gradient has %zu",
+                                       (unsigned long long)sum, g->facts.d);
+}
+
+/* Layers that the files do not name. */
+static sg_status choose_layers(struct sg_gradients *g, const char *layers, struct sg_error *err) {
+    if (layers && g->format != FORMAT_NPY)
+        return sg_fail(err, SG_ERR_ARGUMENT, "layers: %s has layers of its own (leave the key out)", g->files);
+    if (layers)
+        return read_layers(g, layers, err);
+    if (g->format != FORMAT_NPY)
+        return SG_OK;
+    sg_status status = layers_open(g, 1, false, err);
+    if (status == SG_OK) {
+        g->offset[1] = g->facts.d;
+        g->rows[0] = 1;
+    }
+    return status;
+}
+
+/* Opens the first file of many, or the only one. */
+static sg_status look(struct sg_gradients *g, struct sg_error *err) {
+    char *path;
+    int fd = -1;
+    sg_status status = gradient_file(&path, g->files, 0, 0, NULL, NULL, err);
+    if (status != SG_OK)
+        return status;
+    status = sg_file_open(&fd, path, err);
+    if (status == SG_OK && g->format == FORMAT_NPY)
+        status = npy_read_head(&g->npy, fd, path, err);
+    else if (status == SG_OK)
+        status = safetensors_read_head(&g->tensors, fd, path, err);
+    if (status == SG_OK)
+        status = g->format == FORMAT_NPY ? look_npy(g, path, err) : look_safetensors(g, err);
+    free(path);
+    if (status == SG_OK && !g->by_step && !g->by_worker) {
+        g->fd = fd;
+        posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    return status;
+}
+
+static sg_status open_files(struct sg_gradients *g, struct sg_error *err) {
+    uint64_t workers = 0;
+    sg_status status = look(g, err);
+    g->facts.format = g->about;
+    if (status == SG_OK && g->by_step)
+        status = gradient_files_count(&g->facts.steps, g->files, true, err);
+    if (status == SG_OK && g->by_worker) {
+        status = gradient_files_count(&workers, g->files, false, err);
+        g->facts.workers = (size_t)workers;
+    }
+    g->facts.steps_per_epoch = g->facts.steps;
+    return status;
+}
+
+sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *layers, struct sg_error *err) {
+    char *first = NULL;
+    struct sg_gradients *g = calloc(1, sizeof *g);
+    if (!g || !(g->files = strdup(files))) {
+        free(g);
+        return sg_fail_memory(err, files);
+    }
+    g->fd = -1;
+    g->format = ends_in(files, ".npy")           ? FORMAT_NPY
+                : ends_in(files, ".safetensors") ? FORMAT_SAFETENSORS
+                                                 : FORMAT_RECORDING;
+    sg_status status = gradient_file(&first, files, 0, 0, &g->by_step, &g->by_worker, err);
+    if (status == SG_OK) {
+        free(first);
+        status = g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, err);
+    }
+    if (status == SG_OK)
+        status = choose_layers(g, layers, err);
+    if (status == SG_OK)
+        *out = g;
+    else
+        sg_gradients_close(g);
+    return status;
+}
+
+const struct sg_gradients_facts *sg_gradients_look(const sg_gradients *g) {
+    return &g->facts;
+}
+
+void sg_gradients_close(sg_gradients *g) {
+    if (!g)
+        return;
+    if (g->fd >= 0)
+        close(g->fd);
+    safetensors_free(&g->tensors);
+    sg_recording_free(&g->recording);
+    free(g->offset);
+    free(g->rows);
+    free(g->name);
+    free(g->files);
+    free(g);
+}
+
+/* ---- reading ---- */
+
+static sg_status fail_unlike(const char *path, struct sg_error *err) {
+    return sg_fail(err, SG_ERR_FORMAT, "%s: names, types or shapes are not those of the first file", path);
+}
+
+static sg_status read_npy(const sg_gradients *g, int fd, const char *path, uint64_t step, size_t worker, float *out,
+                          struct sg_error *err) {
+    struct npy_head h = g->npy;
+    sg_status status = g->fd < 0 ? npy_read_head(&h, fd, path, err) : SG_OK;
+    if (status != SG_OK)
+        return status;
+    if (h.number != g->npy.number || h.rank != g->npy.rank || memcmp(h.shape, g->npy.shape, sizeof h.shape) != 0)
+        return fail_unlike(path, err);
+    const uint64_t gradient =
+        (g->by_step ? 0 : step) * (g->by_worker ? 1 : g->facts.workers) + (g->by_worker ? 0 : worker);
+    const off_t at = h.begin + (off_t)(gradient * g->facts.d * gradient_number_bytes(h.number));
+    return gradient_read(fd, path, h.number, at, g->facts.d, out, err);
+}
+
+static bool same_tensors(const struct safetensors_head *a, const struct safetensors_head *b) {
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        const struct safetensor *s = &a->tensor[i], *t = &b->tensor[i];
+        same =
+            strcmp(s->name, t->name) == 0 && s->number == t->number && s->elements == t->elements && s->rows == t->rows;
+    }
+    return same;
+}
+
+/* Tensors of one type that follow each other are read at once. */
+static sg_status read_tensors(const sg_gradients *g, int fd, const char *path, off_t begin, float *out,
+                              struct sg_error *err) {
+    const struct safetensor *tensor = g->tensors.tensor;
+    sg_status status = SG_OK;
+    for (size_t i = 0, next; i < g->tensors.count && status == SG_OK; i = next) {
+        for (next = i + 1; next < g->tensors.count && tensor[next].number == tensor[i].number;)
+            next++;
+        status = gradient_read(fd, path, tensor[i].number, begin + (off_t)tensor[i].from,
+                               g->offset[next] - g->offset[i], out + g->offset[i], err);
+    }
+    return status;
+}
+
+static sg_status read_safetensors(const sg_gradients *g, int fd, const char *path, float *out, struct sg_error *err) {
+    struct safetensors_head h = {0};
+    sg_status status = g->fd < 0 ? safetensors_read_head(&h, fd, path, err) : SG_OK;
+    if (status == SG_OK && g->fd < 0 && !same_tensors(&h, &g->tensors))
+        status = fail_unlike(path, err);
+    if (status == SG_OK)
+        status = read_tensors(g, fd, path, g->fd < 0 ? h.begin : g->tensors.begin, out, err);
+    safetensors_free(&h);
+    return status;
+}
+
+sg_status sg_gradients_read(const sg_gradients *g, uint64_t step, size_t worker, float *out, struct sg_error *err) {
+    SG_ASSERT(step < g->facts.steps && worker < g->facts.workers);
+    char *path;
+    int fd = g->fd;
+    if (g->format == FORMAT_RECORDING)
+        return sg_recording_read(&g->recording, step, worker, out, err);
+    sg_status status = gradient_file(&path, g->files, step, worker, NULL, NULL, err);
+    if (status != SG_OK)
+        return status;
+    if (g->fd < 0)
+        status = sg_file_open(&fd, path, err);
+    if (status == SG_OK)
+        status = g->format == FORMAT_NPY ? read_npy(g, fd, path, step, worker, out, err)
+                                         : read_safetensors(g, fd, path, out, err);
+    if (g->fd < 0 && fd >= 0)
+        close(fd);
+    free(path);
+    return status;
+}
