@@ -346,7 +346,7 @@ madelon-gdstar-20: ## full gradients, 20 workers
 madelon-gdstar-100: ## full gradients, 100 heterogeneous workers
 budget: ## a budget, a constant lambda, Top-k: quality, and distance from Lemma 3's best (1.2 GB of disk for a while)
 budget-madelon: ## the same on madelon
-compressors: ## beyond the paper: 41 methods at equal bytes on madelon, two minutes
+compressors: ## beyond the paper: 54 methods at equal bytes on madelon, three minutes
 qsgd-madelon: ## beyond the paper: quantization, alone and of Top-k, EF21, momentum correction, madelon, a minute
 bursts: ## beyond the paper: what hard-threshold's bursts cost in Figure 1, seconds
 mini-bursts: ## the same for Figures 2a and 3 at laptop scale, ten minutes
@@ -375,6 +375,8 @@ mini-table1: ## Table 1 at laptop scale, a quarter of an hour
 mini-table1-cifar100: ## the CIFAR-100 comparison at laptop scale: 10,000 images, a quarter of an hour on two cores
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
+mini-compressors: ## beyond the paper: 54 methods at equal bytes, ResNet-8, four hours on two cores, resumable
+mini-absolute: ## beyond the paper: thresholds, steps and singular values against relative compressors at equal bytes, an hour
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
 night: $(filter night-%,$(figures)) ## Figures 2a and 3 and Table 1 with ResNet-8 on all of CIFAR-10: five hours on two cores, resumable
 night-fig2a: ## Figure 2a of the night; the three share their finished cells
@@ -382,7 +384,7 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon compressors bursts mini-bursts ## run the published figures and renew results/
+publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon compressors mini-compressors mini-absolute bursts mini-bursts ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

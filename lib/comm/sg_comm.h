@@ -52,10 +52,10 @@ size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
  *     sg_comm_end(c, &control, &outcome, &err);
  *
  * It adds the messages of all workers to the sum, which starts at +0, in the order of the workers. For that it sends
- * this rank's messages to all ranks. Where that is faster and the messages have all n numbers in a code of fixed width,
- * every rank adds up one slice of them, and the sums are sent to all ranks; the bits are the same. All ranks begin and end the same exchanges, and whatever was begun must be ended. The
- * messages of one exchange have one code, and all or none of them have positions. An empty message has none and is
- * fine. */
+ * this rank's messages to all ranks. Where the messages have all n numbers in a code of fixed width and it is faster,
+ * every rank adds up one slice of them, and the sums are sent to all ranks; the bits are the same. All ranks begin and
+ * end the same exchanges, and whatever was begun must be ended. The messages of one exchange have one code, and all or
+ * none of them have positions. An empty message has none and is fine. */
 
 enum { SG_COMM_NOTES = 5 };
 
