@@ -46,13 +46,16 @@ static const struct sg_option table[] = {
 
 static const struct sg_program program = {
     .name = "sparseplot-export",
-    .usage = "[options] [RESULT]",
+    .usage = "[options] [RESULT...]",
     .operand = "json|ndjson",
-    .summary = "Turn a result of sparsebench or sparsetrain (a file, or standard input) into a figure or a table.",
+    .summary =
+        "Turn a result of sparsebench or sparsetrain (a file, or standard input), or several laid over each other, "
+        "into a figure or a table.",
     .details = "Examples:\n"
                "  sparsebench recipes/fig1.yaml | sparseplot-export -o fig1.svg\n"
                "  sparseplot-export fig1.json                      final values and verdicts\n"
                "  sparseplot-export fig1.json --panel=2 -o bits.pdf\n"
+               "  sparseplot-export before.json after.json -o both.svg\n"
                "  sparsetrain recipes/smoke.yaml --method SGD --json |\n"
                "      sparseplot-export --y=bits --format=csv\n\n"
                "Exit: 0 done, 1 the result could not be read or the output not written, 2 usage error.\n",
@@ -88,7 +91,8 @@ static const struct sg_exporter *choose_format(struct sg_error *err) {
     return chosen;
 }
 
-static sg_status run(const char *path, const struct sg_exporter *exporter, struct sg_error *err) {
+static sg_status run(const char *const *path, size_t n_paths, const struct sg_exporter *exporter,
+                     struct sg_error *err) {
     const bool to_stdout = !options.output;
     struct sg_file_writer writer = {0};
     struct sg_plot_notes notes = {0};
@@ -100,9 +104,9 @@ static sg_status run(const char *path, const struct sg_exporter *exporter, struc
     if (!to_stdout) /* before the input, which may take its time */
         status = sg_file_begin(&writer, options.output, options.force, err);
     if (status == SG_OK)
-        status = sg_plot_read(&document, path, err);
-    if (status == SG_OK)
-        sg_log_detail("read %s", strcmp(path, "-") == 0 ? "<stdin>" : path);
+        status = sg_plot_read_all(&document, path, n_paths, err);
+    for (size_t i = 0; status == SG_OK && i < n_paths; i++)
+        sg_log_detail("read %s", strcmp(path[i], "-") == 0 ? "<stdin>" : path[i]);
     if (status == SG_OK && !options.format && to_stdout && strcmp(sg_json_string(document, "kind", ""), "kernels") == 0)
         exporter = sg_exporter_find("table"); /* the one format they have, in a pipe as well */
     if (status == SG_OK)
@@ -119,11 +123,11 @@ static sg_status run(const char *path, const struct sg_exporter *exporter, struc
 }
 
 int main(int argc, char **argv) {
-    const char *path = "-";
+    const char *path[SG_PLOT_OVERLAYS] = {"-"};
     size_t n_operands;
     struct sg_error err;
     sg_app_start(program.name);
-    const int code = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
+    const int code = sg_options_parse(&program, argc, argv, path, SG_PLOT_OVERLAYS, &n_operands);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
     if (options.output && strcmp(options.output, "-") == 0)
@@ -140,7 +144,7 @@ int main(int argc, char **argv) {
     options.select.seeds = sg_app_verbosity() == SG_VERBOSE;
     options.select.color = !options.output && sg_color(STDOUT_FILENO, options.color);
     const struct sg_exporter *exporter = choose_format(&err);
-    sg_status status = exporter ? run(path, exporter, &err) : err.status;
+    sg_status status = exporter ? run(path, n_operands > 0 ? n_operands : 1, exporter, &err) : err.status;
     if (status != SG_OK)
         sg_log_error("%s", err.msg);
     return sg_app_finish(sg_exit_code(status));

@@ -24,6 +24,11 @@ SG_CHECKED sg_status sg_plot_parse(cJSON **out, const char *text, size_t length,
 /* The same for a file of at most 256 MiB; "-" = stdin. */
 SG_CHECKED sg_status sg_plot_read(cJSON **out, const char *path, struct sg_error *err);
 
+/* Several files, n = 1 .. SG_PLOT_OVERLAYS, as one document: the plots are those of the first, and the labels of all get
+ * the name of their file behind them. It has no claims. SG_ERR_ARGUMENT: one of several is a result of kernels. */
+enum { SG_PLOT_OVERLAYS = 8 };
+SG_CHECKED sg_status sg_plot_read_all(cJSON **out, const char *const *path, size_t n, struct sg_error *err);
+
 /* What to show in place of what the document's "plots" say. NULL and 0 = as the document says. */
 struct sg_plot_select {
     const char *x, *y; /* a column for every panel; panels that become equal are merged */

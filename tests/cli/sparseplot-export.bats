@@ -26,7 +26,7 @@ need_gnuplot() {
     [[ -z $output && $stderr == *"did you mean '--format'"* ]]
     run -2 --separate-stderr sparseplot-export --format=excel fig1.json
     [[ $stderr == *"must be one of table, csv"* ]]
-    run -2 --separate-stderr sparseplot-export fig1.json points.json
+    run -2 --separate-stderr sparseplot-export fig1.json 2 3 4 5 6 7 8 points.json
     [[ $stderr == *"unexpected argument 'points.json'"* ]]
     run -2 --separate-stderr sparseplot-export --log=z fig1.json
     [[ $stderr == *"none|x|y|xy"* ]]
@@ -380,4 +380,31 @@ need_gnuplot() {
 @test "ticks of a log axis are at powers of ten, wherever it begins" {
     run -0 --separate-stderr sparseplot-export fig1.json --format=gnuplot
     [[ $output == *"tics 1e-"*",1e1; set mytics 10"* ]]
+}
+
+@test "several results lie in the panels of the first, by the names of their files" {
+    cp fig1.json "$OUT/a.json"
+    jq '.recipe.title = "Another" | .results[].label |= sub("^Top-k"; "Top-K")
+        | .plots[].points[]?.label |= sub("^Top-k"; "Top-K")' fig1.json >"$OUT/b.json"
+    sparseplot-export fig1.json --format=csv | sed '/^#/d' >"$OUT/one"
+    sparseplot-export "$OUT/a.json" "$OUT/b.json" --format=csv | sed '/^#/d' >"$OUT/two"
+    # What the first has is there as it was, and so is what the second has.
+    [ "$(grep -c ' (b)' "$OUT/two")" = "$(grep -c ' (a)' "$OUT/two")" ]
+    cmp <(sed 's/ (a)//' "$OUT/two" | grep -v ' (b)') "$OUT/one"
+    cmp <(grep ' (b)' "$OUT/two" | sed 's/ (b)//; s/Top-K/Top-k/') <(sed 1d "$OUT/one")
+    sparseplot-export "$OUT/a.json" "$OUT/b.json" --format=table >"$OUT/table"
+    grep -q 'Another' "$OUT/table" && run ! grep -E '^(holds|fails)' "$OUT/table"
+    # Two files of one name go by their paths.
+    mkdir "$OUT/other" && cp fig1.json "$OUT/other/a.json"
+    sparseplot-export "$OUT/a.json" "$OUT/other/a.json" --format=csv | grep -q "other/a.json"
+    jq '.kind = "kernels"' fig1.json >"$OUT/kernels.json"
+    run -2 --separate-stderr sparseplot-export "$OUT/a.json" "$OUT/kernels.json" --format=csv
+    [[ $stderr == *"times of kernels"* ]]
+}
+
+@test "points of several results lie in one panel" {
+    cp points.json "$OUT/a.json"
+    cp points.json "$OUT/b.json"
+    sparseplot-export "$OUT/a.json" "$OUT/b.json" --format=csv | sed '/^#/d' >"$OUT/two"
+    [ "$(grep -c ' (b)' "$OUT/two")" -gt 2 ] && [ "$(grep -c ' (b)' "$OUT/two")" = "$(grep -c ' (a)' "$OUT/two")" ]
 }
