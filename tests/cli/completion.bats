@@ -34,7 +34,8 @@ options() { # PROGRAM
     [ "$(offers sparsebench --color ne)" = "never" ]
     [ "$(offers sparsebench -o re | sort | tr '\n' ' ')" = "recipe.yaml recipes result.json " ]
     [ "$(offers sparsebench --folder = "a " )" = "a folder" ]
-    [ "$(offers sparsebench re | sort -u | tr '\n' ' ')" = "recipe.yaml recipes " ]
+    [ "$(offers sparsebench re | sort -u | tr '\n' ' ')" = "recipe.yaml recipes result.json " ]
+    [ "$(offers sparsetrain re | sort -u | tr '\n' ' ')" = "recipe.yaml recipes " ]
     [ "$(offers sparsebench tw)" = "two words.yaml" ]
     [ "$(offers sparseplot-export res)" = "result.json" ]
     [ -z "$(offers sparsebench --points 1)" ]
@@ -69,7 +70,7 @@ options() { # PROGRAM
 }
 
 @test "the manual of recipes has the text of --help-recipe" {
-    make -s -C "$ROOT" DEPS= WITH_CUDA=0 install DESTDIR="$PWD/root" PREFIX=/usr >log 2>&1 || { cat log; false; }
+    make -s -C "$ROOT" install DESTDIR="$PWD/root" PREFIX=/usr >log 2>&1 || { cat log; false; }
     [ "$(sed -n '/^\.nf/,$p' root/usr/share/man/man5/sparse-recipe.5 | sed -e 1d -e 's/\\-/-/g' -e 's/\\e/\\/g' -e 's/^\\&//')" = \
         "$(sparsetrain --help-recipe)" ]
     for shell in bash-completion/completions/sparsetune zsh/site-functions/_sparsetune fish/vendor_completions.d/sparsetune.fish; do
