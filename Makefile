@@ -392,7 +392,7 @@ unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
 link_tools  := $(B)/links/report $(if $(filter 1,$(mpi)),$(B)/links/measure)
-installed   := $(B)/installed/libsparsegrad.a $(B)/$(soname) # made before the tests that look at them run beside others
+installed   := $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparse-recipe.5 # made before the tests that look at them run beside others
 build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed) $(link_tools)
 check: all $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then program tests
 	@sh tests/run quick
