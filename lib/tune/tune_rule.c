@@ -16,7 +16,8 @@ static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, co
     struct tune_sets sets;
     tune_sets_start(&sets, t);
     const bool fine = tune_set_length(&sets, NULL, fmax((double)t->points, steps)) &&
-                      tune_set(&sets, "record.every=1000000000") && tune_set(&sets, "record.layers=false");
+                      tune_set(&sets, "record.every=1000000000") && tune_set(&sets, "record.layers=false") &&
+                      tune_set(&sets, "record.workers=false");
     sg_status status = fine ? sg_recipe_parse(pilot, t->recipe->text, strlen(t->recipe->text), t->recipe->path,
                                               sets.item, sets.count, err)
                             : sg_fail_memory(err, "the pilot");

@@ -237,6 +237,7 @@ bool tune_set_length(struct tune_sets *s, const struct tune_length *length, doub
             s->item[kept++] = s->item[i];
     s->count = kept;
     return tune_set(s, "steps=%.0f", steps) && tune_set(s, "claims=[]") && tune_set(s, "plots=[]") &&
+           tune_set(s, "network=null") && /* it may need series that trials do not record */
            (length == NULL || set_epochs(s, sg_node_get(length->resolved, "optimizer"), steps / length->steps));
 }
 

@@ -131,6 +131,15 @@ YAML
     [ -z "$output" ]
 }
 
+@test "trials do without the recipe's network and the entries of each worker, and find the same" {
+    tune -q >plain.yaml
+    sed -e 's/^record: {/&layers: true, workers: true, /' -e '/^methods:/i network: {link: 1gbe, compute: 1e-4}' -i r.yaml
+    grep -q '^network' r.yaml
+    tune -q >found.yaml
+    diff <(grep 'lambda: \[' plain.yaml) <(grep 'lambda: \[' found.yaml)
+    sparsetune r.yaml --rule=estimated --repeats 0 -q --folder cells -o rule.json --force >/dev/null
+}
+
 @test "--padded: the largest messages are matched, which takes a larger lambda where workers differ" {
     sed -i 's/average-density]/average-density, average-density-padded]/; s/l2: L.100/&, shards: {kind: sorted}/' r.yaml
     run -0 --separate-stderr tune
