@@ -41,7 +41,7 @@ alone() {
 start_again() { # JOB
     patiently eval "squeue -h -j $1 | grep -q 'PENDING BeginTime'"
     scontrol update "job=$1" StartTime=now
-    patiently eval "squeue -h -j $1 | grep -q RUNNING"
+    patiently eval "! squeue -h -j $1 | grep -q PENDING" # it runs, or has ended already
 }
 
 ranks_of() {
@@ -71,10 +71,10 @@ ranks_of() {
 }
 
 @test "sparsebench --launcher 'srun -n 4': the result of a bench without it, and a stopped one goes on" {
-    grid=(recipes/smoke.yaml -q --set workers=8 --set steps=2000 --set record.every=100 --seed 1 --method SGD --method Hard-threshold)
+    grid=(recipes/smoke.yaml -q --set workers=8 --set steps=20000 --set record.every=1000 --seed 1 --method SGD --method Hard-threshold)
     sparsebench "${grid[@]}" --folder "$OUT/alone" -o "$OUT/alone.json"
     salloc -Q -n 4 sparsebench "${grid[@]}" --launcher "srun -n 4" --folder "$OUT/cells" -o "$OUT/cut.json" 2>"$OUT/err" 3>&- &
-    patiently eval 'grep -qs "\"step\":300," "$OUT"/cells/*.ndjson.part'
+    patiently eval 'grep -qs "\"step\":1000," "$OUT"/cells/*.ndjson.part'
     kill "$(pgrep -P $! sparsebench)"
     code=0
     wait $! || code=$?

@@ -53,7 +53,7 @@ record() { # METHOD
     run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle run.inputs
     [[ $stderr == *"run.inputs: "*"it is damaged"* ]]
     run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle "$SMOKE"
-    [[ $stderr == *"is not a recording of a run's inputs"* ]]
+    [[ $stderr == *"is not a recording of a run (sparsetrain --record-inputs"* ]]
     run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle none
     [[ $stderr == *"cannot read none"* ]]
 }
