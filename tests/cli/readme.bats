@@ -127,6 +127,10 @@ leaves() {
             jq -e '.schema == "links/1" and (.steps | length > 0) and (.program.version != null)' "$result"
             continue
         fi
+        if [ "$name" = bench-compressors ]; then # a part of what recipes/kernels.yaml times
+            jq -e '.kind == "kernels" and .recipe.name == "kernels" and all(.results[]; .verified != false)' "$result"
+            continue
+        fi
         recipe=recipes/$name.yaml
         [[ $name != mini-* ]] || recipe=recipes/mini/${name#mini-}.yaml
         [[ $name != night-* ]] || recipe=recipes/night/${name#night-}.yaml
