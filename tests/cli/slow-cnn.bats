@@ -41,8 +41,8 @@ two_steps() { # RECIPE METHOD ARGUMENTS...
     two_steps mini/no-error-feedback "Top-k without"
     two_steps mini/entire-model "Top-k entire"
     two_steps mini/powersgd "ACCORDION on the rank"
-    two_steps mini/compressors ATOMO
-    two_steps mini/absolute "SVD threshold budget"
+    two_steps mini/compressors "ATOMO rank=1"
+    two_steps mini/absolute "SVD threshold budget total=0.141"
 }
 
 @test "a smoke run of a laptop figure: every method, table and plot" {
