@@ -37,7 +37,7 @@ same_everywhere() {
     local plan label
     plan=$(sparsebench "recipes/$1.yaml" --dry-run --json)
     while read -r label; do
-        same_for_threads_and_ranks "$OUT/one" "1 2 3 4" "recipes/$1.yaml" --method "$label" --seed 1 --set "steps=$2" --set record.every=7 --set network=null
+        same_for_threads_and_ranks "$OUT/one" "1 2 3 4" "recipes/$1.yaml" --method "$label" --seed 1 --set "steps=$2" --set record.every=7 --set network=null --set 'claims=[]' --set 'plots=[]'
         [ "$(grep -c '"record":"step"' "$OUT/one")" = $((2 + $2 / 7)) ]
     done < <(jq -r '.cells[].label' <<<"$plan" | uniq)
     have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
