@@ -190,14 +190,9 @@ static sg_status check_cells(const struct sg_recipe *recipe, struct sg_cell *cel
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-static bool ends_in(const char *text, const char *tail) {
-    size_t n = strlen(text), m = strlen(tail);
-    return n >= m && strcmp(text + n - m, tail) == 0;
-}
-
 /* A launcher may hand a terminal to a rank whose output it collects. */
 static enum sg_output_format choose_format(void) {
-    if (opt.json || (!opt.ndjson && opt.output && ends_in(opt.output, ".json")))
+    if (opt.json || (!opt.ndjson && opt.output && sg_ends_in(opt.output, ".json")))
         return SG_OUTPUT_JSON;
     const bool person = !opt.ndjson && !opt.output && sg_stdout_is_terminal() && sg_comm_launch_rank() < 0;
     return opt.table || person ? SG_OUTPUT_TABLE : SG_OUTPUT_SERIES;

@@ -19,6 +19,9 @@ const char *sg_suggest(const char *word, const char *const *candidates, size_t n
 int sg_choice_of(const char *choices, const char *word);
 bool sg_is_choice(const char *choices, const char *word);
 
+/* Does the text end in these letters? */
+bool sg_ends_in(const char *text, const char *ending);
+
 /* Reads the whole string as a finite number or a whole number in [min, max]. Returns false for anything else: an empty
  * string, blanks, hex, inf, characters after the number, a number out of range. *out is then unchanged. */
 bool sg_parse_number(double *out, const char *text, double min, double max);

@@ -73,6 +73,11 @@ bool sg_is_choice(const char *choices, const char *word) {
     return sg_choice_of(choices, word) >= 0;
 }
 
+bool sg_ends_in(const char *text, const char *ending) {
+    const size_t length = strlen(text), less = strlen(ending);
+    return length >= less && strcmp(text + length - less, ending) == 0;
+}
+
 /* Allows digits, sign, point and exponent only, because strtod also takes hex, inf, nan and blanks. */
 static bool looks_decimal(const char *text) {
     return text[0] != '\0' && strspn(text, "0123456789+-.eE") == strlen(text);

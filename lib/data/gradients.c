@@ -11,6 +11,7 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_recording.h"
+#include "sg_words.h"
 
 enum format { FORMAT_NPY, FORMAT_SAFETENSORS, FORMAT_RECORDING };
 
@@ -27,11 +28,6 @@ struct sg_gradients {
     const char **name;
     char about[64];
 };
-
-static bool ends_in(const char *text, const char *ending) {
-    const size_t length = strlen(text), less = strlen(ending);
-    return length >= less && strcmp(text + length - less, ending) == 0;
-}
 
 /* ---- what the files hold ---- */
 
@@ -168,20 +164,15 @@ static sg_status choose_layers(struct sg_gradients *g, const char *layers, struc
 }
 
 /* Opens the first file of many, or the only one. */
-static sg_status look(struct sg_gradients *g, struct sg_error *err) {
-    char *path;
+static sg_status look(struct sg_gradients *g, const char *path, struct sg_error *err) {
     int fd = -1;
-    sg_status status = gradient_file(&path, g->files, 0, 0, NULL, NULL, err);
-    if (status != SG_OK)
-        return status;
-    status = sg_file_open(&fd, path, err);
+    sg_status status = sg_file_open(&fd, path, err);
     if (status == SG_OK && g->format == FORMAT_NPY)
         status = npy_read_head(&g->npy, fd, path, err);
     else if (status == SG_OK)
         status = safetensors_read_head(&g->tensors, fd, path, err);
     if (status == SG_OK)
         status = g->format == FORMAT_NPY ? look_npy(g, path, err) : look_safetensors(g, err);
-    free(path);
     if (status == SG_OK && !g->by_step && !g->by_worker) {
         g->fd = fd;
         posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -191,9 +182,9 @@ static sg_status look(struct sg_gradients *g, struct sg_error *err) {
     return status;
 }
 
-static sg_status open_files(struct sg_gradients *g, struct sg_error *err) {
+static sg_status open_files(struct sg_gradients *g, const char *first, struct sg_error *err) {
     uint64_t workers = 0;
-    sg_status status = look(g, err);
+    sg_status status = look(g, first, err);
     g->facts.format = g->about;
     if (status == SG_OK && g->by_step)
         status = gradient_files_count(&g->facts.steps, g->files, true, err);
@@ -213,13 +204,13 @@ sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *l
         return sg_fail_memory(err, files);
     }
     g->fd = -1;
-    g->format = ends_in(files, ".npy")           ? FORMAT_NPY
-                : ends_in(files, ".safetensors") ? FORMAT_SAFETENSORS
+    g->format = sg_ends_in(files, ".npy")           ? FORMAT_NPY
+                : sg_ends_in(files, ".safetensors") ? FORMAT_SAFETENSORS
                                                  : FORMAT_RECORDING;
     sg_status status = gradient_file(&first, files, 0, 0, &g->by_step, &g->by_worker, err);
     if (status == SG_OK) {
+        status = g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, first, err);
         free(first);
-        status = g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, err);
     }
     if (status == SG_OK)
         status = choose_layers(g, layers, err);
@@ -303,22 +294,28 @@ static sg_status read_safetensors(const sg_gradients *g, int fd, const char *pat
     return status;
 }
 
+static sg_status read_file(const sg_gradients *g, int fd, const char *path, uint64_t step, size_t worker, float *out,
+                           struct sg_error *err) {
+    return g->format == FORMAT_NPY ? read_npy(g, fd, path, step, worker, out, err)
+                                   : read_safetensors(g, fd, path, out, err);
+}
+
 sg_status sg_gradients_read(const sg_gradients *g, uint64_t step, size_t worker, float *out, struct sg_error *err) {
     SG_ASSERT(step < g->facts.steps && worker < g->facts.workers);
     char *path;
-    int fd = g->fd;
+    int fd = -1;
     if (g->format == FORMAT_RECORDING)
         return sg_recording_read(&g->recording, step, worker, out, err);
+    if (g->fd >= 0)
+        return read_file(g, g->fd, g->files, step, worker, out, err);
     sg_status status = gradient_file(&path, g->files, step, worker, NULL, NULL, err);
     if (status != SG_OK)
         return status;
-    if (g->fd < 0)
-        status = sg_file_open(&fd, path, err);
-    if (status == SG_OK)
-        status = g->format == FORMAT_NPY ? read_npy(g, fd, path, step, worker, out, err)
-                                         : read_safetensors(g, fd, path, out, err);
-    if (g->fd < 0 && fd >= 0)
+    status = sg_file_open(&fd, path, err);
+    if (status == SG_OK) {
+        status = read_file(g, fd, path, step, worker, out, err);
         close(fd);
+    }
     free(path);
     return status;
 }
