@@ -206,7 +206,7 @@ sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *l
     g->fd = -1;
     g->format = sg_ends_in(files, ".npy")           ? FORMAT_NPY
                 : sg_ends_in(files, ".safetensors") ? FORMAT_SAFETENSORS
-                                                 : FORMAT_RECORDING;
+                                                    : FORMAT_RECORDING;
     sg_status status = gradient_file(&first, files, 0, 0, &g->by_step, &g->by_worker, err);
     if (status == SG_OK) {
         status = g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, first, err);
