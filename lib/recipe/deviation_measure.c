@@ -7,19 +7,10 @@
 #include <string.h>
 
 #include "sg_deviations.h"
-#include "sg_method.h"
+#include "sg_flat.h"
 #include "sg_rng.h"
-#include "sg_text.h"
 
-enum {
-    LARGE = 48 * 80,
-    SMALL = 40 * 25,
-    VECTOR = 100,
-    D = LARGE + SMALL + VECTOR,
-    LAYERS = 3,
-    WORKERS = 4,
-    PARAMS = 16
-};
+enum { LARGE = 48 * 80, SMALL = 40 * 25, VECTOR = 100, D = LARGE + SMALL + VECTOR, LAYERS = 3, WORKERS = 4 };
 
 static const size_t offset[LAYERS + 1] = {0, LARGE, LARGE + SMALL, D}, rows[LAYERS] = {48, 40, 1};
 
@@ -28,7 +19,7 @@ struct example {
     double p[D];    /* the mean of g */
     double mean[D]; /* the sum over steps of C - p */
     struct sg_method_config config;
-    double param[PARAMS];
+    double numbers[SG_TEXT_NUMBERS]; /* those of the configuration */
 };
 
 static void draw(float *g, uint32_t worker) {
@@ -48,29 +39,6 @@ static void draw(float *g, uint32_t worker) {
                     : i < LARGE + SMALL ? 0.002 * x
                                         : -0.005 * fabs(x));
     }
-}
-
-/* "dgc density=0.01 quirk=grace" as a method's configuration. */
-static sg_status read_setting(struct example *x, const char *setting, struct sg_error *err) {
-    char text[128], *rest = text;
-    snprintf(text, sizeof text, "%s", setting);
-    const struct sg_compressor_ops *ops = x->config.compressor = sg_compressor_find(strsep(&rest, " "));
-    if (ops == NULL || ops->n_params > PARAMS)
-        return sg_fail(err, SG_ERR_ARGUMENT, "'%s': no such compressor", setting);
-    for (size_t i = 0; i < PARAMS; i++)
-        x->param[i] = NAN;
-    for (char *word; (word = strsep(&rest, " ")) != NULL;) {
-        const char *name = strsep(&word, "=");
-        size_t i = 0;
-        while (i < ops->n_params && strcmp(ops->params[i].name, name) != 0)
-            i++;
-        const bool known = i < ops->n_params && word != NULL;
-        if (known && ops->params[i].words != NULL)
-            x->param[i] = sg_choice_of(ops->params[i].words, word);
-        if (!known || (ops->params[i].words == NULL && !sg_parse_number(&x->param[i], word, -INFINITY, INFINITY)))
-            return sg_fail(err, SG_ERR_ARGUMENT, "'%s': '%s' is no parameter with a value", setting, name);
-    }
-    return SG_OK;
 }
 
 /* One step; adds what every worker's messages cost. */
@@ -172,8 +140,7 @@ sg_status sg_deviation_measure(struct sg_deviation_measure *out, const char *set
         return x == NULL ? sg_fail_memory(err, "an example")
                          : sg_fail(err, SG_ERR_ARGUMENT, "1 to %d workers", WORKERS);
     }
-    x->config = (struct sg_method_config){.param = x->param,
-                                          .layout = {LAYERS, offset, NULL, rows},
+    x->config = (struct sg_method_config){.layout = {LAYERS, offset, NULL, rows},
                                           .feedback = {&sg_feedback_gradient, 1, {0}},
                                           .seed = 1,
                                           .count = workers,
@@ -185,7 +152,7 @@ sg_status sg_deviation_measure(struct sg_deviation_measure *out, const char *set
         for (size_t i = 0; i < D; i++)
             x->p[i] += (double)x->g[w][i] / (double)workers;
     }
-    sg_status status = read_setting(x, setting, err);
+    sg_status status = sg_method_read_text(&x->config, x->numbers, setting, err);
     if (status == SG_OK)
         status = measure(out, x, steps, err);
     free(x);
