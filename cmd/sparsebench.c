@@ -117,9 +117,13 @@ static cJSON *run_json(int argc, char **argv, const char *started_at, double sta
 }
 
 /* Re-read, as the exporters get it: the numbers in `result` are raw text. */
-static sg_status print_table(const char *text, struct sg_error *err) {
+static sg_status print_table(const cJSON *result, struct sg_error *err) {
     cJSON *parsed;
+    char *text = sg_json_text(result, false);
+    if (!text)
+        return sg_fail_memory(err, "the result");
     sg_status status = sg_plot_parse(&parsed, text, strlen(text), "the result", err);
+    free(text);
     if (status != SG_OK)
         return status;
     const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE,
@@ -129,7 +133,7 @@ static sg_status print_table(const char *text, struct sg_error *err) {
     return status;
 }
 
-/* The result to where it belongs; takes it over. A terminal gets the table, also beside -o. */
+/* A terminal gets the table, also beside -o. */
 static bool table_wanted(void) {
     return opt.table || (sg_stdout_is_terminal() && !opt.json);
 }
@@ -144,22 +148,13 @@ static sg_status write_json(const cJSON *document, struct sg_file_writer *file, 
     return file->stream ? sg_file_commit(file, err) : SG_OK;
 }
 
+/* The result to where it belongs; takes it over. */
 static sg_status deliver(cJSON *result, struct sg_file_writer *file, struct sg_error *err) {
     const bool has_rows = sg_json_get(result, "kind") || sg_grid_finished(result) > 0;
-    char *text = sg_json_text(result, true);
-    cJSON_Delete(result);
-    if (!text)
-        return sg_fail_memory(err, "the result");
-    sg_status status = SG_OK;
-    if (file->stream) {
-        fputs(text, file->stream);
-        status = sg_file_commit(file, err);
-    } else if (!table_wanted()) {
-        fputs(text, stdout);
-    }
+    sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
     if (status == SG_OK && table_wanted() && has_rows)
-        status = print_table(text, err);
-    free(text);
+        status = print_table(result, err);
+    cJSON_Delete(result);
     return status;
 }
 
