@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "sg_text.h"
-
 enum value { NOTHING, WORDS, FILES, FOLDERS, ANYTHING };
 
 static enum value value_of(const struct sg_option *o) {
@@ -39,13 +37,10 @@ static void print_function(const struct sg_program *p) {
         putchar(isalnum((unsigned char)*c) ? *c : '_');
 }
 
-/* "a|b|c" with blanks in between, each with the mark before it. */
-static void print_choices(const char *choices, const char *mark) {
-    for (bool first = true; *choices; first = false) {
-        const size_t length = strcspn(choices, "|");
-        printf("%s%s%.*s", first ? "" : " ", mark, (int)length, choices);
-        choices += length + (choices[length] == '|');
-    }
+/* "a|b|c" with blanks in between. */
+static void print_choices(const char *choices) {
+    for (; *choices; choices++)
+        putchar(*choices == '|' ? ' ' : *choices);
 }
 
 /* ---- bash ---- */
@@ -58,7 +53,7 @@ static void print_bash_case(const struct sg_option *o) {
     switch (value_of(o)) {
     case WORDS:
         fputs("mapfile -t COMPREPLY < <(compgen -W '", stdout);
-        print_choices(o->choices, "");
+        print_choices(o->choices);
         fputs("' -- \"$word\"); ", stdout);
         break;
     case FILES:
@@ -125,7 +120,7 @@ static void print_zsh_help(const char *text) {
 static void print_zsh(const struct sg_program *p) {
     const struct sg_option *o;
     printf("#compdef %s\n"
-           "# Completion of %s for zsh: in a folder of $fpath as _%s, or . <(%s --completion=zsh)\n"
+           "# Completion of %s for zsh: %s --completion=zsh > _%s in a folder of $fpath\n"
            "_arguments -s -S \\\n"
            "    '(- *)--help[this text]' '(- *)-h[short help]' '(- *)--version[version, build and libraries]' \\\n",
            p->name, p->name, p->name, p->name);
@@ -143,7 +138,7 @@ static void print_zsh(const struct sg_program *p) {
                 printf(":%s:", o->value ? o->value : "one of");
                 if (value == WORDS) {
                     putchar('(');
-                    print_choices(o->choices, "");
+                    print_choices(o->choices);
                     putchar(')');
                 } else {
                     fputs(value == FILES ? "_files" : value == FOLDERS ? "_files -/" : "", stdout);
@@ -176,7 +171,7 @@ static void print_fish(const struct sg_program *p) {
         switch (value_of(o)) {
         case WORDS:
             fputs(" -x -a '", stdout);
-            print_choices(o->choices, "");
+            print_choices(o->choices);
             putchar('\'');
             break;
         case FILES:
