@@ -5,6 +5,8 @@
 #include "sg_grid_network.h"
 #include "tune_private.h"
 
+static const double GBIT = 1e9; /* bits; bandwidths are bits/s inside and Gbit/s for readers */
+
 enum { WHEN_BANDWIDTHS = 32, WHEN_CLUSTERS = 12, WHEN_WINDOW = 5 };
 
 /* One seed's way to the target. */

@@ -7,8 +7,6 @@
 #include "sg_text.h"
 #include "tune_when.h"
 
-static const double GBIT = 1e9;
-
 enum { COLUMN = 48 };
 
 static char *speedup_column(char out[COLUMN], size_t workers) {

@@ -8,8 +8,6 @@
 #include "sg_text.h"
 #include "tune_when.h"
 
-static const double GBIT = 1e9;
-
 enum { WIDTH = 100, TEXT = WHEN_TEXT };
 
 static const char *label_of(const struct when *w, size_t method) {
@@ -73,12 +71,13 @@ static size_t own_bandwidth(const struct when *w) {
     return nearest;
 }
 
-static void put_noise(FILE *out, const struct when *w, const struct when_time *time, size_t best) {
-    const char *before = ", within the noise of the seeds from ";
+/* The methods that the noise of the seeds does not tell from the best. */
+static void put_rivals(FILE *out, const struct when *w, const struct when_time *time, size_t best, const char *before,
+                       const char *between) {
     for (size_t m = 0; m < w->n_methods; m++)
         if (m != best && time[m].may_be_fastest) {
             fprintf(out, "%s%s", before, label_of(w, m));
-            before = " and ";
+            before = between;
         }
 }
 
@@ -118,7 +117,7 @@ static char *cluster_text(const struct when *w, size_t cluster) {
     else
         fprintf(out, "%s reaches the target, %s, %.3g times sooner than no compression", label_of(w, best),
                 when_target_text(w, target), time[best].speedup);
-    put_noise(out, w, time, best);
+    put_rivals(out, w, time, best, ", within the noise of the seeds from ", " and ");
     if (free_one < 1.005)
         fputs("; free compression could gain nothing in the steps of no compression", out);
     else if (isfinite(free_one))
@@ -229,7 +228,6 @@ static void put_points(FILE *out, const struct when *w, size_t width) {
         for (size_t b = 0; b < w->n_bandwidths; b++) {
             const struct when_time *time = when_times(w, c, b);
             const size_t best = when_fastest(w, time);
-            const char *before = "  ";
             fprintf(out, "%9zu %7.4g  ", w->workers[c], w->bandwidth[b] / GBIT);
             put_cell(out, label_of(w, best), width);
             fprintf(out, "  %8.4g  %10.4g", time[best].speedup, time[best].least);
@@ -238,11 +236,7 @@ static void put_points(FILE *out, const struct when *w, size_t width) {
             else
                 fprintf(out, "  %13s", "-");
             fprintf(out, "  %17.4g", time[w->baseline].mean_s);
-            for (size_t m = 0; m < w->n_methods; m++)
-                if (m != best && time[m].may_be_fastest) {
-                    fprintf(out, "%s%s", before, label_of(w, m));
-                    before = ", ";
-                }
+            put_rivals(out, w, time, best, "  ", ", ");
             fputc('\n', out);
         }
 }
