@@ -206,10 +206,8 @@ static sg_status run_drawn(struct run *r, struct sg_error *err) {
 }
 
 static sg_status run_recorded(struct run *r, struct sg_error *err) {
-    sg_status status = SG_OK;
     r->distribution = "recorded";
-    for (size_t w = 0; w < r->from.workers && status == SG_OK; w++)
-        status = sg_gradients_read(r->recording, 0, w, r->from.g + w * r->data.layers->n, err);
+    const sg_status status = share_read(&r->from, 0, err);
     return status == SG_OK ? run_densities(r, err) : status;
 }
 

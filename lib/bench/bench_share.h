@@ -53,6 +53,9 @@ struct share_source {
     int (*stop)(void);             /* as in sg_bench.h */
 };
 
+/* g <- the gradients of all workers at a step of the recording. */
+SG_CHECKED sg_status share_read(const struct share_source *from, uint64_t step, struct sg_error *err);
+
 /* *right <- does the step with this setting give the bytes of plain C on one thread? `corrupt` changes one before. */
 SG_CHECKED sg_status share_verify(const struct share_setting *setting, const struct share_source *from, bool corrupt,
                                   bool *right, struct sg_error *err);

@@ -123,15 +123,21 @@ static sg_status time_drawn(const struct share_source *from, struct share *s, st
     return status;
 }
 
+sg_status share_read(const struct share_source *from, uint64_t step, struct sg_error *err) {
+    const size_t d = sg_gradients_look(from->recording)->d;
+    sg_status status = SG_OK;
+    for (size_t w = 0; w < from->workers && status == SG_OK; w++)
+        status = sg_gradients_read(from->recording, step, w, from->g + w * d, err);
+    return status;
+}
+
 /* One step after the other of a recording, with error feedback; the first third fills the residuals and is not timed. */
 static sg_status time_recorded(const struct share_source *from, struct share *s, struct share_measured *m,
                                struct sg_error *err) {
-    const struct sg_gradients_facts *facts = sg_gradients_look(from->recording);
-    const size_t steps = (size_t)facts->steps, first = steps / 3;
+    const size_t steps = (size_t)sg_gradients_look(from->recording)->steps, first = steps / 3;
     sg_status status = measured_open(m, steps - first, 1, ADD_CALLS, err);
     for (size_t t = 0; t < steps && status == SG_OK; t++) {
-        for (size_t w = 0; w < from->workers && status == SG_OK; w++)
-            status = sg_gradients_read(from->recording, t, w, from->g + w * facts->d, err);
+        status = share_read(from, t, err);
         if (status == SG_OK)
             status = interrupted(from, err);
         if (status == SG_OK && t >= first)
