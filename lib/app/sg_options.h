@@ -56,7 +56,8 @@ struct sg_program {
 
 /* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the code
  * to exit with. Every program also has -h, --help and --version, which print on stdout, and --quiet, --verbose and the
- * hidden --fake-clock, which are in force afterwards; and --completion, which prints a shell's script on stdout. A usage error is printed on stderr. */
+ * hidden --fake-clock, which are in force afterwards; and --completion, which prints a shell's script on stdout. A
+ * usage error is printed on stderr. */
 enum { SG_PARSE_RUN = -1 };
 int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,
                      size_t *n_operands);

@@ -130,8 +130,9 @@ SG_CHECKED sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const
                                    const struct sg_grid_options *options, struct sg_error *err);
 
 /* Looks, checks if any cell is missing, and runs the missing ones. Fills in jobs and threads. Several grids may work in
- * one folder: a cell that another one runs is waited for, and run here if that one did not finish it. SG_OK even if cells failed (their states tell). SG_ERR_MISMATCH as sg_grid_same_data. SG_ERR_INTERRUPTED
- * after a signal: the children have stopped and written their checkpoints. */
+ * one folder: a cell that another one runs is waited for, and run here if that one did not finish it. SG_OK even if
+ * cells failed (their states tell). SG_ERR_MISMATCH as sg_grid_same_data. SG_ERR_INTERRUPTED after a signal: the
+ * children have stopped and written their checkpoints. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                  struct sg_grid_options *options, struct sg_error *err);
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);

@@ -46,8 +46,7 @@ struct sg_method {
     unsigned asked;          /* what the controller asks for at this step, enum sg_ask */
     double *state, *decided; /* the controller's numbers; [n_layers] the knobs, to which settings.knob points */
     float *unreached;        /* [n_layers] thresholds that no finite number reaches */
-    float *
-        lead_sum; /* [d] the sum of worker 0's gradients, if this rank has worker 0 and the controller may ask for it; else NULL */
+    float *lead_sum;         /* [d] the sum of worker 0's gradients; NULL where nobody may ask this rank for it */
     double *measured; /* [2][n_layers][SG_CANDIDATES] errors and sizes; NULL = the controller does not choose here */
     float *lost;      /* [d] x - C(x) of one value of the knob */
     struct sg_feedback_state common;

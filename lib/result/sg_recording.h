@@ -3,8 +3,8 @@
  * A recording of inputs holds, for worker i at step t, a = p / gamma_t in the `update` form of error feedback, and a = p
  * in the other forms. This is the fixed sequence of the communication complexity model (section 4.4, eq. 5), on the
  * gradient's scale. A recording of gradients holds a = g, bit for bit, so that they can be replayed (the task
- * `recorded`). The file is a line of JSON and then T (8 + n (8 + 4 d)) bytes of records; lib/FORMATS.md maps every byte. The path
- * appears when all is written; until then the file is PATH.part. */
+ * `recorded`). The file is a line of JSON and then T (8 + n (8 + 4 d)) bytes of records; lib/FORMATS.md maps every
+ * byte. The path appears when all is written; until then the file is PATH.part. */
 #ifndef SG_RECORDING_H
 #define SG_RECORDING_H
 

@@ -195,10 +195,11 @@ sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
 /* What compressors really lose, and whether they leave their class. train_monitored: the first column about that; NULL =
- * none is recorded, and then the others do nothing. train_monitor_begin is called before each step, and train_monitor_measure within it, after the
- * last exchange of messages and before residuals are completed. At recorded steps train_monitor_record, which is
- * collective, gets rank 0's columns from all workers and warns. Checkpoints have what it sums up; all ranks save and load
- * the same number of bytes, of which rank 0's count. train_monitor_warnings is NULL if there was no warning. */
+ * none is recorded, and then the others do nothing. train_monitor_begin is called before each step, and
+ * train_monitor_measure within it, after the last exchange of messages and before residuals are completed. At recorded
+ * steps train_monitor_record, which is collective, gets rank 0's columns from all workers and warns. Checkpoints have
+ * what it sums up; all ranks save and load the same number of bytes, of which rank 0's count. train_monitor_warnings is
+ * NULL if there was no warning. */
 const struct recorded *train_monitored(const struct train *t);
 sg_status train_monitor_open(struct train *t, struct sg_error *err);
 void train_monitor_close(struct train *t);

@@ -31,8 +31,9 @@ static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
 /* The fractions, ascending, and which of them stands for a number: what every message needs, so it is made once. The second
  * tree is the one of bins.
  *
- * The middle of two fractions belongs to the lower one; in a bin, its end to the next one but for the last. A place is a stretch of numbers whose doubles have the same exponent
- * and the same first bits behind it, and holds one such middle at most. */
+ * The middle of two fractions belongs to the lower one; in a bin, its end to the next one but for the last. A place is
+ * a stretch of numbers whose doubles have the same exponent and the same first bits behind it, and holds one such
+ * middle at most. */
 static struct tree {
     double fraction[FRACTIONS];
     struct sg_ranks ranks;
