@@ -84,7 +84,7 @@ struct job {
 struct operation {
     const char *name;
     void (*run)(struct job *job);           /* one call, on data->e; sets status, sum, sent */
-    double (*bytes)(const struct job *job); /* bytes that anyone must move; results/README.md has the table */
+    double (*bytes)(const struct job *job); /* bytes that anyone must move; results/BENCHMARKS.md has the table */
     bool writes_residual, sends; /* which outputs are compared: e and the scalars always, index and value if it sends */
     bool one_thread;             /* it runs on one thread, in plain C or C++ */
     bool device_only;            /* runs on back-end cuda and there alone */
@@ -202,7 +202,7 @@ struct row_times {
     const char *missing; /* why it did not run, so that nothing was compared; NULL = it did */
 };
 
-/* What a row of `compress` has beside its times; results/README.md says what the numbers are. NaN = there is none. */
+/* What a row of `compress` has beside its times; results/BENCHMARKS.md says what the numbers are. NaN = there is none. */
 struct row_compressor {
     const char *name;
     double workers, message_bytes, decode_s, bits_per_element, times_topk, of_target, layer_factor;

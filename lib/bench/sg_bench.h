@@ -24,7 +24,7 @@ struct sg_bench_options {
     void (*warn)(const char *text);                             /* told what makes the times unreliable, or NULL */
 };
 
-/* Runs all cases. *results is the "results" array of sparsebench/1 (see results/README.md); after SG_ERR_INTERRUPTED it
+/* Runs all cases. *results is the "results" array of sparsebench/1 (see results/BENCHMARKS.md); after SG_ERR_INTERRUPTED it
  * holds the finished cases. *verified is false if any output was wrong. */
 SG_CHECKED sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *recipe,
                                   const struct sg_bench_options *options, struct sg_error *err);

@@ -1,5 +1,5 @@
 /* grid_summary.c: what a grid found, in numbers and in one sentence: which methods reach the baseline's quality, and
- * with how much less traffic. The rules are in results/README.md. */
+ * with how much less traffic. The rules are in results/DEFINITIONS.md. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -164,7 +164,7 @@ SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const str
                                      const struct sg_recipe *recipe, struct sg_error *err);
 
 /* The series or constant `metric` of a finished cell, reduced as `at` says; at NULL = the last record. The rules are in
- * results/README.md. NaN: there is no such number. +inf: `at` has a `when` that never comes true. In both cases `why`
+ * results/DEFINITIONS.md. NaN: there is no such number. +inf: `at` has a `when` that never comes true. In both cases `why`
  * gives the reason; else it is "". */
 enum { SG_WHY_CHARS = 200 };
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
@@ -177,7 +177,7 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  *    "final":{"<column>":{"mean","std","n","values":[…]}}}
  * A cell whose end record has "warnings" has them, too. Series are thinned to at most `most` points (0 = all). The last
  * point is kept, and so are points with evaluations as long as there is room. Finals and claims use every record.
- * Formulas are in results/README.md. */
+ * Formulas are in results/DEFINITIONS.md. */
 cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* The verdict on a claim of which a method is not among the cells. */

@@ -255,7 +255,7 @@ static void print_common_names(FILE *out, bool markdown) {
     print_heading_line(out, markdown, "Series of every task");
     fputs("What record.series can list, beside the series of the task's own, below. Claims and plots name what is "
           "listed\n"
-          "there, and step and epoch, which every run records. results/README.md has the formulas in full.\n\n",
+          "there, and step and epoch, which every run records. results/DEFINITIONS.md has the formulas in full.\n\n",
           out);
     for (size_t i = 0; i < SG_COLUMNS; i++) {
         print_series(out, markdown, &sg_common_metrics[i], 1);

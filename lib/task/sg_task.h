@@ -36,7 +36,7 @@ struct sg_key {
     const char *help;
 };
 
-/* A column of a run's series: all that is said of it anywhere but for its formula in results/README.md. */
+/* A column of a run's series: all that is said of it anywhere but for its formula in results/DEFINITIONS.md. */
 struct sg_metric {
     const char *name; /* snake_case, as in results: "suboptimality" */
     const char *unit; /* "" = dimensionless */
@@ -56,7 +56,7 @@ struct sg_constant_kind {
 };
 
 /* The columns that every run can record beside those of its task, in the order of sg_common_metrics. Their formulas are
- * in results/README.md. */
+ * in results/DEFINITIONS.md. */
 enum sg_column {
     SG_COLUMN_BITS,
     SG_COLUMN_BITS_VALUES,

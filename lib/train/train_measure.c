@@ -1,4 +1,4 @@
-/* train_measure.c: the numbers that are recorded of a step. results/README.md has their formulas. */
+/* train_measure.c: the numbers that are recorded of a step. results/DEFINITIONS.md has their formulas. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

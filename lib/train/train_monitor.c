@@ -1,5 +1,5 @@
 /* train_monitor.c: measures at recorded steps what compressors really lose, and holds it against the class that they
- * declare. results/README.md has the formulas of the columns, lib/FORMULAS.md the rules by which a class is left.
+ * declare. results/DEFINITIONS.md has the formulas of the columns, lib/FORMULAS.md the rules by which a class is left.
  *
  * Every worker's numbers go to rank 0, which adds them up in the order of the workers. So they have the same bits for
  * any number of ranks. */

@@ -79,24 +79,83 @@ blocks() {
     gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only own/first.c $(pkg-config --cflags sparsegrad)
 }
 
-@test "the README's claims are accepted in a recipe" {
-    { sed '/^claims:/,/^plots:/{/^plots:/!d}' recipes/smoke.yaml; blocks yaml | sed '/^methods:/,$d'; } >claims.yaml
-    grep -q "^claims:" claims.yaml
-    run -0 build/bin/sparsebench claims.yaml --dry-run
+# The README's YAML block number $1.
+yaml() {
+    awk -v wanted="$1" '/^```/ { inside = $0 == "```yaml"; count += inside; next } inside && count == wanted' README.md
+}
+
+@test "the README's recipe is complete: its command prints what is shown and draws a figure" {
+    mkdir -p own && yaml 1 >own/own.yaml
+    blocks text >own/shown
+    [ "$(sed -n 1p own/shown)" = '$ sparsebench own.yaml -o own.json --table' ]
+    (cd own && "$TREE/build/bin/sparsebench" own.yaml -o own.json --table -q >printed)
+    diff <(sed 1d own/shown) <(sed '/^#/d; /^Top-k k=1 reaches/,$d' own/printed | sed '${/^$/d}')
+    build/bin/sparseplot-export own/own.json --format=svg | grep -q "<svg"
+    [ -s results/own.svg ]
 }
 
 @test "the README's methods are accepted in a recipe" {
-    { sed '/^methods:/,$d' recipes/mini/table1.yaml; blocks yaml | sed -n '/^methods:/,$p'; } >methods.yaml
+    { sed '/^methods:/,$d' recipes/mini/table1.yaml; yaml 2; } >methods.yaml
     [ "$(grep -c '  - {name' methods.yaml)" -ge 4 ]
     run -0 build/bin/sparsebench methods.yaml --dry-run
 }
 
+# The names of a document's headings, as links to them are written.
+anchors() { # DOCUMENT
+    grep '^#' "$1" | sed 's/^#* *//' | python3 -c 'import re, sys
+for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).replace(" ", "-"))'
+}
+
+@test "every place in a document that another one links is there" {
+    local missing="" count=0
+    for document in README.md recipes/README.md recipes/clusters/README.md cmd/README.md kernels/*.md lib/*.md results/*.md tests/README.md; do
+        while IFS='#' read -r file place; do
+            count=$((count + 1))
+            anchors "$([ -z "$file" ] && echo "$document" || echo "$(dirname "$document")/$file")" | grep -qxF "$place" ||
+                missing="$missing $document:$file#$place"
+        done < <(grep -o '](\([^):]*#[^)]*\))' "$document" | sed 's/^](//; s/)$//' | sort -u)
+    done
+    [ "$count" -ge 10 ]
+    [ -z "$missing" ] || { echo "missing:$missing"; false; }
+}
+
+@test "the verdicts in the README and in the report are those of the published results" {
+    local count=0 said
+    for result in results/*.json; do
+        name=$(basename "$result" .json)
+        said=$(jq -r '[.claims[]?.verdict] | if length == 0 then "" else
+            "\(map(select(. == "holds")) | length) of \(length) hold" +
+            (map(select(. == "fails")) | length | if . == 0 then "" else ", \(.) fail\(if . == 1 then "s" else "" end)" end) +
+            (map(select(. == "undecided")) | length | if . == 0 then "" else ", \(.) undecided" end) end' "$result")
+        [ -n "$said" ] || continue
+        tr -d '*' <README.md | grep -qF "[$said](results/$name.svg)" || { echo "README.md does not say: $name, $said"; false; }
+        tr '\n' ' ' <results/README.md | grep -qE "\`$name\`: $said[;.]" || { echo "results/README.md does not say: $name, $said"; false; }
+        count=$((count + 1))
+    done
+    [ "$count" -ge 20 ]
+}
+
+@test "prose of the documents wraps at 100 columns" {
+    run -0 python3 - README.md cmd/README.md datasets/README.md kernels/GPU.md lib/BUILD.md $(ls results/*.md | grep -v DEVIATIONS) <<'END'
+import sys
+long = []
+for path in sys.argv[1:]:
+    code = False
+    for number, line in enumerate(open(path), 1):
+        code ^= line.startswith("```")
+        if len(line) > 101 and not code and not line.lstrip().startswith("|") and " " in line.strip()[:100]:
+            long.append(f"{path}:{number}")
+print(*long, sep="\n")
+END
+    [ "$output" = "" ]
+}
+
 @test "every file that a document links is there" {
     local missing="" absent=""
-    for document in README.md recipes/README.md recipes/clusters/README.md results/README.md tests/README.md; do
+    for document in README.md recipes/README.md recipes/clusters/README.md cmd/README.md datasets/README.md kernels/*.md lib/*.md results/*.md tests/README.md; do
         for link in $(grep -o '](\([^)]*\))' $document | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^https\?:' | sort -u); do
             [ -e "$(dirname $document)/$link" ] && continue
-            case $link in results/*.svg) absent="$absent $link" ;; *) missing="$missing $document:$link" ;; esac
+            case $document:$link in README.md:results/*.svg) absent="$absent $link" ;; *) missing="$missing $document:$link" ;; esac
         done
     done
     [ -z "$missing" ] || { echo "missing:$missing"; false; }

@@ -72,10 +72,10 @@ YAML
     as_listed ncf
 }
 
-@test "results/README.md has a row for every series, with its unit" {
+@test "results/DEFINITIONS.md has a row for every series, with its unit" {
     local name unit count=0
     while read -r name unit; do
-        grep -qE "^\| .*\`${name//-/_}\`.* \| ${unit:-–} \|" "$ROOT/results/README.md" || { echo "$name [$unit]"; false; }
+        grep -qE "^\| .*\`${name//-/_}\`.* \| ${unit:-–} \|" "$ROOT/results/DEFINITIONS.md" || { echo "$name [$unit]"; false; }
         count=$((count + 1))
     done < <(sparsetrain --help-recipe-markdown | sed -n '/^### Series of every task/,/^### Constants/p; /^Series of its own:/,/^Constants/p' |
         sed -n 's/^\* `\([^`]*\)`, in \([^:]*\):.*/\1 \2/p; s/^\* `\([^`]*\)`:.*/\1/p')

@@ -1,5 +1,5 @@
 /* How often the last step's k-th magnitude is a good enough hint for Top-k: logistic regression on madelon, 20 workers,
- * error feedback, the kernel watched from outside. results/README.md has the definition and the numbers. */
+ * error feedback, the kernel watched from outside. results/BENCHMARKS.md has the definition and the numbers. */
 #include "message_values.h"
 #include "one_worker.h"
 #include "tap.h"
