@@ -416,7 +416,7 @@ fuzz-merge: fuzz ## keep what the fuzzers found and the corpora lack, in the tre
 bare: ## make fig1 and make test in a bare Debian 12 root (root, debootstrap)
 	@tests/bare
 check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them, on this machine's GPU
-	@$(if $(gpu_tests),prove -v $(gpu_tests),echo "skipped: built without CUDA (no nvcc, or WITH_CUDA=0)")
+	@$(if $(gpu_tests),SG_REQUIRE_GPU=1 prove -v $(gpu_tests),echo "built without CUDA (no nvcc, or WITH_CUDA=0)" >&2; exit 1)
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
 	@sh tests/bench/figure1 $(bin)
 $(B)/training_libtorch: tests/bench/training_libtorch.cpp

@@ -30,7 +30,7 @@ static const struct sg_option cell_options[] = {
     {SG_OPTION_FLAG, "any-version", 0, &cell_opt.any_version,
      .help = "reuse finished cells whatever version of the program made them"},
     {SG_OPTION_INT, "jobs", 'j', &cell_opt.jobs, .value = "N", .min = 0, .max = 4096,
-     .help = "cells at once, 0 = cores / threads, or 1 under a launcher"},
+     .help = "cells at once, 0 = cores / threads, or 1 under a launcher or on a GPU"},
     {SG_OPTION_INT, "threads", 0, &cell_opt.threads, .value = "N", .min = 0, .max = 1024,
      .help = "threads of each cell, 0 = cores / jobs; results do not depend on it"},
     {SG_OPTION_STRING, "launcher", 0, &cell_opt.launcher, .value = "COMMAND",

@@ -9,7 +9,8 @@
 #include "bench_device.h"
 #include "sg_cuda.h"
 
-static cudaStream_t stream; /* not the default one: nothing may depend on it */
+/* Not the default one: nothing may depend on it. Copies go through it, too, because it does not wait for others. */
+static cudaStream_t stream;
 
 /* ---- device memory: handed out from one allocation, all of it anew for each call ---- */
 
@@ -41,13 +42,14 @@ template <typename T> static T *device(const T *from, size_t count) {
     if (arena_used > arena_bytes)
         abort();
     if (from != NULL && count > 0)
-        check(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice));
+        check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, stream));
     return to;
 }
 
 template <typename T> static void host(T *to, const T *from, size_t count) {
     if (count > 0)
-        check(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyDeviceToHost));
+        check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream));
+    check(cudaStreamSynchronize(stream));
 }
 
 static size_t room_for(size_t arrays, size_t n, size_t layers) {
@@ -151,7 +153,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
         return SG_KERNEL_DEVICE;
     const uint32_t *at = device(position, total);
     if (position == s->index) { /* on the device too */
-        check(cudaMemcpy(d.index, position, total * sizeof *position, cudaMemcpyHostToDevice));
+        check(cudaMemcpyAsync(d.index, position, total * sizeof *position, cudaMemcpyHostToDevice, stream));
         at = d.index;
     }
     return finish(sg_cuda_select_positions(c, stream, &d, at), s, &d);

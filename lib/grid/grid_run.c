@@ -20,7 +20,8 @@ enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 /* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
 static void share_cores(struct sg_grid_options *o, size_t count) {
     int most = count < INT16_MAX ? (int)count : INT16_MAX, share;
-    if (o->jobs == 0 && !o->launcher) {
+    const bool on_gpu = o->device && strcmp(o->device, "cpu") != 0; /* which cells would only take turns on */
+    if (o->jobs == 0 && !o->launcher && !on_gpu) {
         share = sg_cores(1) / (o->threads > 0 ? o->threads : 1);
         o->jobs = share < most ? share : most;
     }

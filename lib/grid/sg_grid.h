@@ -60,7 +60,7 @@ struct sg_grid_options {
     const char *data_dir, *device; /* given to sparsetrain; NULL = it decides */
     const char *identity;          /* sg_version_identity() of the recipe's task */
     bool any_version;              /* reuse finished cells of any version of the program */
-    int jobs;                      /* processes at once; 0 = cores / threads, or 1 under a launcher */
+    int jobs;                      /* processes at once; 0 = cores / threads, or 1 under a launcher or on a GPU */
     int threads;                   /* threads of each; 0 = cores / jobs, or what sparsetrain chooses under a launcher */
     bool fresh;                    /* run every cell again from step 0 */
     int (*stop)(void);             /* asked 10 times a second for the number of a pending signal; 0 = none */

@@ -370,6 +370,12 @@ SH
     ARGS="--set workers=8 --any-version" run -0 sh recipes/run theory bin 2
     grep -qF "sparsetune <recipes/theory.yaml> <--folder> <results/local/theory/cells> <--set> <workers=8> <--any-version> <--theory>" stub.log
     : >stub.log
+    DEVICE=cuda JOBS='' run -0 sh recipes/run budget-madelon bin 2
+    grep -qE "^sparsebench .*<--jobs> <0> .*<--device> <cuda>" stub.log
+    grep -qE "^sparsetune .*<--device> <cuda> <--oracle>" stub.log
+    DEVICE=cuda JOBS=3 run -0 sh recipes/run theory bin 3
+    grep -qE "^sparsebench .*<--jobs> <3> .*<--device> <cuda>" stub.log
+    : >stub.log
     run -0 sh recipes/run budget-madelon bin 2
     [ "$(grep -c "^sparsetrain" stub.log)" -gt 1 ]
     [ "$(grep -c "^sparsebench" stub.log)" = 1 ]

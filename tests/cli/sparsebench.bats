@@ -342,6 +342,13 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(started)" = 0 ]
 }
 
+@test "on a GPU one cell at a time, unless --jobs says how many" {
+    bench -q --method SGD --threads 1 --device cuda >out.json
+    [ "$(jq .run.jobs out.json)" = 1 ]
+    bench -q --method SGD --threads 1 --device cuda --jobs 2 --fresh >out.json
+    [ "$(jq .run.jobs out.json)" = 2 ]
+}
+
 @test "--jobs, --threads, --set, --data, --device and --launcher reach the cells" {
     bench -q --method SGD --seed 1 -j 1 --threads 3 --data D --device cpu --set workers=2 \
         --launcher "env FAKE_X=1" >out.json

@@ -120,7 +120,7 @@ static int test_network(const struct network *of) {
     temporary_make();
     setenv("SPARSE_DATA", temporary, 1);
     if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) != SG_KERNEL_OK) {
-        skip("%s", why);
+        tap_no_gpu(why);
         return tap_done();
     }
     sg_cuda_device_facts(device, &facts);
@@ -128,7 +128,7 @@ static int test_network(const struct network *of) {
     emulated = strcmp(facts.name, "emulation") == 0;
     sg_scope *scope;
     if (sg_scope_open(&scope, "cuda:0", &err) != SG_OK) {
-        skip("%s", err.msg);
+        tap_no_gpu(err.msg);
         return tap_done();
     }
     sg_scope_close(scope);

@@ -358,7 +358,7 @@ int main(int argc, char **argv) {
     if (argc >= 3) /* DEVICE METHOD [KEY=VALUE]... */
         return run_once(argv[1], argv[2], (const char *const *)argv + 3);
     if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) != SG_KERNEL_OK) {
-        skip("%s", why);
+        tap_no_gpu(why);
         return tap_done();
     }
     sg_cuda_device_close(device);

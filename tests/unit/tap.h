@@ -4,6 +4,7 @@
 #define TAP_H
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static int tap_count, tap_failed;
 
@@ -33,6 +34,14 @@ __attribute__((format(printf, 1, 2), unused)) static void tap_skip(const char *f
     vsnprintf(why, sizeof why, format, args);
     __builtin_va_end(args);
     printf("ok %d # SKIP %s\n", ++tap_count, why);
+}
+
+/* For tests that need a GPU and have none, for this reason: a skip, or with SG_REQUIRE_GPU=1 a failure. */
+__attribute__((unused)) static void tap_no_gpu(const char *why) {
+    if (getenv("SG_REQUIRE_GPU") != NULL)
+        tap_result(0, __FILE__, __LINE__, "a GPU is required: %s", why);
+    else
+        tap_skip("%s", why);
 }
 
 __attribute__((unused)) static int tap_done(void) {
