@@ -85,7 +85,8 @@ struct sg_schema_row {
     bool constant;              /* SERIES: the name of a constant is fine too */
     bool above;                 /* min itself is excluded */
     bool whole;                 /* EXPRESSION: a literal must be a whole number */
-    bool grid;                  /* a parameter of a method: may be a list of such values, one cell each */
+    bool in_method;             /* a parameter of a method: gamma may stand in its expression, and it may be to find */
+    bool grid;                  /* may be a list of such values, one cell each */
     bool when_given;            /* not in the resolved tree unless the recipe gives it */
     bool or_number;             /* MAP, CHOICE: a bare number (CHOICE: a whole one in [min, max]) is fine too */
     const char *shorthand;      /* MAP: a bare scalar stands for {shorthand: scalar} */
@@ -188,6 +189,9 @@ void sg_check_forget_labels(struct sg_check *c);
 /* ---- cells ---- */
 
 enum { SG_LABELS = 4096, SG_CELLS = 10000 };
+
+/* Appends a copy of `from` (NULL: null) to the map under `key`. */
+bool sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *from);
 
 /* The method's own value of `key`, or the recipe's. */
 const struct sg_node *sg_override(const struct sg_node *method, const struct sg_node *root, const char *key);

@@ -241,7 +241,7 @@ size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row 
         return 0;
     for (size_t most = of_task ? row->constants : kind->n_constants; n < most && n < SG_NAMES - 1; n++)
         name[n] = kind->constant[n].name;
-    if (row->grid)
+    if (row->in_method)
         name[n++] = sg_common_constants[SG_CONSTANT_GAMMA].name;
     return n;
 }

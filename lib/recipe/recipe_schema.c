@@ -257,18 +257,21 @@ static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
 
 static bool append_parameters(struct sg_schema *s, const struct sg_owners *owners) {
     struct sg_variant owner;
-    const bool grid = owners->in_method;
     bool fine = true;
     for (size_t i = 0; (owner = sg_variant_at(owners->type, i)).name != NULL; i++)
         for (size_t j = 0; fine && j < owner.n_params; j++) {
             const struct sg_parameter *p = &owner.params[j];
-            struct sg_schema_row row = {
-                .min = p->min, .max = p->max, .help = p->help, .owner = owner.name, .grid = grid};
+            struct sg_schema_row row = {.min = p->min,
+                                        .max = p->max,
+                                        .help = p->help,
+                                        .owner = owner.name,
+                                        .in_method = owners->in_method,
+                                        .grid = owners->in_method};
             row.type = p->words != NULL ? SG_VALUE_CHOICE
-                       : grid           ? SG_VALUE_EXPRESSION
+                       : row.in_method  ? SG_VALUE_EXPRESSION
                        : p->integer     ? SG_VALUE_INTEGER
                                         : SG_VALUE_NUMBER;
-            row.whole = grid && p->integer;
+            row.whole = row.in_method && p->integer;
             row.choices = p->words;
             row.when_given = p->words != NULL;
             snprintf(row.path, sizeof row.path, "%s.%s", owners->section, p->name);

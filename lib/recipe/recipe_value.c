@@ -125,7 +125,7 @@ static void check_text(struct sg_check *c, const struct sg_schema_row *row, cons
 static void check_expression(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     double value = raw->number;
     bool literal = true;
-    if (row->grid && sg_row_in(row, "methods[]") && raw->kind == SG_NODE_STRING &&
+    if (row->in_method && sg_row_in(row, "methods[]") && raw->kind == SG_NODE_STRING &&
         strcmp(raw->string, SG_VALUE_TO_FIND) == 0)
         return;
     if (raw->kind == SG_NODE_STRING) {
