@@ -1,4 +1,4 @@
-/* recipe_cells.c: makes the cells of a recipe: methods x parameter lists x seeds. */
+/* recipe_cells.c: makes the cells of a recipe: methods x lists x seeds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +30,9 @@ static const struct sg_node *own_or(const struct sg_node *child, const struct sg
 static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *const *own) {
     const struct sg_node *section = sg_node_member(root, key);
+    if (section == NULL || section->kind != SG_NODE_MAP)
+        return sg_push_copy(out, key, section);
     struct sg_node copy = {.kind = SG_NODE_MAP, .line = section->line, .column = section->column};
-    SG_ASSERT(section->kind == SG_NODE_MAP);
     bool fine = true;
     for (size_t i = 0; fine && i < section->count; i++) {
         const struct sg_node *child = &section->child[i];
@@ -56,12 +57,14 @@ static bool push_length(struct sg_node *out, const struct sg_node *root, const s
     const struct sg_node *own = length_of(method), *common = length_of(root);
     const struct sg_node *from =
         own != NULL && (sg_node_from_set(own) || common == NULL || !sg_node_from_set(common)) ? method : root;
-    return sg_push_copy(out, "epochs", sg_node_member(from, "epochs")) &&
-           sg_push_copy(out, "steps", sg_node_member(from, "steps"));
+    const struct sg_node *epochs = sg_node_member(from, "epochs"), *steps = sg_node_member(from, "steps");
+    if (epochs != NULL && steps != NULL) /* the check of the recipe has yet to choose the one that is set */
+        *(sg_node_from_set(steps) ? &epochs : &steps) = NULL;
+    return sg_push_copy(out, "epochs", epochs) && sg_push_copy(out, "steps", steps);
 }
 
 static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
-                    const struct sg_node *choice, const struct sg_node *seed) {
+                    const struct sg_node *choice) {
     *out = (struct sg_node){.kind = SG_NODE_MAP};
     return push_section(out, root, method, "task", task_own) &&
            sg_push_copy(out, "workers", sg_node_member(root, "workers")) &&
@@ -70,23 +73,42 @@ static bool resolve(struct sg_node *out, const struct sg_node *root, const struc
            sg_push_copy(out, "error-feedback", sg_override(method, root, "error-feedback")) &&
            sg_push_copy(out, "scope", sg_override(method, root, "scope")) &&
            sg_push_copy(out, "message", sg_override(method, root, "message")) &&
-           sg_push_copy(out, "record", sg_node_member(root, "record")) && sg_push_copy(out, "method", choice) &&
-           sg_push_copy(out, "seed", seed);
+           sg_push_copy(out, "record", sg_node_member(root, "record")) && sg_push_copy(out, "method", choice);
+}
+
+bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
+                   const struct sg_node *choice, const char *label, size_t turn) {
+    bool past = false;
+    *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = strdup(label)};
+    const bool fine = out->label != NULL && resolve(&out->resolved, root, method, choice) &&
+                      sg_choose_entries(&out->resolved, turn, &out->label, &out->swept, &past);
+    if (!fine || past)
+        sg_run_choice_clear(out);
+    return fine;
+}
+
+void sg_run_choice_clear(struct sg_run_choice *run) {
+    free(run->label);
+    sg_node_clear(&run->resolved);
+    sg_node_clear(&run->swept);
+    *run = (struct sg_run_choice){0};
 }
 
 static void cell_free(struct sg_cell *cell) {
     free(cell->label);
     free(cell->name);
     sg_node_clear(&cell->resolved);
+    sg_node_clear(&cell->swept);
 }
 
-static bool cell_make(struct sg_cell *out, const struct sg_node *root, const struct sg_node *method,
-                      const struct sg_node *choice, const char *label, const struct sg_node *seed) {
-    struct sg_cell cell = {.label = strdup(label),
+static bool cell_make(struct sg_cell *out, const struct sg_node *method, const struct sg_run_choice *run,
+                      const struct sg_node *seed) {
+    struct sg_cell cell = {.label = strdup(run->label),
                            .name = strdup(sg_node_string(method, "name", "")),
                            .baseline = sg_node_bool(method, "baseline", false),
                            .seed = (uint64_t)seed->number};
-    bool fine = cell.label != NULL && cell.name != NULL && resolve(&cell.resolved, root, method, choice, seed);
+    bool fine = cell.label != NULL && cell.name != NULL && sg_node_copy(&cell.swept, &run->swept) &&
+                sg_node_copy(&cell.resolved, &run->resolved) && sg_push_copy(&cell.resolved, "seed", seed);
     cJSON *json = fine ? sg_node_json(&cell.resolved) : NULL;
     char *text = json != NULL ? sg_json_text(json, false) : NULL;
     cJSON_Delete(json);
@@ -106,9 +128,8 @@ struct cells {
     size_t count, capacity;
 };
 
-static bool add_seeds(struct cells *cells, const struct sg_node *root, const struct sg_node *method,
-                      const struct sg_node *choice, const char *label) {
-    const struct sg_node *seeds = sg_node_get(root, "seeds");
+static bool add_seeds(struct cells *cells, const struct sg_node *seeds, const struct sg_node *method,
+                      const struct sg_run_choice *run) {
     if (cells->count + seeds->count > cells->capacity) {
         size_t capacity = 2 * (cells->count + seeds->count);
         struct sg_cell *grown = realloc(cells->cell, capacity * sizeof *grown);
@@ -118,11 +139,26 @@ static bool add_seeds(struct cells *cells, const struct sg_node *root, const str
         cells->capacity = capacity;
     }
     for (size_t i = 0; i < seeds->count; i++) {
-        if (!cell_make(&cells->cell[cells->count], root, method, choice, label, &seeds->child[i]))
+        if (!cell_make(&cells->cell[cells->count], method, run, &seeds->child[i]))
             return false;
         cells->count++;
     }
     return true;
+}
+
+static bool add_choice(struct cells *cells, const struct sg_node *root, const struct sg_node *method,
+                       const struct sg_node *choice, const char *label) {
+    for (size_t turn = 0;; turn++) {
+        struct sg_run_choice run;
+        if (!sg_run_choice(&run, root, method, choice, label, turn))
+            return false;
+        if (run.label == NULL)
+            return true;
+        bool fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run);
+        sg_run_choice_clear(&run);
+        if (!fine)
+            return false;
+    }
 }
 
 static bool add_method(struct cells *cells, const struct sg_node *root, const struct sg_node *method) {
@@ -133,7 +169,7 @@ static bool add_method(struct cells *cells, const struct sg_node *root, const st
             return false;
         if (label == NULL)
             return true;
-        bool fine = add_seeds(cells, root, method, &choice, label);
+        bool fine = add_choice(cells, root, method, &choice, label);
         sg_node_clear(&choice);
         free(label);
         if (!fine)

@@ -29,24 +29,53 @@ static bool append_label(char **label, const char *key, const char *value) {
     return true;
 }
 
-enum { LISTS = 64 }; /* more than there are parameters */
+/* A list from which one entry is chosen. */
+struct list {
+    struct sg_node *node;
+    char path[64]; /* "optimizer.learning-rate" */
+};
 
-/* The lists in a map and in its sections, in the order of the keys, behind the n that are there; returns how many. */
-static size_t find_lists(struct sg_node *map, struct sg_node *list[LISTS], size_t n) {
+enum { LISTS = 64 }; /* more than there are keys that may be lists */
+
+/* The lists of choices in a map and in its sections, in the order of the keys, behind the n that are there; returns how
+ * many. `section` is the path of the map with a dot behind it. */
+static size_t find_lists(struct sg_node *map, const char *section, struct list list[LISTS], size_t n) {
     for (size_t i = 0; i < map->count && n < LISTS; i++) {
         struct sg_node *child = &map->child[i];
-        if (child->kind == SG_NODE_LIST)
-            list[n++] = child;
-        else if (child->kind == SG_NODE_MAP)
-            n = find_lists(child, list, n);
+        char path[64];
+        snprintf(path, sizeof path, "%s%s", section, child->key);
+        if (child->kind == SG_NODE_LIST && child->choices) {
+            list[n].node = child;
+            memcpy(list[n++].path, path, sizeof path);
+        } else if (child->kind == SG_NODE_MAP) {
+            snprintf(path, sizeof path, "%s%s.", section, child->key);
+            n = find_lists(child, path, list, n);
+        }
     }
     return n;
 }
 
+static const char *text_of(const struct sg_node *value) {
+    return value->kind == SG_NODE_BOOL ? (value->boolean ? "true" : "false")
+           : value->string != NULL     ? value->string
+                                       : "";
+}
+
+/* Adds the entry to the label, and to the map of swept values if that is wanted. A key that the label has already is
+ * told by its path. */
+static bool tell_entry(const struct list *list, const struct sg_node *entry, char **label, struct sg_node *swept) {
+    char told[80];
+    if (label == NULL)
+        return true;
+    snprintf(told, sizeof told, " %s=", list->node->key);
+    const char *key = swept != NULL && strstr(*label, told) != NULL ? list->path : list->node->key;
+    return append_label(label, key, text_of(entry)) && (swept == NULL || sg_push_copy(swept, key, entry));
+}
+
 /* The list becomes one of its entries. */
-static bool choose_entry(struct sg_node *list, size_t at, char **label) {
-    struct sg_node entry;
-    if (!append_label(label, list->key, list->child[at].string) || !sg_node_copy(&entry, &list->child[at]))
+static bool choose_entry(const struct list *from, size_t at, char **label, struct sg_node *swept) {
+    struct sg_node *list = from->node, entry;
+    if (!tell_entry(from, &list->child[at], label, swept) || !sg_node_copy(&entry, &list->child[at]))
         return false;
     entry.key = list->key;
     entry.key_line = list->key_line;
@@ -57,17 +86,16 @@ static bool choose_entry(struct sg_node *list, size_t at, char **label) {
     return true;
 }
 
-/* An entry of each list at this turn, the last list varying fastest; *past: there are no more turns. */
-static bool choose_entries(struct sg_node *method, size_t turn, char **label, bool *past) {
-    struct sg_node *list[LISTS];
+bool sg_choose_entries(struct sg_node *map, size_t turn, char **label, struct sg_node *swept, bool *past) {
+    struct list list[LISTS];
     size_t at[LISTS];
-    const size_t n = find_lists(method, list, 0);
-    for (size_t i = n; i-- > 0; turn /= list[i]->count)
-        at[i] = turn % list[i]->count;
+    const size_t n = find_lists(map, "", list, 0);
+    for (size_t i = n; i-- > 0; turn /= list[i].node->count)
+        at[i] = turn % list[i].node->count;
     *past = turn > 0;
     bool fine = true;
-    for (size_t i = 0; fine && i < n; i++)
-        fine = choose_entry(list[i], at[i], label);
+    for (size_t i = 0; fine && i < n && !*past; i++)
+        fine = choose_entry(&list[i], at[i], label, swept);
     return fine;
 }
 
@@ -88,7 +116,7 @@ bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *m
     for (size_t i = 0; fine && i < sizeof section / sizeof *section; i++)
         if (sg_node_member(from, section[i]) != NULL)
             fine = sg_push_copy(method, section[i], sg_node_member(from, section[i]));
-    fine = fine && choose_entries(method, turn, label, &past);
+    fine = fine && sg_choose_entries(method, turn, label, NULL, &past);
     if (!fine || past) {
         free(*label);
         *label = NULL;

@@ -93,12 +93,12 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
             return;
     if (c->label == NULL) /* the methods themselves have problems */
         return;
-    if (c->methods_set && raw->line > 0) { /* the file may be right as it stands */
+    if (c->labels_set && raw->line > 0) { /* the file may be right as it stands */
         char name[SG_EXCERPT], set[SG_EXCERPT];
         sg_problem_at(c->dangling, raw->line, raw->column,
                       "there is no method '%s' any more after --set %s (leave claims and plots out with "
                       "--set claims=[] --set plots=[], or change them too)",
-                      sg_excerpt(name, raw->string), sg_excerpt(set, c->methods_set));
+                      sg_excerpt(name, raw->string), sg_excerpt(set, c->labels_set));
         return;
     }
     const char *candidate[SG_MAP_KEYS];
