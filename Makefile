@@ -351,6 +351,7 @@ qsgd-madelon: ## beyond the paper: quantization, alone and of Top-k, EF21, momen
 bursts: ## beyond the paper: what hard-threshold's bursts cost in Figure 1, seconds
 mini-bursts: ## the same for Figures 2a and 3 at laptop scale, ten minutes
 signs-madelon: ## beyond the paper: one bit an element, votes, ternary and sparse signs, madelon, a minute
+learning-rates: ## beyond the paper: eight methods at six learning rates, madelon, a minute
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 4 to 7 on madelon, with measured constants
@@ -384,7 +385,7 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon compressors mini-compressors mini-absolute bursts mini-bursts ## run the published figures and renew results/
+publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-absolute bursts mini-bursts ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

@@ -121,10 +121,20 @@ static void on_warning(const char *message) {
 
 /* ---- recipe and cell --------------------------------------------------------------------------------------------- */
 
+/* ", or values with --set for the lists workers, batch"; "" = the cell has no values of such lists. */
+static const char *lists_text(char out[256], const struct sg_cell *cell) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < cell->swept.count && used < 256; i++)
+        used += (size_t)snprintf(out + used, 256 - used, "%s %s", i ? "," : ", or values with --set for the lists",
+                                 cell->swept.child[i].key);
+    return out;
+}
+
 /* The cell to run: the one of --method, by its label or as the only one of the method. */
 static sg_status choose_cell(const struct sg_cell **out, struct sg_cell *cells, size_t n, struct sg_error *err) {
     const char *named = opt.methods.count > 0 ? opt.methods.item[0] : NULL;
-    char names[512];
+    char names[512], lists[256];
     size_t found;
     if (opt.methods.count > 1)
         return sg_fail(err, SG_ERR_ARGUMENT, "--method is given %zu times: a run has one method", opt.methods.count);
@@ -133,9 +143,10 @@ static sg_status choose_cell(const struct sg_cell **out, struct sg_cell *cells, 
         return status;
     for (size_t i = 1; i < found; i++)
         if (strcmp(cells[i].label, cells[0].label) != 0)
-            return sg_fail(err, SG_ERR_ARGUMENT, "%s%s%s: choose one with --method: %s",
+            return sg_fail(err, SG_ERR_ARGUMENT, "%s%s%s: choose one with --method%s: %s",
                            named ? "--method '" : "the recipe has several methods", named ? named : "",
-                           named ? "' has several cells" : "", sg_cell_labels(names, sizeof names, cells, found));
+                           named ? "' has several cells" : "", lists_text(lists, &cells[0]),
+                           sg_cell_labels(names, sizeof names, cells, found));
     *out = cells;
     running = cells[0].label;
     return SG_OK;

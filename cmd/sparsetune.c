@@ -175,14 +175,23 @@ static sg_status open_output(struct sg_file_writer *file, const struct sg_recipe
     return status == SG_OK ? sg_file_begin(file, path, true, err) : status;
 }
 
-/* A recipe of kind kernels has no cells, and a --set may leave claims without their methods. */
+/* A recipe of kind kernels has no cells, lists outside of methods make several recipes of one, and a --set may leave
+ * claims without their methods. */
 static sg_status check_recipe(const struct sg_recipe *recipe, struct sg_error *err) {
     struct sg_cell *cells;
     size_t count;
     sg_status status = sg_recipe_cells(recipe, &cells, &count, err);
+    for (size_t i = 0; status == SG_OK && i < count; i++) {
+        const struct sg_node *swept = cells[i].swept.child;
+        char place[PATH_MAX];
+        if (cells[i].swept.count > 0)
+            status =
+                sg_fail(err, SG_ERR_ARGUMENT, "%s%s is a list, and sparsetune takes one value (choose it with --set)",
+                        sg_node_place(place, sizeof place, recipe, swept), swept->key);
+    }
+    sg_recipe_cells_free(cells, count);
     if (status != SG_OK)
         return status;
-    sg_recipe_cells_free(cells, count);
     return recipe->dangling ? sg_fail(err, SG_ERR_ARGUMENT, "%s", recipe->dangling) : SG_OK;
 }
 

@@ -22,6 +22,7 @@ struct sg_node {
     char *string;          /* STRING: its text. NUMBER: its spelling in the recipe */
     struct sg_node *child; /* [count] */
     size_t count;
+    bool choices; /* LIST: each cell takes one of the entries; else the list itself is the value */
     /* Where the value stands, counted from 1. Line 0: it is not in the file; then column 0 means a preset, and column s
      * >= 1 the s-th --set. */
     int line, column;

@@ -6,11 +6,12 @@
 #include "sg_grid_network.h"
 #include "sg_text.h"
 
-bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *recipe) {
+/* The network for a run of so many workers. */
+static bool read_network(struct sg_grid_network *out, const struct sg_recipe *recipe, double of_run) {
     const struct sg_node *section = sg_node_get(&recipe->root, "network");
     if (!section)
         return false;
-    const double workers = sg_node_number(section, "workers", sg_node_number(&recipe->root, "workers", 1));
+    const double workers = sg_node_number(section, "workers", of_run);
     const char *gather = sg_node_string(section, "gather", NULL);
     struct sg_grid_network n = {
         .net = {.workers = (size_t)workers,
@@ -33,6 +34,16 @@ bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *r
     return true;
 }
 
+bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *recipe) {
+    return read_network(out, recipe, sg_node_number(&recipe->root, "workers", 1));
+}
+
+/* Are the recipe's workers a list, and does the network have as many as each run? */
+static bool varies(const struct sg_recipe *recipe) {
+    const struct sg_node *workers = sg_node_get(&recipe->root, "workers");
+    return workers && workers->kind == SG_NODE_LIST && isnan(sg_node_number(&recipe->root, "network.workers", NAN));
+}
+
 sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_grid_network *of, double bits_per_s,
                                  size_t workers, struct sg_error *err) {
     const size_t each = of->net.workers / of->net.nodes; /* workers of a node */
@@ -48,15 +59,17 @@ sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_gr
 }
 
 /* "64 workers, 10gbe-tcp, ring, overlap fused" */
-static char *model_text(const struct sg_grid_network *n) {
+static char *model_text(const struct sg_grid_network *n, bool each) {
     const struct sg_link *known = sg_link_find(n->net.between.name);
     const bool own = known->byte_s != n->net.between.byte_s || known->alpha_s != n->net.between.alpha_s;
-    char changed[64] = "";
+    char changed[64] = "", workers[40] = "each run's workers";
     if (own)
         snprintf(changed, sizeof changed, " with %.4g Gbit/s and %.4g us", 8e-9 / n->net.between.byte_s,
                  1e6 * n->net.between.alpha_s);
-    return sg_format("%zu workers, %s%s, %s%s%s, overlap %s", n->net.workers, n->net.between.name, changed,
-                     n->sum->name, n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name);
+    if (!each)
+        snprintf(workers, sizeof workers, "%zu workers", n->net.workers);
+    return sg_format("%s, %s%s, %s%s%s, overlap %s", workers, n->net.between.name, changed, n->sum->name,
+                     n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name);
 }
 
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const char *model) {
@@ -83,8 +96,12 @@ cJSON *grid_network_json(const struct sg_recipe *recipe) {
     struct sg_grid_network n;
     if (!sg_grid_network_read(&n, recipe))
         return NULL;
-    char *model = model_text(&n);
+    char *model = model_text(&n, varies(recipe));
     cJSON *out = sg_grid_network_json(&n, model);
+    for (size_t i = 0; i < 2 && varies(recipe); i++) {
+        static const char *const key[] = {"workers", "nodes"};
+        cJSON_ReplaceItemInObjectCaseSensitive(out, key[i], cJSON_CreateNull());
+    }
     free(model);
     return out;
 }
@@ -117,15 +134,17 @@ sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell
     sg_status status = SG_OK;
     if (!sg_grid_network_read(&n, recipe))
         return SG_OK;
-    char *model = model_text(&n), *unit = model ? sg_format("s, modelled: %s", model) : NULL;
+    char *model = model_text(&n, varies(recipe)), *unit = model ? sg_format("s, modelled: %s", model) : NULL;
     if (!unit)
         status = sg_fail_memory(err, "the network's name");
-    for (size_t i = 0; status == SG_OK && i < count; i++)
-        if (outcomes[i].run.header)
-            status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
-    for (size_t i = 0; n.bursts && status == SG_OK && i < count; i++)
-        if (outcomes[i].run.header)
+    for (size_t i = 0; status == SG_OK && i < count; i++) {
+        if (!outcomes[i].run.header)
+            continue;
+        read_network(&n, recipe, sg_node_number(&cells[i].resolved, "workers", 1));
+        status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
+        if (status == SG_OK && n.bursts)
             status = grid_add_bursts(&n.net, &outcomes[i].run, err);
+    }
     free(model);
     free(unit);
     return status;

@@ -18,6 +18,10 @@ enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const c
 struct grid_traffic {
     const char *column, *baseline; /* NULL = there is no baseline, or its traffic is not known */
     double sent;                   /* mean over the seeds, at the end */
+    const struct sg_cell
+        *cells; /* [count] all cells; of several baselines a cell is compared with the one that has the */
+    const struct sg_cell_outcome *outcomes; /* same swept values, if there is one */
+    size_t count;
 };
 struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 

@@ -199,6 +199,21 @@ static cJSON *series_json(const struct group *g, size_t most) {
 
 /* ---- one number a seed ---- */
 
+/* The number that a cell has of a list of the recipe; NaN = it has none under this name. An expression of the learning
+ * rate is the run's gamma. */
+static double swept_number(const struct sg_cell *cell, const struct sg_cell_outcome *outcome, const char *name) {
+    for (size_t i = 0; i < cell->swept.count; i++) {
+        const struct sg_node *value = &cell->swept.child[i];
+        char key[64], why[SG_WHY_CHARS];
+        if (strcmp(sg_snake(key, sizeof key, value->key), name) != 0)
+            continue;
+        if (value->kind == SG_NODE_STRING && strcmp(name, "learning_rate") == 0)
+            return sg_grid_value(outcome, "gamma", NULL, why);
+        return value->kind == SG_NODE_NUMBER ? value->number : NAN;
+    }
+    return NAN;
+}
+
 /* {"mean","std","n","values"} of what `at` makes of a metric at each seed. The value of a cell without one is null and
  * does not enter the mean. */
 static cJSON *spread_json(const struct group *g, const char *metric, const struct sg_node *at) {
@@ -210,7 +225,9 @@ static cJSON *spread_json(const struct group *g, const char *metric, const struc
     }
     size_t n = 0;
     for (size_t i = 0; i < g->n; i++) {
-        all[i] = sg_grid_value(&g->outcomes[i], metric, at, why);
+        all[i] = swept_number(&g->cells[i], &g->outcomes[i], metric);
+        if (isnan(all[i]))
+            all[i] = sg_grid_value(&g->outcomes[i], metric, at, why);
         if (isfinite(all[i]))
             known[n++] = all[i];
     }
@@ -277,6 +294,8 @@ static cJSON *group_json(const struct group *g, const struct grid_traffic *traff
     sg_json_set_string(out, "compressor", sg_node_string(method, "compressor", NULL));
     sg_json_set_bool(out, "baseline", g->cells[0].baseline);
     sg_json_set(out, "parameters", parameters_json(method));
+    if (g->cells[0].swept.count > 0)
+        sg_json_set(out, "swept", sg_node_json(&g->cells[0].swept));
     sg_json_set(out, "constants", constants ? cJSON_Duplicate(constants, true) : NULL);
     sg_json_set_number(out, "times_less", grid_times_less(traffic, g->cells, g->outcomes, g->n));
     sg_json_set(out, "seeds", seeds);

@@ -36,16 +36,38 @@ static double label_mean(const struct sg_cell_outcome *outcomes, size_t n, const
 
 struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
     static const char *const column[] = {"bytes_sent", "bits", "bits_values"};
-    struct grid_traffic t = {.sent = NAN};
+    struct grid_traffic t = {.sent = NAN, .cells = cells, .outcomes = outcomes, .count = count};
     for (size_t i = 0, n; i < count && !t.baseline; i += n) {
         n = label_cells(cells + i, count - i);
         for (size_t c = 0; cells[i].baseline && c < sizeof column / sizeof *column && !t.baseline; c++) {
             t.sent = label_mean(outcomes + i, n, column[c], NULL);
-            if (t.sent > 0)
-                t = (struct grid_traffic){.column = column[c], .baseline = cells[i].label, .sent = t.sent};
+            if (t.sent > 0) {
+                t.column = column[c];
+                t.baseline = cells[i].swept.count > 0 ? cells[i].name : cells[i].label;
+            }
         }
     }
     return t;
+}
+
+static bool same_swept(const struct sg_node *a, const struct sg_node *b) {
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        const struct sg_node *x = &a->child[i], *y = &b->child[i];
+        same = strcmp(x->key, y->key) == 0 && x->kind == y->kind && x->number == y->number &&
+               x->boolean == y->boolean && (x->kind != SG_NODE_STRING || strcmp(x->string, y->string) == 0);
+    }
+    return same;
+}
+
+/* What the baseline of this cell sent. */
+static double baseline_sent(const struct grid_traffic *t, const struct sg_cell *cell) {
+    for (size_t i = 0, n; i < t->count && cell->swept.count > 0; i += n) {
+        n = label_cells(t->cells + i, t->count - i);
+        if (t->cells[i].baseline && same_swept(&t->cells[i].swept, &cell->swept))
+            return label_mean(t->outcomes + i, n, t->column, NULL);
+    }
+    return t->sent;
 }
 
 double grid_times_less(const struct grid_traffic *t, const struct sg_cell *cells,
@@ -53,7 +75,7 @@ double grid_times_less(const struct grid_traffic *t, const struct sg_cell *cells
     if (!t->baseline || cells[0].baseline)
         return NAN;
     double sent = label_mean(outcomes, label_cells(cells, count), t->column, NULL);
-    return sent > 0 ? t->sent / sent : NAN;
+    return sent > 0 ? baseline_sent(t, cells) / sent : NAN;
 }
 
 cJSON *grid_traffic_json(const struct grid_traffic *t) {

@@ -175,9 +175,10 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  *    "cells":[{"seed","status","message","file","elapsed_s","steps","reused"}],
  *    "series":{"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}},
  *    "final":{"<column>":{"mean","std","n","values":[…]}}}
- * A cell whose end record has "warnings" has them, too. Series are thinned to at most `most` points (0 = all). The last
- * point is kept, and so are points with evaluations as long as there is room. Finals and claims use every record.
- * Formulas are in results/DEFINITIONS.md. */
+ * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
+ * "parameters" has this label's values of them. A cell whose end record has "warnings" has them, too. Series are thinned
+ * to at most `most` points (0 = all). The last point is kept, and so are points with evaluations as long as there is
+ * room. Finals and claims use every record. Formulas are in results/DEFINITIONS.md. */
 cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* The verdict on a claim of which a method is not among the cells. */

@@ -26,7 +26,8 @@ struct sg_grid_network {
     bool bursts;      /* results get the series of sg_burst_table, too */
 };
 
-/* What the recipe's section `network` says; false = it has none, and *out is unchanged. */
+/* What the recipe's section `network` says; false = it has none, and *out is unchanged. Where neither it nor the recipe
+ * has one number of workers, it is that of 1 worker. */
 bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *recipe);
 
 /* The same cluster with another bandwidth between its nodes and another number of workers. Nodes keep their number of

@@ -139,18 +139,41 @@ static void find_point(const cJSON *points, const cJSON *result, const struct sg
         *std = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(point, "y.std", NAN) : NAN;
         return;
     }
-    sg_plot_final(result, panel->x.name, x, &unused);
+    const cJSON *swept = sg_plot_swept(result, panel->x.name);
+    if (swept)
+        *x = sg_json_number(swept, "", NAN);
+    else
+        sg_plot_final(result, panel->x.name, x, &unused);
     sg_plot_final(result, panel->y.name, y, std);
+}
+
+/* The name of the curve that a point lies on; NULL = no memory. */
+static const char *curve_name(struct reading *r, const struct sg_panel *panel, const cJSON *result) {
+    struct sg_figure *f = r->figure;
+    const char *label = sg_json_string(result, "label", "");
+    if (!sg_plot_swept(result, panel->x.name))
+        return sg_plot_is_baseline(result) ? label : sg_json_string(result, "method", label);
+    char **larger = realloc(f->name, (f->n_names + 1) * sizeof *larger);
+    f->name = larger ? larger : f->name;
+    char *name = larger ? sg_plot_label_without(label, panel->x.name) : NULL;
+    if (name)
+        f->name[f->n_names++] = name;
+    else
+        allocation_failed(r);
+    return name;
 }
 
 static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *points,
                        size_t capacity) {
     const char *label = sg_json_string(result, "label", "");
     bool baseline = sg_plot_is_baseline(result);
-    const char *name = baseline ? label : sg_json_string(result, "method", label);
+    bool level = baseline && !sg_plot_swept(result, panel->x.name);
+    const char *name = curve_name(r, panel, result);
     double x, y, std;
+    if (!name)
+        return false;
     find_point(points, result, panel, &x, &y, &std);
-    if (isnan(y) || (isnan(x) && !baseline)) {
+    if (isnan(y) || (isnan(x) && !level)) {
         sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label,
                      isnan(y) ? panel->y.name : panel->x.name);
         return true;
@@ -170,7 +193,7 @@ static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *r
         curve->point = malloc(capacity * sizeof *curve->point);
         if (!curve->x || !curve->y || !curve->y_std || !curve->point)
             return allocation_failed(r);
-        curve->level = baseline;
+        curve->level = level;
     }
     SG_ASSERT(curve->n < capacity);
     insert_point(curve, x, y, std, label);
@@ -354,6 +377,9 @@ void sg_figure_free(struct sg_figure *figure) {
         free_panel(&figure->panel[i]);
     free(figure->panel);
     free(figure->legend);
+    for (size_t i = 0; i < figure->n_names; i++)
+        free(figure->name[i]);
+    free(figure->name);
     free(figure->title);
     free(figure->source);
     free(figure->footnote);

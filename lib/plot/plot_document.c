@@ -77,7 +77,14 @@ sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *n
             *out = column[i];
             return SG_OK;
         }
-    const cJSON *result, *constant; /* plots of points, one a cell, may be over constants */
+    const cJSON *result, *constant, *swept; /* plots of points, one a cell, may be over constants and over lists */
+    cJSON_ArrayForEach(result, sg_json_get(document, "results")) {
+        swept = sg_plot_swept(result, name);
+        if (swept) {
+            *out = swept->string;
+            return SG_OK;
+        }
+    }
     cJSON_ArrayForEach(result, sg_json_get(document, "results"))
         cJSON_ArrayForEach(constant, sg_json_get(result, "constants")) if (same_name(constant->string, name)) {
         *out = constant->string;
@@ -86,6 +93,30 @@ sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *n
     const char *near = sg_suggest(sg_snake(dashless, sizeof dashless, name), column, n);
     return sg_fail(err, SG_ERR_ARGUMENT, "no column '%.64s'%s%s%s (columns: %s)", name, near ? ", did you mean '" : "",
                    near ? near : "", near ? "'?" : "", list);
+}
+
+const cJSON *sg_plot_swept(const cJSON *result, const char *name) {
+    return sg_plot_column(sg_json_get(result, "swept"), name);
+}
+
+/* Does the word begin with "name="? */
+static bool is_setting(const char *word, const char *name) {
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < length; i++)
+        if ((word[i] == '-' ? '_' : word[i]) != (name[i] == '-' ? '_' : name[i]))
+            return false;
+    return word[length] == '=';
+}
+
+char *sg_plot_label_without(const char *label, const char *name) {
+    const char *found = NULL;
+    for (const char *blank = strchr(label, ' '); blank; blank = strchr(blank + 1, ' '))
+        if (is_setting(blank + 1, name))
+            found = blank;
+    if (!found)
+        return strdup(label);
+    const char *rest = found + 1 + strcspn(found + 1, " ");
+    return sg_format("%.*s%s", (int)(found - label), label, rest);
 }
 
 bool sg_plot_is_kernels(const cJSON *document) {

@@ -49,6 +49,11 @@ char *sg_plot_heading(const cJSON *document, const char *column, const char **fo
 /* "×10⁻³". Returns out. */
 enum { SG_POWER_CHARS = 64 };
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent);
+/* The value that a result has of a list of the recipe; NULL = there is no such list. */
+const cJSON *sg_plot_swept(const cJSON *result, const char *name);
+/* The label without the words " workers=8" of such a list: what cells that differ in it alone have in common. malloc'ed,
+ * NULL = no memory. */
+char *sg_plot_label_without(const char *label, const char *name);
 /* What plots[].points of the document have for a label: {"label","x","y"}; NULL = nothing. */
 const cJSON *sg_plot_point(const cJSON *points, const cJSON *result);
 

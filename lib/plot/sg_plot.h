@@ -74,7 +74,9 @@ struct sg_axis {
 struct sg_panel {
     const char *title; /* the plot's own, or NULL */
     struct sg_axis x, y;
-    bool points; /* one point per label (final y over final x), joined per method; a baseline is a level line */
+    /* One point per label (final y over final x), joined per method; a baseline is a level line. Over a key that is a list
+     * of the recipe, those points are joined that differ in it alone, of baselines too. */
+    bool points;
     size_t n_curves;
     struct sg_curve *curve;
 };
@@ -87,6 +89,8 @@ struct sg_figure {
     double width, height;
     size_t n_legend, n_panels;
     struct sg_legend *legend;
+    char **name; /* [n_names] those of its labels that are no label of the document */
+    size_t n_names;
     struct sg_panel *panel;
     size_t hidden; /* values that a log axis cannot show; data exports have them */
     struct sg_plot_notes notes;

@@ -6,25 +6,38 @@
 #include "sg_file.h"
 #include "sg_json.h"
 
-/* Raw tree with every --set applied. */
-static bool read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set) {
+/* Does the key that a --set changes lie in this part of a recipe? */
+static bool sets_part(const char *set, const char *part) {
+    return strncmp(set, part, strlen(part)) == 0;
+}
+
+/* Can it change the labels of cells? Lists of values do so wherever they stand; other keys have lists as their values. */
+static bool sets_labels(const char *set, bool lists) {
+    return sets_part(set, "methods") || (lists && !sets_part(set, "seeds") && !sets_part(set, "record") &&
+                                         !sets_part(set, "claims") && !sets_part(set, "plots"));
+}
+
+/* Raw tree with every --set applied. *labels_set <- the last that can change labels. */
+static bool read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set,
+                     const char **labels_set) {
     if (!sg_yaml_parse(raw, text, length, SG_ORIGIN_FILE, p))
         return false;
-    for (size_t i = 0; i < n_set && p->count == 0; i++)
-        if (raw->kind == SG_NODE_MAP && !sg_recipe_set(raw, p->set[i], (int)i + 1, p))
+    for (size_t i = 0; i < n_set && p->count == 0 && raw->kind == SG_NODE_MAP; i++) {
+        bool lists;
+        if (!sg_recipe_set(raw, p->set[i], (int)i + 1, p, &lists))
             return false;
+        if (sets_labels(p->set[i], lists))
+            *labels_set = p->set[i];
+    }
     return true;
 }
 
 static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p,
-                      struct sg_problems *dangling, size_t n_set) {
-    struct sg_check check = {.problems = p, .dangling = dangling};
-    for (size_t i = 0; i < n_set; i++) {
-        if (strncmp(p->set[i], "methods", 7) == 0)
-            check.methods_set = p->set[i];
-        if (strncmp(p->set[i], "record", 6) == 0)
+                      struct sg_problems *dangling, size_t n_set, const char *labels_set) {
+    struct sg_check check = {.problems = p, .dangling = dangling, .labels_set = labels_set};
+    for (size_t i = 0; i < n_set; i++)
+        if (sets_part(p->set[i], "record"))
             check.series_set = p->set[i];
-    }
     bool fine = sg_schema_open(&check.schema) && sg_check_root(&check, raw, root);
     sg_check_forget_labels(&check);
     sg_schema_close(&check.schema);
@@ -59,13 +72,15 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
     struct sg_recipe recipe = {.path = strdup(name), .text = malloc(length + 1)};
     struct sg_node raw = {0};
     sg_status status = SG_OK;
-    bool fine = recipe.path != NULL && recipe.text != NULL && read_raw(&raw, text, length, &problems, n_set);
+    const char *labels_set = NULL;
+    bool fine =
+        recipe.path != NULL && recipe.text != NULL && read_raw(&raw, text, length, &problems, n_set, &labels_set);
     if (fine && problems.count > 0) {
         status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
         goto out;
     }
-    if (!fine || !check_raw(&recipe.root, &raw, &problems, &dangling, n_set) || !keep_dangling(&recipe, &dangling) ||
-        !keep_set(&recipe, set, n_set)) {
+    if (!fine || !check_raw(&recipe.root, &raw, &problems, &dangling, n_set, labels_set) ||
+        !keep_dangling(&recipe, &dangling) || !keep_set(&recipe, set, n_set)) {
         status = sg_fail_memory(err, "the recipe");
         goto out;
     }

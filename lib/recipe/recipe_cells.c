@@ -1,107 +1,12 @@
-/* recipe_cells.c: makes the cells of a recipe: methods x parameter lists x seeds. */
+/* recipe_cells.c: makes the cells of a recipe: methods x lists x seeds. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
-#include "sg_compressor.h"
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_json.h"
 #include "sg_text.h"
-
-/* Append a copy of `from` (NULL: null) under `key`. */
-static bool push_copy(struct sg_node *map, const char *key, const struct sg_node *from) {
-    struct sg_node copy = {0};
-    if (from != NULL && !sg_node_copy(&copy, from))
-        return false;
-    if (!sg_node_set_key(&copy, key)) {
-        sg_node_clear(&copy);
-        return false;
-    }
-    return sg_node_push(map, &copy);
-}
-
-/* ---- choices of list parameters ---- */
-
-static bool append_label(char **label, const char *key, const char *value) {
-    SG_ASSERT(*label != NULL);
-    size_t size = strlen(*label) + strlen(key) + strlen(value) + 3;
-    char *longer = malloc(size);
-    if (longer == NULL)
-        return false;
-    snprintf(longer, size, "%s %s=%s", *label, key, value);
-    free(*label);
-    *label = longer;
-    return true;
-}
-
-enum { LISTS = 64 }; /* more than there are parameters */
-
-/* The lists in a map and in its sections, in the order of the keys, behind the n that are there; returns how many. */
-static size_t find_lists(struct sg_node *map, struct sg_node *list[LISTS], size_t n) {
-    for (size_t i = 0; i < map->count && n < LISTS; i++) {
-        struct sg_node *child = &map->child[i];
-        if (child->kind == SG_NODE_LIST)
-            list[n++] = child;
-        else if (child->kind == SG_NODE_MAP)
-            n = find_lists(child, list, n);
-    }
-    return n;
-}
-
-/* The list becomes one of its entries. */
-static bool choose_entry(struct sg_node *list, size_t at, char **label) {
-    struct sg_node entry;
-    if (!append_label(label, list->key, list->child[at].string) || !sg_node_copy(&entry, &list->child[at]))
-        return false;
-    entry.key = list->key;
-    entry.key_line = list->key_line;
-    entry.key_column = list->key_column;
-    list->key = NULL;
-    sg_node_clear(list);
-    *list = entry;
-    return true;
-}
-
-/* An entry of each list at this turn, the last list varying fastest; *past: there are no more turns. */
-static bool choose_entries(struct sg_node *method, size_t turn, char **label, bool *past) {
-    struct sg_node *list[LISTS];
-    size_t at[LISTS];
-    const size_t n = find_lists(method, list, 0);
-    for (size_t i = n; i-- > 0; turn /= list[i]->count)
-        at[i] = turn % list[i]->count;
-    *past = turn > 0;
-    bool fine = true;
-    for (size_t i = 0; fine && i < n; i++)
-        fine = choose_entry(list[i], at[i], label);
-    return fine;
-}
-
-bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label) {
-    static const char *const section[] = {"controller", "values"};
-    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(from, "compressor", ""));
-    *method = (struct sg_node){.kind = SG_NODE_MAP, .line = from->line, .column = from->column};
-    *label = NULL;
-    if (ops == NULL)
-        return true;
-    *label = strdup(sg_node_string(from, "name", ""));
-    bool past = false, fine = *label != NULL && push_copy(method, "compressor", sg_node_member(from, "compressor"));
-    for (size_t i = 0; fine && i < ops->n_params; i++) {
-        const struct sg_node *given = sg_node_member(from, ops->params[i].name);
-        if (given != NULL || ops->params[i].words == NULL)
-            fine = push_copy(method, ops->params[i].name, given);
-    }
-    for (size_t i = 0; fine && i < sizeof section / sizeof *section; i++)
-        if (sg_node_member(from, section[i]) != NULL)
-            fine = push_copy(method, section[i], sg_node_member(from, section[i]));
-    fine = fine && choose_entries(method, turn, label, &past);
-    if (!fine || past) {
-        free(*label);
-        *label = NULL;
-        sg_node_clear(method);
-    }
-    return fine;
-}
 
 /* ---- cells ---- */
 
@@ -125,12 +30,13 @@ static const struct sg_node *own_or(const struct sg_node *child, const struct sg
 static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *const *own) {
     const struct sg_node *section = sg_node_member(root, key);
+    if (section == NULL || section->kind != SG_NODE_MAP)
+        return sg_push_copy(out, key, section);
     struct sg_node copy = {.kind = SG_NODE_MAP, .line = section->line, .column = section->column};
-    SG_ASSERT(section->kind == SG_NODE_MAP);
     bool fine = true;
     for (size_t i = 0; fine && i < section->count; i++) {
         const struct sg_node *child = &section->child[i];
-        fine = push_copy(&copy, child->key, own_or(child, method, own));
+        fine = sg_push_copy(&copy, child->key, own_or(child, method, own));
     }
     if (!fine || !sg_node_set_key(&copy, key)) {
         sg_node_clear(&copy);
@@ -151,37 +57,58 @@ static bool push_length(struct sg_node *out, const struct sg_node *root, const s
     const struct sg_node *own = length_of(method), *common = length_of(root);
     const struct sg_node *from =
         own != NULL && (sg_node_from_set(own) || common == NULL || !sg_node_from_set(common)) ? method : root;
-    return push_copy(out, "epochs", sg_node_member(from, "epochs")) &&
-           push_copy(out, "steps", sg_node_member(from, "steps"));
+    const struct sg_node *epochs = sg_node_member(from, "epochs"), *steps = sg_node_member(from, "steps");
+    if (epochs != NULL && steps != NULL) /* the check of the recipe has yet to choose the one that is set */
+        *(sg_node_from_set(steps) ? &epochs : &steps) = NULL;
+    return sg_push_copy(out, "epochs", epochs) && sg_push_copy(out, "steps", steps);
 }
 
 static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
-                    const struct sg_node *choice, const struct sg_node *seed) {
+                    const struct sg_node *choice) {
     *out = (struct sg_node){.kind = SG_NODE_MAP};
     return push_section(out, root, method, "task", task_own) &&
-           push_copy(out, "workers", sg_node_member(root, "workers")) &&
-           push_copy(out, "batch", sg_node_member(root, "batch")) && push_length(out, root, method) &&
+           sg_push_copy(out, "workers", sg_node_member(root, "workers")) &&
+           sg_push_copy(out, "batch", sg_node_member(root, "batch")) && push_length(out, root, method) &&
            push_section(out, root, method, "optimizer", optimizer_own) &&
-           push_copy(out, "error-feedback", sg_override(method, root, "error-feedback")) &&
-           push_copy(out, "scope", sg_override(method, root, "scope")) &&
-           push_copy(out, "message", sg_override(method, root, "message")) &&
-           push_copy(out, "record", sg_node_member(root, "record")) && push_copy(out, "method", choice) &&
-           push_copy(out, "seed", seed);
+           sg_push_copy(out, "error-feedback", sg_override(method, root, "error-feedback")) &&
+           sg_push_copy(out, "scope", sg_override(method, root, "scope")) &&
+           sg_push_copy(out, "message", sg_override(method, root, "message")) &&
+           sg_push_copy(out, "record", sg_node_member(root, "record")) && sg_push_copy(out, "method", choice);
+}
+
+bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
+                   const struct sg_node *choice, const char *label, size_t turn) {
+    bool past = false;
+    *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = strdup(label)};
+    const bool fine = out->label != NULL && resolve(&out->resolved, root, method, choice) &&
+                      sg_choose_entries(&out->resolved, turn, &out->label, &out->swept, &past);
+    if (!fine || past)
+        sg_run_choice_clear(out);
+    return fine;
+}
+
+void sg_run_choice_clear(struct sg_run_choice *run) {
+    free(run->label);
+    sg_node_clear(&run->resolved);
+    sg_node_clear(&run->swept);
+    *run = (struct sg_run_choice){0};
 }
 
 static void cell_free(struct sg_cell *cell) {
     free(cell->label);
     free(cell->name);
     sg_node_clear(&cell->resolved);
+    sg_node_clear(&cell->swept);
 }
 
-static bool cell_make(struct sg_cell *out, const struct sg_node *root, const struct sg_node *method,
-                      const struct sg_node *choice, const char *label, const struct sg_node *seed) {
-    struct sg_cell cell = {.label = strdup(label),
+static bool cell_make(struct sg_cell *out, const struct sg_node *method, const struct sg_run_choice *run,
+                      const struct sg_node *seed) {
+    struct sg_cell cell = {.label = strdup(run->label),
                            .name = strdup(sg_node_string(method, "name", "")),
                            .baseline = sg_node_bool(method, "baseline", false),
                            .seed = (uint64_t)seed->number};
-    bool fine = cell.label != NULL && cell.name != NULL && resolve(&cell.resolved, root, method, choice, seed);
+    bool fine = cell.label != NULL && cell.name != NULL && sg_node_copy(&cell.swept, &run->swept) &&
+                sg_node_copy(&cell.resolved, &run->resolved) && sg_push_copy(&cell.resolved, "seed", seed);
     cJSON *json = fine ? sg_node_json(&cell.resolved) : NULL;
     char *text = json != NULL ? sg_json_text(json, false) : NULL;
     cJSON_Delete(json);
@@ -201,9 +128,8 @@ struct cells {
     size_t count, capacity;
 };
 
-static bool add_seeds(struct cells *cells, const struct sg_node *root, const struct sg_node *method,
-                      const struct sg_node *choice, const char *label) {
-    const struct sg_node *seeds = sg_node_get(root, "seeds");
+static bool add_seeds(struct cells *cells, const struct sg_node *seeds, const struct sg_node *method,
+                      const struct sg_run_choice *run) {
     if (cells->count + seeds->count > cells->capacity) {
         size_t capacity = 2 * (cells->count + seeds->count);
         struct sg_cell *grown = realloc(cells->cell, capacity * sizeof *grown);
@@ -213,11 +139,26 @@ static bool add_seeds(struct cells *cells, const struct sg_node *root, const str
         cells->capacity = capacity;
     }
     for (size_t i = 0; i < seeds->count; i++) {
-        if (!cell_make(&cells->cell[cells->count], root, method, choice, label, &seeds->child[i]))
+        if (!cell_make(&cells->cell[cells->count], method, run, &seeds->child[i]))
             return false;
         cells->count++;
     }
     return true;
+}
+
+static bool add_choice(struct cells *cells, const struct sg_node *root, const struct sg_node *method,
+                       const struct sg_node *choice, const char *label) {
+    for (size_t turn = 0;; turn++) {
+        struct sg_run_choice run;
+        if (!sg_run_choice(&run, root, method, choice, label, turn))
+            return false;
+        if (run.label == NULL)
+            return true;
+        bool fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run);
+        sg_run_choice_clear(&run);
+        if (!fine)
+            return false;
+    }
 }
 
 static bool add_method(struct cells *cells, const struct sg_node *root, const struct sg_node *method) {
@@ -228,7 +169,7 @@ static bool add_method(struct cells *cells, const struct sg_node *root, const st
             return false;
         if (label == NULL)
             return true;
-        bool fine = add_seeds(cells, root, method, &choice, label);
+        bool fine = add_choice(cells, root, method, &choice, label);
         sg_node_clear(&choice);
         free(label);
         if (!fine)

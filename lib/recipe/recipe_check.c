@@ -109,7 +109,7 @@ static void check_unknown_keys(struct sg_check *c, const char *section, const ch
 
 /* ---- values and sections ---- */
 
-/* Puts {shorthand: scalar} in the place of the scalar. */
+/* Puts {shorthand: value} in the place of the value, a scalar or a list. */
 static bool expand_shorthand(const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *map) {
     *map = (struct sg_node){.kind = SG_NODE_MAP, .line = raw->line, .column = raw->column};
     struct sg_node scalar;
@@ -126,14 +126,13 @@ static bool expand_shorthand(const struct sg_schema_row *row, const struct sg_no
 
 static bool check_map(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                       const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
-    bool scalar = raw->kind != SG_NODE_LIST && raw->kind != SG_NODE_MAP && raw->kind != SG_NODE_NULL;
     if (row->or_number && raw->kind == SG_NODE_NUMBER)
         return sg_node_copy(out, raw);
     char section[64];
     sg_row_section(row, section);
     if (raw->kind == SG_NODE_MAP)
         return check_section(c, section, variant, root, raw, out);
-    if (!scalar || row->shorthand == NULL) {
+    if (raw->kind == SG_NODE_NULL || row->shorthand == NULL) {
         sg_note_wrong(c, row, raw, row->or_number ? "a number or a section of keys" : "a section of keys");
         return true;
     }
@@ -143,10 +142,28 @@ static bool check_map(struct sg_check *c, const struct sg_schema_row *row, const
     return fine;
 }
 
+/* Notes that a key has a single value in all cells, and why. */
+static void refuse_list(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    const char *why = "because it is the same for all cells of a recipe";
+    if (is_variant(row->type))
+        why = "because it decides which keys stand beside it (write a method or a recipe for each)";
+    else if (strncmp(row->path, "task.", 5) == 0)
+        why = "because all cells of a recipe have the same data (write a recipe for each)";
+    else if (strncmp(row->path, "network.", 8) == 0)
+        why = "because no run depends on it (call sparsebench again with --network, which reuses the cells)";
+    else if (strncmp(row->path, "record.", 7) == 0)
+        why = "because all cells record the same";
+    sg_problem_at(c->problems, raw->line, raw->column, "%s cannot be a list, %s", sg_row_key(row), why);
+}
+
 static bool check_value(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                         const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     if (row->type == SG_VALUE_MAP)
         return check_map(c, row, variant, root, raw, out);
+    if (raw->kind == SG_NODE_LIST && !row->grid && row->most == 0) {
+        refuse_list(c, row, raw);
+        return true;
+    }
     const bool names = is_variant(row->type) && raw->kind == SG_NODE_STRING;
     const char *name = names ? sg_variant_name(row->type, raw->string) : NULL;
     if (!sg_node_copy(out, raw))
@@ -186,6 +203,15 @@ static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size
 
 enum { GRID_ENTRIES = 256 };
 
+/* A list of values, of which each cell has one. */
+static bool check_choices(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+                          const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
+    const size_t before = c->problems->count;
+    const bool fine = check_list(c, row, 1, GRID_ENTRIES, variant, root, raw, out);
+    out->choices = fine && c->problems->count == before;
+    return fine;
+}
+
 /* Seeds that are not written as a list become one: {first: 1, count: 3}, "1..3" and "1,2,3". */
 static bool check_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *root,
                         const struct sg_node *raw, struct sg_node *out) {
@@ -211,7 +237,7 @@ static bool check_given(struct sg_check *c, const struct sg_schema_row *row, con
     if (row->most > 0)
         fine = check_list(c, row, row->least, row->most, variant, root, raw, out);
     else if (row->grid && raw->kind == SG_NODE_LIST)
-        fine = check_list(c, row, 1, GRID_ENTRIES, variant, root, raw, out);
+        fine = check_choices(c, row, variant, root, raw, out);
     else
         fine = check_value(c, row, variant, root, raw, out);
     if (fine && strcmp(row->path, "methods") == 0 && c->problems->count == before)

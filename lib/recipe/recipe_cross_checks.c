@@ -140,12 +140,23 @@ static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *secti
     return ops;
 }
 
-static void check_optimizer(struct sg_check *c, const struct sg_node *section) {
-    double param[OPTIMIZER_PARAMETERS];
-    const struct sg_optimizer_ops *ops = find_optimizer(section, param);
-    const char *why = ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
-    if (why != NULL)
-        sg_problem_at(c->problems, section->line, section->column, "optimizer: %s", why);
+/* At every choice of its lists. */
+static bool check_optimizer(struct sg_check *c, const struct sg_node *section) {
+    bool past = false, fine = true;
+    const size_t before = c->problems->count;
+    for (size_t turn = 0; fine && !past && c->problems->count == before; turn++) {
+        double param[OPTIMIZER_PARAMETERS];
+        struct sg_node chosen;
+        if (!sg_node_copy(&chosen, section))
+            return false;
+        fine = sg_choose_entries(&chosen, turn, NULL, NULL, &past);
+        const struct sg_optimizer_ops *ops = find_optimizer(&chosen, param);
+        const char *why = !past && ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
+        if (why != NULL)
+            sg_problem_at(c->problems, section->line, section->column, "optimizer: %s", why);
+        sg_node_clear(&chosen);
+    }
+    return fine;
 }
 
 static void check_decays(struct sg_check *c, const struct sg_node *section) {
@@ -186,20 +197,28 @@ static bool has_series(const struct sg_node *root, const char *name) {
     return false;
 }
 
-/* The model needs what runs sent, and by layers if exchanges overlap with the backward pass. */
-static void check_network(struct sg_check *c, const struct sg_node *root) {
-    const struct sg_node *network = sg_node_member(root, "network");
-    if (network == NULL)
-        return;
-    const double workers = sg_node_number(network, "workers", sg_node_number(root, "workers", 1));
+/* The parts of a cluster of so many workers. */
+static void check_cluster(struct sg_check *c, const struct sg_node *network, double workers) {
     const struct sg_node *nodes = sg_node_member(network, "nodes"), *servers = sg_node_member(network, "servers");
-    const struct sg_node *overlap = sg_node_member(network, "overlap");
     if (nodes != NULL && fmod(workers, nodes->number) != 0)
         sg_problem_at(c->problems, nodes->line, nodes->column, "nodes must divide the %g workers, got %s", workers,
                       nodes->string);
     if (servers != NULL && servers->number > workers)
         sg_problem_at(c->problems, servers->line, servers->column, "servers must be at most the %g workers, got %s",
                       workers, servers->string);
+}
+
+/* The model needs what runs sent, and by layers if exchanges overlap with the backward pass. */
+static void check_network(struct sg_check *c, const struct sg_node *root) {
+    const struct sg_node *network = sg_node_member(root, "network");
+    if (network == NULL)
+        return;
+    const struct sg_node *workers = sg_override(network, root, "workers");
+    const struct sg_node *overlap = sg_node_member(network, "overlap");
+    if (workers != NULL && workers->kind != SG_NODE_LIST)
+        check_cluster(c, network, workers->number);
+    for (size_t i = 0; workers != NULL && i < workers->count; i++)
+        check_cluster(c, network, workers->child[i].number);
     if (overlap != NULL && strcmp(overlap->string, "none") != 0 && !sg_node_bool(root, "record.layers", false))
         sg_problem_at(c->problems, overlap->line, overlap->column,
                       "overlap '%s' goes by layers (add record.layers: true)", overlap->string);
@@ -222,8 +241,8 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
         check_task(c, map);
         check_network(c, map);
     } else if (strcmp(section, "optimizer") == 0) {
-        check_optimizer(c, map);
         check_decays(c, map);
+        return check_optimizer(c, map);
     } else if (strcmp(section, "methods[]") == 0) {
         choose_length(c, map);
     } else if (strcmp(section, "claims[].at") == 0) {
@@ -246,11 +265,11 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
 
 /* ---- methods ---- */
 
-/* The optimizer may refuse forms that work in updates. */
-static void check_form(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
-    const char *form = sg_node_string(method, "error-feedback.form", sg_node_string(root, "error-feedback.form", ""));
+/* The optimizer of a run may refuse forms that work in updates. */
+static void check_form(struct sg_check *c, const struct sg_node *run, const struct sg_node *method) {
+    const char *form = sg_node_string(run, "error-feedback.form", "");
     double param[OPTIMIZER_PARAMETERS];
-    const struct sg_optimizer_ops *ops = find_optimizer(sg_node_get(root, "optimizer"), param);
+    const struct sg_optimizer_ops *ops = find_optimizer(sg_node_get(run, "optimizer"), param);
     const struct sg_feedback_rule *rule = sg_feedback_find(form);
     if (ops == NULL || ops->refuses_update_form == NULL || rule == NULL || !rule->in_updates)
         return;
@@ -269,15 +288,14 @@ static void check_task_key(struct sg_check *c, const struct sg_node *root, const
                       sg_node_string(task, "kind", ""), key);
 }
 
-/* The parts of a method against each other, as far as parameters are literal numbers: one that is an expression is only
+/* The parts of a run's method against each other, as far as parameters are literal numbers: one that is an expression is only
  * known once the task is open. */
-static void check_parts(struct sg_check *c, const struct sg_node *root, const struct sg_node *from,
-                        const struct sg_node *choice) {
+static void check_parts(struct sg_check *c, const struct sg_node *run, const struct sg_node *from) {
     struct sg_method_config method = {0};
     double room[SG_METHOD_NUMBERS];
     const struct sg_node *at;
     struct sg_error err;
-    const struct sg_node *message = sg_override(from, root, "message");
+    const struct sg_node *choice = sg_node_get(run, "method"), *message = sg_node_get(run, "message");
     if (sg_read_method(&method, room, choice, NULL, message, NULL, 0, &at, &err) != SG_OK ||
         sg_method_check(&method, 0, &err) == SG_OK)
         return;
@@ -307,24 +325,55 @@ static bool add_label(struct sg_check *c, const struct sg_node *at, char *label)
     return true;
 }
 
-static bool check_choices(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
-    size_t before = c->problems->count;
+/* Keeps the keys of swept values, which plots can have on an axis. */
+static bool keep_swept(struct sg_check *c, const struct sg_node *swept) {
+    bool fine = true;
+    for (size_t i = 0; fine && i < swept->count; i++)
+        fine = sg_node_member(&c->swept, swept->child[i].key) != NULL ||
+               sg_push_copy(&c->swept, swept->child[i].key, &swept->child[i]);
+    return fine;
+}
+
+/* Checks the runs of one choice of the method's parameters. */
+static bool check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
+                       const struct sg_node *choice, const char *label) {
+    const size_t before = c->problems->count;
     for (size_t turn = 0; c->problems->count == before; turn++) {
+        struct sg_run_choice run;
+        if (!sg_run_choice(&run, root, method, choice, label, turn))
+            return false;
+        if (run.label == NULL)
+            return true;
+        check_form(c, &run.resolved, method);
+        check_parts(c, &run.resolved, method);
+        bool fine = add_label(c, method, run.label);
+        run.label = NULL;
+        fine = fine && keep_swept(c, &run.swept);
+        sg_run_choice_clear(&run);
+        if (!fine)
+            return false;
+        if (c->n_labels > SG_LABELS)
+            sg_problem_at(c->problems, method->line, method->column, "more than %d combinations of methods and lists",
+                          SG_LABELS);
+    }
+    return true;
+}
+
+static bool check_choices(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
+    const size_t before = c->problems->count;
+    bool fine = true;
+    for (size_t turn = 0; fine && c->problems->count == before; turn++) {
         struct sg_node choice;
         char *label;
         if (!sg_method_choice(method, turn, &choice, &label))
             return false;
         if (label == NULL)
             return true;
-        check_parts(c, root, method, &choice);
+        fine = check_runs(c, root, method, &choice, label);
         sg_node_clear(&choice);
-        if (!add_label(c, method, label))
-            return false;
-        if (c->n_labels > SG_LABELS)
-            sg_problem_at(c->problems, method->line, method->column,
-                          "more than %d combinations of methods and parameters", SG_LABELS);
+        free(label);
     }
-    return true;
+    return fine;
 }
 
 void sg_check_forget_labels(struct sg_check *c) {
@@ -333,13 +382,15 @@ void sg_check_forget_labels(struct sg_check *c) {
     free(c->label);
     c->label = NULL;
     c->n_labels = 0;
+    sg_node_clear(&c->swept);
+    c->swept.kind = SG_NODE_MAP;
 }
 
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
     size_t before = c->problems->count, n_seeds = sg_node_get(root, "seeds")->count;
     bool fine = true;
+    sg_check_forget_labels(c);
     for (size_t i = 0; fine && i < methods->count; i++) {
-        check_form(c, root, &methods->child[i]);
         check_task_key(c, root, &methods->child[i], "shards");
         check_task_key(c, root, &methods->child[i], "sharding");
         fine = check_choices(c, root, &methods->child[i]);

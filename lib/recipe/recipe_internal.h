@@ -41,8 +41,8 @@ enum { SG_ORIGIN_FILE = -1, SG_ORIGIN_PRESET = 0 };
 /* Parse `text` into *out (zeroed by the caller; its key stays), noting the first problem. */
 bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p);
 
-/* Put the value of the --set with this origin into the raw tree. */
-bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p);
+/* Put the value of the --set with this origin into the raw tree. *lists: a list was there before or is there now. */
+bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p, bool *lists);
 
 /* ---- schema ---- */
 
@@ -85,7 +85,8 @@ struct sg_schema_row {
     bool constant;              /* SERIES: the name of a constant is fine too */
     bool above;                 /* min itself is excluded */
     bool whole;                 /* EXPRESSION: a literal must be a whole number */
-    bool grid;                  /* a parameter of a method: may be a list of such values, one cell each */
+    bool in_method;             /* a parameter of a method: gamma may stand in its expression, and it may be to find */
+    bool grid;                  /* may be a list of such values, one cell each */
     bool when_given;            /* not in the resolved tree unless the recipe gives it */
     bool or_number;             /* MAP, CHOICE: a bare number (CHOICE: a whole one in [min, max]) is fine too */
     const char *shorthand;      /* MAP: a bare scalar stands for {shorthand: scalar} */
@@ -148,8 +149,9 @@ struct sg_check {
     const struct sg_node *root;   /* the top level as far as it is complete */
     struct sg_label *label;       /* [n_labels] of the cells; NULL until the methods are known to be right */
     size_t n_labels;
-    bool series_right;                    /* record.series is complete and free of problems */
-    const char *methods_set, *series_set; /* a --set that changed methods or record, and with them perhaps names */
+    bool series_right;                   /* record.series is complete and free of problems */
+    struct sg_node swept;                /* a map whose keys are those of the cells' swept values */
+    const char *labels_set, *series_set; /* a --set that changed methods, lists or record, and so perhaps names */
 };
 
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was noted. */
@@ -189,6 +191,9 @@ void sg_check_forget_labels(struct sg_check *c);
 
 enum { SG_LABELS = 4096, SG_CELLS = 10000 };
 
+/* Appends a copy of `from` (NULL: null) to the map under `key`. */
+bool sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *from);
+
 /* The method's own value of `key`, or the recipe's. */
 const struct sg_node *sg_override(const struct sg_node *method, const struct sg_node *root, const char *key);
 
@@ -198,9 +203,28 @@ sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUM
                          const struct sg_constant *constants, size_t n, const struct sg_node **at,
                          struct sg_error *err);
 
+/* The turn-th choice of the lists in a map, the last varying fastest: each becomes one of its entries. *past: there are
+ * no more turns, and the map is as it was. Unless it is NULL, *label gets " key=value" of each behind what it has, and
+ * then swept, unless it is NULL, gets the values under the same keys. */
+bool sg_choose_entries(struct sg_node *map, size_t turn, char **label, struct sg_node *swept, bool *past);
+
 /* The turn-th choice of a method's list parameters, the last varying fastest: *method is {compressor, its parameters}
  * and the sections controller and values, if it has them, with single values, *label its label. Past the last choice
  * *label is NULL. */
 bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label);
+
+/* A cell without its seed. */
+struct sg_run_choice {
+    struct sg_node resolved; /* as that of a cell */
+    struct sg_node swept;    /* as that of a cell */
+    char *label;
+};
+
+/* The turn-th choice of the lists that stand outside of the parameters of `choice`, a choice of this method with this
+ * label. Past the last choice the label is NULL, and nothing is to be cleared. What is wrong in the recipe stays as it
+ * is. */
+bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
+                   const struct sg_node *choice, const char *label, size_t turn);
+void sg_run_choice_clear(struct sg_run_choice *run);
 
 #endif

@@ -66,6 +66,16 @@ static void add_recorded(struct names *names, const struct sg_node *root) {
         add(names, series->child[i].string);
 }
 
+/* Is it the axis of a plot, which can be over a key that is a list? */
+static bool is_axis(const struct sg_schema_row *row) {
+    return strncmp(row->path, "plots[]", 7) == 0;
+}
+
+static void add_swept(struct names *names, const struct sg_check *c) {
+    for (size_t i = 0; i < c->swept.count; i++)
+        add(names, c->swept.child[i].key);
+}
+
 static void add_constants(struct names *names, const struct sg_task_kind *task) {
     for (size_t i = 0; i < task->n_constants; i++)
         add(names, task->constant[i].name);
@@ -115,11 +125,39 @@ static bool note_taken_away(struct sg_check *c, const struct sg_node *raw) {
     return true;
 }
 
+/* Can this key be a list of values, one for each cell? */
+static bool may_be_swept(const struct sg_check *c, const char *key) {
+    for (size_t i = 0; i < c->schema.count; i++)
+        if (c->schema.row[i].grid && !c->schema.row[i].in_method && strcmp(sg_row_key(&c->schema.row[i]), key) == 0)
+            return true;
+    return false;
+}
+
+/* Notes an axis over a key that is no list; if there are other problems, it may be one of them that it is none. */
+static void note_not_swept(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    char set[SG_EXCERPT];
+    if (c->problems->count > 0)
+        return;
+    if (c->labels_set != NULL && raw->line > 0)
+        sg_problem_at(c->dangling, raw->line, raw->column,
+                      "'%s' is no list any more after --set %s (leave plots out with --set plots=[], or change them "
+                      "too)",
+                      raw->string, sg_excerpt(set, c->labels_set));
+    else
+        sg_problem_at(c->problems, raw->line, raw->column,
+                      "%s: '%s' is the same for all cells (make it a list, or name a series)", sg_row_key(row),
+                      raw->string);
+}
+
 /* A name that is not among those known here: is it not recorded, a constant, or misspelt? */
 static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, const struct sg_task_kind *task,
                          const struct names *known, const struct sg_node *raw) {
     struct names recordable = {.n = 0}, constants = {.n = 0}, modelled = {.n = 0}, all = *known;
     char name[SG_EXCERPT], list[160];
+    if (is_axis(row) && may_be_swept(c, raw->string)) {
+        note_not_swept(c, row, raw);
+        return;
+    }
     add_recordable(&recordable, task);
     add_constants(&constants, task);
     if (has(&recordable, raw->string)) {
@@ -181,6 +219,8 @@ void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const 
     add_recorded(&known, c->root);
     if (row->constant)
         add_constants(&known, task);
+    if (is_axis(row))
+        add_swept(&known, c);
     if (!has(&known, raw->string))
         note_unknown(c, row, task, &known, raw);
 }
@@ -241,7 +281,7 @@ size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row 
         return 0;
     for (size_t most = of_task ? row->constants : kind->n_constants; n < most && n < SG_NAMES - 1; n++)
         name[n] = kind->constant[n].name;
-    if (row->grid)
+    if (row->in_method)
         name[n++] = sg_common_constants[SG_CONSTANT_GAMMA].name;
     return n;
 }

@@ -97,8 +97,16 @@ static bool walk(struct sg_node *root, const char *path, int origin, struct sg_p
     return true;
 }
 
-bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p) {
+static bool has_list(const struct sg_node *node) {
+    bool found = node->kind == SG_NODE_LIST;
+    for (size_t i = 0; i < node->count && !found; i++)
+        found = has_list(&node->child[i]);
+    return found;
+}
+
+bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p, bool *lists) {
     const char *equals = strchr(set, '=');
+    *lists = false;
     if (equals == NULL || equals == set) {
         sg_problem_at(p, 0, origin, "write key=value, as workers=4");
         return true;
@@ -110,6 +118,7 @@ bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_
     if (fine && p->count == before)
         fine = walk(root, path, origin, p, &place);
     if (fine && place != NULL) {
+        *lists = has_list(&value) || has_list(place);
         value.key = place->key;
         value.key_column = origin;
         place->key = NULL;

@@ -301,14 +301,23 @@ void sg_recipe_reference(FILE *out, bool markdown) {
           "sparsebench example.yaml | sparseplot-export --format svg > example.svg:\n\n",
           out);
     fprintf(out, markdown ? "```yaml\n%s```\n\n" : "%s\n", example);
-    fputs("A recipe is one YAML file of at most 1 MiB: no anchors, aliases, tags or second document; only true and "
-          "false\n"
-          "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written with "
-          "'-'\n"
-          "here and with '_' in results. Expressions know + - * / ( ) sqrt() and constants. On the command line,\n"
-          "--set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set seeds=1,2,\n"
-          "--set methods.Top-k.controller.high=8.\n",
-          out);
+    fputs(
+        "A recipe is one YAML file of at most 1 MiB: no anchors, aliases, tags or second document; only true and "
+        "false\n"
+        "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written with "
+        "'-'\n"
+        "here and with '_' in results. Expressions know + - * / ( ) sqrt() and constants. On the command line,\n"
+        "--set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set seeds=1,2,\n"
+        "--set methods.Top-k.controller.high=8.\n\n"
+        "A key whose type says 'or a list' takes several values: workers: [4, 8], or --set 'workers=[4, 8]'. Every\n"
+        "method is then run with each of them, several lists with each combination. The label of a cell tells its\n"
+        "values, those of the method's parameters first: 'Top-k k=1 workers=4'. Claims, plots and --method name it "
+        "so,\n"
+        "and a plot of kind points may have the key on an axis, x: workers: it joins the cells that differ in that "
+        "key\n"
+        "alone. A cell is the same run as that of a recipe with single values, and is not run again. An expression of\n"
+        "learning-rate is drawn at its value.\n",
+        out);
     print_heading(out, markdown, "Top level", "");
     print_rows(out, markdown, &schema, "", NULL);
     print_sub_sections(out, markdown, &schema, NULL);

@@ -81,25 +81,26 @@ static const struct sg_schema_row static_row[] = {
     MAP("task", .training = true, .required = true, .help = "what is trained; its kind decides the keys"),
     {"task.kind", SG_VALUE_TASK, .required = true, .help = "kind of task"},
 
-    INTEGER("workers", 1, 65536, .training = true, .preset = "1",
+    INTEGER("workers", 1, 65536, .training = true, .preset = "1", .grid = true,
             .help = "n, the algorithm's workers, however many processes run them"),
-    INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples",
+    INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples", .grid = true,
             .help = "samples a worker draws a step"),
-    ABOVE("epochs", 0, INFINITY, .training = true,
+    ABOVE("epochs", 0, INFINITY, .training = true, .grid = true,
           .help = "length of a run in passes over the data; give this or steps"),
-    INTEGER("steps", 1, WHOLE_MAX, .training = true, .help = "length of a run in steps; give this or epochs"),
+    INTEGER("steps", 1, WHOLE_MAX, .training = true, .grid = true,
+            .help = "length of a run in steps; give this or epochs"),
 
     MAP("optimizer", .training = true, .required = true, .help = "how the aggregated gradient moves the parameters"),
     {"optimizer.kind", SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
     {"optimizer.learning-rate", SG_VALUE_EXPRESSION, .required = true, .min = 0, .max = INFINITY, .above = true,
-     .help = "gamma: a number or an expression over the task's constants, as 1/(L+l2)"},
-    ABOVE("optimizer.scale", 0, INFINITY, .preset = "1",
+     .grid = true, .help = "gamma: a number or an expression over the task's constants, as 1/(L+l2)"},
+    ABOVE("optimizer.scale", 0, INFINITY, .preset = "1", .grid = true,
           .help = "factor on the learning rate that the warm-up ends with; without a warm-up it holds from the start"),
-    NUMBER("optimizer.warm-up-epochs", 0, INFINITY, .preset = "0", .unit = "epochs",
+    NUMBER("optimizer.warm-up-epochs", 0, INFINITY, .preset = "0", .unit = "epochs", .grid = true,
            .help = "the factor rises from 1 to scale in a straight line, step by step, over these"),
     ABOVE("optimizer.decay-at", 0, INFINITY, .preset = "[]", .least = 0, .most = 64, .unit = "epochs",
           .help = "at each of these the learning rate is multiplied by decay-factor; an ascending list"),
-    NUMBER("optimizer.decay-factor", 0, 1, .above = true, .preset = "0.1", .help = "0.1: divided by 10"),
+    NUMBER("optimizer.decay-factor", 0, 1, .above = true, .preset = "0.1", .grid = true, .help = "0.1: divided by 10"),
 
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what happens to what was not sent"),
@@ -107,15 +108,16 @@ static const struct sg_schema_row static_row[] = {
      .help =
          "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser and local-steps send updates, "
          "which have the learning rate; with every other form it comes after aggregation"},
-    NUMBER("error-feedback.decay", 0, 1, .preset = "1", .help = "factor on the old residual; 1 = the paper's"),
-    CHOICE("scope", "layer|model", .training = true, .preset = "layer",
+    NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
+           .help = "factor on the old residual; 1 = the paper's"),
+    CHOICE("scope", "layer|model", .training = true, .preset = "layer", .grid = true,
            .help = "compress each parameter tensor by itself, or all as one vector"),
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
         .help = "how messages travel, which bytes-sent counts"),
-    {"message.encoding", SG_VALUE_ENCODING, .preset = "raw",
+    {"message.encoding", SG_VALUE_ENCODING, .preset = "raw", .grid = true,
      .help = "how the indices of a sparse message are written; auto: the smallest for each message. No encoding "
              "changes what is received"},
-    {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32",
+    {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32", .grid = true,
      .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504); bf16: to the upper half of a float. The "
              "error "
              "goes into the residual"},
@@ -185,15 +187,19 @@ static const struct sg_schema_row static_row[] = {
      .help = "name of a code; its parameters stand beside it, in the forms of a compressor's. What it rounds off goes "
              "into the residual"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
-    CHOICE("methods[].scope", "layer|model", .help = "overrides the recipe's"),
+    CHOICE("methods[].scope", "layer|model", .grid = true, .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),
     MAP("methods[].shards", .shorthand = "kind", .help = "overrides task.shards, where the task has that"),
-    CHOICE("methods[].shards.kind", "iid|sorted|dirichlet", .required = true, .help = "as task.shards.kind"),
-    NUMBER("methods[].shards.alpha", 1e-6, 1e6, .help = "as task.shards.alpha"),
-    CHOICE("methods[].sharding", "global|reference", .help = "overrides task.sharding, where the task has that"),
-    ABOVE("methods[].epochs", 0, INFINITY, .help = "overrides the recipe's length, unless --set gives that"),
-    INTEGER("methods[].steps", 1, WHOLE_MAX, .help = "overrides the recipe's length, unless --set gives that"),
-    {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true,
+    CHOICE("methods[].shards.kind", "iid|sorted|dirichlet", .required = true, .grid = true,
+           .help = "as task.shards.kind"),
+    NUMBER("methods[].shards.alpha", 1e-6, 1e6, .grid = true, .help = "as task.shards.alpha"),
+    CHOICE("methods[].sharding", "global|reference", .grid = true,
+           .help = "overrides task.sharding, where the task has that"),
+    ABOVE("methods[].epochs", 0, INFINITY, .grid = true,
+          .help = "overrides the recipe's length, unless --set gives that"),
+    INTEGER("methods[].steps", 1, WHOLE_MAX, .grid = true,
+            .help = "overrides the recipe's length, unless --set gives that"),
+    {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true, .grid = true,
      .help = "overrides the optimizer's"},
     {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "drawn dashed, as the paper's no-compression line"},
@@ -228,7 +234,7 @@ static const struct sg_schema_row static_row[] = {
 
     MAP("plots", .training = true, .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure; a list"),
     SERIES("plots[].x", .required = true, .constant = true,
-           .help = "series on the horizontal axis; points may have a constant there"),
+           .help = "series on the horizontal axis; points may have a constant or a key that is a list there"),
     SERIES("plots[].y", .required = true, .constant = true, .help = "series on the vertical axis; likewise"),
     CHOICE("plots[].log", "none|x|y|xy", .preset = "none", .help = "logarithmic axes"),
     TEXT("plots[].title", 200, .help = "title of the panel"),
@@ -257,18 +263,21 @@ static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
 
 static bool append_parameters(struct sg_schema *s, const struct sg_owners *owners) {
     struct sg_variant owner;
-    const bool grid = owners->in_method;
     bool fine = true;
     for (size_t i = 0; (owner = sg_variant_at(owners->type, i)).name != NULL; i++)
         for (size_t j = 0; fine && j < owner.n_params; j++) {
             const struct sg_parameter *p = &owner.params[j];
-            struct sg_schema_row row = {
-                .min = p->min, .max = p->max, .help = p->help, .owner = owner.name, .grid = grid};
+            struct sg_schema_row row = {.min = p->min,
+                                        .max = p->max,
+                                        .help = p->help,
+                                        .owner = owner.name,
+                                        .in_method = owners->in_method,
+                                        .grid = true};
             row.type = p->words != NULL ? SG_VALUE_CHOICE
-                       : grid           ? SG_VALUE_EXPRESSION
+                       : row.in_method  ? SG_VALUE_EXPRESSION
                        : p->integer     ? SG_VALUE_INTEGER
                                         : SG_VALUE_NUMBER;
-            row.whole = grid && p->integer;
+            row.whole = row.in_method && p->integer;
             row.choices = p->words;
             row.when_given = p->words != NULL;
             snprintf(row.path, sizeof row.path, "%s.%s", owners->section, p->name);
@@ -314,6 +323,7 @@ static bool append_tasks(struct sg_schema *s) {
                                         .max = key->max,
                                         .required = key->required,
                                         .constants = key->constants,
+                                        .grid = !key->data,
                                         .owner = kind->name};
             if (row.type == SG_VALUE_EXPRESSION) {
                 row.min = -INFINITY;

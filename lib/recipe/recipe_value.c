@@ -93,12 +93,12 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
             return;
     if (c->label == NULL) /* the methods themselves have problems */
         return;
-    if (c->methods_set && raw->line > 0) { /* the file may be right as it stands */
+    if (c->labels_set && raw->line > 0) { /* the file may be right as it stands */
         char name[SG_EXCERPT], set[SG_EXCERPT];
         sg_problem_at(c->dangling, raw->line, raw->column,
                       "there is no method '%s' any more after --set %s (leave claims and plots out with "
                       "--set claims=[] --set plots=[], or change them too)",
-                      sg_excerpt(name, raw->string), sg_excerpt(set, c->methods_set));
+                      sg_excerpt(name, raw->string), sg_excerpt(set, c->labels_set));
         return;
     }
     const char *candidate[SG_MAP_KEYS];
@@ -125,7 +125,7 @@ static void check_text(struct sg_check *c, const struct sg_schema_row *row, cons
 static void check_expression(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     double value = raw->number;
     bool literal = true;
-    if (row->grid && sg_row_in(row, "methods[]") && raw->kind == SG_NODE_STRING &&
+    if (row->in_method && sg_row_in(row, "methods[]") && raw->kind == SG_NODE_STRING &&
         strcmp(raw->string, SG_VALUE_TO_FIND) == 0)
         return;
     if (raw->kind == SG_NODE_STRING) {

@@ -31,6 +31,8 @@ extern "C" {
  *                   expression over the task's constants and gamma) or a LIST of these. The same holds for the
  *                   parameters of `controller` beside its kind and of `values` beside their code; these two sections
  *                   are absent where the recipe does not give them
+ *   lists           a scalar key of a run, as workers or optimizer.learning-rate, may be a LIST of such values, too; in
+ *                   the node of such a list `choices` is true
  *   claims          at: only the chosen selector, {final: true} or {when, below} …. Of at-most and at-least one is
  *                   null; the other is a NUMBER, or {times, plus, of, metric, at} with every default filled in
  *   series names    in snake_case, like the columns of results: error-norm becomes error_norm */
@@ -65,21 +67,26 @@ cJSON *sg_recipe_set_json(const struct sg_recipe *recipe);
 /* The "recipe" of a result: {"path","sha256","set","name","title","resolved"}. NULL = no memory. */
 cJSON *sg_recipe_json(const struct sg_recipe *recipe);
 
-/* One cell of the grid methods x parameter lists x seeds. One sparsetrain process runs one cell. */
+/* One cell of the grid methods x lists x seeds. One sparsetrain process runs one cell. */
 struct sg_cell {
-    char *label;   /* unique per method and parameter values: "Top-k", or "Top-k k=5" when a list is given */
-    char *name;    /* the method's name: "Top-k" */
-    bool baseline; /* plots draw the method as the dashed line without compression */
+    /* Unique per method and values of lists: "Top-k", or "Top-k k=5" when a list is given. The lists of the compressor
+     * come first; those of other keys follow: "Top-k k=5 workers=8". */
+    char *label;
+    char *name;                   /* the method's name: "Top-k" */
+    bool baseline;                /* plots draw the method as the dashed line without compression */
     const struct sg_node *method; /* points into `resolved`: the method with single values */
     uint64_t seed;
     /* All that decides the run and nothing else: no title, plots, claims or other methods. The members of the map are
      * task, workers, batch, steps/epochs, optimizer, error_feedback, scope, message, record, method (compressor and its
      * parameters, controller and values where they are given) and seed; what the method overrides is applied. */
     struct sg_node resolved;
+    /* A map of the values that the cell has of lists outside of its method's parameters, {workers: 8}, under the keys of
+     * the label: the last word, or the path where the last word alone stands for two ("optimizer.momentum"). */
+    struct sg_node swept;
     char key[65]; /* SHA-256 of the resolved JSON text */
 };
 
-/* Makes all cells in the order of the methods, with seeds innermost. */
+/* Makes all cells in the order of the methods, then of their lists, with seeds innermost. */
 SG_CHECKED sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, size_t *count,
                                      struct sg_error *err);
 void sg_recipe_cells_free(struct sg_cell *cells, size_t count);

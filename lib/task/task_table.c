@@ -35,9 +35,9 @@ static const struct sg_constant_kind logreg_constant[] = {
 };
 
 static const struct sg_key logreg_key[] = {
-    {"dataset", SG_KEY_STRING, .required = true,
+    {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "name of a data set in datasets/, or the path of a LIBSVM file (with a '/' in it)"},
-    {"stand-in", SG_KEY_STRING,
+    {"stand-in", SG_KEY_STRING, .data = true,
      .help = "generator to use where the data set is missing: gisette-like, two-clouds; results say so"},
     {"l2", SG_KEY_EXPRESSION, .preset = "L/10000", .constants = LOGREG_L2_MAY_USE,
      .help = "weight of (l2/2)|x|^2; may use L, row_mean, row_max, m, d, n"},
@@ -72,13 +72,15 @@ static const struct sg_constant_kind cnn_constant[] = {
 static const struct sg_key cnn_key[] = {
     {"model", SG_KEY_CHOICE, .choices = "resnet8|resnet20|resnet18|googlenet|googlenet-deep|senet18|seresnet18",
      .required = true, .help = "the network; resnet8 and resnet20 have 16-32-64 channels"},
-    {"dataset", SG_KEY_STRING, .required = true, .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
-    {"stand-in", SG_KEY_STRING, .help = "generator to use where the data set is missing: cifar-like; results say so"},
+    {"dataset", SG_KEY_STRING, .data = true, .required = true,
+     .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
+    {"stand-in", SG_KEY_STRING, .data = true,
+     .help = "generator to use where the data set is missing: cifar-like; results say so"},
     {"augment", SG_KEY_CHOICE, .choices = "usual|none|crop-flip|crop-flip-rotate", .preset = "usual",
      .help = "usual: crop-flip for CIFAR-10, crop-flip-rotate for CIFAR-100"},
-    {"train-images", SG_KEY_INTEGER, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
+    {"train-images", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
      .help = "train on so many, chosen at random but always the same; 0 = all"},
-    {"test-images", SG_KEY_INTEGER, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
+    {"test-images", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
      .help = "evaluate on so many, chosen the same way; 0 = all"},
     {"average-model", SG_KEY_BOOLEAN, .preset = "true",
      .help = "evaluate the running average of the model as well, which doubles the time of an evaluation"},
@@ -103,19 +105,20 @@ static const struct sg_constant_kind lm_constant[] = {
 };
 
 static const struct sg_key lm_key[] = {
-    {"dataset", SG_KEY_STRING, .required = true,
+    {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "wikitext-2, or another set of the files train.txt, valid.txt and test.txt: words between white space"},
-    {"stand-in", SG_KEY_STRING, .help = "generator to use where the data set is missing: text-like; results say so"},
-    {"train-file", SG_KEY_CHOICE, .choices = "train|valid|test", .preset = "train",
+    {"stand-in", SG_KEY_STRING, .data = true,
+     .help = "generator to use where the data set is missing: text-like; results say so"},
+    {"train-file", SG_KEY_CHOICE, .data = true, .choices = "train|valid|test", .preset = "train",
      .help = "the file to train on, and whose words are the vocabulary"},
-    {"test-file", SG_KEY_CHOICE, .choices = "train|valid|test", .preset = "valid",
+    {"test-file", SG_KEY_CHOICE, .data = true, .choices = "train|valid|test", .preset = "valid",
      .help = "the file to evaluate on; the paper's perplexity is that of valid"},
-    {"train-tokens", SG_KEY_INTEGER, .min = 0, .max = 1e9, .preset = "0", .unit = "tokens",
+    {"train-tokens", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "tokens",
      .help = "train on so many, from the start; 0 = all"},
-    {"test-tokens", SG_KEY_INTEGER, .min = 0, .max = 1e9, .preset = "0", .unit = "tokens",
+    {"test-tokens", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "tokens",
      .help = "evaluate on so many, from the start; 0 = all"},
-    {"lower-case", SG_KEY_BOOLEAN, .preset = "true", .help = "turn all letters to lower case first"},
-    {"vocabulary", SG_KEY_INTEGER, .min = 0, .max = 1e9, .preset = "0", .unit = "words",
+    {"lower-case", SG_KEY_BOOLEAN, .data = true, .preset = "true", .help = "turn all letters to lower case first"},
+    {"vocabulary", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "words",
      .help = "keep so many, the most frequent, <unk> and <eos> among them; others are read as <unk>; 0 = all"},
     {"embedding", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "650", .help = "width of a word"},
     {"hidden", SG_KEY_INTEGER, .min = 1, .max = 65536,
@@ -144,10 +147,11 @@ static const struct sg_constant_kind ncf_constant[] = {
 };
 
 static const struct sg_key ncf_key[] = {
-    {"dataset", SG_KEY_STRING, .required = true,
+    {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "ml-100k, ml-1m, ml-20m, ml-25m, or another in the format of one of these, named as ml-100k-NAME"},
-    {"stand-in", SG_KEY_STRING, .help = "generator to use where the data set is missing: ratings-like; results say so"},
-    {"users", SG_KEY_INTEGER, .min = 0, .max = 1e9, .preset = "0", .unit = "users",
+    {"stand-in", SG_KEY_STRING, .data = true,
+     .help = "generator to use where the data set is missing: ratings-like; results say so"},
+    {"users", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "users",
      .help = "keep so many, chosen at random but always the same; 0 = all"},
     {"factors", SG_KEY_INTEGER, .min = 1, .max = 4096, .preset = "64",
      .help = "numbers that a user and an item have in the matrix factorisation"},
@@ -181,7 +185,7 @@ static const struct sg_constant_kind recorded_constant[] = {
 };
 
 static const struct sg_key recorded_key[] = {
-    {"files", SG_KEY_STRING, .required = true,
+    {"files", SG_KEY_STRING, .data = true, .required = true,
      .help =
          "path of gradients that a training wrote: a .npy file (steps, workers, d), a .safetensors file for each "
          "step and worker, or a file by `sparsetrain --record-gradients`; {step} and {worker} in the name stand for "

@@ -99,6 +99,11 @@ same_everywhere() {
     same_everywhere signs-madelon 20
 }
 
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: learning-rates" {
+    need_real madelon
+    same_everywhere learning-rates 10
+}
+
 @test "same bytes for 1 to 4 ranks and 1, 2 threads: compressors" {
     need_real madelon
     same_everywhere compressors 6

@@ -83,7 +83,9 @@ static void test_values(void) {
     refused(SMALL "workers: .inf\n", "r.yaml:10:10: workers must be a whole number, got '.inf'");
     refused(SMALL "workers: nan\n", "r.yaml:10:10: workers must be a whole number, got 'nan'");
     refused(SMALL "workers: 1e999\n", "r.yaml:10:10: workers must be a whole number, got '1e999'");
-    refused(SMALL "workers: [4]\n", "r.yaml:10:10: workers must be a whole number, got a list");
+    refused(SMALL "workers: [4, 0]\n", "r.yaml:10:14: each of workers must be between 1 and 65536, got 0");
+    refused(SMALL "workers: []\n", "r.yaml:10:10: workers must have 1 to 256 entries, got 0");
+    refused(SMALL "workers: [[4]]\n", "r.yaml:10:11: each of workers must be a whole number, got a list");
     refused(SMALL "workers: {a: 4}\n", "r.yaml:10:10: workers must be a whole number, got a section of keys");
     refused(SMALL "workers: 0\n", "r.yaml:10:10: workers must be between 1 and 65536, got 0");
     refused(SMALL "workers: -1\n", "r.yaml:10:10: workers must be between 1 and 65536, got -1");
@@ -319,7 +321,8 @@ static void test_reference(void) {
     static const char *const row[] = {
         "| `encodings` | list of auto\\|raw\\|bitmap\\|delta-varint\\|rice\\|elias-fano | [auto] |",
         "| `operations` | list of ef-threshold\\|ef-topk-warm\\|ef-topk-cold\\|randomk\\|scatter-add\\|sum-squares\\|"
-        "quickselect\\|nth-element\\|torch-topk\\|torch-threshold\\|encode\\|decode\\|cub-select\\|cub-sort\\|ef-qsgd\\|"
+        "quickselect\\|nth-element\\|torch-topk\\|torch-threshold\\|encode\\|decode\\|cub-select\\|cub-sort\\|ef-"
+        "qsgd\\|"
         "lowrank-products\\|torch-products\\|ef-powersgd | required |",
         "| `sizes` | list of resnet18\\|lstm\\|ncf or whole number | required |",
         "| `seeds` | list of whole numbers | [1] |",
@@ -332,7 +335,8 @@ static void test_reference(void) {
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         ok(strstr(text, row[i]) != NULL, "in the reference: %s", row[i]);
-    ok(strstr(text, "| `workers` | whole number | 1 | between 1 and 65536 |") != NULL, "a row of the reference");
+    ok(strstr(text, "| `workers` | whole number, or a list | 1 | between 1 and 65536 |") != NULL,
+       "a row of the reference");
     free(text);
 }
 

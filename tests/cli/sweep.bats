@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# Keys of a recipe that are lists of values: cells, labels, results and plots.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$CACHE
+    cat >r.yaml <<'YAML'
+schema: 1
+name: sweep
+task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: L/100}
+workers: [2, 4]
+steps: 40
+optimizer: {kind: sgd, learning-rate: [0.1/(L+l2), 0.5/(L+l2)]}
+seeds: [1, 2]
+record: {every: 10, series: [suboptimality, bits]}
+methods:
+  - {name: SGD, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, k: [1, 4]}
+claims:
+  - text: Top-k sends less than SGD
+    metric: bits
+    of: Top-k k=1 workers=4 learning-rate=0.5/(L+l2)
+    at-most: {times: 0.2, of: SGD workers=4 learning-rate=0.5/(L+l2)}
+plots:
+  - {x: workers, y: suboptimality, kind: points}
+  - {x: learning-rate, y: suboptimality, kind: points, log: xy}
+  - {x: step, y: suboptimality, methods: [SGD, Top-k k=4 workers=4 learning-rate=0.1/(L+l2)]}
+YAML
+    NONE=(--set 'claims=[]' --set 'plots=[]')
+}
+
+labels() { # of a plan or a result
+    jq -r '(.cells // .results)[].label' "$1" | uniq
+}
+
+@test "a cell for each value of each list, with labels that filters, claims and plots know" {
+    sparsebench r.yaml --folder cells -q -o a.json
+    [ "$(jq '.results | length' a.json)" = 12 ]
+    [ "$(labels a.json | sed -n '1p;4p;5p;12p')" = "SGD workers=2 learning-rate=0.1/(L+l2)
+SGD workers=4 learning-rate=0.5/(L+l2)
+Top-k k=1 workers=2 learning-rate=0.1/(L+l2)
+Top-k k=4 workers=4 learning-rate=0.5/(L+l2)" ]
+    [ "$(jq -c '.results[11] | .swept, .parameters.k' a.json | xargs)" = "{workers:4,learning_rate:0.5/(L+l2)} 4" ]
+    [ "$(jq -r '.claims[0].verdict' a.json)" = holds ]
+    sparsebench r.yaml --dry-run --json --seed 1 --method "Top-k k=1 workers=2 learning-rate=0.1/(L+l2)" >plan
+    [ "$(labels plan)" = "Top-k k=1 workers=2 learning-rate=0.1/(L+l2)" ]
+    [ "$(sparsebench r.yaml --dry-run --json --seed 1 --method Top-k | jq '.cells | length')" = 8 ]
+}
+
+@test "a baseline counts for the cells of its own values" {
+    sparsebench r.yaml --folder cells -q -o a.json --set 'batch=[1, 2]' --set 'steps=[10, 40]' "${NONE[@]}"
+    [ "$(jq -r '.traffic.baseline' a.json)" = SGD ]
+    [ "$(jq -c '[.results[] | select(.method == "Top-k") | .times_less] | unique' a.json)" = "[5,20]" ]
+}
+
+@test "a single value finds the cells of the list, and a list those of single values" {
+    sparsebench r.yaml --folder cells -q -o a.json
+    run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run --json "${NONE[@]}" --set workers=4 --set 'optimizer.learning-rate=0.5/(L+l2)'
+    [ "$(jq -r '[.cells[] | .action] | unique[]' <<<"$output")" = reuse ]
+    [ "$(jq -r '.cells[].label' <<<"$output" | uniq | xargs)" = "SGD Top-k k=1 Top-k k=4" ]
+    run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run --json "${NONE[@]}" --set 'workers=[4, 8]'
+    [ "$(jq '[.cells[] | select(.action == "reuse")] | length' <<<"$output")" = 12 ]
+}
+
+@test "a plot over a list joins the cells that differ in it alone, the baseline's too" {
+    sparsebench r.yaml --folder cells -q -o a.json
+    [ "$(jq -c '.plots[0].points | map(.x.mean) | unique' a.json)" = "[2,4]" ]
+    [ "$(jq '.plots[1].points | map(.x.mean) | unique | length' a.json)" = 2 ] # the value of the expression
+    run -0 --separate-stderr sparseplot-export a.json --panel=1 --format=csv # every point by its own label, curve by curve
+    [ "$(sed '/^#/d' <<<"$output" | sed -n '2,3p' | cut -d, -f 2,3)" = "SGD workers=2 learning-rate=0.1/(L+l2),2
+SGD workers=4 learning-rate=0.1/(L+l2),4" ]
+    run -0 --separate-stderr sparseplot-export a.json --panel=1 --format=vegalite
+    [[ $output == *'"SGD learning-rate=0.1/(L+l2)"'* && $output == *'"Top-k k=4 learning-rate=0.5/(L+l2)"'* ]]
+    run -0 --separate-stderr sparseplot-export a.json --panel=2 --format=vegalite
+    [[ $output == *'"SGD workers=2"'* && $output == *'"Top-k k=4 workers=4"'* ]]
+    run -0 --separate-stderr sparseplot-export a.json --panel=1 --x=workers --y=bits --format=vegalite
+    [[ $output == *'"Top-k k=1 learning-rate=0.1/(L+l2)"'* ]]
+    run -0 --separate-stderr sparseplot-export a.json --panel=3 --format=csv
+    [[ $output == *"SGD workers=2 learning-rate=0.1/(L+l2)"* && $output != *"k=1"* ]]
+}
+
+@test "two results pair by these labels, beside each other and in a comparison" {
+    sparsebench r.yaml --folder cells -q -o a.json
+    sparsebench r.yaml --folder cells -q -o b.json --set 'workers=[4, 8]' --set 'claims=[]' --set 'plots=[{x: workers, y: suboptimality, kind: points}]'
+    run -0 --separate-stderr sparsebench --compare a.json b.json
+    [ "$(grep -c '^# only in a: .* workers=2 ' <<<"$output")" = 6 ]
+    [ "$(grep -c '^# only in b: .* workers=8 ' <<<"$output")" = 6 ]
+    [[ $output == *"12 of 12 final values are the same."* ]]
+    [[ $(sparseplot-export a.json b.json --panel=1 --format=vegalite) == *'"Top-k k=1 learning-rate=0.1/(L+l2) (b)"'* ]]
+}
+
+@test "a modelled network has the workers of each run, or its own" {
+    sparsebench r.yaml --folder cells -q -o a.json --network link=1gbe
+    [ "$(jq -c '.network.workers, .network.nodes, (.network.model | startswith("each run"))' a.json | xargs)" = "null null true" ]
+    sparsebench r.yaml --folder cells -q -o own.json --network link=1gbe "${NONE[@]}" --set workers=4
+    time_of() { jq ".results[] | select(.label == \"$2\") | .final.time.mean" "$1"; }
+    [ "$(time_of a.json 'Top-k k=4 workers=4 learning-rate=0.1/(L+l2)')" = "$(time_of own.json 'Top-k k=4 learning-rate=0.1/(L+l2)')" ]
+    sparsebench r.yaml --folder cells -q -o eight.json --network link=1gbe,workers=8
+    [ "$(jq '.network.workers' eight.json)" = 8 ]
+    run -2 --separate-stderr sparsebench r.yaml --folder cells --network nodes=4
+    [[ $stderr == *"nodes must divide the 2 workers, got 4"* ]]
+}
+
+@test "sparsetrain names the cells and the lists; sparsetune takes single values" {
+    run -2 --separate-stderr sparsetrain r.yaml --method Top-k
+    [[ $stderr == "sparsetrain: --method 'Top-k' has several cells: choose one with --method, or values with --set for the lists workers, learning-rate: 'Top-k k=1 workers=2 learning-rate=0.1/(L+l2)', "* ]]
+    run -0 sparsetrain -q r.yaml --method "Top-k k=1 workers=2 learning-rate=0.1/(L+l2)" -o one
+    run -0 sparsetrain -q r.yaml --method Top-k --set workers=2 --set optimizer.learning-rate=0.1/'(L+l2)' --set methods.Top-k.k=1 -o two
+    [ "$(jq -r 'select(.record == "header").cell_key' one)" = "$(jq -r 'select(.record == "header").cell_key' two)" ]
+    local action
+    for action in --match-density --reach-baseline --when --rule=estimated --match-bytes=0.1; do
+        run -2 --separate-stderr sparsetune r.yaml "$action"
+        [ "$stderr" = "sparsetune: r.yaml:4:11: workers is a list, and sparsetune takes one value (choose it with --set)" ]
+    done
+}
+
+@test "a --set that makes a list of a value, or a value of a list, is no mistake of the file" {
+    run -2 --separate-stderr sparsebench r.yaml --dry-run --set workers=4
+    [[ ${stderr_lines[0]} == "sparsebench: r.yaml:15:9: there is no method 'Top-k k=1 workers=4 learning-rate=0.5/(L+l2)' any more after --set workers=4 ("* ]]
+    [[ $stderr == *"r.yaml:18:9: 'workers' is no list any more after --set workers=4 (leave plots out with --set plots=[], or change them too)"* ]]
+    run -0 sparsebench r.yaml --dry-run --set workers=4 "${NONE[@]}"
+    run -2 --separate-stderr sparsebench "$ROOT/recipes/smoke.yaml" --dry-run --set 'workers=[4, 8]'
+    [[ ${stderr_lines[0]} == *"there is no method 'Top-k k=4' any more after --set workers=[4, 8] ("* ]]
+}
+
+@test "what cannot be a list says why" {
+    local set
+    for set in 'name=[a, b]:is the same for all cells' 'task.dataset=[a, b]:have the same data' 'task.kind=[logreg, cnn]:decides which keys' \
+        'record.every=[1, 2]:record the same' 'network.link=[1gbe, 10gbe-tcp]:no run depends on it'; do
+        run -2 --separate-stderr sparsebench r.yaml --dry-run "${NONE[@]}" --set "${set%%:*}"
+        [[ $stderr == *"cannot be a list, because"*"${set#*:}"* ]]
+    done
+}
