@@ -98,10 +98,10 @@ cJSON *grid_network_json(const struct sg_recipe *recipe) {
         return NULL;
     char *model = model_text(&n, varies(recipe));
     cJSON *out = sg_grid_network_json(&n, model);
-    for (size_t i = 0; i < 2 && varies(recipe); i++) {
-        static const char *const key[] = {"workers", "nodes"};
-        cJSON_ReplaceItemInObjectCaseSensitive(out, key[i], cJSON_CreateNull());
-    }
+    if (varies(recipe))
+        cJSON_ReplaceItemInObjectCaseSensitive(out, "workers", cJSON_CreateNull());
+    if (varies(recipe) && isnan(sg_node_number(&recipe->root, "network.nodes", NAN)))
+        cJSON_ReplaceItemInObjectCaseSensitive(out, "nodes", cJSON_CreateNull());
     free(model);
     return out;
 }

@@ -14,13 +14,13 @@ char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset);
  * would be read now (NULL = the data are not here, and any will do)? */
 enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset);
 
-/* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. */
+/* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. Of several baselines, a
+ * cell is compared with the one that has its swept values, if there is one. */
 struct grid_traffic {
     const char *column, *baseline; /* NULL = there is no baseline, or its traffic is not known */
     double sent;                   /* mean over the seeds, at the end */
-    const struct sg_cell
-        *cells; /* [count] all cells; of several baselines a cell is compared with the one that has the */
-    const struct sg_cell_outcome *outcomes; /* same swept values, if there is one */
+    const struct sg_cell *cells;   /* [count], all of them */
+    const struct sg_cell_outcome *outcomes;
     size_t count;
 };
 struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
@@ -37,7 +37,8 @@ cJSON *grid_traffic_json(const struct grid_traffic *traffic);
 cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count);
 
-/* "network": null, or that of the recipe's section (sg_grid_network.h). */
+/* "network": null, or that of the recipe's section (sg_grid_network.h). Where the recipe's workers are a list and each run
+ * has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
 cJSON *grid_network_json(const struct sg_recipe *recipe);
 
 struct sg_net;

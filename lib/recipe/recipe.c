@@ -11,10 +11,12 @@ static bool sets_part(const char *set, const char *part) {
     return strncmp(set, part, strlen(part)) == 0;
 }
 
-/* Can it change the labels of cells? Lists of values do so wherever they stand; other keys have lists as their values. */
+/* Can it change the labels of cells? A list does, but for keys whose single value it is. */
 static bool sets_labels(const char *set, bool lists) {
-    return sets_part(set, "methods") || (lists && !sets_part(set, "seeds") && !sets_part(set, "record") &&
-                                         !sets_part(set, "claims") && !sets_part(set, "plots"));
+    static const char *const whole[] = {"seeds", "record", "claims", "plots", "optimizer.decay-at"};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        lists = lists && !sets_part(set, whole[i]);
+    return lists || sets_part(set, "methods");
 }
 
 /* Raw tree with every --set applied. *labels_set <- the last that can change labels. */

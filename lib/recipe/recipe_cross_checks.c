@@ -140,11 +140,11 @@ static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *secti
     return ops;
 }
 
-/* At every choice of its lists. */
+/* At every choice of its lists, of which the check of the methods refuses too many. */
 static bool check_optimizer(struct sg_check *c, const struct sg_node *section) {
     bool past = false, fine = true;
     const size_t before = c->problems->count;
-    for (size_t turn = 0; fine && !past && c->problems->count == before; turn++) {
+    for (size_t turn = 0; fine && !past && turn < SG_LABELS && c->problems->count == before; turn++) {
         double param[OPTIMIZER_PARAMETERS];
         struct sg_node chosen;
         if (!sg_node_copy(&chosen, section))
@@ -288,8 +288,8 @@ static void check_task_key(struct sg_check *c, const struct sg_node *root, const
                       sg_node_string(task, "kind", ""), key);
 }
 
-/* The parts of a run's method against each other, as far as parameters are literal numbers: one that is an expression is only
- * known once the task is open. */
+/* The parts of a run's method against each other, as far as parameters are literal numbers: one that is an expression is
+ * only known once the task is open. */
 static void check_parts(struct sg_check *c, const struct sg_node *run, const struct sg_node *from) {
     struct sg_method_config method = {0};
     double room[SG_METHOD_NUMBERS];
