@@ -98,7 +98,7 @@ static const struct sg_program program = {
 };
 
 static cJSON *version_json(const struct sg_recipe *recipe) {
-    return sg_version_json(program.name, task_kind(recipe));
+    return program_json(program.name, recipe);
 }
 
 /* ---- the result ---- */
