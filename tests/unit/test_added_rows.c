@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "one_worker.h"
+#include "sg_verify.h"
 #include "sg_wire.h"
 #include "tap.h"
 
@@ -122,7 +122,7 @@ static void test_codes(void) {
                                             .exec = {.threads = 1}};
     uint32_t index[5];
     const bool fine = sg_method_open(&method, &config, &err) == SG_OK &&
-                      one_worker(method, (struct one_step){0, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK &&
+                      sg_verify_send(method, (struct sg_verify_at){0, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK &&
                       sg_wire_plan(&plan, NULL, &m, &err) == SG_OK &&
                       sg_wire_encode(room, sizeof room, &plan, &err) == SG_OK &&
                       sg_wire_peek(&header, room, plan.bytes, &err) == SG_OK &&
