@@ -265,3 +265,36 @@ C
         nm -D --defined-only "$INSTALLED/usr/lib/libsparsegrad.so" | awk 'NF == 3 && $2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort | diff - shown
     done
 }
+
+@test "sparsebench --verify-compressors: the template and those of the table keep what they promise" {
+    run -0 --separate-stderr sparsebench --plugin "$MINE" --verify-compressors --table my-topk
+    [[ ${lines[0]} == "# my-topk "*"all that applies holds"* ]]
+    for property in form bits conserves class same-bits resume edges nonfinite damage; do
+        grep -qE "^$property +holds +[1-9]" <<<"$output" || { echo "$property is not tried"; false; }
+    done
+    run -0 sparsebench --plugin "$MINE" --verify-compressors -o all.json
+    [ "$(jq -c '[.schema, .status, .program.plugins[0].file, (.results | length)]' all.json)" = \
+        "[\"sparsebench-verify/1\",\"ok\",\"my-topk.so\",$(sparsetrain --plugin "$MINE" --help-compressors | grep -vc '^#')]" ]
+    [ "$(jq -c '[.results[] | select(.compressor == "topk").properties[] | select(.runs == 0).property]' all.json)" = '["mean"]' ]
+    run -2 --separate-stderr sparsebench --verify-compressors my-topk
+    [[ $stderr == *"unknown compressor 'my-topk'"*"needs --plugin FILE"* ]]
+    run -2 --separate-stderr sparsebench --verify-compressors topk -o all.json
+    [[ $stderr == *"all.json"* ]]
+}
+
+@test "sparsebench --verify-compressors: each promise that a broken plug-in breaks is seen to be broken, and no other" {
+    local name expected
+    build "$BATS_TEST_DIRNAME/broken_plugin.c" broken.so
+    for name in form bits conserves class mean repeat same-bits resume edges damage; do
+        run -3 --separate-stderr sparsebench --plugin broken.so --verify-compressors "$name" --json
+        [[ $stderr == *"a compressor breaks what it promises" ]]
+        expected="[\"$name\"]"
+        [ $name != same-bits ] || expected='["same-bits","resume"]' # a checkpoint cannot help it either
+        [ "$(jq -c '[.results[0].properties[] | select(.failed > 0).property]' <<<"$output")" = "$expected" ] ||
+            { jq -c '[.results[0].properties[] | select(.failed > 0)]' <<<"$output"; false; }
+        [ "$(jq -r '.status, .results[0].passed' <<<"$output" | xargs)" = "failed false" ]
+    done
+    run -3 --separate-stderr sparsebench --plugin broken.so --verify-compressors --table bits topk mean form
+    [[ $output == *"bits        FAILS"*"first: n=1: normal: the message states 16 bits for 1 numbers in 4 bytes of code fp32"* ]]
+    [[ $output == *"it declares that it is unbiased, and sends "*" sigma off"* ]]
+}
