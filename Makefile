@@ -77,7 +77,7 @@ endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
-core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c lib/method/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
+core_src    := $(sort $(filter-out lib/method/plugin_template.c,$(wildcard lib/core/*.c lib/wire/*.c lib/method/*.c)) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
                $(if $(filter 1,$(cuda)),,kernels/cuda/no_cuda.c))
 torch_tasks := cnn lm ncf # lib/task/NAME*.c, their tests and recipes are only where libtorch is on
 torch_task  := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
@@ -155,9 +155,9 @@ identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_r
 identity_recorded := $(filter lib/data/gradient% lib/data/sg_gradients.h lib/data/npy.c lib/data/safetensors.c lib/task/recorded%,$(identity_all))
 identity_torch   := $(filter lib/tensor/% lib/task/task_evaluate_workers.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
-identity_apart   := $(filter lib/recipe/recipe% lib/result/% \
-                    lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/plugin.c lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_plugin.h lib/base/sg_version.h lib/base/version.c \
-                    lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h \
+identity_apart   := $(filter lib/recipe/recipe% lib/recipe/sg_plugins.h lib/result/% \
+                    lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/plugin.c lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_plugin.h lib/base/sg_version.h lib/base/version.c lib/core/row.c lib/core/sg_row.h \
+                    lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h lib/method/sg_compressor_plugin.h lib/method/plugin_template.c \
                     lib/data/cache_folder.c lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
 identity_parts   := logreg cnn lm ncf recorded torch apart
 identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
@@ -202,9 +202,13 @@ $(B)/libsparsegrad.a: $(core_obj) $(B)/flags
 	@rm -f $@; ar rcs $@ $(filter %.o,$^)
 $(B)/libengine.a: $(engine_obj) $(B)/flags
 	@rm -f $@; ar rcs $@ $(filter %.o,$^)
-$(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a
+# A plug-in may call what the installed headers declare, so every program has all of it and shows it, and shows nothing else.
+$(B)/api.list: $(B)/api.symbols
+	@{ echo '{'; sed 's/$$/;/' $<; echo '};'; } > $@
+$(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(ldflags) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o %/libengine.a,$^) \
+	  -Wl,--whole-archive $(B)/libsparsegrad.a -Wl,--no-whole-archive $(libs) $(mpi_libs)
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
@@ -268,7 +272,7 @@ interface   := $(if $(VERSION:0.%=),$(firstword $(subst ., ,$(VERSION))),$(basen
 soname      := libsparsegrad.so.$(interface)
 api_headers := $(addprefix lib/core/,sg_optimizer.h sg_parameter.h sg_rng.h sg_stats.h sg_status.h) \
                $(addprefix lib/wire/,sg_message.h sg_wire.h) \
-               $(addprefix lib/method/,sg_compressor.h sg_controller.h sg_feedback.h sg_flat.h sg_method.h sparsegrad.h) \
+               $(addprefix lib/method/,sg_compressor.h sg_compressor_plugin.h sg_controller.h sg_feedback.h sg_flat.h sg_method.h sparsegrad.h) \
                $(addprefix kernels/,sg_cuda.h sg_half.h sg_kernels.h)
 $(B)/api.symbols: $(api_headers)
 	@mkdir -p $(@D); { grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' ('; \
@@ -296,7 +300,7 @@ $(B)/sparse-recipe.5: $(bin)/sparsetrain
 	@{ printf '.TH SPARSE-RECIPE 5 "" "sparsegrad $(VERSION)"\n.SH NAME\nsparse-recipe \\- recipes of sparsetrain, sparsebench and sparsetune\n.SH DESCRIPTION\n.nf\n'; \
 	  $(bin)/sparsetrain --help-recipe | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"; } > $@
 install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc $(B)/sparse-recipe.5 ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d share/sparsegrad/recipes/mini share/sparsegrad/datasets share/sparsegrad/python)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d share/sparsegrad/recipes/mini share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/plugin)
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so.$(VERSION)
@@ -308,6 +312,7 @@ install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc $(
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 lib/method/sparsegrad.3 $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 $(wildcard lib/method/*.py) $(DESTDIR)$(PREFIX)/share/sparsegrad/python
+	install -m 644 lib/method/plugin_template.c $(DESTDIR)$(PREFIX)/share/sparsegrad/plugin
 	install -m 644 $(B)/sparse-recipe.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	for p in $(programs); do \
 	  $(bin)/$$p --completion=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$p && \

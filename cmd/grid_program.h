@@ -4,12 +4,15 @@
 #define GRID_PROGRAM_H
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sg_clock.h"
 #include "sg_grid.h"
 #include "sg_grid_view.h"
+#include "sg_json.h"
 #include "sg_options.h"
+#include "sg_plugins.h"
 #include "sg_recipe.h"
 #include "sg_terminal.h"
 #include "sg_version.h"
@@ -19,12 +22,15 @@ static struct {
     bool fresh, any_version, help_recipe;
     int64_t jobs, threads;
     struct sg_option_list set; /* each program has an option of its own for it */
+    struct sg_option_list plugins;
 } cell_opt;
 
 static const struct sg_option cell_options[] = {
     {SG_OPTION_GROUP, .name = "Cells and how to run them"},
     {SG_OPTION_STRING, "data", 0, &cell_opt.data, .value = "DIR",
      .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
+    {SG_OPTION_LIST, "plugin", 0, &cell_opt.plugins, .value = "FILE",
+     .help = "a shared object with compressors of your own, which recipes can then name; may be repeated"},
     {SG_OPTION_STRING, "device", 0, &cell_opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
     {SG_OPTION_FLAG, "fresh", 0, &cell_opt.fresh, .help = "run every cell again, finished or not"},
     {SG_OPTION_FLAG, "any-version", 0, &cell_opt.any_version,
@@ -51,11 +57,18 @@ static int begin_program(const struct sg_program *program, int argc, char **argv
     const int code = sg_options_parse(program, argc, argv, operand, most, n_operands);
     if (code != SG_PARSE_RUN)
         return code;
+    const sg_status alone = sg_grid_alone(&speaker, &err);
+    const bool runs = alone == SG_OK || cell_opt.help_recipe;
+    if (runs &&
+        sg_plugins_load(cell_opt.plugins.item, cell_opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {
+        sg_log_error("%s", err.msg);
+        return sg_exit_code(err.status);
+    }
     if (cell_opt.help_recipe) {
         sg_recipe_reference(stdout, false);
         return SG_EXIT_OK;
     }
-    if (sg_grid_alone(&speaker, &err) == SG_OK)
+    if (runs)
         return SG_PARSE_RUN;
     if (speaker)
         sg_log_error("%s", err.msg);
@@ -79,6 +92,14 @@ static const char *task_kind(const struct sg_recipe *recipe) {
     return sg_node_string(&recipe->root, "task.kind", NULL);
 }
 
+/* The "program" of a result: what this build is, and the plug-ins that were loaded, if there are any. */
+static cJSON *program_json(const char *name, const struct sg_recipe *recipe) {
+    cJSON *out = sg_version_json(name, task_kind(recipe)), *plugins = sg_plugins_json(NULL);
+    if (plugins)
+        sg_json_set(out, "plugins", plugins);
+    return out;
+}
+
 /* A grid, and what its options point to. */
 struct grid {
     struct sg_grid_options options;
@@ -96,7 +117,6 @@ static void fill_options(struct grid *g, const struct sg_recipe *recipe, const c
                                           .folder = cell_opt.folder ? cell_opt.folder : g->folder,
                                           .data_dir = cell_opt.data,
                                           .device = cell_opt.device,
-                                          .identity = sg_version_identity(task_kind(recipe)),
                                           .jobs = (int)cell_opt.jobs,
                                           .threads = (int)cell_opt.threads,
                                           .fresh = cell_opt.fresh,

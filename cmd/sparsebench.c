@@ -14,12 +14,13 @@
 #include "sg_plot.h"
 #include "sg_result.h"
 #include "sg_task.h"
+#include "sg_verify_report.h"
 
 enum { MOST_RECIPES = 64 };
 
 static struct {
     const char *output, *color, *network, *part;
-    bool force, json, table, cells, prune, compare, dry_run, strict, judge, corrupt;
+    bool force, json, table, cells, prune, compare, dry_run, strict, judge, corrupt, verify;
     int64_t points;
     struct sg_option_list methods, seeds;
 } opt = {.color = "auto", .judge = true};
@@ -49,6 +50,10 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "compare", 0, &opt.compare,
      .help = "say what differs between two results, value by value and paired by seed, beyond what the seeds' noise "
              "explains; nothing is run"},
+    {SG_OPTION_FLAG, "verify-compressors", 0, &opt.verify,
+     .help =
+         "try what compressors promise, those of plug-ins too: nothing is lost, the declared class, exact bits, the "
+         "same bits for any kernels, threads and ranks, resuming, damaged bytes; no recipe is read"},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE", .help = "write JSON there, whole or not at all"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 0, .max = 1e9,
@@ -67,7 +72,8 @@ static const struct sg_option options[] = {
 static const struct sg_program program = {
     .name = "sparsebench",
     .usage = "[options] RECIPE\n       sparsebench --cells [options] [RECIPE...]\n"
-             "       sparsebench --compare [options] RESULT RESULT",
+             "       sparsebench --compare [options] RESULT RESULT\n"
+             "       sparsebench --verify-compressors [options] [COMPRESSOR...]",
     .operand = "yaml|json",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =
@@ -86,10 +92,12 @@ static const struct sg_program program = {
         "  sparsebench recipes/fig1.yaml --network workers=64,link=10gbe-tcp \\\n"
         "      | sparseplot-export --x time -o time.svg\n"
         "  sparsebench --compare before.json after.json\n"
+        "  sparsebench --verify-compressors --plugin mine.so mine\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n"
         "  sparsebench recipes/fig1.yaml --part $SLURM_ARRAY_TASK_ID/8 -o /dev/null\n\n"
         "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails,\n"
-        "something differs beyond noise or a kernel's output is wrong, 128+n stopped by signal n.\n",
+        "something differs beyond noise, a kernel's output is wrong or a compressor breaks a promise,\n"
+        "128+n stopped by signal n.\n",
     .verbose = "also what finished cells said, and every seed of a claim",
     .options = options,
     .n_options = sizeof options / sizeof *options,
@@ -98,7 +106,7 @@ static const struct sg_program program = {
 };
 
 static cJSON *version_json(const struct sg_recipe *recipe) {
-    return sg_version_json(program.name, task_kind(recipe));
+    return program_json(program.name, recipe);
 }
 
 /* ---- the result ---- */
@@ -411,6 +419,43 @@ static int compare(const char *const *path, size_t n) {
     return status != SG_OK ? sg_exit_code(status) : opt.strict && changed ? SG_EXIT_GATE : SG_EXIT_OK;
 }
 
+static void say_compressor(const char *name, size_t done, size_t total) {
+    if (total > 1)
+        sg_log_detail("%zu of %zu: %s", done + 1, total, name);
+}
+
+static int verify(const char *const *name, size_t n, int argc, char **argv) {
+    const struct sg_verify_options how = {.name = name, .count = n, .stop = sg_signal_pending, .begin = say_compressor};
+    const struct sg_recipe none = {.n_set = 0};
+    struct sg_file_writer file = {0};
+    struct sg_error err;
+    cJSON *results = NULL, *document = cJSON_CreateObject();
+    char started_at[21];
+    bool passed = false;
+    const double start_s = sg_clock_s();
+    sg_clock_utc(started_at);
+    sg_status status = opt.output ? sg_file_begin(&file, opt.output, opt.force, &err) : SG_OK;
+    if (status == SG_OK)
+        status = sg_verify_report(&results, &passed, &how, &err);
+    if (status == SG_OK && table_wanted())
+        sg_verify_print(stdout, results);
+    sg_json_set_string(document, "schema", "sparsebench-verify/1");
+    sg_json_set_string(document, "status", passed ? "ok" : "failed");
+    sg_json_set(document, "program", version_json(&none));
+    sg_json_set(document, "run", sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
+    sg_json_set(document, "host", sg_result_host());
+    sg_json_set(document, "results", results);
+    if (status == SG_OK && (opt.output || !table_wanted()))
+        status = write_json(document, &file, &err);
+    if (status != SG_OK)
+        sg_log_error("%s", err.msg);
+    else if (!passed)
+        sg_log_error("a compressor breaks what it promises");
+    sg_file_abandon(&file);
+    cJSON_Delete(document);
+    return status != SG_OK ? sg_exit_code(status) : passed ? SG_EXIT_OK : SG_EXIT_GATE;
+}
+
 /* --network workers=64,link=1gbe is --set network.workers=64 --set network.link=1gbe. */
 static bool set_network(const char *text) {
     enum { KEYS = 16, CHARS = 96 };
@@ -438,6 +483,10 @@ int main(int argc, char **argv) {
         opt.output = NULL;
     if (opt.network && !set_network(opt.network))
         return sg_app_finish(SG_EXIT_USAGE);
+    if (opt.verify) {
+        sg_signals_catch();
+        return sg_app_finish(verify(operand, n_operands, argc, argv));
+    }
     if (opt.cells)
         return sg_app_finish(keep_cells(operand, n_operands));
     if (opt.compare)

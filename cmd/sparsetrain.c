@@ -10,16 +10,16 @@
 #include "sg_grid.h"
 #include "sg_options.h"
 #include "sg_output.h"
+#include "sg_plugins.h"
 #include "sg_result.h"
 #include "sg_task.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
 #include "sg_train.h"
-#include "sg_version.h"
 
 static struct {
     const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs, *record_gradients;
-    struct sg_option_list methods, set;
+    struct sg_option_list methods, set, plugins;
     int64_t threads, checkpoint_every, progress_fd;
     bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, help_compressors,
         help_deviations;
@@ -34,6 +34,8 @@ static const struct sg_option options[] = {
      .help = "seed to run, whether the recipe lists it or not; its first by default"},
     {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4, methods.Top-k.k=5); may be repeated"},
+    {SG_OPTION_LIST, "plugin", 0, &opt.plugins, .value = "FILE",
+     .help = "a shared object with compressors of your own, which recipes can then name; may be repeated"},
     {SG_OPTION_STRING, "data", 0, &opt.data_dir, .value = "DIR",
      .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
     {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
@@ -235,7 +237,7 @@ static sg_status plan_output(struct sg_output *o, const struct sg_cell *cell, st
         return sg_fail(err, SG_ERR_ARGUMENT, "--record-inputs and --record-gradients: a run writes one recording");
     if (opt.checkpoint && !opt.output)
         return sg_fail(err, SG_ERR_ARGUMENT, "--checkpoint needs -o FILE");
-    const char *kind = sg_node_string(&cell->resolved, "task.kind", NULL);
+    static char identity[SG_CELL_IDENTITY]; /* the plan keeps a pointer to it */
     return sg_output_plan(
         o,
         &(struct sg_output_options){.format = choose_format(),
@@ -245,7 +247,7 @@ static sg_status plan_output(struct sg_output *o, const struct sg_cell *cell, st
                                     .recording = opt.record_inputs ? opt.record_inputs : opt.record_gradients,
                                     .recording_option = opt.record_inputs ? "--record-inputs" : "--record-gradients",
                                     .cell_key = cell->key,
-                                    .identity = sg_version_identity(kind),
+                                    .identity = sg_cell_identity(identity, cell),
                                     .check = check_data,
                                     .check_arg = cell,
                                     .resume = opt.resume,
@@ -320,12 +322,17 @@ int main(int argc, char **argv) {
     const int code = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
+    struct sg_error err = {0};
+    if (sg_plugins_load(opt.plugins.item, opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {
+        if (sg_comm_launch_rank() <= 0) /* every rank finds the same */
+            sg_log_error("%s", err.msg);
+        return sg_app_finish(sg_exit_code(err.status));
+    }
     if (opt.help_recipe || opt.help_recipe_markdown) {
         sg_recipe_reference(stdout, opt.help_recipe_markdown);
         return sg_app_finish(SG_EXIT_OK);
     }
     if (opt.help_compressors || opt.help_deviations) {
-        struct sg_error err;
         const sg_status status = (opt.help_compressors ? sg_recipe_compressors : sg_deviations_print)(stdout, &err);
         if (status != SG_OK)
             sg_log_error("%s", err.msg);
@@ -338,7 +345,6 @@ int main(int argc, char **argv) {
     if (opt.output && strcmp(opt.output, "-") == 0)
         opt.output = NULL;
 
-    struct sg_error err = {0};
     struct sg_recipe recipe = {0};
     struct sg_cell *cells = NULL;
     const struct sg_cell *cell = NULL;

@@ -230,7 +230,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
         status = sg_tune_find(action)->run(&t, err);
     sg_progress_end(&bar);
     if (status == SG_OK && !opt.dry_run) {
-        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", sg_version_json(program.name, task_kind(recipe)));
+        cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", program_json(program.name, recipe));
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run",
                                                sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
         status = deliver(&t, &file, err);

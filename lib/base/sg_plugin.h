@@ -1,6 +1,10 @@
-/* sg_plugin.h: shared objects beside the programs. The tasks that need libtorch are in one, loaded on demand. */
+/* sg_plugin.h: shared objects that programs load. The tasks that need libtorch are in one beside the programs, and
+ * compressors may be in others, which users name. */
 #ifndef SG_PLUGIN_H
 #define SG_PLUGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "sg_status.h"
 
@@ -9,5 +13,13 @@
  * be loaded or has no such symbol. If the symbol is a function, copy *out into a function pointer with memcpy; a cast
  * is not C. */
 SG_CHECKED sg_status sg_plugin_symbol(void **out, const char *library, const char *symbol, struct sg_error *err);
+
+/* Are all parts of this shared object there that are to lie in memory? The loader dies of a file that was cut short. Returns
+ * true also for what is no shared object, which the loader refuses itself. */
+bool sg_plugin_is_whole(const char *bytes, size_t length);
+
+/* Loads the file at `path`, which has a '/' in it, as above. SG_ERR_UNSUPPORTED: the loader's words say why it cannot be
+ * loaded. SG_ERR_MISMATCH: it has no such symbol. */
+SG_CHECKED sg_status sg_plugin_file_symbol(void **out, const char *path, const char *symbol, struct sg_error *err);
 
 #endif

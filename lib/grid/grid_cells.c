@@ -10,6 +10,7 @@
 
 #include "grid_private.h"
 #include "sg_file.h"
+#include "sg_plugins.h"
 #include "sg_grid_cells.h"
 #include "sg_text.h"
 #include "sg_train.h"
@@ -149,8 +150,8 @@ void sg_grid_cells_free(struct sg_cell_files *files) {
     *files = (struct sg_cell_files){0};
 }
 
-sg_status sg_grid_cells_mark(struct sg_cell_files *files, const struct sg_cell *cells, size_t count,
-                             const char *identity, const cJSON *dataset, struct sg_error *err) {
+sg_status sg_grid_cells_mark(struct sg_cell_files *files, const struct sg_cell *cells, size_t count, bool any_version,
+                             const cJSON *dataset, struct sg_error *err) {
     for (size_t i = 0; i < files->count; i++) {
         struct sg_cell_file *f = &files->item[i];
         const char *key = sg_json_string(f->header, "cell_key", "");
@@ -158,7 +159,9 @@ sg_status sg_grid_cells_mark(struct sg_cell_files *files, const struct sg_cell *
             if (strcmp(cells[c].key, key) != 0)
                 continue;
             if (f->state == SG_CELL_FILE_FINISHED) {
-                f->asked = grid_stale(f->header, identity, dataset) == SG_STALE_NOT;
+                char identity[SG_CELL_IDENTITY];
+                sg_cell_identity(identity, &cells[c]);
+                f->asked = grid_stale(f->header, any_version ? NULL : identity, dataset) == SG_STALE_NOT;
                 continue;
             }
             char *checkpoint = sg_format("%s%s", f->path, checkpoint_ending);

@@ -7,7 +7,6 @@
 #include "sg_grid_cells.h"
 #include "sg_task.h"
 #include "sg_terminal.h"
-#include "sg_version.h"
 
 /* Marks what a recipe asks for with the present version and data. */
 static sg_status mark(struct sg_cell_files *files, const struct sg_recipe *recipe, const struct sg_cells_command *c,
@@ -15,12 +14,11 @@ static sg_status mark(struct sg_cell_files *files, const struct sg_recipe *recip
     struct sg_cell *cells = NULL;
     cJSON *dataset = NULL;
     size_t count = 0;
-    const char *identity = sg_version_identity(sg_node_string(&recipe->root, "task.kind", NULL));
     sg_status status = sg_recipe_cells(recipe, &cells, &count, err);
     if (status == SG_OK && count > 0)
         status = sg_task_dataset(&dataset, &cells[0].resolved, c->data_dir, err);
     if (status == SG_OK)
-        status = sg_grid_cells_mark(files, cells, count, c->any_version ? NULL : identity, dataset, err);
+        status = sg_grid_cells_mark(files, cells, count, c->any_version, dataset, err);
     cJSON_Delete(dataset);
     sg_recipe_cells_free(cells, count);
     return status;

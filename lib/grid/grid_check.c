@@ -8,6 +8,7 @@
 
 #include "grid_process.h"
 #include "sg_grid.h"
+#include "sg_plugins.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, CHECK_WORDS = 16, MOST_METHODS = 64 };
 
@@ -32,7 +33,7 @@ static char **command_line(const struct sg_cell *cells, size_t count, const stru
     const char *method[MOST_METHODS];
     const size_t n_methods = methods_of(method, cells, count);
     const char *optional[][2] = {{"--data", o->data_dir}, {"--threads", o->threads > 0 ? threads : NULL}};
-    const char **word = calloc(CHECK_WORDS + 2 * n_methods + 2 * o->n_set, sizeof *word);
+    const char **word = calloc(CHECK_WORDS + 2 * (n_methods + o->n_set + sg_plugin_count()), sizeof *word);
     size_t n = 0;
     if (!word)
         return NULL;
@@ -53,6 +54,10 @@ static char **command_line(const struct sg_cell *cells, size_t count, const stru
     for (size_t i = 0; i < o->n_set; i++) {
         word[n++] = "--set";
         word[n++] = o->set[i];
+    }
+    for (size_t i = 0; sg_plugin_path(i) != NULL; i++) {
+        word[n++] = "--plugin";
+        word[n++] = sg_plugin_path(i);
     }
     return (char **)(uintptr_t)word; /* execvp takes no const words, but does not change them */
 }

@@ -8,6 +8,7 @@
 
 #include "grid_private.h"
 #include "sg_dataset.h"
+#include "sg_plugins.h"
 #include "sg_task.h"
 #include "sg_text.h"
 #include "sg_train.h"
@@ -48,7 +49,7 @@ char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset) {
 
 /* What a finished cell must have to be reused. */
 struct wanted {
-    const char *identity; /* of the program; NULL = any */
+    bool any_version;     /* of the program and of plug-ins */
     const cJSON *dataset; /* NULL = the data are not here, and any will do */
 };
 
@@ -66,10 +67,11 @@ static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell 
                           const struct wanted *wanted) {
     struct sg_error unfit;
     struct sg_run run;
-    char data[DATA_TEXT];
+    char data[DATA_TEXT], identity[SG_CELL_IDENTITY];
     if (sg_run_read_finished(&run, take_path, cell->key, NULL, &unfit) != SG_OK)
         return false;
-    const enum sg_cell_stale stale = grid_stale(run.header, wanted->identity, wanted->dataset);
+    sg_cell_identity(identity, cell);
+    const enum sg_cell_stale stale = grid_stale(run.header, wanted->any_version ? NULL : identity, wanted->dataset);
     free(outcome->stale_of);
     outcome->stale = stale;
     outcome->stale_of = stale == SG_STALE_VERSION ? strdup(sg_json_string(run.header, "program.identity", "?"))
@@ -153,7 +155,7 @@ sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *c
                        const struct sg_grid_options *o, struct sg_error *err) {
     cJSON *dataset = NULL;
     sg_status status = count > 0 && !o->fresh ? sg_task_dataset(&dataset, &cells[0].resolved, o->data_dir, err) : SG_OK;
-    const struct wanted wanted = {o->any_version ? NULL : o->identity, dataset};
+    const struct wanted wanted = {o->any_version, dataset};
     if (status == SG_OK)
         status = look(outcomes, cells, count, o, &wanted, err);
     cJSON_Delete(dataset);

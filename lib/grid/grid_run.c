@@ -13,6 +13,7 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_grid.h"
+#include "sg_plugins.h"
 #include "sg_text.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
@@ -103,6 +104,10 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
         p->argv[n++] = (char *)(uintptr_t) "--set";
         p->argv[n++] = (char *)(uintptr_t)o->set[i];
     }
+    for (size_t i = 0; sg_plugin_path(i) != NULL; i++) {
+        p->argv[n++] = (char *)(uintptr_t) "--plugin";
+        p->argv[n++] = (char *)(uintptr_t)sg_plugin_path(i);
+    }
     p->argv[n] = NULL;
 }
 
@@ -188,10 +193,12 @@ static void conclude(struct pool *p, struct slot *s) {
              : now == s->before ? "as before"
                                 : "new");
     struct sg_error err = {.status = SG_OK};
+    char identity[SG_CELL_IDENTITY];
     o->elapsed_s = sg_clock_s() - s->started_s;
     o->state = SG_CELL_FAILED;
     if ((code == 0 || code == 1) && now != 0 && now != s->before &&
-        sg_run_read_finished(&o->run, o->path, p->cells[s->cell].key, p->options->identity, &err) == SG_OK) {
+        sg_run_read_finished(&o->run, o->path, p->cells[s->cell].key, sg_cell_identity(identity, &p->cells[s->cell]),
+                             &err) == SG_OK) {
         bool diverged = strcmp(sg_json_string(o->run.end, "status", ""), "diverged") == 0;
         o->state = diverged ? SG_CELL_DIVERGED : SG_CELL_DONE;
         o->done = 1;
@@ -330,7 +337,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         goto out;
     share_cores(options, missing);
     pool.slot = calloc((size_t)options->jobs, sizeof *pool.slot);
-    pool.argv = calloc(LAUNCHER_WORDS + CELL_WORDS + 2 * options->n_set + 1, sizeof *pool.argv);
+    pool.argv = calloc(LAUNCHER_WORDS + CELL_WORDS + 2 * (options->n_set + sg_plugin_count()) + 1, sizeof *pool.argv);
     if (!pool.slot || !pool.argv)
         status = sg_fail_memory(err, "the process pool");
     else

@@ -58,7 +58,6 @@ struct sg_grid_options {
     const char *launcher;          /* "mpirun -n 4", split at blanks; NULL = none */
     const char *folder;            /* the folder of the cells; it is made if missing */
     const char *data_dir, *device; /* given to sparsetrain; NULL = it decides */
-    const char *identity;          /* sg_version_identity() of the recipe's task */
     bool any_version;              /* reuse finished cells of any version of the program */
     int jobs;                      /* processes at once; 0 = cores / threads, or 1 under a launcher or on a GPU */
     int threads;                   /* threads of each; 0 = cores / jobs, or what sparsetrain chooses under a launcher */

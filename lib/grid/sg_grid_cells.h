@@ -40,10 +40,10 @@ struct sg_cell_files {
 SG_CHECKED sg_status sg_grid_cells_list(struct sg_cell_files *out, const char *folder, struct sg_error *err);
 void sg_grid_cells_free(struct sg_cell_files *files); /* zeroes it */
 
-/* Marks the finished series and stopped runs that cells of a recipe would reuse or resume, if they are of the program
- * of this identity (NULL = any) and of these data (NULL = any). */
+/* Marks the finished series and stopped runs that cells of a recipe would reuse or resume, if they are of these data (NULL =
+ * any); finished ones also if they are of the cell's identity, or of any version. */
 SG_CHECKED sg_status sg_grid_cells_mark(struct sg_cell_files *files, const struct sg_cell *cells, size_t count,
-                                        const char *identity, const cJSON *dataset, struct sg_error *err);
+                                        bool any_version, const cJSON *dataset, struct sg_error *err);
 
 /* Prints the list for people; `marked` adds which lines a recipe asks for. */
 void sg_grid_cells_table(FILE *out, const struct sg_cell_files *files, const char *folder, bool marked);

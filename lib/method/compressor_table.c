@@ -62,8 +62,13 @@ static const struct sg_compressor_ops *const table[] = {
     /* clang-format on */
 };
 
+enum { COMPRESSORS = sizeof table / sizeof *table };
+
+static const struct sg_compressor_ops *added[SG_ADDED_ROWS];
+static size_t n_added;
+
 const struct sg_compressor_ops *sg_compressor_at(size_t i) {
-    return i < sizeof table / sizeof table[0] ? table[i] : NULL;
+    return i < COMPRESSORS ? table[i] : i - COMPRESSORS < n_added ? added[i - COMPRESSORS] : NULL;
 }
 
 const struct sg_compressor_ops *sg_compressor_find(const char *name) {
@@ -72,6 +77,47 @@ const struct sg_compressor_ops *sg_compressor_find(const char *name) {
         if (strcmp(ops->name, name) == 0 || (ops->also != NULL && strcmp(ops->also, name) == 0))
             return ops;
     return NULL;
+}
+
+/* What a row lacks for a step of a method; NULL = nothing. */
+static const char *lack_of(const struct sg_compressor_ops *ops) {
+    double preset[SG_METHOD_PARAMS] = {0};
+    for (size_t i = 0; i < ops->n_params; i++)
+        preset[i] = ops->params[i].preset;
+    if ((ops->select != NULL) + (ops->code != NULL) + (ops->encode != NULL) != 1)
+        return "must have exactly one of select, code and encode";
+    if (ops->source == NULL)
+        return "has no source: name its publication";
+    if (ops->code != NULL && ops->n_params < ops->code->n_params)
+        return "must have the parameters of its code, as its first ones";
+    if (ops->knob != NULL && ops->knob(preset) >= ops->n_params)
+        return "has a knob that is none of its parameters";
+    if (ops->rounds != NULL && (ops->rounds->count == 0 || ops->rounds->combine == NULL))
+        return "has rounds without a count of them or without 'combine'";
+    return ops->rounds != NULL && ops->rounds->count > 1 && ops->rounds->keep == NULL
+               ? "has several rounds, so it must have 'keep' for the residual"
+               : NULL;
+}
+
+sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error *err) {
+    const struct sg_row row = {"compressor", ops->name, ops->summary, ops->params, ops->n_params};
+    const char *const name[] = {ops->name, ops->also};
+    const sg_status status = sg_row_check(&row, err);
+    if (status != SG_OK)
+        return status;
+    if (ops->also != NULL && !sg_is_row_name(ops->also))
+        return sg_fail(err, SG_ERR_ARGUMENT, "compressor '%s': '%s' is no other spelling: use letters, digits and '-'",
+                       ops->name, ops->also);
+    for (size_t i = 0; i < 2 && name[i] != NULL; i++)
+        if (sg_compressor_find(name[i]) != NULL)
+            return sg_fail(err, SG_ERR_ARGUMENT, "there is a compressor '%s' already: give yours another name",
+                           name[i]);
+    if (lack_of(ops) != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "compressor '%s' %s", ops->name, lack_of(ops));
+    if (n_added == SG_ADDED_ROWS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "compressor '%s': no more than %d can be added", ops->name, SG_ADDED_ROWS);
+    added[n_added++] = ops;
+    return SG_OK;
 }
 
 unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "method_private.h"
+#include "sg_row.h"
 
 const struct sg_feedback_rule sg_feedback_update = {
     .name = "update",
@@ -51,13 +52,44 @@ static const struct sg_feedback_rule *const table[] = {
 };
 enum { RULES = sizeof table / sizeof *table };
 
+static const struct sg_feedback_rule *added[SG_ADDED_ROWS];
+static size_t n_added;
+
 const struct sg_feedback_rule *sg_feedback_at(size_t i) {
-    return i < RULES ? table[i] : NULL;
+    return i < RULES ? table[i] : i - RULES < n_added ? added[i - RULES] : NULL;
 }
 
 const struct sg_feedback_rule *sg_feedback_find(const char *name) {
-    for (size_t i = 0; i < RULES; i++)
-        if (strcmp(table[i]->name, name) == 0)
-            return table[i];
+    const struct sg_feedback_rule *rule;
+    for (size_t i = 0; (rule = sg_feedback_at(i)) != NULL; i++)
+        if (strcmp(rule->name, name) == 0)
+            return rule;
     return NULL;
+}
+
+sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *err) {
+    const struct sg_row row = {"feedback rule", rule->name, rule->summary, rule->params, rule->n_params};
+    const sg_status status = sg_row_check(&row, err);
+    if (status != SG_OK)
+        return status;
+    if (sg_feedback_find(rule->name) != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "there is a feedback rule '%s' already: give yours another name",
+                       rule->name);
+    if (rule->source == NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s' has no source: name its publication", rule->name);
+    if (rule->n_params > SG_FEEDBACK_PARAMS || rule->n_knobs > (rule->n_params > 0) ||
+        rule->worker_vectors + rule->worker_room > SG_FEEDBACK_VECTORS || rule->common_vectors > SG_FEEDBACK_VECTORS)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "feedback rule '%s' declares too much: at most %d parameters, one knob, which is the first of "
+                       "them, and %d vectors",
+                       rule->name, SG_FEEDBACK_PARAMS, SG_FEEDBACK_VECTORS);
+    for (size_t i = 0; i < rule->n_params; i++)
+        if (rule->params[i].words != NULL)
+            return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s': its parameter '%s' must be a number", rule->name,
+                           rule->params[i].name);
+    if (n_added == SG_ADDED_ROWS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s': no more than %d rules can be added", rule->name,
+                       SG_ADDED_ROWS);
+    added[n_added++] = rule;
+    return SG_OK;
 }

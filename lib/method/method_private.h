@@ -4,10 +4,11 @@
 
 #include "sg_method.h"
 #include "sg_rng.h"
+#include "sg_row.h"
 
 enum {
-    SG_METHOD_PARAMS = 16,         /* most parameters that a compressor or a controller may declare */
-    METHOD_WORTH_THREADS = 1 << 15 /* from so many elements on a second thread saves more than it costs */
+    SG_METHOD_PARAMS = SG_ROW_PARAMS, /* most parameters that a compressor or a controller may declare */
+    METHOD_WORTH_THREADS = 1 << 15    /* from so many elements on a second thread saves more than it costs */
 };
 
 /* Memory for a message that is being made, in the kernels' memory. */

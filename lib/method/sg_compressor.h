@@ -4,8 +4,8 @@
  * coder is given p and writes a message of any kind; it never sees the residual. The values of a selector may be
  * written in any code (sg_message.h), so that sparsification and quantization compose.
  *
- * A compressor is one file with a `const struct sg_compressor_ops` and one row in compressor_table.c. Programs,
- * recipes, tests and benchmarks pick it up from its declaration. It is used through sg_method.h, which adds error
+ * A compressor is one file with a `const struct sg_compressor_ops` and one row in compressor_table.c, or a plug-in
+ * (sg_compressor_plugin.h). Programs, recipes, tests and benchmarks pick it up from its declaration. It is used through sg_method.h, which adds error
  * feedback, a controller and the state of all workers.
  *
  * Letters are those of Algorithm 1 of the paper: g gradient, e residual, p what is to be compressed. */
@@ -175,6 +175,10 @@ struct sg_compressor_ops {
  * NULL if it is unknown. */
 const struct sg_compressor_ops *sg_compressor_at(size_t i);
 const struct sg_compressor_ops *sg_compressor_find(const char *name);
+
+/* Adds a compressor behind the table's others. It must stay where it is, and no other thread may use the table meanwhile.
+ * SG_ERR_ARGUMENT: one of its names is taken, or it lacks something. */
+SG_CHECKED sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error *err);
 
 /* enum sg_trait of the compressor with these parameters, presets filled in. */
 unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param);

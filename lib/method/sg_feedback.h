@@ -18,6 +18,7 @@
 #include "sg_kernels.h"
 #include "sg_message.h"
 #include "sg_parameter.h"
+#include "sg_status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,6 +93,10 @@ extern const struct sg_feedback_rule sg_feedback_update, sg_feedback_gradient, s
 /* The i-th rule of the table; NULL past the end. The rule of that name; NULL if it is unknown. */
 const struct sg_feedback_rule *sg_feedback_at(size_t i);
 const struct sg_feedback_rule *sg_feedback_find(const char *name);
+
+/* Adds a rule behind the table's others. It must stay where it is, and no other thread may use the table meanwhile.
+ * SG_ERR_ARGUMENT: its name is taken, or it lacks something. */
+SG_CHECKED sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *err);
 
 #ifdef __cplusplus
 }

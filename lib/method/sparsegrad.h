@@ -6,11 +6,12 @@
  *   sg_method.h      a method with all its parts: compressor, code, error feedback, controller; a step of training
  *   sg_message.h     what one worker sends; codes of numbers. sg_wire.h, not included here, has encodings and bytes
  *   sg_compressor.h, sg_feedback.h, sg_controller.h      the tables, and how their rows are declared
+ *   sg_compressor_plugin.h      not included here: rows in a shared object, which the programs load with --plugin
  *   sg_kernels.h     selections and sums on long vectors; sg_cuda.h, not included here, has them on a GPU's stream
  *   sg_optimizer.h, sg_rng.h, sg_stats.h, sg_half.h, sg_status.h
  *
  * Every function is thread-safe across distinct objects. The library never prints, never exits, and keeps no state
- * outside its objects.
+ * outside its objects, except for what sg_compressor_add, sg_code_add and sg_feedback_add add to the tables.
  *
  * Versions are semantic. A new major version may change what is here, and while the major version is 0, so may a new
  * minor one. The shared library's name and the version of its symbols (SPARSEGRAD_0.1) say which it is; programs that

@@ -3,6 +3,7 @@
  * A run (one method, one seed) is a series, one JSON object a line:
  *   {"record":"header","schema":"sparsetrain/1","name":…,"title":…,"method":…,"seed":"1","cell_key":…,
  *    "program":{"name","version","commit","dirty","identity","compiler","cflags"},"recipe":{"resolved":{…}},
+ *        and, if the run uses plug-ins, "plugins":[{"file","sha256"}] in "program"
  *    "dataset":{…},"constants":{…},"columns":[…],"units":{…},"layers":null|[{"name","elements"}]}
  *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them; with record.layers
  *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}, which with record.workers has

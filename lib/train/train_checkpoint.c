@@ -10,7 +10,7 @@
 #include "sg_dataset.h"
 #include "sg_file.h"
 #include "sg_json.h"
-#include "sg_version.h"
+#include "sg_plugins.h"
 #include "train_state.h"
 
 /* In all formats the key and the identity are at the same place, and the hash is at the end. */
@@ -71,10 +71,10 @@ static bool hosts(const struct train *t, size_t worker) {
 }
 
 /* Writes which program and which data the run has, cut to the room. A checkpoint of others is of no use to it. */
-static void identify(char out[IDENTITY_CHARS], const char *task_kind, const cJSON *dataset) {
-    char data[SG_DATASET_IDENTITY];
+static void identify(char out[IDENTITY_CHARS], const struct sg_cell *cell, const cJSON *dataset) {
+    char data[SG_DATASET_IDENTITY], program[SG_CELL_IDENTITY];
     memset(out, 0, IDENTITY_CHARS);
-    snprintf(out, IDENTITY_CHARS, "%.31s %.31s", sg_version_identity(task_kind), sg_dataset_identity(data, dataset));
+    snprintf(out, IDENTITY_CHARS, "%.31s %.31s", sg_cell_identity(program, cell), sg_dataset_identity(data, dataset));
 }
 
 /* Are both alike up to the first blank, which is the program's part? */
@@ -97,7 +97,7 @@ static struct preamble describe(const struct train *t) {
     memcpy(p.magic, magic, sizeof magic);
     snprintf(p.key, sizeof p.key, "%s", t->options->cell->key);
     cJSON *facts = t->task_ops->describe(t->task);
-    identify(p.identity, sg_node_string(&t->options->cell->resolved, "task.kind", NULL), sg_json_get(facts, "dataset"));
+    identify(p.identity, t->options->cell, sg_json_get(facts, "dataset"));
     cJSON_Delete(facts);
     return p;
 }
@@ -312,7 +312,7 @@ sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_
         return errno == ENOENT ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot read %s", checkpoint);
     const bool whole = fread(&then, sizeof then, 1, in) == 1;
     fclose(in);
-    identify(identity, sg_node_string(&cell->resolved, "task.kind", NULL), dataset);
+    identify(identity, cell, dataset);
     *out = whole && memcmp(then.magic, magic, sizeof magic) == 0 &&
            strncmp(then.key, cell->key, sizeof then.key) == 0 &&
            (dataset ? memcmp(then.identity, identity, sizeof identity) == 0 : begins_alike(then.identity, identity));

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_plugins.h"
 #include "sg_result.h"
-#include "sg_version.h"
 #include "train_state.h"
 
 const char *recording_path(const struct train *t) {
@@ -26,12 +26,13 @@ static void describe_layers(cJSON *header, const struct sg_layout *layout) {
 static cJSON *describe(const struct train *t) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_layout *layout = &t->info->layout;
+    char identity[SG_CELL_IDENTITY];
     cJSON *h = cJSON_CreateObject(), *constants = cJSON_CreateObject(), *layers = cJSON_CreateArray();
     sg_json_set_string(h, "schema", t->options->record_gradients ? SG_SCHEMA_GRADIENTS : SG_SCHEMA_INPUTS);
     sg_json_set_string(h, "method", cell->label);
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set_string(h, "identity", sg_version_identity(sg_node_string(&cell->resolved, "task.kind", NULL)));
+    sg_json_set_string(h, "identity", sg_cell_identity(identity, cell));
     sg_json_set_number(h, "steps", (double)t->plan.steps);
     sg_json_set_number(h, "workers", (double)t->workers);
     sg_json_set_number(h, "steps_per_epoch", (double)t->info->steps_per_epoch);

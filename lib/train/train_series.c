@@ -7,6 +7,7 @@
 
 #include "sg_clock.h"
 #include "sg_file.h"
+#include "sg_plugins.h"
 #include "sg_result.h"
 #include "sg_version.h"
 #include "train_state.h"
@@ -95,6 +96,18 @@ static cJSON *phases_json(const struct train *t) {
     return out;
 }
 
+/* What ran the cell: the program, and the plug-ins that the cell uses. */
+static cJSON *program_json(const struct sg_cell *cell) {
+    cJSON *out = sg_version_json("sparsetrain", sg_node_string(&cell->resolved, "task.kind", NULL));
+    cJSON *plugins = sg_plugins_json(cell);
+    char identity[SG_CELL_IDENTITY];
+    if (plugins == NULL)
+        return out;
+    cJSON_ReplaceItemInObjectCaseSensitive(out, "identity", cJSON_CreateString(sg_cell_identity(identity, cell)));
+    sg_json_set(out, "plugins", plugins);
+    return out;
+}
+
 sg_status train_header(struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_node *root = &t->options->recipe->root;
@@ -106,7 +119,7 @@ sg_status train_header(struct train *t, struct sg_error *err) {
     sg_json_set_string(h, "method", cell->label);
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set(h, "program", sg_version_json("sparsetrain", sg_node_string(&cell->resolved, "task.kind", NULL)));
+    sg_json_set(h, "program", program_json(cell));
     sg_json_set(recipe, "resolved", sg_node_json(&cell->resolved));
     sg_json_set(h, "recipe", recipe);
     cJSON *facts = t->task_ops->describe(t->task);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sg_debug.h"
+#include "sg_row.h"
 
 /* In the order of the numbers that messages carry; a number that is missing was never given. */
 static const struct sg_code *const table[] = {
@@ -34,25 +35,54 @@ static const struct sg_code *const table[] = {
 };
 enum { CODES = sizeof table / sizeof *table };
 
+static const struct sg_code *added[SG_ADDED_ROWS];
+static size_t n_added;
+
 enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */
 enum { BATCH = 64, LARGE_PIECE = 1 << 18 };
 
 const struct sg_code *sg_code_at(size_t i) {
-    return i < CODES ? table[i] : NULL;
+    return i < CODES ? table[i] : i - CODES < n_added ? added[i - CODES] : NULL;
 }
 
 const struct sg_code *sg_code_of(unsigned number) {
-    for (size_t i = 0; i < CODES; i++)
-        if (table[i]->number == number)
-            return table[i];
+    const struct sg_code *code;
+    for (size_t i = 0; (code = sg_code_at(i)) != NULL; i++)
+        if (code->number == number)
+            return code;
     return NULL;
 }
 
 const struct sg_code *sg_code_find(const char *name) {
-    for (size_t i = 0; i < CODES; i++)
-        if (strcmp(table[i]->name, name) == 0)
-            return table[i];
+    const struct sg_code *code;
+    for (size_t i = 0; (code = sg_code_at(i)) != NULL; i++)
+        if (strcmp(code->name, name) == 0)
+            return code;
     return NULL;
+}
+
+sg_status sg_code_add(const struct sg_code *code, struct sg_error *err) {
+    const struct sg_row row = {"code", code->name, code->summary, code->params, code->n_params};
+    const sg_status status = sg_row_check(&row, err);
+    if (status != SG_OK)
+        return status;
+    if (sg_code_find(code->name) != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "there is a code '%s' already: give yours another name", code->name);
+    if (code->number < SG_CODE_ADDED_FIRST || code->number > SG_CODE_ADDED_LAST || sg_code_of(code->number) != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "code '%s': its number %d is %s: choose another from %d to %d", code->name,
+                       code->number, sg_code_of(code->number) != NULL ? "taken" : "out of range", SG_CODE_ADDED_FIRST,
+                       SG_CODE_ADDED_LAST);
+    if (code->most_bytes == NULL || code->encode == NULL || code->decode == NULL || code->valid == NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "code '%s' lacks the function '%s'", code->name,
+                       code->most_bytes == NULL ? "most_bytes"
+                       : code->encode == NULL   ? "encode"
+                       : code->decode == NULL   ? "decode"
+                                                : "valid");
+    if (n_added == SG_ADDED_ROWS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "code '%s': no more than %d codes can be added", code->name,
+                       SG_ADDED_ROWS);
+    added[n_added++] = code;
+    return SG_OK;
 }
 
 const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,

@@ -4,7 +4,7 @@
  * which ones, the data what they are. The two are independent of each other: sg_wire.h has the encodings of the
  * positions, and a code is a format of the numbers.
  *
- * Functions keep no state and may be called from any thread. They trust a message; one that came from elsewhere is
+ * Functions keep no state, but for the codes that are added, and may be called from any thread. They trust a message; one that came from elsewhere is
  * first checked by sg_wire_decode. */
 #ifndef SG_MESSAGE_H
 #define SG_MESSAGE_H
@@ -15,6 +15,7 @@
 
 #include "sg_kernels.h"
 #include "sg_parameter.h"
+#include "sg_status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,6 +94,12 @@ extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_param
 const struct sg_code *sg_code_at(size_t i);
 const struct sg_code *sg_code_of(unsigned number);
 const struct sg_code *sg_code_find(const char *name);
+
+/* Adds a code behind the table's others. It must stay where it is, and no other thread may use the table meanwhile. Its number
+ * is one of those that the table itself never takes. SG_ERR_ARGUMENT: its name or its number is taken, or it lacks
+ * something. */
+enum { SG_CODE_ADDED_FIRST = 192, SG_CODE_ADDED_LAST = 254 };
+SG_CHECKED sg_status sg_code_add(const struct sg_code *code, struct sg_error *err);
 
 /* One layer of a message in the code `factors`. As a matrix of count / rows columns it is the sum of `rank` products: value
  * holds the columns of these, one after another, and then their rows. With rows = 0 value holds the numbers [count]. No

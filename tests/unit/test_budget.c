@@ -6,7 +6,7 @@
 #include "method_private.h"
 #include "sg_rng.h"
 #include "message_values.h"
-#include "one_worker.h"
+#include "sg_verify.h"
 #include "tap.h"
 
 /* ---- worlds: what is sent at lambda at time x of the run, 0..1 ---- */
@@ -225,14 +225,14 @@ static void last_step(const struct sg_feedback_rule *form, size_t most, size_t z
     for (size_t j = 0; j < D; j++)
         g[j] = j < zeros ? 0 : (float)((j * 37 + 11) % 101) - 50.5F;
     for (uint64_t t = 0; fine && t < LAST; t++) {
-        fine = one_worker(c, (struct one_step){0, 1, t, NULL}, g, residual, &m, &err) == SG_OK && m.count == 0;
+        fine = sg_verify_send(c, (struct sg_verify_at){0, 1, t, NULL}, g, residual, &m, &err) == SG_OK && m.count == 0;
         sg_method_end(c, NULL, &(struct sg_spent){.largest = 1e12});
     }
     for (uint32_t j = 0; j < D; j++) {
         order[j] = j;
         p[j] = e[j] + g[j];
     }
-    fine = fine && one_worker(c, (struct one_step){0, 1, LAST, NULL}, g, residual, &m, &err) == SG_OK;
+    fine = fine && sg_verify_send(c, (struct sg_verify_at){0, 1, LAST, NULL}, g, residual, &m, &err) == SG_OK;
     const size_t expected = most < D - zeros ? most : D - zeros;
     qsort(order, D, sizeof *order, larger);
     qsort(order, expected, sizeof *order, ascending);

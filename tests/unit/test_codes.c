@@ -34,11 +34,11 @@ static void test_sums(const struct sg_code_kernels *k, const char *name) {
     static float y[SG_KERNEL_BLOCK];
     static double term[4][SG_KERNEL_BLOCK];
     size_t wrong = 0;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++)
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (size_t n = 0; n <= SG_KERNEL_BLOCK; n = n < 40 ? n + 1 : 3 * n) {
             const size_t count = n > 3000 ? SG_KERNEL_BLOCK : n;
             double sum[4];
-            fill(y, count, (enum pattern)pattern, n);
+            sg_pattern_fill(y, count, (enum sg_pattern)pattern, n);
             size_t below = 0;
             for (size_t i = 0; i < count; i++) {
                 const double v = (double)y[i];
@@ -60,12 +60,12 @@ static void test_sums(const struct sg_code_kernels *k, const char *name) {
 static void test_signs(const struct sg_code_kernels *k, const char *name) {
     static const float value[] = {0.5F, -0.25F};
     size_t wrong = 0;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++)
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (size_t v = 0; v < N_SIZES; v++)
             for (size_t first = 0; first < 20; first += 3) {
                 const size_t n = sizes[v], bytes = (n + 7) / 8;
                 uint8_t packed[N / 8 + GUARD];
-                fill(x, n, (enum pattern)pattern, v);
+                sg_pattern_fill(x, n, (enum sg_pattern)pattern, v);
                 memset(packed, 0xa5, sizeof packed);
                 k->pack_signs(packed, x, n);
                 for (size_t j = 0; j < 8 * bytes; j++)
@@ -133,7 +133,7 @@ static double rounded(double a, const uint32_t *u) {
 static void test_multiples(const struct sg_code_kernels *k, const char *name) {
     static const double units[] = {0.01, 0.25, 1, 0x1p-149, 1e30};
     size_t wrong = 0;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++)
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (size_t c = 0; c < 4 * 3 * 5; c++) {
             const struct sg_multiples m = {.unit = (double)(float)units[c % 5],
                                            .bits = c / 5 % 3 == 0   ? 2
@@ -145,7 +145,7 @@ static void test_multiples(const struct sg_code_kernels *k, const char *name) {
                                                    1,
                                            .clamps = c / 15 % 2};
             const uint32_t beyond = 1U << (m.bits - 1);
-            fill(x, N, (enum pattern)pattern, c);
+            sg_pattern_fill(x, N, (enum sg_pattern)pattern, c);
             for (size_t j = 0; j < N; j++) {
                 const double a = fabs((double)x[j]) / m.unit;
                 const double q = rounded(fmin(a, m.most), c / 30 ? &draw[j] : NULL);
@@ -165,11 +165,11 @@ static void test_multiples(const struct sg_code_kernels *k, const char *name) {
 
 static void test_places(const struct sg_code_kernels *k, const char *name) {
     size_t wrong = 0;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++)
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (size_t v = 1; v < N_SIZES; v++) {
             const size_t n = sizes[v];
             float ends[2], low = INFINITY, high = -INFINITY;
-            fill(x, n, (enum pattern)pattern, v);
+            sg_pattern_fill(x, n, (enum sg_pattern)pattern, v);
             for (size_t j = 0; j < n; j++) {
                 low = x[j] < low ? x[j] : low;
                 high = x[j] > high ? x[j] : high;
@@ -195,11 +195,11 @@ static void test_places(const struct sg_code_kernels *k, const char *name) {
 
 static void test_powers(const struct sg_code_kernels *k, const char *name) {
     size_t wrong = 0;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++)
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (int shorter = 0; shorter < 2; shorter++) {
             const uint32_t lowest = shorter ? 18 : 0, highest = shorter ? 145 : 254;
             const unsigned bits = shorter ? 8 : 9;
-            fill(x, N, (enum pattern)pattern, 5);
+            sg_pattern_fill(x, N, (enum sg_pattern)pattern, 5);
             for (size_t j = 0; j < N; j++) {
                 uint32_t exponent = bits_of(fabsf(x[j])) >> 23;
                 exponent += (bits_of(x[j]) & 0x7fffff) > draw[j] >> 9;
@@ -232,11 +232,11 @@ static uint32_t level_of(double a, uint32_t levels, uint32_t of_draw) {
 
 static void test_parts(const struct sg_code_kernels *k, const char *name) {
     size_t wrong = 0;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++)
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (uint32_t levels = 1; levels <= 127; levels = 2 * levels + 1) {
             const unsigned bits = 33 - (unsigned)__builtin_clz(levels);
             float norm = 0x1p-149F;
-            fill(x, N, (enum pattern)pattern, levels);
+            sg_pattern_fill(x, N, (enum sg_pattern)pattern, levels);
             for (size_t j = 0; j < N; j++)
                 norm = fmaxf(norm, fabsf(x[j]) * (levels == 3 ? 2.5F : 1));
             for (size_t j = 0; j < N; j++) {
@@ -266,9 +266,9 @@ static void test_ranks(const struct sg_code_kernels *k, const char *name) {
     for (uint32_t place = 0; place < SG_RANK_PLACES; place++)
         for (ranks.below[place] = 0; ranks.edge[ranks.below[place]] < sg_rank_place_begin(place);)
             ranks.below[place]++;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++) {
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++) {
         float norm = 0x1p-149F;
-        fill(x, N, (enum pattern)pattern, 6);
+        sg_pattern_fill(x, N, (enum sg_pattern)pattern, 6);
         for (size_t j = 0; j < N; j++)
             norm = fmaxf(norm, fabsf(x[j]));
         for (size_t j = 0; j < N; j++) {
@@ -324,8 +324,8 @@ static void test_code(const struct sg_code *code, bool at_random, const char *ta
     size_t wrong = 0;
     for (size_t i = 0; i < code->n_params; i++)
         param[i] = at_random && strcmp(code->params[i].name, "stochastic") == 0 ? 1 : code->params[i].preset;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++) {
-        fill(value, COUNT, (enum pattern)pattern, 8);
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++) {
+        sg_pattern_fill(value, COUNT, (enum sg_pattern)pattern, 8);
         const struct sg_numbers all = {
             .count = COUNT, .part = parts, .parts = PARTS, .param = param, .kernels = sg_kernels_cpu("c")};
         const size_t most = code->most_bytes(&all);

@@ -1,6 +1,6 @@
 /* What single compressors promise beyond the common properties, and what they refuse. */
 #include "message_values.h"
-#include "one_worker.h"
+#include "sg_verify.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -97,17 +97,17 @@ static void test_run_arguments(void) {
     static const double bad[] = {0, -1, NAN, INFINITY, 1e300, 1e-300};
     size_t accepted = 0;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        accepted += one_worker(c, (struct one_step){1, bad[i], 0, NULL}, g, e, &m, &err) != SG_ERR_ARGUMENT;
+        accepted += sg_verify_send(c, (struct sg_verify_at){1, bad[i], 0, NULL}, g, e, &m, &err) != SG_ERR_ARGUMENT;
     ok(accepted == 0, "a learning rate that is no positive float: %s", err.msg);
-    ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK,
+    ok(sg_verify_send(c, (struct sg_verify_at){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK,
        "an exact compressor needs no residual");
     sg_method_close(c);
     c = open_with("topk", one_layer, &sg_feedback_update, (struct setting){"k", 1}, nothing);
-    ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
+    ok(sg_verify_send(c, (struct sg_verify_at){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
        "error feedback without residual");
     sg_method_close(c);
     c = open_with("none", one_layer, &sg_feedback_none, nothing, nothing);
-    ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, e, &m, &err) == SG_ERR_ARGUMENT,
+    ok(sg_verify_send(c, (struct sg_verify_at){1, 1, 0, NULL}, g, e, &m, &err) == SG_ERR_ARGUMENT,
        "residual without error feedback");
     sg_method_close(c);
     setenv("SG_CPU", "z80", 1);
@@ -133,8 +133,8 @@ static void test_share(void) {
         const char *name = takes_share[v % 2];
         struct sg_message m = {0};
         sg_method *c = open_with(name, four_layers, &sg_feedback_none, cases[v / 2].setting, nothing);
-        fill(g, N, NORMAL, 3);
-        bool right = one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK;
+        sg_pattern_fill(g, N, SG_PATTERN_NORMAL, 3);
+        bool right = sg_verify_send(c, (struct sg_verify_at){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_OK;
         for (size_t l = 0; l < 4 && right; l++)
             right = m.layer_count[l] == cases[v / 2].want[l];
         ok(right, "%s with %s = %g: elements of each layer", name, cases[v / 2].setting.name,
@@ -155,7 +155,7 @@ static void test_threshold_unit(void) {
         memset(e, 0, sizeof e);
         e[3] = -tau;
         e[5] = nextafterf(tau, 0);
-        ok(one_worker(c, (struct one_step){1, gamma, 0, NULL}, g, e, &m, &err) == SG_OK && m.count == 1 &&
+        ok(sg_verify_send(c, (struct sg_verify_at){1, gamma, 0, NULL}, g, e, &m, &err) == SG_OK && m.count == 1 &&
                m.index[0] == 3 && values_of(&m)[0] == -tau && e[5] == nextafterf(tau, 0),
            "%s form: threshold %g", form == &sg_feedback_update ? "update" : "gradient", (double)tau);
         sg_method_close(c);
@@ -173,13 +173,14 @@ static void test_random(void) {
         double sum[SMALL] = {0}, all = 0, left = 0, left_squares = 0;
         sg_method *c = open_with("randomk", layout, &sg_feedback_none, (struct setting){"k", K},
                                  (struct setting){"unbiased", unbiased});
-        fill(g, SMALL, NORMAL, 4);
+        sg_pattern_fill(g, SMALL, SG_PATTERN_NORMAL, 4);
         for (size_t i = 0; i < SMALL; i++)
             all += (double)g[i] * (double)g[i];
         for (uint64_t t = 0; t < DRAWS; t++) {
             struct sg_message m = {0};
             double error = all;
-            wrong += one_worker(c, (struct one_step){1, 1, t, NULL}, g, NULL, &m, &err) != SG_OK || m.count != K;
+            wrong +=
+                sg_verify_send(c, (struct sg_verify_at){1, 1, t, NULL}, g, NULL, &m, &err) != SG_OK || m.count != K;
             for (size_t j = 0; j < m.count; j++) {
                 const double x = (double)g[m.index[j]], kept = x - (double)values_of(&m)[j];
                 count[m.index[j]]++;
@@ -209,7 +210,7 @@ static void test_random(void) {
         open_with("randomk", one_layer, &sg_feedback_none, (struct setting){"k", 1}, (struct setting){"unbiased", 1});
     for (size_t i = 0; i < N; i++)
         g[i] = 3e38F;
-    ok(one_worker(c, (struct one_step){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_NONFINITE,
+    ok(sg_verify_send(c, (struct sg_verify_at){1, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_NONFINITE,
        "overflow of the scaled value: %s", err.msg);
     sg_method_close(c);
 }
@@ -219,12 +220,12 @@ static void test_random_names(void) {
     uint32_t index[100];
     struct sg_message m = {0};
     sg_method *c = open_with("randomk", one_layer, &sg_feedback_none, (struct setting){"k", 100}, nothing);
-    fill(g, N, NORMAL, 5);
-    bool fine = one_worker(c, (struct one_step){1, 1, 5, NULL}, g, NULL, &m, &err) == SG_OK;
+    sg_pattern_fill(g, N, SG_PATTERN_NORMAL, 5);
+    bool fine = sg_verify_send(c, (struct sg_verify_at){1, 1, 5, NULL}, g, NULL, &m, &err) == SG_OK;
     memcpy(index, m.index, sizeof index);
-    fine &= one_worker(c, (struct one_step){1, 1, 6, NULL}, g, NULL, &m, &err) == SG_OK &&
+    fine &= sg_verify_send(c, (struct sg_verify_at){1, 1, 6, NULL}, g, NULL, &m, &err) == SG_OK &&
             memcmp(index, m.index, sizeof index) != 0;
-    fine &= one_worker(c, (struct one_step){1, 1, 5, NULL}, g, NULL, &m, &err) == SG_OK &&
+    fine &= sg_verify_send(c, (struct sg_verify_at){1, 1, 5, NULL}, g, NULL, &m, &err) == SG_OK &&
             memcmp(index, m.index, sizeof index) == 0;
     ok(fine, "random-k draws the same at the same step, whatever came before");
     sg_method_close(c);
@@ -238,8 +239,8 @@ static void test_conservation(void) {
     bool fine = true;
     for (uint64_t t = 0; t < 200; t++) {
         struct sg_message m = {0};
-        fill(g, N, FEW_VALUES, t);
-        fine &= one_worker(c, (struct one_step){1, 1, t, NULL}, g, e, &m, &err) == SG_OK;
+        sg_pattern_fill(g, N, SG_PATTERN_FEW_VALUES, t);
+        fine &= sg_verify_send(c, (struct sg_verify_at){1, 1, t, NULL}, g, e, &m, &err) == SG_OK;
         for (size_t i = 0; i < N; i++)
             fed[i] += (double)g[i];
         for (size_t j = 0; j < m.count; j++)
@@ -297,8 +298,8 @@ static void test_touched(void) {
             struct sg_message a, b;
             float *e_told = form == &sg_feedback_none ? NULL : mine,
                   *e_dense = form == &sg_feedback_none ? NULL : theirs;
-            same = one_worker(told, (struct one_step){1, 0.5, step, &touched}, g, e_told, &a, &err) == SG_OK &&
-                   one_worker(dense, (struct one_step){1, 0.5, step, NULL}, g, e_dense, &b, &err) == SG_OK &&
+            same = sg_verify_send(told, (struct sg_verify_at){1, 0.5, step, &touched}, g, e_told, &a, &err) == SG_OK &&
+                   sg_verify_send(dense, (struct sg_verify_at){1, 0.5, step, NULL}, g, e_dense, &b, &err) == SG_OK &&
                    same_message(&a, &b, 4) && memcmp(mine, theirs, sizeof mine) == 0;
             sent += a.count;
         }
@@ -308,8 +309,8 @@ static void test_touched(void) {
             struct sg_range all = {0, N};
             struct sg_message m;
             g[600] = INFINITY;
-            ok(one_worker(told, (struct one_step){1, 1, 300, &(struct sg_ranges){&all, 1}}, g, mine, &m, &err) ==
-                       SG_ERR_NONFINITE &&
+            ok(sg_verify_send(told, (struct sg_verify_at){1, 1, 300, &(struct sg_ranges){&all, 1}}, g, mine, &m,
+                              &err) == SG_ERR_NONFINITE &&
                    strstr(err.msg, "layer 3"),
                "touched rows that are not finite: %s", err.msg);
         }

@@ -1,5 +1,5 @@
 /* Halves against the definition of the format, and what rounding a message leaves in the residual. */
-#include "one_worker.h"
+#include "sg_verify.h"
 #include "tap.h"
 
 #include <float.h>
@@ -107,8 +107,8 @@ static bool same_but_rounded(sg_method *whole, sg_method *half, const float *g, 
     struct sg_message exact, rounded;
     struct sg_error err;
     memcpy(full, e, sizeof full);
-    if (one_worker(whole, (struct one_step){0, 0.1, step, NULL}, g, full, &exact, &err) != SG_OK ||
-        one_worker(half, (struct one_step){0, 0.1, step, NULL}, g, e, &rounded, &err) != SG_OK ||
+    if (sg_verify_send(whole, (struct sg_verify_at){0, 0.1, step, NULL}, g, full, &exact, &err) != SG_OK ||
+        sg_verify_send(half, (struct sg_verify_at){0, 0.1, step, NULL}, g, e, &rounded, &err) != SG_OK ||
         exact.count != rounded.count)
         return false;
     const float *sent = sg_method_values(half, 0, &rounded), *p = sg_method_values(whole, 0, &exact);
@@ -146,7 +146,7 @@ static void test_compressors(sg_rng *r) {
     sg_method *none = opened("none", NAN, &sg_code_fp16);
     struct sg_message m;
     struct sg_error err;
-    ok(none && one_worker(none, (struct one_step){0, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
+    ok(none && sg_verify_send(none, (struct sg_verify_at){0, 1, 0, NULL}, g, NULL, &m, &err) == SG_ERR_ARGUMENT,
        "an exact compressor in fp16 needs a residual");
     sg_method_close(none);
 }

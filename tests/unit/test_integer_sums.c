@@ -70,7 +70,7 @@ static bool step(sg_method **part, size_t parts, size_t count, uint64_t t, bool 
 
 static void draw(uint64_t t) {
     for (size_t w = 0; w < WORKERS; w++)
-        fill(g[w], D, NORMAL, 10 * t + w);
+        sg_pattern_fill(g[w], D, SG_PATTERN_NORMAL, 10 * t + w);
 }
 
 /* The sum and the residuals are all that came in, but for rounding. */

@@ -29,9 +29,9 @@ struct bench {
 };
 
 /* With feedback: p = e + g exactly, e filled by another pattern; without: p = g. */
-static void prepare(struct bench *b, size_t n, enum pattern pattern, bool feedback, uint64_t seed) {
-    fill(b->g, n, pattern, seed);
-    fill(b->e, n, pattern == NORMAL ? WIDE : pattern, seed + 1);
+static void prepare(struct bench *b, size_t n, enum sg_pattern pattern, bool feedback, uint64_t seed) {
+    sg_pattern_fill(b->g, n, pattern, seed);
+    sg_pattern_fill(b->e, n, pattern == SG_PATTERN_NORMAL ? SG_PATTERN_WIDE : pattern, seed + 1);
     for (size_t i = 0; i < n; i++)
         b->p[i] = feedback ? b->e[i] + b->g[i] : b->g[i];
     b->offset[0] = 0;
@@ -74,14 +74,14 @@ enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
 
 static void test_topk(const struct sg_kernels *kernels) {
     static struct bench b;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++) {
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++) {
         size_t wrong = 0, wrong_guess = 0, cases = 0;
         for (size_t v = 0; v < N_SIZES * 2; v++) {
             const size_t n = sizes[v / 2], shares[] = {0, 1, 2, 5, 10, n / 16, n / 2, n > 0 ? n - 1 : 0, n};
             for (size_t h = 0; h < sizeof shares / sizeof shares[0]; h++) {
                 const size_t k = shares[h] < n ? shares[h] : n;
                 uint32_t rank[MAX_N];
-                prepare(&b, n, (enum pattern)pattern, v % 2, 10 * v);
+                prepare(&b, n, (enum sg_pattern)pattern, v % 2, 10 * v);
                 for (uint32_t i = 0; i < n; i++)
                     rank[i] = i;
                 sorting = b.p;
@@ -92,7 +92,7 @@ static void test_topk(const struct sg_kernels *kernels) {
                                          1e-45F, 3e38F, INFINITY, -INFINITY, NAN};
                 for (size_t q = (v + h) % ONE_HINT_IN; q <= sizeof guesses / sizeof guesses[0]; q += ONE_HINT_IN) {
                     float guess = q > 0 ? guesses[q - 1] : 0;
-                    prepare(&b, n, (enum pattern)pattern, v % 2, 10 * v);
+                    prepare(&b, n, (enum sg_pattern)pattern, v % 2, 10 * v);
                     int status = kernels->select_topk(&b.s, &k, q > 0 ? &guess : NULL);
                     wrong += status != SG_KERNEL_OK || !sent_exactly(&b, rank, k);
                     wrong_guess += q > 0 && guess != kth;
@@ -101,7 +101,7 @@ static void test_topk(const struct sg_kernels *kernels) {
             }
         }
         ok(wrong == 0, "%s: top-k is the k first of a full sort, %s: %zu of %zu wrong", kernels->name,
-           pattern_name[pattern], wrong, cases);
+           sg_pattern_name[pattern], wrong, cases);
         ok(wrong_guess == 0, "%s: the k-th magnitude comes back, whatever the hint was", kernels->name);
     }
 }
@@ -112,10 +112,10 @@ static void test_topk_long(const struct sg_kernels *kernels) {
     float *g = malloc(N * sizeof *g), *value = malloc(N * sizeof *value);
     uint32_t *index = malloc(N * sizeof *index);
     static const size_t shares[] = {1, 1023, 1500, 5000, 25000, N - 1, N};
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++)
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (int order = 0; order < 2; order++) {
             size_t wrong = 0;
-            fill(g, N, (enum pattern)pattern, 77);
+            sg_pattern_fill(g, N, (enum sg_pattern)pattern, 77);
             if (order == 1) /* ever larger: the worst order for a running bound */
                 for (size_t i = 0; i < N; i++)
                     g[i] = copysignf((float)i, g[i]);
@@ -144,7 +144,7 @@ static void test_topk_long(const struct sg_kernels *kernels) {
                 }
                 wrong += !right || j != count;
             }
-            ok(wrong == 0, "%s: top-k of %d, %s%s", kernels->name, N, pattern_name[pattern],
+            ok(wrong == 0, "%s: top-k of %d, %s%s", kernels->name, N, sg_pattern_name[pattern],
                order ? ", ascending" : "");
         }
     free(g);
@@ -154,17 +154,17 @@ static void test_topk_long(const struct sg_kernels *kernels) {
 
 static void test_threshold(const struct sg_kernels *kernels) {
     static struct bench b;
-    for (int pattern = 0; pattern < N_PATTERNS; pattern++) {
+    for (int pattern = 0; pattern < SG_PATTERNS; pattern++) {
         size_t wrong = 0, cases = 0;
         for (size_t v = 0; v < N_SIZES * 2; v++) {
             const size_t n = sizes[v / 2];
-            prepare(&b, n, (enum pattern)pattern, v % 2, 10 * v);
+            prepare(&b, n, (enum sg_pattern)pattern, v % 2, 10 * v);
             const float tau[] = {0, -0.0F, 1e-45F, 0.75F,    nextafterf(0.75F, 1),
                                  1, 2,     3e38F,  INFINITY, n > 0 ? fabsf(b.p[n / 2]) : 1};
             for (size_t q = 0; q < sizeof tau / sizeof tau[0]; q++) {
                 uint32_t want[MAX_N];
                 size_t k = 0;
-                prepare(&b, n, (enum pattern)pattern, v % 2, 10 * v);
+                prepare(&b, n, (enum sg_pattern)pattern, v % 2, 10 * v);
                 for (size_t i = 0; i < n; i++)
                     if (fabsf(b.p[i]) >= tau[q])
                         want[k++] = (uint32_t)i;
@@ -173,7 +173,7 @@ static void test_threshold(const struct sg_kernels *kernels) {
                 cases++;
             }
         }
-        ok(wrong == 0, "%s: threshold sends |p| >= tau, %s: %zu of %zu wrong", kernels->name, pattern_name[pattern],
+        ok(wrong == 0, "%s: threshold sends |p| >= tau, %s: %zu of %zu wrong", kernels->name, sg_pattern_name[pattern],
            wrong, cases);
     }
 }
@@ -185,13 +185,13 @@ static void test_positions_and_all(const struct sg_kernels *kernels) {
         const size_t n = sizes[v / 2];
         uint32_t want[MAX_N];
         sg_rng r = sg_rng_open(1, SG_RNG_TEST, 0, v);
-        prepare(&b, n, FEW_VALUES, v % 2, v);
+        prepare(&b, n, SG_PATTERN_FEW_VALUES, v % 2, v);
         const size_t k = sg_rng_below(&r, n + 1);
         sg_rng_subset(&r, want, k, n);
         memcpy(b.index, want, k * sizeof *want);
         b.count = k;
         wrong += kernels->select_positions(&b.s, b.index) != SG_KERNEL_OK || !sent_exactly(&b, want, k);
-        prepare(&b, n, FEW_VALUES, v % 2, v);
+        prepare(&b, n, SG_PATTERN_FEW_VALUES, v % 2, v);
         b.s.index = NULL;
         for (uint32_t i = 0; i < n; i++)
             b.index[i] = want[i] = i;
@@ -214,7 +214,7 @@ static void test_nonfinite(const struct sg_kernels *kernels) {
             for (int kernel = 0; kernel < 8; kernel++) {
                 const bool feedback = kernel % 2;
                 size_t count[] = {0, 0, 1};
-                prepare(&b, N, NORMAL, feedback, 5);
+                prepare(&b, N, SG_PATTERN_NORMAL, feedback, 5);
                 b.s.n_layers = 3, b.s.offset = offset, b.s.count = count;
                 b.g[place] = bad[v];
                 if (v == 4) /* finite, but not what is made of it */
@@ -238,8 +238,8 @@ static void test_sums(const struct sg_kernels *kernels) {
     ok(kernels->sum_squares(&exec, x, N) == N * (N + 1.0) * (2 * N + 1.0) / 6, "%s: sum of squares of 1..%d",
        kernels->name, N);
     ok(kernels->sum_squares(&exec, x, 0) == 0, "%s: sum of no squares", kernels->name);
-    fill(x, N, NORMAL, 9);
-    fill(reference, N, NORMAL, 8);
+    sg_pattern_fill(x, N, SG_PATTERN_NORMAL, 9);
+    sg_pattern_fill(reference, N, SG_PATTERN_NORMAL, 8);
     memcpy(dense, reference, sizeof dense);
     static double square[N];
     for (size_t i = 0; i < N; i++) {
@@ -356,15 +356,15 @@ static void test_threads(const struct sg_kernels *kernels) {
     static const char *const name[] = {"threshold",          "cold top-k", "warm top-k",
                                        "top-k after a miss", "positions",  "all"};
     static const float share[] = {0.0003F, 0.02F, 0.6F};
-    static const enum pattern patterns[] = {NORMAL, EQUAL, WIDE};
+    static const enum sg_pattern patterns[] = {SG_PATTERN_NORMAL, SG_PATTERN_EQUAL, SG_PATTERN_WIDE};
     float *g = malloc(LONG_N * sizeof *g), *e = malloc(LONG_N * sizeof *e);
     struct long_run want = open_run(), got = open_run();
     size_t wrong[LONG_KERNELS] = {0};
     for (size_t v = 0; v < 3 * 3 * 2; v++) {
         const bool feedback = v % 2;
         if (v % 6 == 0) {
-            fill(g, LONG_N, patterns[v / 6], 3);
-            fill(e, LONG_N, patterns[v / 6], 4);
+            sg_pattern_fill(g, LONG_N, patterns[v / 6], 3);
+            sg_pattern_fill(e, LONG_N, patterns[v / 6], 4);
         }
         for (int kernel = 0; kernel < LONG_KERNELS; kernel++) {
             run_long(&want, sg_kernels_cpu("c"), kernel, 1, g, share[v / 2 % 3], feedback ? e : NULL);
@@ -377,7 +377,7 @@ static void test_threads(const struct sg_kernels *kernels) {
     for (int kernel = 0; kernel < LONG_KERNELS; kernel++)
         ok(wrong[kernel] == 0, "%s: %s on up to %d threads as plain C on one: %zu of %d wrong", kernels->name,
            name[kernel], MOST_THREADS, wrong[kernel], 18 * MOST_THREADS);
-    fill(g, LONG_N, NORMAL, 3);
+    sg_pattern_fill(g, LONG_N, SG_PATTERN_NORMAL, 3);
     g[150000] = NAN;
     g[LONG_N - 1] = INFINITY;
     size_t missed = 0;
@@ -398,7 +398,7 @@ static void test_sums_threads(const struct sg_kernels *kernels) {
     float *x = malloc(LONG_N * sizeof *x), *one = malloc(LONG_N * sizeof *one), *many = malloc(LONG_N * sizeof *many);
     uint32_t *index = malloc(LONG_N * sizeof *index);
     struct sg_entries message[MESSAGES];
-    fill(x, LONG_N, NORMAL, 7);
+    sg_pattern_fill(x, LONG_N, SG_PATTERN_NORMAL, 7);
     for (uint32_t i = 0; i < LONG_N; i++)
         x[i] *= 0.1F, index[i] = 2 * i + i % 2;
     for (size_t m = 0; m < MESSAGES; m++) /* overlapping, one dense, one empty */

@@ -1,6 +1,6 @@
 /* What coders promise of C(x): unbiased ones are x in the mean, and the declared bounds of the error hold; a grid's step is on
  * the gradient's scale and obeys a budget of entries. */
-#include "one_worker.h"
+#include "sg_verify.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -61,20 +61,20 @@ static sg_method *open_promise(const struct promise *p, const struct sg_feedback
 /* The mean over DRAWS of every element within 5 standard deviations of x. The deviation is measured; where a rare draw was
  * never seen it is that of a rare draw of the largest error. The mean error within the bound, each one of a compressor
  * without draws. */
-static void test_promise(const struct promise *p, enum pattern pattern) {
+static void test_promise(const struct promise *p, enum sg_pattern pattern) {
     const unsigned traits = sg_compressor_traits(p->ops, p->param);
     const bool random = traits & SG_TRAIT_RANDOM;
     const size_t draws = random ? DRAWS : 1;
     double sum[N] = {0}, squares[N] = {0}, lost[2] = {0}, lost_squares[2] = {0}, all[2] = {0}, largest = 0, worst = 0;
     sg_method *m = open_promise(p, &sg_feedback_none);
     bool fine = m != NULL;
-    fill(x, N, pattern, 3);
+    sg_pattern_fill(x, N, pattern, 3);
     for (size_t i = 0; i < N; i++)
         all[i >= offset[1]] += (double)x[i] * (double)x[i];
     for (uint64_t t = 0; fine && t < draws; t++) {
         struct sg_message message;
         double error[2] = {0};
-        fine = one_worker(m, (struct one_step){3, 1, t, NULL}, x, NULL, &message, &err) == SG_OK;
+        fine = sg_verify_send(m, (struct sg_verify_at){3, 1, t, NULL}, x, NULL, &message, &err) == SG_OK;
         memset(sent, 0, sizeof sent);
         sg_message_add(sent, &message, 1, &(struct sg_exec){.threads = 1});
         for (size_t i = 0; i < N; i++) {
@@ -93,13 +93,13 @@ static void test_promise(const struct promise *p, enum pattern pattern) {
     for (size_t i = 0; i < N; i++)
         worst = fmax(worst, fabs(sum[i]) / (5 * sqrt((squares[i] + fabs(sum[i]) * largest) / (double)draws) + 1e-300));
     ok(fine && (!p->at_random || worst <= 1) && !(traits & SG_TRAIT_UNBIASED) == !p->at_random,
-       "%s, %s: x in the mean%s", p->ops->name, pattern_name[pattern], p->at_random ? "" : " is not promised");
+       "%s, %s: x in the mean%s", p->ops->name, sg_pattern_name[pattern], p->at_random ? "" : " is not promised");
     for (size_t l = 0; l < 2; l++) {
         const double bound = p->ops->bound != NULL ? p->ops->bound(p->param, l == 0 ? offset[1] : N - offset[1]) : NAN;
         const double most = p->ops->traits & SG_TRAIT_RELATIVE ? (1 - bound) * all[l] : bound;
         const double deviation = sqrt(fmax(lost_squares[l] - lost[l] * lost[l], 0) / (double)draws);
         ok(isnan(most) || lost[l] <= most * (1 + 0x1p-22) + 5 * deviation, "%s, %s: loses %.3g of %.3g, at most %.3g",
-           p->ops->name, pattern_name[pattern], lost[l], all[l], most);
+           p->ops->name, sg_pattern_name[pattern], lost[l], all[l], most);
     }
 }
 
@@ -109,8 +109,8 @@ static void test_step_unit(void) {
     float e[N] = {0};
     struct sg_message message;
     bool fine = m != NULL;
-    fill(x, N, NORMAL, 3);
-    fine = fine && one_worker(m, (struct one_step){3, 0.125, 0, NULL}, x, e, &message, &err) == SG_OK;
+    sg_pattern_fill(x, N, SG_PATTERN_NORMAL, 3);
+    fine = fine && sg_verify_send(m, (struct sg_verify_at){3, 0.125, 0, NULL}, x, e, &message, &err) == SG_OK;
     memset(sent, 0, sizeof sent);
     sg_message_add(sent, &message, 1, &(struct sg_exec){.threads = 1});
     const double step = (double)(float)(0.7 * 0.125);
@@ -142,8 +142,8 @@ static void test_budget(void) {
     bool fine = sg_method_open(&m, &config, &err) == SG_OK;
     for (uint64_t t = 0; fine && t < STEPS; t++) {
         struct sg_message message;
-        fill(x, N, NORMAL, t);
-        fine = one_worker(m, (struct one_step){0, 1, t, NULL}, x, e, &message, &err) == SG_OK;
+        sg_pattern_fill(x, N, SG_PATTERN_NORMAL, t);
+        fine = sg_verify_send(m, (struct sg_verify_at){0, 1, t, NULL}, x, e, &message, &err) == SG_OK;
         entries += (double)message.count;
         sg_method_end(m, NULL, &(struct sg_spent){(double)message.count, message.bits, sg_method_note(m, 0)});
     }
@@ -154,7 +154,7 @@ static void test_budget(void) {
 
 int main(void) {
     const struct sg_compressor_ops *ops;
-    static const enum pattern patterns[] = {NORMAL, EQUAL, WIDE};
+    static const enum sg_pattern patterns[] = {SG_PATTERN_NORMAL, SG_PATTERN_EQUAL, SG_PATTERN_WIDE};
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
         for (int turn = 0; ops->select == NULL && ops->rounds == NULL && turn < 3; turn++) {
             const struct promise p = promise_of(ops, turn);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "many_workers.h"
+#include "sg_verify.h"
 #include "sg_rng.h"
 #include "tap.h"
 
@@ -59,7 +59,7 @@ static void draw(float *g, size_t worker, uint64_t step, size_t rank) {
 
 static bool step(sg_method **part, const size_t *count, size_t parts, uint64_t t, float (*g)[D], float (*e)[D],
                  float *sum, double *bits) {
-    return many_step(part, count, parts, t, t % 3 ? 0.1 : 0.2, *g, e ? *e : NULL, D, sum, bits);
+    return sg_verify_step(part, count, parts, t, t % 3 ? 0.1 : 0.2, *g, e ? *e : NULL, D, sum, bits);
 }
 
 static float g[WORKERS][D], e[WORKERS][D], sum[D], e_other[WORKERS][D], sum_other[D];
@@ -168,7 +168,7 @@ static void test_splits(const char *compressor, const struct sg_feedback_rule *r
             continue;
         for (size_t p = 0, first = 0; fine && p < 3; first += count[p++]) {
             again[p] = open_part(&run, first, count[p], 3);
-            copy_state(again[p], part[p], first, count[p]);
+            sg_verify_copy_state(again[p], part[p], first, count[p]);
             sg_method_close(part[p]);
             part[p] = again[p];
         }

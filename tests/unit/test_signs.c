@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "one_worker.h"
+#include "sg_verify.h"
 #include "sg_rng.h"
 #include "tap.h"
 
@@ -53,7 +53,7 @@ static void test_golden(const struct golden *want) {
     struct sg_message message;
     float sent[N] = {0};
     sg_method *m = opened(want->compressor, want->param, &sg_feedback_none, 1);
-    bool right = m != NULL && one_worker(m, (struct one_step){0, 1, 0, NULL}, p, NULL, &message, &err) == SG_OK;
+    bool right = m != NULL && sg_verify_send(m, (struct sg_verify_at){0, 1, 0, NULL}, p, NULL, &message, &err) == SG_OK;
     double error = 0;
     if (right)
         sg_message_add(sent, &message, 1, &(struct sg_exec){.threads = 1});
@@ -79,7 +79,7 @@ static void test_terngrad(void) {
     for (uint64_t t = 0; right && t < DRAWS; t++) {
         struct sg_message message;
         float c[N] = {0};
-        right = one_worker(m, (struct one_step){0, 1, t, NULL}, p, NULL, &message, &err) == SG_OK &&
+        right = sg_verify_send(m, (struct sg_verify_at){0, 1, t, NULL}, p, NULL, &message, &err) == SG_OK &&
                 message.bits == 2 * N + 32;
         sg_message_add(c, &message, 1, &(struct sg_exec){.threads = 1});
         for (size_t i = 0; i < N; i++) {
@@ -105,7 +105,7 @@ static void test_strom(void) {
     for (uint64_t t = 0; right && t < 100; t++) {
         struct sg_message message;
         float c[N] = {0};
-        right = one_worker(m, (struct one_step){0, 1, t, NULL}, g, e, &message, &err) == SG_OK;
+        right = sg_verify_send(m, (struct sg_verify_at){0, 1, t, NULL}, g, e, &message, &err) == SG_OK;
         sg_message_add(c, &message, 1, &(struct sg_exec){.threads = 1});
         right &= memcmp(c, sent[t % 4], sizeof *sent) == 0 && e[0] == (float)(t + 1);
     }
@@ -236,7 +236,8 @@ static void test_no_memory(void) {
         struct sg_error err = {.msg = ""};
         struct sg_message message;
         sg_method *m = opened(name[i], param[i], &sg_feedback_none, 1);
-        ok(m != NULL && one_worker(m, (struct one_step){0, 1, 0, NULL}, p, NULL, &message, &err) == SG_ERR_MEMORY,
+        ok(m != NULL &&
+               sg_verify_send(m, (struct sg_verify_at){0, 1, 0, NULL}, p, NULL, &message, &err) == SG_ERR_MEMORY,
            "%s: %s", name[i], err.msg);
         sg_method_close(m);
     }

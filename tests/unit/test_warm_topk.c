@@ -1,7 +1,7 @@
 /* How often the last step's k-th magnitude is a good enough hint for Top-k: logistic regression on madelon, 20 workers,
  * error feedback, the kernel watched from outside. results/BENCHMARKS.md has the definition and the numbers. */
 #include "message_values.h"
-#include "one_worker.h"
+#include "sg_verify.h"
 #include "tap.h"
 
 #include <math.h>
@@ -57,7 +57,8 @@ static bool step(struct worker *worker, double *x, const struct sg_matrix *a, do
         for (size_t i = 0; i < batch; i++)
             row[i] = worker[w].row[row[i]];
         sg_logreg_shifted_gradient(g, a, row, batch, x, l2, NULL, scratch);
-        if (one_worker(worker[w].method, (struct one_step){w, gamma, at, NULL}, g, worker[w].e, &m, &err) != SG_OK)
+        if (sg_verify_send(worker[w].method, (struct sg_verify_at){w, gamma, at, NULL}, g, worker[w].e, &m, &err) !=
+            SG_OK)
             return false;
         watched.real->scatter_add(&(struct sg_exec){.threads = 1}, sum, m.index, values_of(&m), m.count);
     }

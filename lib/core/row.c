@@ -1,0 +1,63 @@
+/* row.c: checks rows that are added to the tables of compressors, codes and feedback rules. */
+#include "sg_row.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NAME_LETTERS = 40 };
+
+bool sg_is_row_name(const char *text) {
+    const size_t length = text != NULL ? strlen(text) : 0;
+    return length > 0 && length <= NAME_LETTERS && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
+}
+
+/* How many words there are in "none|grace". */
+static double words_of(const char *list) {
+    double words = 1;
+    for (const char *c = list; *c != '\0'; c++)
+        words += *c == '|';
+    return words;
+}
+
+static sg_status check_parameter(const struct sg_row *row, const struct sg_parameter *p, struct sg_error *err) {
+    if (!sg_is_row_name(p->name))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s '%s': '%s' is no name of a parameter: use lower-case letters, digits and '-'", row->what,
+                       row->name, p->name != NULL ? p->name : "");
+    if (p->help == NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s': its parameter '%s' has no help: write a line for it", row->what,
+                       row->name, p->name);
+    if (!(p->min <= p->max) || p->preset < p->min || p->preset > p->max)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s '%s': its parameter '%s' is between %g and %g, and %g when it is not given: write min <= "
+                       "preset <= max, or NAN as preset",
+                       row->what, row->name, p->name, p->min, p->max, p->preset);
+    if (p->words != NULL && (p->min != 0 || p->max != words_of(p->words) - 1))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s '%s': its parameter '%s' is one of %g words: write min 0 and max %g, the last word's place",
+                       row->what, row->name, p->name, words_of(p->words), words_of(p->words) - 1);
+    return SG_OK;
+}
+
+sg_status sg_row_check(const struct sg_row *row, struct sg_error *err) {
+    if (!sg_is_row_name(row->name))
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "'%s' is no name of a %s: use lower-case letters, digits and '-', at most %d of them",
+                       row->name != NULL ? row->name : "", row->what, NAME_LETTERS);
+    if (row->summary == NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s' has no summary: write its line for --help-recipe", row->what,
+                       row->name);
+    if (row->n_params > SG_ROW_PARAMS || (row->n_params > 0 && row->params == NULL))
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s' has %zu parameters: at most %d can be declared", row->what,
+                       row->name, row->params != NULL ? row->n_params : 0, SG_ROW_PARAMS);
+    for (size_t i = 0; i < row->n_params; i++) {
+        const sg_status status = check_parameter(row, &row->params[i], err);
+        if (status != SG_OK)
+            return status;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(row->params[i].name, row->params[j].name) == 0)
+                return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s' has two parameters '%s': give them different names",
+                               row->what, row->name, row->params[i].name);
+    }
+    return SG_OK;
+}

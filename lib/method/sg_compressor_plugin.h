@@ -1,0 +1,56 @@
+/* sg_compressor_plugin.h: compressors, codes and feedback rules in a shared object of their own.
+ *
+ * sparsetrain, sparsebench and sparsetune load such an object with --plugin FILE, or from the list of files in
+ * $SPARSEGRAD_PLUGINS. Its rows then stand behind those of the tables, and recipes name them as any others.
+ *
+ *     #include <sg_compressor_plugin.h>
+ *     static const struct sg_compressor_ops mine = {.name = "mine", ...};
+ *     static const struct sg_compressor_ops *const compressors[] = {&mine, NULL};
+ *     SG_EXPORT const struct sg_compressor_plugin sparsegrad_plugin = {SG_PLUGIN_INTERFACE, .compressors = compressors};
+ *
+ *     cc -shared -fPIC mine.c $(pkg-config --cflags sparsegrad) -o mine.so
+ *
+ * The object may call every function of the installed headers: the program that loads it has them. It must not be linked
+ * with the library. The rows must stay as they are for as long as the program runs. */
+#ifndef SG_COMPRESSOR_PLUGIN_H
+#define SG_COMPRESSOR_PLUGIN_H
+
+#include "sparsegrad.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the object was compiled for. A program refuses an object whose numbers are not its own. */
+struct sg_plugin_interface {
+    unsigned format, major, minor; /* of this header; of the library */
+    unsigned size[10];             /* of the structs that objects and programs share */
+};
+#define SG_PLUGIN_INTERFACE                                                                                            \
+    {                                                                                                                  \
+        1, SPARSEGRAD_MAJOR, SPARSEGRAD_MINOR, {                                                                       \
+            sizeof(struct sg_compressor_ops), sizeof(struct sg_shared), sizeof(struct sg_worker),                      \
+                sizeof(struct sg_rounds), sizeof(struct sg_message), sizeof(struct sg_code),                           \
+                sizeof(struct sg_feedback_rule), sizeof(struct sg_kernels), sizeof(struct sg_select),                  \
+                sizeof(struct sg_parameter)                                                                            \
+        }                                                                                                              \
+    }
+
+/* The lists end in NULL, and a list that is NULL is empty. The numbers of codes lie in SG_CODE_ADDED_FIRST ..
+ * SG_CODE_ADDED_LAST. */
+struct sg_compressor_plugin {
+    struct sg_plugin_interface interface;
+    const struct sg_compressor_ops *const *compressors;
+    const struct sg_code *const *codes;
+    const struct sg_feedback_rule *const *rules;
+};
+
+/* The name that a program looks for, which must be visible whatever the compiler's options are. */
+#define SG_PLUGIN_SYMBOL "sparsegrad_plugin"
+#define SG_EXPORT        __attribute__((visibility("default")))
+SG_EXPORT extern const struct sg_compressor_plugin sparsegrad_plugin;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

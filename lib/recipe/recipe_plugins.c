@@ -1,0 +1,208 @@
+/* recipe_plugins.c: loads plug-ins of compressors, and says which of them a cell uses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe_internal.h"
+#include "sg_compressor_plugin.h"
+#include "sg_file.h"
+#include "sg_json.h"
+#include "sg_net.h"
+#include "sg_plugin.h"
+#include "sg_plugins.h"
+#include "sg_version.h"
+
+enum { MOST_PLUGINS = 64, MOST_BYTES = 1 << 30 };
+
+static struct plugin {
+    char *path, sha256[65];
+    const struct sg_compressor_plugin *rows;
+} plugin[MOST_PLUGINS];
+static size_t n_plugins;
+
+size_t sg_plugin_count(void) {
+    return n_plugins;
+}
+
+const char *sg_plugin_path(size_t i) {
+    return i < n_plugins ? plugin[i].path : NULL;
+}
+
+/* ---- loading ---- */
+
+/* A parameter stands in a section of the recipe, where its name must not be that of a key which the section has anyway. */
+static sg_status check_keys(const char *section, const char *name, const struct sg_parameter *params, size_t n,
+                            struct sg_error *err) {
+    struct sg_schema schema;
+    sg_status status = SG_OK;
+    if (!sg_schema_open(&schema))
+        return sg_fail_memory(err, "the keys of recipes");
+    for (size_t i = 0; i < schema.count && status == SG_OK; i++)
+        for (size_t j = 0; j < n && status == SG_OK; j++)
+            if (schema.row[i].owner == NULL && sg_row_in(&schema.row[i], section) &&
+                strcmp(sg_row_key(&schema.row[i]), params[j].name) == 0)
+                status = sg_fail(err, SG_ERR_ARGUMENT,
+                                 "'%s' cannot have a parameter '%s', which is a key of every recipe: rename it", name,
+                                 params[j].name);
+    sg_schema_close(&schema);
+    return status;
+}
+
+static sg_status add_compressor(const struct sg_compressor_ops *ops, struct sg_error *err) {
+    const sg_status status = sg_compressor_add(ops, err);
+    if (status == SG_OK && ops->collective != NULL && sg_collective_find(ops->collective) == NULL)
+        return sg_fail(
+            err, SG_ERR_ARGUMENT,
+            "compressor '%s': the network model has no collective '%s': sparsetrain --help-recipe lists them",
+            ops->name, ops->collective);
+    return status == SG_OK ? check_keys("methods[]", ops->name, ops->params, ops->n_params, err) : status;
+}
+
+static sg_status add_code(const struct sg_code *code, struct sg_error *err) {
+    const sg_status status = sg_code_add(code, err);
+    return status == SG_OK ? check_keys("methods[].values", code->name, code->params, code->n_params, err) : status;
+}
+
+static sg_status add_rule(const struct sg_feedback_rule *rule, struct sg_error *err) {
+    const sg_status status = sg_feedback_add(rule, err);
+    return status == SG_OK ? check_keys("error-feedback", rule->name, rule->params, rule->n_params, err) : status;
+}
+
+/* Codes come first, because compressors may be written in them. */
+static sg_status add_rows(const struct sg_compressor_plugin *rows, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t i = 0; status == SG_OK && rows->codes != NULL && rows->codes[i] != NULL; i++)
+        status = add_code(rows->codes[i], err);
+    for (size_t i = 0; status == SG_OK && rows->rules != NULL && rows->rules[i] != NULL; i++)
+        status = add_rule(rows->rules[i], err);
+    for (size_t i = 0; status == SG_OK && rows->compressors != NULL && rows->compressors[i] != NULL; i++)
+        status = add_compressor(rows->compressors[i], err);
+    return status;
+}
+
+/* Was the plug-in compiled against the headers of this library? */
+static sg_status check_interface(const struct sg_plugin_interface *theirs, struct sg_error *err) {
+    const struct sg_plugin_interface ours = SG_PLUGIN_INTERFACE;
+    if (memcmp(theirs, &ours, sizeof ours) == 0)
+        return SG_OK;
+    const bool same = theirs->format == ours.format && theirs->major == ours.major && theirs->minor == ours.minor;
+    return sg_fail(err, SG_ERR_ARGUMENT,
+                   "it was compiled for %s %u.%u of the library, and this program has %u.%u: compile it again with the "
+                   "headers that belong to the program",
+                   same ? "another state of version" : "version", theirs->major, theirs->minor, ours.major, ours.minor);
+}
+
+static sg_status open_file(const struct sg_compressor_plugin **out, const char *path, struct sg_error *err) {
+    void *symbol;
+    switch (sg_plugin_file_symbol(&symbol, path, SG_PLUGIN_SYMBOL, err)) {
+    case SG_OK:
+        *out = symbol;
+        return check_interface(&(*out)->interface, err);
+    case SG_ERR_MISMATCH:
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "it has no symbol %s: define it as sg_compressor_plugin.h says, with SG_EXPORT before it",
+                       SG_PLUGIN_SYMBOL);
+    default:
+        return sg_prefix(err,
+                         "it cannot be loaded (compile it with cc -shared -fPIC, for this machine, and let it call "
+                         "nothing but what the installed headers declare): ");
+    }
+}
+
+static sg_status load(const char *given, struct sg_error *err) {
+    struct plugin p = {.path = realpath(given, NULL)};
+    char *bytes;
+    size_t length;
+    if (p.path == NULL)
+        return sg_fail_errno(err, SG_ERR_ARGUMENT, "it cannot be read");
+    sg_status status = sg_file_read_regular(&bytes, &length, p.path, MOST_BYTES, err);
+    bool known = false;
+    if (status == SG_OK) {
+        sg_sha256_of(bytes, length, p.sha256);
+        if (!sg_plugin_is_whole(bytes, length))
+            status = sg_fail(err, SG_ERR_ARGUMENT, "it is cut short: compile it again");
+        free(bytes);
+    }
+    for (size_t i = 0; i < n_plugins; i++)
+        known = known || strcmp(plugin[i].path, p.path) == 0;
+    if (status == SG_OK && !known && n_plugins == MOST_PLUGINS)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "it is one too many: %d can be loaded", MOST_PLUGINS);
+    if (status == SG_OK && !known)
+        status = open_file(&p.rows, p.path, err);
+    if (status == SG_OK && !known)
+        status = add_rows(p.rows, err);
+    if (status == SG_OK && !known)
+        plugin[n_plugins++] = p;
+    else
+        free(p.path);
+    return status;
+}
+
+/* Errors of any kind are mistakes on the command line, but for those of memory. */
+static sg_status load_named(const char *option, const char *path, struct sg_error *err) {
+    if (load(path, err) == SG_OK)
+        return SG_OK;
+    sg_prefix(err, "%s%s: ", option, path);
+    return err->status == SG_ERR_MEMORY ? err->status : (err->status = SG_ERR_ARGUMENT);
+}
+
+sg_status sg_plugins_load(const char *const *path, size_t n, const char *list, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < n && status == SG_OK; i++)
+        status = load_named("--plugin ", path[i], err);
+    char *words = list != NULL ? strdup(list) : NULL, *rest = words;
+    if (list != NULL && words == NULL)
+        return sg_fail_memory(err, "the list of plug-ins");
+    for (const char *word; status == SG_OK && (word = strsep(&rest, ":")) != NULL;)
+        if (*word != '\0')
+            status = load_named("$" SG_PLUGINS_VARIABLE ": ", word, err);
+    free(words);
+    return status;
+}
+
+/* ---- what a cell uses ---- */
+
+/* Does the plug-in have the row of this name, among the rows of one kind? */
+#define HAS(rows, wanted)                                                                                              \
+    do {                                                                                                               \
+        for (size_t i = 0; (rows) != NULL && (rows)[i] != NULL; i++)                                                   \
+            if ((rows)[i] == (wanted))                                                                                 \
+                return true;                                                                                           \
+    } while (false)
+
+static bool uses(const struct sg_cell *cell, const struct sg_compressor_plugin *rows) {
+    const char *code = sg_node_string(cell->method, "values.code", NULL);
+    HAS(rows->compressors, sg_compressor_find(sg_node_string(cell->method, "compressor", "")));
+    HAS(rows->codes, sg_code_find(code != NULL ? code : sg_node_string(&cell->resolved, "message.values", "")));
+    HAS(rows->rules, sg_feedback_find(sg_node_string(&cell->resolved, "error-feedback.form", "")));
+    return false;
+}
+
+const char *sg_cell_identity(char out[SG_CELL_IDENTITY], const struct sg_cell *cell) {
+    const char *program = sg_version_identity(sg_node_string(&cell->resolved, "task.kind", NULL));
+    sg_sha256 all;
+    char digest[65];
+    bool any = false;
+    sg_sha256_start(&all);
+    for (size_t i = 0; i < n_plugins; i++)
+        if (uses(cell, plugin[i].rows)) {
+            sg_sha256_add(&all, plugin[i].sha256, 64);
+            any = true;
+        }
+    sg_sha256_end(&all, digest);
+    snprintf(out, SG_CELL_IDENTITY, any ? "%.48s+%.12s" : "%.48s", program, digest);
+    return out;
+}
+
+cJSON *sg_plugins_json(const struct sg_cell *cell) {
+    cJSON *out = NULL;
+    for (size_t i = 0; i < n_plugins; i++)
+        if (cell == NULL || uses(cell, plugin[i].rows)) {
+            out = out != NULL ? out : cJSON_CreateArray();
+            cJSON *row = cJSON_CreateObject();
+            const char *slash = strrchr(plugin[i].path, '/'); /* a run's bytes do not depend on the folder */
+            sg_json_set_string(row, "file", slash != NULL ? slash + 1 : plugin[i].path);
+            sg_json_set_string(row, "sha256", plugin[i].sha256);
+            sg_json_push(out, row);
+        }
+    return out;
+}

@@ -1,0 +1,32 @@
+/* sg_plugins.h: the plug-ins of compressors that a program has loaded, and what they mean for the identity of a run.
+ *
+ * They are one list per process. A program loads them before it reads a recipe or prints help, and they stay. */
+#ifndef SG_PLUGINS_H
+#define SG_PLUGINS_H
+
+#include <cjson/cJSON.h>
+
+#include "sg_recipe.h"
+#include "sg_status.h"
+
+#define SG_PLUGINS_VARIABLE "SPARSEGRAD_PLUGINS"
+
+/* Loads these files and then those of `list`, which are separated by colons (NULL = none), and adds their rows to the
+ * tables of compressors, codes and feedback rules. A file that is loaded already is left out. SG_ERR_ARGUMENT says which
+ * file it is, what is wrong with it and what to do. */
+SG_CHECKED sg_status sg_plugins_load(const char *const *path, size_t n, const char *list, struct sg_error *err);
+
+size_t sg_plugin_count(void);
+/* The path of the i-th plug-in, which holds in every folder; NULL past the end. */
+const char *sg_plugin_path(size_t i);
+
+/* The identity of the code that runs a cell: that of the program for its task (sg_version_identity), followed by '+' and 12
+ * digits of a hash of the plug-ins that have the cell's compressor, code or feedback rule, if there are any. A finished cell
+ * is reused only by a program of the same identity. Returns out. */
+enum { SG_CELL_IDENTITY = 64 };
+const char *sg_cell_identity(char out[SG_CELL_IDENTITY], const struct sg_cell *cell);
+
+/* The plug-ins that the cell uses, or all with cell NULL: [{"file","sha256"}]; NULL = there are none, or no memory. */
+cJSON *sg_plugins_json(const struct sg_cell *cell);
+
+#endif

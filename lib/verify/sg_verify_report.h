@@ -1,0 +1,36 @@
+/* sg_verify_report.h: the verdicts on compressors as JSON and as a table, for sparsebench --verify-compressors. */
+#ifndef SG_VERIFY_REPORT_H
+#define SG_VERIFY_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "sg_json.h"
+#include "sg_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sg_verify_options {
+    const char *const *name; /* [count] compressors */
+    size_t count;            /* 0 = all of the table, with those of plug-ins */
+    int (*stop)(void);       /* asked between compressors for the number of a pending signal; 0 = none */
+    /* Called before each compressor; may be NULL. */
+    void (*begin)(const char *name, size_t done, size_t total);
+};
+
+/* Tries the compressors. *out is an array of {"compressor","passed","properties":[{"property","runs","failed","example"}]},
+ * to be freed; a property with 0 runs does not apply, and "example" is the first failure or null. *passed: nothing failed.
+ * SG_ERR_ARGUMENT, with a suggestion: an unknown name. After SG_ERR_INTERRUPTED *out has what was tried. */
+SG_CHECKED sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_options *options,
+                                      struct sg_error *err);
+
+/* Prints such an array for people: every property of a few compressors, and of many what fails. */
+void sg_verify_print(FILE *out, const cJSON *results);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

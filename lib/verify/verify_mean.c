@@ -1,0 +1,75 @@
+/* verify_mean.c: what a compressor sends and loses in the mean over many steps. */
+#include <math.h>
+#include <string.h>
+
+#include "verify_private.h"
+
+/* SELDOM: what is expected so often in all draws may be missing from them, with a chance of 1 in 20000. */
+enum { SMALL = 60, DRAWS = 4096, SELDOM = 10 };
+
+struct means {
+    double sum[SMALL], squares[SMALL]; /* of what is sent, element by element */
+    double lost, lost_squares;         /* of |x - C(x)|^2 */
+};
+
+/* Sends g DRAWS times; false if a step fails. */
+static bool draw(struct means *out, sg_method *m, const float *g) {
+    bool fine = true;
+    for (uint64_t t = 0; t < DRAWS && fine; t++) {
+        float sent[SMALL] = {0};
+        double error = 0, bits;
+        fine = sg_verify_step(&m, (const size_t[]){1}, 1, t, 1, g, NULL, SMALL, sent, &bits);
+        for (size_t i = 0; i < SMALL; i++) {
+            out->sum[i] += (double)sent[i] / DRAWS;
+            out->squares[i] += (double)sent[i] * (double)sent[i] / DRAWS;
+            error += ((double)sent[i] - (double)g[i]) * ((double)sent[i] - (double)g[i]);
+        }
+        out->lost += error / DRAWS;
+        out->lost_squares += error * error / DRAWS;
+    }
+    return fine;
+}
+
+/* Within five standard deviations of such a mean, which are measured. */
+void verify_mean(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {
+    struct sg_verdict *verdict = &out[SG_VERIFY_MEAN];
+    for (int variant = 0; variant < VERIFY_VARIANTS; variant++) {
+        struct means means = {.lost = 0};
+        struct verify_run run = {.ops = ops, .feedback = {&sg_feedback_none, 1, {0}}, .gamma = 1, .rows = 6};
+        struct sg_error err;
+        verify_set(&run, variant, SMALL, false, 1);
+        double param[VERIFY_PARAMS];
+        memcpy(param, run.param, sizeof param);
+        verify_give(&run, "unbiased", 1);
+        if (sg_compressor_check(ops, run.param, SMALL, &err) != SG_OK)
+            memcpy(run.param, param, sizeof param);
+        const unsigned traits = sg_compressor_traits(ops, run.param);
+        if (!(traits & (SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM)))
+            return;
+        sg_method *m = verify_method(&run, 0, 1, NULL, 1, verdict);
+        if (m == NULL)
+            return;
+        sg_pattern_fill(v->g, SMALL, SG_PATTERN_NORMAL, 8);
+        const bool fine = draw(&means, m, v->g);
+        sg_method_close(m);
+        verify_note(verdict, fine, &run, "a step fails");
+        double all = 0, largest = 0;
+        for (size_t i = 0; i < SMALL; i++)
+            largest = fmax(largest, fabs((double)v->g[i]));
+        for (size_t i = 0; fine && i < SMALL; i++) {
+            const double deviation = sqrt(fmax(0, means.squares[i] - means.sum[i] * means.sum[i]) / DRAWS);
+            const double unseen = SELDOM * largest / DRAWS;
+            all += (double)v->g[i] * (double)v->g[i];
+            if (traits & SG_TRAIT_UNBIASED)
+                verify_note(verdict, fabs(means.sum[i] - (double)v->g[i]) <= 5 * deviation + unseen, &run,
+                            "it declares that it is unbiased, and sends %g in the mean for %g, which is %.1f sigma off",
+                            means.sum[i], (double)v->g[i], fabs(means.sum[i] - (double)v->g[i]) / deviation);
+        }
+        const double bound = ops->bound != NULL && ops->rounds == NULL ? ops->bound(run.param, SMALL) : (double)NAN;
+        const double most = traits & SG_TRAIT_RELATIVE ? (1 - bound) * all : bound;
+        const double sigma = sqrt(fmax(0, means.lost_squares - means.lost * means.lost) / DRAWS);
+        if (fine && !isnan(bound))
+            verify_note(verdict, means.lost <= most * (1 + 1e-6) + 5 * sigma, &run,
+                        "it loses %g in the mean, and the declared bound is %g", means.lost, most);
+    }
+}

@@ -1,0 +1,68 @@
+/* verify_private.h: what the checks of a compressor share. */
+#ifndef VERIFY_PRIVATE_H
+#define VERIFY_PRIVATE_H
+
+#include "sg_kernels.h"
+#include "sg_verify.h"
+
+enum {
+    VERIFY_PARAMS = 16,    /* most parameters of a compressor */
+    VERIFY_STEPS = 3,      /* of a method with one worker */
+    VERIFY_VARIANTS = 3,   /* settings of a compressor */
+    VERIFY_CUTS = 4,       /* layers of an input that is cut */
+    VERIFY_WORKER = 3,     /* the number of the one worker */
+    VERIFY_MORE = 1 << 16, /* longer inputs take fewer of the settings */
+    VERIFY_MOST = (1 << 20) + 1,
+    VERIFY_TABLES = 3
+};
+extern const char *const verify_table[VERIFY_TABLES]; /* kernel tables of the CPU; a machine may lack some */
+
+struct sg_verify {
+    size_t room; /* the longest input */
+    float *gradient[SG_PATTERNS][VERIFY_STEPS];
+    float *g, *e, *p;                    /* [room] */
+    float *first_e[VERIFY_STEPS];        /* [room] residuals and messages of the first kernel table */
+    float *first_value[VERIFY_STEPS];    /* [room] */
+    uint32_t *first_index[VERIFY_STEPS]; /* [room] */
+    size_t first_count[VERIFY_STEPS];
+    void *bytes, *damaged; /* [8 room + 4096] */
+};
+
+/* One setting of a compressor on one kind of input. */
+struct verify_run {
+    const struct sg_compressor_ops *ops;
+    const char *form; /* for messages */
+    struct sg_feedback feedback;
+    double gamma;
+    double param[VERIFY_PARAMS];
+    size_t n, workers;
+    bool cut; /* into layers */
+    size_t offset[VERIFY_CUTS + 1];
+    size_t rows;
+};
+
+/* Counts a run of a property, and keeps the words of the first that fails. */
+void verify_note(struct sg_verdict *v, bool fine, const struct verify_run *run, const char *format, ...)
+    SG_PRINTF(4, 5);
+
+/* Sets up a run of n elements, in one layer or many, of so many workers: run->param becomes one of three settings of any
+ * compressor, from hardly anything sent to much of it, or what sg_compressor_example gives where such a setting is refused.
+ * ops, feedback, gamma and rows are the caller's. */
+void verify_set(struct verify_run *run, int variant, size_t n, bool many, size_t workers);
+/* run->param[i] <- value, or the nearest in range, where the compressor has a parameter of that name. */
+bool verify_give(struct verify_run *run, const char *name, double value);
+
+/* A method of the run that has `count` of its workers; NULL after a note that fails. */
+sg_method *verify_method(const struct verify_run *run, size_t first, size_t count, const struct sg_kernels *kernels,
+                         int threads, struct sg_verdict *v);
+
+/* The checks; each notes its verdicts in out [SG_VERIFY_PROPERTIES]. */
+void verify_messages(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out, bool thorough);
+void verify_repeat(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
+void verify_mean(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
+void verify_workers(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
+void verify_edges(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
+void verify_nonfinite(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
+void verify_damage(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
+
+#endif

@@ -1,0 +1,101 @@
+/* verify_report.c: tries compressors by their names, and says what was found as JSON and as a table. */
+#include "sg_verify_report.h"
+
+#include "sg_verify.h"
+#include "sg_words.h"
+
+enum { MOST_NAMES = 256, IN_FULL = 3 }; /* so many compressors have all their properties in the table */
+
+/* The rows of these names, or of the whole table. */
+static sg_status choose(const struct sg_compressor_ops **ops, size_t *n, const struct sg_verify_options *o,
+                        struct sg_error *err) {
+    const char *known[MOST_NAMES];
+    size_t all = 0;
+    *n = 0;
+    for (; all < MOST_NAMES && sg_compressor_at(all) != NULL; all++)
+        known[all] = sg_compressor_at(all)->name;
+    for (size_t i = 0; i < (o->count > 0 ? o->count : all) && *n < MOST_NAMES; i++) {
+        const char *name = o->count > 0 ? o->name[i] : known[i], *near = sg_suggest(name, known, all);
+        if ((ops[*n] = sg_compressor_find(name)) == NULL)
+            return sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor '%s'%s%s%s (one of a plug-in needs --plugin FILE)",
+                           name, near != NULL ? ": did you mean '" : "", near != NULL ? near : "",
+                           near != NULL ? "'?" : "");
+        ++*n;
+    }
+    return SG_OK;
+}
+
+static cJSON *row_of(const struct sg_compressor_ops *ops, const struct sg_verdict *verdict, bool *passed) {
+    cJSON *row = cJSON_CreateObject(), *properties = cJSON_CreateArray();
+    bool fine = true;
+    for (int p = 0; p < SG_VERIFY_PROPERTIES; p++) {
+        cJSON *property = cJSON_CreateObject();
+        sg_json_set_string(property, "property", sg_verify_meaning[p].name);
+        sg_json_set_number(property, "runs", (double)verdict[p].runs);
+        sg_json_set_number(property, "failed", (double)verdict[p].failed);
+        sg_json_set_string(property, "example", verdict[p].failed > 0 ? verdict[p].example : NULL);
+        sg_json_push(properties, property);
+        fine = fine && verdict[p].failed == 0;
+    }
+    sg_json_set_string(row, "compressor", ops->name);
+    sg_json_set_bool(row, "passed", fine);
+    sg_json_set(row, "properties", properties);
+    *passed = *passed && fine;
+    return row;
+}
+
+sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_options *o, struct sg_error *err) {
+    const struct sg_compressor_ops *ops[MOST_NAMES];
+    struct sg_verdict verdict[SG_VERIFY_PROPERTIES];
+    sg_verify *v = NULL;
+    size_t n;
+    sg_status status = choose(ops, &n, o, err);
+    if (status == SG_OK)
+        status = sg_verify_open(&v, false, err);
+    if (status != SG_OK)
+        return status;
+    *out = cJSON_CreateArray();
+    *passed = true;
+    for (size_t i = 0; i < n && status == SG_OK; i++) {
+        if (o->begin != NULL)
+            o->begin(ops[i]->name, i, n);
+        sg_verify_compressor(v, ops[i], verdict);
+        sg_json_push(*out, row_of(ops[i], verdict, passed));
+        if (o->stop != NULL && o->stop() != 0)
+            status = sg_fail(err, SG_ERR_INTERRUPTED, "interrupted after %zu of %zu compressors", i + 1, n);
+    }
+    sg_verify_close(v);
+    return status;
+}
+
+static void print_property(FILE *out, const cJSON *property, const char *summary) {
+    const double runs = sg_json_number(property, "runs", 0), failed = sg_json_number(property, "failed", 0);
+    const char *example = sg_json_string(property, "example", NULL);
+    fprintf(out, "%-10s  %-6s  %8.0f  %7.0f  %s\n", sg_json_string(property, "property", "?"),
+            runs == 0    ? "-"
+            : failed > 0 ? "FAILS"
+                         : "holds",
+            runs, failed, summary);
+    if (example != NULL)
+        fprintf(out, "            first: %s\n", example);
+}
+
+void sg_verify_print(FILE *out, const cJSON *results) {
+    const bool full = cJSON_GetArraySize(results) <= IN_FULL;
+    const cJSON *row, *property;
+    cJSON_ArrayForEach(row, results) {
+        const bool passed = sg_json_bool(row, "passed", false);
+        double runs = 0;
+        int p = 0;
+        cJSON_ArrayForEach(property, sg_json_get(row, "properties")) runs += sg_json_number(property, "runs", 0);
+        fprintf(out, "# %-18s  %s, %.0f runs\n", sg_json_string(row, "compressor", "?"),
+                passed ? "all that applies holds" : "FAILS", runs);
+        if (full || !passed)
+            fprintf(out, "# property  verdict     runs   failed\n");
+        cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
+            if (full || sg_json_number(property, "failed", 0) > 0)
+                print_property(out, property, sg_verify_meaning[p].summary);
+            p++;
+        }
+    }
+}

@@ -1,0 +1,300 @@
+#!/usr/bin/env bats
+# Compressors outside the repository: built with what `make install` puts in place alone, run by all programs as one of the
+# table is, part of what a finished run is known by, and refused with a reason where something is wrong with them.
+load common
+
+setup_file() {
+    export INSTALLED=$BATS_FILE_TMPDIR/root
+    make -s -C "$ROOT" install PREFIX=/usr DESTDIR="$INSTALLED" >/dev/null
+    export PKG_CONFIG_PATH=$INSTALLED/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$INSTALLED
+    mkdir "$BATS_FILE_TMPDIR/mine"
+    cp "$INSTALLED/usr/share/sparsegrad/plugin/plugin_template.c" "$BATS_FILE_TMPDIR/mine"
+    build "$BATS_FILE_TMPDIR/mine/plugin_template.c" "$BATS_FILE_TMPDIR/mine/my-topk.so"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export MINE=$BATS_FILE_TMPDIR/mine/my-topk.so
+    sed 's/compressor: topk/compressor: my-topk/' "$ROOT/recipes/smoke.yaml" >mine.yaml
+}
+
+build() { # SOURCE OBJECT FLAGS...
+    # shellcheck disable=SC2046
+    cc -std=c11 -Wall -Wextra -Werror -Wno-missing-field-initializers -shared -fPIC "${@:3}" "$1" $(pkg-config --cflags sparsegrad) -o "$2"
+}
+
+variant() { # OBJECT SED...: the template, changed
+    sed "${@:2}" "$BATS_FILE_TMPDIR/mine/plugin_template.c" >changed.c
+    ! cmp -s changed.c "$BATS_FILE_TMPDIR/mine/plugin_template.c"
+    build changed.c "$1"
+}
+
+rows() { # the compressor that there is, with the declaration that the arguments make of it
+    printf '#include <sg_compressor_plugin.h>\nstatic void encode(struct sg_worker *w, unsigned r, const float *p, struct sg_message *m) {\n(void)w, (void)r, (void)p, (void)m;\n}\n'
+    printf 'static const struct sg_compressor_ops mine = {.summary = "s", .source = "s", %s};\n' "$1"
+    printf 'static const struct sg_compressor_ops *const all[] = {&mine, NULL};\n'
+    printf 'SG_EXPORT const struct sg_compressor_plugin sparsegrad_plugin = {SG_PLUGIN_INTERFACE, .compressors = all};\n'
+}
+
+refused() { # WORDS ARGUMENTS...: a usage mistake, said in one line
+    run -2 --separate-stderr sparsetrain "${@:2}"
+    [[ $stderr == *"$1"* ]] || { echo "$stderr"; false; }
+    [ "$(wc -l <<<"$stderr")" = 1 ]
+}
+
+@test "the template, built in an empty folder, sends and computes what topk does, bit for bit, on any threads and ranks" {
+    sparsetrain -q "$ROOT/recipes/smoke.yaml" --method "Top-k k=4" -o topk.ndjson
+    same_for_threads_and_ranks mine.ndjson "2 3" --plugin "$MINE" mine.yaml --method "Top-k k=4"
+    diff <(stable mine.ndjson | tail -n +2) <(stable topk.ndjson | tail -n +2)
+    [ "$(column bits mine.ndjson | tail -n 1)" -gt 1000 ]
+    sparsetrain -q --plugin "$MINE" mine.yaml --method "Top-k k=4" --seed 2 -o scope.ndjson --set scope=model \
+        --set error-feedback=momentum --set message.encoding=auto
+    sparsetrain -q "$ROOT/recipes/smoke.yaml" --method "Top-k k=4" --seed 2 -o scope-topk.ndjson --set scope=model \
+        --set error-feedback=momentum --set message.encoding=auto
+    diff <(stable scope.ndjson | tail -n +2) <(stable scope-topk.ndjson | tail -n +2)
+}
+
+@test "programs list it, with its parameters, and complete --plugin" {
+    run -0 sparsetrain --plugin "$MINE" --help-compressors
+    [[ $output =~ $'\n'my-topk\ +coder\ +relative\ +no\ +wanted ]]
+    for program in sparsetrain sparsebench sparsetune; do
+        run -0 "$program" --plugin "$MINE" --help-recipe
+        [[ $output == *my-topk* ]]
+        run -0 env SPARSEGRAD_PLUGINS="$MINE" "$program" --help-recipe
+        [[ $output == *"my-topk"* ]]
+        run -0 "$program" --help-recipe
+        [[ $output != *my-topk* ]]
+        run -0 "$program" --completion=bash
+        [[ $output == *--plugin* ]]
+    done
+}
+
+@test "a list in the environment is loaded behind the options, each file once, wherever it lies" {
+    variant other.so -e 's/"my-topk"/"other-topk"/'
+    sed 's/my-topk/other-topk/' mine.yaml >other.yaml
+    mkdir away
+    ln -s ../other.so away/link.so
+    export SPARSEGRAD_PLUGINS=:away/link.so:$MINE:
+    sparsetrain -q other.yaml --plugin other.so --plugin ./away/../other.so --method "Top-k k=4" -o other.ndjson
+    sparsetrain -q mine.yaml --method "Top-k k=4" -o mine.ndjson
+    diff <(stable other.ndjson | tail -n +2) <(stable mine.ndjson | tail -n +2)
+    # A run names those that it uses, and no folder.
+    [ "$(head -n 1 other.ndjson | jq -c '[.program.plugins[].file]')" = '["other.so"]' ]
+    [ "$(head -n 1 mine.ndjson | jq -r '.program.plugins[0].sha256')" = "$(sha256sum "$MINE" | cut -d' ' -f1)" ]
+    sparsetrain -q "$ROOT/recipes/smoke.yaml" --method SGD -o with.ndjson
+    env -u SPARSEGRAD_PLUGINS sparsetrain -q "$ROOT/recipes/smoke.yaml" --method SGD -o without.ndjson
+    same_series with.ndjson without.ndjson
+}
+
+@test "sparsebench hands it to its cells, also under a launcher, and judges them as any others" {
+    sparsebench -q --plugin "$MINE" mine.yaml --json >mine.json
+    sparsebench -q "$ROOT/recipes/smoke.yaml" --folder builtin --json >topk.json
+    for json in mine topk; do
+        jq '[.results[] | .label, .final, .series], .claims, .summary' $json.json >$json
+        [ "$(wc -l <$json)" -gt 100 ]
+    done
+    diff mine topk
+    [ "$(jq -r '.identities | length' mine.json)" = 2 ] # of cells with it, and without
+    [ "$(jq -r '.program.plugins[0].file' mine.json)" = my-topk.so ]
+    [ "$(jq -r '.program.plugins' topk.json)" = null ]
+    sparsebench -q --plugin "$MINE" mine.yaml --network workers=16,link=10gbe-tcp --json >network.json
+    [ "$(jq -c '[.results[] | select(.compressor == "my-topk") | .final.time.mean > 0]' network.json)" = '[true,true]' ]
+    have_mpi || return 0
+    SPARSEGRAD_PLUGINS=$MINE sparsebench -q mine.yaml --folder ranked --launcher "$MPI -n 2" --method Top-k --seed 1 >/dev/null 3>&- </dev/null
+    for cell in ranked/*.ndjson; do
+        same_series "$cell" "results/local/smoke/cells/$(basename "$cell")"
+    done
+}
+
+@test "an edited plug-in makes its own finished cells stale and no others; --cells and --any-version know" {
+    cp "$MINE" edited.so
+    sparsebench -q --plugin edited.so mine.yaml >/dev/null
+    run -0 sparsebench --plugin edited.so mine.yaml --dry-run
+    [ "$(grep -c '^reuse' <<<"$output")" = 8 ]
+    variant edited.so -e 's/64.0 \*/63.0 */'
+    run -0 --separate-stderr sparsebench --plugin edited.so mine.yaml --dry-run
+    [ "$(grep -c '^reuse' <<<"$output")" = 4 ]
+    [ "$(grep '^run' <<<"$output" | grep -c Top-k)" = 4 ]
+    run -0 sparsebench --plugin edited.so mine.yaml --dry-run --any-version
+    [ "$(grep -c '^reuse' <<<"$output")" = 8 ]
+    run -0 sparsebench --plugin edited.so --cells mine.yaml --json
+    [ "$(jq -c '[.cells[] | select(.asked)] | length' <<<"$output")" = 4 ]
+    # Without any plug-in, a recipe of the same keys is another; SGD's cells are the same ones.
+    run -0 sparsebench "$ROOT/recipes/smoke.yaml" --dry-run
+    [ "$(grep -c '^reuse' <<<"$output")" = 4 ]
+    sparsebench -q --plugin edited.so mine.yaml --json >edited.json
+    [ "$(jq -r '.status' edited.json)" = ok ]
+    run -0 sparsebench --plugin edited.so mine.yaml --dry-run
+    [ "$(grep -c '^reuse' <<<"$output")" = 8 ]
+}
+
+@test "a run is resumed with the same plug-in, and begun afresh with another one" {
+    local args=(mine.yaml --method "Top-k k=4" --set epochs=4000) pid
+    same_after_kill 50 --plugin "$MINE" "${args[@]}"
+    mkdir edited
+    variant edited/my-topk.so -e 's/64.0 \*/63.0 */'
+    sparsetrain -q --plugin edited/my-topk.so "${args[@]}" -o whole --force
+    rm -f cut*
+    sparsetrain -q --plugin "$MINE" "${args[@]}" -o cut --checkpoint-every 50 3>&- &
+    pid=$!
+    patiently [ -e cut.ckpt ]
+    kill -KILL $pid
+    wait $pid || true
+    run -0 --separate-stderr sparsetrain --plugin edited/my-topk.so "${args[@]}" -o cut --resume
+    [[ $stderr == *"another version"*"starting afresh"* ]]
+    same_series whole cut
+    # A finished run of another plug-in is not taken for this one's.
+    run ! --separate-stderr sparsetrain --plugin "$MINE" "${args[@]}" -o cut --resume
+    [[ $stderr == *"was written by another build"* ]]
+}
+
+@test "sparsetune finds values of its parameters, and kernels' recipes time it" {
+    sed -i -e '/^claims:/,$d' -e 's/k: .1, 4./k: 4/' -e 's/series: .*/series: [bits, bytes-sent]}/' mine.yaml
+    sparsetune -q --plugin "$MINE" mine.yaml --match-bytes=0.2 --set 'seeds=[1]' --tolerance 0.5 -o evidence.json >matched.yaml
+    grep -q 'compressor: my-topk, k: [0-9]' matched.yaml
+    [ "$(jq -r '.program.plugins[0].file' evidence.json)" = my-topk.so ]
+    sparsebench -q --plugin "$MINE" "$ROOT/recipes/kernels.yaml" --set 'operations=[]' --set 'compressors.names=[my-topk]' \
+        --set 'compressors.sizes=[ncf]' --dry-run >/dev/null
+    run -2 --separate-stderr sparsebench -q "$ROOT/recipes/kernels.yaml" --set 'operations=[]' --set 'compressors.names=[my-topk]'
+    [[ $stderr == *my-topk* ]]
+}
+
+@test "gradients that another training recorded are replayed through it" {
+    sparsetrain -q "$ROOT/recipes/smoke.yaml" --method SGD --set epochs=2 --record-gradients gradients -o sgd.ndjson
+    cat >replay.yaml <<'Y'
+schema: 1
+name: replay
+task: {kind: recorded, files: gradients}
+workers: 4
+epochs: 1
+optimizer: {kind: sgd, learning-rate: 0.1}
+seeds: [1]
+record: {every: 10, series: [bits, error-norm, density, compression-error]}
+methods:
+  - {name: Mine, compressor: my-topk, k: 4}
+  - {name: Theirs, compressor: topk, k: 4}
+Y
+    for method in Mine Theirs; do
+        sparsetrain -q --plugin "$MINE" replay.yaml --method $method -o $method.ndjson
+    done
+    diff <(stable Mine.ndjson | tail -n +2) <(stable Theirs.ndjson | tail -n +2)
+}
+
+@test "a code and a feedback rule of a plug-in are used as those of the tables, and are part of the identity" {
+    cat >rows.c <<'C'
+#include <sg_compressor_plugin.h>
+#include <string.h>
+static size_t bytes_of(const struct sg_numbers *n) { return 4 * n->count; }
+static size_t encode(void *data, const struct sg_numbers *n, double *bits) {
+    memcpy(data, n->value, 4 * n->count);
+    *bits = 32.0 * (double)n->count;
+    return 4 * n->count;
+}
+static void decode(float *out, const struct sg_message *m, size_t first, size_t count) {
+    memcpy(out, (const float *)m->data + first, 4 * count);
+}
+static bool valid(const struct sg_message *m) { return m->bytes == 4 * m->count; }
+static const struct sg_code plain = {.name = "plain", .summary = "floats", .number = 200, .width = 4,
+    .most_bytes = bytes_of, .encode = encode, .decode = decode, .valid = valid};
+static const struct sg_feedback_rule again = {.name = "again", .summary = "as gradient", .source = "s", .keeps = true};
+static const struct sg_code *const codes[] = {&plain, NULL};
+static const struct sg_feedback_rule *const rules[] = {&again, NULL};
+SG_EXPORT const struct sg_compressor_plugin sparsegrad_plugin = {SG_PLUGIN_INTERFACE, .codes = codes, .rules = rules};
+C
+    build rows.c ./rows.so
+    sparsetrain -q "$ROOT/recipes/smoke.yaml" --method "Top-k k=4" --set error-feedback=gradient -o topk.ndjson
+    same_for_threads_and_ranks mine.ndjson 2 --plugin rows.so "$ROOT/recipes/smoke.yaml" --method "Top-k k=4" \
+        --set error-feedback=again --set message.values=plain
+    diff <(stable mine.ndjson | tail -n +2) <(stable topk.ndjson | tail -n +2)
+    for set in error-feedback=again message.values=plain methods.Top-k.values=plain; do
+        sparsetrain -q --plugin rows.so "$ROOT/recipes/smoke.yaml" --method "Top-k k=4" --set $set -o used.ndjson --force
+        [ "$(head -n 1 used.ndjson | jq -c '[.program.plugins[].file]')" = '["rows.so"]' ]
+        [[ $(head -n 1 used.ndjson | jq -r .program.identity) == "$(head -n 1 topk.ndjson | jq -r .program.identity)"+???????????? ]]
+    done
+}
+
+@test "what is wrong with a plug-in is said, with what to do" {
+    refused "sparsetrain: --plugin none.so: it cannot be read: No such file or directory" --plugin none.so mine.yaml
+    mkdir folder.so
+    refused "folder.so" --plugin folder.so mine.yaml
+    echo text >text.so
+    refused "text.so: it cannot be loaded (compile it with cc -shared -fPIC" --plugin text.so mine.yaml
+    : >empty.so
+    refused "empty.so: it cannot be loaded" --plugin empty.so mine.yaml
+    head -c 5000 "$MINE" >cut.so
+    refused "cut.so: it is cut short: compile it again" --plugin cut.so mine.yaml
+    echo 'int sg_no_such(void); int x(void); int x(void) { return sg_no_such(); }' >call.c
+    build call.c call.so
+    refused "undefined symbol: sg_no_such" --plugin call.so mine.yaml
+    echo 'int nothing;' >nothing.c
+    build nothing.c nothing.so
+    refused "nothing.so: it has no symbol sparsegrad_plugin: define it as sg_compressor_plugin.h says" --plugin nothing.so mine.yaml
+    variant old.so -e 's/{SG_PLUGIN_INTERFACE,/{{1, 0, 7, {0}},/'
+    refused "it was compiled for version 0.7 of the library, and this program has 0.1: compile it again" --plugin old.so mine.yaml
+    variant other.so -e 's/{SG_PLUGIN_INTERFACE,/{{1, SPARSEGRAD_MAJOR, SPARSEGRAD_MINOR, {0}},/'
+    refused "another state of version 0.1" --plugin other.so mine.yaml
+    variant taken.so -e 's/"my-topk"/"topk"/'
+    refused "taken.so: there is a compressor 'topk' already: give yours another name" --plugin taken.so mine.yaml
+    cp "$MINE" again.so
+    refused "again.so: there is a compressor 'my-topk' already" --plugin "$MINE" --plugin again.so mine.yaml
+    variant key.so -e 's/{"k", 1/{"name", 1/'
+    refused "'my-topk' cannot have a parameter 'name', which is a key of every recipe" --plugin key.so mine.yaml
+    rows '.name = "my own", .encode = encode' >blank.c
+    build blank.c blank.so
+    refused "'my own' is no name of a compressor" --plugin blank.so mine.yaml
+    rows '.name = "idle"' >idle.c
+    build idle.c idle.so -Wno-unused-function
+    refused "compressor 'idle' must have exactly one of select, code and encode" --plugin idle.so mine.yaml
+    rows '.name = "far", .encode = encode, .collective = "pigeons"' >far.c
+    build far.c far.so
+    refused "no collective 'pigeons'" --plugin far.so mine.yaml
+    SPARSEGRAD_PLUGINS=$MINE:none.so refused "\$SPARSEGRAD_PLUGINS: none.so: it cannot be read: No such file or directory" mine.yaml
+    for program in sparsebench "sparsetune --match-density"; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr $program --plugin none.so mine.yaml
+        [[ $stderr == *"--plugin none.so: it cannot be read: No such file or directory" ]]
+    done
+    have_mpi || return 0
+    run -2 --separate-stderr $MPI -n 3 "$BIN/sparsetrain" --plugin none.so mine.yaml 3>&- </dev/null
+    [ "$(grep -c 'it cannot be read' <<<"$stderr")" = 1 ]
+}
+
+@test "programs show a plug-in what the installed headers declare, and nothing else" {
+    for program in sparsetrain sparsebench sparsetune; do
+        nm -D --defined-only "$BIN/$program" | awk '$3 ~ /^sg_/ { print $3 }' | sort >shown
+        nm -D --defined-only "$INSTALLED/usr/lib/libsparsegrad.so" | awk 'NF == 3 && $2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort | diff - shown
+    done
+}
+
+@test "sparsebench --verify-compressors: the template and those of the table keep what they promise" {
+    run -0 --separate-stderr sparsebench --plugin "$MINE" --verify-compressors --table my-topk
+    [[ ${lines[0]} == "# my-topk "*"all that applies holds"* ]]
+    for property in form bits conserves class same-bits resume edges nonfinite damage; do
+        grep -qE "^$property +holds +[1-9]" <<<"$output" || { echo "$property is not tried"; false; }
+    done
+    run -0 sparsebench --plugin "$MINE" --verify-compressors -o all.json
+    [ "$(jq -c '[.schema, .status, .program.plugins[0].file, (.results | length)]' all.json)" = \
+        "[\"sparsebench-verify/1\",\"ok\",\"my-topk.so\",$(sparsetrain --plugin "$MINE" --help-compressors | grep -vc '^#')]" ]
+    [ "$(jq -c '[.results[] | select(.compressor == "topk").properties[] | select(.runs == 0).property]' all.json)" = '["mean"]' ]
+    run -2 --separate-stderr sparsebench --verify-compressors my-topk
+    [[ $stderr == *"unknown compressor 'my-topk'"*"needs --plugin FILE"* ]]
+    run -2 --separate-stderr sparsebench --verify-compressors topk -o all.json
+    [[ $stderr == *"all.json"* ]]
+}
+
+@test "sparsebench --verify-compressors: each promise that a broken plug-in breaks is seen to be broken, and no other" {
+    local name expected
+    build "$BATS_TEST_DIRNAME/broken_plugin.c" broken.so
+    for name in form bits conserves class mean repeat same-bits resume edges damage; do
+        run -3 --separate-stderr sparsebench --plugin broken.so --verify-compressors "$name" --json
+        [[ $stderr == *"a compressor breaks what it promises" ]]
+        expected="[\"$name\"]"
+        [ $name != same-bits ] || expected='["same-bits","resume"]' # a checkpoint cannot help it either
+        [ "$(jq -c '[.results[0].properties[] | select(.failed > 0).property]' <<<"$output")" = "$expected" ] ||
+            { jq -c '[.results[0].properties[] | select(.failed > 0)]' <<<"$output"; false; }
+        [ "$(jq -r '.status, .results[0].passed' <<<"$output" | xargs)" = "failed false" ]
+    done
+    run -3 --separate-stderr sparsebench --plugin broken.so --verify-compressors --table bits topk mean form
+    [[ $output == *"bits        FAILS"*"first: n=1: normal: the message states 16 bits for 1 numbers in 4 bytes of code fp32"* ]]
+    [[ $output == *"it declares that it is unbiased, and sends "*" sigma off"* ]]
+}
