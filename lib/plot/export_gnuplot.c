@@ -178,15 +178,14 @@ static void put_axis_label(FILE *out, const struct sg_axis *axis) {
 
 /* Line types 1..n are the legend's entries. */
 static void put_styles(FILE *out, const struct sg_figure *f) {
-    static const int dashes[] = {1, 2, 4, 5, 3}, marks[] = {7, 5, 9, 13, 11, 15};
+    static const int marks[SG_MARKERS] = {7, 5, 9, 13, 11, 15}; /* filled; hollow ones come one before */
     for (size_t i = 0; i < f->n_legend; i++) {
-        const struct sg_legend *e = &f->legend[i];
-        fprintf(out, "set linetype %zu lc rgb '%s' lw %s pt %d ps 0.7 ", i + 1, sg_plot_color(e),
-                e->baseline ? "1.4" : "1.8", e->baseline ? 6 : marks[e->style % 6]);
-        if (e->baseline)
-            fprintf(out, "dt (%d,%d)\n", e->style % 2 ? 3 : 10, e->style % 2 ? 4 : 6);
-        else
-            fprintf(out, "dt %d\n", dashes[e->style / SG_PLOT_COLORS % 5]);
+        const struct sg_style *e = &f->legend[i].style;
+        fprintf(out, "set linetype %zu lc rgb '%s' lw %.3g pt %d ps 0.7 dt ", i + 1, e->color, 1.28 * e->width,
+                marks[e->marker] - e->hollow);
+        for (size_t d = 0; d < e->n_dash; d++) /* gnuplot counts in half widths of the line */
+            fprintf(out, "%s%.3g", d ? "," : "(", 2 * e->dash[d]);
+        fputs(e->n_dash ? ")\n" : "1\n", out);
     }
 }
 
@@ -244,14 +243,6 @@ static void put_panel(FILE *out, const struct sg_figure *f, const struct sheet *
     fputc('\n', out);
 }
 
-static bool has_marks(const struct sg_figure *f, size_t entry) {
-    for (size_t p = 0; p < f->n_panels; p++)
-        for (size_t c = 0; c < f->panel[p].n_curves; c++)
-            if (f->panel[p].points && f->panel[p].curve[c].legend == entry && !f->panel[p].curve[c].level)
-                return true;
-    return false;
-}
-
 /* Draws samples and names by hand, because gnuplot's own key can neither span panels nor be centred under a title. */
 static void put_legend(FILE *out, const struct sg_figure *f, const struct sheet *s) {
     double y = s->legend_top - 0.5 * ROW / s->height, row_width;
@@ -262,7 +253,7 @@ static void put_legend(FILE *out, const struct sg_figure *f, const struct sheet 
         for (size_t i = first; i < next; x += entry_width(&f->legend[i++])) {
             fprintf(out, "set arrow %zu from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lt %zu\n",
                     i + 1, x / s->width, y, (x + 0.34) / s->width, y, i + 1);
-            if (has_marks(f, i))
+            if (sg_plot_has_marks(f, i))
                 fprintf(out, "set label %zu '' at screen %.4f, screen %.4f point lt %zu\n", 2 * i + 101,
                         (x + 0.17) / s->width, y, i + 1);
             fprintf(out, "set label %zu ", 2 * i + 100);

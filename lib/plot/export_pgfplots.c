@@ -17,7 +17,7 @@ static void put_preamble(FILE *out, const struct sg_figure *f) {
           "\n",
           out);
     for (size_t i = 0; i < f->n_legend; i++)
-        fprintf(out, "\\definecolor{sg%zu}{HTML}{%s}\n", i + 1, sg_plot_color(&f->legend[i]) + 1);
+        fprintf(out, "\\definecolor{sg%zu}{HTML}{%s}\n", i + 1, f->legend[i].style.color + 1);
     size_t columns = sg_plot_grid_columns(f->n_panels), rows = (f->n_panels + columns - 1) / columns;
     fprintf(out,
             "\\begin{document}\n\\begin{tikzpicture}\n\\begin{groupplot}[\n  group style={group name=sg, group "
@@ -53,18 +53,27 @@ static void put_band(FILE *out, const struct sg_panel *panel, const struct sg_cu
     fputs("} -- cycle;\n", out);
 }
 
-/* Every second baseline is dotted, so that two can be told apart. */
-static const char *dashes(const struct sg_legend *entry) {
-    return !entry->baseline ? "" : entry->style % 2 ? ", densely dotted" : ", dashed";
+/* Marker, dash and width of an entry, each after a comma. */
+static void put_style(FILE *out, const struct sg_style *style, bool marker) {
+    static const char *const marks[SG_MARKERS] = {"*", "square*", "triangle*", "diamond*", "triangle*", "pentagon*"};
+    fprintf(out, ", line width=%.3gpt", marker ? 0.6 : style->width);
+    for (size_t d = 0; d < style->n_dash; d++)
+        fprintf(out, "%s %s %.3gpt", d ? "" : ", dash pattern=", d % 2 ? "off" : "on", style->dash[d]);
+    if (!marker) {
+        fputs(", no markers", out);
+        return;
+    }
+    fprintf(out, ", mark=%s, mark size=1.6pt, mark options={solid%s%s}", marks[style->marker],
+            style->marker == SG_MARKER_DOWN ? ", rotate=180" : "", style->hollow ? ", fill=white" : "");
 }
 
 static void put_line(FILE *out, const struct sg_figure *f, const struct sg_panel *panel, const struct sg_curve *curve,
                      const size_t *index, size_t n) {
     const struct sg_legend *entry = &f->legend[curve->legend];
     bool bars = panel->points && !curve->level;
-    fprintf(out, "\\addplot[forget plot, sg%zu%s%s%s] coordinates {\n", curve->legend + 1, dashes(entry),
-            bars ? ", mark=*, mark size=1.6pt" : ", no markers",
-            bars ? ", error bars/.cd, y dir=both, y explicit" : "");
+    fprintf(out, "\\addplot[forget plot, sg%zu", curve->legend + 1);
+    put_style(out, &entry->style, bars);
+    fprintf(out, "%s] coordinates {\n", bars ? ", error bars/.cd, y dir=both, y explicit" : "");
     for (size_t i = 0; i < n; i++) {
         size_t k = index[i];
         char text[3][SG_NUMBER_CHARS];
@@ -111,7 +120,9 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
 /* Writes all entries by hand in the first panel, which may not draw all of them; the plots themselves add none. */
 static void put_legend(FILE *out, const struct sg_figure *f) {
     for (size_t i = 0; i < f->n_legend; i++) {
-        fprintf(out, "\\addlegendimage{no markers, sg%zu%s}\\addlegendentry{", i + 1, dashes(&f->legend[i]));
+        fprintf(out, "\\addlegendimage{sg%zu", i + 1);
+        put_style(out, &f->legend[i].style, sg_plot_has_marks(f, i));
+        fputs("}\\addlegendentry{", out);
         sg_plot_put_tex(out, f->legend[i].label);
         fputs("}\n", out);
     }

@@ -33,16 +33,15 @@ static cJSON *axis_field(const char *name, const struct sg_axis *axis) {
 static cJSON *by_label(const struct sg_figure *f, bool dash) {
     cJSON *out = field("label", "nominal"), *scale = cJSON_CreateObject();
     cJSON *domain = cJSON_CreateArray(), *range = cJSON_CreateArray();
-    const double solid[] = {1, 0}, dashed[] = {6, 4}, dotted[] = {2, 2}; /* dotted: every second baseline */
+    const double solid[] = {1, 0};
     for (size_t i = 0; i < f->n_legend; i++) {
+        const struct sg_style *style = &f->legend[i].style;
         sg_json_push_string(domain, f->legend[i].label);
         if (dash)
-            sg_json_push(range, sg_json_numbers(!f->legend[i].baseline   ? solid
-                                                : f->legend[i].style % 2 ? dotted
-                                                                         : dashed,
-                                                2));
+            sg_json_push(range,
+                         style->n_dash ? sg_json_numbers(style->dash, style->n_dash) : sg_json_numbers(solid, 2));
         else
-            sg_json_push_string(range, sg_plot_color(&f->legend[i]));
+            sg_json_push_string(range, style->color);
     }
     sg_json_set(scale, "domain", domain);
     sg_json_set(scale, "range", range);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "plot_style.h"
 #include "sg_debug.h"
 
 struct reading {
@@ -19,26 +20,27 @@ static bool allocation_failed(const struct reading *r) {
     return false;
 }
 
-static bool find_legend(struct reading *r, const char *label, bool baseline, size_t *out) {
+static bool find_legend(struct reading *r, const char *label, const cJSON *result, size_t *out) {
     struct sg_figure *f = r->figure;
-    size_t style = 0;
-    for (size_t i = 0; i < f->n_legend; i++) {
+    const bool baseline = sg_plot_is_baseline(result);
+    for (size_t i = 0; i < f->n_legend; i++)
         if (f->legend[i].baseline == baseline && strcmp(f->legend[i].label, label) == 0) {
             *out = i;
             return true;
         }
-        style += f->legend[i].baseline == baseline;
-    }
     struct sg_legend *larger = realloc(f->legend, (f->n_legend + 1) * sizeof *larger);
     if (!larger)
         return allocation_failed(r);
     f->legend = larger;
-    f->legend[f->n_legend] = (struct sg_legend){label, baseline, style};
+    f->legend[f->n_legend] = (struct sg_legend){.label = label,
+                                                .method = sg_json_string(result, "method", label),
+                                                .compressor = sg_json_string(result, "compressor", ""),
+                                                .baseline = baseline};
     *out = f->n_legend++;
     return true;
 }
 
-static bool add_curve(struct reading *r, struct sg_panel *panel, const char *label, bool baseline,
+static bool add_curve(struct reading *r, struct sg_panel *panel, const char *label, const cJSON *result,
                       struct sg_curve **out) {
     struct sg_curve *larger = realloc(panel->curve, (panel->n_curves + 1) * sizeof *larger);
     if (!larger)
@@ -46,7 +48,7 @@ static bool add_curve(struct reading *r, struct sg_panel *panel, const char *lab
     panel->curve = larger;
     *out = &larger[panel->n_curves];
     **out = (struct sg_curve){0};
-    if (!find_legend(r, label, baseline, &(*out)->legend))
+    if (!find_legend(r, label, result, &(*out)->legend))
         return false;
     panel->n_curves++;
     return true;
@@ -99,7 +101,7 @@ static bool read_curve(struct reading *r, struct sg_panel *panel, const cJSON *r
         return false;
     }
     struct sg_curve *curve;
-    if (!add_curve(r, panel, label, sg_plot_is_baseline(result), &curve))
+    if (!add_curve(r, panel, label, result, &curve))
         return false;
     curve->n = n;
     curve->x = numbers(x, n);
@@ -162,7 +164,7 @@ static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *r
             curve = &panel->curve[c];
     }
     if (!curve) {
-        if (!add_curve(r, panel, name, baseline, &curve))
+        if (!add_curve(r, panel, name, result, &curve))
             return false;
         curve->x = malloc(capacity * sizeof *curve->x);
         curve->y = malloc(capacity * sizeof *curve->y);
@@ -340,7 +342,7 @@ sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const str
     struct sg_figure figure = {.width = select->width, .height = select->height};
     struct reading r = {.figure = &figure, .document = document, .select = select, .err = err};
     sg_plot_note_status(&figure.notes, document);
-    if (!read_panels(&r) || !read_texts(&r)) {
+    if (!read_panels(&r) || !read_texts(&r) || sg_plot_choose_styles(&figure, err) != SG_OK) {
         sg_figure_free(&figure);
         return err->status;
     }

@@ -21,6 +21,14 @@ bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve) {
     return false;
 }
 
+bool sg_plot_has_marks(const struct sg_figure *f, size_t entry) {
+    for (size_t p = 0; p < f->n_panels; p++)
+        for (size_t c = 0; c < f->panel[p].n_curves; c++)
+            if (f->panel[p].points && f->panel[p].curve[c].legend == entry && !f->panel[p].curve[c].level)
+                return true;
+    return false;
+}
+
 size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curve, size_t max, size_t *index) {
     SG_ASSERT(max >= 2);
     size_t n = 0, kept = 0;

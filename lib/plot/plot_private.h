@@ -80,6 +80,8 @@ size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curv
 bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve, size_t i);
 /* Does the panel show any point of the curve? */
 bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve);
+/* Does some panel draw points of this entry of the legend? */
+bool sg_plot_has_marks(const struct sg_figure *figure, size_t entry);
 /* The ends of the band at point i; the lower one stays inside a log axis. */
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high);
 /* Chooses the views of a panel; a limit that is not NaN stays. All are NaN if there is nothing to show. */
@@ -96,10 +98,6 @@ struct sg_ticks {
     int exponent; /* labels count in 10^exponent, a multiple of 3; 0 = plain */
 };
 struct sg_ticks sg_plot_ticks(const struct sg_axis *axis);
-
-/* Colour of a legend entry, "#RRGGBB": Okabe and Ito's palette, black for baselines. */
-const char *sg_plot_color(const struct sg_legend *entry);
-enum { SG_PLOT_COLORS = 6 };
 
 /* Columns of panels, and the caption "(a) title" of panel i (empty for a lone panel without title); malloc'ed. */
 size_t sg_plot_grid_columns(size_t n_panels);

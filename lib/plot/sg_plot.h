@@ -47,11 +47,32 @@ struct sg_plot_notes {
     char text[SG_PLOT_NOTES][256];
 };
 
-/* An entry of the legend, shared by all panels: one colour, one line style. */
+/* How a curve looks, in every format. */
+enum { SG_DASH_MOST = 6 };
+enum sg_marker {
+    SG_MARKER_CIRCLE,
+    SG_MARKER_SQUARE,
+    SG_MARKER_UP, /* a triangle */
+    SG_MARKER_DIAMOND,
+    SG_MARKER_DOWN,
+    SG_MARKER_PENTAGON,
+    SG_MARKERS
+};
+struct sg_style {
+    char color[8];             /* "#RRGGBB" */
+    size_t n_dash;             /* 0 = a solid line */
+    double dash[SG_DASH_MOST]; /* [n_dash] drawn, left out, drawn, … in points */
+    enum sg_marker marker;
+    bool hollow;  /* the marker has an outline only */
+    double width; /* of the line in points */
+};
+
+/* An entry of the legend, which looks the same in all panels. */
 struct sg_legend {
-    const char *label;
-    bool baseline; /* drawn dashed and black, as the paper's line without compression */
-    size_t style;  /* counts from 0 among baselines and among the others */
+    const char *label;               /* of a cell, or, in panels of points, of its method */
+    const char *method, *compressor; /* what it is of; `compressor` is "" if the result does not say */
+    bool baseline;                   /* the paper's line without compression */
+    struct sg_style style;
 };
 
 /* One line of a panel. */

@@ -25,8 +25,8 @@ set xlabel offset 0,0.3
 unset key
 set multiplot
 small = (format eq 'svg') ? ',10' : ',7.5'
-set linetype 1 lc rgb '#0072B2' lw 1.8 pt 7 ps 0.7 dt 1
-set linetype 2 lc rgb '#D55E00' lw 1.8 pt 5 ps 0.7 dt 1
+set linetype 1 lc rgb '#0072B2' lw 1.79 pt 7 ps 0.7 dt 1
+set linetype 2 lc rgb '#D55E00' lw 1.79 pt 5 ps 0.7 dt 1
 
 # legend
 set arrow 1 from screen 0.2417, screen 0.8830 to screen 0.3157, screen 0.8830 nohead lt 1

@@ -31,9 +31,9 @@ set xlabel offset 0,0.3
 unset key
 set multiplot
 small = (format eq 'svg') ? ',10' : ',7.5'
-set linetype 1 lc rgb '#000000' lw 1.4 pt 6 ps 0.7 dt (10,6)
-set linetype 2 lc rgb '#0072B2' lw 1.8 pt 7 ps 0.7 dt 1
-set linetype 3 lc rgb '#D55E00' lw 1.8 pt 5 ps 0.7 dt 1
+set linetype 1 lc rgb '#000000' lw 1.41 pt 6 ps 0.7 dt (10,6)
+set linetype 2 lc rgb '#0072B2' lw 1.79 pt 7 ps 0.7 dt 1
+set linetype 3 lc rgb '#D55E00' lw 1.79 pt 5 ps 0.7 dt 1
 
 # legend
 set arrow 1 from screen 0.1409, screen 0.8889 to screen 0.2148, screen 0.8889 nohead lt 1
