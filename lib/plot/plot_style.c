@@ -165,9 +165,8 @@ static struct place find_parameter(const struct styling *s, size_t entry) {
     return strcmp(legend[entry].label, legend[entry].method) == 0 ? (struct place){0, 0} : place;
 }
 
-/* From darker than the hue to lighter. */
-static void set_color(struct sg_style *style, const unsigned char hue[3], struct place shade) {
-    const double t = shade.of > 1 ? -0.35 + 0.75 * (double)shade.at / (double)(shade.of - 1) : 0;
+/* Mixes the hue with white, or, below 0, with black. */
+static void set_color(struct sg_style *style, const unsigned char hue[3], double t) {
     int rgb[3];
     for (int i = 0; i < 3; i++)
         rgb[i] = (int)(t < 0 ? hue[i] * (1 + t) : hue[i] + (255 - hue[i]) * t);
@@ -186,14 +185,22 @@ static void set_black(struct sg_style *style, size_t earlier) {
     set_dash(style, &baseline_dashes[earlier % BASELINE_DASHES]);
 }
 
+/* Of variants, for strong and for light hues; parameters go from dark to light, because they have an order. */
+enum { SHADES = 4 };
+static const double shades[2][SHADES] = {{0, 0.35, -0.4, 0.15}, {0, -0.4, 0.2, -0.2}};
+
 /* One thing that differs shows in shade and dash; of two, variants differ in dash and parameters in shade. */
 static void set_style(const struct styling *s, size_t entry, struct sg_style *style) {
     const struct method *method = &s->method[s->of[entry]];
     const struct place variant = find_variant(s, entry), parameter = find_parameter(s, entry);
     const bool grid = variant.of > 1 && parameter.of > 1;
     const size_t dash = grid || parameter.of < 2 ? variant.at : parameter.at;
+    const bool light = method->hue == 3 || method->hue == 4 || method->hue == 5; /* pale is hard to see on white */
+    const double step = parameter.of > 1 ? (double)parameter.at / (double)(parameter.of - 1) : 0;
     *style = (struct sg_style){.width = 1.4, .hollow = variant.at % 2 == 1};
-    set_color(style, hues[method->hue], parameter.of > 1 ? parameter : variant);
+    set_color(style, hues[method->hue],
+              parameter.of > 1 ? (light ? -0.5 + 0.7 * step : -0.35 + 0.75 * step)
+                               : shades[light][(variant.at + method->earlier) % SHADES]);
     set_dash(style, &dashes[(dash + method->earlier) % DASHES]);
     style->marker = (enum sg_marker)((method->hue + method->earlier + variant.at) % SG_MARKERS);
 }

@@ -69,7 +69,8 @@ struct sg_style {
 
 /* An entry of the legend, which looks the same in all panels. */
 struct sg_legend {
-    const char *label;               /* of a cell, or, in panels of points, of its method */
+    char *label;                     /* of a cell, or, in panels of points, of its method */
+    char *text;                      /* the label as it is drawn: "Hard-threshold λ=0.0794" */
     const char *method, *compressor; /* what it is of; `compressor` is "" if the result does not say */
     bool baseline;                   /* the paper's line without compression */
     struct sg_style style;

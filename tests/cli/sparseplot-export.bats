@@ -74,7 +74,7 @@ need_gnuplot() {
     sparseplot-export <fig1.json --format=svg >"$OUT/b.svg"
     cmp "$OUT/a.svg" "$OUT/b.svg"
     for text in "20 workers — generated data (gisette-like)" "suboptimality f(x) − f\*" "bits per worker (×10⁶)" \
-        "error norm ‖e‖²" "Hard-threshold" "Top-k" "(a)" "(b)" "(c)" "standard deviation over 2 seeds"; do
+        "error norm ‖e‖²" "Hard-threshold" "Top-k" "(a)" "(b)" "(c)" "mean over 2 seeds" "standard deviation"; do
         grep -q "$text" "$OUT/a.svg" || { echo "lacks $text"; false; }
     done
     grep -q "<desc>recipe fig1 " "$OUT/a.svg"
@@ -120,7 +120,7 @@ need_gnuplot() {
     NO_COLOR=1 script -qec "$BIN/sparseplot-export fig1.json" /dev/null </dev/null | grep -q '^holds  *Hard-threshold converges'
     sparseplot-export fig1.json -o "$OUT/t.md"
     cmp "$OUT/t.md" golden/fig1.markdown
-    sparseplot-export fig1.json -o "$OUT/t.tex" && grep -q groupplot "$OUT/t.tex"
+    sparseplot-export fig1.json -o "$OUT/t.tex" && grep -q "begin{axis}" "$OUT/t.tex"
 }
 
 @test "binary formats refuse a terminal" {
@@ -379,7 +379,7 @@ need_gnuplot() {
 
 @test "ticks of a log axis are at powers of ten, wherever it begins" {
     run -0 --separate-stderr sparseplot-export fig1.json --format=gnuplot
-    [[ $output == *"tics 1e-"*",1e1; set mytics 10"* ]]
+    [[ $output == *"set ytics ("*"'' 0.01, '' 0.02 1, "*"'' 0.1, '' 0.2 1, "* && $output == *"'10^{−2}' at screen"* ]]
 }
 
 @test "several results lie in the panels of the first, by the names of their files" {
