@@ -113,10 +113,11 @@ static cJSON *style_value(const struct sg_style *style, enum channel channel) {
     static const char *const shapes[SG_MARKERS] = {
         "circle", "square", "triangle-up", "diamond", "triangle-down", "M0,-.5L.48,-.15L.29,.4L-.29,.4L-.48,-.15Z"};
     const double solid[] = {1, 0};
-    return channel == COLOR    ? cJSON_CreateString(style->color)
-           : channel == SHAPE  ? cJSON_CreateString(shapes[style->marker])
-           : style->n_dash > 0 ? sg_json_numbers(style->dash, style->n_dash)
-                               : sg_json_numbers(solid, 2);
+    if (channel == DASH)
+        return style->n_dash > 0 ? sg_json_numbers(style->dash, style->n_dash) : sg_json_numbers(solid, 2);
+    if (channel == SHAPE)
+        return cJSON_CreateString(shapes[style->marker]);
+    return cJSON_CreateString(style->color);
 }
 
 /* The swatch of a legend is a piece of the line, with its colour and dash. */
@@ -136,15 +137,13 @@ static cJSON *legend(const struct sg_sheet *s, const struct sg_figure *f, size_t
     return out;
 }
 
-/* The same style for an entry in every panel. `panel` has the legend's entries, SG_PLOT_ALL where all panels share one;
- * `shown` is whether this channel shows the legend. */
+/* The same style for an entry in every panel. Only the lines have a legend. */
 static cJSON *by_label(const struct sg_sheet *s, const struct sg_figure *f, size_t p, enum channel channel,
-                       bool shown) {
-    const size_t panel = s->shared ? SG_PLOT_ALL : p;
+                       bool names) {
     cJSON *out = field("label", "nominal"), *scale = cJSON_CreateObject();
     cJSON *domain = cJSON_CreateArray(), *range = cJSON_CreateArray();
     struct sg_entry e = {0};
-    while (sg_plot_next_entry(f, panel, 0, &e)) {
+    while (sg_plot_next_entry(f, p, 0, &e)) {
         sg_json_push_string(domain, f->legend[e.entry].text);
         sg_json_push(range, style_value(&f->legend[e.entry].style, channel));
     }
@@ -152,7 +151,7 @@ static cJSON *by_label(const struct sg_sheet *s, const struct sg_figure *f, size
     sg_json_set(scale, "range", range);
     sg_json_set(out, "scale", scale);
     sg_json_set(out, "title", NULL);
-    sg_json_set(out, "legend", shown ? legend(s, f, panel) : NULL);
+    sg_json_set(out, "legend", names ? legend(s, f, p) : NULL);
     return out;
 }
 
@@ -188,21 +187,18 @@ static sg_status put_values(cJSON *values, const struct sg_panel *panel, const s
 enum layer { BAND, BARS, LINE, LEVEL, MARKS };
 
 static cJSON *layer(const struct sg_sheet *s, const struct sg_figure *f, size_t p, enum layer kind, bool names) {
-    static const char *const marks[] = {"errorband", "errorbar", "line", "rule", "point"};
+    static const char *const marks[] = {"area", "rule", "line", "rule", "point"};
     static const char *const y[] = {"low", "low", "y", "level", "mark"};
     cJSON *out = cJSON_CreateObject(), *mark = cJSON_CreateObject(), *encoding = cJSON_CreateObject();
     sg_json_set_string(mark, "type", marks[kind]);
     if (kind == BAND)
-        sg_json_set_number(mark, "opacity", 0.18);
-    if (kind == BARS)
-        sg_json_set_bool(mark, "ticks", true);
+        sg_json_set_number(mark, "fillOpacity", 0.18);
     if (kind == MARKS) {
         sg_json_set_bool(mark, "filled", true);
         sg_json_set_number(mark, "size", 50);
         sg_json_set_number(mark, "opacity", 1);
     }
-    if (kind == LINE || kind == BAND)
-        sg_json_set_bool(mark, "clip", true);
+    sg_json_set_bool(mark, "clip", kind == LINE || kind == BAND);
     sg_json_set(out, "mark", mark);
     if (kind != LEVEL)
         sg_json_set(encoding, "x", position("x", s, f, p, true));
@@ -215,6 +211,16 @@ static cJSON *layer(const struct sg_sheet *s, const struct sg_figure *f, size_t 
     if (kind == MARKS)
         sg_json_set(encoding, "shape", by_label(s, f, p, SHAPE, false));
     sg_json_set(out, "encoding", encoding);
+    return out;
+}
+
+/* Nothing of these is common: to panels, which name what they show, or to layers, of which the lines name it. */
+static cJSON *resolve_json(const char *what) {
+    static const char *const channel[] = {"color", "strokeDash", "shape"};
+    cJSON *out = cJSON_CreateObject(), *map = cJSON_CreateObject();
+    for (size_t i = 0; i < sizeof channel / sizeof *channel; i++)
+        sg_json_set_string(map, channel[i], "independent");
+    sg_json_set(out, what, map);
     return out;
 }
 
@@ -247,19 +253,10 @@ static sg_status put_panel(cJSON *panels, const struct sg_sheet *s, const struct
     if (marks)
         sg_json_push(layers, layer(s, f, p, MARKS, false));
     sg_json_set(out, "layer", layers);
+    sg_json_set(out, "resolve", resolve_json("legend"));
     sg_json_push(panels, out);
     free(caption);
     return status;
-}
-
-/* How panels share scales, and with them legends. */
-static cJSON *resolve_json(bool shared) {
-    static const char *const channel[] = {"color", "strokeDash", "shape"};
-    cJSON *out = cJSON_CreateObject(), *scale = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof channel / sizeof *channel; i++)
-        sg_json_set_string(scale, channel[i], shared ? "shared" : "independent");
-    sg_json_set(out, "scale", scale);
-    return out;
 }
 
 static cJSON *config_json(const struct sg_sheet *s) {
@@ -299,7 +296,7 @@ sg_status sg_export_vegalite(FILE *out, const struct sg_figure *f, const char *f
     for (size_t p = 0; p < f->n_panels && status == SG_OK; p++)
         status = put_panel(panels, &s, f, p, err);
     sg_json_set(root, "concat", panels);
-    sg_json_set(root, "resolve", resolve_json(s.shared));
+    sg_json_set(root, "resolve", resolve_json("scale"));
     sg_json_set(root, "config", config_json(&s));
     if (status == SG_OK)
         text = sg_json_text(root, false);

@@ -1,5 +1,6 @@
 /* plot_ticks.c: where an axis has ticks and what is written at them, so that no two labels touch. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
@@ -19,6 +20,9 @@ static bool is_inside(const struct sg_axis *axis, double at) {
 }
 
 static void add(struct sg_ticks *t, const struct sg_axis *axis, double at, bool labelled, bool power) {
+    char decimal[32]; /* 0.6 and not twelve times 0.05 */
+    snprintf(decimal, sizeof decimal, "%.12g", at);
+    at = strtod(decimal, NULL) + 0.0;
     if (t->n == SG_TICKS_MOST || !is_inside(axis, at))
         return;
     t->tick[t->n++] = (struct sg_tick){.at = at, .labelled = labelled, .power = power};
