@@ -177,8 +177,10 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  *    "final":{"<column>":{"mean","std","n","values":[…]}}}
  * A cell whose end record has "warnings" has them, too. Series are thinned to at most `most` points (0 = all). The last
  * point is kept, and so are points with evaluations as long as there is room. Finals and claims use every record.
+ * Columns of which the recipe, which may be NULL, draws quartiles over the seeds also have "q1", "median" and "q3".
  * Formulas are in results/README.md. */
-cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
+cJSON *sg_grid_results(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                       const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* The verdict on a claim of which a method is not among the cells. */
 #define SG_NOT_JUDGED "not judged"
@@ -190,7 +192,7 @@ cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome
 cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells,
                       const struct sg_cell_outcome *outcomes, size_t count);
 
-/* "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
+/* "plots": [{"x","y","log","title","kind","band","smooth","x_range","y_range","methods","x_at","y_at","points"}], with names in
  * snake_case. `points` is null unless kind is "points": [{"label","x":{"mean","std","n","values"},"y":{…}}]. NULL = no
  * memory. */
 cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells,

@@ -51,8 +51,7 @@ bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *la
     return true;
 }
 
-/* Numbers of a JSON array; NULL = no memory. */
-static double *numbers(const cJSON *array, size_t n) {
+double *sg_reading_numbers(const cJSON *array, size_t n) {
     double *out = malloc((n ? n : 1) * sizeof *out);
     const cJSON *item = array ? array->child : NULL;
     for (size_t i = 0; out && i < n; i++, item = item->next)
@@ -65,22 +64,7 @@ static const cJSON *means(const cJSON *column) {
     return cJSON_IsArray(column) ? column : sg_json_get(column, "mean");
 }
 
-/* Drops records without a y: a curve goes from one evaluation to the next. */
-static void drop_unknown(struct sg_curve *curve) {
-    size_t kept = 0;
-    for (size_t i = 0; i < curve->n; i++) {
-        if (isnan(curve->y[i]))
-            continue;
-        curve->x[kept] = curve->x[i];
-        curve->y[kept] = curve->y[i];
-        if (curve->y_std)
-            curve->y_std[kept] = curve->y_std[i];
-        kept++;
-    }
-    curve->n = kept;
-}
-
-static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const cJSON *result) {
+static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *plot) {
     const char *label = sg_json_string(result, "label", "");
     const cJSON *series = sg_json_get(result, "series");
     const cJSON *x = means(sg_plot_column(series, panel->x.name)), *column = sg_plot_column(series, panel->y.name);
@@ -101,15 +85,12 @@ static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const cJSON
     if (!sg_reading_add(r, panel, label, result, &curve))
         return false;
     curve->n = n;
-    curve->x = numbers(x, n);
-    curve->y = numbers(y, n);
-    curve->y_std = band ? numbers(std, n) : NULL;
-    r->bands |= band && !panel->y.log;
-    r->log_bands |= band && panel->y.log;
+    curve->x = sg_reading_numbers(x, n);
+    curve->y = sg_reading_numbers(y, n);
+    curve->y_std = band ? sg_reading_numbers(std, n) : NULL;
     if (!curve->x || !curve->y || (band && !curve->y_std))
         return sg_reading_failed(r);
-    drop_unknown(curve);
-    return true;
+    return sg_reading_band(r, panel, curve, plot, column);
 }
 
 static bool listed(const cJSON *methods, const cJSON *result) {
@@ -181,6 +162,8 @@ static void free_panel(struct sg_panel *panel) {
         free(panel->curve[c].x);
         free(panel->curve[c].y);
         free(panel->curve[c].y_std);
+        free(panel->curve[c].low);
+        free(panel->curve[c].high);
         free(panel->curve[c].point);
     }
     free(panel->curve);
@@ -215,7 +198,8 @@ static bool read_panel(struct sg_reading *r, const cJSON *plot) {
     cJSON_ArrayForEach(result, results) {
         if (!listed(sg_json_get(plot, "methods"), result))
             continue;
-        if (panel->points ? !sg_reading_point(r, panel, result, points, count) : !read_curve(r, panel, result))
+        if (panel->points ? !sg_reading_point(r, panel, result, points, count)
+                          : !read_curve(r, panel, result, same_x && same_y ? plot : NULL))
             return false;
     }
     if (panel->points)
@@ -256,20 +240,9 @@ static bool read_panels(struct sg_reading *r) {
 
 static bool read_texts(struct sg_reading *r) {
     struct sg_figure *f = r->figure;
-    int seeds = sg_plot_seeds(r->document);
-    const bool bands = r->bands || r->log_bands;
-    char what[160] = "", over[32] = " over seeds";
-    if (seeds)
-        snprintf(over, sizeof over, " over %d seeds", seeds);
-    if (bands || r->bars)
-        snprintf(what, sizeof what, "mean%s; %s: ±1 standard deviation%s", over,
-                 bands && r->bars ? "bands and bars"
-                 : bands          ? "bands"
-                                  : "bars",
-                 r->log_bands ? ", downwards by the same factor on a logarithmic axis" : "");
     f->title = sg_plot_title(r->document, r->select->title);
     f->source = sg_plot_source(r->document);
-    f->footnote = strdup(what);
+    f->footnote = sg_reading_footnote(r);
     return (f->title && f->source && f->footnote) || sg_reading_failed(r);
 }
 

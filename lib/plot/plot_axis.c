@@ -39,6 +39,11 @@ size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curv
 }
 
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high) {
+    if (curve->low) {
+        *low = isfinite(curve->low[i]) ? curve->low[i] : curve->y[i];
+        *high = isfinite(curve->high[i]) ? curve->high[i] : curve->y[i];
+        return;
+    }
     const double y = curve->y[i], std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
     *low = panel->y.log ? y / (1 + std / y) : y - std;
     *high = y + std;

@@ -38,6 +38,7 @@ struct sg_plot_select {
     double width, height; /* of the whole figure, inches */
     bool seeds;           /* tables: also every seed of every claim, and claims that are not judged */
     bool color;           /* the plain table: colour the verdicts, for a terminal */
+    bool recorded;        /* figures: means and deviations as recorded, neither quartiles nor smoothed */
 };
 
 /* What the reader of a figure must be told: labels without values, unfinished runs. */
@@ -82,6 +83,7 @@ struct sg_curve {
     size_t n;
     double *x, *y;      /* [n]; NaN = no value */
     double *y_std;      /* [n]; NULL = no band, as there is one seed */
+    double *low, *high; /* [n] the band, if it is not mean ± 1 standard deviation; both or neither */
     const char **point; /* [n] the label of each point if panel->points, else NULL */
     bool level;         /* a points panel's baseline: a line across the panel at y[0] */
 };
