@@ -83,6 +83,7 @@ static void begin_label(struct script *t) {
  * line by line. */
 static void put_lines(struct script *t, const char *text, double ems, double x, double y, const char *how, double em) {
     const bool turned = strstr(how, "rotate") != NULL;
+    ems = sg_plot_balance(text, ems);
     while (*text) {
         const size_t length = sg_plot_line(text, ems);
         char *line = strndup(text, length);

@@ -20,6 +20,7 @@ static cJSON *field(const char *name, const char *type) {
 /* A text as a list of lines of at most `ems`. */
 static cJSON *lines(const char *text, double ems) {
     cJSON *out = cJSON_CreateArray();
+    ems = sg_plot_balance(text, ems);
     while (*text) {
         const size_t length = sg_plot_line(text, ems);
         char *line = strndup(text, length);

@@ -31,18 +31,27 @@ double sg_plot_ems(const char *text) {
     return ems(text, strlen(text));
 }
 
-size_t sg_plot_line(const char *text, double most) {
-    size_t fit = 0, end = 0;
-    for (const char *at = text;; at += *at != '\0') {
-        if (*at == ' ' || *at == '\0') {
-            end = (size_t)(at - text);
-            if (fit > 0 && ems(text, end) > most)
+/* How many bytes of words fit, of which those within brackets stay together if `whole`; 0 = not even one. */
+static size_t fitting(const char *text, double most, bool whole) {
+    size_t fit = 0;
+    int depth = 0;
+    for (const char *at = text;; at++) {
+        depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+        if (*at == '\0' || (*at == ' ' && !(whole && depth > 0))) {
+            if (ems(text, (size_t)(at - text)) > most)
                 return fit;
-            fit = end;
+            fit = (size_t)(at - text);
         }
         if (*at == '\0')
             return fit;
     }
+}
+
+size_t sg_plot_line(const char *text, double most) {
+    size_t fit = fitting(text, most, true);
+    if (fit == 0)
+        fit = fitting(text, most, false);
+    return fit ? fit : strcspn(text, " ");
 }
 
 size_t sg_plot_lines(const char *text, double most) {
@@ -52,4 +61,12 @@ size_t sg_plot_lines(const char *text, double most) {
         text += *text == ' ';
     }
     return lines;
+}
+
+double sg_plot_balance(const char *text, double most) {
+    const size_t lines = sg_plot_lines(text, most);
+    double least = most;
+    while (lines > 1 && least > 1 && sg_plot_lines(text, 0.97 * least) == lines)
+        least *= 0.97;
+    return least;
 }

@@ -113,10 +113,12 @@ void sg_plot_ticks(struct sg_ticks *out, const struct sg_axis *axis, const struc
 /* Widths in ems of the widest font that may show them, and of a label of a tick. */
 double sg_plot_ems(const char *text);
 double sg_tick_ems(const struct sg_tick *tick);
-/* How many bytes of its words, between blanks, fit into `most` ems; it is one word at least. And how many such lines
- * a text has. */
+/* How many bytes of its words, between blanks, fit into `most` ems; it is one word at least, and what is in brackets
+ * stays together if it can. And how many such lines a text has. */
 size_t sg_plot_line(const char *text, double most);
 size_t sg_plot_lines(const char *text, double most);
+/* `most`, or less where its lines then are about equally long and no more. */
+double sg_plot_balance(const char *text, double most);
 /* A label as a legend shows it: "Top-k k/d=0.003". malloc'ed, NULL = no memory. */
 char *sg_plot_name(const char *label, int digits);
 /* Sets `text` of all entries of the legend, with as few digits as tell them apart. */

@@ -144,6 +144,10 @@ static void test_texts(void) {
     }
     ok(sg_plot_line("one two three", sg_plot_ems("one two")) == 7, "two words fit");
     ok(sg_plot_line("one two three", 0.1) == 3, "one word is a line even if it does not fit");
+    ok(sg_plot_line("f (a b) / (c d)", sg_plot_ems("f (a b) / (c ")) == 9, "brackets stay together");
+    ok(sg_plot_line("(one two three)", sg_plot_ems("(one two")) == 8, "unless they are longer than a line");
+    ok(sg_plot_balance("one two three four", sg_plot_ems("one two three")) < sg_plot_ems("one two thre"),
+       "lines of about the same length");
     ok(sg_plot_lines("one two three", sg_plot_ems("one two")) == 2 && sg_plot_lines("", 1) == 0, "lines of a text");
 }
 
