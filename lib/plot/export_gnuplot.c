@@ -136,13 +136,18 @@ static void put_axis(struct script *t, size_t p, bool is_x) {
     free(label);
 }
 
+/* gnuplot's number of the marker; filled ones come right behind those with an outline. */
+static int marker_type(const struct sg_style *style) {
+    static const int outline[SG_MARKERS] = {6, 4, 8, 12, 10, 14};
+    return outline[style->marker] + !style->hollow;
+}
+
 /* Line types 1..n are the legend's entries. */
 static void put_styles(FILE *out, const struct sg_figure *f) {
-    static const int marks[SG_MARKERS] = {7, 5, 9, 13, 11, 15}; /* filled; hollow ones come one before */
     for (size_t i = 0; i < f->n_legend; i++) {
         const struct sg_style *e = &f->legend[i].style;
         fprintf(out, "set linetype %zu lc rgb '%s' lw %.3g pt %d ps 0.7 dt ", i + 1, e->color, 1.28 * e->width,
-                marks[e->marker] - e->hollow);
+                marker_type(e));
         for (size_t d = 0; d < e->n_dash; d++) /* gnuplot counts in half widths of the line */
             fprintf(out, "%s%.3g", d ? "," : "(", 2 * e->dash[d]);
         fputs(e->n_dash ? ")\n" : "1\n", out);
@@ -166,10 +171,15 @@ static void put_curve(FILE *out, const struct sg_figure *f, size_t p, size_t c, 
         fprintf(out, "1:3:4 with filledcurves lt %zu fs transparent solid 0.18 noborder", lt);
     else
         fprintf(out, "1:2 with lines lt %zu%s", lt, points ? " lw 1" : "");
-    if (pass != BANDS && marks && curve->y_std) /* steps of 5 % of the panel's height would hide small bars */
-        fprintf(out, "%s$p%zuc%zu using 1:2:3:4 with yerrorbars lt %zu dt 1 lw 1 pt -1", *before, p + 1, c + 1, lt);
-    if (pass != BANDS && marks)
-        fprintf(out, "%s$p%zuc%zu using 1:2 with points lt %zu dt 1", *before, p + 1, c + 1, lt);
+    if (pass == BANDS || !marks)
+        return;
+    if (curve->y_std) /* arrows with flat heads, because gnuplot's own bars end before the marker */
+        fprintf(out, "%s$p%zuc%zu using 1:3:(0):($4-$3) with vectors heads size graph 0.012,90 lt %zu dt 1 lw 1",
+                *before, p + 1, c + 1, lt);
+    if (f->legend[curve->legend].style.hollow) /* white in the middle, where it hides lines and bars */
+        fprintf(out, "%s$p%zuc%zu using 1:2 with points lt %zu pt %d lc rgb 'white'", *before, p + 1, c + 1, lt,
+                marker_type(&f->legend[curve->legend].style) + 1);
+    fprintf(out, "%s$p%zuc%zu using 1:2 with points lt %zu dt 1", *before, p + 1, c + 1, lt);
 }
 
 /* ---- legends ---- */
@@ -179,10 +189,13 @@ static void put_entry(struct script *t, const struct sg_entry *e, double x, doub
     const double width = t->s->width, em = t->s->em, at = 1 - y / t->s->height;
     fprintf(t->out, "set arrow %d from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lt %zu\n", t->tag++,
             x / width, at, (x + SG_SAMPLE * em) / width, at, e->entry + 1);
-    if (e->marks) {
+    for (int white = t->f->legend[e->entry].style.hollow; e->marks && white >= 0; white--) {
         begin_label(t);
-        fprintf(t->out, "'' at screen %.4f, screen %.4f point lt %zu\n", (x + SG_SAMPLE / 2 * em) / width, at,
+        fprintf(t->out, "'' at screen %.4f, screen %.4f point lt %zu", (x + SG_SAMPLE / 2 * em) / width, at,
                 e->entry + 1);
+        if (white)
+            fprintf(t->out, " pt %d lc rgb 'white'", marker_type(&t->f->legend[e->entry].style) + 1);
+        fputc('\n', t->out);
     }
     begin_label(t);
     quoted(t->out, e->text);

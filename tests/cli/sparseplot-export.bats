@@ -187,9 +187,9 @@ need_gnuplot() {
 @test "over other columns a panel has neither the recipe's title nor its kind" {
     jq '.plots[0].title = "suboptimality vs. epochs" | .plots[1] |= (.kind = "points" | .title = "at the end")' fig1.json >"$OUT/t.json"
     run -0 --separate-stderr sparseplot-export "$OUT/t.json" --format=gnuplot
-    [[ $output == *"suboptimality vs. epochs"* && $output == *"at the end"* && $output == *yerrorbars* ]]
+    [[ $output == *"suboptimality vs. epochs"* && $output == *"at the end"* && $output == *"with vectors"* ]]
     run -0 --separate-stderr sparseplot-export "$OUT/t.json" --x=step --y=error-norm --format=gnuplot
-    [[ $output != *"vs. epochs"* && $output != *"at the end"* && $output != *yerrorbars* ]]
+    [[ $output != *"vs. epochs"* && $output != *"at the end"* && $output != *"with vectors"* ]]
     [[ $output == *"# panel 1: error_norm over step"* && $output != *"# panel 2"* ]]
     # The panel whose axes were chosen as they are keeps both.
     run -0 --separate-stderr sparseplot-export "$OUT/t.json" --panel=1 --y=suboptimality --format=gnuplot

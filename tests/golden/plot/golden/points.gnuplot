@@ -63,10 +63,10 @@ set label 18 '94' at screen 0.0954, first 94 right
 set label 19 'accuracy (%)' at screen 0.0300, screen 0.5246 center rotate by 90 noenhanced
 plot $p1c1 using 1:3:4 with filledcurves lt 1 fs transparent solid 0.18 noborder, \
      $p1c2 using 1:2 with lines lt 2 lw 1, \
-     $p1c2 using 1:2:3:4 with yerrorbars lt 2 dt 1 lw 1 pt -1, \
+     $p1c2 using 1:3:(0):($4-$3) with vectors heads size graph 0.012,90 lt 2 dt 1 lw 1, \
      $p1c2 using 1:2 with points lt 2 dt 1, \
      $p1c3 using 1:2 with lines lt 3 lw 1, \
-     $p1c3 using 1:2:3:4 with yerrorbars lt 3 dt 1 lw 1 pt -1, \
+     $p1c3 using 1:3:(0):($4-$3) with vectors heads size graph 0.012,90 lt 3 dt 1 lw 1, \
      $p1c3 using 1:2 with points lt 3 dt 1, \
      $p1c1 using 1:2 with lines lt 1
 unset label; unset arrow
