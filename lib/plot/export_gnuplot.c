@@ -37,7 +37,7 @@ static void put_terminal(FILE *out, const struct sg_sheet *s, const char *format
             "if (format eq 'png') { set terminal pngcairo enhanced size %.0f,%.0f font 'sans-serif,%.4g' fontscale 2 "
             "linewidth 2 pointscale 2 background 'white' }\n"
             "if (format eq 'pdf') { set terminal pdfcairo enhanced size %.2fin,%.2fin font 'sans-serif,%.4g' "
-            "linewidth 1 pointscale 0.5 background 'white' }\n",
+            "fontscale 0.75 linewidth 1.5 pointscale 0.75 background 'white' }\n",
             s->width * 96, s->height * 96, points / 0.75, s->width * 192, s->height * 192, points, s->width, s->height,
             points);
     fprintf(out, "small = (format eq 'svg') ? ',%.4g' : ',%.4g'\n", SG_SMALL * points / 0.75, SG_SMALL * points);

@@ -33,10 +33,12 @@ static void put_preamble(FILE *out, const struct sg_figure *f, const struct sg_s
           out);
     put_styles(out, f);
     fprintf(out,
-            "\\begin{document}\n\\fontsize{%.3g}{%.3g}\\selectfont\n\\begin{tikzpicture}[small/.style="
+            "\\begin{document}\n\\hyphenpenalty=10000 \\binoppenalty=10000 "
+            "\\relpenalty=10000\n\\fontsize{%.3g}{%.3g}\\selectfont\n\\begin{tikzpicture}[small/.style="
             "{font=\\fontsize{%.3g}{%.3g}\\selectfont}]\n\\pgfplotsset{every axis/.style={\n  scale only axis, "
             "anchor=north west, grid=major, grid style={gray!25}, axis lines=left,\n  axis line style={-}, tick "
-            "align=outside, xlabel near ticks, ylabel near ticks,\n  label style={align=center}, clip marker "
+            "align=outside, xlabel near ticks, ylabel near ticks,\n  label style={align=center}, scaled ticks=false, "
+            "clip marker "
             "paths=false}}\n",
             points, SG_LINE * points, SG_SMALL * points, SG_LINE * SG_SMALL * points);
 }

@@ -15,7 +15,7 @@ EOD
 if (!exists("format")) format = 'svg'
 if (format eq 'svg') { set terminal svg enhanced size 442,322 font 'Helvetica,Arial,sans-serif,12' background 'white' }
 if (format eq 'png') { set terminal pngcairo enhanced size 883,643 font 'sans-serif,9' fontscale 2 linewidth 2 pointscale 2 background 'white' }
-if (format eq 'pdf') { set terminal pdfcairo enhanced size 4.60in,3.35in font 'sans-serif,9' linewidth 1 pointscale 0.5 background 'white' }
+if (format eq 'pdf') { set terminal pdfcairo enhanced size 4.60in,3.35in font 'sans-serif,9' fontscale 0.75 linewidth 1.5 pointscale 0.75 background 'white' }
 small = (format eq 'svg') ? ',10.8' : ',8.1'
 if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8
 set border 3 lw 0.8
