@@ -42,7 +42,7 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
     sg_json_set(out, "network", grid_network_json(recipe));
     const struct grid_traffic traffic = grid_traffic(cells, outcomes, count);
     sg_json_set(out, "traffic", grid_traffic_json(&traffic));
-    sg_json_set(out, "results", sg_grid_results(cells, outcomes, count, most));
+    sg_json_set(out, "results", sg_grid_results(recipe, cells, outcomes, count, most));
     sg_json_set(out, "claims", sg_grid_claims(recipe, cells, outcomes, count));
     sg_json_set(out, "plots", sg_grid_plots(recipe, cells, outcomes, count));
     sg_json_set(out, "summary", grid_summary_json(recipe, cells, outcomes, count));

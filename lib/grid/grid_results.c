@@ -18,6 +18,7 @@ struct group {
     const struct sg_cell_outcome *outcomes;
     size_t n;
     const struct sg_run *first; /* the first run there is, or NULL */
+    const struct sg_recipe *recipe;
 };
 
 static struct group group_at(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
@@ -37,6 +38,7 @@ struct points {
     double *step;               /* [n] ascending */
     size_t *index;              /* [n][seeds]: place of this step in a seed's series, or NO_POINT */
     double *mean, *std, *count; /* [n] results of one column */
+    double *quartile;           /* [3][n] of it */
     double *value;              /* [seeds] scratch */
 };
 
@@ -46,6 +48,7 @@ static void points_free(struct points *p) {
     free(p->mean);
     free(p->std);
     free(p->count);
+    free(p->quartile);
     free(p->value);
 }
 
@@ -58,8 +61,9 @@ static bool points_allocate(struct points *p, const struct group *g) {
     p->mean = malloc(most * sizeof *p->mean);
     p->std = malloc(most * sizeof *p->std);
     p->count = malloc(most * sizeof *p->count);
+    p->quartile = malloc(3 * most * sizeof *p->quartile);
     p->value = malloc(g->n * sizeof *p->value);
-    return p->step && p->index && p->mean && p->std && p->count && p->value;
+    return p->step && p->index && p->mean && p->std && p->count && p->quartile && p->value;
 }
 
 /* Merges the steps of the seeds. Usually they are the same; a run that diverged ends early. */
@@ -104,17 +108,38 @@ static size_t gather(const struct points *p, const struct group *g, const char *
     return n;
 }
 
+/* Does a plot show the quartiles of this column over the seeds? */
+static bool shows_quartiles(const struct sg_recipe *recipe, const char *column) {
+    const struct sg_node *plots = recipe ? sg_node_get(&recipe->root, "plots") : NULL;
+    char name[64];
+    for (size_t i = 0; plots && i < plots->count; i++) {
+        const struct sg_node *plot = &plots->child[i];
+        const char *band = sg_node_string(plot, "band", "auto");
+        if (strcmp(sg_node_string(plot, "kind", "curves"), "curves") == 0 &&
+            strcmp(sg_snake(name, sizeof name, sg_node_string(plot, "y", "")), column) == 0 &&
+            (strcmp(band, "quartiles") == 0 ||
+             (strcmp(band, "auto") == 0 && strchr(sg_node_string(plot, "log", "none"), 'y'))))
+            return true;
+    }
+    return false;
+}
+
 static cJSON *column_json(struct points *p, const struct group *g, const char *column) {
+    static const char *const quartile[] = {"q1", "median", "q3"};
     cJSON *out = cJSON_CreateObject();
     for (size_t j = 0; j < p->n; j++) {
         size_t n = gather(p, g, column, j);
         p->mean[j] = sg_stats_mean(p->value, n);
         p->std[j] = sg_stats_stddev(p->value, n);
         p->count[j] = (double)n;
+        for (size_t q = 0; q < 3; q++)
+            p->quartile[q * p->n + j] = sg_stats_quantile(p->value, n, 0.25 * (double)(q + 1));
     }
     sg_json_set(out, "mean", sg_json_numbers(p->mean, p->n));
     sg_json_set(out, "std", sg_json_numbers(p->std, p->n));
     sg_json_set(out, "n", sg_json_numbers(p->count, p->n));
+    for (size_t q = 0; g->n > 1 && q < 3 && shows_quartiles(g->recipe, column); q++)
+        sg_json_set(out, quartile[q], sg_json_numbers(p->quartile + q * p->n, p->n));
     return out;
 }
 
@@ -305,11 +330,13 @@ static cJSON *group_json(const struct group *g, const struct grid_traffic *traff
     return out;
 }
 
-cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most) {
+cJSON *sg_grid_results(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                       const struct sg_cell_outcome *outcomes, size_t count, size_t most) {
     cJSON *out = cJSON_CreateArray();
     const struct grid_traffic traffic = grid_traffic(cells, outcomes, count);
     for (size_t i = 0; i < count;) {
         struct group g = group_at(cells + i, outcomes + i, count - i);
+        g.recipe = recipe;
         sg_json_push(out, group_json(&g, &traffic, most));
         i += g.n;
     }
@@ -359,6 +386,8 @@ cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells
         sg_json_set_string(p, "log", sg_node_string(plot, "log", "none"));
         sg_json_set_string(p, "title", sg_node_string(plot, "title", NULL));
         sg_json_set_string(p, "kind", sg_node_string(plot, "kind", "curves"));
+        sg_json_set_string(p, "band", sg_node_string(plot, "band", "auto"));
+        sg_json_set_number(p, "smooth", sg_node_number(plot, "smooth", 1));
         set_node(p, plot, "x_range", "x-range");
         set_node(p, plot, "y_range", "y-range");
         set_node(p, plot, "methods", "methods");

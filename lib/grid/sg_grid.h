@@ -177,8 +177,10 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
  * "parameters" has this label's values of them. A cell whose end record has "warnings" has them, too. Series are thinned
  * to at most `most` points (0 = all). The last point is kept, and so are points with evaluations as long as there is
- * room. Finals and claims use every record. Formulas are in results/DEFINITIONS.md. */
-cJSON *sg_grid_results(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
+ * room. Finals and claims use every record. Columns of which the recipe, which may be NULL, draws quartiles over the
+ * seeds also have "q1", "median" and "q3". Formulas are in results/DEFINITIONS.md. */
+cJSON *sg_grid_results(const struct sg_recipe *recipe, const struct sg_cell *cells,
+                       const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* The verdict on a claim of which a method is not among the cells. */
 #define SG_NOT_JUDGED "not judged"

@@ -1,67 +1,11 @@
-/* export_gnuplot.c: a self-contained gnuplot script with data blocks, one plot per panel and one legend above them.
- * Margins and ticks are computed here, so the figure does not depend on gnuplot's version or defaults. */
+/* export_gnuplot.c: a self-contained gnuplot script with data blocks and one plot for each panel. Every text has its place
+ * from the layout, so the figure does not depend on gnuplot's version, defaults and terminals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot_private.h"
+#include "plot_layout.h"
 #include "sg_text.h"
-
-/* Inches. */
-#define PANEL_WIDTH  3.5
-#define PANEL_HEIGHT 2.65
-#define LONE_WIDTH   4.6
-#define LONE_HEIGHT  3.2
-#define ROW          0.24 /* a line of the title or of the legend */
-#define LEFT         0.74 /* of a panel's cell, up to its axis */
-#define RIGHT        0.16
-#define BOTTOM       0.54
-#define TOP          0.30
-#define FOOT         0.20
-#define SAMPLE       0.64 /* what a legend entry takes beside its text */
-#define LETTER       0.072
-
-struct sheet {
-    double width, height;
-    double legend_top, panels_top, panels_bottom; /* shares of the height */
-    size_t columns, rows, title_letters;
-};
-
-static double entry_width(const struct sg_legend *entry) {
-    return SAMPLE + LETTER * (double)sg_text_width(entry->label);
-}
-
-/* Legend entries first..return-1 fit on one line, and take *width. */
-static size_t legend_row(const struct sg_figure *f, const struct sheet *s, size_t first, double *width) {
-    size_t i = first;
-    for (*width = 0; i < f->n_legend; i++) {
-        double more = entry_width(&f->legend[i]);
-        if (i > first && *width + more > s->width - 0.2)
-            break;
-        *width += more;
-    }
-    return i;
-}
-
-static struct sheet lay_out(const struct sg_figure *f) {
-    struct sheet s = {0};
-    double row_width, above = 0.08, below = f->footnote[0] ? FOOT : 0;
-    s.columns = sg_plot_grid_columns(f->n_panels);
-    s.rows = (f->n_panels + s.columns - 1) / s.columns;
-    s.width = f->width > 0 ? f->width : s.columns == 1 ? LONE_WIDTH : PANEL_WIDTH * (double)s.columns;
-    s.title_letters = (size_t)fmax(8, (s.width - 0.2) / LETTER);
-    for (const char *t = f->title; *t; t += sg_text_line(t, s.title_letters), t += *t == ' ')
-        above += ROW;
-    double legend_top = above;
-    for (size_t i = 0; i < f->n_legend; i = legend_row(f, &s, i, &row_width))
-        above += ROW;
-    double panel = s.columns == 1 ? LONE_HEIGHT : PANEL_HEIGHT;
-    s.height = f->height > 0 ? f->height : above + below + panel * (double)s.rows;
-    s.legend_top = 1 - legend_top / s.height;
-    s.panels_top = 1 - above / s.height;
-    s.panels_bottom = below / s.height;
-    return s;
-}
 
 /* A single-quoted gnuplot string, in which nothing is special but the quote. Doubling it does not work at the start of
  * a string (gnuplot 5.4), so it becomes an apostrophe. */
@@ -81,19 +25,22 @@ static void comment(FILE *out, const char *text) {
     fprintf(out, "# %s%s\n", text, joins ? " " : "");
 }
 
-static void put_terminal(FILE *out, const struct sheet *s, const char *format) {
+static void put_terminal(FILE *out, const struct sg_sheet *s, const char *format) {
+    const double points = 72 * s->em;
     if (format)
         fprintf(out, "format = '%s'\n", format);
     else
         fputs("if (!exists(\"format\")) format = 'svg'\n", out);
     fprintf(out,
-            "if (format eq 'svg') { set terminal svg enhanced size %.0f,%.0f font 'Helvetica,Arial,sans-serif,12' "
+            "if (format eq 'svg') { set terminal svg enhanced size %.0f,%.0f font 'Helvetica,Arial,sans-serif,%.4g' "
             "background 'white' }\n"
-            "if (format eq 'png') { set terminal pngcairo enhanced size %.0f,%.0f font 'sans-serif,9' fontscale 2 "
+            "if (format eq 'png') { set terminal pngcairo enhanced size %.0f,%.0f font 'sans-serif,%.4g' fontscale 2 "
             "linewidth 2 pointscale 2 background 'white' }\n"
-            "if (format eq 'pdf') { set terminal pdfcairo enhanced size %.2fin,%.2fin font 'sans-serif,9' "
-            "linewidth 1 pointscale 0.5 background 'white' }\n",
-            s->width * 96, s->height * 96, s->width * 192, s->height * 192, s->width, s->height);
+            "if (format eq 'pdf') { set terminal pdfcairo enhanced size %.2fin,%.2fin font 'sans-serif,%.4g' "
+            "fontscale 0.75 linewidth 1.5 pointscale 0.75 background 'white' }\n",
+            s->width * 96, s->height * 96, points / 0.75, s->width * 192, s->height * 192, points, s->width, s->height,
+            points);
+    fprintf(out, "small = (format eq 'svg') ? ',%.4g' : ',%.4g'\n", SG_SMALL * points / 0.75, SG_SMALL * points);
 }
 
 static void put_data(FILE *out, const struct sg_panel *panel, const struct sg_curve *curve, const char *label, size_t p,
@@ -117,76 +64,93 @@ static void put_data(FILE *out, const struct sg_panel *panel, const struct sg_cu
     fputs("EOD\n", out);
 }
 
-/* gnuplot 5.4 never ends when a log axis has ticks further apart than this. */
-enum { MOST_DECADES = 7 };
+/* ---- texts ---- */
 
-/* Writes the ticks one by one: even ones in units of 10^exponent; 1, 2, 5 within decades; or decades far apart. */
-static void put_tick_list(FILE *out, char side, const struct sg_axis *axis, struct sg_ticks ticks) {
-    bool first = true;
-    fprintf(out, "set %ctics (", side);
-    if (ticks.kind == SG_TICKS_DIGITS) {
-        static const int digits[] = {1, 2, 5};
-        for (int e = (int)floor(log10(axis->min)); e <= (int)floor(log10(axis->max)); e++)
-            for (size_t k = 0; k < 3; k++) {
-                double at = digits[k] * pow(10, e);
-                if (!(at >= axis->min * (1 - 1e-9) && at <= axis->max * (1 + 1e-9)))
-                    continue;
-                fprintf(out, "%s'", first ? "" : ", ");
-                if (digits[k] > 1)
-                    fprintf(out, "%d×", digits[k]);
-                fprintf(out, "10^{%d}' %.6g", e, at);
-                first = false;
-            }
-    } else if (ticks.kind == SG_TICKS_DECADES) {
-        double start = ceil(log10(axis->min) / ticks.step);
-        for (int k = 0; k < 20 && (start + k) * ticks.step <= log10(axis->max); k++)
-            fprintf(out, "%s'10^{%.0f}' 1e%.0f", k ? ", " : "", (start + k) * ticks.step, (start + k) * ticks.step);
-    } else {
-        double start = ceil(axis->min / ticks.step - 1e-9);
-        for (int k = 0; k < 20 && (start + k) * ticks.step <= axis->max + 1e-9 * ticks.step; k++)
-            fprintf(out, "%s'%.6g' %.10g", k ? ", " : "", (start + k) * ticks.step / pow(10, ticks.exponent) + 0.0,
-                    (start + k) * ticks.step);
-    }
-    fputs(")\n", out);
+/* The script being written, and the next free tag of a label or an arrow. */
+struct script {
+    FILE *out;
+    const struct sg_figure *f;
+    const struct sg_sheet *s;
+    int tag;
+};
+
+/* Begins a label; what follows is its text and its place. */
+static void begin_label(struct script *t) {
+    fprintf(t->out, "set label %d ", t->tag++);
 }
 
-static void put_axis(FILE *out, char side, const struct sg_axis *axis) {
+/* Words in lines of at most `ems`, from (x, y) in inches, the middle of the first line; a turned text goes to the right
+ * line by line. */
+static void put_lines(struct script *t, const char *text, double ems, double x, double y, const char *how, double em) {
+    const bool turned = strstr(how, "rotate") != NULL;
+    ems = sg_plot_balance(text, ems);
+    while (*text) {
+        const size_t length = sg_plot_line(text, ems);
+        char *line = strndup(text, length);
+        begin_label(t);
+        quoted(t->out, line ? line : "");
+        fprintf(t->out, " at screen %.4f, screen %.4f %s noenhanced\n", x / t->s->width, 1 - y / t->s->height, how);
+        free(line);
+        *(turned ? &x : &y) += SG_LINE * em;
+        text += length;
+        text += *text == ' ';
+    }
+}
+
+static void put_tick_text(FILE *out, const struct sg_tick *tick) {
+    const char *digits = tick->text + (tick->text[0] == '-');
+    fprintf(out, "'%s%s%s%s'", tick->power ? "10^{" : "", tick->text[0] == '-' ? "−" : "", digits,
+            tick->power ? "}" : "");
+}
+
+/* ---- axes ---- */
+
+static void put_axis(struct script *t, size_t p, bool is_x) {
+    const struct sg_place *place = &t->s->place[p];
+    const struct sg_axis *axis = is_x ? &t->f->panel[p].x : &t->f->panel[p].y;
+    const char side = is_x ? 'x' : 'y';
     char text[2][SG_NUMBER_CHARS];
-    struct sg_ticks ticks = sg_plot_ticks(axis);
-    fprintf(out, "%s logscale %c\nset %crange [%s:%s]\n", axis->log ? "set" : "unset", side, side,
-            sg_number_text(axis->min, text[0]), sg_number_text(axis->max, text[1]));
-    if (ticks.kind == SG_TICKS_DECADES &&
-        ticks.step <= MOST_DECADES) /* without a start, they may begin at the border */
-        fprintf(out, "set %ctics 1e%.0f,1e%.0f; set m%ctics %d; set format %c '10^{%%T}'\n", side,
-                ceil(log10(axis->min) / ticks.step - 1e-9) * ticks.step, ticks.step, side,
-                ticks.step > 1 ? (int)ticks.step : 10, side);
-    else {
-        put_tick_list(out, side, axis, ticks);
-        fprintf(out, "unset m%ctics\n", side);
-    }
+    struct sg_ticks ticks;
+    FILE *out = t->out;
+    sg_sheet_ticks(&ticks, t->s, t->f, p, is_x);
+    fprintf(out, "%s logscale %c\nset %crange [%s:%s]\nset %ctics (", axis->log ? "set" : "unset", side, side,
+            sg_number_text(axis->min, text[0]), sg_number_text(axis->max, text[1]), side);
+    for (size_t i = 0; i < ticks.n; i++)
+        fprintf(out, "%s'' %.10g%s", i ? ", " : "", ticks.tick[i].at, ticks.tick[i].labelled ? "" : " 1");
+    fputs(")\n", out);
+    for (size_t i = 0; i < ticks.n; i++)
+        if (ticks.tick[i].labelled) {
+            begin_label(t);
+            put_tick_text(out, &ticks.tick[i]);
+            if (is_x)
+                fprintf(out, " at first %.10g, screen %.4f center\n", ticks.tick[i].at,
+                        1 - place->x_numbers / t->s->height);
+            else
+                fprintf(out, " at screen %.4f, first %.10g right\n", place->y_numbers / t->s->width, ticks.tick[i].at);
+        }
+    char *label = sg_sheet_label(axis, &ticks);
+    if (label)
+        put_lines(t, label, sg_sheet_label_ems(t->s, p, is_x), is_x ? (place->x0 + place->x1) / 2 : place->y_label,
+                  is_x ? place->x_label : (place->y0 + place->y1) / 2, is_x ? "center" : "center rotate by 90",
+                  t->s->em);
+    free(label);
 }
 
-/* The title of an axis, with the power of ten its numbers are in. */
-static void put_axis_label(FILE *out, const struct sg_axis *axis) {
-    char power[SG_POWER_CHARS], *label = NULL;
-    int exponent = sg_plot_ticks(axis).exponent;
-    if (exponent)
-        label = sg_format("%s (%s)", axis->label, sg_plot_power(power, exponent));
-    quoted(out, label ? label : axis->label);
-    free(label);
+/* gnuplot's number of the marker; filled ones come right behind those with an outline. */
+static int marker_type(const struct sg_style *style) {
+    static const int outline[SG_MARKERS] = {6, 4, 8, 12, 10, 14};
+    return outline[style->marker] + !style->hollow;
 }
 
 /* Line types 1..n are the legend's entries. */
 static void put_styles(FILE *out, const struct sg_figure *f) {
-    static const int dashes[] = {1, 2, 4, 5, 3}, marks[] = {7, 5, 9, 13, 11, 15};
     for (size_t i = 0; i < f->n_legend; i++) {
-        const struct sg_legend *e = &f->legend[i];
-        fprintf(out, "set linetype %zu lc rgb '%s' lw %s pt %d ps 0.7 ", i + 1, sg_plot_color(e),
-                e->baseline ? "1.4" : "1.8", e->baseline ? 6 : marks[e->style % 6]);
-        if (e->baseline)
-            fprintf(out, "dt (%d,%d)\n", e->style % 2 ? 3 : 10, e->style % 2 ? 4 : 6);
-        else
-            fprintf(out, "dt %d\n", dashes[e->style / SG_PLOT_COLORS % 5]);
+        const struct sg_style *e = &f->legend[i].style;
+        fprintf(out, "set linetype %zu lc rgb '%s' lw %.3g pt %d ps 0.7 dt ", i + 1, e->color, 1.28 * e->width,
+                marker_type(e));
+        for (size_t d = 0; d < e->n_dash; d++) /* gnuplot counts in half widths of the line */
+            fprintf(out, "%s%.3g", d ? "," : "(", 2 * e->dash[d]);
+        fputs(e->n_dash ? ")\n" : "1\n", out);
     }
 }
 
@@ -197,106 +161,100 @@ static void put_curve(FILE *out, const struct sg_figure *f, size_t p, size_t c, 
     const struct sg_panel *panel = &f->panel[p];
     const struct sg_curve *curve = &panel->curve[c];
     size_t lt = curve->legend + 1;
-    bool points = panel->points && !curve->level;
+    const bool points = panel->points && !curve->level, marks = sg_plot_draws_marks(panel, curve);
     enum pass own = f->legend[curve->legend].baseline ? BASELINES : LINES;
     if ((pass == BANDS ? points || !curve->y_std : pass != own) || !sg_plot_shows(panel, curve))
         return;
     fprintf(out, "%s$p%zuc%zu using ", *before, p + 1, c + 1);
     *before = ", \\\n     ";
     if (pass == BANDS)
-        fprintf(out, "1:3:4 with filledcurves lt %zu fs transparent solid 0.2 noborder", lt);
-    else if (points)
-        fprintf(out, "1:2 with lines lt %zu lw 1%s$p%zuc%zu using 1:2:3:4 with yerrorbars lt %zu dt 1", lt, *before,
-                p + 1, c + 1, lt);
+        fprintf(out, "1:3:4 with filledcurves lt %zu fs transparent solid 0.18 noborder", lt);
     else
-        fprintf(out, "1:2 with lines lt %zu", lt);
+        fprintf(out, "1:2 with lines lt %zu%s", lt, points ? " lw 1" : "");
+    if (pass == BANDS || !marks)
+        return;
+    if (curve->y_std) /* arrows with flat heads, because gnuplot's own bars end before the marker */
+        fprintf(out, "%s$p%zuc%zu using 1:3:(0):($4-$3) with vectors heads size graph 0.012,90 lt %zu dt 1 lw 1",
+                *before, p + 1, c + 1, lt);
+    if (f->legend[curve->legend].style.hollow) /* white in the middle, where it hides lines and bars */
+        fprintf(out, "%s$p%zuc%zu using 1:2 with points lt %zu pt %d lc rgb 'white'", *before, p + 1, c + 1, lt,
+                marker_type(&f->legend[curve->legend].style) + 1);
+    fprintf(out, "%s$p%zuc%zu using 1:2 with points lt %zu dt 1", *before, p + 1, c + 1, lt);
 }
 
-static void put_panel(FILE *out, const struct sg_figure *f, const struct sheet *s, size_t p) {
-    const struct sg_panel *panel = &f->panel[p];
-    double width = 1 / (double)s->columns, height = (s->panels_top - s->panels_bottom) / (double)s->rows;
-    double x0 = (double)(p % s->columns) * width, y1 = s->panels_top - (double)(p / s->columns) * height;
-    char *caption = sg_plot_caption(f, p);
-    char *name = sg_format("panel %zu: %s over %s", p + 1, panel->y.name, panel->x.name);
-    double top = y1 - (caption && caption[0] ? TOP : 0.1) / s->height, bottom = y1 - height + BOTTOM / s->height;
-    fputc('\n', out);
-    comment(out, name ? name : "a panel");
-    free(name);
-    fprintf(out,
+/* ---- legends ---- */
+
+/* A sample of the line, with its marker, and the name; x and y in inches. */
+static void put_entry(struct script *t, const struct sg_entry *e, double x, double y) {
+    const double width = t->s->width, em = t->s->em, at = 1 - y / t->s->height;
+    fprintf(t->out, "set arrow %d from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lt %zu\n", t->tag++,
+            x / width, at, (x + SG_SAMPLE * em) / width, at, e->entry + 1);
+    for (int white = t->f->legend[e->entry].style.hollow; e->marks && white >= 0; white--) {
+        begin_label(t);
+        fprintf(t->out, "'' at screen %.4f, screen %.4f point lt %zu", (x + SG_SAMPLE / 2 * em) / width, at,
+                e->entry + 1);
+        if (white)
+            fprintf(t->out, " pt %d lc rgb 'white'", marker_type(&t->f->legend[e->entry].style) + 1);
+        fputc('\n', t->out);
+    }
+    begin_label(t);
+    quoted(t->out, e->text);
+    fprintf(t->out, " at screen %.4f, screen %.4f left font small noenhanced\n",
+            (x + (SG_SAMPLE + SG_GAP) * em) / width, at);
+}
+
+/* The legend of a panel begins at its axis; that of all panels stands in the middle under the title. */
+static void put_legend(struct script *t, size_t p) {
+    const double em = t->s->em, first = p == SG_PLOT_ALL ? t->s->legend : t->s->place[p].legend;
+    double left = p == SG_PLOT_ALL ? 0 : t->s->place[p].x0;
+    struct sg_entry e = {0};
+    while (sg_plot_next_entry(t->f, p, sg_sheet_legend_ems(t->s, p), &e)) {
+        if (p == SG_PLOT_ALL && e.x == 0)
+            left = sg_sheet_row_left(t->s, t->f, e);
+        put_entry(t, &e, left + e.x * em, first + SG_ROW * (double)e.row * em);
+    }
+}
+
+/* ---- sheet ---- */
+
+static void put_panel(struct script *t, size_t p) {
+    const struct sg_panel *panel = &t->f->panel[p];
+    const struct sg_place *place = &t->s->place[p];
+    char *caption = sg_plot_caption(t->f, p),
+         *name = sg_format("panel %zu: %s over %s", p + 1, panel->y.name, panel->x.name);
+    fputc('\n', t->out);
+    comment(t->out, name ? name : "a panel");
+    fprintf(t->out,
             "set lmargin at screen %.4f; set rmargin at screen %.4f; set tmargin at screen %.4f; "
             "set bmargin at screen %.4f\n",
-            x0 + LEFT / s->width, x0 + width - RIGHT / s->width, top, bottom);
-    put_axis(out, 'x', &panel->x);
-    put_axis(out, 'y', &panel->y);
-    fputs("set xlabel ", out);
-    put_axis_label(out, &panel->x);
-    fputs(" noenhanced\nset label 1 ", out); /* a ylabel would move with the width of the ticks' numbers */
-    put_axis_label(out, &panel->y);
-    fprintf(out, " at screen %.4f, screen %.4f center rotate by 90 noenhanced\nset label 2 ", x0 + 0.13 / s->width,
-            (top + bottom) / 2);
-    quoted(out, caption ? caption : "");
-    fputs(" at graph 0, graph 1 left offset 0,0.7 noenhanced\n", out);
+            place->x0 / t->s->width, place->x1 / t->s->width, 1 - place->y0 / t->s->height,
+            1 - place->y1 / t->s->height);
+    put_axis(t, p, true);
+    put_axis(t, p, false);
+    put_lines(t, caption ? caption : "", sg_sheet_caption_ems(t->s, p), place->x0, place->caption, "left", t->s->em);
+    if (!t->s->shared)
+        put_legend(t, p);
     free(caption);
+    free(name);
     const char *before = "plot ";
     for (int pass = BANDS; pass < PASSES; pass++)
         for (size_t c = 0; c < panel->n_curves; c++)
-            put_curve(out, f, p, c, (enum pass)pass, &before);
-    fputc('\n', out);
+            put_curve(t->out, t->f, p, c, (enum pass)pass, &before);
+    fputs("\nunset label; unset arrow\n", t->out);
 }
 
-static bool has_marks(const struct sg_figure *f, size_t entry) {
-    for (size_t p = 0; p < f->n_panels; p++)
-        for (size_t c = 0; c < f->panel[p].n_curves; c++)
-            if (f->panel[p].points && f->panel[p].curve[c].legend == entry && !f->panel[p].curve[c].level)
-                return true;
-    return false;
-}
-
-/* Draws samples and names by hand, because gnuplot's own key can neither span panels nor be centred under a title. */
-static void put_legend(FILE *out, const struct sg_figure *f, const struct sheet *s) {
-    double y = s->legend_top - 0.5 * ROW / s->height, row_width;
-    fputs("\n# legend\n", out);
-    for (size_t first = 0, next; first < f->n_legend; first = next, y -= ROW / s->height) {
-        next = legend_row(f, s, first, &row_width);
-        double x = (s->width - row_width + 0.2) / 2;
-        for (size_t i = first; i < next; x += entry_width(&f->legend[i++])) {
-            fprintf(out, "set arrow %zu from screen %.4f, screen %.4f to screen %.4f, screen %.4f nohead lt %zu\n",
-                    i + 1, x / s->width, y, (x + 0.34) / s->width, y, i + 1);
-            if (has_marks(f, i))
-                fprintf(out, "set label %zu '' at screen %.4f, screen %.4f point lt %zu\n", 2 * i + 101,
-                        (x + 0.17) / s->width, y, i + 1);
-            fprintf(out, "set label %zu ", 2 * i + 100);
-            quoted(out, f->legend[i].label);
-            fprintf(out, " at screen %.4f, screen %.4f left noenhanced\n", (x + 0.41) / s->width, y);
-        }
-    }
-}
-
-static void put_title(FILE *out, const struct sg_figure *f, const struct sheet *s) {
-    double y = 1 - 0.16 / s->height;
-    int tag = 10; /* 1 and 2 are the panels' own */
-    for (const char *t = f->title; *t; y -= ROW / s->height) {
-        size_t length = sg_text_line(t, s->title_letters);
-        char *line = strndup(t, length);
-        fprintf(out, "set label %d ", tag++);
-        quoted(out, line ? line : "");
-        fprintf(out, " at screen 0.5, screen %.4f center noenhanced\n", y);
-        free(line);
-        t += length;
-        t += *t == ' ';
-    }
-    if (f->footnote[0]) {
-        fputs("set label 3 ", out);
-        quoted(out, f->footnote);
-        fprintf(out, " at screen %.4f, screen %.4f right font small tc rgb '#606060' noenhanced\n",
-                1 - RIGHT / s->width, 0.11 / s->height);
-    }
+static void put_title(struct script *t) {
+    put_lines(t, t->f->title, sg_sheet_title_ems(t->s), t->s->width / 2, t->s->title, "center", t->s->em);
+    put_lines(t, t->f->footnote, sg_sheet_footnote_ems(t->s), t->s->width - 0.1, t->s->footnote,
+              "right font small tc rgb '#505050'", SG_SMALL * t->s->em);
 }
 
 /* With its format fixed ("svg", "png", "pdf"), or, as "gnuplot", chosen by the user. */
 sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
     const bool chosen = strcmp(format, "gnuplot") != 0;
-    struct sheet s = lay_out(f);
+    struct sg_sheet s;
+    sg_sheet_lay_out(&s, f);
+    struct script script = {.out = out, .f = f, .s = &s, .tag = 1};
     comment(out, f->title);
     comment(out, f->source);
     if (!chosen)
@@ -318,16 +276,14 @@ sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *fo
     fputs("if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8\nset border 3 lw 0.8\nset "
           "tics nomirror out scale 0.6,0.3\n"
           "set grid xtics ytics lt 100 lc rgb '#d9d9d9' lw 0.6 dt 1\nset style line 100 lc rgb '#d9d9d9'\n"
-          "set xlabel offset 0,0.3\nunset key\nset multiplot\nsmall = (format eq 'svg') ? ',10' : ',7.5'\n",
+          "unset key\nset multiplot\n",
           out);
     put_styles(out, f);
-    put_legend(out, f, &s);
-    put_title(out, f, &s);
-    for (size_t p = 0; p < f->n_panels; p++) {
-        put_panel(out, f, &s, p);
-        if (p == 0) /* title and legend are drawn once */
-            fputs("unset label; unset arrow\n", out);
-    }
+    put_title(&script); /* drawn with the first panel */
+    if (s.shared)
+        put_legend(&script, SG_PLOT_ALL);
+    for (size_t p = 0; p < f->n_panels; p++)
+        put_panel(&script, p);
     fputs("unset multiplot\n", out);
     return SG_OK;
 }

@@ -3,57 +3,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot_private.h"
+#include "figure_private.h"
+#include "plot_style.h"
 #include "sg_debug.h"
 
-struct reading {
-    struct sg_figure *figure;
-    const cJSON *document;
-    const struct sg_plot_select *select;
-    struct sg_error *err;
-    bool bands, bars;
-};
-
-static bool allocation_failed(const struct reading *r) {
+bool sg_reading_failed(const struct sg_reading *r) {
     sg_fail_memory(r->err, "the figure");
     return false;
 }
 
-static bool find_legend(struct reading *r, const char *label, bool baseline, size_t *out) {
+/* Finds or adds the entry of a panel's curve. In a panel of points it stands for a whole method. */
+static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, const char *label, const cJSON *result,
+                        size_t *out) {
     struct sg_figure *f = r->figure;
-    size_t style = 0;
-    for (size_t i = 0; i < f->n_legend; i++) {
+    const bool baseline = sg_plot_is_baseline(result);
+    for (size_t i = 0; i < f->n_legend; i++)
         if (f->legend[i].baseline == baseline && strcmp(f->legend[i].label, label) == 0) {
             *out = i;
             return true;
         }
-        style += f->legend[i].baseline == baseline;
-    }
     struct sg_legend *larger = realloc(f->legend, (f->n_legend + 1) * sizeof *larger);
     if (!larger)
-        return allocation_failed(r);
+        return sg_reading_failed(r);
     f->legend = larger;
-    f->legend[f->n_legend] = (struct sg_legend){label, baseline, style};
+    char *copy = strdup(label);
+    if (!copy)
+        return sg_reading_failed(r);
+    f->legend[f->n_legend] = (struct sg_legend){.label = copy,
+                                                .method = panel->points ? copy : sg_json_string(result, "method", copy),
+                                                .compressor = sg_json_string(result, "compressor", ""),
+                                                .baseline = baseline};
     *out = f->n_legend++;
     return true;
 }
 
-static bool add_curve(struct reading *r, struct sg_panel *panel, const char *label, bool baseline,
-                      struct sg_curve **out) {
+bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *label, const cJSON *result,
+                    struct sg_curve **out) {
     struct sg_curve *larger = realloc(panel->curve, (panel->n_curves + 1) * sizeof *larger);
     if (!larger)
-        return allocation_failed(r);
+        return sg_reading_failed(r);
     panel->curve = larger;
     *out = &larger[panel->n_curves];
     **out = (struct sg_curve){0};
-    if (!find_legend(r, label, baseline, &(*out)->legend))
+    if (!find_legend(r, panel, label, result, &(*out)->legend))
         return false;
     panel->n_curves++;
     return true;
 }
 
-/* Numbers of a JSON array; NULL = no memory. */
-static double *numbers(const cJSON *array, size_t n) {
+double *sg_reading_numbers(const cJSON *array, size_t n) {
     double *out = malloc((n ? n : 1) * sizeof *out);
     const cJSON *item = array ? array->child : NULL;
     for (size_t i = 0; out && i < n; i++, item = item->next)
@@ -66,22 +64,7 @@ static const cJSON *means(const cJSON *column) {
     return cJSON_IsArray(column) ? column : sg_json_get(column, "mean");
 }
 
-/* Drops records without a y: a curve goes from one evaluation to the next. */
-static void drop_unknown(struct sg_curve *curve) {
-    size_t kept = 0;
-    for (size_t i = 0; i < curve->n; i++) {
-        if (isnan(curve->y[i]))
-            continue;
-        curve->x[kept] = curve->x[i];
-        curve->y[kept] = curve->y[i];
-        if (curve->y_std)
-            curve->y_std[kept] = curve->y_std[i];
-        kept++;
-    }
-    curve->n = kept;
-}
-
-static bool read_curve(struct reading *r, struct sg_panel *panel, const cJSON *result) {
+static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *plot) {
     const char *label = sg_json_string(result, "label", "");
     const cJSON *series = sg_json_get(result, "series");
     const cJSON *x = means(sg_plot_column(series, panel->x.name)), *column = sg_plot_column(series, panel->y.name);
@@ -99,106 +82,15 @@ static bool read_curve(struct reading *r, struct sg_panel *panel, const cJSON *r
         return false;
     }
     struct sg_curve *curve;
-    if (!add_curve(r, panel, label, sg_plot_is_baseline(result), &curve))
+    if (!sg_reading_add(r, panel, label, result, &curve))
         return false;
     curve->n = n;
-    curve->x = numbers(x, n);
-    curve->y = numbers(y, n);
-    curve->y_std = band ? numbers(std, n) : NULL;
-    r->bands |= band;
+    curve->x = sg_reading_numbers(x, n);
+    curve->y = sg_reading_numbers(y, n);
+    curve->y_std = band ? sg_reading_numbers(std, n) : NULL;
     if (!curve->x || !curve->y || (band && !curve->y_std))
-        return allocation_failed(r);
-    drop_unknown(curve);
-    return true;
-}
-
-/* Inserts a point so that x ascends. The arrays have room for as many points as there are results. */
-static void insert_point(struct sg_curve *curve, double x, double y, double std, const char *label) {
-    SG_ASSERT(curve->n == 0 || curve->point != NULL);
-    size_t i = curve->n++;
-    for (; i > 0 && curve->x[i - 1] > x; i--) {
-        curve->x[i] = curve->x[i - 1];
-        curve->y[i] = curve->y[i - 1];
-        curve->y_std[i] = curve->y_std[i - 1];
-        curve->point[i] = curve->point[i - 1];
-    }
-    curve->x[i] = x;
-    curve->y[i] = y;
-    curve->y_std[i] = std;
-    curve->point[i] = label;
-}
-
-/* The point that the document gives for a label (`plots[].points`), else its final values. */
-static void find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
-                       double *std) {
-    const cJSON *point = sg_plot_point(points, result);
-    double unused;
-    if (point) {
-        *x = sg_json_number(point, "x.mean", NAN);
-        *y = sg_json_number(point, "y.mean", NAN);
-        *std = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(point, "y.std", NAN) : NAN;
-        return;
-    }
-    const cJSON *swept = sg_plot_swept(result, panel->x.name);
-    if (swept)
-        *x = sg_json_number(swept, "", NAN);
-    else
-        sg_plot_final(result, panel->x.name, x, &unused);
-    sg_plot_final(result, panel->y.name, y, std);
-}
-
-/* The name of the curve that a point lies on; NULL = no memory. */
-static const char *curve_name(struct reading *r, const struct sg_panel *panel, const cJSON *result) {
-    struct sg_figure *f = r->figure;
-    const char *label = sg_json_string(result, "label", "");
-    if (!sg_plot_swept(result, panel->x.name))
-        return sg_plot_is_baseline(result) ? label : sg_json_string(result, "method", label);
-    char **larger = realloc(f->name, (f->n_names + 1) * sizeof *larger);
-    f->name = larger ? larger : f->name;
-    char *name = larger ? sg_plot_label_without(label, panel->x.name) : NULL;
-    if (name)
-        f->name[f->n_names++] = name;
-    else
-        allocation_failed(r);
-    return name;
-}
-
-static bool read_point(struct reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *points,
-                       size_t capacity) {
-    const char *label = sg_json_string(result, "label", "");
-    bool baseline = sg_plot_is_baseline(result);
-    bool level = baseline && !sg_plot_swept(result, panel->x.name);
-    const char *name = curve_name(r, panel, result);
-    double x, y, std;
-    if (!name)
-        return false;
-    find_point(points, result, panel, &x, &y, &std);
-    if (isnan(y) || (isnan(x) && !level)) {
-        sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label,
-                     isnan(y) ? panel->y.name : panel->x.name);
-        return true;
-    }
-    struct sg_curve *curve = NULL;
-    for (size_t c = 0; c < panel->n_curves; c++) {
-        const struct sg_legend *entry = &r->figure->legend[panel->curve[c].legend];
-        if (entry->baseline == baseline && strcmp(entry->label, name) == 0)
-            curve = &panel->curve[c];
-    }
-    if (!curve) {
-        if (!add_curve(r, panel, name, baseline, &curve))
-            return false;
-        curve->x = malloc(capacity * sizeof *curve->x);
-        curve->y = malloc(capacity * sizeof *curve->y);
-        curve->y_std = malloc(capacity * sizeof *curve->y_std);
-        curve->point = malloc(capacity * sizeof *curve->point);
-        if (!curve->x || !curve->y || !curve->y_std || !curve->point)
-            return allocation_failed(r);
-        curve->level = level;
-    }
-    SG_ASSERT(curve->n < capacity);
-    insert_point(curve, x, y, std, label);
-    r->bars |= std > 0;
-    return true;
+        return sg_reading_failed(r);
+    return sg_reading_band(r, panel, curve, plot, column);
 }
 
 static bool listed(const cJSON *methods, const cJSON *result) {
@@ -212,7 +104,7 @@ static bool listed(const cJSON *methods, const cJSON *result) {
     return false;
 }
 
-static void count_hidden(struct reading *r, const struct sg_panel *panel) {
+static void count_hidden(struct sg_reading *r, const struct sg_panel *panel) {
     for (size_t c = 0; c < panel->n_curves; c++)
         for (size_t i = 0; i < panel->curve[c].n; i++)
             r->figure->hidden += (panel->curve[c].level || !isnan(panel->curve[c].x[i])) &&
@@ -241,7 +133,8 @@ static bool usually_log(const cJSON *document, const char *side, const char *col
     return false;
 }
 
-static bool read_axis(struct reading *r, struct sg_axis *axis, const cJSON *plot, const char *side, bool *as_planned) {
+static bool read_axis(struct sg_reading *r, struct sg_axis *axis, const cJSON *plot, const char *side,
+                      bool *as_planned) {
     bool is_x = side[0] == 'x';
     const char *planned = sg_json_string(plot, side, NULL), *chosen = is_x ? r->select->x : r->select->y;
     const char *name = chosen ? chosen : planned, *wanted = NULL;
@@ -269,6 +162,8 @@ static void free_panel(struct sg_panel *panel) {
         free(panel->curve[c].x);
         free(panel->curve[c].y);
         free(panel->curve[c].y_std);
+        free(panel->curve[c].low);
+        free(panel->curve[c].high);
         free(panel->curve[c].point);
     }
     free(panel->curve);
@@ -280,7 +175,7 @@ static void free_panel(struct sg_panel *panel) {
 }
 
 /* Reads a panel. plot NULL = the command line chooses everything. */
-static bool read_panel(struct reading *r, const cJSON *plot) {
+static bool read_panel(struct sg_reading *r, const cJSON *plot) {
     struct sg_figure *f = r->figure;
     struct sg_panel *panel = &f->panel[f->n_panels++];
     bool same_x, same_y;
@@ -303,15 +198,18 @@ static bool read_panel(struct reading *r, const cJSON *plot) {
     cJSON_ArrayForEach(result, results) {
         if (!listed(sg_json_get(plot, "methods"), result))
             continue;
-        if (panel->points ? !read_point(r, panel, result, points, count) : !read_curve(r, panel, result))
+        if (panel->points ? !sg_reading_point(r, panel, result, points, count)
+                          : !read_curve(r, panel, result, same_x && same_y ? plot : NULL))
             return false;
     }
+    if (panel->points)
+        sg_reading_end_points(r, panel);
     count_hidden(r, panel);
     sg_plot_fit(panel);
     return true;
 }
 
-static bool read_panels(struct reading *r) {
+static bool read_panels(struct sg_reading *r) {
     const cJSON *plots = sg_json_get(r->document, "plots");
     size_t n = (size_t)cJSON_GetArraySize(plots), only = r->select->panel;
     if (n == 0 && !r->select->y) {
@@ -324,7 +222,7 @@ static bool read_panels(struct reading *r) {
     }
     r->figure->panel = calloc(n ? n : 1, sizeof *r->figure->panel);
     if (!r->figure->panel)
-        return allocation_failed(r);
+        return sg_reading_failed(r);
     if (n == 0)
         return read_panel(r, NULL);
     const cJSON *plot = plots->child;
@@ -340,30 +238,21 @@ static bool read_panels(struct reading *r) {
     return true;
 }
 
-static bool read_texts(struct reading *r) {
+static bool read_texts(struct sg_reading *r) {
     struct sg_figure *f = r->figure;
-    int seeds = sg_plot_seeds(r->document);
-    char what[96] = "", over[32] = "";
-    if (seeds)
-        snprintf(over, sizeof over, " over %d seeds", seeds);
-    if (r->bands || r->bars)
-        snprintf(what, sizeof what, "mean, %s: ±1 standard deviation%s",
-                 r->bands && r->bars ? "bands and bars"
-                 : r->bands          ? "band"
-                                     : "bars",
-                 seeds ? over : " over seeds");
     f->title = sg_plot_title(r->document, r->select->title);
     f->source = sg_plot_source(r->document);
-    f->footnote = strdup(what);
-    return (f->title && f->source && f->footnote) || allocation_failed(r);
+    f->footnote = sg_reading_footnote(r);
+    return (f->title && f->source && f->footnote) || sg_reading_failed(r);
 }
 
 sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const struct sg_plot_select *select,
                          struct sg_error *err) {
     struct sg_figure figure = {.width = select->width, .height = select->height};
-    struct reading r = {.figure = &figure, .document = document, .select = select, .err = err};
+    struct sg_reading r = {.figure = &figure, .document = document, .select = select, .err = err};
     sg_plot_note_status(&figure.notes, document);
-    if (!read_panels(&r) || !read_texts(&r)) {
+    if (!read_panels(&r) || !read_texts(&r) || sg_plot_choose_names(&figure, err) != SG_OK ||
+        sg_plot_choose_styles(&figure, err) != SG_OK) {
         sg_figure_free(&figure);
         return err->status;
     }
@@ -375,11 +264,12 @@ sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const str
 void sg_figure_free(struct sg_figure *figure) {
     for (size_t i = 0; i < figure->n_panels; i++)
         free_panel(&figure->panel[i]);
+    for (size_t i = 0; i < figure->n_legend; i++) {
+        free(figure->legend[i].label);
+        free(figure->legend[i].text);
+    }
     free(figure->panel);
     free(figure->legend);
-    for (size_t i = 0; i < figure->n_names; i++)
-        free(figure->name[i]);
-    free(figure->name);
     free(figure->title);
     free(figure->source);
     free(figure->footnote);

@@ -39,11 +39,14 @@ size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curv
 }
 
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high) {
-    double std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
-    *low = curve->y[i] - std;
-    *high = curve->y[i] + std;
-    if (panel->y.log && !(*low > panel->y.min))
-        *low = fmin(panel->y.min, curve->y[i]);
+    if (curve->low) {
+        *low = isfinite(curve->low[i]) ? curve->low[i] : curve->y[i];
+        *high = isfinite(curve->high[i]) ? curve->high[i] : curve->y[i];
+        return;
+    }
+    const double y = curve->y[i], std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
+    *low = panel->y.log ? y / (1 + std / y) : y - std;
+    *high = y + std;
 }
 
 struct range {
@@ -62,8 +65,9 @@ static double decades_between(double min, double max) {
     return isfinite(max / min) ? log10(max / min) : log10(max) - log10(min);
 }
 
-/* `margin` is the share of the axis left free at each end that is not a natural end. */
-static void set_view(struct sg_axis *axis, struct range r, double margin) {
+/* `margin` is the share of the axis left free at each end that is not a natural end, as 0 is unless a marker lies there.
+ */
+static void set_view(struct sg_axis *axis, struct range r, double margin, bool marks) {
     SG_ASSERT(r.min <= r.max && (!axis->log || r.min > 0));
     double min = r.min, max = r.max;
     if (axis->log) {
@@ -73,12 +77,13 @@ static void set_view(struct sg_axis *axis, struct range r, double margin) {
         min = fmax(min * pow(10, -free), 1e-305);
         max = fmin(max * pow(10, free), 1e305);
     } else {
-        if (min >= 0 && min < 0.4 * max && margin > 0)
-            min = 0; /* densities, errors and bits start at 0 */
+        const double least = min;
+        if (min >= 0 && min < (margin > 0 ? 0.4 : 0.25) * max)
+            min = 0; /* densities, errors and bits start at 0, and a run does */
         double free = margin * (max - min);
         if (!(max > min))
             free = max != 0 ? 0.5 * fabs(max) : 1;
-        min -= min == 0 && max > 0 ? 0 : free;
+        min -= min == 0 && max > 0 && !(marks && least == 0) ? 0 : free;
         max += free;
     }
     if (isnan(axis->min))
@@ -97,44 +102,20 @@ void sg_plot_fit(struct sg_panel *panel) {
         for (size_t i = 0; i < curve->n; i++) {
             if (!sg_plot_can_show(panel, curve, i))
                 continue;
-            double std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
-            double low = curve->y[i] - std;
+            double low, high;
+            sg_plot_band(panel, curve, i, &low, &high);
             if (!curve->level) /* without compression the density is 1, which would squeeze the others */
                 widen(&x, &panel->x, curve->x[i]);
             widen(&y, &panel->y, curve->y[i]);
-            widen(&y, &panel->y, curve->y[i] + std);
-            /* A band that reaches below zero must neither squeeze a log axis nor make norms look negative. */
-            widen(&y, &panel->y, panel->y.log ? fmax(low, curve->y[i] / 3) : curve->y[i] >= 0 ? fmax(low, 0) : low);
+            widen(&y, &panel->y, high);
+            /* A band that reaches below zero must not make norms look negative. */
+            widen(&y, &panel->y, curve->y[i] >= 0 ? fmax(low, 0) : low);
         }
     }
     if (!(x.min <= x.max && y.min <= y.max)) {
         panel->x.min = panel->x.max = panel->y.min = panel->y.max = NAN;
         return;
     }
-    set_view(&panel->x, x, panel->points ? 0.06 : 0);
-    set_view(&panel->y, y, 0.05);
-}
-
-struct sg_ticks sg_plot_ticks(const struct sg_axis *axis) {
-    SG_ASSERT(axis->min < axis->max);
-    struct sg_ticks ticks = {0};
-    double decades = axis->log ? decades_between(axis->min, axis->max) : 0;
-    if (decades >= 1.5) {
-        ticks.kind = SG_TICKS_DECADES;
-        ticks.step = ceil(decades / 7);
-        return ticks;
-    }
-    if (decades >= 0.6) {
-        ticks.kind = SG_TICKS_DIGITS;
-        return ticks;
-    }
-    double largest = fmax(fabs(axis->min), fabs(axis->max));
-    double raw = fmax(axis->max - axis->min, 1e-12 * largest) / 5, power = pow(10, floor(log10(raw)));
-    double digit = raw / power;
-    ticks.step = power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
-    if (!isnormal(ticks.step))
-        ticks.step = 1;
-    if (!(largest < 1e4 && largest >= 1e-2))
-        ticks.exponent = 3 * (int)floor(log10(largest) / 3);
-    return ticks;
+    set_view(&panel->x, x, panel->points ? 0.06 : 0, panel->points);
+    set_view(&panel->y, y, 0.05, false);
 }

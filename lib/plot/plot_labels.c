@@ -206,13 +206,6 @@ char *sg_plot_source(const cJSON *document) {
     return sg_stream_text(stream, &out);
 }
 
-const char *sg_plot_color(const struct sg_legend *entry) {
-    /* Okabe and Ito's colours without yellow, which cannot be seen on white, with the strongest contrast first. */
-    static const char *const palette[SG_PLOT_COLORS] = {"#0072B2", "#D55E00", "#009E73",
-                                                        "#CC79A7", "#E69F00", "#56B4E9"};
-    return entry->baseline ? "#000000" : palette[entry->style % SG_PLOT_COLORS];
-}
-
 size_t sg_plot_grid_columns(size_t n_panels) {
     return n_panels == 4 ? 2 : n_panels < 3 ? n_panels : 3;
 }

@@ -90,21 +90,68 @@ void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, si
 /* Chooses the views of a panel; a limit that is not NaN stays. All are NaN if there is nothing to show. */
 void sg_plot_fit(struct sg_panel *panel);
 
-enum sg_tick_kind {
-    SG_TICKS_EVEN,    /* every `step` */
-    SG_TICKS_DECADES, /* every `step` decades of a log axis */
-    SG_TICKS_DIGITS   /* 1, 2, 5 within the few decades of a log axis */
-};
-struct sg_ticks {
-    enum sg_tick_kind kind;
-    double step;
-    int exponent; /* labels count in 10^exponent, a multiple of 3; 0 = plain */
-};
-struct sg_ticks sg_plot_ticks(const struct sg_axis *axis);
+/* -- ticks ---------------------------------------------------------------------------------------------------- */
 
-/* Colour of a legend entry, "#RRGGBB": Okabe and Ito's palette, black for baselines. */
-const char *sg_plot_color(const struct sg_legend *entry);
-enum { SG_PLOT_COLORS = 6 };
+struct sg_tick {
+    double at;
+    bool labelled; /* else it is a minor tick of a log axis */
+    bool power;    /* the text is the exponent of ten */
+    char text[16];
+};
+/* The ticks of an axis, ascending. Numbers count in 10^exponent, a multiple of 3; 0 = plain. */
+enum { SG_TICKS_MOST = 128 };
+struct sg_ticks {
+    size_t n, labels;
+    int exponent;
+    struct sg_tick tick[SG_TICKS_MOST];
+};
+/* How long the axis is, how large its type, and whether the labels stand side by side. */
+struct sg_tick_room {
+    double inches, em;
+    bool across;
+};
+/* Chooses at most seven labels that do not touch; a log axis of a few decades has some between the powers of ten. */
+void sg_plot_ticks(struct sg_ticks *out, const struct sg_axis *axis, const struct sg_tick_room *room);
+
+/* -- texts ---------------------------------------------------------------------------------------------------- */
+
+/* Widths in ems of the widest font that may show them, and of a label of a tick. */
+double sg_plot_ems(const char *text);
+double sg_tick_ems(const struct sg_tick *tick);
+/* How many bytes of its words, between blanks, fit into `most` ems; it is one word at least, and what is in brackets
+ * stays together if it can. And how many such lines a text has. */
+size_t sg_plot_line(const char *text, double most);
+size_t sg_plot_lines(const char *text, double most);
+/* `most`, or less where its lines then are about equally long and no more. */
+double sg_plot_balance(const char *text, double most);
+/* A label as a legend shows it: "Top-k k/d=0.003". malloc'ed, NULL = no memory. */
+char *sg_plot_name(const char *label, int digits);
+/* Sets `text` of all entries of the legend, with as few digits as tell them apart. */
+SG_CHECKED sg_status sg_plot_choose_names(struct sg_figure *figure, struct sg_error *err);
+
+/* -- legends --------------------------------------------------------------------------------------------------- */
+
+enum { SG_PLOT_ALL = SG_PLOT_MAX_PANELS }; /* in the place of a panel: all panels */
+/* Does the legend of a panel name this entry? And does the panel draw markers of it? */
+bool sg_plot_is_named(const struct sg_figure *figure, size_t panel, size_t entry, bool *marks);
+/* Is one legend above all panels right? They show the same, or one of them shows the little that there is. */
+bool sg_plot_shares_legend(const struct sg_figure *figure);
+/* An entry in the rows of a legend, in ems: where it begins in its row and where the next one may. {0} before the first.
+ * After an entry of the same method only the parameter is shown. */
+#define SG_SAMPLE 2.2 /* the piece of line */
+#define SG_GAP    0.5 /* between that and the text */
+#define SG_ENTRY  3.7 /* both and what keeps the next entry away */
+#define SG_SMALL  0.9 /* the type of legends and footnotes, of that of the others */
+struct sg_entry {
+    size_t entry, row;
+    const char *text;
+    bool marks;
+    double x, end;
+};
+/* Steps to the next entry of a legend with rows of at most `most` ems; false after the last. */
+bool sg_plot_next_entry(const struct sg_figure *figure, size_t panel, double most, struct sg_entry *entry);
+/* A curve has markers in a panel of points, and where it is a point alone. */
+bool sg_plot_draws_marks(const struct sg_panel *panel, const struct sg_curve *curve);
 
 /* Columns of panels, and the caption "(a) title" of panel i (empty for a lone panel without title); malloc'ed. */
 size_t sg_plot_grid_columns(size_t n_panels);

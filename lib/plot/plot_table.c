@@ -57,7 +57,9 @@ static sg_status export_tables(FILE *out, const struct sg_exporter *exporter, co
 static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
                                const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
     struct sg_figure figure;
-    sg_status status = sg_figure_read(&figure, document, select, err);
+    struct sg_plot_select own = *select;
+    own.recorded = exporter->data;
+    sg_status status = sg_figure_read(&figure, document, &own, err);
     if (status != SG_OK)
         return status;
     if (figure.hidden && !exporter->data)

@@ -38,6 +38,7 @@ struct sg_plot_select {
     double width, height; /* of the whole figure, inches */
     bool seeds;           /* tables: also every seed of every claim, and claims that are not judged */
     bool color;           /* the plain table: colour the verdicts, for a terminal */
+    bool recorded;        /* figures: means and deviations as recorded, neither quartiles nor smoothed */
 };
 
 /* What the reader of a figure must be told: labels without values, unfinished runs. */
@@ -47,11 +48,33 @@ struct sg_plot_notes {
     char text[SG_PLOT_NOTES][256];
 };
 
-/* An entry of the legend, shared by all panels: one colour, one line style. */
+/* How a curve looks, in every format. */
+enum { SG_DASH_MOST = 6 };
+enum sg_marker {
+    SG_MARKER_CIRCLE,
+    SG_MARKER_SQUARE,
+    SG_MARKER_UP, /* a triangle */
+    SG_MARKER_DIAMOND,
+    SG_MARKER_DOWN,
+    SG_MARKER_PENTAGON,
+    SG_MARKERS
+};
+struct sg_style {
+    char color[8];             /* "#RRGGBB" */
+    size_t n_dash;             /* 0 = a solid line */
+    double dash[SG_DASH_MOST]; /* [n_dash] drawn, left out, drawn, … in points */
+    enum sg_marker marker;
+    bool hollow;  /* the marker has an outline only */
+    double width; /* of the line in points */
+};
+
+/* An entry of the legend, which looks the same in all panels. */
 struct sg_legend {
-    const char *label;
-    bool baseline; /* drawn dashed and black, as the paper's line without compression */
-    size_t style;  /* counts from 0 among baselines and among the others */
+    char *label;                     /* of a cell, or, in panels of points, of its method */
+    char *text;                      /* the label as it is drawn: "Hard-threshold λ=0.0794" */
+    const char *method, *compressor; /* what it is of; `compressor` is "" if the result does not say */
+    bool baseline;                   /* the paper's line without compression */
+    struct sg_style style;
 };
 
 /* One line of a panel. */
@@ -60,6 +83,7 @@ struct sg_curve {
     size_t n;
     double *x, *y;      /* [n]; NaN = no value */
     double *y_std;      /* [n]; NULL = no band, as there is one seed */
+    double *low, *high; /* [n] the band, if it is not mean ± 1 standard deviation; both or neither */
     const char **point; /* [n] the label of each point if panel->points, else NULL */
     bool level;         /* a points panel's baseline: a line across the panel at y[0] */
 };
@@ -89,8 +113,6 @@ struct sg_figure {
     double width, height;
     size_t n_legend, n_panels;
     struct sg_legend *legend;
-    char **name; /* [n_names] those of its labels that are no label of the document */
-    size_t n_names;
     struct sg_panel *panel;
     size_t hidden; /* values that a log axis cannot show; data exports have them */
     struct sg_plot_notes notes;

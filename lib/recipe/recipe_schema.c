@@ -242,6 +242,11 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]; absent: automatic"),
     CHOICE("plots[].kind", "curves|points", .preset = "curves",
            .help = "curves: y over x along each run; points: one point a cell, as quality against density"),
+    CHOICE("plots[].band", "auto|std|quartiles|none", .preset = "auto",
+           .help = "curves: mean ± 1 standard deviation over the seeds, or median and quartiles; auto: these on a "
+                   "logarithmic y axis, else std"),
+    INTEGER("plots[].smooth", 1, 9999, .preset = "1", .unit = "records",
+            .help = "curves: each record shows the mean of so many around it, geometric on a logarithmic y axis"),
     METHOD("plots[].methods", .least = 1, .most = 256,
            .help = "methods, or labels of cells, that are shown; absent: all"),
     MAP("plots[].x-at", .preset = "{final: true}", .like = "claims[].at", .help = "points: which x of a run"),

@@ -93,7 +93,7 @@ static double element(const cJSON *array, const char *path, int i) {
 
 static void test_aggregates(void) {
     all_runs();
-    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 0));
+    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 0));
     ok(cJSON_GetArraySize(results) == 2, "one entry a label");
     const cJSON *a = cJSON_GetArrayItem(results, 0), *b = cJSON_GetArrayItem(results, 1);
     ok(strcmp(sg_json_string(a, "label", ""), "A") == 0 && sg_json_bool(a, "baseline", false), "A is the baseline");
@@ -126,7 +126,7 @@ static void test_aggregates(void) {
 
 static void test_thinning(void) {
     all_runs();
-    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 4));
+    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 4));
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     /* POINTS = 10 points, every third: 10, 40, 70 and the last. */
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 4 && element(a, "series.step", 1) == 40 &&
@@ -143,7 +143,7 @@ static void test_thinning_evaluations(void) {
         for (size_t c = 0; c < outcomes[i].run.n_series; c++)
             for (size_t p = 0; p < POINTS && strcmp(outcomes[i].run.series[c].name, "suboptimality") == 0; p++)
                 outcomes[i].run.series[c].value[p] = p == 1 || p == 6 ? 7 : NAN;
-    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 5));
+    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 5));
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     static const double kept[] = {10, 20, 60, 70, 100};
     bool right = cJSON_GetArraySize(sg_json_get(a, "series.step")) == 5;
@@ -153,7 +153,7 @@ static void test_thinning_evaluations(void) {
            element(a, "series.suboptimality.n", 3) == SEEDS && sg_json_number(a, "final.suboptimality.mean", 0) == 7,
        "evaluations are thinned last");
     cJSON_Delete(results);
-    results = reread(sg_grid_results(cells, outcomes, count, 2));
+    results = reread(sg_grid_results(NULL, cells, outcomes, count, 2));
     a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 2 && element(a, "series.step", 0) == 20,
        "but thinned they are");
@@ -166,7 +166,7 @@ static void test_incomplete(void) {
     sg_run_free(&outcomes[2].run); /* A, seed 3 */
     outcomes[2].state = SG_CELL_FAILED;
     outcomes[2].message = strdup("exit status 1\nno memory");
-    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 0));
+    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 0));
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     ok(element(a, "series.error_norm.n", 3) == 2 && element(a, "series.error_norm.mean", 3) == 6,
        "two seeds have point 4: (1 + 2) 4 / 2");
@@ -190,7 +190,7 @@ static void test_incomplete(void) {
         sg_run_free(&outcomes[i].run);
         outcomes[i].state = SG_CELL_WAITING;
     }
-    results = reread(sg_grid_results(cells, outcomes, count, 0));
+    results = reread(sg_grid_results(NULL, cells, outcomes, count, 0));
     a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 0 && cJSON_IsNull(sg_json_get(a, "constants")) &&
            strcmp(sg_json_string(cJSON_GetArrayItem(sg_json_get(a, "cells"), 0), "status", ""), "not_run") == 0,
@@ -205,7 +205,7 @@ static void test_odd_step(void) {
     for (size_t c = 0; c < outcomes[1].run.n_series; c++)
         if (strcmp(outcomes[1].run.series[c].name, "step") == 0)
             outcomes[1].run.series[c].value[2] = 27;
-    cJSON *results = reread(sg_grid_results(cells, outcomes, count, 0));
+    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 0));
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS + 1 && element(a, "series.step", 2) == 27 &&
            element(a, "series.error_norm.n", 2) == 1 && element(a, "series.error_norm.mean", 2) == 6 &&
@@ -335,6 +335,32 @@ static void test_missing(void) {
            cJSON_GetArraySize(sg_json_get(first, "seeds")) == 0,
        "nor one whose bound is about such a method");
     cJSON_Delete(part);
+}
+
+/* Columns that a plot draws with quartiles have them: seeds 1, 2, 3 times p. */
+static void test_quartiles(void) {
+    static const struct {
+        const char *plot;
+        bool has;
+    } table[] = {{"{x: epoch, y: error-norm, log: y}", true},
+                 {"{x: epoch, y: error-norm}", false},
+                 {"{x: epoch, y: error-norm, band: quartiles}", true},
+                 {"{x: epoch, y: error-norm, log: y, band: std}", false},
+                 {"{x: epoch, y: suboptimality, log: y}", false},
+                 {"{x: epoch, y: error-norm, log: y, kind: points}", false}};
+    all_runs();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "plots:\n  - %s\n", table[i].plot);
+        read_recipe(text);
+        cJSON *results = reread(sg_grid_results(&recipe, cells, outcomes, count, 0));
+        const cJSON *a = cJSON_GetArrayItem(results, 0);
+        const bool right = element(a, "series.error_norm.q1", 3) == 6 &&
+                           element(a, "series.error_norm.median", 3) == 8 &&
+                           element(a, "series.error_norm.q3", 3) == 10 && element(a, "series.error_norm.mean", 3) == 8;
+        ok(table[i].has ? right : !sg_json_get(a, "series.error_norm.median"), "quartiles of %s", table[i].plot);
+        cJSON_Delete(results);
+    }
 }
 
 static void test_plots(void) {
@@ -467,6 +493,7 @@ int main(void) {
     test_null_records();
     test_verdicts();
     test_missing();
+    test_quartiles();
     test_plots();
     test_summary();
     test_document();

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "plot_style.h"
 #include "sg_text.h"
 #include "tap.h"
 
@@ -45,13 +46,19 @@ static void test_views(void) {
     double x[] = {0, 1, 2}, y[] = {8, 0.1, 0.001}, std[] = {0, 0.05, 0.002}, low, high;
     fit(&p, x, y, std, 3, true);
     ok(p.x.min == 0 && p.x.max == 2, "curves fill the width");
+    double late[] = {1, 2, 9}, later[] = {5, 6, 9};
+    fit(&p, late, y, NULL, 3, true);
+    ok(p.x.min == 0 && p.x.max == 9, "a run begins at 0, also if its first record is of step 1");
+    fit(&p, later, y, NULL, 3, true);
+    ok(p.x.min == 5, "but what is shown of it may begin later");
+    fit(&p, x, y, std, 3, true);
     ok(p.y.min > 0.001 / 6 && p.y.min < 0.001 && p.y.max > 8 && p.y.max < 16,
        "a band below zero does not squeeze a log axis");
     sg_plot_band(&p, p.curve, 2, &low, &high);
-    ok(low == p.y.min && high == 0.003, "its lower end is the axis");
-    sg_plot_band(&p, p.curve, 1, &low, &high);
-    ok(low == 0.1 - 0.05 && high == 0.1 + 0.05, "elsewhere the band is mean - std to mean + std");
+    ok(fabs(low - 0.001 / 3) < 1e-12 && high == 0.003, "its lower end is as far below on the axis as the upper above");
     fit(&p, x, y, std, 3, false);
+    sg_plot_band(&p, p.curve, 1, &low, &high);
+    ok(low == 0.1 - 0.05 && high == 0.1 + 0.05, "on a linear axis the band is mean - std to mean + std");
     ok(p.y.min == 0 && p.y.max > 8, "values that are never negative start at zero, whatever their band");
     double mixed[] = {-1, 0, 1};
     fit(&p, x, mixed, std, 3, false);
@@ -72,33 +79,113 @@ static void test_views(void) {
     double far[] = {1e-300, 1, 1e300};
     fit(&p, x, far, NULL, 3, true);
     ok(p.y.min > 0 && p.y.min < 1e-300 && p.y.max > 1e300 && isfinite(p.y.max), "600 decades on a log axis");
-    const struct sg_ticks ticks = sg_plot_ticks(&p.y);
-    ok(ticks.kind == SG_TICKS_DECADES && ticks.step == 88, "a tick every 88 of them");
+    const struct sg_tick_room room = {.inches = 2, .em = 0.12};
+    struct sg_ticks ticks;
+    sg_plot_ticks(&ticks, &p.y, &room);
+    ok(ticks.labels >= 3 && ticks.labels <= 7, "%zu labels over 600 decades", ticks.labels);
 }
 
+/* The labels of an axis of `inches`, as "0 2 4" or "10^-2 10^0", with the exponent that they count in. */
 static void test_ticks(void) {
     static const struct {
         struct sg_axis axis;
-        double step;
+        double inches;
+        bool across;
         int exponent;
-        enum sg_tick_kind kind;
+        const char *labels;
     } table[] = {
-        {{.min = 0, .max = 10}, 2, 0, SG_TICKS_EVEN},
-        {{.min = 0, .max = 1.92e6}, 5e5, 6, SG_TICKS_EVEN},
-        {{.min = 0, .max = 3000}, 500, 0, SG_TICKS_EVEN},
-        {{.min = 0, .max = 3.2e-4}, 5e-5, -6, SG_TICKS_EVEN},
-        {{.min = 91.3, .max = 94.7}, 0.5, 0, SG_TICKS_EVEN},
-        {{.log = true, .min = 1e-4, .max = 10}, 1, 0, SG_TICKS_DECADES},
-        {{.log = true, .min = 1e-12, .max = 10}, 2, 0, SG_TICKS_DECADES},
-        {{.log = true, .min = 5e-4, .max = 9e-3}, 0, 0, SG_TICKS_DIGITS},
-        {{.log = true, .min = 3, .max = 4}, 0.2, 0, SG_TICKS_EVEN},
+        {{.min = 0, .max = 10}, 2.5, true, 0, "0 2 4 6 8 10"},
+        {{.min = 0, .max = 10}, 0.8, true, 0, "0 5 10"},
+        {{.min = 0, .max = 1.92e6}, 2.5, true, 6, "0 0.5 1 1.5"},
+        {{.min = 0, .max = 3000}, 2.5, true, 0, "0 500 1000 1500 2000 2500 3000"},
+        {{.min = 0, .max = 3000}, 1.3, true, 0, "0 1000 2000 3000"},
+        {{.min = 0, .max = 3.2e-4}, 2, false, -6, "0 50 100 150 200 250 300"},
+        {{.min = 91.3, .max = 94.7}, 2, false, 0, "91.5 92 92.5 93 93.5 94 94.5"},
+        {{.min = -0.3, .max = 0.3}, 1, false, 0, "-0.2 0 0.2"},
+        {{.log = true, .min = 1e-4, .max = 10}, 2, false, 0, "10^-4 10^-3 10^-2 10^-1 10^0 10^1"},
+        {{.log = true, .min = 1e-12, .max = 10}, 2, false, 0, "10^-12 10^-10 10^-8 10^-6 10^-4 10^-2 10^0"},
+        {{.log = true, .min = 0.5, .max = 900}, 2, false, 0, "1 10 100"},
+        {{.log = true, .min = 12, .max = 420}, 2, false, 0, "20 50 100 200"},
+        {{.log = true, .min = 75, .max = 380}, 2, false, 0, "100 200 300"},
+        {{.log = true, .min = 1.2e-3, .max = 1.3e-2}, 2.5, true, 0, "0.002 0.005 0.01"},
+        {{.log = true, .min = 5e-4, .max = 9e-3}, 2, false, -3, "0.5 1 2 5"},
+        {{.log = true, .min = 1.6e6, .max = 7e6}, 2.5, true, 6, "2 3 5 7"},
+        {{.log = true, .min = 3, .max = 4}, 2, false, 0, "3 3.2 3.4 3.6 3.8 4"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct sg_ticks t = sg_plot_ticks(&table[i].axis);
-        ok(fabs(t.step - table[i].step) <= 1e-12 * table[i].step && t.exponent == table[i].exponent &&
-               t.kind == table[i].kind,
-           "ticks of [%g, %g]: every %g, exponent %d", table[i].axis.min, table[i].axis.max, t.step, t.exponent);
+        const struct sg_tick_room room = {.inches = table[i].inches, .em = 0.125, .across = table[i].across};
+        struct sg_ticks t;
+        char text[256] = "";
+        sg_plot_ticks(&t, &table[i].axis, &room);
+        for (size_t k = 0; k < t.n; k++)
+            if (t.tick[k].labelled)
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s%s", text[0] ? " " : "",
+                         t.tick[k].power ? "10^" : "", t.tick[k].text);
+        ok(strcmp(text, table[i].labels) == 0 && t.exponent == table[i].exponent,
+           "ticks of [%g, %g] on %g inches: %s, exponent %d", table[i].axis.min, table[i].axis.max, table[i].inches,
+           text, t.exponent);
     }
+}
+
+/* Names of legends, lines of texts. */
+static void test_texts(void) {
+    static const char *const names[][2] = {{"Top-k density=0.003", "Top-k k/d=0.003"},
+                                           {"Hard-threshold lambda=0.07938", "Hard-threshold λ=0.0794"},
+                                           {"Hard-threshold lambda=9.321e-05", "Hard-threshold λ=9.32×10⁻⁵"},
+                                           {"Grid step=1.194e+04", "Grid step=1.19×10⁴"},
+                                           {"Grid step=2263", "Grid step=2260"},
+                                           {"QSGD levels=63", "QSGD levels=63"},
+                                           {"Top-k, shuffled density=0.1", "Top-k, shuffled k/d=0.1"},
+                                           {"a=b c= =2 lambda=", "a=b c= =2 lambda="}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *name = sg_plot_name(names[i][0], 3);
+        ok(name && strcmp(name, names[i][1]) == 0, "%s is drawn as %s", names[i][0], name ? name : "nothing");
+        free(name);
+    }
+    ok(sg_plot_line("one two three", sg_plot_ems("one two")) == 7, "two words fit");
+    ok(sg_plot_line("one two three", 0.1) == 3, "one word is a line even if it does not fit");
+    ok(sg_plot_line("f (a b) / (c d)", sg_plot_ems("f (a b) / (c ")) == 9, "brackets stay together");
+    ok(sg_plot_line("(one two three)", sg_plot_ems("(one two")) == 8, "unless they are longer than a line");
+    ok(sg_plot_balance("one two three four", sg_plot_ems("one two three")) < sg_plot_ems("one two thre"),
+       "lines of about the same length");
+    ok(sg_plot_lines("one two three", sg_plot_ems("one two")) == 2 && sg_plot_lines("", 1) == 0, "lines of a text");
+}
+
+/* The style of each of these labels, of these methods and compressors, in one panel. */
+static void styles(struct sg_figure *f, struct sg_legend *legend, size_t n) {
+    static struct sg_curve curve[8];
+    static struct sg_panel panel;
+    struct sg_error err;
+    for (size_t i = 0; i < n; i++)
+        curve[i] = (struct sg_curve){.legend = i};
+    panel = (struct sg_panel){.n_curves = n, .curve = curve};
+    *f = (struct sg_figure){.n_legend = n, .legend = legend, .n_panels = 1, .panel = &panel};
+    ok(sg_plot_choose_styles(f, &err) == SG_OK, "styles of %zu entries", n);
+}
+
+static void test_styles(void) {
+    char label[][32] = {"SGD", "Hard-threshold lambda=1", "Hard-threshold lambda=2", "Top-k", "Top-k, shuffled", "DGC"};
+    struct sg_legend legend[] = {
+        {.label = label[0], .method = "SGD", .compressor = "none", .baseline = true},
+        {.label = label[1], .method = "Hard-threshold", .compressor = "hard-threshold"},
+        {.label = label[2], .method = "Hard-threshold", .compressor = "hard-threshold"},
+        {.label = label[3], .method = "Top-k", .compressor = "topk"},
+        {.label = label[4], .method = "Top-k, shuffled", .compressor = "topk"},
+        {.label = label[5], .method = "DGC", .compressor = "topk"},
+    };
+    struct sg_figure f;
+    styles(&f, legend, 6);
+    ok(strcmp(legend[0].style.color, "#000000") == 0 && legend[0].style.n_dash > 0, "a baseline is black and dashed");
+    ok(strcmp(legend[3].style.color, "#0072B2") == 0, "Top-k is blue, wherever it stands");
+    ok(sg_plot_is_same_method(&legend[1], &legend[2]) && sg_plot_is_same_method(&legend[3], &legend[4]) &&
+           !sg_plot_is_same_method(&legend[4], &legend[5]),
+       "parameters and variants are of one method");
+    ok(strcmp(legend[1].style.color, legend[2].style.color) != 0 && legend[1].style.n_dash != legend[2].style.n_dash,
+       "parameters differ in shade and dash");
+    ok(strcmp(legend[5].style.color, "#009E73") == 0, "another method of the compressor has the next free hue");
+    styles(&f, legend + 1, 2);
+    ok(strcmp(legend[1].style.color, "#8A3D00") == 0, "the hue does not depend on what is beside: %s",
+       legend[1].style.color);
 }
 
 static void test_formats(void) {
@@ -183,6 +270,8 @@ int main(void) {
     test_thinning();
     test_views();
     test_ticks();
+    test_texts();
+    test_styles();
     test_formats();
     test_reading();
     return tap_done();

@@ -1,0 +1,148 @@
+/* figure_bands.c: reads what a panel of curves shows of the seeds, mean and deviation or median and quartiles, smooths it
+ * and says so. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figure_private.h"
+#include "sg_text.h"
+
+static bool wants_quartiles(const struct sg_panel *panel, const char *band) {
+    return strcmp(band, "quartiles") == 0 || (strcmp(band, "auto") == 0 && panel->y.log);
+}
+
+/* Adds the letter of the panel being read. */
+static void add_letter(const struct sg_reading *r, char *letters) {
+    const char letter = (char)('a' + (int)(r->figure->n_panels - 1));
+    if (!strchr(letters, letter))
+        letters[strlen(letters)] = letter;
+}
+
+/* ---- smoothing ---- */
+
+/* The mean of `window` values around each, at the ends of as many as there are; geometric if they are positive and it is
+ * for a log axis. NaN is passed over. */
+static bool smooth(double *value, size_t n, size_t window, bool log) {
+    double *out = malloc((n ? n : 1) * sizeof *out);
+    if (!out)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const size_t first = i < (window - 1) / 2 ? 0 : i - (window - 1) / 2;
+        const size_t end = i + window / 2 + 1 < n ? i + window / 2 + 1 : n;
+        double sum = 0, logs = 0, known = 0;
+        bool positive = true;
+        for (size_t k = first; k < end; k++)
+            if (isfinite(value[k])) {
+                positive = positive && value[k] > 0;
+                sum += value[k];
+                logs += positive ? log10(value[k]) : 0;
+                known++;
+            }
+        out[i] = !isfinite(value[i]) ? value[i] : log && positive ? pow(10, logs / known) : sum / known;
+    }
+    memcpy(value, out, n * sizeof *value);
+    free(out);
+    return true;
+}
+
+static bool smooth_curve(const struct sg_panel *panel, struct sg_curve *curve, size_t window) {
+    return smooth(curve->y, curve->n, window, panel->y.log) &&
+           (!curve->y_std || smooth(curve->y_std, curve->n, window, panel->y.log)) &&
+           (!curve->low || (smooth(curve->low, curve->n, window, panel->y.log) &&
+                            smooth(curve->high, curve->n, window, panel->y.log)));
+}
+
+/* ---- bands ---- */
+
+/* The median in the place of the mean, with the quartiles as band. A result of an earlier version has none. */
+static bool take_quartiles(struct sg_curve *curve, const cJSON *column, bool *taken) {
+    static const char *const name[] = {"median", "q1", "q3"};
+    for (size_t q = 0; q < 3; q++)
+        if (cJSON_GetArraySize(sg_json_get(column, name[q])) != (int)curve->n)
+            return true;
+    free(curve->y);
+    curve->y = sg_reading_numbers(sg_json_get(column, "median"), curve->n);
+    curve->low = sg_reading_numbers(sg_json_get(column, "q1"), curve->n);
+    curve->high = sg_reading_numbers(sg_json_get(column, "q3"), curve->n);
+    *taken = true;
+    return curve->y && curve->low && curve->high;
+}
+
+/* Drops records without a y: a curve goes from one evaluation to the next. */
+static void drop_unknown(struct sg_curve *curve) {
+    double *const columns[] = {curve->x, curve->y, curve->y_std, curve->low, curve->high};
+    size_t kept = 0;
+    for (size_t i = 0; i < curve->n; i++) {
+        if (isnan(curve->y[i]))
+            continue;
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+            if (columns[c])
+                columns[c][kept] = columns[c][i];
+        kept++;
+    }
+    curve->n = kept;
+}
+
+bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve, const cJSON *plot,
+                     const cJSON *column) {
+    const char *band = sg_json_string(plot, "band", "auto");
+    const double window = sg_json_number(plot, "smooth", 1);
+    bool quartiles = false, fine = true;
+    if (!r->select->recorded && curve->y_std && strcmp(band, "none") == 0) {
+        free(curve->y_std);
+        curve->y_std = NULL;
+    }
+    if (!r->select->recorded && curve->y_std && wants_quartiles(panel, band))
+        fine = take_quartiles(curve, column, &quartiles);
+    if (fine)
+        drop_unknown(curve);
+    if (fine && !r->select->recorded && window >= 2 && window <= 1e6) {
+        fine = smooth_curve(panel, curve, (size_t)window);
+        r->window = window > r->window ? (int)window : r->window;
+        add_letter(r, r->smoothed);
+    }
+    if (quartiles)
+        add_letter(r, r->quartiles);
+    r->bands |= curve->y_std && !quartiles;
+    r->log_bands |= curve->y_std && !quartiles && panel->y.log;
+    return fine || sg_reading_failed(r);
+}
+
+/* ---- words ---- */
+
+/* " in (b) and (c)", nothing if it is so in all panels. */
+static void put_where(FILE *out, const struct sg_reading *r, const char *letters) {
+    const size_t n = strlen(letters);
+    for (size_t i = 0; n < r->figure->n_panels && i < n; i++)
+        fprintf(out, "%s(%c)", i == 0 ? " in " : i + 1 == n ? " and " : ", ", letters[i]);
+}
+
+char *sg_reading_footnote(const struct sg_reading *r) {
+    const int seeds = sg_plot_seeds(r->document);
+    char *text = NULL, over[32] = " over seeds";
+    const char *before = "";
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    if (seeds)
+        snprintf(over, sizeof over, " over %d seeds", seeds);
+    if (r->bands || r->bars) {
+        fprintf(out, "mean%s; %s: ±1 standard deviation%s", over,
+                r->bands && r->bars ? "bands and bars"
+                : r->bands          ? "bands"
+                                    : "bars",
+                r->log_bands ? ", downwards by the same factor on a logarithmic axis" : "");
+        before = "; ";
+    }
+    if (r->quartiles[0]) {
+        fprintf(out, "%smedian and quartiles%s", before, r->bands || r->bars ? "" : over);
+        put_where(out, r, r->quartiles);
+        before = "; ";
+    }
+    if (r->smoothed[0]) {
+        fprintf(out, "%smean of %d records around each", before, r->window);
+        put_where(out, r, r->smoothed);
+    }
+    return sg_stream_text(out, &text);
+}

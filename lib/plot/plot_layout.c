@@ -1,0 +1,166 @@
+/* plot_layout.c: gives every part of a figure its room on the sheet. */
+#include "plot_layout.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sg_text.h"
+
+/* Inches. */
+#define PANEL_WIDTH 3.5
+#define LONE_WIDTH  4.6
+#define LEAST_WIDTH 2.0 /* of a panel, where the width is chosen */
+#define EDGE        0.06
+#define RIGHT       0.20
+
+double sg_sheet_title_ems(const struct sg_sheet *s) {
+    return (s->width - 2 * EDGE) / s->em;
+}
+
+double sg_sheet_footnote_ems(const struct sg_sheet *s) {
+    return (s->width - EDGE - RIGHT) / (SG_SMALL * s->em);
+}
+
+double sg_sheet_caption_ems(const struct sg_sheet *s, size_t p) {
+    return (s->place[p].x1 - s->place[p].x0 + RIGHT - EDGE) / s->em;
+}
+
+double sg_sheet_legend_ems(const struct sg_sheet *s, size_t p) {
+    return p == SG_PLOT_ALL ? sg_sheet_title_ems(s) : (s->place[p].x1 - s->place[p].x0 + RIGHT - EDGE) / s->em;
+}
+
+double sg_sheet_label_ems(const struct sg_sheet *s, size_t p, bool is_x) {
+    const struct sg_place *place = &s->place[p];
+    return (is_x ? place->x1 - place->x0 + 2 * RIGHT - EDGE : 1.08 * (place->y1 - place->y0)) / s->em;
+}
+
+void sg_sheet_ticks(struct sg_ticks *out, const struct sg_sheet *s, const struct sg_figure *f, size_t p, bool is_x) {
+    const struct sg_place *place = &s->place[p];
+    const struct sg_tick_room room = {
+        .inches = is_x ? place->x1 - place->x0 : place->y1 - place->y0, .em = s->em, .across = is_x};
+    sg_plot_ticks(out, is_x ? &f->panel[p].x : &f->panel[p].y, &room);
+}
+
+char *sg_sheet_label(const struct sg_axis *axis, const struct sg_ticks *ticks) {
+    char power[SG_POWER_CHARS];
+    return ticks->exponent ? sg_format("%s (%s)", axis->label, sg_plot_power(power, ticks->exponent))
+                           : sg_format("%s", axis->label);
+}
+
+static size_t label_lines(const struct sg_sheet *s, const struct sg_figure *f, size_t p, bool is_x) {
+    struct sg_ticks ticks;
+    sg_sheet_ticks(&ticks, s, f, p, is_x);
+    char *label = sg_sheet_label(is_x ? &f->panel[p].x : &f->panel[p].y, &ticks);
+    const size_t lines = label ? sg_plot_lines(label, sg_sheet_label_ems(s, p, is_x)) : 1;
+    free(label);
+    return lines;
+}
+
+static size_t legend_rows(const struct sg_sheet *s, const struct sg_figure *f, size_t p) {
+    struct sg_entry e = {0};
+    while (sg_plot_next_entry(f, p, sg_sheet_legend_ems(s, p), &e))
+        ;
+    return e.text ? e.row + 1 : 0;
+}
+
+double sg_sheet_row_left(const struct sg_sheet *s, const struct sg_figure *f, struct sg_entry e) {
+    const double most = sg_sheet_legend_ems(s, SG_PLOT_ALL);
+    const size_t row = e.row;
+    double end;
+    do
+        end = e.end;
+    while (sg_plot_next_entry(f, SG_PLOT_ALL, most, &e) && e.row == row);
+    return (s->width - (end - (SG_ENTRY - SG_SAMPLE - SG_GAP)) * s->em) / 2;
+}
+
+/* ---- panels ---- */
+
+static double y_margin(const struct sg_sheet *s, const struct sg_figure *f, size_t p) {
+    struct sg_ticks ticks;
+    double widest = 0;
+    sg_sheet_ticks(&ticks, s, f, p, false);
+    for (size_t i = 0; i < ticks.n; i++)
+        if (ticks.tick[i].labelled)
+            widest = fmax(widest, sg_tick_ems(&ticks.tick[i]));
+    return EDGE + (SG_LINE * (double)label_lines(s, f, p, false) + 0.5 + widest + 0.7) * s->em;
+}
+
+/* The left ends of all axes of a column are in one line. */
+static void place_column(struct sg_sheet *s, const struct sg_figure *f, size_t column) {
+    const double cell = s->width / (double)s->columns, left = (double)column * cell;
+    double margin = 0;
+    for (size_t p = column; p < f->n_panels; p += s->columns)
+        margin = fmax(margin, y_margin(s, f, p));
+    for (size_t p = column; p < f->n_panels; p += s->columns) {
+        struct sg_place *place = &s->place[p];
+        place->x0 = left + fmin(margin, 0.6 * cell);
+        place->x1 = left + cell - RIGHT;
+        place->y_numbers = place->x0 - 0.7 * s->em;
+        place->y_label = left + EDGE + SG_LINE / 2 * s->em;
+    }
+}
+
+/* Places a row of panels, of which axes and texts are in one line, below `top`; returns where it ends. */
+static double place_row(struct sg_sheet *s, const struct sg_figure *f, size_t row, double top, double axes) {
+    const size_t first = row * s->columns, end = first + s->columns < f->n_panels ? first + s->columns : f->n_panels;
+    double above =
+        0; /* captions and legends stand upon the axes of their panel, all axes of the row beside each other */
+    size_t labels = 1;
+    for (size_t p = first; p < end; p++) {
+        char *caption = sg_plot_caption(f, p);
+        const size_t lines = caption ? sg_plot_lines(caption, sg_sheet_caption_ems(s, p)) : 0;
+        const size_t rows = s->shared ? 0 : legend_rows(s, f, p), x = label_lines(s, f, p, true);
+        s->place[p].legend = -(0.5 + SG_ROW * (double)rows) * s->em;
+        s->place[p].caption = s->place[p].legend - SG_LINE * (double)lines * s->em;
+        above = fmax(above, -s->place[p].caption);
+        labels = x > labels ? x : labels;
+        free(caption);
+    }
+    const double y0 = top + above;
+    for (size_t p = first; p < end; p++) {
+        struct sg_place *place = &s->place[p];
+        place->caption += y0 + SG_LINE / 2 * s->em;
+        place->legend += y0 + SG_ROW / 2 * s->em;
+        place->y0 = y0;
+        place->y1 = y0 + axes;
+        place->x_numbers = place->y1 + 1.3 * s->em;
+        place->x_label = place->x_numbers + 1.5 * s->em;
+    }
+    return y0 + axes + (1.3 + 1.5 + SG_LINE * (double)labels - 0.2) * s->em;
+}
+
+/* Lays out the sheet with axes of this height; returns how high it is. */
+static double lay_out(struct sg_sheet *s, const struct sg_figure *f, double axes) {
+    double y = EDGE;
+    for (size_t p = 0; p < f->n_panels; p++) {
+        s->place[p].y0 = 0;
+        s->place[p].y1 = axes;
+    }
+    for (size_t column = 0; column < s->columns; column++)
+        place_column(s, f, column);
+    s->title = y + SG_LINE / 2 * s->em;
+    y += SG_LINE * (double)sg_plot_lines(f->title, sg_sheet_title_ems(s)) * s->em;
+    s->legend = y + (0.3 + SG_ROW / 2) * s->em;
+    y += s->shared ? SG_ROW * (double)legend_rows(s, f, SG_PLOT_ALL) * s->em : 0;
+    for (size_t row = 0; row < s->rows; row++)
+        y = place_row(s, f, row, y + 0.6 * s->em, axes);
+    s->footnote = y + SG_LINE / 2 * SG_SMALL * s->em;
+    return y + SG_LINE * SG_SMALL * s->em * (double)sg_plot_lines(f->footnote, sg_sheet_footnote_ems(s)) + EDGE;
+}
+
+void sg_sheet_lay_out(struct sg_sheet *s, const struct sg_figure *f) {
+    *s = (struct sg_sheet){.shared = sg_plot_shares_legend(f), .columns = sg_plot_grid_columns(f->n_panels)};
+    s->width = f->width > 0 ? f->width : s->columns == 1 ? LONE_WIDTH : PANEL_WIDTH * (double)s->columns;
+    while (s->columns > 1 && s->width / (double)s->columns < LEAST_WIDTH)
+        s->columns--;
+    s->rows = (f->n_panels + s->columns - 1) / s->columns;
+    const double cell = s->width / (double)s->columns;
+    s->em = (cell < 3.4 ? 8 : 9) / 72.0;
+    double axes = fmax(1.2, fmin(2.3, 0.66 * (cell - 0.8)));
+    s->height = lay_out(s, f, axes);
+    if (f->height > 0) {
+        axes = fmax(0.5, axes + (f->height - s->height) / (double)s->rows);
+        lay_out(s, f, axes);
+        s->height = f->height;
+    }
+}

@@ -1,0 +1,75 @@
+/* plot_legend.c: which curves the legend of a panel names, in which rows, and when all panels have one together. */
+#include <string.h>
+
+#include "plot_private.h"
+
+/* More entries than this are looked up more easily beside the curves. */
+enum { MOST_SHARED = 6 };
+
+bool sg_plot_draws_marks(const struct sg_panel *panel, const struct sg_curve *curve) {
+    size_t shown = 0;
+    for (size_t i = 0; i < curve->n && shown < 2; i++)
+        shown += sg_plot_can_show(panel, curve, i);
+    return !curve->level && (panel->points || shown == 1);
+}
+
+static bool names(const struct sg_panel *panel, size_t entry, bool *marks) {
+    bool shown = false;
+    for (size_t c = 0; c < panel->n_curves; c++)
+        if (panel->curve[c].legend == entry && sg_plot_shows(panel, &panel->curve[c])) {
+            shown = true;
+            *marks = *marks || sg_plot_draws_marks(panel, &panel->curve[c]);
+        }
+    return shown;
+}
+
+bool sg_plot_is_named(const struct sg_figure *f, size_t p, size_t entry, bool *marks) {
+    bool shown = false;
+    *marks = false;
+    if (p < f->n_panels)
+        return names(&f->panel[p], entry, marks);
+    for (size_t i = 0; i < f->n_panels; i++)
+        shown = names(&f->panel[i], entry, marks) || shown;
+    return shown;
+}
+
+bool sg_plot_shares_legend(const struct sg_figure *f) {
+    bool marks, same = true, whole = false;
+    for (size_t p = 0; p < f->n_panels; p++) {
+        bool all = true;
+        for (size_t i = 0; i < f->n_legend; i++)
+            all = all && sg_plot_is_named(f, p, i, &marks) == sg_plot_is_named(f, SG_PLOT_ALL, i, &marks);
+        same = same && all;
+        whole = whole || all;
+    }
+    return same || (whole && f->n_legend <= MOST_SHARED);
+}
+
+/* The part of a name that the name before it in the row does not say: "0.01" behind "Top-k k/d=0.003". */
+static const char *short_text(const struct sg_legend *e, const struct sg_legend *before) {
+    const char *equals = strchr(e->text, '=');
+    const size_t n = equals ? (size_t)(equals + 1 - e->text) : 0;
+    return n && strchr(equals + 1, '=') == NULL && strncmp(e->text, before->text, n) == 0 ? equals + 1 : e->text;
+}
+
+bool sg_plot_next_entry(const struct sg_figure *f, size_t panel, double most, struct sg_entry *e) {
+    const struct sg_legend *before = e->text ? &f->legend[e->entry] : NULL;
+    size_t i = before ? e->entry + 1 : 0;
+    while (i < f->n_legend && !sg_plot_is_named(f, panel, i, &e->marks))
+        i++;
+    if (i == f->n_legend)
+        return false;
+    const char *text = before ? short_text(&f->legend[i], before) : f->legend[i].text;
+    double width = SG_ENTRY + SG_SMALL * sg_plot_ems(text);
+    e->x = e->end;
+    if (before && e->x + width > most + SG_ENTRY - SG_SAMPLE - SG_GAP) { /* nothing follows the last of a row */
+        text = f->legend[i].text;
+        width = SG_ENTRY + SG_SMALL * sg_plot_ems(text);
+        e->row++;
+        e->x = 0;
+    }
+    e->end = e->x + width;
+    e->entry = i;
+    e->text = text;
+    return true;
+}

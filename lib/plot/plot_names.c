@@ -1,0 +1,79 @@
+/* plot_names.c: what a legend calls its curves: λ for lambda, and numbers as a person writes them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_private.h"
+#include "sg_text.h"
+
+static const struct {
+    const char *parameter, *symbol;
+} symbols[] = {{"lambda", "λ"}, {"density", "k/d"}, {"tau", "τ"}, {"gamma", "γ"}, {"alpha", "α"}, {"delta", "δ"}};
+
+/* "0.0794" of 0.07938, "1.19×10⁴" of 11940. */
+static void put_number(FILE *out, double x, int digits) {
+    char power[SG_POWER_CHARS], text[32];
+    snprintf(text, sizeof text, "%.*e", digits - 1, x);
+    const int exponent = atoi(strchr(text, 'e') + 1);
+    if (x == 0 || (exponent >= -3 && exponent <= 3)) {
+        fprintf(out, "%.*g", digits > exponent + 1 ? digits : exponent + 1, strtod(text, NULL));
+        return;
+    }
+    fprintf(out, "%.*g%s", digits, strtod(text, NULL) / pow(10, exponent), sg_plot_power(power, exponent));
+}
+
+/* "λ=0.0794" of "lambda=0.07938"; other words stay. */
+static void put_word(FILE *out, const char *word, size_t length, int digits) {
+    const char *equals = memchr(word, '=', length);
+    char *end = NULL;
+    const double value = equals ? strtod(equals + 1, &end) : NAN;
+    if (!equals || end != word + length || end == equals + 1 || !isfinite(value)) {
+        fwrite(word, 1, length, out);
+        return;
+    }
+    const size_t name = (size_t)(equals - word), n = sizeof symbols / sizeof *symbols;
+    size_t i = 0;
+    while (i < n && (strlen(symbols[i].parameter) != name || strncmp(symbols[i].parameter, word, name) != 0))
+        i++;
+    if (i < n)
+        fputs(symbols[i].symbol, out);
+    else
+        fwrite(word, 1, name, out);
+    fputc('=', out);
+    put_number(out, value, digits);
+}
+
+char *sg_plot_name(const char *label, int digits) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    while (out && *label) {
+        const size_t length = strcspn(label, " ");
+        put_word(out, label, length, digits);
+        label += length;
+        if (*label)
+            fputc(*label++, out);
+    }
+    return sg_stream_text(out, &text);
+}
+
+static bool are_distinct(const struct sg_figure *f) {
+    for (size_t i = 0; i < f->n_legend; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(f->legend[i].text, f->legend[j].text) == 0)
+                return false;
+    return true;
+}
+
+/* Three digits, or as many as tell the entries apart. */
+sg_status sg_plot_choose_names(struct sg_figure *f, struct sg_error *err) {
+    for (int digits = 3; digits == 3 || (digits < 18 && !are_distinct(f)); digits++)
+        for (size_t i = 0; i < f->n_legend; i++) {
+            char *text = sg_plot_name(f->legend[i].label, digits);
+            if (!text)
+                return sg_fail_memory(err, "the legend");
+            free(f->legend[i].text);
+            f->legend[i].text = text;
+        }
+    return SG_OK;
+}

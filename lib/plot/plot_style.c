@@ -1,0 +1,229 @@
+/* plot_style.c: hue, shade, dash and marker of every entry of a figure's legend. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_private.h"
+#include "plot_style.h"
+#include "sg_debug.h"
+
+/* The paper's two methods come first, Top-k and hard-threshold. */
+static const unsigned char hues[SG_STYLE_HUES][3] = {{0x00, 0x72, 0xB2}, {0xD5, 0x5E, 0x00}, {0x00, 0x9E, 0x73},
+                                                     {0xCC, 0x79, 0xA7}, {0xE6, 0x9F, 0x00}, {0x56, 0xB4, 0xE9},
+                                                     {0x7A, 0x4A, 0x1E}, {0x5B, 0x3E, 0x96}};
+static const char *const own_hue[] = {"topk", "hard-threshold"};
+
+struct dash {
+    size_t n;
+    double length[SG_DASH_MOST];
+};
+static const struct dash dashes[] = {
+    {0, {0}}, {2, {5, 2}}, {2, {1.5, 1.5}}, {4, {5, 2, 1.5, 2}}, {2, {9, 3}}, {6, {5, 2, 1.5, 2, 1.5, 2}}};
+static const struct dash baseline_dashes[] = {{2, {5, 3}}, {2, {1.5, 2}}, {4, {6, 2, 1.5, 2}}, {2, {10, 4}}};
+enum { DASHES = sizeof dashes / sizeof *dashes, BASELINE_DASHES = sizeof baseline_dashes / sizeof *baseline_dashes };
+
+/* The first word of a name, up to a blank or comma, without its digits: "Top-" of "Top-0.1 %". */
+static bool is_same_word(const char *a, const char *b) {
+    for (;;) {
+        a += strspn(a, "0123456789.");
+        b += strspn(b, "0123456789.");
+        const bool a_ends = !*a || *a == ' ' || *a == ',', b_ends = !*b || *b == ' ' || *b == ',';
+        if (a_ends || b_ends || *a != *b)
+            return a_ends && b_ends;
+        a++;
+        b++;
+    }
+}
+
+bool sg_plot_is_same_method(const struct sg_legend *a, const struct sg_legend *b) {
+    return a->baseline == b->baseline && strcmp(a->compressor, b->compressor) == 0 &&
+           is_same_word(a->method, b->method);
+}
+
+/* ---- methods ---- */
+
+/* The entries of one method. */
+struct method {
+    size_t first;        /* its first entry */
+    size_t hue, earlier; /* how many methods before it have the hue */
+    bool chosen;
+};
+struct styling {
+    struct sg_figure *figure;
+    struct method *method; /* [n_methods] */
+    size_t n_methods;
+    size_t *of;   /* [n_legend] the method of each entry */
+    bool *beside; /* [n_methods * n_methods] are two in one panel? */
+};
+
+/* A run without compression that is no baseline but has the name of one, as "SGD at 20" beside "SGD". */
+static bool is_black(const struct sg_figure *f, size_t entry) {
+    const struct sg_legend *e = &f->legend[entry];
+    bool named = false;
+    for (size_t i = 0; i < f->n_legend; i++)
+        named = named || (f->legend[i].baseline && is_same_word(f->legend[i].method, e->method));
+    return e->baseline || (named && strcmp(e->compressor, "none") == 0);
+}
+
+static void find_methods(struct styling *s) {
+    const struct sg_figure *f = s->figure;
+    for (size_t i = 0; i < f->n_legend; i++) {
+        size_t m = 0;
+        while (m < s->n_methods && !sg_plot_is_same_method(&f->legend[s->method[m].first], &f->legend[i]))
+            m++;
+        if (m == s->n_methods)
+            s->method[s->n_methods++] = (struct method){.first = i};
+        s->of[i] = m;
+    }
+    for (size_t p = 0; p < f->n_panels; p++)
+        for (size_t a = 0; a < f->panel[p].n_curves; a++)
+            for (size_t b = 0; b < f->panel[p].n_curves; b++)
+                s->beside[s->of[f->panel[p].curve[a].legend] * s->n_methods + s->of[f->panel[p].curve[b].legend]] =
+                    true;
+}
+
+static void take_hue(struct styling *s, size_t m, size_t hue) {
+    struct method *method = &s->method[m];
+    method->hue = hue;
+    method->earlier = 0;
+    method->chosen = true;
+    for (size_t i = 0; i < s->n_methods; i++)
+        method->earlier += i != m && s->method[i].chosen && s->method[i].hue == hue;
+}
+
+/* The hue that the fewest methods of the same panels have, and of those the one that the fewest have at all. */
+static size_t free_hue(const struct styling *s, size_t m) {
+    size_t best = 0, least = SIZE_MAX;
+    for (size_t hue = 0; hue < SG_STYLE_HUES; hue++) {
+        size_t cost = 0;
+        for (size_t i = 0; i < s->n_methods; i++)
+            if (s->method[i].chosen && s->method[i].hue == hue)
+                cost += s->beside[m * s->n_methods + i] ? s->n_methods + 1 : 1;
+        if (cost < least) {
+            least = cost;
+            best = hue;
+        }
+    }
+    return best;
+}
+
+/* The first method of the compressors that have a hue of their own takes it, also where the hue stays unused. */
+static void choose_hues(struct styling *s) {
+    for (size_t hue = 0; hue < sizeof own_hue / sizeof *own_hue; hue++)
+        for (size_t m = 0; m < s->n_methods; m++)
+            if (strcmp(s->figure->legend[s->method[m].first].compressor, own_hue[hue]) == 0) {
+                take_hue(s, m, hue);
+                break;
+            }
+    for (size_t m = 0; m < s->n_methods; m++)
+        if (!s->method[m].chosen && !is_black(s->figure, s->method[m].first))
+            take_hue(s, m, free_hue(s, m));
+}
+
+/* ---- entries ---- */
+
+/* Entries of a method of which `entry` is the at-th: its variants, by their names, or all its cells. */
+struct place {
+    size_t at, of;
+};
+
+static bool is_variant_before(const struct sg_legend *legend, size_t i, const char *name) {
+    return strcmp(legend[i].method, name) == 0;
+}
+
+/* Which variant of its method an entry is: "Top-k" is the first and "Top-k, shuffled" the second. */
+static struct place find_variant(const struct styling *s, size_t entry) {
+    const struct sg_legend *legend = s->figure->legend;
+    struct place place = {0, 0};
+    for (size_t i = 0; i < s->figure->n_legend; i++) {
+        bool is_new = s->of[i] == s->of[entry];
+        for (size_t j = 0; j < i && is_new; j++)
+            is_new = !(s->of[j] == s->of[i] && is_variant_before(legend, j, legend[i].method));
+        if (is_new && strcmp(legend[i].method, legend[entry].method) == 0)
+            place.at = place.of;
+        place.of += is_new;
+    }
+    return place;
+}
+
+/* Which parameter of its variant an entry has, of the variant with the most; {0, 0} for a whole variant. */
+static struct place find_parameter(const struct styling *s, size_t entry) {
+    const struct sg_legend *legend = s->figure->legend;
+    struct place place = {0, 0};
+    for (size_t i = 0; i < s->figure->n_legend; i++) {
+        size_t n = 0;
+        for (size_t j = 0; j < s->figure->n_legend; j++)
+            if (s->of[j] == s->of[entry] && strcmp(legend[j].method, legend[i].method) == 0 &&
+                strcmp(legend[j].label, legend[j].method) != 0) {
+                if (j == entry && i == entry)
+                    place.at = n;
+                n++;
+            }
+        if (s->of[i] == s->of[entry] && n > place.of)
+            place.of = n;
+    }
+    return strcmp(legend[entry].label, legend[entry].method) == 0 ? (struct place){0, 0} : place;
+}
+
+/* Mixes the hue with white, or, below 0, with black. */
+static void set_color(struct sg_style *style, const unsigned char hue[3], double t) {
+    int rgb[3];
+    for (int i = 0; i < 3; i++)
+        rgb[i] = (int)(t < 0 ? hue[i] * (1 + t) : hue[i] + (255 - hue[i]) * t);
+    snprintf(style->color, sizeof style->color, "#%02X%02X%02X", (unsigned)rgb[0] & 255, (unsigned)rgb[1] & 255,
+             (unsigned)rgb[2] & 255);
+}
+
+static void set_dash(struct sg_style *style, const struct dash *dash) {
+    style->n_dash = dash->n;
+    memcpy(style->dash, dash->length, sizeof style->dash);
+}
+
+static void set_black(struct sg_style *style, size_t earlier) {
+    *style = (struct sg_style){.color = "#000000", .width = 1.1, .hollow = true};
+    style->marker = (enum sg_marker)(earlier % SG_MARKERS);
+    set_dash(style, &baseline_dashes[earlier % BASELINE_DASHES]);
+}
+
+/* Of variants, for strong and for light hues; parameters go from dark to light, because they have an order. */
+enum { SHADES = 4 };
+static const double shades[2][SHADES] = {{0, 0.35, -0.4, 0.15}, {0, -0.4, 0.2, -0.2}};
+
+/* One thing that differs shows in shade and dash; of two, variants differ in dash and parameters in shade. */
+static void set_style(const struct styling *s, size_t entry, struct sg_style *style) {
+    const struct method *method = &s->method[s->of[entry]];
+    const struct place variant = find_variant(s, entry), parameter = find_parameter(s, entry);
+    const bool grid = variant.of > 1 && parameter.of > 1;
+    const size_t dash = grid || parameter.of < 2 ? variant.at : parameter.at;
+    const bool light = method->hue == 3 || method->hue == 4 || method->hue == 5; /* pale is hard to see on white */
+    const double step = parameter.of > 1 ? (double)parameter.at / (double)(parameter.of - 1) : 0;
+    *style = (struct sg_style){.width = 1.4, .hollow = variant.at % 2 == 1};
+    set_color(style, hues[method->hue],
+              parameter.of > 1 ? (light ? -0.5 + 0.7 * step : -0.35 + 0.75 * step)
+                               : shades[light][(variant.at + method->earlier) % SHADES]);
+    set_dash(style, &dashes[(dash + method->earlier) % DASHES]);
+    style->marker = (enum sg_marker)((method->hue + method->earlier + variant.at) % SG_MARKERS);
+}
+
+sg_status sg_plot_choose_styles(struct sg_figure *figure, struct sg_error *err) {
+    const size_t n = figure->n_legend ? figure->n_legend : 1;
+    struct styling s = {.figure = figure,
+                        .method = calloc(n, sizeof *s.method),
+                        .of = calloc(n, sizeof *s.of),
+                        .beside = calloc(n * n, sizeof *s.beside)};
+    const bool fine = s.method && s.of && s.beside;
+    if (fine) {
+        size_t blacks = 0;
+        find_methods(&s);
+        choose_hues(&s);
+        for (size_t i = 0; i < figure->n_legend; i++)
+            if (is_black(figure, i))
+                set_black(&figure->legend[i].style, blacks++);
+            else
+                set_style(&s, i, &figure->legend[i].style);
+    }
+    free(s.method);
+    free(s.of);
+    free(s.beside);
+    return fine ? SG_OK : sg_fail_memory(err, "the figure");
+}
