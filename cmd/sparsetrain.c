@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sg_clock.h"
 #include "sg_dataset.h"
@@ -324,8 +325,11 @@ int main(int argc, char **argv) {
         return sg_app_finish(code);
     struct sg_error err = {0};
     if (sg_plugins_load(opt.plugins.item, opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {
-        if (sg_comm_launch_rank() <= 0) /* every rank finds the same */
+        /* Every rank finds the same. The first one says it, and a launcher would kill it if another one ended before. */
+        if (sg_comm_launch_rank() <= 0)
             sg_log_error("%s", err.msg);
+        else
+            sleep(1);
         return sg_app_finish(sg_exit_code(err.status));
     }
     if (opt.help_recipe || opt.help_recipe_markdown) {

@@ -19,11 +19,10 @@ static bool all_finite(const float *x, size_t n) {
 /* One worker's step, all rounds: the sum that it sends. Returns its status. */
 static sg_status send_one(sg_method *m, uint64_t t, const float *g, float *e, float *sum, struct sg_error *err) {
     const struct sg_exec exec = {.threads = 1};
-    double square[SG_VERIFY_LAYERS];
-    const bool leads = sg_method_leads(m, t, 1);
-    if (leads)
-        sg_method_lead(m, g, square);
-    sg_method_begin(m, t, 1, leads ? square : NULL);
+    double square[SG_VERIFY_LAYERS]; /* of worker 0's gradient, which is another rank's */
+    for (size_t l = 0; l < SG_VERIFY_LAYERS; l++)
+        square[l] = 1;
+    sg_method_begin(m, t, 1, sg_method_leads(m, t, 1) ? square : NULL);
     for (unsigned r = 0; r < sg_method_rounds(m); r++) {
         struct sg_message message;
         const sg_status status = sg_method_send(m, VERIFY_WORKER, r, r == 0 ? g : NULL, e, NULL, &message, err);

@@ -261,7 +261,7 @@ C
 
 @test "programs show a plug-in what the installed headers declare, and nothing else" {
     for program in sparsetrain sparsebench sparsetune; do
-        nm -D --defined-only "$BIN/$program" | awk '$3 ~ /^sg_/ { print $3 }' | sort >shown
+        nm -D --defined-only "$INSTALLED/usr/bin/$program" | awk '$3 ~ /^sg_/ { print $3 }' | sort >shown
         nm -D --defined-only "$INSTALLED/usr/lib/libsparsegrad.so" | awk 'NF == 3 && $2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort | diff - shown
     done
 }
