@@ -174,6 +174,7 @@ sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
 sg_status tune_rule(struct sg_tune *t, struct sg_error *err);
 sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
 sg_status tune_when(struct sg_tune *t, struct sg_error *err);
+sg_status tune_advise(struct sg_tune *t, struct sg_error *err);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
