@@ -1,13 +1,12 @@
 /* tune_advise_text.c: what --advise found, for readers: the answer in a sentence, what it goes by, and a table. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_text.h"
 #include "tune_advise.h"
 
-enum { WIDTH = 100, ROWS = 8 };
+enum { ROWS = 8 };
 
 static double dense_bytes(const struct advise *a) {
     return 4 * (double)a->d;
@@ -100,69 +99,49 @@ char *advise_answer(const struct advise *a) {
     return sg_stream_text(out, &text);
 }
 
-static void add(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
-static void add(cJSON *list, const char *format, ...) {
-    char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    if (vasprintf(&text, format, args) >= 0) {
-        sg_json_push_string(list, text);
-        free(text);
-    }
-    va_end(args);
-}
-
 cJSON *advise_assumptions(const struct advise *a) {
     const struct sg_grid_network *n = &a->network;
     cJSON *out = cJSON_CreateArray();
     if (a->recorded_here)
-        add(out, "The gradients are those of the first %zu steps of a run without compression, %.3g %% of it.",
-            a->steps, 100 * a->share);
+        tune_sentence(out,
+                      "The gradients are those of the first %zu steps of a run without compression, %.3g %% of it.",
+                      a->steps, 100 * a->share);
     else
-        add(out, "The gradients are those of %zu recorded steps of %zu workers.", a->steps, a->workers);
-    add(out,
+        tune_sentence(out, "The gradients are those of %zu recorded steps of %zu workers.", a->steps, a->workers);
+    tune_sentence(
+        out,
         "The error is the sum over steps of |p - C(p)|^2, what is late or lost, over that of |g|^2; the tolerance is "
         "%g.",
         a->tolerance);
-    add(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
-    add(out, "Times of steps are modelled: %zu workers, %s, %s%s%s, overlap %s.", n->net.workers, n->net.between.name,
-        n->sum->name, n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name);
+    tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
+    tune_sentence(out, "Times of steps are modelled: %zu workers, %s, %s%s%s, overlap %s.", n->net.workers,
+                  n->net.between.name, n->sum->name, n->gather ? " and " : "", n->gather ? n->gather->name : "",
+                  n->overlap->name);
     if (a->assumed)
-        add(out, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
+        tune_sentence(out, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
     if (n->compute_s > 0)
-        add(out, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
+        tune_sentence(out, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
     else
-        add(out, "No compute time is given (network.compute), so steps are compression and communication alone.");
+        tune_sentence(out,
+                      "No compute time is given (network.compute), so steps are compression and communication alone.");
     if (n->coding_s > 0)
-        add(out, "Compression takes %.4g ns for each number of the model (network.coding).", n->coding_s * 1e9);
+        tune_sentence(out, "Compression takes %.4g ns for each number of the model (network.coding).",
+                      n->coding_s * 1e9);
     else
-        add(out,
+        tune_sentence(
+            out,
             "Compression was timed on this machine with %d thread%s, and is not another's; network.coding overrides "
             "it.",
             a->threads, a->threads == 1 ? "" : "s");
     for (size_t i = 0; i < a->n_left_out; i++)
-        add(out, "%s is left out: %s.", a->left_out[i].method, a->left_out[i].reason);
+        tune_sentence(out, "%s is left out: %s.", a->left_out[i].method, a->left_out[i].reason);
     for (size_t i = 0; i < a->n; i++)
         if (a->candidate[i].why[0])
-            add(out, "%s is left out: %s.", a->candidate[i].cell->label, a->candidate[i].why);
+            tune_sentence(out, "%s is left out: %s.", a->candidate[i].cell->label, a->candidate[i].why);
     return out;
 }
 
 /* ---- the table ---- */
-
-static void put_comment(FILE *out, const char *text) {
-    for (const char *before = "# "; *text; before = "#   ") {
-        const size_t n = sg_text_line(text, WIDTH - strlen(before));
-        fprintf(out, "%s%.*s\n", before, (int)n, text);
-        text += n;
-        text += *text == ' ';
-    }
-}
-
-static void put_label(FILE *out, const char *text, size_t width) {
-    const size_t own = sg_text_width(text);
-    fprintf(out, "%s%*s", text, own < width ? (int)(width - own) : 0, "");
-}
 
 static void put_row(FILE *out, const struct advise *a, const struct advise_candidate *c, size_t width) {
     char rank[24] = "", text[ADVISE_REASON];
@@ -170,7 +149,7 @@ static void put_row(FILE *out, const struct advise *a, const struct advise_candi
     if (c->rank > 0)
         snprintf(rank, sizeof rank, "%zu", c->rank);
     fprintf(out, "%4s  ", rank);
-    put_label(out, c->cell->label, width);
+    tune_put_cell(out, c->cell->label, width);
     fprintf(out, "  %12.5g  %9.4g  %8.3g", c->bytes, 100 * c->bytes / dense_bytes(a), c->error);
     if (isfinite(c->least))
         fprintf(out, "  %13.3g", c->least);
@@ -195,9 +174,9 @@ char *advise_table(const struct advise *a, const char *answer, const cJSON *assu
     for (size_t i = 0; i < a->n; i++)
         width = sg_text_width(a->candidate[i].cell->label) > width ? sg_text_width(a->candidate[i].cell->label) : width;
     fprintf(out, "%s\n\n", answer);
-    cJSON_ArrayForEach(sentence, assumptions) put_comment(out, sentence->valuestring);
+    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring);
     fputs("#\n# rank  ", out);
-    put_label(out, "method", width - 2);
+    tune_put_cell(out, "method", width - 2);
     fputs("  bytes a step  % of all     error  error / least  compression, ms  step, ms  speed-up  what may go wrong\n",
           out);
     for (size_t i = 0; i < a->listed && i < ROWS; i++)
