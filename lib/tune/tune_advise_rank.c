@@ -77,9 +77,9 @@ static bool grows(const struct sg_run *run) {
            sg_stats_mean(error + n - quarter, quarter) > GROWTH * sg_stats_mean(error + n - 2 * quarter, quarter);
 }
 
-/* Has the compressor a number on the gradients' own scale, or a rule to find it from another task? */
+/* Has the method a number on the gradients' own scale? */
 static bool has_constant(const struct sg_cell *cell) {
-    static const char *const absolute[] = {"lambda", "tau", "step"};
+    static const char *const absolute[] = {"lambda", "tau", "step", "error-bound"};
     for (size_t i = 0; i < sizeof absolute / sizeof *absolute; i++)
         if (!isnan(sg_node_number(cell->method, absolute[i], NAN)))
             return true;
