@@ -113,10 +113,9 @@ static void say_plan(const struct advise *a) {
     char text[256];
     if (!a->t->say)
         return;
-    snprintf(text, sizeof text, "%s, on %s: %s methods, %zu workers on %s",
-             a->recorded_here ? "the first tenth of a run without compression is recorded" : "recorded gradients",
-             a->recorded_here ? "this recipe" : a->files, a->own ? "the recipe's" : "built-in", a->network.net.workers,
-             a->network.net.between.name);
+    snprintf(text, sizeof text, "%s under %s methods, modelled on %zu workers and the link %s",
+             a->recorded_here ? "gradients of the first tenth of a run" : a->files,
+             a->own ? "the recipe's" : "built-in", a->network.net.workers, a->network.net.between.name);
     a->t->say(text);
 }
 

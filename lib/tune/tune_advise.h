@@ -99,6 +99,7 @@ SG_CHECKED sg_status advise_rank(struct advise *a, struct sg_error *err);
 /* Is a compressor's result added up on the way, so that every message has the length of one? */
 bool advise_sums(const struct sg_cell *cell);
 
+const char *advise_caution_word(enum advise_caution which);
 /* What a caution says of a method; out has ADVISE_REASON characters. Returns out. */
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which);
 bool advise_pays(const struct advise *a);          /* is the first of the list faster than no compression? */

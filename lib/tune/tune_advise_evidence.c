@@ -7,16 +7,12 @@
 #include "tune_advise.h"
 
 static cJSON *cautions_json(const struct advise_candidate *c) {
-    static const char *const word[ADVISE_CAUTIONS] = {
-        [ADVISE_BIASED] = "biased",     [ADVISE_NOISE] = "noise",       [ADVISE_GROWS] = "grows",
-        [ADVISE_STARVED] = "starved",   [ADVISE_UNEVEN] = "uneven",     [ADVISE_WORKERS] = "workers",
-        [ADVISE_GATHERED] = "gathered", [ADVISE_CONSTANT] = "constant", [ADVISE_SLOW] = "slow"};
     cJSON *out = cJSON_CreateArray();
     char text[ADVISE_REASON];
     for (int i = 0; i < ADVISE_CAUTIONS && !c->baseline; i++)
         if (c->caution[i]) {
             cJSON *one = cJSON_CreateObject();
-            sg_json_set_string(one, "caution", word[i]);
+            sg_json_set_string(one, "caution", advise_caution_word((enum advise_caution)i));
             sg_json_set_string(one, "text", advise_caution_text(text, c, (enum advise_caution)i));
             sg_json_push(out, one);
         }

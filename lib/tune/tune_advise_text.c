@@ -14,6 +14,14 @@ static double dense_bytes(const struct advise *a) {
 
 /* ---- sentences ---- */
 
+const char *advise_caution_word(enum advise_caution which) {
+    static const char *const word[ADVISE_CAUTIONS] = {
+        [ADVISE_BIASED] = "biased",     [ADVISE_NOISE] = "noise",       [ADVISE_GROWS] = "grows",
+        [ADVISE_STARVED] = "starved",   [ADVISE_UNEVEN] = "uneven",     [ADVISE_WORKERS] = "workers",
+        [ADVISE_GATHERED] = "gathered", [ADVISE_CONSTANT] = "constant", [ADVISE_SLOW] = "slow"};
+    return word[which];
+}
+
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which) {
     switch (which) {
     case ADVISE_BIASED:
@@ -144,7 +152,7 @@ cJSON *advise_assumptions(const struct advise *a) {
 /* ---- the table ---- */
 
 static void put_row(FILE *out, const struct advise *a, const struct advise_candidate *c, size_t width) {
-    char rank[24] = "", text[ADVISE_REASON];
+    char rank[24] = "";
     const char *between = "  ";
     if (c->rank > 0)
         snprintf(rank, sizeof rank, "%zu", c->rank);
@@ -158,10 +166,25 @@ static void put_row(FILE *out, const struct advise *a, const struct advise_candi
     fprintf(out, "  %14.4g  %8.4g  %8.4g", 1e3 * c->coding_s, 1e3 * c->step_s, c->speedup);
     for (int i = 0; i < ADVISE_CAUTIONS && !c->baseline; i++)
         if (c->caution[i]) {
-            fprintf(out, "%s%s", between, advise_caution_text(text, c, (enum advise_caution)i));
-            between = "; ";
+            fprintf(out, "%s%s", between, advise_caution_word((enum advise_caution)i));
+            between = ", ";
         }
     fputc('\n', out);
+}
+
+/* What the words in the last column mean, each with the first method of the list that it is said of. */
+static void put_legend(FILE *out, const struct advise *a) {
+    char text[ADVISE_REASON], line[2 * ADVISE_REASON];
+    for (int which = 0; which < ADVISE_CAUTIONS; which++)
+        for (size_t i = 0; i < a->listed && i < ROWS; i++) {
+            const struct advise_candidate *c = &a->candidate[a->list[i]];
+            if (!c->caution[which])
+                continue;
+            snprintf(line, sizeof line, "%s, as %s: %s.", advise_caution_word((enum advise_caution)which),
+                     c->cell->label, advise_caution_text(text, c, (enum advise_caution)which));
+            tune_put_comment(out, line);
+            break;
+        }
 }
 
 char *advise_table(const struct advise *a, const char *answer, const cJSON *assumptions) {
@@ -182,5 +205,6 @@ char *advise_table(const struct advise *a, const char *answer, const cJSON *assu
     for (size_t i = 0; i < a->listed && i < ROWS; i++)
         put_row(out, a, &a->candidate[a->list[i]], width);
     put_row(out, a, &a->candidate[a->baseline], width);
+    put_legend(out, a);
     return sg_stream_text(out, &text);
 }
