@@ -392,6 +392,8 @@ night-table1: ## Table 1 of the night
 
 publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-absolute bursts mini-bursts ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
+advise-check: all ## train what --advise recommends from a tenth of a run
+	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
 unit: $(unit_tests) ## unit tests of this MODE
@@ -465,5 +467,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
+.PHONY: install publish advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

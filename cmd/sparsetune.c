@@ -9,8 +9,8 @@
 #include "sg_tune.h"
 
 static struct {
-    const char *budgets, *recording, *rule, *output, *metric, *bandwidths, *clusters;
-    bool match_density, reach_baseline, theory, when, padded, force, json, table, dry_run;
+    const char *budgets, *recording, *rule, *output, *metric, *bandwidths, *clusters, *candidates, *emitted;
+    bool match_density, reach_baseline, theory, when, advise, padded, force, json, table, dry_run;
     int64_t points, repeats;
     double tolerance, target;
 } opt = {.tolerance = NAN, .target = NAN, .points = 8, .repeats = 16};
@@ -28,6 +28,7 @@ static const struct {
     {"rule", NULL, &opt.rule},
     {"theory", &opt.theory, NULL},
     {"when", &opt.when, NULL},
+    {"advise", &opt.advise, NULL},
 };
 
 static const struct sg_option options[] = {
@@ -56,10 +57,15 @@ static const struct sg_option options[] = {
      .help =
          "when compression is worth it: over bandwidths and numbers of workers of a modelled network, the method that "
          "reaches the baseline's quality first, how many times sooner, and above which bandwidth none does"},
+    {SG_OPTION_FLAG, "advise", 0, &opt.advise,
+     .help =
+         "which compressor to use: on recorded gradients (task recorded), or on the first tenth of a run, what each "
+         "sends and loses, and how long its steps take on a modelled network, the fastest within the tolerance first"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
-             "--reach-baseline and --when (default 0.05)"},
+             "--reach-baseline and --when (default 0.05). --advise: the error, what is late or lost, that a method may "
+             "have, sum of |p - C(p)|^2 / sum of |g|^2 (default 1)"},
     {SG_OPTION_FLAG, "padded", 0, &opt.padded,
      .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
              "not as the mean over workers"},
@@ -76,6 +82,10 @@ static const struct sg_option options[] = {
          "recipe's section network says"},
     {SG_OPTION_STRING, "clusters", 0, &opt.clusters, .value = "LIST",
      .help = "--when: numbers of workers, ascending; default 4,16,64,256"},
+    {SG_OPTION_STRING, "candidates", 0, &opt.candidates, .value = "LIST",
+     .help =
+         "--advise: built-in, methods of all kinds with a few settings each (default), or recipe, the methods of the "
+         "recipe"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
@@ -87,6 +97,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
      .help = "write the evidence there as JSON, whole or not at all; default results/local/NAME/ACTION.json, renewed"},
+    {SG_OPTION_STRING, "emit-recipe", 0, &opt.emitted, .value = "FILE",
+     .help = "--advise: write the recipe there with up to eight of the listed methods beside no compression"},
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "the evidence on stdout instead of the recipe"},
     {SG_OPTION_FLAG, "table", 0, &opt.table,
      .help = "of an action without a recipe to give, the evidence as a table on stdout, as on a terminal"},
@@ -116,7 +128,8 @@ static const struct sg_program program = {
         "      --record-inputs ht.inputs -o ht.ndjson\n"
         "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n"
         "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-4 \\\n"
-        "      --set task.start.offset-from-optimum=10 --table\n\n"
+        "      --set task.start.offset-from-optimum=10 --table\n"
+        "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n\n"
         "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
         "128+n stopped by signal n.\n",
     .verbose = "also what finished cells said",
@@ -145,7 +158,8 @@ static void on_progress(const char *what, double done, double total) {
 }
 
 /* The evidence into its file, or onto stdout; then the recipe, or for readers what there is in its place. */
-static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, struct sg_error *err) {
+static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, struct sg_file_writer *recipe,
+                         struct sg_error *err) {
     char *text = sg_json_text(t->evidence, true);
     if (!text)
         return sg_fail_memory(err, "the evidence");
@@ -154,7 +168,11 @@ static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, s
         fputs(text, file->stream);
         status = sg_file_commit(file, err);
     }
-    const char *rest = t->text ? t->text : opt.table || sg_stdout_is_terminal() ? t->table : text;
+    if (status == SG_OK && recipe->stream) {
+        fputs(t->text, recipe->stream);
+        status = sg_file_commit(recipe, err);
+    }
+    const char *rest = t->text && !t->table ? t->text : opt.table || sg_stdout_is_terminal() ? t->table : text;
     if (status == SG_OK && (opt.json || rest))
         fputs(opt.json ? text : rest, stdout);
     free(text);
@@ -200,12 +218,14 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
     char started_at[21];
     const double start_s = sg_clock_s();
     sg_clock_utc(started_at);
-    struct sg_file_writer file = {0};
+    struct sg_file_writer file = {0}, emitted = {0};
     struct grid grid = {.folder = ""};
     fill_options(&grid, recipe, path);
     sg_status status = check_recipe(recipe, err);
     if (status == SG_OK && !opt.dry_run)
         status = open_output(&file, recipe, action, err);
+    if (status == SG_OK && !opt.dry_run && opt.emitted)
+        status = sg_file_begin(&emitted, opt.emitted, opt.force, err);
     if (status == SG_OK && !opt.dry_run)
         status = prepare_run(&grid, recipe, err);
     struct sg_tune t = {.recipe = recipe,
@@ -219,6 +239,8 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                         .bandwidths = opt.bandwidths,
                         .clusters = opt.clusters,
                         .target = opt.target,
+                        .candidates = opt.candidates,
+                        .emits = opt.emitted != NULL,
                         .points = (size_t)opt.points,
                         .repeats = (size_t)opt.repeats,
                         .progress = on_progress,
@@ -233,9 +255,10 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", program_json(program.name, recipe));
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run",
                                                sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
-        status = deliver(&t, &file, err);
+        status = deliver(&t, &file, &emitted, err);
     }
     sg_file_abandon(&file);
+    sg_file_abandon(&emitted);
     sg_tune_free(&t);
     return status;
 }
@@ -264,6 +287,11 @@ static const char *choose_action(void) {
                                                : NULL;
     if (found && of_when && !opt.when) {
         sg_log_error("--%s is an option of --when; --%s has no use for it", of_when, found);
+        return NULL;
+    }
+    if (found && (opt.candidates || opt.emitted) && !opt.advise) {
+        sg_log_error("--%s is an option of --advise; --%s has no use for it",
+                     opt.candidates ? "candidates" : "emit-recipe", found);
         return NULL;
     }
     return found;

@@ -91,6 +91,7 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
         word[n++] = fixed[i];
     const char *optional[][2] = {{"--data", o->data_dir},
                                  {"--device", o->device},
+                                 {"--record-gradients", o->record_gradients},
                                  {"--threads", o->threads > 0 ? text_of((unsigned)o->threads, threads) : NULL}};
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
         if (optional[i][1]) {

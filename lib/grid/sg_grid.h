@@ -62,6 +62,7 @@ struct sg_grid_options {
     int jobs;                      /* processes at once; 0 = cores / threads, or 1 under a launcher or on a GPU */
     int threads;                   /* threads of each; 0 = cores / jobs, or what sparsetrain chooses under a launcher */
     bool fresh;                    /* run every cell again from step 0 */
+    const char *record_gradients;  /* given to sparsetrain, so for one cell only; NULL = nothing is recorded */
     int (*stop)(void);             /* asked 10 times a second for the number of a pending signal; 0 = none */
     /* Called after every change, and 10 times a second while cells run; may be NULL. */
     void (*changed)(void *arg, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);

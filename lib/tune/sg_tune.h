@@ -28,6 +28,8 @@ struct sg_tune {
     const char *bandwidths; /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
     const char *clusters;   /* when: their numbers of workers, likewise; NULL = 4 to 256 */
     double target;          /* when: the metric to reach; NaN = the baseline's, within the tolerance */
+    const char *candidates; /* advise: "built-in" methods or those of the "recipe"; NULL = built-in */
+    bool emits;             /* advise: give a recipe, too */
     bool dry_run;           /* check, and `say` what would be tuned; run nothing and give no result */
     void (*say)(const char *text);               /* told what goes on, in one line; may be NULL */
     bool (*begin)(void *grid_arg, size_t count); /* called before cells run; false = no memory; may be NULL */
@@ -38,7 +40,7 @@ struct sg_tune {
     char *text; /* the recipe with the found values; NULL = the action gives no recipe */
     /* Schema sparsebench/1 if cells are part of it, else sparsetune/1. Its "tune": {"action", …} says what was done. */
     cJSON *evidence;
-    char *table; /* the evidence as a text for readers, if there is no recipe; else NULL */
+    char *table; /* the evidence as a text for readers; NULL = the recipe is what readers get */
 };
 
 struct sg_tune_action {

@@ -11,6 +11,7 @@ static const struct sg_tune_action actions[] = {
     {"rule", tune_rule},
     {"theory", tune_theory},
     {"when", tune_when},
+    {"advise", tune_advise},
 };
 
 const struct sg_tune_action *sg_tune_find(const char *name) {

@@ -1,8 +1,11 @@
-/* tune_output.c: what an action of sparsetune hands over: its evidence as JSON, and a table in text. */
+/* tune_output.c: what an action of sparsetune hands over: its evidence as JSON, and what tables in text are made of. */
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sg_json.h"
 #include "sg_result.h"
+#include "sg_text.h"
 #include "tune_private.h"
 
 sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err) {
@@ -45,6 +48,32 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
     tune_trials_close(&b);
     tune_sets_free(&sets);
     return status;
+}
+
+void tune_sentence(cJSON *list, const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) >= 0) {
+        sg_json_push_string(list, text);
+        free(text);
+    }
+    va_end(args);
+}
+
+void tune_put_comment(FILE *out, const char *text) {
+    enum { WIDTH = 100 };
+    for (const char *before = "# "; *text; before = "#   ") {
+        const size_t n = sg_text_line(text, WIDTH - strlen(before));
+        fprintf(out, "%s%.*s\n", before, (int)n, text);
+        text += n;
+        text += *text == ' ';
+    }
+}
+
+void tune_put_cell(FILE *out, const char *text, size_t width) {
+    const size_t own = sg_text_width(text);
+    fprintf(out, "%s%*s", text, own < width ? (int)(width - own) : 0, "");
 }
 
 void sg_tune_free(struct sg_tune *t) {

@@ -165,6 +165,15 @@ const struct sg_parameter *tune_knob(const struct sg_node *method);
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
 
+/* ---- texts for readers ---- */
+
+/* Appends a sentence to an array; one that there is no memory for is left out. */
+void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
+/* A text as lines of comment, broken at blanks. */
+void tune_put_comment(FILE *out, const char *text);
+/* A text, and blanks up to `width` columns. */
+void tune_put_cell(FILE *out, const char *text, size_t width);
+
 /* ---- actions ---- */
 
 sg_status tune_match_density(struct sg_tune *t, struct sg_error *err);
@@ -174,6 +183,7 @@ sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
 sg_status tune_rule(struct sg_tune *t, struct sg_error *err);
 sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
 sg_status tune_when(struct sg_tune *t, struct sg_error *err);
+sg_status tune_advise(struct sg_tune *t, struct sg_error *err);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);

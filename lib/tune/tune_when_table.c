@@ -1,6 +1,5 @@
 /* tune_when_table.c: what --when found, for readers: the answer in sentences, what it assumes, and a table. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,7 @@
 #include "sg_text.h"
 #include "tune_when.h"
 
-enum { WIDTH = 100, TEXT = WHEN_TEXT };
+enum { TEXT = WHEN_TEXT };
 
 static const char *label_of(const struct when *w, size_t method) {
     return w->method[method].cell->label;
@@ -35,18 +34,6 @@ char *when_model_text(const struct when *w) {
 }
 
 /* ---- sentences ---- */
-
-static void add(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
-static void add(cJSON *list, const char *format, ...) {
-    char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    if (vasprintf(&text, format, args) >= 0) {
-        sg_json_push_string(list, text);
-        free(text);
-    }
-    va_end(args);
-}
 
 const char *when_target_text(const struct when *w, char out[WHEN_TEXT]) {
     snprintf(out, WHEN_TEXT, "%s %.4g", w->metric, w->target);
@@ -143,66 +130,56 @@ cJSON *when_assumptions_json(const struct when *w) {
     const struct sg_grid_network *n = &w->network;
     cJSON *out = cJSON_CreateArray();
     char *model = when_model_text(w), target[TEXT];
-    add(out, "All times are modelled and none was measured: %s.", model ? model : "");
+    tune_sentence(out, "All times are modelled and none was measured: %s.", model ? model : "");
     if (w->assumed)
-        add(out, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
+        tune_sentence(out, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
     if (n->net.between.alpha_s == sg_link_find(n->net.between.name)->alpha_s)
-        add(out, "A message takes %.4g us beside its bytes at every bandwidth, as on %s.", 1e6 * n->net.between.alpha_s,
-            n->net.between.name);
+        tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth, as on %s.",
+                      1e6 * n->net.between.alpha_s, n->net.between.name);
     else
-        add(out, "A message takes %.4g us beside its bytes at every bandwidth (network.latency).",
-            1e6 * n->net.between.alpha_s);
+        tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth (network.latency).",
+                      1e6 * n->net.between.alpha_s);
     if (n->compute_s > 0)
-        add(out, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
+        tune_sentence(out, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
     else
-        add(out, "No compute time is given (network.compute), so these are times of communication alone, and what "
-                 "free compression could give has no bound.");
+        tune_sentence(out,
+                      "No compute time is given (network.compute), so these are times of communication alone, and what "
+                      "free compression could give has no bound.");
     if (n->coding_s > 0)
-        add(out, "Encoding and decoding take %.4g ns for each number of the model (network.coding).",
-            n->coding_s * 1e9);
+        tune_sentence(out, "Encoding and decoding take %.4g ns for each number of the model (network.coding).",
+                      n->coding_s * 1e9);
     else
-        add(out, "Encoding and decoding are taken to cost nothing (network.coding is 0).");
-    add(out,
+        tune_sentence(out, "Encoding and decoding are taken to cost nothing (network.coding is 0).");
+    tune_sentence(
+        out,
         "Steps to the target are those of the runs with %.0f workers, whose messages are repeated on larger clusters.",
         sg_node_number(&w->method[w->baseline].cell->resolved, "workers", 1));
     if (w->given)
-        add(out, "The target, %s, is the one that was given.", when_target_text(w, target));
+        tune_sentence(out, "The target, %s, is the one that was given.", when_target_text(w, target));
     else
-        add(out,
+        tune_sentence(
+            out,
             "The target, %s, is within %g %% of what %s has at its worst seed: %.4g, the median of the last %g %%.",
             when_target_text(w, target), 100 * w->tolerance, label_of(w, w->baseline), w->attained, 100 * TUNE_TAIL);
-    add(out,
+    tune_sentence(
+        out,
         "A run reaches the target at the first evaluation where the median of %d, with as many before as behind it, is "
         "as good.",
         WHEN_WINDOW);
-    add(out,
-        w->seeds > 1 ? "Times are means over %zu seeds, and methods are within noise of each other where another "
-                       "one is faster at some seed."
-                     : "There is %zu seed, which does not tell what is within noise.",
-        w->seeds);
+    tune_sentence(out,
+                  w->seeds > 1
+                      ? "Times are means over %zu seeds, and methods are within noise of each other where another "
+                        "one is faster at some seed."
+                      : "There is %zu seed, which does not tell what is within noise.",
+                  w->seeds);
     for (size_t m = 0; m < w->n_methods; m++)
         if (w->method[m].why[0])
-            add(out, "%s is left out: %s.", label_of(w, m), w->method[m].why);
+            tune_sentence(out, "%s is left out: %s.", label_of(w, m), w->method[m].why);
     free(model);
     return out;
 }
 
 /* ---- the table ---- */
-
-static void put_comment(FILE *out, const char *text) {
-    for (const char *before = "# "; *text; before = "#   ") {
-        const size_t n = sg_text_line(text, WIDTH - strlen(before));
-        fprintf(out, "%s%.*s\n", before, (int)n, text);
-        text += n;
-        text += *text == ' ';
-    }
-}
-
-/* `text` and blanks up to `width` columns. */
-static void put_cell(FILE *out, const char *text, size_t width) {
-    const size_t own = sg_text_width(text);
-    fprintf(out, "%s%*s", text, own < width ? (int)(width - own) : 0, "");
-}
 
 static const char *gain_text(const struct when_gain *g, char out[TEXT]) {
     const char *where = when_where(g);
@@ -222,14 +199,14 @@ static const char *gain_text(const struct when_gain *g, char out[TEXT]) {
 
 static void put_points(FILE *out, const struct when *w, size_t width) {
     fputs("# workers  Gbit/s  ", out);
-    put_cell(out, "fastest", width);
+    tune_put_cell(out, "fastest", width);
     fputs("  speed-up  worst seed  free, at most  no compression, s  within noise\n", out);
     for (size_t c = 0; c < w->n_clusters; c++)
         for (size_t b = 0; b < w->n_bandwidths; b++) {
             const struct when_time *time = when_times(w, c, b);
             const size_t best = when_fastest(w, time);
             fprintf(out, "%9zu %7.4g  ", w->workers[c], w->bandwidth[b] / GBIT);
-            put_cell(out, label_of(w, best), width);
+            tune_put_cell(out, label_of(w, best), width);
             fprintf(out, "  %8.4g  %10.4g", time[best].speedup, time[best].least);
             if (isfinite(when_free(w, time)))
                 fprintf(out, "  %13.4g", when_free(w, time));
@@ -245,14 +222,14 @@ static void put_gains(FILE *out, const struct when *w, size_t width) {
     enum { CELL = 16 };
     char text[TEXT];
     fputs("#\n# at which bandwidths it gains over no compression, Gbit/s\n# ", out);
-    put_cell(out, "workers", width);
+    tune_put_cell(out, "workers", width);
     for (size_t c = 0; c < w->n_clusters; c++)
         fprintf(out, "%*zu", CELL, w->workers[c]);
     fputc('\n', out);
     for (size_t m = 0; m < w->n_methods; m++) {
         if (!competes(w, m))
             continue;
-        put_cell(out, label_of(w, m), width + 2);
+        tune_put_cell(out, label_of(w, m), width + 2);
         for (size_t c = 0; c < w->n_clusters; c++)
             fprintf(out, "%*s", CELL, gain_text(&w->gain[c * w->n_methods + m], text));
         fputc('\n', out);
@@ -268,7 +245,7 @@ char *when_table(const struct when *w, const cJSON *answer, const cJSON *assumpt
         return NULL;
     for (size_t m = 0; m < w->n_methods; m++)
         width = sg_text_width(label_of(w, m)) > width ? sg_text_width(label_of(w, m)) : width;
-    cJSON_ArrayForEach(sentence, assumptions) put_comment(out, sentence->valuestring);
+    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring);
     fputs("#\n", out);
     put_points(out, w, width);
     put_gains(out, w, width);

@@ -186,6 +186,10 @@ leaves() {
             jq -e '.schema == "links/1" and (.steps | length > 0) and (.program.version != null)' "$result"
             continue
         fi
+        if [ "$name" = advise-check ]; then # what make advise-check trained
+            jq -e '.schema == "sparsetune-check/1"' "$result"
+            continue
+        fi
         if [ "$name" = bench-compressors ]; then # a part of what recipes/kernels.yaml times
             jq -e '.kind == "kernels" and .recipe.name == "kernels" and all(.results[]; .verified != false)' "$result"
             continue

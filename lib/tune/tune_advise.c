@@ -1,0 +1,156 @@
+/* tune_advise.c: --advise: which compressor makes the steps of a training faster, and what it loses, from recorded
+ * gradients, the times of compression on this machine and a modelled network. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_text.h"
+#include "tune_advise.h"
+
+/* Of |g|^2: what is lost or late is at most as large as a step's gradient. */
+static const double TOLERANCE = 1;
+
+/* Where no network is given. The link is the preset of the section `network`. */
+static const char assumed_network[] = "network.link=10gbe-tcp";
+
+/* ---- what was asked for ---- */
+
+static sg_status read_network(struct advise *a, struct sg_error *err) {
+    struct tune_sets sets;
+    struct sg_recipe with = {0};
+    const struct sg_recipe *r = a->t->recipe;
+    a->assumed = !sg_grid_network_read(&a->network, r);
+    if (!a->assumed)
+        return SG_OK;
+    tune_sets_start(&sets, a->t);
+    sg_status status = tune_set(&sets, "%s", assumed_network) ? SG_OK : sg_fail_memory(err, "the network");
+    if (status == SG_OK)
+        status = sg_recipe_parse(&with, r->text, strlen(r->text), r->path, sets.item, sets.count, err);
+    if (status == SG_OK && !sg_grid_network_read(&a->network, &with))
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: there is no network", r->path);
+    sg_recipe_free(&with);
+    tune_sets_free(&sets);
+    return status;
+}
+
+static sg_status read_options(struct advise *a, struct sg_error *err) {
+    const char *from = a->t->candidates ? a->t->candidates : "built-in";
+    a->own = strcmp(from, "recipe") == 0;
+    if (!a->own && strcmp(from, "built-in") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--candidates=%s: must be built-in or recipe", from);
+    return read_network(a, err);
+}
+
+/* ---- the replays ---- */
+
+/* The --set values of replays, all but the methods. */
+static bool set_replay(struct advise *a) {
+    struct tune_sets *s = &a->sets;
+    const struct sg_node *seeds = sg_node_get(&a->t->recipe->root, "seeds");
+    tune_sets_start(s, a->t);
+    bool fine =
+        tune_set_length(s, NULL, (double)a->steps) && tune_set(s, "seeds=[%.0f]", seeds->child[0].number) &&
+        tune_set(s, "record={every: 1, layers: true, series: [error-norm, total-error, density, density-padded, "
+                    "average-density, bits, bytes-sent, compression-error, compression-bias, compression-bias-sigma]}");
+    if (a->recorded_here)
+        fine = fine && tune_set(s, "batch=null") && tune_set(s, "task={kind: recorded, files: \"%s\"}", a->files) &&
+               tune_set(s, "optimizer={kind: sgd, learning-rate: %.17g}", a->gamma);
+    a->replay = *a->t;
+    a->replay.grid.device = NULL; /* gradients are replayed on the CPU */
+    a->replay.grid.launcher = NULL;
+    return fine;
+}
+
+static sg_status run_candidates(struct advise *a, struct sg_error *err) {
+    char *methods = NULL;
+    sg_status status = advise_methods(&methods, a, err);
+    if (status == SG_OK && !tune_set(&a->sets, "methods=%s", methods))
+        status = sg_fail_memory(err, "the methods");
+    free(methods);
+    if (status == SG_OK)
+        status = tune_trials_open(&a->trials, a->t, &a->sets, NULL, NULL, 1, err);
+    if (status == SG_OK)
+        status = tune_trials_run(&a->trials, &a->replay, &a->sets, false, err);
+    if (status != SG_OK)
+        return status;
+    a->n = a->trials.count;
+    a->candidate = calloc(a->n, sizeof *a->candidate);
+    a->list = calloc(a->n, sizeof *a->list);
+    if (!a->candidate || !a->list)
+        return sg_fail_memory(err, "the candidates");
+    a->baseline = a->n;
+    for (size_t i = 0; i < a->n; i++) {
+        struct advise_candidate *c = &a->candidate[i];
+        *c = (struct advise_candidate){
+            .cell = &a->trials.cells[i], .outcome = &a->trials.outcomes[i], .error = NAN, .least = NAN};
+        c->baseline = a->baseline == a->n && strcmp(c->cell->name, advise_baseline(a)) == 0;
+        if (c->baseline)
+            a->baseline = i;
+        if (strcmp(sg_grid_status(c->outcome), "ok") != 0)
+            snprintf(c->why, sizeof c->why, "its replay diverged");
+    }
+    return SG_OK;
+}
+
+static sg_status measure_candidates(struct advise *a, struct sg_error *err) {
+    sg_status status = SG_OK;
+    a->threads = a->t->grid.threads > 0 ? a->t->grid.threads : 1;
+    for (size_t i = 0; status == SG_OK && i < a->n; i++) {
+        struct advise_candidate *c = &a->candidate[i];
+        if (a->t->progress)
+            a->t->progress("timing compression", (double)i, (double)a->n);
+        if (!c->why[0])
+            status = advise_replay(a, c, err);
+        if (status == SG_OK && !c->why[0])
+            status = advise_measure(a, c, err);
+    }
+    return status;
+}
+
+static void say_plan(const struct advise *a) {
+    char text[256];
+    if (!a->t->say)
+        return;
+    snprintf(text, sizeof text, "%s under %s methods, modelled on %zu workers and the link %s",
+             a->recorded_here ? "gradients of the first tenth of a run" : a->files,
+             a->own ? "the recipe's" : "built-in", a->network.net.workers, a->network.net.between.name);
+    a->t->say(text);
+}
+
+static void close_advise(struct advise *a) {
+    sg_gradients_close(a->gradients);
+    tune_trials_close(&a->trials);
+    tune_sets_free(&a->sets);
+    free(a->files);
+    free(a->layers);
+    free(a->candidate);
+    free(a->list);
+}
+
+sg_status tune_advise(struct sg_tune *t, struct sg_error *err) {
+    struct advise a = {.t = t, .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance, .share = NAN};
+    sg_status status = read_options(&a, err);
+    a.recorded_here = strcmp(sg_node_string(&t->recipe->root, "task.kind", ""), "recorded") != 0;
+    if (status == SG_OK && t->dry_run) {
+        a.files = strdup(sg_node_string(&t->recipe->root, "task.files", ""));
+        say_plan(&a);
+        goto out;
+    }
+    if (status == SG_OK)
+        status = advise_source(&a, err);
+    if (status == SG_OK && !set_replay(&a))
+        status = sg_fail_memory(err, "the replays");
+    if (status == SG_OK)
+        status = run_candidates(&a, err);
+    if (status == SG_OK)
+        status = measure_candidates(&a, err);
+    if (status == SG_OK)
+        status = advise_rank(&a, err);
+    if (status == SG_OK)
+        status = t->emits ? advise_recipe(&a, err) : SG_OK;
+    if (status == SG_OK)
+        status = advise_document(&a, err);
+out:
+    close_advise(&a);
+    return status;
+}

@@ -1,0 +1,206 @@
+/* tune_advise_rank.c: what the replays of --advise tell of each method, its time on the network, and the ranked list. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_compressor.h"
+#include "sg_stats.h"
+#include "sg_text.h"
+#include "tune_advise.h"
+
+/* From where on a caution is given. */
+static const double UNEVEN = 0.5, LONGEST = 1.5, GROWTH = 1.25, LATE = 0.1, BIAS = 0.01, SIGMAS = 3;
+/* Steps whose times differ by less count as equally long. */
+static const double ALIKE = 0.05;
+enum { GROWTH_STEPS = 12 }; /* fewer steps tell nothing of a trend */
+
+static const struct sg_compressor_ops *ops_of(const struct sg_cell *cell) {
+    return sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
+}
+
+bool advise_sums(const struct sg_cell *cell) {
+    const struct sg_compressor_ops *ops = ops_of(cell);
+    return ops && (ops->traits & SG_TRAIT_EXACT || (ops->rounds && ops->rounds->length));
+}
+
+/* ---- what the run tells ---- */
+
+static double last(const struct sg_run *run, const char *column) {
+    const double *x = sg_run_series(run, column);
+    return x && run->n_points > 0 ? x[run->n_points - 1] : NAN;
+}
+
+/* How many layers no worker ever sent an entry of. */
+static void count_starved(struct advise_candidate *c) {
+    const cJSON *record;
+    const struct sg_run *run = &c->outcome->run;
+    c->layers = (size_t)cJSON_GetArraySize(sg_json_get(run->header, "layers"));
+    double *sent = calloc(c->layers + 1, sizeof *sent);
+    if (!sent) {
+        c->layers = 0;
+        return;
+    }
+    cJSON_ArrayForEach(record, run->layers) {
+        const cJSON *entry = sg_json_get(record, "entries");
+        entry = entry ? entry->child : NULL;
+        for (size_t l = 0; entry && l < c->layers; l++, entry = entry->next)
+            sent[l] += cJSON_IsNumber(entry) ? entry->valuedouble : 0;
+    }
+    for (size_t l = 0; l < c->layers; l++)
+        c->starved += sent[l] == 0;
+    free(sent);
+}
+
+/* The first record stands for the state before the first step, where it is there. */
+static size_t first_step(const struct sg_run *run) {
+    return run->n_points > 0 && sg_run_series(run, "step")[0] == 0 ? 1 : 0;
+}
+
+static void look_at_volume(struct advise_candidate *c) {
+    const struct sg_run *run = &c->outcome->run;
+    const double *density = sg_run_series(run, "density"), *padded = sg_run_series(run, "density_padded");
+    const size_t first = first_step(run), n = run->n_points - first;
+    double longest = 0;
+    for (size_t i = first; i < run->n_points; i++)
+        longest += density[i] > 0 ? padded[i] / density[i] / (double)n : 1 / (double)n;
+    c->uneven = sg_stats_stddev(density + first, n) / sg_stats_mean(density + first, n);
+    c->longest = longest;
+    c->caution[ADVISE_UNEVEN] = c->uneven > UNEVEN;
+    c->caution[ADVISE_WORKERS] = c->longest > LONGEST;
+}
+
+/* Is the mean of the last quarter above that of the quarter before? */
+static bool grows(const struct sg_run *run) {
+    const double *error = sg_run_series(run, "error_norm");
+    const size_t n = run->n_points, quarter = (n - first_step(run)) / 4;
+    return 4 * quarter >= GROWTH_STEPS &&
+           sg_stats_mean(error + n - quarter, quarter) > GROWTH * sg_stats_mean(error + n - 2 * quarter, quarter);
+}
+
+/* Has the method a number on the gradients' own scale? */
+static bool has_constant(const struct sg_cell *cell) {
+    static const char *const absolute[] = {"lambda", "tau", "step", "error-bound"};
+    for (size_t i = 0; i < sizeof absolute / sizeof *absolute; i++)
+        if (!isnan(sg_node_number(cell->method, absolute[i], NAN)))
+            return true;
+    return false;
+}
+
+/* By what the compressor declares, or by what was measured. */
+static bool is_unbiased(const struct sg_compressor_ops *ops, const struct sg_run *run) {
+    const double bias = fabs(last(run, "compression_bias")), sigma = last(run, "compression_bias_sigma");
+    return (ops && ops->traits & SG_TRAIT_UNBIASED) || bias <= fmax(BIAS, SIGMAS * sigma);
+}
+
+static void look_at_kind(struct advise_candidate *c) {
+    const struct sg_compressor_ops *ops = ops_of(c->cell);
+    const bool feedback = strcmp(sg_node_string(&c->cell->resolved, "error-feedback.form", "none"), "none") != 0;
+    const bool exact = !ops || ops->traits & SG_TRAIT_EXACT;
+    const bool unbiased = is_unbiased(ops, &c->outcome->run);
+    c->caution[ADVISE_BIASED] = !exact && !feedback && !unbiased;
+    c->caution[ADVISE_NOISE] = !exact && !feedback && unbiased;
+    c->caution[ADVISE_GATHERED] = !advise_sums(c->cell);
+    c->caution[ADVISE_CONSTANT] = has_constant(c->cell);
+    c->caution[ADVISE_STARVED] = c->starved > 0;
+    c->caution[ADVISE_GROWS] = feedback && c->error > LATE && grows(&c->outcome->run);
+}
+
+/* ---- times ---- */
+
+/* How many messages a worker adds up at a step. */
+static double additions(const struct advise *a, const struct sg_cell *cell) {
+    const double workers = (double)a->network.net.workers;
+    const struct sg_compressor_ops *ops = ops_of(cell);
+    if (advise_sums(cell))
+        return 1; /* the network's sum has its own cost */
+    return !a->network.gather && ops && ops->collective ? ceil(log2(fmax(2, workers))) : workers;
+}
+
+static sg_status find_times(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
+    const struct sg_run *run = &c->outcome->run;
+    struct sg_grid_network network = a->network;
+    struct sg_grid_messages *messages = NULL;
+    double *column[SG_NET_SERIES] = {NULL}, steps = last(run, "step");
+    if (strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") == 0)
+        c->coding_s = 0;
+    else
+        c->coding_s =
+            network.coding_s > 0 ? network.coding_s * (double)a->d : c->encode_s + additions(a, c->cell) * c->add_s;
+    network.coding_s = c->coding_s / (double)a->d;
+    sg_status status = sg_grid_messages_open(&messages, c->cell, run, err);
+    for (size_t i = 0; i < SG_NET_SERIES; i++) {
+        column[i] = calloc(run->n_points + 1, sizeof **column);
+        if (status == SG_OK && !column[i])
+            status = sg_fail_memory(err, "the times");
+    }
+    if (status == SG_OK)
+        status = sg_grid_messages_time(column, messages, &network, run->n_points, err);
+    if (status == SG_OK) {
+        c->step_s = column[SG_NET_TIME][run->n_points - 1] / steps;
+        c->exposed_s = column[SG_NET_EXPOSED_TIME][run->n_points - 1] / steps;
+        c->compute_s = column[SG_NET_COMPUTE_TIME][run->n_points - 1] / steps - c->coding_s;
+        c->caution[ADVISE_SLOW] = c->coding_s > c->exposed_s;
+    }
+    for (size_t i = 0; i < SG_NET_SERIES; i++)
+        free(column[i]);
+    sg_grid_messages_free(messages);
+    return status;
+}
+
+sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
+    const struct sg_run *run = &c->outcome->run;
+    c->bytes = last(run, "bytes_sent") / last(run, "step");
+    count_starved(c);
+    look_at_volume(c);
+    look_at_kind(c);
+    c->within = c->error <= a->tolerance;
+    return find_times(a, c, err);
+}
+
+/* ---- the list ---- */
+
+bool advise_pays(const struct advise *a) {
+    return a->listed > 0 && a->candidate[a->list[0]].speedup > 1;
+}
+
+/* Of the methods that are still open it takes the fastest, and of those that are about as fast the one with the smallest
+ * error. n = there is none. */
+static size_t choose(const struct advise *a, const bool *open) {
+    double fastest = INFINITY;
+    size_t best = a->n;
+    for (size_t i = 0; i < a->n; i++)
+        if (open[i])
+            fastest = fmin(fastest, a->candidate[i].step_s);
+    for (size_t i = 0; i < a->n; i++)
+        if (open[i] && a->candidate[i].step_s <= (1 + ALIKE) * fastest &&
+            (best == a->n || a->candidate[i].error < a->candidate[best].error))
+            best = i;
+    return best;
+}
+
+/* A method is in the list once, with its first setting. */
+static void make_list(struct advise *a, bool *open) {
+    for (size_t best; (best = choose(a, open)) < a->n;) {
+        a->list[a->listed++] = best;
+        a->candidate[best].rank = a->listed;
+        for (size_t i = 0; i < a->n; i++)
+            open[i] = open[i] && strcmp(a->candidate[i].cell->name, a->candidate[best].cell->name) != 0;
+    }
+}
+
+sg_status advise_rank(struct advise *a, struct sg_error *err) {
+    const struct advise_candidate *baseline = &a->candidate[a->baseline];
+    if (baseline->why[0])
+        return sg_fail(err, SG_ERR_NONFINITE, "%s: %s", baseline->cell->label, baseline->why);
+    bool *open = calloc(a->n, sizeof *open);
+    if (!open)
+        return sg_fail_memory(err, "the list");
+    for (size_t i = 0; i < a->n; i++) {
+        struct advise_candidate *c = &a->candidate[i];
+        c->speedup = c->why[0] ? NAN : baseline->step_s / c->step_s;
+        open[i] = !c->why[0] && c->within && strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") != 0;
+    }
+    make_list(a, open);
+    free(open);
+    return SG_OK;
+}

@@ -1,0 +1,218 @@
+/* tune_advise_replay.c: what a method does with the recorded gradients, step by step in this process: how long its
+ * compression takes, and how its error compares with the least that as many bytes allow (Lemma 3). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_clock.h"
+#include "sg_expression.h"
+#include "sg_magnitude_ranks.h"
+#include "sg_method.h"
+#include "sg_stats.h"
+#include "tune_advise.h"
+
+/* So many numbers are compressed in a pass; the first steps stand for all of a longer recording. */
+static const double MOST_NUMBERS = 1e9;
+enum { LEAST_STEPS = 10 };
+
+/* A method and all its workers. */
+struct replay {
+    struct advise *a;
+    struct sg_method_config config;
+    double room[SG_METHOD_NUMBERS];
+    size_t whole[2], steps;
+    sg_method *method;
+    struct sg_message *message;     /* [workers] */
+    float *g, *e, *sum, *lost;      /* [workers][d], [workers][d], [d], [d] */
+    double *square;                 /* [layers] */
+    double *encode_s, *add_s;       /* [2 steps] */
+    double lost_square, own_square; /* of all steps: of what was lost, and of the gradients */
+    double bits;                    /* of all messages */
+    size_t timed;
+};
+
+/* ---- a step ---- */
+
+static sg_status read_step(struct replay *r, size_t step, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t w = 0; status == SG_OK && w < r->a->workers; w++)
+        status = sg_gradients_read(r->a->gradients, step, w, r->g + w * r->a->d, err);
+    return status;
+}
+
+/* The clock runs for worker 0 and for what every worker does with the sum. */
+static sg_status run_round(struct replay *r, unsigned round, struct sg_error *err) {
+    const size_t d = r->a->d, length = sg_method_length(r->method, round);
+    memset(r->sum, 0, length * sizeof *r->sum);
+    for (size_t w = 0; w < r->a->workers; w++) {
+        struct sg_message *m = &r->message[w];
+        const double start = sg_clock_s();
+        const sg_status status = sg_method_send(r->method, w, round, round == 0 ? r->g + w * d : NULL,
+                                                r->e ? r->e + w * d : NULL, NULL, m, err);
+        const double sent = sg_clock_s();
+        if (status != SG_OK)
+            return status;
+        sg_message_add_all(r->sum, length, m, 1, r->config.kernels, &r->config.exec);
+        r->encode_s[r->timed] += w == 0 ? sent - start : 0;
+        r->add_s[r->timed] += w == 0 ? sg_clock_s() - sent : 0;
+        r->bits += m->bits;
+    }
+    if (sg_method_hears(r->method))
+        sg_method_hear(r->method, r->message);
+    const double start = sg_clock_s();
+    sg_method_receive(r->method, round, r->sum);
+    r->encode_s[r->timed] += sg_clock_s() - start;
+    return SG_OK;
+}
+
+/* Gives every worker's input to `see`, then completes the residuals. */
+static void finish(struct replay *r, sg_magnitudes *m, void (*see)(sg_magnitudes *, const float *, size_t)) {
+    const struct sg_exec exec = {.threads = 1};
+    const size_t d = r->a->d;
+    double largest = 0;
+    for (size_t w = 0; w < r->a->workers; w++) {
+        see(m, sg_method_input(r->method, w), d);
+        sg_method_lost(r->method, w, &r->message[w], r->sum, r->lost);
+        r->lost_square += r->config.kernels->sum_squares(&exec, r->lost, d);
+        r->own_square += r->config.kernels->sum_squares(&exec, r->g + w * d, d);
+    }
+    for (size_t w = 0; w < r->a->workers; w++) {
+        const double start = sg_clock_s();
+        sg_method_keep(r->method, w, r->e ? r->e + w * d : NULL, r->sum);
+        r->encode_s[r->timed] += w == 0 ? sg_clock_s() - start : 0;
+        largest = fmax(largest, sg_method_note(r->method, w));
+    }
+    double entries = 0, bits = 0;
+    for (size_t w = 0; w < r->a->workers; w++) {
+        entries += (double)r->message[w].count / (double)r->a->workers;
+        bits += r->message[w].bits / (double)r->a->workers;
+    }
+    sg_method_end(r->method, r->sum, &(struct sg_spent){entries, bits, largest});
+}
+
+static sg_status run_step(struct replay *r, size_t step, double gamma, struct sg_error *err) {
+    const bool leads = sg_method_leads(r->method, step, gamma);
+    sg_status status = read_step(r, step, err);
+    if (status == SG_OK && leads)
+        sg_method_lead(r->method, r->g, r->square);
+    if (status == SG_OK)
+        sg_method_begin(r->method, step, gamma, leads ? r->square : NULL);
+    for (unsigned round = 0; status == SG_OK && round < sg_method_rounds(r->method); round++)
+        status = run_round(r, round, err);
+    return status;
+}
+
+/* ---- a pass ---- */
+
+static sg_status pass(struct replay *r, double gamma, sg_magnitudes *m,
+                      void (*see)(sg_magnitudes *, const float *, size_t), struct sg_error *err) {
+    const struct sg_grid_options *grid = &r->a->t->grid;
+    sg_status status = sg_method_open(&r->method, &r->config, err);
+    const bool residuals = status == SG_OK && sg_method_has_residuals(r->method);
+    r->lost_square = r->own_square = r->bits = 0;
+    free(r->e);
+    r->e = residuals ? calloc(r->a->workers * r->a->d, sizeof *r->e) : NULL;
+    if (residuals && !r->e)
+        status = sg_fail_memory(err, "residuals");
+    for (size_t t = 0; status == SG_OK && t < r->steps; t++) {
+        status = run_step(r, t, gamma, err);
+        if (status == SG_OK) {
+            finish(r, m, see);
+            r->timed++;
+        }
+        if (status == SG_OK && grid->stop && grid->stop())
+            status = sg_fail(err, SG_ERR_INTERRUPTED, "stopped while timing compression");
+    }
+    sg_method_close(r->method);
+    r->method = NULL;
+    return status;
+}
+
+static double total_error(const struct sg_run *run) {
+    return sg_run_series(run, "total_error")[run->n_points - 1];
+}
+
+static sg_status two_passes(struct replay *r, struct advise_candidate *c, double gamma, struct sg_error *err) {
+    sg_magnitudes *m = NULL;
+    sg_status status = sg_magnitudes_open(&m, err);
+    if (status == SG_OK)
+        status = pass(r, gamma, m, sg_magnitudes_count, err);
+    if (status == SG_OK) {
+        /* Entries that cost as many bits, a float32 and a position of 32 bits each. */
+        const uint64_t total = sg_magnitudes_total(m), rank = (uint64_t)fmin((double)total, floor(r->bits / 64));
+        status = sg_magnitudes_ask(m, &rank, 1, err);
+    }
+    if (status == SG_OK)
+        status = pass(r, gamma, m, sg_magnitudes_refine, err);
+    if (status == SG_OK) {
+        const double least = sg_magnitudes_rank(m, 0).lost;
+        c->least = least > 0 ? r->lost_square / least : NAN;
+        c->encode_s = sg_stats_median(r->encode_s, r->timed);
+        c->add_s = sg_stats_median(r->add_s, r->timed);
+        c->error = r->lost_square / r->own_square / (r->config.feedback.rule->in_updates ? gamma * gamma : 1);
+        if (r->config.feedback.rule == &sg_feedback_gradient) /* then the run tells it of all steps */
+            c->error = total_error(&c->outcome->run) / r->a->square;
+    }
+    sg_magnitudes_close(m);
+    return status;
+}
+
+/* ---- set-up ---- */
+
+/* The constants that a run had, for expressions. */
+static struct sg_constant *constants_of(const struct sg_run *run, size_t *n) {
+    const cJSON *all = sg_json_get(run->header, "constants"), *one;
+    struct sg_constant *out = calloc((size_t)cJSON_GetArraySize(all) + 1, sizeof *out);
+    *n = 0;
+    cJSON_ArrayForEach(one, all) if (out) out[(*n)++] =
+        (struct sg_constant){one->string, cJSON_IsNumber(one) ? one->valuedouble : NAN};
+    return out;
+}
+
+static sg_status configure(struct replay *r, const struct advise_candidate *c, struct sg_error *err) {
+    struct advise *a = r->a;
+    const struct sg_gradients_facts *f = sg_gradients_look(a->gradients);
+    const bool model = strcmp(sg_node_string(&c->cell->resolved, "scope", "layer"), "model") == 0;
+    const struct sg_node *at;
+    size_t n;
+    struct sg_constant *constant = constants_of(&c->outcome->run, &n);
+    r->whole[1] = a->d;
+    r->config = (struct sg_method_config){.layout = {.n_layers = model ? 1 : f->n_layers,
+                                                     .offset = model ? r->whole : f->offset,
+                                                     .name = model ? NULL : f->name,
+                                                     .rows = model ? NULL : f->rows},
+                                          .seed = c->cell->seed,
+                                          .workers = a->workers,
+                                          .count = a->workers,
+                                          .steps_per_epoch = f->steps_per_epoch,
+                                          .steps = a->steps,
+                                          .kernels = sg_kernels_cpu(NULL),
+                                          .exec = {.threads = a->threads},
+                                          .inputs = true};
+    sg_status status = constant ? sg_cell_method(&r->config, r->room, c->cell, constant, n, &at, err)
+                                : sg_fail_memory(err, "constants");
+    free(constant);
+    return status;
+}
+
+sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
+    const double numbers = (double)a->workers * (double)a->d;
+    const double gamma = sg_json_number(c->outcome->run.header, "constants.gamma", 1);
+    struct replay r = {.a = a, .steps = (size_t)fmin((double)a->steps, fmax(LEAST_STEPS, MOST_NUMBERS / numbers))};
+    sg_status status = configure(&r, c, err);
+    r.message = calloc(a->workers, sizeof *r.message);
+    r.g = malloc(a->workers * a->d * sizeof *r.g);
+    r.sum = calloc(a->d, sizeof *r.sum);
+    r.lost = calloc(a->d, sizeof *r.lost);
+    r.square = calloc(r.config.layout.n_layers + 1, sizeof *r.square);
+    r.encode_s = calloc(2 * r.steps, sizeof *r.encode_s);
+    r.add_s = calloc(2 * r.steps, sizeof *r.add_s);
+    if (status == SG_OK && (!r.message || !r.g || !r.sum || !r.lost || !r.square || !r.encode_s || !r.add_s))
+        status = sg_fail_memory(err, "the replay");
+    if (status == SG_OK)
+        status = two_passes(&r, c, gamma > 0 ? gamma : 1, err);
+    void *const owned[] = {r.message, r.g, r.e, r.sum, r.lost, r.square, r.encode_s, r.add_s};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    return status == SG_OK || status == SG_ERR_INTERRUPTED ? status : sg_prefix(err, "method '%s': ", c->cell->label);
+}

@@ -1,0 +1,127 @@
+/* tune_advise_source.c: the gradients that --advise goes by: those that a recipe of kind `recorded` names, or the first
+ * tenth of a run without compression, which it records. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sg_kernels.h"
+#include "sg_text.h"
+#include "tune_advise.h"
+
+/* The share of a run that is recorded, and how far that may go. */
+static const double SHARE = 0.1, MOST_BYTES = 4e9;
+enum { LEAST_STEPS = 10 };
+
+/* How many steps a run of the recipe has. */
+static double run_steps(const struct sg_node *root, double steps_per_epoch) {
+    const double steps = sg_node_number(root, "steps", NAN);
+    return isnan(steps) ? floor(sg_node_number(root, "epochs", 0) * steps_per_epoch + 0.5) : steps;
+}
+
+/* ---- the first tenth of a run ---- */
+
+/* Runs `steps` steps without compression. *run borrows from *b. */
+static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps, const char *record,
+                           struct sg_error *err) {
+    struct tune_sets sets;
+    struct sg_tune with = *a->t;
+    tune_sets_start(&sets, a->t);
+    sg_status status = tune_set_length(&sets, NULL, steps) &&
+                               tune_set(&sets, "record={every: %.0f, evaluate: 0, series: [learning-rate]}", steps) &&
+                               tune_set(&sets, "methods=[{name: \"%s\", compressor: none}]", advise_baseline(a))
+                           ? SG_OK
+                           : sg_fail_memory(err, "the recording");
+    if (status == SG_OK)
+        status = tune_trials_open(b, &with, &sets, NULL, NULL, 1, err);
+    if (status == SG_OK && record) {
+        a->files = sg_format("%s/first-%.0f-steps-%.12s.gradients", with.grid.folder, steps, b->cells[0].key);
+        status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
+        with.grid.record_gradients = a->files;
+        with.grid.fresh = with.grid.fresh || (a->files && access(a->files, R_OK) != 0);
+    }
+    if (status == SG_OK)
+        status = tune_trials_run(b, &with, &sets, true, err);
+    tune_sets_free(&sets);
+    return status;
+}
+
+/* One step tells how many elements and steps there are. */
+static sg_status record_first(struct advise *a, struct sg_error *err) {
+    struct tune_trials b = {.count = 0};
+    double steps = 0;
+    sg_status status = run_dense(&b, a, 1, NULL, err);
+    if (status == SG_OK) {
+        const struct sg_run *run = &b.outcomes[0].run;
+        const size_t last = run->n_points - 1;
+        const double d = sg_json_number(run->header, "constants.d", NAN),
+                     workers = sg_node_number(&a->t->recipe->root, "workers", 1),
+                     all = run_steps(&a->t->recipe->root, 1 / sg_run_series(run, "epoch")[last]);
+        a->gamma = sg_run_series(run, "learning_rate")[last];
+        steps = fmin(fmax(LEAST_STEPS, floor(SHARE * all)), fmax(LEAST_STEPS, floor(MOST_BYTES / (workers * 4 * d))));
+        steps = fmin(steps, all);
+        a->share = steps / all;
+    }
+    tune_trials_close(&b);
+    if (status == SG_OK)
+        status = run_dense(&b, a, steps, "gradients", err);
+    tune_trials_close(&b);
+    return status;
+}
+
+/* ---- what the files hold ---- */
+
+static sg_status add_squares(struct advise *a, struct sg_error *err) {
+    const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
+    const struct sg_exec exec = {.threads = 1};
+    float *g = malloc(a->d * sizeof *g);
+    sg_status status = g ? SG_OK : sg_fail_memory(err, "a gradient");
+    if (status == SG_OK && !kernels)
+        status = sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
+                         getenv("SG_CPU"));
+    for (size_t t = 0; status == SG_OK && t < a->steps; t++) {
+        for (size_t w = 0; status == SG_OK && w < a->workers; w++) {
+            status = sg_gradients_read(a->gradients, t, w, g, err);
+            if (status == SG_OK)
+                a->square += kernels->sum_squares(&exec, g, a->d) / (double)a->workers;
+        }
+        if (a->t->grid.stop && a->t->grid.stop())
+            status = sg_fail(err, SG_ERR_INTERRUPTED, "stopped while reading the gradients");
+        if (a->t->progress)
+            a->t->progress("reading the gradients", (double)(t + 1), (double)a->steps);
+    }
+    free(g);
+    if (status == SG_OK && !isfinite(a->square))
+        return sg_fail(err, SG_ERR_NONFINITE, "%s: not all gradients are finite", a->files);
+    if (status == SG_OK && !(a->square > 0))
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: all gradients are zero, which tells nothing about compressors",
+                       a->files);
+    return status;
+}
+
+sg_status advise_source(struct advise *a, struct sg_error *err) {
+    const struct sg_node *root = &a->t->recipe->root;
+    const char *layers = sg_node_string(root, "task.layers", NULL);
+    sg_status status = SG_OK;
+    if (a->recorded_here) {
+        status = record_first(a, err);
+    } else {
+        a->files = strdup(sg_node_string(root, "task.files", ""));
+        a->layers = layers ? strdup(layers) : NULL;
+        if (!a->files || (layers && !a->layers))
+            status = sg_fail_memory(err, "the recording");
+    }
+    if (status == SG_OK && (status = sg_gradients_open(&a->gradients, a->files, a->layers, err)) != SG_OK)
+        return sg_prefix(err, "task.files: ");
+    if (status != SG_OK)
+        return status;
+    const struct sg_gradients_facts *f = sg_gradients_look(a->gradients);
+    a->workers = (size_t)sg_node_number(root, "workers", 1);
+    a->d = f->d;
+    if (a->workers > f->workers)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu workers, and task.files hold the gradients of %zu", a->workers,
+                       f->workers);
+    const double asked = a->recorded_here ? INFINITY : run_steps(root, (double)f->steps_per_epoch);
+    a->steps = asked < (double)f->steps ? (size_t)asked : (size_t)f->steps;
+    return add_squares(a, err);
+}

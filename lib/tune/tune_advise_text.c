@@ -1,0 +1,210 @@
+/* tune_advise_text.c: what --advise found, for readers: the answer in a sentence, what it goes by, and a table. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_text.h"
+#include "tune_advise.h"
+
+enum { ROWS = 8 };
+
+static double dense_bytes(const struct advise *a) {
+    return 4 * (double)a->d;
+}
+
+/* ---- sentences ---- */
+
+const char *advise_caution_word(enum advise_caution which) {
+    static const char *const word[ADVISE_CAUTIONS] = {
+        [ADVISE_BIASED] = "biased",     [ADVISE_NOISE] = "noise",       [ADVISE_GROWS] = "grows",
+        [ADVISE_STARVED] = "starved",   [ADVISE_UNEVEN] = "uneven",     [ADVISE_WORKERS] = "workers",
+        [ADVISE_GATHERED] = "gathered", [ADVISE_CONSTANT] = "constant", [ADVISE_SLOW] = "slow"};
+    return word[which];
+}
+
+char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which) {
+    switch (which) {
+    case ADVISE_BIASED:
+        snprintf(out, ADVISE_REASON, "biased, and nothing is kept for later steps");
+        break;
+    case ADVISE_NOISE:
+        snprintf(out, ADVISE_REASON, "no feedback: its error stays in the steps as noise");
+        break;
+    case ADVISE_GROWS:
+        snprintf(out, ADVISE_REASON, "the residual still grows at the end of the recording");
+        break;
+    case ADVISE_STARVED:
+        snprintf(out, ADVISE_REASON, "%zu of %zu layers sent nothing", c->starved, c->layers);
+        break;
+    case ADVISE_UNEVEN:
+        snprintf(out, ADVISE_REASON, "steps send unequal volumes (deviation %.2g of the mean)", c->uneven);
+        break;
+    case ADVISE_WORKERS:
+        snprintf(out, ADVISE_REASON, "workers send unequal volumes (largest %.2g times the mean)", c->longest);
+        break;
+    case ADVISE_GATHERED:
+        snprintf(out, ADVISE_REASON, "not added up on the way: gathered volume grows with the workers");
+        break;
+    case ADVISE_CONSTANT:
+        snprintf(out, ADVISE_REASON, "its constant is for these gradients, not for others");
+        break;
+    case ADVISE_SLOW:
+        snprintf(out, ADVISE_REASON, "compression takes longer than the exchange");
+        break;
+    case ADVISE_CAUTIONS:
+        out[0] = '\0';
+        break;
+    }
+    return out;
+}
+
+static void put_place(FILE *out, const struct advise *a) {
+    fprintf(out, "with %zu workers at %.3g Gbit/s", a->network.net.workers, 8e-9 / a->network.net.between.byte_s);
+}
+
+/* The method with the smallest error of those beyond the tolerance. */
+static const struct advise_candidate *nearest(const struct advise *a) {
+    const struct advise_candidate *near = NULL;
+    for (size_t i = 0; i < a->n; i++)
+        if (!a->candidate[i].why[0] && i != a->baseline && (!near || a->candidate[i].error < near->error))
+            near = &a->candidate[i];
+    return near;
+}
+
+char *advise_answer(const struct advise *a) {
+    const struct advise_candidate *best = a->listed > 0 ? &a->candidate[a->list[0]] : NULL, *near = nearest(a);
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    if (advise_pays(a)) {
+        fprintf(out, "Use %s: its steps are %.3g times faster than without compression ", best->cell->label,
+                best->speedup);
+        put_place(out, a);
+        fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of |g|^2",
+                100 * best->bytes / dense_bytes(a), best->error);
+        if (isfinite(best->least))
+            fprintf(out, ", %.2g times the least for its bits", best->least);
+    } else if (best) {
+        fputs("Compression does not pay here: ", out);
+        put_place(out, a);
+        fprintf(
+            out,
+            " no method within the tolerance has faster steps than no compression; the fastest is %s, %.3g times as "
+            "fast",
+            best->cell->label, best->speedup);
+    } else if (near) {
+        fprintf(
+            out,
+            "Compression does not pay here: no method has an error within the tolerance, %.3g of |g|^2; the nearest is "
+            "%s with %.3g",
+            a->tolerance, near->cell->label, near->error);
+    } else {
+        fputs("Compression does not pay here: there is no method that could be tried", out);
+    }
+    fputs(".", out);
+    return sg_stream_text(out, &text);
+}
+
+cJSON *advise_assumptions(const struct advise *a) {
+    const struct sg_grid_network *n = &a->network;
+    cJSON *out = cJSON_CreateArray();
+    if (a->recorded_here)
+        tune_sentence(out,
+                      "The gradients are those of the first %zu steps of a run without compression, %.3g %% of it.",
+                      a->steps, 100 * a->share);
+    else
+        tune_sentence(out, "The gradients are those of %zu recorded steps of %zu workers.", a->steps, a->workers);
+    tune_sentence(
+        out,
+        "The error is the sum over steps of |p - C(p)|^2, what is late or lost, over that of |g|^2; the tolerance is "
+        "%g.",
+        a->tolerance);
+    tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
+    tune_sentence(out, "Times of steps are modelled: %zu workers, %s, %s%s%s, overlap %s.", n->net.workers,
+                  n->net.between.name, n->sum->name, n->gather ? " and " : "", n->gather ? n->gather->name : "",
+                  n->overlap->name);
+    if (a->assumed)
+        tune_sentence(out, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
+    if (n->compute_s > 0)
+        tune_sentence(out, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
+    else
+        tune_sentence(out,
+                      "No compute time is given (network.compute), so steps are compression and communication alone.");
+    if (n->coding_s > 0)
+        tune_sentence(out, "Compression takes %.4g ns for each number of the model (network.coding).",
+                      n->coding_s * 1e9);
+    else
+        tune_sentence(
+            out,
+            "Compression was timed on this machine with %d thread%s, and is not another's; network.coding overrides "
+            "it.",
+            a->threads, a->threads == 1 ? "" : "s");
+    for (size_t i = 0; i < a->n_left_out; i++)
+        tune_sentence(out, "%s is left out: %s.", a->left_out[i].method, a->left_out[i].reason);
+    for (size_t i = 0; i < a->n; i++)
+        if (a->candidate[i].why[0])
+            tune_sentence(out, "%s is left out: %s.", a->candidate[i].cell->label, a->candidate[i].why);
+    return out;
+}
+
+/* ---- the table ---- */
+
+static void put_row(FILE *out, const struct advise *a, const struct advise_candidate *c, size_t width) {
+    char rank[24] = "";
+    const char *between = "  ";
+    if (c->rank > 0)
+        snprintf(rank, sizeof rank, "%zu", c->rank);
+    fprintf(out, "%4s  ", rank);
+    tune_put_cell(out, c->cell->label, width);
+    fprintf(out, "  %12.5g  %9.4g  %8.3g", c->bytes, 100 * c->bytes / dense_bytes(a), c->error);
+    if (isfinite(c->least))
+        fprintf(out, "  %13.3g", c->least);
+    else
+        fprintf(out, "  %13s", "-");
+    fprintf(out, "  %14.4g  %8.4g  %8.4g", 1e3 * c->coding_s, 1e3 * c->step_s, c->speedup);
+    for (int i = 0; i < ADVISE_CAUTIONS && !c->baseline; i++)
+        if (c->caution[i]) {
+            fprintf(out, "%s%s", between, advise_caution_word((enum advise_caution)i));
+            between = ", ";
+        }
+    fputc('\n', out);
+}
+
+/* What the words in the last column mean, each with the first method of the list that it is said of. */
+static void put_legend(FILE *out, const struct advise *a) {
+    char text[ADVISE_REASON], line[2 * ADVISE_REASON];
+    for (int which = 0; which < ADVISE_CAUTIONS; which++)
+        for (size_t i = 0; i < a->listed && i < ROWS; i++) {
+            const struct advise_candidate *c = &a->candidate[a->list[i]];
+            if (!c->caution[which])
+                continue;
+            snprintf(line, sizeof line, "%s, as %s: %s.", advise_caution_word((enum advise_caution)which),
+                     c->cell->label, advise_caution_text(text, c, (enum advise_caution)which));
+            tune_put_comment(out, line);
+            break;
+        }
+}
+
+char *advise_table(const struct advise *a, const char *answer, const cJSON *assumptions) {
+    const cJSON *sentence;
+    char *text = NULL;
+    size_t size, width = strlen("method");
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < a->n; i++)
+        width = sg_text_width(a->candidate[i].cell->label) > width ? sg_text_width(a->candidate[i].cell->label) : width;
+    fprintf(out, "%s\n\n", answer);
+    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring);
+    fputs("#\n# rank  ", out);
+    tune_put_cell(out, "method", width - 2);
+    fputs("  bytes a step  % of all     error  error / least  compression, ms  step, ms  speed-up  what may go wrong\n",
+          out);
+    for (size_t i = 0; i < a->listed && i < ROWS; i++)
+        put_row(out, a, &a->candidate[a->list[i]], width);
+    put_row(out, a, &a->candidate[a->baseline], width);
+    put_legend(out, a);
+    return sg_stream_text(out, &text);
+}

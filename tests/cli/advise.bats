@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# sparsetune --advise: which compressor to use, from recorded gradients and the model of networks.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$CACHE
+    # coding: a fixed time of compression, so that nothing of the list depends on this machine
+    cat >r.yaml <<'YAML'
+schema: 1
+name: advice
+# the network is slow
+title: "Which one"
+task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: L/100}
+workers: 4
+epochs: 20
+optimizer: {kind: sgd, learning-rate: 0.02/(L+l2)}
+error-feedback: gradient
+seeds: [1, 2]
+record: {every: 10, series: [suboptimality, error-norm, bytes-sent]}
+network: {link: 1gbe, bandwidth: 0.001, latency: 0, coding: 10}
+methods:
+  - {name: Plain, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, k: [1, 4]}
+  - {name: QSGD, compressor: qsgd, levels: 4, error-feedback: none}
+claims:
+  - text: Top-k is as good
+    metric: suboptimality
+    of: Top-k k=4
+    at-most: {times: 2, of: Plain}
+plots:
+  - {x: epoch, y: suboptimality}
+YAML
+}
+
+advise() {
+    sparsetune --advise --folder cells -o advice.json --force --quiet "$@"
+}
+
+need_numpy() {
+    PYTHON=/usr/bin/python3
+    "$PYTHON" -c 'import numpy' 2>/dev/null || skip "no NumPy"
+}
+
+recorded() { # of 30 steps, 4 workers and two layers, a matrix and a vector: replay.yaml
+    "$PYTHON" - <<'PY'
+import numpy as np
+r = np.random.default_rng(1)
+np.save("g.npy", (r.standard_normal((30, 4, 2000)) * np.exp(r.standard_normal(2000))).astype("<f4"))
+PY
+    sed -e 's/^task: .*/task: {kind: recorded, files: g.npy, layers: "40x45,200"}/' -e 's/^epochs: .*/epochs: 1/' \
+        -e 's/learning-rate: .*/learning-rate: 1}/' -e '/^claims:/,$d' -e 's/suboptimality, //' r.yaml >replay.yaml
+}
+
+shape='.schema == "sparsetune/1" and .status == "ok" and (.tune | .action == "advise" and (.answer | endswith("."))
+    and (.pays | type) == "boolean" and .tolerance > 0 and (.candidates_from == "built-in" or .candidates_from == "recipe")
+    and ([.gradients | keys[]] == ["d", "files", "recorded_here", "share_of_run", "square", "steps", "workers"])
+    and .network.modelled and (.network_assumed | type) == "boolean" and (.coding_measured | type) == "boolean" and .threads >= 1
+    and all(.left_out[]; [keys[]] == ["method", "reason"]) and (.assumptions | length) > 3
+    and all(.candidates[]; [keys[]] == ["add_s", "baseline", "bytes", "cautions", "coding_s", "encode_s", "error",
+        "error_over_least", "exposed_s", "label", "left_out", "method", "rank", "recipe", "share", "speedup", "step_s", "within"]
+        and all(.cautions[]; [keys[]] == ["caution", "text"]))
+    and ([.candidates[] | select(.baseline)] | length == 1 and .[0].error == 0 and .[0].speedup == 1 and .[0].rank == null))'
+
+# The list by its rule: every one is at most 5 % slower than the fastest behind it, and of those it has the smallest error.
+ranked='[.tune.candidates[] | select(.rank)] | sort_by(.rank) | length > 3 and . as $l
+    | all(range(length); . as $i | $l[$i:] | (map(.step_s) | min) as $least | .[0].step_s <= 1.05 * $least
+        and all(.[] | select(.step_s <= 1.05 * $least); .error >= $l[$i].error))'
+
+@test "--advise on recorded gradients: what it says of every method, and the ranked list" {
+    need_numpy
+    recorded
+    run -0 advise replay.yaml
+    # In a pipe the JSON comes out, which is also in the file.
+    cmp <(echo "$output") advice.json
+    jq -e "$shape" advice.json
+    jq -e "$ranked" advice.json
+    jq -e '.tune | .gradients == (.gradients + {files: "g.npy", recorded_here: false, share_of_run: null, steps: 30, workers: 4, d: 2000})
+        and .candidates_from == "built-in" and (.network_assumed | not) and (.coding_measured | not) and .tolerance == 1' advice.json
+    # Within means within; the list has these, each method once, with their ranks.
+    jq -e '.tune | .tolerance as $x | all(.candidates[]; .within == (.error <= $x))
+        and ([.candidates[] | select(.rank)] | sort_by(.rank) | map(.label)) == .list
+        and ([.candidates[] | select(.rank) | .method] | length == (unique | length))
+        and all(.candidates[]; (.within and .baseline == false) or .rank == null)' advice.json
+    jq -e '.tune | .pays and (.answer | startswith("Use "))
+        and (.list[0] as $first | .answer | contains("Use \($first): its steps are "))' advice.json
+    # With a fixed time of compression the list is the same again, with any number of threads.
+    run -0 advise replay.yaml --threads 2 --fresh -o again.json
+    diff <(jq -S '.tune | del(.threads, .candidates[].encode_s, .candidates[].add_s)' advice.json) \
+        <(jq -S '.tune | del(.threads, .candidates[].encode_s, .candidates[].add_s)' again.json)
+}
+
+@test "--advise: errors, the least error and bytes are those that NumPy finds" {
+    need_numpy
+    recorded
+    run -0 advise replay.yaml
+    "$PYTHON" - <<'PY'
+import json
+import numpy as np
+g = np.load("g.npy").astype("f4")
+tune = json.load(open("advice.json"))["tune"]
+square = np.sum(g.astype("f8") ** 2) / 4
+assert abs(tune["gradients"]["square"] / square - 1) < 1e-6
+e, p, lost = np.zeros((4, 2000), "f4"), [], 0
+for t in range(30):
+    e = e + g[t]
+    p.append(e.copy())
+    for w in range(4):
+        e[w, np.argsort(-abs(e[w]), kind="stable")[:20]] = 0
+    lost += np.sum(e.astype("f8") ** 2)
+c = next(c for c in tune["candidates"] if c["label"] == "Top-k of the model density=0.01")
+assert abs(c["error"] / (lost / 4 / square) - 1) < 1e-5, (c["error"], lost / 4 / square)
+all_p = np.sort(abs(np.concatenate(p).ravel()).astype("f8"))[: 30 * 4 * 1980]
+assert abs(c["error_over_least"] / (lost / np.sum(all_p**2)) - 1) < 1e-5
+assert 160 <= c["bytes"] <= 180 and abs(c["share"] - c["bytes"] / 8000) < 1e-12
+fp16 = next(c for c in tune["candidates"] if c["label"] == "fp16")
+assert fp16["error"] < 1e-5 and 0.5 <= fp16["share"] < 0.51
+# Without feedback nothing accumulates: QSGD of 127 levels loses little at each step.
+assert 0 < next(c for c in tune["candidates"] if c["label"] == "QSGD levels=127")["error"] < 0.01
+PY
+}
+
+@test "--advise: what it warns of is what the recording shows" {
+    need_numpy
+    recorded
+    run -0 advise replay.yaml
+    cautions() { jq -r --arg name "$1" '.tune.candidates[] | select(.label == $name) | [.cautions[].caution] | join(" ")' advice.json; }
+    [[ $(cautions "QSGD levels=7") == *noise*gathered* ]]
+    [[ " $(cautions "Top-k of the model density=0.01") " != *" noise "* ]]
+    [[ " $(cautions "PowerSGD rank=1") " != *" gathered "* ]]
+    lambda=$(jq -r '[.tune.candidates[] | select(.method == "Hard-threshold")][0].label' advice.json)
+    [[ $(cautions "$lambda") == *constant* ]]
+    [ -z "$(cautions Plain)" ]
+    run -0 advise replay.yaml --table
+    [[ $output == *"# gathered, as "*": not added up on the way: gathered volume grows with the workers."* ]]
+    # Two elements a step leave one of two layers without any for long, but not for ever.
+    sed 's/k: \[1, 4\]/k: 1, scope: model/; s/- {name: QSGD.*/- {name: Biased, compressor: topk, k: 4, error-feedback: none}/' replay.yaml >own.yaml
+    "$PYTHON" -c 'import numpy as np; g = np.load("g.npy"); g[:, :, 1800:] = 0; g[15:, :, :] *= 10; np.save("g.npy", g)'
+    run -0 advise own.yaml --candidates recipe
+    [[ $(cautions Top-k) == *grows* ]] && [[ $(cautions Top-k) == *starved* ]]
+    [[ $(cautions Biased) == *biased* ]]
+    jq -e '.tune.candidates[] | select(.label == "Top-k") | .cautions[] | select(.caution == "starved") | .text == "1 of 2 layers sent nothing"' advice.json
+}
+
+@test "--advise: a method that these gradients are not for is left out, with the reason" {
+    need_numpy
+    recorded
+    run -0 advise replay.yaml
+    jq -e '(.tune.left_out == []) and ([.tune.candidates[].method] | index("PowerSGD") and index("Top-k"))' advice.json
+    run -0 advise replay.yaml --set 'task={kind: recorded, files: g.npy}' --table
+    jq -e '[.tune.left_out[] | {(.method): .reason}] | add == {"Top-k": "there is one layer, so it is the same as over the whole model", "PowerSGD": "no layer is a matrix"}' advice.json
+    [[ $output == *"# PowerSGD is left out: no layer is a matrix."* ]]
+    "$PYTHON" -c 'import numpy as np; np.save("g.npy", np.load("g.npy")[:, :, :50])'
+    run -0 advise replay.yaml --set 'task={kind: recorded, files: g.npy}'
+    jq -e '.tune.left_out[] | select(.method == "DGC") | .reason == "0.01 of 50 elements is less than one"' advice.json
+}
+
+@test "--advise: the tolerance decides, and where nothing pays it says so" {
+    need_numpy
+    recorded
+    run -0 advise replay.yaml --tolerance 0.001 --table
+    jq -e '.tune | .tolerance == 0.001 and all(.candidates[]; .within == (.error <= 0.001)) and (.list | index("fp16"))' advice.json
+    run -0 advise replay.yaml --tolerance 0 --table
+    [[ ${lines[0]} == "Compression does not pay here: no method has an error within the tolerance, 0 of |g|^2; the nearest is "* ]]
+    jq -e '.tune | (.pays | not) and .list == []' advice.json
+    # Compression that takes longer than all bytes.
+    run -0 advise replay.yaml --set network.coding=1e6 --table
+    [[ ${lines[0]} == "Compression does not pay here: with 4 workers at 0.001 Gbit/s no method within the tolerance has faster steps"* ]]
+    jq -e '.tune | (.pays | not) and (.list | length) > 3 and all(.candidates[] | select(.rank); .speedup < 1 and ([.cautions[].caution] | index("slow")))' advice.json
+    # Without a network one is assumed; without coding it is measured.
+    sed '/^network:/d' replay.yaml >bare.yaml
+    run -0 advise bare.yaml --table
+    [[ $output == *"# The recipe has no section network, so the link 10gbe-tcp is assumed."* ]]
+    jq -e '.tune | .network_assumed and .coding_measured and all(.candidates[] | select(.baseline | not); .encode_s > 0 and .coding_s >= .encode_s)' advice.json
+}
+
+@test "--advise on a recipe that trains: it records the first tenth, and gives a recipe that runs" {
+    run -0 advise r.yaml --emit-recipe best.yaml --table
+    [[ ${lines[0]} == "Use "* ]] && [[ $output == *"# The gradients are those of the first 120 steps of a run without compression, 10 % of it."* ]]
+    jq -e "$shape" advice.json
+    jq -e '.tune.gradients | .recorded_here and .steps == 120 and .share_of_run == 0.1' advice.json
+    # Again: nothing is recorded or replayed twice.
+    before=$(cd cells && sha256sum -- *)
+    run -0 --separate-stderr advise r.yaml --emit-recipe again.yaml
+    [ "$before" = "$(cd cells && sha256sum -- *)" ]
+    cmp best.yaml again.yaml
+    before=$(sha256sum cells/first-*.gradients)
+    rm cells/first-*.gradients
+    run -0 advise r.yaml
+    [ "$before" = "$(sha256sum cells/first-*.gradients)" ]
+    # All but methods, claims and plots stays, comments included.
+    diff <(sed '/^methods:/,$d' r.yaml) <(sed '/^methods:/,$d' best.yaml)
+    run -0 --separate-stderr sparsebench best.yaml --folder cells --quiet --json --set "seeds=[1]" --set epochs=1
+    jq -e '[.results[].label] | .[0] == "Plain" and length > 3 and length <= 9' <<<"$output"
+    [ "$(jq -c '[.results[].label][1:]' <<<"$output")" = "$(jq -c '.tune.list[:8]' advice.json)" ]
+    jq -e '[.claims, .plots] == [[], []]' <<<"$output"
+    # What it is told to write it does not replace unasked.
+    run -2 sparsetune --advise --folder cells --quiet r.yaml --emit-recipe best.yaml -o other.json
+    [[ $output == *"best.yaml"* ]]
+}
+
+@test "--advise --candidates recipe: the recipe's own methods" {
+    run -0 advise r.yaml --candidates recipe --emit-recipe best.yaml
+    jq -e "$shape" advice.json
+    jq -e '.tune | .candidates_from == "recipe" and [.candidates[].label] == ["Plain", "Top-k k=1", "Top-k k=4", "QSGD"] and .left_out == []' advice.json
+    run -0 sparsetrain best.yaml --method QSGD --dry-run
+    jq -e '[.. | .error_feedback? | objects | .form] | index("none") != null' <<<"$output"
+    # A recipe without a method without compression gets one.
+    sed '/name: Plain/d; /^claims:/,$d' r.yaml >none.yaml
+    run -0 advise none.yaml --candidates recipe
+    jq -e '.tune.candidates[0] | .label == "no compression" and .baseline' advice.json
+}
+
+@test "--advise refuses what it cannot do" {
+    run -2 advise r.yaml --candidates mine
+    [[ $output == *"--candidates=mine: must be built-in or recipe"* ]]
+    run -2 sparsetune r.yaml --when --candidates recipe
+    [[ $output == *"--candidates is an option of --advise; --when has no use for it"* ]]
+    run -2 sparsetune r.yaml --theory --emit-recipe x.yaml
+    [[ $output == *"--emit-recipe is an option of --advise; --theory has no use for it"* ]]
+    run -2 advise r.yaml --when
+    [[ $output == *"--when and --advise: one at a time"* ]]
+    run -0 sparsetune r.yaml --advise --dry-run
+    [[ $output == *"gradients of the first tenth of a run under built-in methods, modelled on 4 workers and the link 1gbe"* ]] && [ ! -e cells ]
+    # Files that do not hold what they should.
+    sed -e 's/^task: .*/task: {kind: recorded, files: run.g}/' -e 's/^epochs: .*/epochs: 1/' -e 's/learning-rate: .*/learning-rate: 1}/' \
+        -e '/^claims:/,$d' -e 's/suboptimality, //' r.yaml >replay.yaml
+    run -1 advise replay.yaml
+    [[ $output == *"task.files: "*"run.g"* ]]
+    sparsetrain -q r.yaml --method Plain --seed 1 --set steps=12 --set claims=[] --record-gradients run.g -o run.ndjson
+    run -0 advise replay.yaml
+    run -2 advise replay.yaml --set workers=5
+    [[ $output == *"5 workers, and task.files hold the gradients of 4"* ]]
+    truncate -s -1 run.g
+    run -1 advise replay.yaml
+    [[ $output == *"run.g: "* ]] && [[ $output != *"Use "* ]]
+    printf 'no recording' >run.g
+    run -1 advise replay.yaml
+    [[ $output == *"run.g"* ]]
+    need_numpy
+    "$PYTHON" -c 'import numpy as np; np.save("z.npy", np.zeros((12, 4, 50), "f4")); g = np.ones((12, 4, 50), "f4"); g[3, 2, 1] = np.nan; np.save("n.npy", g)'
+    run -2 advise replay.yaml --set task.files=z.npy
+    [[ $output == *"z.npy: all gradients are zero, which tells nothing about compressors"* ]]
+    run -1 advise replay.yaml --set task.files=n.npy
+    [[ $output == *"n.npy: not all gradients are finite"* ]]
+}
