@@ -173,7 +173,7 @@ $(B)/version.h: FORCE
 	@{ echo '#define SG_BUILD_VERSION "$(VERSION)"'; \
 	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
-	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.[ch])) | sha256sum | cut -c1-12)\""; \
+	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.[ch] lib/plot/page*)) | sha256sum | cut -c1-12)\""; \
 	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg recorded $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(checks) $(CFLAGS))"'; \
@@ -181,6 +181,13 @@ $(B)/version.h: FORCE
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# The style and the script of pages in HTML as arrays, without indentation and without lines that are comments.
+page_script := lib/plot/page_chart.js lib/plot/page.js
+$(B)/page_files.h: lib/plot/page.css $(page_script)
+	@mkdir -p $(@D)
+	@bytes() { echo "static const char $$1[] = {"; shift; sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' "$$@" | LC_ALL=C od -An -v -td1 | sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'; echo '};'; }; \
+	  { bytes page_css lib/plot/page.css; bytes page_js $(page_script); } > $@.new && mv $@.new $@
+$(B)/lib/plot/export_html.o: $(B)/page_files.h
 $(B)/lib/comm/%.o: cflags += $(mpi_cflags)
 $(B)/lib/data/dataset_descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
 $(B)/lib/base/version.o $(B)/lib/app/version_print.o: $(B)/version.h
@@ -333,7 +340,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
