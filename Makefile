@@ -391,8 +391,14 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon compressors mini-compressors mini-absolute bursts mini-bursts ## run the published figures and renew results/
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon compressors mini-compressors mini-absolute bursts mini-bursts
+publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
+
+report: all ## all published results as one page, build/report.html
+	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
+	  $(published:%=results/%.json) results/kernels.json results/bench-compressors.json
+	@echo "wrote build/report.html"
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
 unit: $(unit_tests) ## unit tests of this MODE
@@ -466,5 +472,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
+.PHONY: install publish report build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -17,6 +17,17 @@ static const char *name_of(const cJSON *document) {
                           sg_json_string(document, "name", sg_json_string(document, "method", "result")));
 }
 
+/* What tells the result from others on the page: its file's name without folder and ending, else its own. */
+static void put_name(FILE *out, const struct sg_page_result *result) {
+    const char *slash = result->name ? strrchr(result->name, '/') : NULL;
+    char *name = strdup(slash ? slash + 1 : result->name ? result->name : name_of(result->document));
+    char *dot = name && result->name ? strrchr(name, '.') : NULL;
+    if (dot && dot > name)
+        *dot = '\0';
+    html_put(out, name ? name : "");
+    free(name);
+}
+
 /* ---- a section ---- */
 
 static void put_script(FILE *out, int number, const char *what, const cJSON *value) {
@@ -78,12 +89,9 @@ static void put_header(const struct html_section *s, const struct sg_page_result
                        const char *source, const char *finding, const struct sg_plot_notes *notes) {
     const int heading = s->level - 1;
     fputs("<header>\n", s->out);
-    const char *slash = result->name ? strrchr(result->name, '/') : NULL;
-    html_put_element(s->out, "<p class=\"kicker\">",
-                     slash          ? slash + 1
-                     : result->name ? result->name
-                                    : name_of(s->document),
-                     "</p>\n");
+    fputs("<p class=\"kicker\">", s->out);
+    put_name(s->out, result);
+    fputs("</p>\n", s->out);
     fprintf(s->out, "<h%d id=\"r%d-title\">", heading, s->number);
     html_put(s->out, title[0] ? title : name_of(s->document));
     fprintf(s->out, "</h%d>\n", heading);
@@ -171,10 +179,11 @@ static void put_contents(FILE *out, const struct sg_page_result *result, size_t 
         if (!title)
             sg_json_lost();
         fprintf(out, "<li><a href=\"#r%zu\">", i + 1);
-        html_put_element(out, "<b>", name_of(result[i].document), "</b> ");
-        html_put_element(out, "", title ? title : "", "</a> ");
+        fputs("<b>", out);
+        put_name(out, &result[i]);
+        html_put_element(out, "</b> ", title ? title : "", "</a> <span class=\"verdicts\">");
         html_put_verdicts(out, result[i].document);
-        fputs("</li>\n", out);
+        fputs("</span></li>\n", out);
         free(title);
     }
     fputs("</ol>\n</nav>\n", out);

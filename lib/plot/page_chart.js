@@ -89,7 +89,7 @@ function style(curve) {
   return {
     color: mix ? `color-mix(in oklab, ${hue} ${mix})` : hue,
     dash: DASHES[(curve.variant + Math.floor(curve.hue / HUES)) % DASHES.length],
-    mark: MARKS[curve.hue % MARKS.length],
+    mark: MARKS[(curve.hue + Math.floor(curve.hue / HUES)) % MARKS.length],
   };
 }
 

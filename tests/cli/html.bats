@@ -87,3 +87,9 @@ hostile_result() {
     python3 -c 'import html, re, sys; print(html.unescape(re.search("<pre.*?>(.*?)</pre>", sys.stdin.read(), re.S)[1]))' <page.html >recipe.yaml
     diff <(sparsebench recipe.yaml --dry-run -q 2>/dev/null | awk '{ print $2, $3 }') <(sparsebench "$ROOT/recipes/fig1-madelon.yaml" --dry-run -q 2>/dev/null | awk '{ print $2, $3 }')
 }
+
+@test "make report has every published result" {
+    make -s -C "$ROOT" report >/dev/null
+    run -0 grep -c '^<article' "$ROOT/build/report.html"
+    [ "$output" = "$(grep -lE '"schema": ?"sparsebench/1"' "$ROOT"/results/*.json | wc -l)" ]
+}
