@@ -1,10 +1,11 @@
 /* export_html.c: results as one page in HTML that needs no other file. Titles, tables, claims, provenance and the recipe
- * are markup, so that they can be read without script; the script of page.js draws the figures from the embedded JSON. */
+ * are markup, so that they can be read without script; the script of page.js draws the figures from the embedded JSON.
+ * page_files.h has the bytes of script and style. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "html_private.h"
-#include "page_files.h" /* page_css, page_js: the bytes of page.css, page_chart.js and page.js */
+#include "page_files.h"
 #include "sg_text.h"
 
 static bool is_running(const cJSON *document) {
@@ -55,7 +56,7 @@ static void put_links(const struct html_section *s, const struct sg_summary *sum
         const char *id, *text;
         bool there;
     } part[] = {{"figures", "Figures", figures},
-                {"finals", kernels ? "Times" : "Final values", kernels || summary->n_rows > 0},
+                {"finals", kernels ? "Times" : "Final values", kernels || summary->n_metrics > 0},
                 {"claims", "Claims", html_count_claims(s, summary) > 0},
                 {"cells", "Cells", html_count_cells(s->document) > 0},
                 {"provenance", "Provenance", true},
@@ -75,7 +76,8 @@ static void put_progress(const struct html_section *s) {
         return;
     fprintf(s->out, "<div class=\"running\"><p><strong>Running:</strong> %.0f of %.0f cells are finished",
             sg_json_number(progress, "finished", 0), sg_json_number(progress, "cells", 0));
-    html_put_element(s->out, "; written at <time>", sg_json_string(progress, "written_at", "?"), "</time>.</p>\n");
+    html_put_element(s->out, "; written at <time>", sg_json_string(progress, "written_at", "?"),
+                     "</time>. The others are shown as far as they are; claims are judged at the end.</p>\n");
     fprintf(s->out, "<progress max=\"1\" value=\"%.4f\"></progress>\n<ul>", sg_json_number(progress, "share", 0));
     cJSON_ArrayForEach(cell, sg_json_get(progress, "running")) {
         html_put_element(s->out, "<li>", sg_json_string(cell, "label", ""), ", seed ");
@@ -115,12 +117,12 @@ static sg_status put_section(const struct html_section *s, const struct sg_page_
     if (status == SG_OK && !kernels)
         status = sg_summary_read(&summary, s->document, select, err);
     struct sg_plot_notes notes = summary.notes;
-    if (is_running(s->document)) /* which put_progress says */
-        notes.n = 0;
     if (status == SG_OK && (view = html_view(s->document, select, &notes, err)) == NULL)
         status = err->status;
     if (status != SG_OK)
         goto out;
+    if (is_running(s->document)) /* which put_progress says; what is not there yet, nobody misses */
+        notes.n = 0;
     for (size_t i = 0; i < notes.n; i++)
         sg_plot_note(all, "%s", notes.text[i]);
     fprintf(s->out, "<article id=\"r%d\" data-result=\"%d\" aria-labelledby=\"r%d-title\">\n", s->number, s->number,

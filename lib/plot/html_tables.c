@@ -55,7 +55,7 @@ static void put_final_row(FILE *out, const struct sg_summary *summary, const str
 }
 
 void html_put_finals(const struct html_section *s, const struct sg_summary *summary) {
-    if (summary->n_rows == 0)
+    if (summary->n_metrics == 0)
         return;
     html_begin_part(s, "finals", "Final values");
     begin_table(s->out, summary->footnote);

@@ -91,5 +91,5 @@ hostile_result() {
 @test "make report has every published result" {
     make -s -C "$ROOT" report >/dev/null
     run -0 grep -c '^<article' "$ROOT/build/report.html"
-    [ "$output" = "$(grep -lE '"schema": ?"sparsebench/1"' "$ROOT"/results/*.json | wc -l)" ]
+    [ "$output" = "$(grep -lE '"schema":\s*"sparsebench/1"' "$ROOT"/results/*.json | wc -l)" ]
 }

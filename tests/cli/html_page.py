@@ -5,6 +5,7 @@ import html.parser
 import json
 import re
 import sys
+import time
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
@@ -201,9 +202,14 @@ def live(path, _):
     try:
         b.open(path)
         said = b.run("document.querySelector('.running').innerText")
-        print(said)
-        while b.run("!!document.querySelector('.running')"):
-            b.frames()
+        print(said, flush=True)
+        running = True
+        while running:
+            time.sleep(0.2)
+            try:
+                running = b.run("document.readyState !== 'complete' || !!document.querySelector('.running')")
+            except RuntimeError: # it reloads just now
+                pass
         assert not b.errors, b.errors
         print(b.run("document.body.innerText"))
     finally:
