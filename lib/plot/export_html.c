@@ -42,9 +42,12 @@ static void put_recipe(const struct html_section *s) {
     if (!recipe)
         return;
     html_begin_part(s, "recipe", "Recipe");
-    html_put_element(s->out, "<p><code>", sg_json_string(s->document, "recipe.path", "?"), "</code>");
-    html_put_element(s->out, ", SHA-256 <code class=\"hash\">", sg_json_string(s->document, "recipe.sha256", "?"),
-                     "</code>. Below, what every key was, without those that were not set.</p>\n");
+    const char *path = sg_json_string(s->document, "recipe.path", NULL);
+    if (path) {
+        html_put_element(s->out, "<p><code>", path, "</code>, SHA-256 <code class=\"hash\">");
+        html_put_element(s->out, "", sg_json_string(s->document, "recipe.sha256", "?"), "</code></p>\n");
+    }
+    fputs("<p>What every key was, without those that were not set.</p>\n", s->out);
     fputs("<details><summary>The recipe as text</summary><pre tabindex=\"0\">", s->out);
     html_put_yaml(s->out, recipe);
     fputs("</pre></details></section>\n", s->out);

@@ -85,6 +85,14 @@ static bool is_repeated(struct panels *p, const struct sg_panel *panel) {
     return false;
 }
 
+/* Adds a note that is not there yet: several plots may say the same. */
+static void add_note(struct sg_plot_notes *notes, const char *text) {
+    for (size_t i = 0; i < notes->n; i++)
+        if (strcmp(notes->text[i], text) == 0)
+            return;
+    sg_plot_note(notes, "%s", text);
+}
+
 /* Adds plot number `i`, from 0, as `select` has it. A plot that cannot be drawn is left out with a note, because a
  * running grid may lack its columns; but what the command line chose must be there. */
 static sg_status add_panel(struct panels *p, const cJSON *document, size_t i, size_t n,
@@ -106,8 +114,11 @@ static sg_status add_panel(struct panels *p, const cJSON *document, size_t i, si
         sg_json_push(p->list, panel_json(document, &figure, chosen ? NAN : (double)i, caption));
         free(caption);
     }
-    for (size_t k = 1; k < figure.notes.n; k++) /* the first one, about the status, is there already */
-        sg_plot_note(notes, "%s", figure.notes.text[k]);
+    if (figure.hidden)
+        sg_plot_note(notes, "plot %zu: %zu value%s without a place on a log axis (zero or negative)", i + 1,
+                     figure.hidden, figure.hidden == 1 ? "" : "s");
+    for (size_t k = 0; k < figure.notes.n; k++)
+        add_note(notes, figure.notes.text[k]);
     sg_figure_free(&figure);
     return SG_OK;
 }
