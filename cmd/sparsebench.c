@@ -159,8 +159,9 @@ static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struc
     sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
     if (status == SG_OK && table_wanted() && has_rows)
         status = print_table(result, err);
-    if (status == SG_OK)
-        status = live_page_write(page, result, err);
+    struct sg_error lost; /* the page is written even where the result could not be, because it would reload for ever */
+    const sg_status paged = live_page_write(page, result, status == SG_OK ? err : &lost);
+    status = status == SG_OK ? paged : status;
     cJSON_Delete(result);
     return status;
 }

@@ -102,9 +102,7 @@ struct input {
 static sg_status read_input(struct input *in, const char *const *path, size_t n, bool page, struct sg_error *err) {
     sg_status status = SG_OK;
     if (!page && n > SG_PLOT_OVERLAYS)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "at most %d results lie over each other: --format=html shows one after the "
-                       "other",
+        return sg_fail(err, SG_ERR_ARGUMENT, "at most %d results lie over each other; --format=html shows them in turn",
                        SG_PLOT_OVERLAYS);
     if (!page) {
         status = sg_plot_read_all(&in->document[0], path, n, err);

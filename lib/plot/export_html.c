@@ -44,7 +44,7 @@ static void put_recipe(const struct html_section *s) {
     html_begin_part(s, "recipe", "Recipe");
     const char *path = sg_json_string(s->document, "recipe.path", NULL);
     if (path) {
-        html_put_element(s->out, "<p><code>", path, "</code>, SHA-256 <code class=\"hash\">");
+        html_put_element(s->out, "<p><code>", path, "</code>, SHA-256 <code>");
         html_put_element(s->out, "", sg_json_string(s->document, "recipe.sha256", "?"), "</code></p>\n");
     }
     fputs("<p>What every key was, without those that were not set.</p>\n", s->out);
