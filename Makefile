@@ -173,7 +173,7 @@ $(B)/version.h: FORCE
 	@{ echo '#define SG_BUILD_VERSION "$(VERSION)"'; \
 	   echo "#define SG_BUILD_COMMIT \"$$(git rev-parse --short=10 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SG_BUILD_DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0)"; \
-	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.[ch])) | sha256sum | cut -c1-12)\""; \
+	   echo "#define SG_BUILD_SOURCES \"$$(cat $(sort $(wildcard lib/*/*.[ch] lib/*/*.cpp lib/*/*.cu kernels/*.h kernels/*/*.[ch] kernels/cuda/*.cu* cmd/*.[ch] lib/plot/page*)) | sha256sum | cut -c1-12)\""; \
 	   echo "#define SG_BUILD_IDENTITIES $(foreach kind,logreg recorded $(torch_tasks),{\"$(kind)\", \"$(VERSION)+$(call identity_of,$(kind))\"},)"; \
 	   echo '#define SG_BUILD_COMPILER "$(shell $(CC) --version 2>/dev/null | head -n 1)"'; \
 	   echo '#define SG_BUILD_CFLAGS "$(strip -std=c11 -ffp-contract=off $(opt_$(MODE)) $(checks) $(CFLAGS))"'; \
@@ -181,6 +181,13 @@ $(B)/version.h: FORCE
 	   echo '#define SG_BUILD_TORCH $(torch)'; \
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# The style and the script of pages in HTML as arrays, without indentation and without lines that are comments.
+page_script := lib/plot/page_chart.js lib/plot/page.js
+$(B)/page_files.h: lib/plot/page.css $(page_script)
+	@mkdir -p $(@D)
+	@bytes() { echo "static const char $$1[] = {"; shift; sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' "$$@" | LC_ALL=C od -An -v -td1 | sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'; echo '};'; }; \
+	  { bytes page_css lib/plot/page.css; bytes page_js $(page_script); } > $@.new && mv $@.new $@
+$(B)/lib/plot/export_html.o: $(B)/page_files.h
 $(B)/lib/comm/%.o: cflags += $(mpi_cflags)
 $(B)/lib/data/dataset_descriptor.o: cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
 $(B)/lib/base/version.o $(B)/lib/app/version_print.o: $(B)/version.h
@@ -338,7 +345,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 $(figures):
@@ -390,10 +397,16 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-publish: fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-absolute bursts mini-bursts ## run the published figures and renew results/
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-absolute bursts mini-bursts
+publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 advise-check: all ## train what --advise recommends from a tenth of a run
 	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json
+
+report: all ## all published results as one page, build/report.html
+	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
+	  $(published:%=results/%.json) results/kernels.json results/bench-compressors.json
+	@echo "wrote build/report.html"
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
 unit: $(unit_tests) ## unit tests of this MODE
@@ -467,5 +480,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
+.PHONY: install publish report advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "grid_program.h"
+#include "live_page.h"
 #include "sg_bench.h"
 #include "sg_clock.h"
 #include "sg_compare.h"
@@ -19,7 +20,7 @@
 enum { MOST_RECIPES = 64 };
 
 static struct {
-    const char *output, *color, *network, *part;
+    const char *output, *html, *color, *network, *part;
     bool force, json, table, cells, prune, compare, dry_run, strict, judge, corrupt, verify;
     int64_t points;
     struct sg_option_list methods, seeds;
@@ -56,6 +57,8 @@ static const struct sg_option options[] = {
          "same bits for any kernels, threads and ranks, resuming, damaged bytes; no recipe is read"},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE", .help = "write JSON there, whole or not at all"},
+    {SG_OPTION_STRING, "html", 0, &opt.html, .value = "FILE",
+     .help = "also write a page to read in a browser, renewed every few seconds while cells run"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 0, .max = 1e9,
      .help = "thin the series in the result to at most N points, 0 = all; finals and claims use every record"},
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "JSON on stdout, also on a terminal (default in a pipe)"},
@@ -86,6 +89,7 @@ static const struct sg_program program = {
         "The result is a table on a terminal, else JSON.\n\n"
         "Examples:\n"
         "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
+        "  sparsebench recipes/fig1.yaml --html fig1.html -o fig1.json\n"
         "  sparsebench recipes/fig1.yaml --set workers=4 --method Top-k --dry-run\n"
         "  sparsebench recipes/kernels.yaml --set 'sizes=[resnet18]' \\\n"
         "      --set 'threads=[2]' --table\n"
@@ -156,12 +160,16 @@ static sg_status write_json(const cJSON *document, struct sg_file_writer *file, 
     return file->stream ? sg_file_commit(file, err) : SG_OK;
 }
 
-/* The result to where it belongs; takes it over. */
-static sg_status deliver(cJSON *result, struct sg_file_writer *file, struct sg_error *err) {
+/* The result to where it belongs, and its page; takes it over. */
+static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struct live_page *page,
+                         struct sg_error *err) {
     const bool has_rows = sg_json_get(result, "kind") || sg_grid_finished(result) > 0;
     sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
     if (status == SG_OK && table_wanted() && has_rows)
         status = print_table(result, err);
+    struct sg_error lost; /* the page is written even where the result could not be, because it would reload for ever */
+    const sg_status paged = live_page_write(page, result, status == SG_OK ? err : &lost);
+    status = status == SG_OK ? paged : status;
     cJSON_Delete(result);
     return status;
 }
@@ -223,7 +231,33 @@ struct bench {
     size_t all, count; /* in the recipe; chosen, these come first */
     struct sg_cell_outcome *outcomes;
     struct grid grid;
+    struct live_page page;
+    char **argv; /* [argc] of this program */
+    int argc;
+    char started_at[21];
+    double start_s;
 };
+
+/* What the result is, of the cells that are finished. */
+static cJSON *document_of(const struct bench *b) {
+    return sg_grid_document(version_json(&b->recipe),
+                            run_json(b->argc, b->argv, b->started_at, b->start_s, &b->grid.options), &b->recipe,
+                            b->cells, b->outcomes, b->count, (size_t)opt.points);
+}
+
+/* For sg_grid_options.changed, with the bench as its arg. */
+static void show_change(void *bench, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
+                        size_t count) {
+    struct bench *b = bench;
+    const double begun_s = sg_clock_s();
+    sg_grid_view_changed(&b->grid.view, cells, outcomes, count);
+    if (!b->page.path || begun_s < b->page.next_s)
+        return;
+    sg_grid_read_running(b->outcomes, count);
+    cJSON *so_far = document_of(b);
+    sg_grid_forget_running(b->outcomes, count);
+    live_page_renew(&b->page, begun_s, so_far, live_page_progress(cells, outcomes, count));
+}
 
 /* --dry-run. */
 static sg_status list_cells(struct bench *b, struct sg_error *err) {
@@ -259,14 +293,15 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
     if (!b->outcomes || !sg_grid_view_open(&b->grid.view, b->count))
         return sg_fail_memory(err, "the cells");
     fill_options(&b->grid, &b->recipe, path);
+    b->grid.options.changed = show_change;
+    b->grid.options.arg = b;
     return SG_OK;
 }
 
 /* Run the grid. Cells that failed or were stopped are part of the result, so both come back. */
-static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv, struct sg_error *err) {
-    char started_at[21];
-    double start_s = sg_clock_s();
-    sg_clock_utc(started_at);
+static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err) {
+    b->start_s = sg_clock_s();
+    sg_clock_utc(b->started_at);
     sg_status status = prepare_run(&b->grid, &b->recipe, err);
     if (status != SG_OK)
         return status;
@@ -279,8 +314,7 @@ static sg_status run_grid(struct bench *b, cJSON **result, int argc, char **argv
     status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, err);
     if (status != SG_OK)
         return status;
-    *result = sg_grid_document(version_json(&b->recipe), run_json(argc, argv, started_at, start_s, &b->grid.options),
-                               &b->recipe, b->cells, b->outcomes, b->count, (size_t)opt.points);
+    *result = document_of(b);
     if (!opt.judge || opt.part)
         sg_grid_unjudge(*result, opt.part ? "--part was given" : "--no-judge was given");
     return SG_OK;
@@ -316,6 +350,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     const struct sg_grid_options in_process = {.threads = 0};
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK}, lost = err;
+    struct live_page page = {.path = NULL};
     cJSON *results = NULL;
     char started_at[21];
     bool verified = opt.dry_run;
@@ -324,14 +359,16 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     sg_status status = SG_OK, delivered = SG_OK;
     if (opt.dry_run)
         status = sg_app_print_json(sg_recipe_json(recipe), "the recipe", &err);
-    else if (opt.output)
+    else
+        status = live_page_open(&page, opt.html, opt.output, opt.force, &err);
+    if (status == SG_OK && !opt.dry_run && opt.output)
         status = sg_file_begin(&file, opt.output, opt.force, &err);
     if (status == SG_OK && !opt.dry_run)
         status = sg_bench_run(&results, &verified, recipe, &how, &err);
     const char *word = status != SG_OK ? "interrupted" : verified ? "ok" : "failed";
     if (results)
         delivered = deliver(kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results),
-                            &file, &lost);
+                            &file, &page, &lost);
     if (status != SG_OK)
         sg_log_error("%s", err.msg);
     else if (!verified)
@@ -342,7 +379,21 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     return status != SG_OK ? sg_exit_code(status) : !verified ? SG_EXIT_GATE : sg_exit_code(delivered);
 }
 
-static int bench(struct bench *b, const char *path, int argc, char **argv) {
+/* A grid that ended without a result says so on its page, which would reload itself for ever. */
+static void close_page(const struct bench *b) {
+    struct sg_error unused;
+    cJSON *result = b->page.next_s > 0 ? document_of(b) : NULL;
+    if (!result)
+        return;
+    sg_grid_unjudge(result, "the grid ended early");
+    cJSON_DeleteItemFromObjectCaseSensitive(result, "status");
+    sg_json_set_string(result, "status", "failed");
+    if (live_page_write(&b->page, result, &unused) != SG_OK)
+        sg_log_warning("the page is not renewed: %s", unused.msg);
+    cJSON_Delete(result);
+}
+
+static int bench(struct bench *b, const char *path) {
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK};
     cJSON *result = NULL;
@@ -354,16 +405,17 @@ static int bench(struct bench *b, const char *path, int argc, char **argv) {
         status = list_cells(b, &err);
         code = sg_exit_code(status);
     } else {
-        if (opt.output)
+        status = live_page_open(&b->page, opt.html, opt.output, opt.force, &err);
+        if (status == SG_OK && opt.output)
             status = sg_file_begin(&file, opt.output, opt.force || sg_grid_is_partial(opt.output, &b->recipe, &command),
                                    &err);
-        if (status == SG_OK)
-            status = run_grid(b, &result, argc, argv, &err);
+        if (status == SG_OK && (status = run_grid(b, &result, &err)) != SG_OK)
+            close_page(b);
         if (status == SG_OK) {
             bool fails = report_claims(result, table_wanted());
             code = exit_code(sg_json_string(result, "status", "failed"), fails);
             report_cells(b->cells, b->outcomes, b->count);
-            status = deliver(result, &file, &err);
+            status = deliver(result, &file, &b->page, &err);
         }
         if (status != SG_OK && code == SG_EXIT_OK)
             code = sg_exit_code(status);
@@ -495,13 +547,13 @@ int main(int argc, char **argv) {
         sg_log_error(opt.prune ? "--prune goes with --cells" : "unexpected argument '%s'", operand[1]);
         return sg_app_finish(SG_EXIT_USAGE);
     }
-    struct bench b = {.all = 0};
+    struct bench b = {.argc = argc, .argv = argv};
     code = read_recipe(&b.recipe, operand[0]);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
     sg_signals_catch();
     const bool kernels = strcmp(sg_node_string(&b.recipe.root, "kind", ""), "kernels") == 0;
-    code = kernels ? bench_kernels(&b.recipe, argc, argv) : bench(&b, operand[0], argc, argv);
+    code = kernels ? bench_kernels(&b.recipe, argc, argv) : bench(&b, operand[0]);
     sg_recipe_free(&b.recipe);
     return sg_app_finish(code);
 }

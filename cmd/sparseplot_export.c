@@ -50,12 +50,13 @@ static const struct sg_program program = {
     .operand = "json|ndjson",
     .summary =
         "Turn a result of sparsebench or sparsetrain (a file, or standard input), or several laid over each other, "
-        "into a figure or a table.",
+        "into a figure, a table or an interactive page.",
     .details = "Examples:\n"
                "  sparsebench recipes/fig1.yaml | sparseplot-export -o fig1.svg\n"
                "  sparseplot-export fig1.json                      final values and verdicts\n"
                "  sparseplot-export fig1.json --panel=2 -o bits.pdf\n"
                "  sparseplot-export before.json after.json -o both.svg\n"
+               "  sparseplot-export fig1.json fig3.json -o page.html   one after the other\n"
                "  sparsetrain recipes/smoke.yaml --method SGD --json |\n"
                "      sparseplot-export --y=bits --format=csv\n\n"
                "Exit: 0 done, 1 the result could not be read or the output not written, 2 usage error.\n",
@@ -91,12 +92,45 @@ static const struct sg_exporter *choose_format(struct sg_error *err) {
     return chosen;
 }
 
+/* The documents that are read, and what is made of them. */
+struct input {
+    cJSON *document[SG_PAGE_RESULTS];
+    size_t n;
+};
+
+/* Several results become one, but on a page each has a section of its own. */
+static sg_status read_input(struct input *in, const char *const *path, size_t n, bool page, struct sg_error *err) {
+    sg_status status = SG_OK;
+    if (!page && n > SG_PLOT_OVERLAYS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "at most %d results lie over each other; --format=html shows them in turn",
+                       SG_PLOT_OVERLAYS);
+    if (!page) {
+        status = sg_plot_read_all(&in->document[0], path, n, err);
+        in->n = status == SG_OK;
+    }
+    for (; page && status == SG_OK && in->n < n; in->n += status == SG_OK)
+        status = sg_plot_read(&in->document[in->n], path[in->n], err);
+    for (size_t i = 0; status == SG_OK && i < n; i++)
+        sg_log_detail("read %s", strcmp(path[i], "-") == 0 ? "<stdin>" : path[i]);
+    return status;
+}
+
+static sg_status write_output(FILE *out, const struct input *in, const char *const *path,
+                              const struct sg_exporter *exporter, struct sg_plot_notes *notes, struct sg_error *err) {
+    struct sg_page_result result[SG_PAGE_RESULTS];
+    if (!exporter->page)
+        return sg_export(out, exporter, in->document[0], &options.select, notes, err);
+    for (size_t i = 0; i < in->n; i++)
+        result[i] = (struct sg_page_result){in->document[i], strcmp(path[i], "-") == 0 ? NULL : path[i]};
+    return exporter->page(out, result, in->n, &options.select, notes, err);
+}
+
 static sg_status run(const char *const *path, size_t n_paths, const struct sg_exporter *exporter,
                      struct sg_error *err) {
     const bool to_stdout = !options.output;
     struct sg_file_writer writer = {0};
     struct sg_plot_notes notes = {0};
-    cJSON *document = NULL;
+    struct input in = {.n = 0};
     sg_status status = SG_OK;
     if (to_stdout && exporter->binary && sg_stdout_is_terminal())
         return sg_fail(err, SG_ERR_ARGUMENT, "%s is binary and standard output a terminal: name a file with -o FILE",
@@ -104,13 +138,12 @@ static sg_status run(const char *const *path, size_t n_paths, const struct sg_ex
     if (!to_stdout) /* before the input, which may take its time */
         status = sg_file_begin(&writer, options.output, options.force, err);
     if (status == SG_OK)
-        status = sg_plot_read_all(&document, path, n_paths, err);
-    for (size_t i = 0; status == SG_OK && i < n_paths; i++)
-        sg_log_detail("read %s", strcmp(path[i], "-") == 0 ? "<stdin>" : path[i]);
-    if (status == SG_OK && !options.format && to_stdout && strcmp(sg_json_string(document, "kind", ""), "kernels") == 0)
-        exporter = sg_exporter_find("table"); /* the one format they have, in a pipe as well */
+        status = read_input(&in, path, n_paths, exporter->page != NULL, err);
+    if (status == SG_OK && !options.format && to_stdout &&
+        strcmp(sg_json_string(in.document[0], "kind", ""), "kernels") == 0)
+        exporter = sg_exporter_find("table"); /* the one text they have, in a pipe as well */
     if (status == SG_OK)
-        status = sg_export(to_stdout ? stdout : writer.stream, exporter, document, &options.select, &notes, err);
+        status = write_output(to_stdout ? stdout : writer.stream, &in, path, exporter, &notes, err);
     for (size_t i = 0; i < notes.n; i++)
         sg_log_note("%s", notes.text[i]);
     if (status == SG_OK && !to_stdout)
@@ -118,16 +151,17 @@ static sg_status run(const char *const *path, size_t n_paths, const struct sg_ex
     if (status == SG_OK && !to_stdout)
         sg_log_detail("wrote %s (%s)", options.output, exporter->name);
     sg_file_abandon(&writer);
-    cJSON_Delete(document);
+    for (size_t i = 0; i < in.n; i++)
+        cJSON_Delete(in.document[i]);
     return status;
 }
 
 int main(int argc, char **argv) {
-    const char *path[SG_PLOT_OVERLAYS] = {"-"};
+    const char *path[SG_PAGE_RESULTS] = {"-"};
     size_t n_operands;
     struct sg_error err;
     sg_app_start(program.name);
-    const int code = sg_options_parse(&program, argc, argv, path, SG_PLOT_OVERLAYS, &n_operands);
+    const int code = sg_options_parse(&program, argc, argv, path, SG_PAGE_RESULTS, &n_operands);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
     if (options.output && strcmp(options.output, "-") == 0)

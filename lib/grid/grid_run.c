@@ -368,8 +368,9 @@ const char *sg_grid_status(const struct sg_cell_outcome *o) {
         return strcmp(sg_json_string(o->run.end, "status", ""), "ok") == 0 ? "ok" : "diverged";
     case SG_CELL_FAILED:
         return "failed";
-    case SG_CELL_WAITING:
     case SG_CELL_RUNNING:
+        return "running";
+    case SG_CELL_WAITING:
         break;
     }
     return o->message ? "interrupted" : "not_run";

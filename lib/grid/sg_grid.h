@@ -143,7 +143,12 @@ const char *sg_grid_action(const struct sg_cell_outcome *outcome);
 /* The identities of the programs that made the finished cells, each once; NULL = no memory. */
 cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
 
-/* "ok", "diverged", "failed", "interrupted" or "not_run". */
+/* Read the series of running cells into their outcomes, as far as they are written, for a document of the grid so far; and
+ * take them out again, which must come before the grid goes on. A cell that has written nothing yet has none. */
+void sg_grid_read_running(struct sg_cell_outcome *outcomes, size_t count);
+void sg_grid_forget_running(struct sg_cell_outcome *outcomes, size_t count);
+
+/* "ok", "diverged", "failed", "interrupted", "not_run", or "running" while it does. */
 const char *sg_grid_status(const struct sg_cell_outcome *outcome);
 
 /* The state as text for a terminal of this width: a line for each of at most `rows` running cells, and a line of

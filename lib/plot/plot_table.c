@@ -18,6 +18,7 @@ static const struct sg_exporter exporters[] = {
     {"vegalite", "Vega-Lite 5 specification", "json|vl", false, false, sg_export_vegalite, NULL},
     {"markdown", "final values and verdicts, Markdown", "md", false, false, NULL, sg_export_markdown},
     {"latex", "final values and verdicts, LaTeX with booktabs", NULL, false, false, NULL, sg_export_latex},
+    {"html", "interactive page, a section for each result", "html|htm", false, false, NULL, NULL, sg_page_write},
 };
 
 enum { N_EXPORTERS = sizeof exporters / sizeof *exporters };
@@ -76,9 +77,11 @@ static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, co
 
 sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
                     const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
+    if (exporter->page)
+        return exporter->page(out, &(struct sg_page_result){document, NULL}, 1, select, notes, err);
     if (sg_plot_is_kernels(document)) {
         if (exporter->tables != sg_export_table)
-            return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels are a table only: --format=table");
+            return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels are tables only: --format=table or html");
         sg_bench_table(out, sg_json_get(document, "results"));
         return SG_OK;
     }

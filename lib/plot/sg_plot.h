@@ -2,6 +2,7 @@
  *
  *   text -> sg_plot_parse -> document (cJSON) -> sg_figure_read  -> exporters that draw (svg, csv, …)
  *                                             -> sg_summary_read -> exporters that tabulate (markdown, …)
+ *                          documents                              -> sg_page_write (html)
  *
  * A document always has the shape of a sparsebench result; a run of sparsetrain becomes one with a single label. */
 #ifndef SG_PLOT_H
@@ -164,8 +165,27 @@ SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const cJSON *docume
                                      struct sg_error *err);
 void sg_summary_free(struct sg_summary *summary); /* zeroes it */
 
-/* An export format: one file and one row in plot_table.c. Exactly one of figure and tables is not NULL. They report
- * errors of output through ferror(out). */
+/* A section of a page. */
+struct sg_page_result {
+    const cJSON *document;
+    const char *name; /* shown above its title; NULL = the recipe's name */
+};
+enum { SG_PAGE_RESULTS = 64 };
+
+/* Writes one page in HTML that needs no other file, with a section for each result [n], n >= 1. It holds the documents
+ * as JSON. While the status of one is "running" the page reloads itself. Results of kernels may be among them.
+ * SG_ERR_ARGUMENT: an unknown column or panel. Errors of output are reported through ferror(out). */
+SG_CHECKED sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n,
+                                   const struct sg_plot_select *select, struct sg_plot_notes *notes,
+                                   struct sg_error *err);
+
+/* What the second line of a page begins with after "<!-- "; the status of its results follows. */
+#define SG_PAGE_MARK "sparsegrad page, status "
+/* Is `path` such a page of a run that did not come to its end? */
+bool sg_page_is_partial(const char *path);
+
+/* An export format: one file and one row in plot_table.c. Exactly one of figure, tables and page is not NULL. They
+ * report errors of output through ferror(out). */
 struct sg_exporter {
     const char *name, *summary;
     const char *extensions; /* "tex|latex": -o FILE chooses the format by these; NULL = only --format chooses it */
@@ -173,6 +193,9 @@ struct sg_exporter {
     bool data;              /* writes every recorded number: nothing is thinned or left out for a log axis */
     sg_status (*figure)(FILE *out, const struct sg_figure *figure, const char *format, struct sg_error *err);
     sg_status (*tables)(FILE *out, const struct sg_summary *summary, struct sg_error *err);
+    /* Takes several results as they are, which for the others sg_plot_read_all makes one. */
+    sg_status (*page)(FILE *out, const struct sg_page_result *result, size_t n, const struct sg_plot_select *select,
+                      struct sg_plot_notes *notes, struct sg_error *err);
 };
 /* The escape sequence of the colour in which a verdict is shown on a terminal. */
 const char *sg_verdict_color(const char *verdict);

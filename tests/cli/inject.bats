@@ -2,7 +2,7 @@
 # Text of a result stays text in every format that sparseplot-export writes, whatever it holds.
 load common
 
-FORMATS="csv tsv svg png pdf gnuplot pgfplots vegalite table markdown latex"
+FORMATS="csv tsv svg png pdf gnuplot pgfplots vegalite table markdown latex html"
 FIELDS="title label x y panel name sha256 version commit dataset source claim verdict reason unit"
 
 setup() {
@@ -67,7 +67,7 @@ export_all() { # FILE
         # No line of it stands by itself, and no control character is handed to a terminal.
         run -1 grep -nE '^ *(!|system|set output|EOD.)' out.gnuplot out.csv out.tsv
         run -1 grep -nE '^(!|system|set output|EOD.)' out.table out.markdown out.latex out.pgfplots
-        run -1 grep -nP '[\x00-\x08\x0b-\x1f\x7f]' out.gnuplot out.csv out.table out.markdown out.pgfplots out.latex out.vegalite
+        run -1 grep -nP '[\x00-\x08\x0b-\x1f\x7f]' out.gnuplot out.csv out.table out.markdown out.pgfplots out.latex out.vegalite out.html
         for tex in out.pgfplots out.latex; do
             run -1 grep -nE '^[^%]*(\\write18|\\immediate|\\input\{/|\^\^5c)' "$tex"
         done
@@ -75,7 +75,7 @@ export_all() { # FILE
         run -1 grep -F '<script' out.svg
         jq -e . out.vegalite >/dev/null
     done
-    ls out.* | wc -l | grep -qx 11 || command -v gnuplot >/dev/null || skip "gnuplot is not installed: nine formats tried"
+    ls out.* | wc -l | grep -qx 12 || command -v gnuplot >/dev/null || skip "gnuplot is not installed: ten formats tried"
 }
 
 @test "text that is not UTF-8 and characters that XML cannot hold give valid XML" {

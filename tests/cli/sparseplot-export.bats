@@ -16,7 +16,7 @@ need_gnuplot() {
         run -0 --separate-stderr sparseplot-export "$option"
         [ -n "$output" ] && [ -z "$stderr" ]
     done
-    for format in csv tsv svg png pdf gnuplot pgfplots vegalite table markdown latex; do
+    for format in csv tsv svg png pdf gnuplot pgfplots vegalite table markdown latex html; do
         [[ $output == *"$format "* ]]
     done
 }
@@ -27,6 +27,8 @@ need_gnuplot() {
     run -2 --separate-stderr sparseplot-export --format=excel fig1.json
     [[ $stderr == *"must be one of table, csv"* ]]
     run -2 --separate-stderr sparseplot-export fig1.json 2 3 4 5 6 7 8 points.json
+    [[ $stderr == *"at most 8 results lie over each other"* ]]
+    run -2 --separate-stderr sparseplot-export --format=html $(seq 64) points.json
     [[ $stderr == *"unexpected argument 'points.json'"* ]]
     run -2 --separate-stderr sparseplot-export --log=z fig1.json
     [[ $stderr == *"none|x|y|xy"* ]]
@@ -331,7 +333,7 @@ need_gnuplot() {
 }
 
 @test "output that cannot be written: full disk loud, closed pipe quiet" {
-    for format in csv vegalite table; do
+    for format in csv vegalite table html; do
         run -1 --separate-stderr bash -c "sparseplot-export fig1.json --format=$format >/dev/full"
         [[ $stderr == *"cannot write"* ]]
         run -1 --separate-stderr sparseplot-export fig1.json --format=$format --force -o /dev/full

@@ -82,7 +82,7 @@ when() {
 
 @test "--when: its figure and its table in every format, which say that times are modelled" {
     run -0 when --clusters 4,16,64
-    for format in csv tsv svg png pdf gnuplot pgfplots vegalite markdown latex table; do
+    for format in csv tsv svg png pdf gnuplot pgfplots vegalite markdown latex table html; do
         sparseplot-export when.json --format "$format" >"when.$format"
         [ -s "when.$format" ]
         case $format in png | pdf) continue ;; esac

@@ -57,7 +57,7 @@ FIELDS = [
     "reason",
     "unit",
 ]
-FORMATS = ["gnuplot", "svg", "png", "pdf", "pgfplots", "latex", "markdown", "table", "csv", "tsv", "vegalite"]
+FORMATS = ["gnuplot", "svg", "png", "pdf", "pgfplots", "latex", "markdown", "table", "csv", "tsv", "vegalite", "html"]
 
 
 def document(field, text):
@@ -166,6 +166,12 @@ def case(t):
         t.check(b"<script" not in r.out, f"{what}: a script element")
     if form == "vegalite":
         json.loads(r.out)
+    if form == "html":
+        page = r.out.decode()
+        for opened in re.findall(r"<[a-zA-Z!/][^>]*", page.split("<style>")[0] + page.split("</style>")[1].split("<script>")[0]):
+            t.check(not re.match(r"<(img|script(?! type=.application/json. id=))", opened), f"{what}: the page has {opened!r}")
+        for value in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.S):
+            json.loads(value)
 
 
 def conclude(t):

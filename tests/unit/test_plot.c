@@ -191,7 +191,8 @@ static void test_styles(void) {
 static void test_formats(void) {
     const struct sg_exporter *e;
     for (size_t i = 0; (e = sg_exporter_at(i)) != NULL; i++)
-        ok(!e->figure != !e->tables && sg_exporter_find(e->name) == e && (!e->data || e->figure), "format %s", e->name);
+        ok(!!e->figure + !!e->tables + !!e->page == 1 && sg_exporter_find(e->name) == e && (!e->data || e->figure),
+           "format %s", e->name);
     ok(!sg_exporter_find("excel") && !sg_exporter_find(""), "unknown formats");
     ok(sg_exporter_by_path("a.b/fig.svg") == sg_exporter_find("svg"), "by extension");
     ok(sg_exporter_by_path("fig.gp") == sg_exporter_by_path("fig.gnuplot"), "several extensions of one format");
