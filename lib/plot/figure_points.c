@@ -38,15 +38,12 @@ static void find_point(const cJSON *points, const cJSON *result, const struct sg
 }
 
 /* Of panels over a constant, say the label skew of the data, a method has one line over the variants of it that its
- * name lists behind a comma: "Top-k" of "Top-k, sorted". In others a method is a line over its parameters. Writes the
- * name into out [size]. */
-static const char *line_name(const struct sg_reading *r, const struct sg_panel *panel, const cJSON *result, char *out,
-                             size_t size) {
+ * name lists behind a comma: "Top-k" of "Top-k, sorted". In others a method is a line over its parameters. malloc'ed. */
+static char *line_name(const struct sg_reading *r, const struct sg_panel *panel, const cJSON *result) {
     const char *label = sg_json_string(result, "label", "");
     const char *name = sg_plot_is_baseline(result) ? label : sg_json_string(result, "method", label);
     const bool joins = !sg_plot_is_recorded(r->document, panel->x.name);
-    snprintf(out, size, "%.*s", joins ? (int)strcspn(name, ",") : (int)strlen(name), name);
-    return out;
+    return strndup(name, joins ? strcspn(name, ",") : strlen(name));
 }
 
 static struct sg_curve *find_curve(const struct sg_reading *r, const struct sg_panel *panel, const char *name,
@@ -63,7 +60,6 @@ bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const cJSON 
                       size_t capacity) {
     const char *label = sg_json_string(result, "label", "");
     const bool baseline = sg_plot_is_baseline(result);
-    char name[256];
     double x, y, std;
     find_point(points, result, panel, &x, &y, &std);
     if (isnan(y) || (isnan(x) && !baseline)) {
@@ -71,11 +67,13 @@ bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const cJSON 
                      isnan(y) ? panel->y.name : panel->x.name);
         return true;
     }
-    line_name(r, panel, result, name, sizeof name);
-    struct sg_curve *curve = find_curve(r, panel, name, baseline);
-    if (!curve) {
-        if (!sg_reading_add(r, panel, name, result, &curve))
-            return false;
+    char *name = line_name(r, panel, result);
+    struct sg_curve *curve = name ? find_curve(r, panel, name, baseline) : NULL;
+    const bool is_new = name && !curve, failed = is_new && !sg_reading_add(r, panel, name, result, &curve);
+    free(name);
+    if (!curve || failed)
+        return sg_reading_failed(r);
+    if (is_new) {
         curve->x = malloc(capacity * sizeof *curve->x);
         curve->y = malloc(capacity * sizeof *curve->y);
         curve->y_std = malloc(capacity * sizeof *curve->y_std);
