@@ -122,14 +122,10 @@ static void choose_hues(struct styling *s) {
 
 /* ---- entries ---- */
 
-/* Entries of a method of which `entry` is the at-th: its variants, by their names, or all its cells. */
+/* A place in a row: the at-th, counted from 0, of so many. */
 struct place {
     size_t at, of;
 };
-
-static bool is_variant_before(const struct sg_legend *legend, size_t i, const char *name) {
-    return strcmp(legend[i].method, name) == 0;
-}
 
 /* Which variant of its method an entry is: "Top-k" is the first and "Top-k, shuffled" the second. */
 static struct place find_variant(const struct styling *s, size_t entry) {
@@ -138,7 +134,7 @@ static struct place find_variant(const struct styling *s, size_t entry) {
     for (size_t i = 0; i < s->figure->n_legend; i++) {
         bool is_new = s->of[i] == s->of[entry];
         for (size_t j = 0; j < i && is_new; j++)
-            is_new = !(s->of[j] == s->of[i] && is_variant_before(legend, j, legend[i].method));
+            is_new = !(s->of[j] == s->of[i] && strcmp(legend[j].method, legend[i].method) == 0);
         if (is_new && strcmp(legend[i].method, legend[entry].method) == 0)
             place.at = place.of;
         place.of += is_new;
@@ -185,7 +181,7 @@ static void set_black(struct sg_style *style, size_t earlier) {
     set_dash(style, &baseline_dashes[earlier % BASELINE_DASHES]);
 }
 
-/* Of variants, for strong and for light hues; parameters go from dark to light, because they have an order. */
+/* Of variants, for strong and for light hues, which must not become paler on white; parameters go from dark to light, because they have an order. */
 enum { SHADES = 4 };
 static const double shades[2][SHADES] = {{0, 0.35, -0.4, 0.15}, {0, -0.4, 0.2, -0.2}};
 
@@ -195,7 +191,7 @@ static void set_style(const struct styling *s, size_t entry, struct sg_style *st
     const struct place variant = find_variant(s, entry), parameter = find_parameter(s, entry);
     const bool grid = variant.of > 1 && parameter.of > 1;
     const size_t dash = grid || parameter.of < 2 ? variant.at : parameter.at;
-    const bool light = method->hue == 3 || method->hue == 4 || method->hue == 5; /* pale is hard to see on white */
+    const bool light = hues[method->hue][0] + 2 * hues[method->hue][1] + hues[method->hue][2] > 530;
     const double step = parameter.of > 1 ? (double)parameter.at / (double)(parameter.of - 1) : 0;
     *style = (struct sg_style){.width = 1.4, .hollow = variant.at % 2 == 1};
     set_color(style, hues[method->hue],

@@ -384,49 +384,6 @@ need_gnuplot() {
     [[ $output == *"set ytics ("*"'' 0.01, '' 0.02 1, "*"'' 0.1, '' 0.2 1, "* && $output == *"'10^{−2}' at screen"* ]]
 }
 
-@test "a logarithmic axis shows median and quartiles where the result has them, and says so" {
-    jq '.results[].series.suboptimality |= (. + {median: .mean | map(. * 2), q1: .mean, q3: .mean | map(. * 4)})' fig1.json >"$OUT/q.json"
-    sparseplot-export "$OUT/q.json" --format=gnuplot >"$OUT/q"
-    grep -qx "0 16.3 8.15 32.6" "$OUT/q"
-    grep -q "mean over 2 seeds; bands: ±1 standard deviation; median and quartiles in (a) and (b)" "$OUT/q"
-    # Data stay as recorded, and the plot can ask for something else.
-    cmp <(sparseplot-export "$OUT/q.json" --format=csv) <(sparseplot-export fig1.json --format=csv)
-    jq '.plots[].band = "std"' "$OUT/q.json" | sparseplot-export --format=gnuplot >"$OUT/std"
-    cmp "$OUT/std" <(sparseplot-export fig1.json --format=gnuplot)
-    jq '.plots[].band = "none"' "$OUT/q.json" | sparseplot-export --format=gnuplot >"$OUT/none"
-    run -1 grep -E "filledcurves|deviation|quartiles" "$OUT/none"
-    jq '.plots[2].band = "quartiles"' fig1.json | sparseplot-export --format=gnuplot >"$OUT/without"
-    cmp "$OUT/without" <(sparseplot-export fig1.json --format=gnuplot)
-}
-
-@test "smooth: the mean of the records around each, geometric on a logarithmic axis, and the figure says so" {
-    jq '.plots[0].smooth = 3 | .plots[2].smooth = 3' fig1.json >"$OUT/s.json"
-    sparseplot-export "$OUT/s.json" --format=gnuplot >"$OUT/s"
-    grep -q "; mean of 3 records around each in (a) and (c)" "$OUT/s"
-    # The first of SGD's: the geometric mean of 8.3 and the second; elsewhere those of the document.
-    first=$(jq '.results[1].series.suboptimality.mean as $m | $m[0] * $m[1] | sqrt' fig1.json)
-    sed -n '/^$p1c2/,/^EOD/p' "$OUT/s" | awk -v right="$first" 'NR == 2 { found = $2 - right < 1e-9 && right - $2 < 1e-9 } END { exit !found }'
-    cmp <(sparseplot-export "$OUT/s.json" --format=csv) <(sparseplot-export fig1.json --format=csv)
-}
-
-@test "points over a constant of the runs: one line of a method's variants, baselines too" {
-    jq '(.results[] | select(.baseline)).label = "SGD, one" | (.results[1].label) = "Top-k, one" | (.results[2].label) = "Top-k, two"
-        | .results[1].method = "Top-k, one" | .results[2].method = "Top-k, two" | .results += [.results[0] | .label = "SGD, two"]
-        | .results[].constants = {"skew": 0} | .results[2].constants.skew = 0.5 | .results[3].constants.skew = 0.5
-        | .plots = [{"x": "skew", "y": "suboptimality", "kind": "points", "log": "none",
-            "points": [.results[] | {"label": .label, "x": {"mean": .constants.skew}, "y": {"mean": 1, "std": 0.1}}]}]' fig1.json >"$OUT/v.json"
-    sparseplot-export -q "$OUT/v.json" --format=vegalite >"$OUT/v"
-    jq -e '[.concat[0].data.values[].label] == ["SGD", "SGD", "Top-k", "Top-k"] and all(.concat[0].data.values[]; .x != null)' "$OUT/v"
-    # The baselines of a panel over what is recorded are level lines.
-    sparseplot-export -q points.json --format=vegalite | jq -e '[.concat[].data.values[] | select(.label == "SGD")] | all(.level)'
-}
-
-@test "a curve of one record is a marker" {
-    jq '.results[0].series |= map_values(if type == "array" then .[:1] else map_values(.[:1]) end)' fig1.json >"$OUT/one.json"
-    sparseplot-export -q "$OUT/one.json" --panel=1 --format=gnuplot | grep -q "with points lt 1"
-    run -1 bash -c "sparseplot-export -q fig1.json --panel=1 --format=gnuplot | grep 'with points'"
-}
-
 @test "several results lie in the panels of the first, by the names of their files" {
     cp fig1.json "$OUT/a.json"
     jq '.recipe.title = "Another" | .results[].label |= sub("^Top-k"; "Top-K")
