@@ -26,7 +26,7 @@ enum { ENTRIES = WEIGHTS }; /* in golden_step */
 
 static struct { float first[GOLDEN_D], last[GOLDEN_D]; /* weights before and after the run */ } lockstep;
 
-/* The task is linked into the test, so nothing is loaded. The linker takes this instead of lib/base/plugin.c. */
+/* The task is linked into the test, so nothing is loaded. The linker takes this instead of lib/base/plugin_beside.c. */
 sg_status sg_plugin_symbol(void **out, const char *library, const char *symbol, struct sg_error *err) {
     sg_task_plugin_fn *const plugin = sg_task_plugin;
     (void)library, (void)symbol, (void)err;
