@@ -1,0 +1,128 @@
+/* bench_output.h: where the results of sparsebench go, and what is said at the end of a grid. */
+#ifndef BENCH_OUTPUT_H
+#define BENCH_OUTPUT_H
+
+#include <inttypes.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "bench_options.h"
+#include "live_page.h"
+#include "sg_plot.h"
+#include "sg_result.h"
+
+static cJSON *version_json(const struct sg_recipe *recipe) {
+    return program_json(program.name, recipe);
+}
+
+/* ---- the result ---- */
+
+/* What the options choose of the recipe. */
+static const struct sg_grid_command command = {&cell_opt.set, &opt.methods, &opt.seeds, &opt.part};
+
+static cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, const struct sg_grid_options *o) {
+    cJSON *out = sg_result_command(argc, argv, started_at, sg_clock_s() - start_s);
+    sg_json_set_number(out, "jobs", o->jobs);
+    sg_json_set_number(out, "threads", o->threads > 0 ? (double)o->threads : NAN); /* null: sparsetrain's choice */
+    sg_json_set_string(out, "launcher", o->launcher);
+    sg_json_set_string(out, "folder", o->folder);
+    sg_grid_command_json(out, &command);
+    return out;
+}
+
+/* Re-read, as the exporters get it: the numbers in `result` are raw text. */
+static sg_status print_table(const cJSON *result, struct sg_error *err) {
+    cJSON *parsed;
+    char *text = sg_json_text(result, false);
+    if (!text)
+        return sg_fail_memory(err, "the result");
+    sg_status status = sg_plot_parse(&parsed, text, strlen(text), "the result", err);
+    free(text);
+    if (status != SG_OK)
+        return status;
+    const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE,
+                                              .color = sg_color(STDOUT_FILENO, opt.color)};
+    status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
+    cJSON_Delete(parsed);
+    return status;
+}
+
+/* A terminal gets the table, also beside -o. */
+static bool table_wanted(void) {
+    return opt.table || (sg_stdout_is_terminal() && !opt.json);
+}
+
+/* The document to the file that was begun, else to stdout. */
+static sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err) {
+    char *text = sg_json_text(document, true);
+    if (!text)
+        return sg_fail_memory(err, "the result");
+    fputs(text, file->stream ? file->stream : stdout);
+    free(text);
+    return file->stream ? sg_file_commit(file, err) : SG_OK;
+}
+
+/* The result to where it belongs, and its page; takes it over. */
+static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struct live_page *page,
+                         struct sg_error *err) {
+    const bool has_rows = sg_json_get(result, "kind") || sg_grid_finished(result) > 0;
+    sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
+    if (status == SG_OK && table_wanted() && has_rows)
+        status = print_table(result, err);
+    struct sg_error lost; /* the page is written even where the result could not be, because it would reload for ever */
+    const sg_status paged = live_page_write(page, result, status == SG_OK ? err : &lost);
+    status = status == SG_OK ? paged : status;
+    cJSON_Delete(result);
+    return status;
+}
+
+/* ---- what is said at the end ---- */
+
+static void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const char *status = sg_grid_status(&outcomes[i]);
+        const char *message =
+            outcomes[i].message ? outcomes[i].message : sg_json_string(outcomes[i].run.end, "message", "?");
+        if (strcmp(status, "failed") == 0)
+            sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
+        else if (strcmp(status, "diverged") == 0)
+            sg_log_warning("%s, seed %" PRIu64 " diverged: %s", cells[i].label, cells[i].seed, message);
+        const cJSON *warning;
+        cJSON_ArrayForEach(warning, sg_json_get(outcomes[i].run.end, "warnings")) sg_log_warning(
+            "%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed, sg_json_string(warning, "text", "?"));
+    }
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(sg_json_string(outcomes[i].run.header, "dataset.source", ""), "generated") == 0) {
+            sg_log_warning("the data are generated (%s), not the published set",
+                           sg_json_string(outcomes[i].run.header, "dataset.name", "?"));
+            break;
+        }
+}
+
+/* Returns whether a claim fails. The table says the same, so beside it this stays quiet. */
+static bool report_claims(const cJSON *result, bool beside_table) {
+    bool color = sg_color(STDERR_FILENO, opt.color), fails = false;
+    const cJSON *claim;
+    cJSON_ArrayForEach(claim, sg_json_get(result, "claims")) {
+        const char *verdict = sg_json_string(claim, "verdict", ""), *reason = sg_json_string(claim, "reason", NULL);
+        fails = fails || strcmp(verdict, "fails") == 0;
+        if (!beside_table && strcmp(verdict, SG_NOT_JUDGED) != 0)
+            sg_log_note("claim %s%s%s: %s%s%s%s", color ? sg_verdict_color(verdict) : "", verdict,
+                        color ? "\033[0m" : "", sg_json_string(claim, "text", ""), reason ? " (" : "",
+                        reason ? reason : "", reason ? ")" : "");
+    }
+    const char *finding = sg_json_string(result, "summary.text", NULL);
+    if (finding && !beside_table)
+        sg_log_note("%s", finding);
+    return fails;
+}
+
+static int exit_code(const char *status, bool claim_fails) {
+    if (strcmp(status, "interrupted") == 0)
+        return sg_exit_code(SG_ERR_INTERRUPTED);
+    if (strcmp(status, "ok") != 0)
+        return SG_EXIT_FAILED;
+    return opt.strict && claim_fails ? SG_EXIT_GATE : SG_EXIT_OK;
+}
+
+#endif
