@@ -85,7 +85,7 @@ int main(void) {
         test_row(d);
     test_all_listed();
     ok(sg_deviation_measure(&m, "topk quirk=grace", 1, 1, &err) == SG_ERR_ARGUMENT &&
-           strstr(err.msg, "'quirk' is no parameter"),
+           strstr(err.msg, "there is no parameter 'quirk'"),
        "%s", err.msg);
     ok(sg_deviation_measure(&m, "topl k=1", 1, 1, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
     ok(sg_deviation_measure(&m, "dgc density=0.1 quirk=trace", 1, 1, &err) != SG_OK, "%s", err.msg);
