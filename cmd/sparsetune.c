@@ -65,7 +65,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
              "--reach-baseline and --when (default 0.05). --advise: the error, what is late or lost, that a method may "
-             "have, sum of |p - C(p)|^2 / sum of |g|^2 (default 1)"},
+             "have, sum of |p - C(p)|^2 / sum of |g|^2 (default 0.5)"},
     {SG_OPTION_FLAG, "padded", 0, &opt.padded,
      .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
              "not as the mean over workers"},

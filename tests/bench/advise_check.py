@@ -24,6 +24,7 @@ LEAST, MOST = 0.7, 1.45  # times the bytes of the Top-k that the others are comp
 FIRST = 3  # of the list
 # Few bits count, and nothing depends on this machine: 1 Gbit/s, and 10 ns a number for compression.
 NETWORK = ["--set", "network.link=1gbe", "--set", "network.coding=10"]
+TOLERANCE = "1"  # twice the program's own, so that the list shows what larger errors cost
 TAIL = 0.2  # the metric is the median of so much of a run's end
 
 
@@ -86,7 +87,7 @@ class Check:
                 for c in sorted(advice["candidates"], key=lambda c: c["error"]) if c["label"] in series]
 
     def run(self):
-        advice = self.advise("list")
+        advice = self.advise("list", "--tolerance", TOLERANCE)
         found = [c for c in advice["candidates"] if not c["left_out"]]
         base = next(c for c in found if c["baseline"])
         within = self.train("list", advice, base["label"], *advice["list"][:FIRST])
