@@ -209,7 +209,8 @@ $(B)/libsparsegrad.a: $(core_obj) $(B)/flags
 	@rm -f $@; ar rcs $@ $(filter %.o,$^)
 $(B)/libengine.a: $(engine_obj) $(B)/flags
 	@rm -f $@; ar rcs $@ $(filter %.o,$^)
-# A plug-in may call what the installed headers declare, so every program has all of it and shows it, and shows nothing else.
+# A plug-in may call what the installed headers declare, so programs that load some have all of it and show it, and nothing
+# else.
 $(B)/api.list: $(B)/api.symbols
 	@{ echo '{'; sed 's/$$/;/' $<; echo '};'; } > $@
 $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
@@ -219,6 +220,9 @@ $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
+$(bin)/sparseplot-export: $(B)/cmd/sparseplot-export.o $(B)/libengine.a $(B)/libsparsegrad.a
+	@mkdir -p $(@D)
+	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o %.a,$^) $(libs) $(mpi_libs)
 # A program named sparseplot-export is built from cmd/sparseplot_export.c.
 $(B)/cmd/sparseplot-export.o: cmd/sparseplot_export.c $(B)/flags
 	@mkdir -p $(@D)

@@ -1,5 +1,8 @@
 /* Preloaded into a program: its FAIL_AT-th allocation fails. Says so by making the file FAIL_MARK, and at the end writes the
- * number of allocations into FAIL_COUNT. */
+ * number of allocations into FAIL_COUNT. Those before main are not counted: they are of runtimes, and CUDA's does not live
+ * through one that fails. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,8 +14,25 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
 
 static long count, fail_at = -2;
+static int in_main;
+static int (*own_main)(int argc, char **argv, char **environment);
+
+static int begin(int argc, char **argv, char **environment) {
+    in_main = 1;
+    return own_main(argc, argv, environment);
+}
+
+typedef int start_fn(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*end)(void), void *stack) {
+    own_main = main;
+    return ((start_fn *)dlsym(RTLD_NEXT, "__libc_start_main"))(begin, argc, argv, init, fini, end, stack);
+}
 
 static int fails(void) {
+    if (!in_main)
+        return 0;
     const long now = __sync_add_and_fetch(&count, 1);
     if (fail_at == -2) {
         const char *text = getenv("FAIL_AT");
