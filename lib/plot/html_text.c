@@ -48,8 +48,17 @@ static void put_json_string(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-void html_put_json(FILE *out, const cJSON *item) {
+/* A number, true, false or null, which JSON and YAML write alike. */
+static void put_literal(FILE *out, const cJSON *item) {
     char number[SG_NUMBER_CHARS];
+    fputs(cJSON_IsNumber(item)  ? sg_number_text(item->valuedouble, number)
+          : cJSON_IsTrue(item)  ? "true"
+          : cJSON_IsFalse(item) ? "false"
+                                : "null",
+          out);
+}
+
+void html_put_json(FILE *out, const cJSON *item) {
     const char *before = "";
     const cJSON *child;
     if (cJSON_IsArray(item) || cJSON_IsObject(item)) {
@@ -69,11 +78,7 @@ void html_put_json(FILE *out, const cJSON *item) {
     } else if (cJSON_IsRaw(item)) { /* a number that a program of ours made */
         fputs(item->valuestring, out);
     } else {
-        fputs(cJSON_IsNumber(item)  ? sg_number_text(item->valuedouble, number)
-              : cJSON_IsTrue(item)  ? "true"
-              : cJSON_IsFalse(item) ? "false"
-                                    : "null",
-              out);
+        put_literal(out, item);
     }
 }
 
@@ -107,7 +112,6 @@ static bool names_columns(const char *key) {
 }
 
 static void put_scalar(FILE *out, const cJSON *item, const char *key) {
-    char number[SG_NUMBER_CHARS];
     if (cJSON_IsString(item) && names_columns(key) && is_plain(item->valuestring)) {
         put_name(out, item->valuestring);
     } else if (cJSON_IsString(item) && is_plain(item->valuestring)) {
@@ -118,11 +122,7 @@ static void put_scalar(FILE *out, const cJSON *item, const char *key) {
             html_put(out, *c == '\'' ? "''" : (const char[]){*c, '\0'});
         fputs("&#39;", out);
     } else {
-        fputs(cJSON_IsNumber(item)  ? sg_number_text(item->valuedouble, number)
-              : cJSON_IsTrue(item)  ? "true"
-              : cJSON_IsFalse(item) ? "false"
-                                    : "null",
-              out);
+        put_literal(out, item);
     }
 }
 
