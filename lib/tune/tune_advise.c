@@ -10,9 +10,6 @@
 /* Of |g|^2: half of a step's gradient may be late or lost. results/ADVICE.md has the runs behind it. */
 static const double TOLERANCE = 0.5;
 
-/* Where no network is given. The link is the preset of the section `network`. */
-static const char assumed_network[] = "network.link=10gbe-tcp";
-
 /* ---- what was asked for ---- */
 
 static sg_status read_network(struct advise *a, struct sg_error *err) {
@@ -23,7 +20,7 @@ static sg_status read_network(struct advise *a, struct sg_error *err) {
     if (!a->assumed)
         return SG_OK;
     tune_sets_start(&sets, a->t);
-    sg_status status = tune_set(&sets, "%s", assumed_network) ? SG_OK : sg_fail_memory(err, "the network");
+    sg_status status = tune_set(&sets, "%s", tune_assumed_network) ? SG_OK : sg_fail_memory(err, "the network");
     if (status == SG_OK)
         status = sg_recipe_parse(&with, r->text, strlen(r->text), r->path, sets.item, sets.count, err);
     if (status == SG_OK && !sg_grid_network_read(&a->network, &with))

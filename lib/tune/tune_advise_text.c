@@ -195,7 +195,7 @@ char *advise_table(const struct advise *a, const char *answer, const cJSON *assu
     if (!out)
         return NULL;
     for (size_t i = 0; i < a->n; i++)
-        width = sg_text_width(a->candidate[i].cell->label) > width ? sg_text_width(a->candidate[i].cell->label) : width;
+        width = tune_wider(width, a->candidate[i].cell->label);
     fprintf(out, "%s\n\n", answer);
     cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring);
     fputs("#\n# rank  ", out);

@@ -50,6 +50,8 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
     return status;
 }
 
+const char tune_assumed_network[] = "network.link=10gbe-tcp";
+
 void tune_sentence(cJSON *list, const char *format, ...) {
     char *text = NULL;
     va_list args;
@@ -74,6 +76,11 @@ void tune_put_comment(FILE *out, const char *text) {
 void tune_put_cell(FILE *out, const char *text, size_t width) {
     const size_t own = sg_text_width(text);
     fprintf(out, "%s%*s", text, own < width ? (int)(width - own) : 0, "");
+}
+
+size_t tune_wider(size_t width, const char *text) {
+    const size_t own = sg_text_width(text);
+    return own > width ? own : width;
 }
 
 void sg_tune_free(struct sg_tune *t) {

@@ -173,6 +173,11 @@ void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
 void tune_put_comment(FILE *out, const char *text);
 /* A text, and blanks up to `width` columns. */
 void tune_put_cell(FILE *out, const char *text, size_t width);
+/* The columns that the text takes, but at least `width`. */
+size_t tune_wider(size_t width, const char *text);
+
+/* The --set value of the network where the recipe has none. */
+extern const char tune_assumed_network[];
 
 /* ---- actions ---- */
 

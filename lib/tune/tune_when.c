@@ -9,9 +9,6 @@
 
 static const double TOLERANCE = 0.05;
 
-/* Where no network is given. The link is the preset of the section `network`. */
-static const char assumed_network[] = "network.link=10gbe-tcp";
-
 static const char default_bandwidths[] = "0.1,0.3,1,3,10,30,100", default_clusters[] = "4,16,64,256";
 
 /* ---- what was asked for ---- */
@@ -194,7 +191,7 @@ sg_status tune_when(struct sg_tune *t, struct sg_error *err) {
     sg_status status = read_options(&w, err);
     if (status == SG_OK)
         status = tune_metric(t, w.metric, &w.higher, err);
-    if (status == SG_OK && w.assumed && !tune_set(&sets, "%s", assumed_network))
+    if (status == SG_OK && w.assumed && !tune_set(&sets, "%s", tune_assumed_network))
         status = sg_fail_memory(err, "the network");
     if (status == SG_OK)
         status = tune_trials_open(&b, t, &sets, NULL, NULL, SIZE_MAX, err);

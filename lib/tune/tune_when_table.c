@@ -244,7 +244,7 @@ char *when_table(const struct when *w, const cJSON *answer, const cJSON *assumpt
     if (!out)
         return NULL;
     for (size_t m = 0; m < w->n_methods; m++)
-        width = sg_text_width(label_of(w, m)) > width ? sg_text_width(label_of(w, m)) : width;
+        width = tune_wider(width, label_of(w, m));
     cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring);
     fputs("#\n", out);
     put_points(out, w, width);
