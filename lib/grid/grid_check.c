@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "grid_private.h"
 #include "grid_process.h"
 #include "sg_grid.h"
 #include "sg_plugins.h"
@@ -23,6 +24,19 @@ static size_t methods_of(const char *name[MOST_METHODS], const struct sg_cell *c
             return 0;
         if (!known)
             name[n++] = cells[i].name;
+    }
+    return n;
+}
+
+size_t grid_put_changes(const char **word, const struct sg_grid_options *o) {
+    size_t n = 0;
+    for (size_t i = 0; i < o->n_set; i++) {
+        word[n++] = "--set";
+        word[n++] = o->set[i];
+    }
+    for (size_t i = 0; sg_plugin_path(i) != NULL; i++) {
+        word[n++] = "--plugin";
+        word[n++] = sg_plugin_path(i);
     }
     return n;
 }
@@ -51,14 +65,7 @@ static char **command_line(const struct sg_cell *cells, size_t count, const stru
         word[n++] = "--method";
         word[n++] = method[i];
     }
-    for (size_t i = 0; i < o->n_set; i++) {
-        word[n++] = "--set";
-        word[n++] = o->set[i];
-    }
-    for (size_t i = 0; sg_plugin_path(i) != NULL; i++) {
-        word[n++] = "--plugin";
-        word[n++] = sg_plugin_path(i);
-    }
+    grid_put_changes(word + n, o);
     return (char **)(uintptr_t)word; /* execvp takes no const words, but does not change them */
 }
 

@@ -101,14 +101,7 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
     SG_ASSERT(n <= sizeof word / sizeof *word);
     for (size_t i = 0; i < n; i++)
         p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp takes no const words, but does not change them */
-    for (size_t i = 0; i < o->n_set; i++) {
-        p->argv[n++] = (char *)(uintptr_t) "--set";
-        p->argv[n++] = (char *)(uintptr_t)o->set[i];
-    }
-    for (size_t i = 0; sg_plugin_path(i) != NULL; i++) {
-        p->argv[n++] = (char *)(uintptr_t) "--plugin";
-        p->argv[n++] = (char *)(uintptr_t)sg_plugin_path(i);
-    }
+    n += grid_put_changes((const char **)(uintptr_t)(p->argv + n), o);
     p->argv[n] = NULL;
 }
 
