@@ -56,10 +56,15 @@ static sg_status list_cells(struct bench *b, struct sg_error *err) {
         return status;
     sg_grid_view_found(b->outcomes, b->count);
     if (opt.json) {
-        struct sg_error unused;
         cJSON *dataset, *plan = sg_grid_plan(version_json(&b->recipe), &b->recipe, b->cells, b->outcomes, b->count);
-        if (b->count > 0 && sg_task_dataset(&dataset, &b->cells[0].resolved, cell_opt.data, &unused) == SG_OK)
+        if (b->count > 0)
+            status = sg_task_dataset(&dataset, &b->cells[0].resolved, cell_opt.data, err);
+        if (b->count > 0 && status == SG_OK)
             sg_json_set(plan, "dataset", dataset);
+        if (status == SG_ERR_MEMORY) { /* of data that are not there the plan says nothing */
+            cJSON_Delete(plan);
+            return status;
+        }
         return sg_app_print_json(plan, "the plan", err);
     }
     printf("# action  seed  label  file\n");

@@ -25,6 +25,10 @@ void sg_json_lost(void) {
     atomic_store(&out_of_memory, true);
 }
 
+bool sg_json_is_lost(void) {
+    return atomic_load(&out_of_memory);
+}
+
 void sg_json_guard(void) {
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = watched_malloc, .free_fn = free});
 }
@@ -128,7 +132,7 @@ bool sg_json_bool(const cJSON *object, const char *path, bool fallback) {
 
 /* cJSON indents arrays of numbers on one line already; its text is kept. */
 char *sg_json_text(const cJSON *value, bool pretty) {
-    if (!value || atomic_load(&out_of_memory))
+    if (!value || sg_json_is_lost())
         return NULL;
     char *text = pretty ? cJSON_Print(value) : cJSON_PrintUnformatted(value);
     if (!text)

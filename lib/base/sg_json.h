@@ -28,6 +28,8 @@ char *sg_number_text(double x, char out[SG_NUMBER_CHARS]);
 void sg_json_guard(void);
 /* Say that memory for a part of a document ran out where cJSON could not see it: sg_json_text refuses from now on. */
 void sg_json_lost(void);
+/* Was any such memory refused so far? */
+bool sg_json_is_lost(void);
 
 /* Set members of an object. They do nothing if `object` is NULL because an earlier allocation failed. They never abort.
  */

@@ -88,7 +88,7 @@ static void put_lines(struct script *t, const char *text, double ems, double x, 
         const size_t length = sg_plot_line(text, ems);
         char *line = strndup(text, length);
         begin_label(t);
-        quoted(t->out, line ? line : "");
+        quoted(t->out, sg_plot_made(line));
         fprintf(t->out, " at screen %.4f, screen %.4f %s noenhanced\n", x / t->s->width, 1 - y / t->s->height, how);
         free(line);
         *(turned ? &x : &y) += SG_LINE * em;
@@ -129,10 +129,9 @@ static void put_axis(struct script *t, size_t p, bool is_x) {
                 fprintf(out, " at screen %.4f, first %.10g right\n", place->y_numbers / t->s->width, ticks.tick[i].at);
         }
     char *label = sg_sheet_label(axis, &ticks);
-    if (label)
-        put_lines(t, label, sg_sheet_label_ems(t->s, p, is_x), is_x ? (place->x0 + place->x1) / 2 : place->y_label,
-                  is_x ? place->x_label : (place->y0 + place->y1) / 2, is_x ? "center" : "center rotate by 90",
-                  t->s->em);
+    put_lines(t, sg_plot_made(label), sg_sheet_label_ems(t->s, p, is_x),
+              is_x ? (place->x0 + place->x1) / 2 : place->y_label, is_x ? place->x_label : (place->y0 + place->y1) / 2,
+              is_x ? "center" : "center rotate by 90", t->s->em);
     free(label);
 }
 
@@ -223,7 +222,7 @@ static void put_panel(struct script *t, size_t p) {
     char *caption = sg_plot_caption(t->f, p),
          *name = sg_format("panel %zu: %s over %s", p + 1, panel->y.name, panel->x.name);
     fputc('\n', t->out);
-    comment(t->out, name ? name : "a panel");
+    comment(t->out, sg_plot_made(name));
     fprintf(t->out,
             "set lmargin at screen %.4f; set rmargin at screen %.4f; set tmargin at screen %.4f; "
             "set bmargin at screen %.4f\n",
@@ -231,7 +230,7 @@ static void put_panel(struct script *t, size_t p) {
             1 - place->y1 / t->s->height);
     put_axis(t, p, true);
     put_axis(t, p, false);
-    put_lines(t, caption ? caption : "", sg_sheet_caption_ems(t->s, p), place->x0, place->caption, "left", t->s->em);
+    put_lines(t, sg_plot_made(caption), sg_sheet_caption_ems(t->s, p), place->x0, place->caption, "left", t->s->em);
     if (!t->s->shared)
         put_legend(t, p);
     free(caption);

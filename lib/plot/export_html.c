@@ -25,7 +25,7 @@ static void put_name(FILE *out, const struct sg_page_result *result) {
     char *dot = name && result->name ? strrchr(name, '.') : NULL;
     if (dot && dot > name)
         *dot = '\0';
-    html_put(out, name ? name : "");
+    html_put(out, sg_plot_made(name));
     free(name);
 }
 
@@ -181,12 +181,10 @@ static void put_contents(FILE *out, const struct sg_page_result *result, size_t 
     fputs("<nav class=\"contents\" aria-label=\"Results\">\n<ol>\n", out);
     for (size_t i = 0; i < n; i++) {
         char *title = sg_plot_title(result[i].document, NULL);
-        if (!title)
-            sg_json_lost();
         fprintf(out, "<li><a href=\"#r%zu\">", i + 1);
         fputs("<b>", out);
         put_name(out, &result[i]);
-        html_put_element(out, "</b> ", title ? title : "", "</a> <span class=\"verdicts\">");
+        html_put_element(out, "</b> ", sg_plot_made(title), "</a> <span class=\"verdicts\">");
         html_put_verdicts(out, result[i].document);
         fputs("</span></li>\n", out);
         free(title);
@@ -200,16 +198,6 @@ static const char *worst_status(const struct sg_page_result *result, size_t n) {
     for (size_t i = 0; i < n && strcmp(status, "ok") == 0; i++)
         status = is_running(result[i].document) ? "running" : sg_json_string(result[i].document, "status", "ok");
     return strspn(status, "abcdefghijklmnopqrstuvwxyz_") == strlen(status) ? status : "unknown";
-}
-
-/* Did memory for some part run out? Then the page may lack it. */
-static bool memory_ran_out(void) {
-    cJSON *nothing = cJSON_CreateNull();
-    char *text = sg_json_text(nothing, false);
-    const bool lost = !text;
-    cJSON_Delete(nothing);
-    free(text);
-    return lost;
 }
 
 sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n, const struct sg_plot_select *select,
@@ -237,7 +225,7 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
                                        .all_seeds = select->seeds};
         status = put_section(&s, &result[i], &section, notes ? notes : &unused, err);
     }
-    if (status == SG_OK && memory_ran_out())
+    if (status == SG_OK && sg_json_is_lost())
         status = sg_fail_memory(err, "the page");
     fputs("</main>\n<script>\n", out);
     fwrite(page_js, 1, sizeof page_js, out);

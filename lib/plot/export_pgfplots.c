@@ -204,7 +204,7 @@ sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, const char *f
         put_legend(out, &s, f, SG_PLOT_ALL);
     for (size_t p = 0; p < f->n_panels; p++) {
         char *caption = sg_plot_caption(f, p);
-        put_text(out, &s, caption ? caption : "", "anchor=north west, align=left", sg_sheet_caption_ems(&s, p),
+        put_text(out, &s, sg_plot_made(caption), "anchor=north west, align=left", sg_sheet_caption_ems(&s, p),
                  s.place[p].x0, s.place[p].caption - half);
         free(caption);
         if (!s.shared)

@@ -89,8 +89,8 @@ static void put_headings(FILE *out, struct column *column, size_t n, size_t firs
             const size_t length = sg_text_line(c->left, c->width);
             char *text = strndup(c->left, length);
             put_blanks(out, *c->left ? blanks + 2 : 0);
-            blanks = (*c->left ? 0 : blanks + 2) + c->width - (text ? sg_text_width(text) : 0);
-            fputs(text ? text : "", out);
+            blanks = (*c->left ? 0 : blanks + 2) + c->width - sg_text_width(sg_plot_made(text));
+            fputs(sg_plot_made(text), out);
             free(text);
             c->left += length;
             c->left += *c->left == ' ';
@@ -233,7 +233,7 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
         const struct sg_column_style style = sg_plot_column_style(s, m);
         char *heading = heading_of(s, m, &style);
         fputs(" | ", out);
-        put_markdown(out, heading ? heading : "");
+        put_markdown(out, sg_plot_made(heading));
         free(heading);
     }
     fputs(" |\n|:--|", out);

@@ -24,8 +24,7 @@ static cJSON *lines(const char *text, double ems) {
     while (*text) {
         const size_t length = sg_plot_line(text, ems);
         char *line = strndup(text, length);
-        if (line)
-            sg_json_push_string(out, line);
+        sg_json_push_string(out, sg_plot_made(line));
         free(line);
         text += length;
         text += *text == ' ';
@@ -64,7 +63,7 @@ static char *tick_texts(const struct sg_ticks *ticks) {
 static cJSON *by_tick(const char *texts, double big, double small) {
     cJSON *out = cJSON_CreateObject(), *condition = cJSON_CreateObject();
     char *test = sg_format("%s != ''", texts);
-    sg_json_set_string(condition, "test", test);
+    sg_json_set_string(condition, "test", sg_plot_made(test));
     sg_json_set_number(condition, "value", big);
     sg_json_set(out, "condition", condition);
     sg_json_set_number(out, "value", small);
@@ -78,7 +77,7 @@ static cJSON *axis_json(const struct sg_ticks *ticks) {
     for (size_t i = 0; i < ticks->n; i++)
         sg_json_push(values, cJSON_CreateNumber(ticks->tick[i].at));
     sg_json_set(out, "values", values);
-    sg_json_set_string(out, "labelExpr", texts);
+    sg_json_set_string(out, "labelExpr", sg_plot_made(texts));
     sg_json_set_bool(out, "labelOverlap", false);
     if (texts && ticks->labels < ticks->n) {
         sg_json_set(out, "gridOpacity", by_tick(texts, 1, 0));
@@ -96,7 +95,7 @@ static cJSON *position(const char *name, const struct sg_sheet *s, const struct 
     struct sg_ticks ticks;
     sg_sheet_ticks(&ticks, s, f, p, is_x);
     char *label = sg_sheet_label(axis, &ticks);
-    sg_json_set(out, "title", lines(label ? label : "", sg_sheet_label_ems(s, p, is_x)));
+    sg_json_set(out, "title", lines(sg_plot_made(label), sg_sheet_label_ems(s, p, is_x)));
     sg_json_set_string(scale, "type", axis->log ? "log" : "linear");
     sg_json_set(scale, "domain", sg_json_numbers(domain, 2));
     sg_json_set_bool(scale, "nice", false);
@@ -241,7 +240,7 @@ static sg_status put_panel(cJSON *panels, const struct sg_sheet *s, const struct
         marks |= sg_plot_draws_marks(panel, curve);
         status = put_values(values, panel, curve, f->legend[curve->legend].text, err);
     }
-    sg_json_set(out, "title", lines(caption ? caption : "", sg_sheet_caption_ems(s, p)));
+    sg_json_set(out, "title", lines(sg_plot_made(caption), sg_sheet_caption_ems(s, p)));
     sg_json_set_number(out, "width", floor(PIXELS * (place->x1 - place->x0)));
     sg_json_set_number(out, "height", floor(PIXELS * (place->y1 - place->y0)));
     sg_json_set(data, "values", values);

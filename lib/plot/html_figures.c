@@ -109,9 +109,7 @@ static sg_status add_panel(struct panels *p, const cJSON *document, size_t i, si
         char *caption = n > 1 && n <= SG_PLOT_MAX_PANELS && !(title && title[0] == '(')
                             ? sg_format("(%c)%s%s", (int)('a' + (int)i), title ? " " : "", title ? title : "")
                             : sg_format("%s", title ? title : "");
-        if (!caption)
-            sg_json_lost();
-        sg_json_push(p->list, panel_json(document, &figure, chosen ? NAN : (double)i, caption));
+        sg_json_push(p->list, panel_json(document, &figure, chosen ? NAN : (double)i, sg_plot_made(caption)));
         free(caption);
     }
     if (figure.hidden)

@@ -226,15 +226,13 @@ static void put_fact(FILE *out, const char *before, const cJSON *item) {
     char *name = sg_format(before[0] ? "%s, %s" : "%s%s", before, item->string ? item->string : "");
     char number[SG_NUMBER_CHARS];
     const cJSON *child;
-    if (!name)
-        sg_json_lost();
     for (char *c = name; c && *c; c++)
         *c = *c == '_' ? ' ' : *c;
     if (cJSON_IsObject(item)) {
-        cJSON_ArrayForEach(child, item) put_fact(out, name ? name : "", child);
+        cJSON_ArrayForEach(child, item) put_fact(out, sg_plot_made(name), child);
     } else if (!cJSON_IsNull(item) && !(cJSON_IsString(item) && !item->valuestring[0]) &&
                !(cJSON_IsArray(item) && !item->child)) {
-        html_put_element(out, "<dt>", name ? name : "", "</dt><dd>");
+        html_put_element(out, "<dt>", sg_plot_made(name), "</dt><dd>");
         const bool command = item->string && strcmp(item->string, "argv") == 0;
         fputs(command ? "<code>" : "", out);
         const bool list = cJSON_IsArray(item);

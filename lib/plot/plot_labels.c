@@ -210,6 +210,12 @@ size_t sg_plot_grid_columns(size_t n_panels) {
     return n_panels == 4 ? 2 : n_panels < 3 ? n_panels : 3;
 }
 
+const char *sg_plot_made(const char *text) {
+    if (!text)
+        sg_json_lost();
+    return text ? text : "";
+}
+
 char *sg_plot_caption(const struct sg_figure *figure, size_t i) {
     const char *title = figure->panel[i].title;
     char letter[8] = "";

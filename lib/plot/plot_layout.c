@@ -51,7 +51,7 @@ static size_t label_lines(const struct sg_sheet *s, const struct sg_figure *f, s
     struct sg_ticks ticks;
     sg_sheet_ticks(&ticks, s, f, p, is_x);
     char *label = sg_sheet_label(is_x ? &f->panel[p].x : &f->panel[p].y, &ticks);
-    const size_t lines = label ? sg_plot_lines(label, sg_sheet_label_ems(s, p, is_x)) : 1;
+    const size_t lines = sg_plot_lines(sg_plot_made(label), sg_sheet_label_ems(s, p, is_x));
     free(label);
     return lines;
 }
@@ -108,7 +108,7 @@ static double place_row(struct sg_sheet *s, const struct sg_figure *f, size_t ro
     size_t labels = 1;
     for (size_t p = first; p < end; p++) {
         char *caption = sg_plot_caption(f, p);
-        const size_t lines = caption ? sg_plot_lines(caption, sg_sheet_caption_ems(s, p)) : 0;
+        const size_t lines = sg_plot_lines(sg_plot_made(caption), sg_sheet_caption_ems(s, p));
         const size_t rows = s->shared ? 0 : legend_rows(s, f, p), x = label_lines(s, f, p, true);
         s->place[p].legend = -(0.5 + SG_ROW * (double)rows) * s->em;
         s->place[p].caption = s->place[p].legend - SG_LINE * (double)lines * s->em;

@@ -115,6 +115,8 @@ void sg_plot_ticks(struct sg_ticks *out, const struct sg_axis *axis, const struc
 
 /* -- texts ---------------------------------------------------------------------------------------------------- */
 
+/* A text that was made to be written: itself, or "" for NULL, which says that memory ran out. sg_export then fails. */
+const char *sg_plot_made(const char *text);
 /* Widths in ems of the widest font that may show them, and of a label of a tick. */
 double sg_plot_ems(const char *text);
 double sg_tick_ems(const struct sg_tick *tick);

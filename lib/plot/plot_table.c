@@ -85,5 +85,6 @@ sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *
         sg_bench_table(out, sg_json_get(document, "results"));
         return SG_OK;
     }
-    return (exporter->tables ? export_tables : export_figure)(out, exporter, document, select, notes, err);
+    sg_status status = (exporter->tables ? export_tables : export_figure)(out, exporter, document, select, notes, err);
+    return status == SG_OK && sg_json_is_lost() ? sg_fail_memory(err, "the export") : status;
 }

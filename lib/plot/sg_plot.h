@@ -205,7 +205,7 @@ const struct sg_exporter *sg_exporter_find(const char *name);    /* NULL if unkn
 const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension; NULL if unknown */
 
 /* Reads from the document what the exporter needs, writes it to `out`, and copies the notes to *notes, which may be
- * NULL. */
+ * NULL. SG_ERR_MEMORY: memory ran out in this process, and some part of the output may be missing. */
 SG_CHECKED sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
                                const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err);
 
