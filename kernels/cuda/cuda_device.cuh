@@ -31,6 +31,11 @@ struct cuda_span {
     uint32_t begin, end, layer;
 };
 
+/* What sum_in_order shares in a block: terms that are added, and those that are computed meanwhile. */
+struct terms {
+    double of[2][THREADS - WARP];
+};
+
 /* Of Top-k. Between calls `have`, `arrived` and the histogram are 0. */
 struct layer_state {
     uint32_t have;    /* candidates that reach the guess */
@@ -124,6 +129,28 @@ __device__ inline uint32_t warp_begin(const view &v) {
 
 __device__ inline uint32_t warp_end(const view &v) {
     return v.warp_piece[blockIdx.x * WARPS + warp() + 1];
+}
+
+/* ---- a block ---- */
+
+/* term(0) + term(1) + ... + term(count - 1) in this order; thread 0 gets it. The first warp adds while the others compute
+ * what comes next, so nothing but the additions waits. */
+template <typename Term> __device__ inline double sum_in_order(terms &t, uint64_t count, const Term &term) {
+    constexpr uint32_t EACH = THREADS - WARP;
+    double sum = 0;
+    uint32_t turn = 0;
+    for (uint64_t at = 0; at < count + EACH; at += EACH) {
+        const uint64_t mine = at + threadIdx.x - WARP;
+        if (warp() > 0)
+            t.of[turn][threadIdx.x - WARP] = mine < count ? term(mine) : 0;
+        turn ^= 1;
+        if (threadIdx.x == 0 && at > 0)
+#pragma unroll 32
+            for (uint32_t j = 0; j < EACH; j++) /* + 0 behind the end changes nothing: the sum is never -0 */
+                sum = __dadd_rn(sum, t.of[turn][j]);
+        __syncthreads();
+    }
+    return sum;
 }
 
 /* ---- the grid ---- */

@@ -42,22 +42,14 @@ int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most) {
                                   : status;
 }
 
-/* One warp: it computes 32 terms at once and adds them one after another. */
+/* One block, because the order of the additions is stated. */
 __global__ void dot_shifted_kernel(struct sg_entries m, const float *x, double weight, double *out) {
-    double sum = 0;
-    if (warp() != 0)
-        return;
-    for (uint64_t j = 0; j < m.count; j += WARP) {
-        const uint64_t at = j + lane();
-        double mine = 0;
-        if (at < m.count) {
-            const double v = m.value[at];
-            mine = __dmul_rn(v, __dadd_rn(v, __dmul_rn(weight, x[m.index ? m.index[at] : at])));
-        }
-        for (uint32_t l = 0; l < WARP; l++) /* + 0 behind the end changes nothing: the sum is never -0 */
-            sum = __dadd_rn(sum, __shfl_sync(ALL_LANES, mine, l));
-    }
-    if (lane() == 0)
+    SG_SHARED(terms, sh);
+    const double sum = sum_in_order(sh, m.count, [&](uint64_t j) {
+        const double v = m.value[j];
+        return __dmul_rn(v, __dadd_rn(v, __dmul_rn(weight, x[m.index ? m.index[j] : j])));
+    });
+    if (threadIdx.x == 0)
         *out = sum;
 }
 

@@ -211,6 +211,22 @@ static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) 
     return failed ? NAN : sum;
 }
 
+static double dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
+    (void)exec;
+    const size_t count = message->count, n = message->index == NULL ? count
+                                             : count > 0            ? (size_t)message->index[count - 1] + 1
+                                                                    : 0;
+    double sum = NAN;
+    arena_open(room_for(3, n, 1));
+    double *device_sum = device(&sum, 1);
+    const struct sg_entries there = {message->index == NULL ? NULL : device(message->index, count),
+                                     device(message->value, count), count};
+    if (sg_cuda_dot_shifted(stream, &there, device(x, n), weight, device_sum) != SG_KERNEL_OK)
+        return NAN;
+    host(&sum, device_sum, 1);
+    return failed ? NAN : sum;
+}
+
 /* Comparisons need no more of it. */
 const struct sg_kernels *cuda_table(char *why, size_t room) {
     static struct sg_kernels table;
@@ -222,5 +238,6 @@ const struct sg_kernels *cuda_table(char *why, size_t room) {
     table.scatter_add = scatter_add;
     table.sum_squares = sum_squares;
     table.scatter_add_messages = scatter_add_messages;
+    table.dot_shifted = dot_shifted;
     return sg_cuda_available(why, room) ? &table : NULL;
 }

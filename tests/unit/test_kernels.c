@@ -263,6 +263,16 @@ static void test_sums(const struct sg_kernels *kernels) {
         wrong += bits_of(dense[i]) != bits_of(reference[i]);
     }
     ok(wrong == 0, "%s: scatter_add, sparse then dense", kernels->name);
+    same = true;
+    for (size_t n = 0; n <= N / 3; n += n < 70 ? 1 : 439)
+        for (int indexed = 0; indexed < 2; indexed++) {
+            double sum = 0;
+            for (size_t j = 0; j < n; j++)
+                sum += (double)x[j] * ((double)x[j] + -2.5 * (double)dense[indexed ? index[j] : j]);
+            const struct sg_entries message = {indexed ? index : NULL, x, n};
+            same &= kernels->dot_shifted(&exec, &message, dense, -2.5) == sum;
+        }
+    ok(same, "%s: dot_shifted adds one entry after another", kernels->name);
 }
 
 __attribute__((unused)) static void test_dispatch(void) {
