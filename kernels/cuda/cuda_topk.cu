@@ -93,11 +93,8 @@ __device__ static void pick_digits(const view &v, const uint32_t *k, digit d, bo
         if (k[l] == 0 || !(all || missed(v, k, l) == counted))
             continue;
         uint32_t before = 0;
-        if (lane() == 0) {
-            __threadfence();
-            before = atomicAdd(&v.layer[l].arrived, 1U);
-            __threadfence();
-        }
+        if (lane() == 0)
+            before = add_ordered(&v.layer[l].arrived, 1);
         if (__shfl_sync(ALL_LANES, before, 0) + 1 < v.layer_blocks[l])
             continue;
         if (lane() == 0)

@@ -134,7 +134,7 @@ static int fill_workspace(sg_cuda *c, const struct tables *t) {
         return device_status(last_error);
     s = {(char *)c->memory, 0};
     lay_out(&s, &c->v, &d, c->blocks, t->n_pieces);
-    const struct control start = {0, 0, NONE};
+    const struct control start = {0, NONE};
     last_error = cudaMemset(c->memory, 0, (size_t)((char *)c->v.list_index - (char *)c->memory));
     upload(c->v.control, &start, 1);
     upload(d.piece, t->piece, t->n_pieces);

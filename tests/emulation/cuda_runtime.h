@@ -299,13 +299,19 @@ inline void __nanosleep(unsigned) {
     emulation::yield();
 }
 
-inline void __threadfence() {
-}
-
 template <typename T> inline T atomicAdd(T *to, T x) {
     const T old = *to;
     *to = old + x;
     return old;
+}
+
+/* Those of kernels/cuda/cuda_device.cuh, which are not C++. One fiber runs at a time, so all is in order. */
+inline uint32_t add_ordered(uint32_t *to, uint32_t x) {
+    return atomicAdd(to, x);
+}
+
+inline uint32_t load_ordered(const uint32_t *from) {
+    return *from;
 }
 
 template <typename T> inline T atomicMin(T *to, T x) {
