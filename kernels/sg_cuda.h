@@ -75,6 +75,9 @@ struct sg_cuda_entries {
     const uint32_t *count;
 };
 
+/* `scatter_add` of sg_kernels.h: one message, whose indices all differ. */
+int sg_cuda_scatter_add(void *stream, float *dense, const uint32_t *index, const float *value, size_t count);
+
 /* Adds message[0], then message[1], ... into dense [n]. The array `message` [n_messages] is host memory and is read
  * before the call returns. SG_CUDA_MESSAGES messages take one launch. */
 enum { SG_CUDA_MESSAGES = 32 };
