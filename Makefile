@@ -72,7 +72,7 @@ ifeq ($(cuda),1)
 # run-time library is needed: what CUB wants of it (the rivals of sparsebench) is linked statically too.
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
 cuda_libs   := -L$(cuda_dir)/lib64 -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
-nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 --fmad=false -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
