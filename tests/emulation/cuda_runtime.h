@@ -206,7 +206,9 @@ inline void launch(dim3 blocks, dim3 threads, bool cooperative, const std::funct
     body = &call;
     gridDim = blocks;
     block_threads = threads.x;
-    if (cooperative && blocks.x > BLOCKS_AT_ONCE)
+    const char *limit = getenv("SG_CUDA_BLOCKS");
+    const bool limited = limit != nullptr && *limit != 0;
+    if (cooperative && (blocks.x > BLOCKS_AT_ONCE || (limited && blocks.x > strtoul(limit, nullptr, 10))))
         die("too many blocks for a cooperative launch", "launch");
     for (unsigned b = 0; b < blocks.x; b += BLOCKS_AT_ONCE)
         run_blocks(b, blocks.x - b < BLOCKS_AT_ONCE ? blocks.x - b : (unsigned)BLOCKS_AT_ONCE);
