@@ -96,8 +96,9 @@ libs        := -lcjson -lyaml -lm -ldl $(cuda_libs)
 # The CUDA kernels' tests: on a device where there is a compiler for it, and emulated where there is one for C++.
 gpu_torch   := $(basename $(notdir $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c))))
 gpu_names   := test_kernels $(filter-out $(if $(filter 1,$(torch)),,$(gpu_torch)),$(basename $(notdir $(wildcard tests/gpu/test_*.c))))
-gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%))
-unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(gpu_names:%=$(B)/tests/%_emulated))
+gpu_small   := $(patsubst %,$(B)/gpu/%_64,$(filter-out $(gpu_torch),$(gpu_names)))
+gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%) $(gpu_small))
+unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %,$(B)/tests/%_emulated,$(gpu_names) test_kernels_512))
 
 # Nothing here traps, and with -fno-trapping-math comparisons of floats become vectors; no number changes by it.
 isa_flags_c      := -O3 -fno-trapping-math -DSG_ISA=c
@@ -249,17 +250,22 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
-# The emulation: the same sources as C++, with small blocks so that small vectors have many.
+# The emulation: the same sources as C++, with 64 threads a block, so that small vectors have many, and with 512 as on a device.
 emulate     := -std=c++17 -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(checks) $(filter -fsanitize%,$(opt_$(MODE))) \
-               -DSG_CUDA_THREADS=64 -Itests/emulation $(addprefix -I,$(include_dirs:/=))
-emulated    := $(patsubst %.cu,$(B)/emulation/%.o,$(notdir $(cuda_src)) bench_cuda_table.cu)
-$(B)/emulation/%.o: kernels/cuda/%.cu $(B)/flags
+               -Itests/emulation $(addprefix -I,$(include_dirs:/=))
+emulated     = $(patsubst %.cu,$(B)/emulation/$(1)/%.o,$(notdir $(cuda_src)) bench_cuda_table.cu)
+vpath %.cu kernels/cuda lib/bench
+define emulation_rule
+$(B)/emulation/$(1)/%.o: %.cu $(B)/flags
+	@mkdir -p $$(@D)
+	$$(call run,CXX)$$(CXX) -x c++ $$(emulate) -DSG_CUDA_THREADS=$(1) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach threads,64 512,$(eval $(call emulation_rule,$(threads))))
+# On a device too, small blocks bring many of them to the grid's barrier.
+$(B)/gpu/64/%.o: kernels/cuda/%.cu $(B)/flags
 	@mkdir -p $(@D)
-	$(call run,CXX)$(CXX) -x c++ $(emulate) -MMD -MP -c -o $@ $<
-$(B)/emulation/%.o: lib/bench/%.cu $(B)/flags
-	@mkdir -p $(@D)
-	$(call run,CXX)$(CXX) -x c++ $(emulate) -MMD -MP -c -o $@ $<
-# The same bodies for both; the emulated kernels come first and so take the place of the library's.
+	$(call run,NVCC)$(NVCC) $(nvcc_flags) -DSG_CUDA_THREADS=64 $(addprefix -I,$(include_dirs:/=)) -MMD -MP -c -o $@ $<
+# The same bodies for all; kernels that are named first take the place of the library's.
 vpath test_%.c tests/gpu tests/unit
 $(gpu_names:%=$(B)/gpu/%.o): $(B)/gpu/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -268,9 +274,14 @@ $(gpu_names:%=$(B)/gpu/%.o): $(B)/gpu/%.o: %.c $(B)/flags
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): libs := $(torch_libs) -lstdc++ $(libs)
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): ldflags += -Wl,--wrap=sg_task_load,--wrap=sg_scope_open
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): $(torch_obj)
-$(gpu_names:%=$(B)/tests/%_emulated): $(B)/tests/%_emulated: $(B)/gpu/%.o $(emulated) $(B)/libengine.a $(B)/libsparsegrad.a
+$(gpu_names:%=$(B)/tests/%_emulated): $(B)/tests/%_emulated: $(B)/gpu/%.o $(call emulated,64) $(B)/libengine.a $(B)/libsparsegrad.a
+$(B)/tests/test_kernels_512_emulated: $(B)/gpu/test_kernels.o $(call emulated,512) $(B)/libengine.a $(B)/libsparsegrad.a
+%_emulated:
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a -lstdc++ $(libs) $(mpi_libs)
+$(gpu_small): $(B)/gpu/%_64: $(cuda_src:kernels/cuda/%.cu=$(B)/gpu/64/%.o)
+$(gpu_small): $(B)/gpu/%_64: $(B)/gpu/%.o $(B)/libengine.a $(B)/libsparsegrad.a
+	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libsparsegrad.a
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
