@@ -453,6 +453,8 @@ bare: ## make fig1 and make test in a bare Debian 12 root (root, debootstrap)
 	@tests/bare
 check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them, on this machine's GPU
 	@$(if $(gpu_tests),SG_REQUIRE_GPU=1 prove -v $(gpu_tests),echo "built without CUDA (no nvcc, or WITH_CUDA=0)" >&2; exit 1)
+kernel-resources: ## registers, spills and shared memory of every CUDA kernel
+	@$(if $(filter 1,$(cuda)),sh tests/bench/resources $(NVCC) $(nvcc_flags) $(addprefix -I,$(include_dirs:/=)) -- $(cuda_src),echo "needs nvcc" >&2; exit 1)
 bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
 	@sh tests/bench/figure1 $(bin)
 $(B)/training_libtorch: tests/bench/training_libtorch.cpp
@@ -495,5 +497,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish report advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
+.PHONY: install publish report advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
