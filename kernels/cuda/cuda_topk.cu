@@ -46,7 +46,7 @@ __device__ static uint32_t lane_of_rank(uint32_t share, uint32_t rank, uint32_t 
         const uint32_t more = __shfl_down_sync(ALL_LANES, sum, step);
         sum += lane() + step < WARP ? more : 0;
     }
-    const uint32_t found = (uint32_t)__popc(__ballot_sync(ALL_LANES, sum >= rank)) - 1;
+    const uint32_t found = 31U - (uint32_t)__clz((int)__ballot_sync(ALL_LANES, sum >= rank)); /* __clz(0) is 32 */
     *above = __shfl_sync(ALL_LANES, sum - share, found);
     return found;
 }

@@ -372,6 +372,10 @@ inline int __popc(unsigned x) {
     return __builtin_popcount(x);
 }
 
+inline int __clz(int x) {
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
+}
+
 inline float __fmul_rn(float a, float b) {
     return a * b;
 }
