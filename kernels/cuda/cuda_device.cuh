@@ -45,7 +45,7 @@ struct layer_state {
 };
 
 struct control {
-    uint32_t arrived;   /* the grid's barrier */
+    uint32_t arrived;   /* at the grid's barrier: see grid_sync */
     uint32_t bad_layer; /* the first layer that is not finite; NONE between calls */
 };
 

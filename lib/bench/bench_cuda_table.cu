@@ -220,9 +220,7 @@ static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) 
 
 static double dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
     (void)exec;
-    const size_t count = message->count, n = message->index == NULL ? count
-                                             : count > 0            ? (size_t)message->index[count - 1] + 1
-                                                                    : 0;
+    const size_t count = message->count, n = reach(message->index, count);
     double sum = NAN;
     arena_open(room_for(3, n, 1));
     double *device_sum = device(&sum, 1);
