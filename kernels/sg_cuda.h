@@ -31,7 +31,8 @@ const char *sg_cuda_last_error(void);
 typedef struct sg_cuda sg_cuda;
 
 /* Opens a workspace for at most 2^32 - 2^16 elements, and synchronises. offset [n_layers + 1] is host memory, as in
- * struct sg_select. */
+ * struct sg_select. Launches whose blocks wait for each other get as many as the device holds at once, or fewer: the
+ * environment variable SG_CUDA_BLOCKS limits them, and sg_cuda_available refuses a value that is not a number above 0. */
 int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset);
 void sg_cuda_close(sg_cuda *c); /* the stream must be idle; NULL is fine */
 
@@ -74,6 +75,9 @@ struct sg_cuda_entries {
     const float *value;
     const uint32_t *count;
 };
+
+/* `scatter_add` of sg_kernels.h: one message, whose indices all differ. */
+int sg_cuda_scatter_add(void *stream, float *dense, const uint32_t *index, const float *value, size_t count);
 
 /* Adds message[0], then message[1], ... into dense [n]. The array `message` [n_messages] is host memory and is read
  * before the call returns. SG_CUDA_MESSAGES messages take one launch. */

@@ -31,6 +31,11 @@ struct cuda_span {
     uint32_t begin, end, layer;
 };
 
+/* What sum_in_order shares in a block: terms that are added, and those that are computed meanwhile. */
+struct terms {
+    double of[2][THREADS - WARP];
+};
+
 /* Of Top-k. Between calls `have`, `arrived` and the histogram are 0. */
 struct layer_state {
     uint32_t have;    /* candidates that reach the guess */
@@ -40,8 +45,8 @@ struct layer_state {
 };
 
 struct control {
-    uint32_t arrived, generation; /* the grid's barrier; arrived is 0 between calls */
-    uint32_t bad_layer;           /* the first layer that is not finite; NONE between calls */
+    uint32_t arrived;   /* at the grid's barrier: see grid_sync */
+    uint32_t bad_layer; /* the first layer that is not finite; NONE between calls */
 };
 
 /* The device's part of the workspace. */
@@ -126,24 +131,61 @@ __device__ inline uint32_t warp_end(const view &v) {
     return v.warp_piece[blockIdx.x * WARPS + warp() + 1];
 }
 
+/* ---- a block ---- */
+
+/* term(0) + term(1) + ... + term(count - 1) in this order; thread 0 gets it. The first warp adds while the others compute
+ * what comes next, so nothing but the additions waits. */
+template <typename Term> __device__ inline double sum_in_order(terms &t, uint64_t count, const Term &term) {
+    constexpr uint32_t EACH = THREADS - WARP;
+    double sum = 0;
+    uint32_t turn = 0;
+    for (uint64_t at = 0; at < count + EACH; at += EACH) {
+        const uint64_t mine = at + threadIdx.x - WARP;
+        if (warp() > 0)
+            t.of[turn][threadIdx.x - WARP] = mine < count ? term(mine) : 0;
+        turn ^= 1;
+        if (threadIdx.x == 0 && at > 0)
+#pragma unroll 32
+            for (uint32_t j = 0; j < EACH; j++) /* + 0 behind the end changes nothing: the sum is never -0 */
+                sum = __dadd_rn(sum, t.of[turn][j]);
+        __syncthreads();
+    }
+    return sum;
+}
+
 /* ---- the grid ---- */
 
-/* All blocks are on the device at once (cooperative launch). What was written before is seen after. */
+#ifdef __CUDACC__ /* the emulation has its own */
+/* *to += x. Returns the old value. The whole device sees the caller's writes before the addition, and the caller sees
+ * those of all that added before. */
+__device__ inline uint32_t add_ordered(uint32_t *to, uint32_t x) {
+    uint32_t old;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;" : "=r"(old) : "l"(to), "r"(x) : "memory");
+    return old;
+}
+
+/* The caller sees the writes before the additions that made the value. */
+__device__ inline uint32_t load_ordered(const uint32_t *from) {
+    uint32_t x;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(from) : "memory");
+    return x;
+}
+#endif
+
+/* Waits for all blocks, which are on the device at once (cooperative launch). What any thread wrote before, all threads
+ * see after.
+ *
+ * Together the blocks add 2^31, since the first one adds what the others leave. So the top bit turns over with the last
+ * arrival, and the other bits are 0 again. The writes of a block come before its thread 0 adds, by __syncthreads. Whoever
+ * reads the turned bit sees what came before each addition, and hands that on to its block by __syncthreads. A kernel
+ * that dies in between leaves other bits set, but the context and the workspace in it die too. */
 __device__ inline void grid_sync(const view &v) {
+    constexpr uint32_t TURN = 1U << 31;
     __syncthreads();
     if (threadIdx.x == 0) {
-        volatile uint32_t *generation = &v.control->generation;
-        const uint32_t now = *generation;
-        __threadfence();
-        if (atomicAdd(&v.control->arrived, 1U) == gridDim.x - 1) {
-            v.control->arrived = 0;
-            __threadfence();
-            *generation = now + 1;
-        } else {
-            while (*generation == now)
-                __nanosleep(32);
-        }
-        __threadfence();
+        const uint32_t before = add_ordered(&v.control->arrived, blockIdx.x == 0 ? TURN - (gridDim.x - 1) : 1);
+        while (((load_ordered(&v.control->arrived) ^ before) & TURN) == 0)
+            __nanosleep(32);
     }
     __syncthreads();
 }

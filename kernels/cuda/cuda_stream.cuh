@@ -44,13 +44,14 @@ __device__ inline uint32_t valid_items(const cuda_span &w, uint32_t at) {
     return opaque(valid);
 }
 
-template <source S> __device__ inline void load_whole(float (&x)[ITEMS], const pass &a, uint32_t at) {
+/* Rows of which `rows` has a bit; in the others p of 0. All loads are begun before the first is used. */
+template <source S> __device__ inline void load_rows(float (&x)[ITEMS], const pass &a, uint32_t at, uint32_t rows) {
     float4 g[ROWS] = {}, e[ROWS] = {};
 #pragma unroll
     for (uint32_t r = 0; r < ROWS; r++) {
-        if (S != FROM_RESIDUAL)
+        if (S != FROM_RESIDUAL && rows >> r & 1)
             g[r] = __ldcs((const float4 *)(a.s.g + place(at, 4 * r))); /* not again: leave the cache to e */
-        if (S != FROM_GRADIENT)
+        if (S != FROM_GRADIENT && rows >> r & 1)
             e[r] = *(const float4 *)(a.s.e + place(at, 4 * r));
     }
 #pragma unroll
@@ -62,15 +63,32 @@ template <source S> __device__ inline void load_whole(float (&x)[ITEMS], const p
     }
 }
 
-/* What is not valid becomes 0; the piece's last element is read in its place. */
-template <source S>
-__device__ inline void load_part(float (&x)[ITEMS], const pass &a, const cuda_span &w, uint32_t at, uint32_t valid) {
+/* from[0] to from[3]; those without a bit in `valid` are 0 and are not read. */
+__device__ inline float4 load_some(const float *from, uint32_t valid) {
+    return make_float4(valid & 1 ? from[0] : 0, valid & 2 ? from[1] : 0, valid & 4 ? from[2] : 0,
+                       valid & 8 ? from[3] : 0);
+}
+
+/* What is not valid becomes 0. A lane's four neighbours are loaded at once if all are valid, as in a whole step. */
+template <source S> __device__ inline void load_part(float (&x)[ITEMS], const pass &a, uint32_t at, uint32_t valid) {
+    uint32_t rows = 0;
+    for (uint32_t r = 0; r < ROWS; r++)
+        rows |= (uint32_t)(a.aligned && (valid >> (4 * r) & 15) == 15) << r;
+    load_rows<S>(x, a, at, rows);
 #pragma unroll
-    for (uint32_t j = 0; j < ITEMS; j++) {
-        const bool inside = valid >> j & 1;
-        const uint32_t i = inside ? place(at, j) : w.end - 1;
-        const float p = form<S>(a, S == FROM_RESIDUAL ? 0 : a.s.g[i], S == FROM_GRADIENT ? 0 : a.s.e[i]);
-        x[j] = inside ? p : 0;
+    for (uint32_t r = 0; r < ROWS; r++) {
+        const uint32_t some = rows >> r & 1 ? 0 : valid >> (4 * r) & 15;
+        if (some == 0)
+            continue;
+        float4 g = {}, e = {};
+        if (S != FROM_RESIDUAL)
+            g = load_some(a.s.g + place(at, 4 * r), some);
+        if (S != FROM_GRADIENT)
+            e = load_some(a.s.e + place(at, 4 * r), some);
+        x[4 * r] = form<S>(a, g.x, e.x);
+        x[4 * r + 1] = form<S>(a, g.y, e.y);
+        x[4 * r + 2] = form<S>(a, g.z, e.z);
+        x[4 * r + 3] = form<S>(a, g.w, e.w);
     }
 }
 
@@ -133,9 +151,9 @@ __device__ inline void stream(const view &v, const pass &a, uint32_t p, uint32_t
         const bool whole = a.aligned && at >= w.begin && w.end - at >= STEP;
         const uint32_t valid = whole ? (1U << ITEMS) - 1 : valid_items(w, at);
         if (whole)
-            load_whole<S>(x, a, at);
+            load_rows<S>(x, a, at, (1U << ROWS) - 1);
         else
-            load_part<S>(x, a, w, at, valid);
+            load_part<S>(x, a, at, valid);
         uint32_t hits = 0;
 #pragma unroll
         for (uint32_t j = 0; j < ITEMS; j++) {

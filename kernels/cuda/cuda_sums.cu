@@ -79,19 +79,9 @@ __device__ static double square_block(const float *x, uint32_t n) {
     return sum;
 }
 
-/* One warp: block by block, every lane the same sum. */
-__device__ static double sum_in_order(const double *part, uint32_t blocks) {
-    double sum = 0;
-    for (uint32_t b = 0; b < blocks; b += WARP) {
-        const double mine = b + lane() < blocks ? part[b + lane()] : 0;
-        for (uint32_t j = 0; j < WARP; j++) /* + 0 behind the end changes nothing: squares are not -0 */
-            sum = __dadd_rn(sum, __shfl_sync(ALL_LANES, mine, j));
-    }
-    return sum;
-}
-
 __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     squares_kernel(view v, const float *x, uint32_t n, double *sum) {
+    SG_SHARED(terms, sh);
     constexpr uint32_t GROUPS = THREADS / SG_KERNEL_LANES, BLOCK = SG_KERNEL_BLOCK;
     const uint32_t blocks = n / BLOCK + (n % BLOCK > 0);
     for (uint32_t b = blockIdx.x * GROUPS; b < blocks; b += gridDim.x * GROUPS) {
@@ -103,9 +93,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
             v.part[mine] = part;
     }
     grid_sync(v);
-    if (blockIdx.x == 0 && warp() == 0) {
-        const double total = sum_in_order(v.part, blocks);
-        if (lane() == 0)
+    if (blockIdx.x == 0) {
+        const double total = sum_in_order(sh, blocks, [&](uint64_t b) { return v.part[b]; });
+        if (threadIdx.x == 0)
             *sum = total;
     }
 }

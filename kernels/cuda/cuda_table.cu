@@ -324,11 +324,11 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
     }
 }
 
-/* The vector is as long as the message; one with indices never leaves its vector. */
 static void scatter_add(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
                         size_t count) {
-    const struct sg_entries message = {index, value, count};
-    scatter_add_messages(exec, dense, index == NULL ? count : UINT32_MAX, &message, 1);
+    sg_cuda_device *d = device_of(exec);
+    if (ready(d))
+        begun(d, sg_cuda_scatter_add(STREAM, dense, index, value, count));
 }
 
 /* Side by side into `staged`, then as if they had been there. */

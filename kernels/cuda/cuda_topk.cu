@@ -37,35 +37,49 @@ struct digit {
     uint32_t shift, bits;
 };
 
+/* Every lane has a share of the elements, higher lanes larger ones. Returns the lane whose share holds the element of
+ * that rank, counted from the largest, and `above` gets how many elements are in higher lanes. If there are fewer than
+ * `rank` it returns NONE. All lanes get the same. */
+__device__ static uint32_t lane_of_rank(uint32_t share, uint32_t rank, uint32_t *above) {
+    uint32_t sum = share; /* of this lane and higher ones */
+    for (uint32_t step = 1; step < WARP; step *= 2) {
+        const uint32_t more = __shfl_down_sync(ALL_LANES, sum, step);
+        sum += lane() + step < WARP ? more : 0;
+    }
+    const uint32_t found = 31U - (uint32_t)__clz((int)__ballot_sync(ALL_LANES, sum >= rank)); /* __clz(0) is 32 */
+    *above = __shfl_sync(ALL_LANES, sum - share, found);
+    return found;
+}
+
 /* One warp: the digit of the k-th magnitude from the layer's complete histogram, which is cleared for the next one. A
- * lane takes a range of neighbouring bins; the largest first. */
+ * lane takes a range of neighbouring bins, then two bins of the range that holds the digit. */
 __device__ static void pick_digit(const view &v, uint32_t l, digit d, uint32_t k) {
-    constexpr uint32_t SHARE = BINS / WARP;
-    uint32_t *mine = v.histogram + (size_t)l * BINS + lane() * SHARE;
+    constexpr uint32_t RANGE = BINS / WARP;
+    static_assert(RANGE == 2 * WARP, "two bins a lane");
+    uint32_t *histogram = v.histogram + (size_t)l * BINS, *mine = histogram + lane() * RANGE;
     layer_state *layer = &v.layer[l];
     const bool first = d.shift + d.bits == 31;
     const uint32_t rank = first ? k : layer->rank;
-    uint32_t sum = 0;
+    uint32_t sum = 0, above, beyond;
 #pragma unroll 8
-    for (uint32_t i = 0; i < SHARE; i += 4) {
+    for (uint32_t i = 0; i < RANGE; i += 4) {
         const uint4 four = __ldcg((const uint4 *)(mine + i));
         sum += four.x + four.y + four.z + four.w;
     }
-    uint32_t above = sum; /* of this lane and higher ones, then without this lane */
-    for (uint32_t step = 1; step < WARP; step *= 2) {
-        const uint32_t more = __shfl_down_sync(ALL_LANES, above, step);
-        above += lane() + step < WARP ? more : 0;
-    }
-    above -= sum;
-    if (above < rank && above + sum >= rank) {
-        uint32_t bin = SHARE - 1;
-        for (uint32_t here; (here = __ldcg(mine + bin)) + above < rank; bin--)
-            above += here;
-        layer->prefix = (first ? 0 : layer->prefix << d.bits) | (lane() * SHARE + bin);
-        layer->rank = rank - above;
+    const uint32_t range = lane_of_rank(sum, rank, &above);
+    if (range != NONE) {
+        const uint32_t bin = range * RANGE + 2 * lane();
+        const uint32_t low = __ldcg(histogram + bin), high = __ldcg(histogram + bin + 1);
+        const uint32_t holder = lane_of_rank(low + high, rank - above, &beyond);
+        if (lane() == holder) {
+            const uint32_t left = rank - above - beyond; /* the rank in these two bins */
+            const bool upper = left <= high;
+            layer->prefix = (first ? 0 : layer->prefix << d.bits) | (bin + upper);
+            layer->rank = left - (upper ? 0 : high);
+        }
     }
     __syncwarp();
-    for (uint32_t i = 0; i < SHARE; i += 4)
+    for (uint32_t i = 0; i < RANGE; i += 4)
         *(uint4 *)(mine + i) = make_uint4(0, 0, 0, 0);
 }
 
@@ -79,11 +93,8 @@ __device__ static void pick_digits(const view &v, const uint32_t *k, digit d, bo
         if (k[l] == 0 || !(all || missed(v, k, l) == counted))
             continue;
         uint32_t before = 0;
-        if (lane() == 0) {
-            __threadfence();
-            before = atomicAdd(&v.layer[l].arrived, 1U);
-            __threadfence();
-        }
+        if (lane() == 0)
+            before = add_ordered(&v.layer[l].arrived, 1);
         if (__shfl_sync(ALL_LANES, before, 0) + 1 < v.layer_blocks[l])
             continue;
         if (lane() == 0)

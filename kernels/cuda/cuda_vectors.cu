@@ -42,22 +42,14 @@ int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most) {
                                   : status;
 }
 
-/* One warp: it computes 32 terms at once and adds them one after another. */
+/* One block, because the order of the additions is stated. */
 __global__ void dot_shifted_kernel(struct sg_entries m, const float *x, double weight, double *out) {
-    double sum = 0;
-    if (warp() != 0)
-        return;
-    for (uint64_t j = 0; j < m.count; j += WARP) {
-        const uint64_t at = j + lane();
-        double mine = 0;
-        if (at < m.count) {
-            const double v = m.value[at];
-            mine = __dmul_rn(v, __dadd_rn(v, __dmul_rn(weight, x[m.index ? m.index[at] : at])));
-        }
-        for (uint32_t l = 0; l < WARP; l++) /* + 0 behind the end changes nothing: the sum is never -0 */
-            sum = __dadd_rn(sum, __shfl_sync(ALL_LANES, mine, l));
-    }
-    if (lane() == 0)
+    SG_SHARED(terms, sh);
+    const double sum = sum_in_order(sh, m.count, [&](uint64_t j) {
+        const double v = m.value[j];
+        return __dmul_rn(v, __dadd_rn(v, __dmul_rn(weight, x[m.index ? m.index[j] : j])));
+    });
+    if (threadIdx.x == 0)
         *out = sum;
 }
 
@@ -78,7 +70,19 @@ int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, do
     return launch(pass_blocks(n), false, stream, running_mean_kernel, mean, x, (uint64_t)n, weight);
 }
 
-/* Indices differ, so no two threads meet in e. */
+/* Indices differ, so no two threads meet in dense. */
+__global__ void scatter_add_kernel(float *dense, const uint32_t *index, const float *value, uint64_t count) {
+    for (uint64_t j = first_place(); j < count; j += stride()) {
+        float *sum = &dense[index != NULL ? index[j] : j];
+        *sum = __fadd_rn(*sum, value[j]);
+    }
+}
+
+int sg_cuda_scatter_add(void *stream, float *dense, const uint32_t *index, const float *value, size_t count) {
+    return launch(pass_blocks(count), false, stream, scatter_add_kernel, dense, index, value, (uint64_t)count);
+}
+
+/* Nor do they in e. */
 __global__ void encode_half_kernel(uint16_t *half, const float *value, const uint32_t *index, uint64_t count,
                                    float *e) {
     for (uint64_t j = first_place(); j < count; j += stride()) {

@@ -12,6 +12,18 @@ const char *sg_cuda_last_error(void) {
     return cudaGetErrorString(pending != cudaSuccess ? pending : last_error);
 }
 
+/* The most blocks that a launch may have whose blocks wait for each other: UINT32_MAX = no limit, 0 = a limit that is not
+ * a number. */
+static uint32_t block_limit() {
+    const char *text = getenv("SG_CUDA_BLOCKS");
+    uint64_t limit = 0;
+    if (text == NULL || *text == 0)
+        return UINT32_MAX;
+    for (; *text >= '0' && *text <= '9' && limit < UINT32_MAX; text++)
+        limit = 10 * limit + (uint64_t)(*text - '0');
+    return *text == 0 && limit < UINT32_MAX ? (uint32_t)limit : 0;
+}
+
 bool sg_cuda_available(char *why, size_t room) {
     int count = 0, device = 0, major = 0, cooperative = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -28,6 +40,8 @@ bool sg_cuda_available(char *why, size_t room) {
         snprintf(why, room, "no CUDA device: needs an NVIDIA GPU, and CUDA_VISIBLE_DEVICES must not hide it");
     else if (major < 8 || !cooperative)
         snprintf(why, room, "device %d has compute capability %d.x: needs 8.0 or newer", device, major);
+    else if (block_limit() == 0)
+        snprintf(why, room, "SG_CUDA_BLOCKS=%s: must be a number of blocks, 1 or more", getenv("SG_CUDA_BLOCKS"));
     else
         return true;
     (void)cudaGetLastError(); /* asked and answered: not the next call's error */
@@ -36,7 +50,8 @@ bool sg_cuda_available(char *why, size_t room) {
 
 /* ---- cutting -------------------------------------------------------------------------------------------------- */
 
-/* Blocks of the grid: all that the device holds at once, but no more than have a step for every warp. 0 = an error. */
+/* Blocks of the grid: all that the device holds at once, but no more than have a step for every warp, and no more than
+ * the environment allows. 0 = an error. */
 static uint32_t choose_blocks(size_t n) {
     int device = 0, processors = 0;
     last_error = cudaGetDevice(&device);
@@ -46,7 +61,8 @@ static uint32_t choose_blocks(size_t n) {
     int least = each[0];
     for (int b : each)
         least = b < least ? b : least;
-    const size_t most = (size_t)least * (size_t)processors, wanted = n / (STEP * WARPS) + 1;
+    const size_t fit = (size_t)least * (size_t)processors, limit = block_limit(), most = fit < limit ? fit : limit;
+    const size_t wanted = n / (STEP * WARPS) + 1;
     return (uint32_t)(wanted < most ? wanted : most);
 }
 
@@ -134,7 +150,7 @@ static int fill_workspace(sg_cuda *c, const struct tables *t) {
         return device_status(last_error);
     s = {(char *)c->memory, 0};
     lay_out(&s, &c->v, &d, c->blocks, t->n_pieces);
-    const struct control start = {0, 0, NONE};
+    const struct control start = {0, NONE};
     last_error = cudaMemset(c->memory, 0, (size_t)((char *)c->v.list_index - (char *)c->memory));
     upload(c->v.control, &start, 1);
     upload(d.piece, t->piece, t->n_pieces);

@@ -187,14 +187,21 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
     free(entries);
 }
 
+/* Of a vector that ends with the message. */
+static size_t reach(const uint32_t *index, size_t count) {
+    return index == NULL ? count : count > 0 ? (size_t)index[count - 1] + 1 : 0;
+}
+
 static void scatter_add(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
                         size_t count) {
-    const struct sg_entries message = {index, value, count};
-    scatter_add_messages(exec, dense,
-                         index == NULL ? count
-                         : count > 0   ? (size_t)index[count - 1] + 1
-                                       : 0,
-                         &message, 1);
+    const size_t n = reach(index, count);
+    (void)exec;
+    arena_open(room_for(3, n, 1));
+    float *there = device(dense, n);
+    if (sg_cuda_scatter_add(stream, there, index == NULL ? NULL : device(index, count), device(value, count), count) !=
+        SG_KERNEL_OK)
+        abort();
+    host(dense, there, n);
 }
 
 static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
@@ -211,6 +218,20 @@ static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) 
     return failed ? NAN : sum;
 }
 
+static double dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
+    (void)exec;
+    const size_t count = message->count, n = reach(message->index, count);
+    double sum = NAN;
+    arena_open(room_for(3, n, 1));
+    double *device_sum = device(&sum, 1);
+    const struct sg_entries there = {message->index == NULL ? NULL : device(message->index, count),
+                                     device(message->value, count), count};
+    if (sg_cuda_dot_shifted(stream, &there, device(x, n), weight, device_sum) != SG_KERNEL_OK)
+        return NAN;
+    host(&sum, device_sum, 1);
+    return failed ? NAN : sum;
+}
+
 /* Comparisons need no more of it. */
 const struct sg_kernels *cuda_table(char *why, size_t room) {
     static struct sg_kernels table;
@@ -222,5 +243,6 @@ const struct sg_kernels *cuda_table(char *why, size_t room) {
     table.scatter_add = scatter_add;
     table.sum_squares = sum_squares;
     table.scatter_add_messages = scatter_add_messages;
+    table.dot_shifted = dot_shifted;
     return sg_cuda_available(why, room) ? &table : NULL;
 }

@@ -51,15 +51,24 @@ inline dim3 gridDim;
 
 namespace emulation {
 
-enum : unsigned { LANES = 32, BLOCKS_AT_ONCE = 3, SHARED_BYTES = 1 << 14, STACK_BYTES = 1 << 16, MOST_IDLE = 10000000 };
+enum : unsigned {
+    LANES = 32,
+    BLOCKS_AT_ONCE = 12,
+    SHARED_BYTES = 1 << 14,
+    STACK_BYTES = 1 << 16,
+    MOST_IDLE = 10000000
+};
+
+struct fiber;
 
 /* Where a known number of threads wait for each other. What they bring lies in one of two sets of slots in turn: the
  * first to leave may be at the next meeting before the last has read. */
 struct meeting {
-    unsigned arrived = 0, generation = 0;
+    unsigned generation = 0;
+    std::vector<fiber *> waiting;
     const char *call = nullptr;
     uint64_t slot[2][LANES] = {};
-    int any[2] = {0, 0};
+    unsigned votes[2] = {0, 0}; /* of the lanes; of a block any of them */
 };
 
 struct block_state {
@@ -81,8 +90,9 @@ struct fiber {
 
 inline fiber *current, home;
 inline std::vector<fiber *> &pool = *new std::vector<fiber *>; /* kept for ever */
-inline std::vector<fiber *> ring;                              /* alive in this launch, in running order */
+inline std::vector<fiber *> ring;                              /* of this launch, those that can run */
 inline size_t position;                                        /* of the current one */
+inline size_t waiting;                                         /* of this launch, in all meetings */
 inline unsigned idle, seed = 1, block_threads;
 inline const std::function<void()> *body;
 
@@ -123,6 +133,17 @@ inline unsigned random_below(unsigned n) {
     return (seed >> 8) % n;
 }
 
+/* Takes the current fiber out of the ring and lets another one run; none is left after the last of a launch. */
+inline void leave() {
+    ring[position] = ring.back();
+    ring.pop_back();
+    if (ring.empty() && waiting > 0)
+        die("threads wait for others that have ended or wait elsewhere",
+            current->block->all.call ? current->block->all.call : "-");
+    position = position < ring.size() ? position : 0;
+    switch_to(ring.empty() ? &home : ring[position]);
+}
+
 /* What fibers do for ever: a thread of a launch, then the next one's. */
 inline void work() {
 #if defined(__SANITIZE_ADDRESS__)
@@ -132,9 +153,7 @@ inline void work() {
     for (;;) {
         (*body)();
         idle = 0;
-        ring.erase(ring.begin() + (ptrdiff_t)position);
-        position = ring.empty() ? 0 : position % ring.size();
-        switch_to(ring.empty() ? &home : ring[position]);
+        leave();
     }
 }
 
@@ -187,7 +206,9 @@ inline void launch(dim3 blocks, dim3 threads, bool cooperative, const std::funct
     body = &call;
     gridDim = blocks;
     block_threads = threads.x;
-    if (cooperative && blocks.x > BLOCKS_AT_ONCE)
+    const char *limit = getenv("SG_CUDA_BLOCKS");
+    const bool limited = limit != nullptr && *limit != 0;
+    if (cooperative && (blocks.x > BLOCKS_AT_ONCE || (limited && blocks.x > strtoul(limit, nullptr, 10))))
         die("too many blocks for a cooperative launch", "launch");
     for (unsigned b = 0; b < blocks.x; b += BLOCKS_AT_ONCE)
         run_blocks(b, blocks.x - b < BLOCKS_AT_ONCE ? blocks.x - b : (unsigned)BLOCKS_AT_ONCE);
@@ -197,18 +218,21 @@ inline void launch(dim3 blocks, dim3 threads, bool cooperative, const std::funct
 /* Wait until `count` threads are here. Returns which set of slots they used. */
 inline unsigned meet(meeting &m, unsigned count, const char *call) {
     const unsigned now = m.generation;
-    if (m.arrived == 0)
+    if (m.waiting.empty())
         m.call = call;
     else if (m.call != call)
         die("threads meet in different calls", call);
-    if (++m.arrived == count) {
-        m.arrived = 0;
+    if (m.waiting.size() + 1 == count) {
         m.generation++;
-        m.any[m.generation & 1] = 0;
+        m.votes[m.generation & 1] = 0;
         idle = 0;
+        ring.insert(ring.end(), m.waiting.begin(), m.waiting.end());
+        waiting -= m.waiting.size();
+        m.waiting.clear();
     } else {
-        while (m.generation == now)
-            yield();
+        m.waiting.push_back(current);
+        waiting++;
+        leave();
     }
     return now & 1;
 }
@@ -224,6 +248,13 @@ template <typename T> inline const uint64_t *exchange(T x, const char *call) {
     memcpy(&bits, &x, sizeof x);
     m.slot[m.generation & 1][lane()] = bits;
     return m.slot[meet(m, LANES, call)];
+}
+
+/* A bit for each lane. */
+inline unsigned vote(bool x, const char *call) {
+    meeting &m = current->block->warp[current->thread.x / LANES];
+    m.votes[m.generation & 1] |= (unsigned)x << lane();
+    return m.votes[meet(m, LANES, call)];
 }
 
 template <typename T> inline T from_slot(uint64_t bits) {
@@ -245,31 +276,24 @@ inline void __syncthreads() {
 
 inline int __syncthreads_or(int x) {
     emulation::meeting &m = emulation::current->block->all;
-    m.any[m.generation & 1] |= x != 0;
-    return m.any[emulation::meet(m, emulation::block_threads, "__syncthreads_or")];
+    m.votes[m.generation & 1] |= x != 0;
+    return (int)m.votes[emulation::meet(m, emulation::block_threads, "__syncthreads_or")];
 }
 
 inline void __syncwarp() {
     emulation::exchange(0, "__syncwarp");
 }
 
-inline unsigned ballot_of(const uint64_t *slot) {
-    unsigned votes = 0;
-    for (unsigned i = 0; i < emulation::LANES; i++)
-        votes |= (unsigned)(slot[i] != 0) << i;
-    return votes;
-}
-
 inline unsigned __ballot_sync(unsigned, bool x) {
-    return ballot_of(emulation::exchange(x, "__ballot_sync"));
+    return emulation::vote(x, "__ballot_sync");
 }
 
 inline bool __any_sync(unsigned, bool x) {
-    return ballot_of(emulation::exchange(x, "__any_sync")) != 0;
+    return emulation::vote(x, "__any_sync") != 0;
 }
 
 inline bool __all_sync(unsigned, bool x) {
-    return ballot_of(emulation::exchange(x, "__all_sync")) == 0xffffffff;
+    return emulation::vote(x, "__all_sync") == 0xffffffff;
 }
 
 inline unsigned __match_any_sync(unsigned, unsigned x) {
@@ -299,13 +323,19 @@ inline void __nanosleep(unsigned) {
     emulation::yield();
 }
 
-inline void __threadfence() {
-}
-
 template <typename T> inline T atomicAdd(T *to, T x) {
     const T old = *to;
     *to = old + x;
     return old;
+}
+
+/* Those of kernels/cuda/cuda_device.cuh, which are not C++. One fiber runs at a time, so all is in order. */
+inline uint32_t add_ordered(uint32_t *to, uint32_t x) {
+    return atomicAdd(to, x);
+}
+
+inline uint32_t load_ordered(const uint32_t *from) {
+    return *from;
 }
 
 template <typename T> inline T atomicMin(T *to, T x) {
@@ -340,6 +370,10 @@ inline float __uint_as_float(unsigned bits) {
 
 inline int __popc(unsigned x) {
     return __builtin_popcount(x);
+}
+
+inline int __clz(int x) {
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
 }
 
 inline float __fmul_rn(float a, float b) {

@@ -263,6 +263,16 @@ static void test_sums(const struct sg_kernels *kernels) {
         wrong += bits_of(dense[i]) != bits_of(reference[i]);
     }
     ok(wrong == 0, "%s: scatter_add, sparse then dense", kernels->name);
+    same = true;
+    for (size_t n = 0; n <= N / 3; n += n < 70 ? 1 : 439)
+        for (int indexed = 0; indexed < 2; indexed++) {
+            double sum = 0;
+            for (size_t j = 0; j < n; j++)
+                sum += (double)x[j] * ((double)x[j] + -2.5 * (double)dense[indexed ? index[j] : j]);
+            const struct sg_entries message = {indexed ? index : NULL, x, n};
+            same &= kernels->dot_shifted(&exec, &message, dense, -2.5) == sum;
+        }
+    ok(same, "%s: dot_shifted adds one entry after another", kernels->name);
 }
 
 __attribute__((unused)) static void test_dispatch(void) {
@@ -443,13 +453,53 @@ static void test_table(const struct sg_kernels *kernels) {
 }
 
 #ifdef SG_TEST_CUDA
+/* Few blocks wait for each other as all that the device holds, and give the same bits. */
+static void test_block_limit(const struct sg_kernels *kernels) {
+    static const char *const limit[] = {"1", "2", "5"};
+    const char *set = getenv("SG_CUDA_BLOCKS");
+    char kept[16] = "", why[256] = "";
+    if (set != NULL)
+        snprintf(kept, sizeof kept, "%s", set);
+    float *g = malloc(LONG_N * sizeof *g), *e = malloc(LONG_N * sizeof *e);
+    struct long_run want = open_run(), got = open_run();
+    size_t wrong = 0;
+    sg_pattern_fill(g, LONG_N, SG_PATTERN_NORMAL, 5);
+    sg_pattern_fill(e, LONG_N, SG_PATTERN_WIDE, 6);
+    for (size_t l = 0; l < sizeof limit / sizeof limit[0]; l++) {
+        const struct sg_exec exec = {.threads = 1};
+        setenv("SG_CUDA_BLOCKS", limit[l], 1);
+        kernels->sum_squares(&exec, g, 1); /* another layout, so that the next one is cut anew */
+        for (int kernel = 0; kernel < LONG_KERNELS; kernel++) {
+            run_long(&want, sg_kernels_cpu("c"), kernel, 1, g, 0.02F, e);
+            run_long(&got, kernels, kernel, 1, g, 0.02F, e);
+            wrong += !same_run(&want, &got, true, kernel != LONG_ALL);
+        }
+        wrong += kernels->sum_squares(&exec, g, LONG_N) != sg_kernels_cpu("c")->sum_squares(&exec, g, LONG_N);
+    }
+    ok(wrong == 0, "%s: the same bits from 1, 2 and 5 blocks: %zu wrong", kernels->name, wrong);
+    static const char *const nonsense[] = {"0", "many", "7x", "-1", "99999999999999999999"};
+    size_t taken = 0;
+    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
+        setenv("SG_CUDA_BLOCKS", nonsense[i], 1);
+        taken += cuda_table(why, sizeof why) != NULL || strstr(why, "SG_CUDA_BLOCKS=") == NULL;
+    }
+    ok(taken == 0, "a limit of blocks that is not a number is refused: %s", why);
+    setenv("SG_CUDA_BLOCKS", kept, 1);
+    close_run(&want);
+    close_run(&got);
+    free(g);
+    free(e);
+}
+
 int main(void) {
     char why[256];
     const struct sg_kernels *kernels = cuda_table(why, sizeof why);
-    if (kernels != NULL)
+    if (kernels != NULL) {
         test_table(kernels);
-    else
+        test_block_limit(kernels);
+    } else {
         tap_no_gpu(why);
+    }
     return tap_done();
 }
 #else
