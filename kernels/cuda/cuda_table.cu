@@ -1,20 +1,36 @@
 /* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its counts
- * come back, in one small copy each. */
+ * come back, in one small copy each. What need not be known at once comes back with the next wait. */
 #include "cuda_device.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What the next wait hands over: `bytes` in pinned memory, to where the caller wants them. */
+struct arrival {
+    void *to;
+    const char *from;
+    size_t bytes;
+};
+
+enum {
+    MOST_ARRIVALS = 256,
+    PINNED_BYTES = 1 << 16 /* what is longer is copied while the caller waits, and needs no pinned memory */
+};
+
 struct sg_cuda_device {
     int number;
     cudaError_t error;  /* the first; nothing is begun after it */
     sg_cuda *workspace; /* of the layout: */
     size_t n_layers, *offset;
-    /* What goes along with a call. `host` is ordinary memory, which is free again when a copy to the device returns;
-     * `answer` is pinned, so that copies from the device go straight. */
-    char *there, *host, *answer;
+    char *there; /* the parameters and results of the call at hand, on the device */
     size_t room;
+    /* Pinned memory, through which copies go that the caller does not wait for. A place in it serves one copy and is
+     * used again only after a wait, so nothing is overwritten that a copy under way still reads. */
+    char *pinned;
+    size_t pinned_room, pinned_used;
+    struct arrival arrival[MOST_ARRIVALS];
+    size_t n_arrivals;
     char *staged; /* messages of the host's */
     size_t staged_room;
 };
@@ -93,10 +109,66 @@ void sg_cuda_device_close(sg_cuda_device *d) {
     sg_cuda_close(d->workspace);
     cudaFree(d->there);
     cudaFree(d->staged);
-    cudaFreeHost(d->answer);
-    free(d->host);
+    cudaFreeHost(d->pinned);
     free(d->offset);
     free(d);
+}
+
+/* ---- small copies, and waiting for them --------------------------------------------------------------------------- */
+
+static int state_of(const sg_cuda_device *d) {
+    return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+}
+
+/* Everything begun is done: hands over what came back. After a failure nothing is. */
+static int hand_over(sg_cuda_device *d) {
+    for (size_t i = 0; i < d->n_arrivals && d->error == cudaSuccess; i++)
+        memcpy(d->arrival[i].to, d->arrival[i].from, d->arrival[i].bytes);
+    d->n_arrivals = 0;
+    d->pinned_used = 0;
+    return state_of(d);
+}
+
+static int wait_for_all(sg_cuda_device *d) {
+    if (ready(d))
+        check(d, cudaStreamSynchronize(STREAM));
+    return hand_over(d);
+}
+
+/* A place in pinned memory for one copy. What was there before the last wait stays until the next call. NULL = the
+ * device failed, or has no such memory, which is a failure then. */
+static char *place(sg_cuda_device *d, size_t bytes) {
+    constexpr size_t ALIGNMENT = 16;
+    const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (rounded > d->pinned_room - d->pinned_used)
+        (void)wait_for_all(d);
+    if (rounded > d->pinned_room && ready(d)) {
+        const size_t room = rounded > PINNED_BYTES ? rounded : (size_t)PINNED_BYTES;
+        cudaFreeHost(d->pinned);
+        d->pinned = NULL;
+        check(d, cudaMallocHost((void **)&d->pinned, room));
+        d->pinned_room = d->error == cudaSuccess ? room : 0;
+    }
+    if (!ready(d))
+        return NULL;
+    d->pinned_used += rounded;
+    return d->pinned + d->pinned_used - rounded;
+}
+
+static int wait(const struct sg_exec *exec) {
+    sg_cuda_device *d = device_of(exec);
+    return d->n_arrivals > 0 ? wait_for_all(d) : state_of(d);
+}
+
+static void get_later(const struct sg_exec *exec, void *host, const void *from, size_t bytes) {
+    sg_cuda_device *d = device_of(exec);
+    if (d->n_arrivals == MOST_ARRIVALS)
+        (void)wait_for_all(d);
+    char *arrives = place(d, bytes);
+    if (arrives == NULL)
+        return;
+    check(d, cudaMemcpyAsync(arrives, from, bytes, cudaMemcpyDeviceToHost, STREAM));
+    d->arrival[d->n_arrivals++] = {host, arrives, bytes};
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
@@ -125,20 +197,31 @@ static void zero(const struct sg_exec *exec, void *to, size_t bytes) {
         check(d, cudaMemsetAsync(to, 0, bytes, STREAM));
 }
 
-/* Of pageable memory CUDA has taken a copy when this returns. */
+/* A long copy is waited for, which costs little beside the copy itself. */
 static void put(const struct sg_exec *exec, void *to, const void *host, size_t bytes) {
     sg_cuda_device *d = device_of(exec);
-    if (bytes > 0 && ready(d))
-        check(d, cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, STREAM));
+    if (bytes == 0 || !ready(d))
+        return;
+    if (bytes > PINNED_BYTES) {
+        check(d, cudaMemcpy(to, host, bytes, cudaMemcpyHostToDevice));
+        return;
+    }
+    char *leaves = place(d, bytes);
+    if (leaves == NULL)
+        return;
+    memcpy(leaves, host, bytes);
+    check(d, cudaMemcpyAsync(to, leaves, bytes, cudaMemcpyHostToDevice, STREAM));
 }
 
 static int get(const struct sg_exec *exec, void *host, const void *from, size_t bytes) {
     sg_cuda_device *d = device_of(exec);
-    if (bytes > 0 && ready(d))
-        check(d, cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, STREAM));
+    if (bytes > 0 && bytes <= PINNED_BYTES)
+        get_later(exec, host, from, bytes);
+    if (bytes <= PINNED_BYTES)
+        return wait_for_all(d);
     if (ready(d))
-        check(d, cudaStreamSynchronize(STREAM));
-    return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+        check(d, cudaMemcpy(host, from, bytes, cudaMemcpyDeviceToHost));
+    return hand_over(d);
 }
 
 /* ---- what goes along with a call -------------------------------------------------------------------------------- */
@@ -149,13 +232,9 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
     if (bytes <= d->room)
         return SG_KERNEL_OK;
     cudaFree(d->there);
-    cudaFreeHost(d->answer);
-    free(d->host);
-    d->there = d->answer = NULL;
+    d->there = NULL;
     d->room = 0;
-    d->host = (char *)malloc(bytes);
-    if (d->host == NULL || cudaMalloc(&d->there, bytes) != cudaSuccess ||
-        cudaMallocHost((void **)&d->answer, bytes) != cudaSuccess) {
+    if (cudaMalloc(&d->there, bytes) != cudaSuccess) {
         (void)cudaGetLastError();
         return SG_KERNEL_MEMORY;
     }
@@ -163,12 +242,14 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
     return SG_KERNEL_OK;
 }
 
-/* `bytes` at `place` of d->there, once everything begun before is done. */
-static const void *answer(sg_cuda_device *d, size_t place, size_t bytes) {
-    SG_ASSERT(place + bytes <= d->room);
-    check(d, cudaMemcpyAsync(d->answer, d->there + place, bytes, cudaMemcpyDeviceToHost, STREAM));
-    check(d, cudaStreamSynchronize(STREAM));
-    return d->error == cudaSuccess ? d->answer : NULL;
+/* `bytes` at `at` of d->there, once everything begun before is done; they stay until the next copy is begun. */
+static const void *answer(sg_cuda_device *d, size_t at, size_t bytes) {
+    SG_ASSERT(at + bytes <= d->room);
+    char *arrives = place(d, bytes);
+    if (arrives == NULL)
+        return NULL;
+    check(d, cudaMemcpyAsync(arrives, d->there + at, bytes, cudaMemcpyDeviceToHost, STREAM));
+    return wait_for_all(d) == SG_KERNEL_OK ? arrives : NULL;
 }
 
 /* A workspace for the layout, kept while that stays; for `offset` NULL any that has n elements. */
@@ -216,14 +297,17 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
         status = reserve(d, 3 * each + sizeof(struct sg_cuda_result));
     if (status != SG_KERNEL_OK)
         return status;
-    uint32_t *count = (uint32_t *)(d->host + 2 * each);
+    char *leaves = place(d, 3 * each);
+    if (leaves == NULL)
+        return SG_KERNEL_DEVICE;
+    uint32_t *count = (uint32_t *)(leaves + 2 * each);
     for (size_t l = 0; l < s->n_layers; l++)
         count[l] = (uint32_t)s->count[l];
     if (parameter != NULL)
-        memcpy(d->host, parameter, each);
+        memcpy(leaves, parameter, each);
     if (guess != NULL)
-        memcpy(d->host + each, guess, each);
-    check(d, cudaMemcpyAsync(d->there, d->host, 3 * each, cudaMemcpyHostToDevice, STREAM));
+        memcpy(leaves + each, guess, each);
+    check(d, cudaMemcpyAsync(d->there, leaves, 3 * each, cudaMemcpyHostToDevice, STREAM));
     *out = {};
     out->g = s->g;
     out->e = s->e;
@@ -233,7 +317,7 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
     out->value = s->value;
     out->count = (uint32_t *)(d->there + 2 * each);
     out->result = (struct sg_cuda_result *)(d->there + 3 * each);
-    return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+    return state_of(d);
 }
 
 static int finish(const struct sg_select *s, int status, float *guess) {
@@ -315,11 +399,12 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
         begun(d, status);
         if (status != SG_KERNEL_OK)
             return;
+        uint32_t count[SG_CUDA_MESSAGES];
         for (size_t i = 0; i < now; i++) {
-            ((uint32_t *)d->host)[i] = (uint32_t)message[m + i].count;
+            count[i] = (uint32_t)message[m + i].count;
             batch[i] = {message[m + i].index, message[m + i].value, (const uint32_t *)d->there + i};
         }
-        put(exec, d->there, d->host, now * sizeof(uint32_t));
+        put(exec, d->there, count, now * sizeof *count);
         begun(d, sg_cuda_scatter_add_messages(STREAM, dense, n, batch, now));
     }
 }
@@ -364,16 +449,29 @@ static void add_messages(const struct sg_exec *exec, float *dense, size_t n, con
     }
 }
 
-static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
-    sg_cuda_device *d = device_of(exec);
+/* d->there gets the sum. */
+static int begin_squares(sg_cuda_device *d, const float *x, size_t n) {
     int status = workspace(d, 0, NULL, n);
     if (status == SG_KERNEL_OK)
         status = reserve(d, sizeof(double));
     if (status == SG_KERNEL_OK)
         status = sg_cuda_sum_squares(d->workspace, STREAM, x, n, (double *)d->there);
     begun(d, status);
-    const double *sum = status == SG_KERNEL_OK ? (const double *)answer(d, 0, sizeof *sum) : NULL;
+    return status;
+}
+
+static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
+    sg_cuda_device *d = device_of(exec);
+    const double *sum =
+        begin_squares(d, x, n) == SG_KERNEL_OK ? (const double *)answer(d, 0, sizeof *sum) : (const double *)NULL;
     return sum != NULL ? *sum : (double)NAN;
+}
+
+static void sum_squares_later(const struct sg_exec *exec, const float *x, size_t n, double *sum) {
+    sg_cuda_device *d = device_of(exec);
+    *sum = (double)NAN;
+    if (begin_squares(d, x, n) == SG_KERNEL_OK)
+        get_later(exec, sum, d->there, sizeof *sum);
 }
 
 static float max_abs(const struct sg_exec *exec, const float *x, size_t n) {
@@ -442,6 +540,9 @@ const struct sg_kernels *sg_cuda_kernels(void) {
                                             encode_half,
                                             decode_half,
                                             sg_cuda_has_optimizer,
-                                            update};
+                                            update,
+                                            sum_squares_later,
+                                            get_later,
+                                            wait};
     return &table;
 }

@@ -35,7 +35,8 @@ struct sg_task {
     struct sg_exec exec;
     sg_scope **scope;          /* [threads] */
     sg_batches **batches;      /* [count] */
-    float *batch_loss;         /* [count] in the kernels' memory, as all that follows: */
+    float *loss;               /* [count] of the last batches */
+    float *batch_loss;         /* [count] the same in the kernels' memory, as all that follows: */
     float *x;                  /* [d] */
     float *statistics;         /* [count][n_statistics] of batch-norm */
     bool averages;             /* the running-average model is kept: */
@@ -55,6 +56,7 @@ static void cnn_close(struct sg_task *t) {
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         t->kernels->release(&t->exec, vector[i]);
     free(t->scope);
+    free(t->loss);
     free(t->batches);
     free(t->shards);
     sg_image_set_free(&t->data);
@@ -121,6 +123,7 @@ static float *vector(const struct sg_task *t, size_t n) {
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     t->scope = calloc((size_t)t->threads, sizeof *t->scope);
     t->batches = calloc(t->count, sizeof *t->batches);
+    t->loss = calloc(t->count, sizeof *t->loss);
     t->batch_loss = vector(t, t->count);
     t->x = vector(t, t->net.d);
     t->statistics = vector(t, t->count * t->net.n_statistics);
@@ -128,7 +131,7 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
         t->average = vector(t, t->net.d);
         t->average_statistics = vector(t, t->count * t->net.n_statistics);
     }
-    if (!t->scope || !t->batches || !t->batch_loss || !t->x || !t->statistics ||
+    if (!t->scope || !t->batches || !t->loss || !t->batch_loss || !t->x || !t->statistics ||
         (t->averages && (!t->average || !t->average_statistics)))
         return sg_fail_memory(err, "the network");
     sg_status status = SG_OK;
@@ -246,14 +249,14 @@ static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     sg_status status = sg_backward(pass.scope, loss, err);
     if (status == SG_OK)
         status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
+    if (status == SG_OK)
+        t->kernels->get_later(&t->exec, &t->loss[local], t->batch_loss + local, sizeof *t->loss);
     sg_scope_begin(pass.scope, 1, false); /* frees the tensors of the last pass */
     return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
 }
 
 static double cnn_batch_loss(const struct sg_task *t, size_t worker) {
-    float loss;
-    const float *from = t->batch_loss + (worker - t->first);
-    return t->kernels->get(&t->exec, &loss, from, sizeof loss) == SG_KERNEL_OK ? (double)loss : (double)NAN;
+    return (double)t->loss[worker - t->first];
 }
 
 static void *cnn_parameters(struct sg_task *t) {

@@ -38,7 +38,6 @@ struct sg_task {
     uint64_t evaluations;
     double waiting[4];
     size_t n_waiting;
-    bool infinite;
 };
 
 static sg_status spy_open(sg_task **out, const struct sg_task_config *config, struct sg_error *e) {
@@ -89,13 +88,13 @@ static sg_status spy_gradient(sg_task *t, size_t worker, uint64_t step, float *g
     }
     if (step == spy.nan_step && worker == 2)
         t->host[1101] = NAN;
-    t->infinite = step == spy.inf_loss_step && worker == 1;
     t->kernels->put(&t->exec, g, t->host, sizeof t->host);
     return SG_OK;
 }
 
 static double spy_batch_loss(const sg_task *t, size_t worker) {
-    return t->infinite ? (double)INFINITY : (double)worker + (double)spy.step / 8;
+    (void)t;
+    return spy.step == spy.inf_loss_step && worker == 1 ? (double)INFINITY : (double)worker + (double)spy.step / 8;
 }
 
 static void *spy_parameters(sg_task *t) {
