@@ -5,6 +5,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
@@ -105,9 +106,10 @@ at::Tensor wrap(const sg_scope *s, float *data, const int64_t *shape, size_t ran
     return at::from_blob(data, at::IntArrayRef(shape, rank), at::TensorOptions().dtype(at::kFloat).device(s->device));
 }
 
-/* A tensor of the host's ordinary memory, of which CUDA has taken a copy when this returns. */
+/* A tensor of the host's ordinary memory, which may be reused when this returns. For a GPU it is copied to pinned
+ * memory first, which libtorch keeps until the GPU has read it, so that nobody waits for that. */
 at::Tensor there(const sg_scope *s, const at::Tensor &host) {
-    return host.to(s->device, /*non_blocking=*/true);
+    return s->device.is_cuda() ? host.pin_memory().to(s->device, /*non_blocking=*/true) : host;
 }
 
 /* Makes CUDA compute in float32 everywhere and give the same bits in every run. Once in a process would be enough. */
@@ -147,6 +149,10 @@ sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err
             openblas_set_num_threads(1); /* its own threads know nothing of OpenMP's */
         at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
         at::globalContext().setBenchmarkCuDNN(false);
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
+        at::globalContext().setDeterministicFillUninitializedMemory(
+            false); /* all memory is written before it is read */
+#endif
         auto *s = new sg_scope;
         s->device = where;
         *out = s;
@@ -198,6 +204,17 @@ sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[
         at::Tensor x =
             at::from_blob(const_cast<float *>(data), memory).permute({0, 3, 1, 2}); /* nothing writes to it */
         return s->device.is_cuda() ? there(s, x).contiguous() : x;
+    });
+}
+
+sg_tensor *sg_tensor_image_bytes(sg_scope *s, const uint8_t *data, const int64_t shape[4], float *table) {
+    return add(s, [&] {
+        at::Tensor bytes = at::from_blob(const_cast<uint8_t *>(data), at::IntArrayRef(shape, 4), at::kByte);
+        const int64_t values = 256, length = shape[1] * values;
+        at::Tensor first = at::arange(0, length, values, at::TensorOptions().dtype(at::kInt).device(s->device));
+        at::Tensor place = there(s, bytes).to(at::kInt).add_(first.view({1, shape[1], 1, 1}));
+        at::Tensor x = wrap(s, table, &length, 1).index_select(0, place.view(-1)).view(at::IntArrayRef(shape, 4));
+        return s->device.is_cuda() ? x : x.contiguous(at::MemoryFormat::ChannelsLast);
     });
 }
 
@@ -261,7 +278,7 @@ sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bi
 sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, const int64_t *id, const int64_t *shape, size_t rank) {
     return add(s, [&] {
         at::Tensor index = at::from_blob(const_cast<int64_t *>(id), at::IntArrayRef(shape, rank), at::kLong);
-        return at::embedding(weight->value, index.to(s->device));
+        return at::embedding(weight->value, there(s, index));
     });
 }
 
@@ -303,7 +320,7 @@ sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *
     return add(s, [&] {
         at::Tensor wanted = at::from_blob(const_cast<float *>(label), logits->value.sizes(), at::kFloat);
         at::Tensor sum =
-            at::binary_cross_entropy_with_logits(logits->value, wanted.to(s->device), {}, {}, at::Reduction::Sum);
+            at::binary_cross_entropy_with_logits(logits->value, there(s, wanted), {}, {}, at::Reduction::Sum);
         return sum.div(divisor);
     });
 }

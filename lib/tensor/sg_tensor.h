@@ -52,6 +52,9 @@ sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const 
 /* Images that lie as [count][height][width][channels] in host memory; `shape` is [count, channels, height, width] all
  * the same. On a CPU this is a view, too. */
 sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[4]);
+/* Images that lie as bytes [count][channels][height][width] in host memory. Byte v of channel c becomes table[c][v]; the
+ * table [channels][256] lies in memory of the scope's device. */
+sg_tensor *sg_tensor_image_bytes(sg_scope *s, const uint8_t *data, const int64_t shape[4], float *table);
 
 /* Kernel sizes are those of weight [out, in, height, width]; bias [out] or NULL. */
 sg_tensor *sg_conv2d(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, int64_t stride, int64_t padding);

@@ -35,6 +35,13 @@ static void images(sg_scope *s) {
     sg_tensor *parts[2] = {x, sg_conv2d(s, x, weight, NULL, 1, 0)};
     ok(reads(s, sg_cat(s, parts, 2), (float[]){1, 2, 3, 4, 10, 20, 30, 40, 6, 12, 18, 24}, 12),
        "channels side by side");
+    /* The same two channels as bytes, a plane after the other, each with its row of the table. */
+    static const uint8_t bytes[8] = {0, 1, 2, 255, 0, 1, 2, 255};
+    float table[2][256] = {{1, 2, 3, [255] = 4}, {10, 20, 30, [255] = 40}};
+    sg_tensor *same = sg_tensor_image_bytes(s, bytes, (const int64_t[]){1, 2, 2, 2}, table[0]);
+    ok(reads(s, same, (float[]){1, 2, 3, 4, 10, 20, 30, 40}, 8) &&
+           reads(s, sg_conv2d(s, same, weight, bias, 1, 0), (float[]){13, 19, 25, 31}, 4),
+       "images of bytes: what the table says");
 }
 
 static void norms(sg_scope *s) {
