@@ -112,6 +112,25 @@ at::Tensor there(const sg_scope *s, const at::Tensor &host) {
     return s->device.is_cuda() ? host.pin_memory().to(s->device, /*non_blocking=*/true) : host;
 }
 
+/* cuDNN takes the weights of a layer as one chunk. In a vector of parameters they may be one already, but libtorch sees
+ * that only in tensors that share their storage; else it warns, and copies the weights at every call. */
+void share_storage(const struct sg_lstm_weights *w) {
+    sg_tensor *const part[4] = {w->input, w->hidden, w->input_bias, w->hidden_bias};
+    float *const first = part[0]->value.data_ptr<float>(), *next = first;
+    for (const sg_tensor *p : part) {
+        if (p->value.data_ptr<float>() != next)
+            return;
+        next += p->value.numel();
+    }
+    at::Tensor whole = at::from_blob(first, {next - first}, part[0]->value.options());
+    int64_t begin = 0;
+    for (sg_tensor *p : part) {
+        const int64_t count = p->value.numel();
+        p->value.set_data(whole.narrow(0, begin, count).view(p->value.sizes()));
+        begin += count;
+    }
+}
+
 /* Makes CUDA compute in float32 everywhere and give the same bits in every run. Once in a process would be enough. */
 void prepare_cuda() {
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
@@ -286,6 +305,7 @@ sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell
                    sg_tensor **last_hidden, sg_tensor **last_cell) {
     at::Tensor h, c;
     sg_tensor *out = add(s, [&] {
+        share_storage(w);
         auto all = at::lstm(x->value, {hidden->value, cell->value},
                             {w->input->value, w->hidden->value, w->input_bias->value, w->hidden_bias->value},
                             /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0, /*train=*/s->gradients,
