@@ -18,7 +18,12 @@ struct network {
     const char *text;
     const char *method[3];
     const char *test_loss; /* a series that is to be as close to the CPU's as train_loss; NULL = none */
-    bool clips;            /* each gradient waits for its norm */
+    /* How far losses may be from the CPU's, relative to the largest. A GPU adds in another order, and cuDNN may convolve by
+     * Winograd's algorithm, so that outputs of a layer are some 1e-5 of their root mean square off. Noise of 1e-5 and
+     * 1e-4 put on all outputs of layers, on a CPU, moved losses by 1e-3 and 1.3e-3 (cnn), and by less than 2e-6 (lm,
+     * ncf), with the few entries that change sides of a threshold. */
+    double bound;
+    bool clips; /* each gradient waits for its norm */
 };
 
 enum { WORKERS = 2, STEPS = 4 };
@@ -90,12 +95,10 @@ static void test_method(const char *method) {
     if (emulated) {
         ok(strcmp(once, here) == 0, "%s: the CPU's bytes", method);
     } else {
-        /* Sums in another order: a few 1e-6 a layer and step. Of a threshold a handful of entries may fall on the other
-         * side, and the optimizer's state carries on what they make of it. */
-        const double bound = strcmp(method, network.method[0]) == 0 ? 1e-3 : 1e-2;
         const double gap = apart(&first, &host, "train_loss");
         const double test = network.test_loss ? apart(&first, &host, network.test_loss) : 0;
-        ok(gap <= bound && test <= bound, "%s: close to the CPU: train loss %g, test loss %g apart", method, gap, test);
+        ok(gap <= network.bound && test <= network.bound, "%s: close to the CPU: train loss %g, test loss %g apart",
+           method, gap, test);
     }
     sg_run_free(&first);
     sg_run_free(&second);

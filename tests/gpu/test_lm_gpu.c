@@ -21,5 +21,5 @@ extern const struct sg_task_ops sg_lm_ops;
 
 int main(void) {
     return test_network(&(struct network){
-        &sg_lm_ops, text, {"SGD", "Top-k", "Hard-threshold"}, .test_loss = "test_loss", .clips = true});
+        &sg_lm_ops, text, {"SGD", "Top-k", "Hard-threshold"}, .test_loss = "test_loss", .bound = 1e-3, .clips = true});
 }
