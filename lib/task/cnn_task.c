@@ -149,7 +149,7 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
         return sg_fail_memory(err, "the network");
     sg_status status = t->exec.device ? put_table(t, err) : SG_OK;
     for (int i = 0; i < t->threads && status == SG_OK; i++)
-        status = sg_scope_open(&t->scope[i], config->device, err);
+        status = sg_scope_open(&t->scope[i], config->device, sg_node_string(config->task, "precision", "fp32"), err);
     return status;
 }
 

@@ -108,14 +108,15 @@ static float *vector(const struct sg_task *t, size_t n) {
     return t->kernels->allocate(&t->exec, n * sizeof(float));
 }
 
-static sg_status open_room(struct sg_task *t, struct room *room, const char *device, struct sg_error *err) {
+static sg_status open_room(struct sg_task *t, struct room *room, const struct sg_task_config *config,
+                           struct sg_error *err) {
     const size_t tokens = t->bptt * t->batch;
     room->id = calloc(tokens, sizeof *room->id);
     room->label = calloc(tokens, sizeof *room->label);
     room->spare = vector(t, t->n_state);
     if (!room->id || !room->label || !room->spare)
         return sg_fail_memory(err, "a batch");
-    return sg_scope_open(&room->scope, device, err);
+    return sg_scope_open(&room->scope, config->device, sg_node_string(config->task, "precision", "fp32"), err);
 }
 
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
@@ -129,7 +130,7 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
         whole = (t->state[w] = vector(t, t->n_state)) != NULL;
     sg_status status = whole ? SG_OK : sg_fail_memory(err, "the network");
     for (int i = 0; i < t->threads && status == SG_OK; i++)
-        status = open_room(t, &t->room[i], config->device, err);
+        status = open_room(t, &t->room[i], config, err);
     return status;
 }
 

@@ -32,6 +32,7 @@ struct sg_key {
     const char *preset;  /* the default as text; NULL = there is none, and the value is null if absent */
     size_t constants;    /* EXPRESSION: it may use the first so many constants of the kind */
     bool required;
+    bool when_given;  /* absent from a resolved recipe that does not give it, so that older cells keep their keys */
     bool data;        /* decides which data are read, so that it is one for all cells of a recipe */
     const char *unit; /* "" = none */
     const char *help;

@@ -131,12 +131,12 @@ void share_storage(const struct sg_lstm_weights *w) {
     }
 }
 
-/* Makes CUDA compute in float32 everywhere and give the same bits in every run. Once in a process would be enough. */
-void prepare_cuda() {
+/* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once in a process would be enough. */
+void prepare_cuda(bool tf32) {
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
     at::globalContext().setDeterministicCuDNN(true);
-    at::globalContext().setAllowTF32CuDNN(false);
-    at::globalContext().setAllowTF32CuBLAS(false);
+    at::globalContext().setAllowTF32CuDNN(tf32);
+    at::globalContext().setAllowTF32CuBLAS(tf32);
 }
 
 } // namespace
@@ -147,9 +147,12 @@ const char *sg_tensor_library(void) {
     return TORCH_VERSION;
 }
 
-sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err) {
+sg_status sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *err) {
     try {
         at::Device where{std::string(device)};
+        const bool tf32 = strcmp(precision, "tf32") == 0;
+        if (tf32 && !where.is_cuda())
+            return sg_fail(err, SG_ERR_UNSUPPORTED, "precision: tf32 needs --device cuda");
         if (where.is_cuda() && !at::globalContext().hasCUDA()) {
             snprintf(
                 err->msg, sizeof err->msg,
@@ -159,7 +162,7 @@ sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err
             return err->status = SG_ERR_UNSUPPORTED;
         }
         if (where.is_cuda())
-            prepare_cuda();
+            prepare_cuda(tf32);
         /* Every pass allocates the same tensors again. Memory that went back to the system in between would be cleared
          * page by page: a quarter of ResNet-8's time. 32 MiB is the most that malloc accepts. */
         mallopt(M_MMAP_THRESHOLD, 32 << 20);

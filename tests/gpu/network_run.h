@@ -43,10 +43,10 @@ sg_status __wrap_sg_task_load(const struct sg_task_ops **out, const char *name, 
     return SG_OK;
 }
 
-sg_status __real_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e);
-sg_status __wrap_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e);
-sg_status __wrap_sg_scope_open(sg_scope **out, const char *device, struct sg_error *e) {
-    return __real_sg_scope_open(out, emulated ? "cpu" : device, e);
+sg_status __real_sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *e);
+sg_status __wrap_sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *e);
+sg_status __wrap_sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *e) {
+    return __real_sg_scope_open(out, emulated ? "cpu" : device, emulated ? "fp32" : precision, e);
 }
 
 static int stop_when_asked(void) {
@@ -155,7 +155,7 @@ static int test_network(const struct network *of) {
     sg_cuda_device_close(device);
     emulated = strcmp(facts.name, "emulation") == 0;
     sg_scope *scope;
-    if (sg_scope_open(&scope, "cuda:0", &err) != SG_OK) {
+    if (sg_scope_open(&scope, "cuda:0", "fp32", &err) != SG_OK) {
         tap_no_gpu(err.msg);
         return tap_done();
     }

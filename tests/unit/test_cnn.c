@@ -70,7 +70,7 @@ struct run {
 static bool open_run(struct run *r, const struct golden_cnn *golden) {
     *r = (struct run){.golden = golden};
     if (cnn_model_open(&r->net, golden->model, golden->classes, &r->err) != SG_OK ||
-        sg_scope_open(&r->scope, "cpu", &r->err) != SG_OK)
+        sg_scope_open(&r->scope, "cpu", "fp32", &r->err) != SG_OK)
         return false;
     r->words = r->net.d / 32 + 1;
     r->x = malloc(r->net.d * sizeof *r->x);
