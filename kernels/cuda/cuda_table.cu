@@ -1,227 +1,15 @@
 /* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its counts
- * come back, in one small copy each. What need not be known at once comes back with the next wait. */
-#include "cuda_device.cuh"
+ * come back, in one small copy each. */
+#include "cuda_table.cuh"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What the next wait hands over: `bytes` in pinned memory, to where the caller wants them. */
-struct arrival {
-    void *to;
-    const char *from;
-    size_t bytes;
-};
-
-enum {
-    MOST_ARRIVALS = 256,
-    PINNED_BYTES = 1 << 16 /* what is longer is copied while the caller waits, and needs no pinned memory */
-};
-
-struct sg_cuda_device {
-    int number;
-    cudaError_t error;  /* the first; nothing is begun after it */
-    sg_cuda *workspace; /* of the layout: */
-    size_t n_layers, *offset;
-    char *there; /* the parameters and results of the call at hand, on the device */
-    size_t room;
-    /* Pinned memory, through which copies go that the caller does not wait for. A place in it serves one copy and is
-     * used again only after a wait, so nothing is overwritten that a copy under way still reads. */
-    char *pinned;
-    size_t pinned_room, pinned_used;
-    struct arrival arrival[MOST_ARRIVALS];
-    size_t n_arrivals;
-    char *staged; /* messages of the host's */
-    size_t staged_room;
-};
-
-static const cudaStream_t STREAM = NULL; /* the legacy default stream, where libtorch works too */
-
-static sg_cuda_device *device_of(const struct sg_exec *exec) {
-    SG_ASSERT(exec->device != NULL);
-    return (sg_cuda_device *)exec->device;
-}
-
-static void check(sg_cuda_device *d, cudaError_t error) {
-    if (d->error == cudaSuccess)
-        d->error = error;
-}
-
-/* The thread's current device may be another one's affair. */
-static bool ready(sg_cuda_device *d) {
-    if (d->error == cudaSuccess)
-        d->error = cudaSetDevice(d->number);
-    return d->error == cudaSuccess;
-}
 
 static void begun(sg_cuda_device *d, int status) {
     if (status != SG_KERNEL_OK && d->error == cudaSuccess) {
         const cudaError_t error = cudaGetLastError();
         d->error = error != cudaSuccess ? error : cudaErrorUnknown;
     }
-}
-
-/* ---- opening --------------------------------------------------------------------------------------------------- */
-
-int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *why, size_t room) {
-    int count = 0;
-    *out = NULL;
-    if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) {
-        if (number >= count) {
-            snprintf(why, room, "there %s %d GPU%s here, counted from 0", count == 1 ? "is" : "are", count,
-                     count == 1 ? "" : "s");
-            return SG_KERNEL_DEVICE;
-        }
-        number = number < 0 ? local_rank % count : number;
-        (void)cudaSetDevice(number); /* what is wrong with it is said next */
-    }
-    if (!sg_cuda_available(why, room))
-        return SG_KERNEL_DEVICE;
-    sg_cuda_device *d = (sg_cuda_device *)calloc(1, sizeof *d);
-    if (d == NULL) {
-        snprintf(why, room, "out of memory");
-        return SG_KERNEL_MEMORY;
-    }
-    d->number = number;
-    *out = d;
-    return SG_KERNEL_OK;
-}
-
-void sg_cuda_device_facts(const sg_cuda_device *d, struct sg_cuda_facts *out) {
-    struct cudaDeviceProp about;
-    memset(out, 0, sizeof *out);
-    out->number = d->number;
-    if (cudaGetDeviceProperties(&about, d->number) == cudaSuccess)
-        snprintf(out->name, sizeof out->name, "%s", about.name);
-    (void)cudaDriverGetVersion(&out->driver);
-    (void)cudaRuntimeGetVersion(&out->runtime);
-}
-
-const char *sg_cuda_device_error(const sg_cuda_device *d) {
-    return d->error == cudaSuccess ? NULL : cudaGetErrorString(d->error);
-}
-
-void sg_cuda_device_close(sg_cuda_device *d) {
-    if (d == NULL)
-        return;
-    (void)cudaSetDevice(d->number);
-    (void)cudaDeviceSynchronize();
-    sg_cuda_close(d->workspace);
-    cudaFree(d->there);
-    cudaFree(d->staged);
-    cudaFreeHost(d->pinned);
-    free(d->offset);
-    free(d);
-}
-
-/* ---- small copies, and waiting for them --------------------------------------------------------------------------- */
-
-static int state_of(const sg_cuda_device *d) {
-    return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
-}
-
-/* Everything begun is done: hands over what came back. After a failure nothing is. */
-static int hand_over(sg_cuda_device *d) {
-    for (size_t i = 0; i < d->n_arrivals && d->error == cudaSuccess; i++)
-        memcpy(d->arrival[i].to, d->arrival[i].from, d->arrival[i].bytes);
-    d->n_arrivals = 0;
-    d->pinned_used = 0;
-    return state_of(d);
-}
-
-static int wait_for_all(sg_cuda_device *d) {
-    if (ready(d))
-        check(d, cudaStreamSynchronize(STREAM));
-    return hand_over(d);
-}
-
-/* A place in pinned memory for one copy. What was there before the last wait stays until the next call. NULL = the
- * device failed, or has no such memory, which is a failure then. */
-static char *place(sg_cuda_device *d, size_t bytes) {
-    constexpr size_t ALIGNMENT = 16;
-    const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (rounded > d->pinned_room - d->pinned_used)
-        (void)wait_for_all(d);
-    if (rounded > d->pinned_room && ready(d)) {
-        const size_t room = rounded > PINNED_BYTES ? rounded : (size_t)PINNED_BYTES;
-        cudaFreeHost(d->pinned);
-        d->pinned = NULL;
-        check(d, cudaMallocHost((void **)&d->pinned, room));
-        d->pinned_room = d->error == cudaSuccess ? room : 0;
-    }
-    if (!ready(d))
-        return NULL;
-    d->pinned_used += rounded;
-    return d->pinned + d->pinned_used - rounded;
-}
-
-static int wait(const struct sg_exec *exec) {
-    sg_cuda_device *d = device_of(exec);
-    return d->n_arrivals > 0 ? wait_for_all(d) : state_of(d);
-}
-
-static void get_later(const struct sg_exec *exec, void *host, const void *from, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    if (d->n_arrivals == MOST_ARRIVALS)
-        (void)wait_for_all(d);
-    char *arrives = place(d, bytes);
-    if (arrives == NULL)
-        return;
-    check(d, cudaMemcpyAsync(arrives, from, bytes, cudaMemcpyDeviceToHost, STREAM));
-    d->arrival[d->n_arrivals++] = {host, arrives, bytes};
-}
-
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
-
-static void *allocate(const struct sg_exec *exec, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    void *memory = NULL;
-    if (!ready(d))
-        return NULL;
-    if (cudaMalloc(&memory, bytes > 0 ? bytes : 1) != cudaSuccess) {
-        (void)cudaGetLastError(); /* told by the NULL */
-        return NULL;
-    }
-    check(d, cudaMemsetAsync(memory, 0, bytes, STREAM));
-    return memory;
-}
-
-static void release(const struct sg_exec *exec, void *memory) {
-    (void)cudaSetDevice(device_of(exec)->number);
-    (void)cudaFree(memory);
-}
-
-static void zero(const struct sg_exec *exec, void *to, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    if (ready(d))
-        check(d, cudaMemsetAsync(to, 0, bytes, STREAM));
-}
-
-/* A long copy is waited for, which costs little beside the copy itself. */
-static void put(const struct sg_exec *exec, void *to, const void *host, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    if (bytes == 0 || !ready(d))
-        return;
-    if (bytes > PINNED_BYTES) {
-        check(d, cudaMemcpy(to, host, bytes, cudaMemcpyHostToDevice));
-        return;
-    }
-    char *leaves = place(d, bytes);
-    if (leaves == NULL)
-        return;
-    memcpy(leaves, host, bytes);
-    check(d, cudaMemcpyAsync(to, leaves, bytes, cudaMemcpyHostToDevice, STREAM));
-}
-
-static int get(const struct sg_exec *exec, void *host, const void *from, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    if (bytes > 0 && bytes <= PINNED_BYTES)
-        get_later(exec, host, from, bytes);
-    if (bytes <= PINNED_BYTES)
-        return wait_for_all(d);
-    if (ready(d))
-        check(d, cudaMemcpy(host, from, bytes, cudaMemcpyDeviceToHost));
-    return hand_over(d);
 }
 
 /* ---- what goes along with a call -------------------------------------------------------------------------------- */
@@ -245,11 +33,11 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
 /* `bytes` at `at` of d->there, once everything begun before is done; they stay until the next copy is begun. */
 static const void *answer(sg_cuda_device *d, size_t at, size_t bytes) {
     SG_ASSERT(at + bytes <= d->room);
-    char *arrives = place(d, bytes);
+    char *arrives = table_place(d, bytes);
     if (arrives == NULL)
         return NULL;
     check(d, cudaMemcpyAsync(arrives, d->there + at, bytes, cudaMemcpyDeviceToHost, STREAM));
-    return wait_for_all(d) == SG_KERNEL_OK ? arrives : NULL;
+    return table_wait_for_all(d) == SG_KERNEL_OK ? arrives : NULL;
 }
 
 /* A workspace for the layout, kept while that stays; for `offset` NULL any that has n elements. */
@@ -297,7 +85,7 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
         status = reserve(d, 3 * each + sizeof(struct sg_cuda_result));
     if (status != SG_KERNEL_OK)
         return status;
-    char *leaves = place(d, 3 * each);
+    char *leaves = table_place(d, 3 * each);
     if (leaves == NULL)
         return SG_KERNEL_DEVICE;
     uint32_t *count = (uint32_t *)(leaves + 2 * each);
@@ -317,7 +105,7 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
     out->value = s->value;
     out->count = (uint32_t *)(d->there + 2 * each);
     out->result = (struct sg_cuda_result *)(d->there + 3 * each);
-    return state_of(d);
+    return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
 static int finish(const struct sg_select *s, int status, float *guess) {
@@ -375,7 +163,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
     const int status = begin(&call, s, NULL, NULL);
     if (status != SG_KERNEL_OK)
         return status;
-    put(s->exec, s->index, position, total * sizeof *position);
+    table_put(s->exec, s->index, position, total * sizeof *position);
     return finish(s, sg_cuda_select_positions(d->workspace, STREAM, &call, s->index), NULL);
 }
 
@@ -404,7 +192,7 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
             count[i] = (uint32_t)message[m + i].count;
             batch[i] = {message[m + i].index, message[m + i].value, (const uint32_t *)d->there + i};
         }
-        put(exec, d->there, count, now * sizeof *count);
+        table_put(exec, d->there, count, now * sizeof *count);
         begun(d, sg_cuda_scatter_add_messages(STREAM, dense, n, batch, now));
     }
 }
@@ -440,8 +228,8 @@ static void add_messages(const struct sg_exec *exec, float *dense, size_t n, con
             batch[i] = {from->index != NULL ? (const uint32_t *)at : NULL,
                         (const float *)(at + from->count * sizeof(uint32_t)), from->count};
             if (from->index != NULL)
-                put(exec, at, from->index, from->count * sizeof *from->index);
-            put(exec, at + from->count * sizeof(uint32_t), from->value, from->count * sizeof *from->value);
+                table_put(exec, at, from->index, from->count * sizeof *from->index);
+            table_put(exec, at + from->count * sizeof(uint32_t), from->value, from->count * sizeof *from->value);
             at += from->count * ENTRY;
         }
         if (ready(d))
@@ -471,7 +259,7 @@ static void sum_squares_later(const struct sg_exec *exec, const float *x, size_t
     sg_cuda_device *d = device_of(exec);
     *sum = (double)NAN;
     if (begin_squares(d, x, n) == SG_KERNEL_OK)
-        get_later(exec, sum, d->there, sizeof *sum);
+        table_get_later(exec, sum, d->there, sizeof *sum);
 }
 
 static float max_abs(const struct sg_exec *exec, const float *x, size_t n) {
@@ -520,29 +308,12 @@ static void update(const struct sg_exec *exec, const struct sg_update *u) {
 }
 
 const struct sg_kernels *sg_cuda_kernels(void) {
-    static const struct sg_kernels table = {"cuda",
-                                            allocate,
-                                            release,
-                                            zero,
-                                            put,
-                                            get,
-                                            select_threshold,
-                                            select_topk,
-                                            select_positions,
-                                            select_all,
-                                            scatter_add,
-                                            sum_squares,
-                                            scatter_add_messages,
-                                            add_messages,
-                                            max_abs,
-                                            dot_shifted,
-                                            running_mean,
-                                            encode_half,
-                                            decode_half,
-                                            sg_cuda_has_optimizer,
-                                            update,
-                                            sum_squares_later,
-                                            get_later,
-                                            wait};
+    static const struct sg_kernels table = {
+        "cuda",      table_allocate,    table_release,        table_zero,       table_put,
+        table_get,   select_threshold,  select_topk,          select_positions, select_all,
+        scatter_add, sum_squares,       scatter_add_messages, add_messages,     max_abs,
+        dot_shifted, running_mean,      encode_half,          decode_half,      sg_cuda_has_optimizer,
+        update,      sum_squares_later, table_get_later,      table_wait,
+    };
     return &table;
 }
