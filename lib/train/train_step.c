@@ -40,24 +40,28 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     return worker->error.status;
 }
 
-/* Takes the training losses of this rank's workers, once for all, as a GPU is waited for. A loss that is not finite
- * tells more than the gradient behind it, so its error takes the place of the message's. */
+/* Takes the training loss of a worker. A loss that is not finite tells more than the gradient behind it, so its error
+ * takes the place of the message's. */
+static void take_loss(struct train *t, size_t w) {
+    struct worker *worker = &t->worker[w];
+    const double loss = worker->note[NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
+    if (!isfinite(loss))
+        (void)sg_fail(&worker->error, SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g", t->first + w,
+                      (unsigned long long)t->step, loss);
+}
+
+/* Takes the losses of this rank's workers that have a gradient. They are asked for together, as a GPU is waited for. */
 static void take_losses(struct train *t) {
     struct sg_error device;
     const bool arrived = train_wait(t, &device) == SG_OK;
     for (size_t w = 0; w < t->count; w++) {
-        struct worker *worker = &t->worker[w];
-        const sg_status message = worker->error.status;
-        if (message != SG_OK && message != SG_ERR_NONFINITE)
+        struct sg_error *error = &t->worker[w].error;
+        if (error->status != SG_OK && error->status != SG_ERR_NONFINITE)
             continue;
         if (!arrived)
-            worker->error = device;
-        if (!arrived || !t->task_ops->batch_loss)
-            continue;
-        const double loss = worker->note[NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
-        if (!isfinite(loss))
-            (void)sg_fail(&worker->error, SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g",
-                          t->first + w, (unsigned long long)t->step, loss);
+            *error = device;
+        else if (t->task_ops->batch_loss)
+            take_loss(t, w);
     }
 }
 
