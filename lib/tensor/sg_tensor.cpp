@@ -131,7 +131,8 @@ void share_storage(const struct sg_lstm_weights *w) {
     }
 }
 
-/* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once in a process would be enough. */
+/* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once in
+ * a process would be enough. */
 void prepare_cuda(bool tf32) {
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
     at::globalContext().setDeterministicCuDNN(true);
@@ -172,8 +173,8 @@ sg_status sg_scope_open(sg_scope **out, const char *device, const char *precisio
         at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
         at::globalContext().setBenchmarkCuDNN(false);
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
-        at::globalContext().setDeterministicFillUninitializedMemory(
-            false); /* all memory is written before it is read */
+        /* Deterministic algorithms would fill new memory first, which is written before it is read anyway. */
+        at::globalContext().setDeterministicFillUninitializedMemory(false);
 #endif
         auto *s = new sg_scope;
         s->device = where;
