@@ -117,7 +117,7 @@ torch_cxx   := -std=$(torch_std) -O2 -g -fPIC -Wall -Wextra -Wmissing-declaratio
 # libtorch for CUDA registers itself when it is loaded: nothing refers to it, so the linker is told to keep it. What it needs
 # itself is found by its own paths.
 torch_cuda  := $(if $(wildcard $(TORCH_DIR)/lib/libtorch_cuda.so),-Wl$(comma)--no-as-needed -ltorch_cuda -lc10_cuda -Wl$(comma)--as-needed)
-torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10 \
+torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)--enable-new-dtags$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10 \
                $(if $(torch_cuda),$(torch_cuda) -Wl$(comma)--allow-shlib-undefined)
 
 bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)

@@ -106,8 +106,9 @@ int sg_cuda_update(void *stream, const struct sg_update *u);
  *
  * sg_exec.device is an sg_cuda_device, which one thread at a time may use. All its work runs on the legacy default
  * stream, so in order with that of libtorch. Selections, sum_squares, max_abs, dot_shifted and get wait for their
- * results; no other call waits. After a failure of the device later calls do nothing, and those that return a status
- * return SG_KERNEL_DEVICE. Beside the caller's memory it holds one workspace, for the latest layout. */
+ * results, and `wait` for those that are missing. Copies of more than 64 KiB are waited for, too; no other call waits.
+ * After a failure of the device later calls do nothing, and those that return a status return SG_KERNEL_DEVICE. Beside
+ * the caller's memory it holds one workspace, for the latest layout. */
 typedef struct sg_cuda_device sg_cuda_device;
 
 struct sg_cuda_facts {

@@ -172,6 +172,16 @@ struct sg_kernels {
     bool (*has_optimizer)(const char *name);
     /* Does what a step does after the sum over workers. The loops of kernels/cpu/cpu_update.c are the specification. */
     void (*update)(const struct sg_exec *exec, const struct sg_update *u);
+
+    /* ---- results that are not needed at once ----
+     *
+     * sum_squares into *sum, and get of few bytes. A CPU has the result when the call returns. A GPU only begins it,
+     * and the result stands there after the next `wait` or any other call that waits. Until then *sum is NaN, and the
+     * memory must stay. So many results cost one wait. */
+    void (*sum_squares_later)(const struct sg_exec *exec, const float *x, size_t n, double *sum);
+    void (*get_later)(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
+    /* Waits until no result is missing. Returns SG_KERNEL_DEVICE if a call begun before failed, else SG_KERNEL_OK. */
+    int (*wait)(const struct sg_exec *exec);
 };
 
 /* The CPU table of that name: "c", "avx2" or "avx512". NULL asks for the one that the environment variable SG_CPU

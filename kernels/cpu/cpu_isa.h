@@ -26,6 +26,8 @@ void cpu_release(const struct sg_exec *exec, void *memory);
 void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes);
 void cpu_put(const struct sg_exec *exec, void *to, const void *host, size_t bytes);
 int cpu_get(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
+void cpu_get_later(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
+int cpu_wait(const struct sg_exec *exec);
 double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
 void cpu_running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 bool cpu_has_optimizer(const char *name);

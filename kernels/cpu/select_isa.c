@@ -183,6 +183,10 @@ static int select_all(const struct sg_select *s) {
     return bad < s->n_layers ? nonfinite(s, bad) : SG_KERNEL_OK;
 }
 
+static void sum_squares_later(const struct sg_exec *exec, const float *x, size_t n, double *sum) {
+    *sum = ISA_NAME(sum_squares_)(exec, x, n);
+}
+
 const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .name = ISA_STRING,
     .allocate = cpu_allocate,
@@ -205,4 +209,7 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .decode_half = ISA_NAME(decode_half_),
     .has_optimizer = cpu_has_optimizer,
     .update = cpu_update,
+    .sum_squares_later = sum_squares_later,
+    .get_later = cpu_get_later,
+    .wait = cpu_wait,
 };

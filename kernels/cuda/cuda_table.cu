@@ -1,144 +1,15 @@
 /* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its counts
  * come back, in one small copy each. */
-#include "cuda_device.cuh"
+#include "cuda_table.cuh"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct sg_cuda_device {
-    int number;
-    cudaError_t error;  /* the first; nothing is begun after it */
-    sg_cuda *workspace; /* of the layout: */
-    size_t n_layers, *offset;
-    /* What goes along with a call. `host` is ordinary memory, which is free again when a copy to the device returns;
-     * `answer` is pinned, so that copies from the device go straight. */
-    char *there, *host, *answer;
-    size_t room;
-    char *staged; /* messages of the host's */
-    size_t staged_room;
-};
-
-static const cudaStream_t STREAM = NULL; /* the legacy default stream, where libtorch works too */
-
-static sg_cuda_device *device_of(const struct sg_exec *exec) {
-    SG_ASSERT(exec->device != NULL);
-    return (sg_cuda_device *)exec->device;
-}
-
-static void check(sg_cuda_device *d, cudaError_t error) {
-    if (d->error == cudaSuccess)
-        d->error = error;
-}
-
-/* The thread's current device may be another one's affair. */
-static bool ready(sg_cuda_device *d) {
-    if (d->error == cudaSuccess)
-        d->error = cudaSetDevice(d->number);
-    return d->error == cudaSuccess;
-}
 
 static void begun(sg_cuda_device *d, int status) {
     if (status != SG_KERNEL_OK && d->error == cudaSuccess) {
         const cudaError_t error = cudaGetLastError();
         d->error = error != cudaSuccess ? error : cudaErrorUnknown;
     }
-}
-
-/* ---- opening --------------------------------------------------------------------------------------------------- */
-
-int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *why, size_t room) {
-    int count = 0;
-    *out = NULL;
-    if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) {
-        if (number >= count) {
-            snprintf(why, room, "there %s %d GPU%s here, counted from 0", count == 1 ? "is" : "are", count,
-                     count == 1 ? "" : "s");
-            return SG_KERNEL_DEVICE;
-        }
-        number = number < 0 ? local_rank % count : number;
-        (void)cudaSetDevice(number); /* what is wrong with it is said next */
-    }
-    if (!sg_cuda_available(why, room))
-        return SG_KERNEL_DEVICE;
-    sg_cuda_device *d = (sg_cuda_device *)calloc(1, sizeof *d);
-    if (d == NULL) {
-        snprintf(why, room, "out of memory");
-        return SG_KERNEL_MEMORY;
-    }
-    d->number = number;
-    *out = d;
-    return SG_KERNEL_OK;
-}
-
-void sg_cuda_device_facts(const sg_cuda_device *d, struct sg_cuda_facts *out) {
-    struct cudaDeviceProp about;
-    memset(out, 0, sizeof *out);
-    out->number = d->number;
-    if (cudaGetDeviceProperties(&about, d->number) == cudaSuccess)
-        snprintf(out->name, sizeof out->name, "%s", about.name);
-    (void)cudaDriverGetVersion(&out->driver);
-    (void)cudaRuntimeGetVersion(&out->runtime);
-}
-
-const char *sg_cuda_device_error(const sg_cuda_device *d) {
-    return d->error == cudaSuccess ? NULL : cudaGetErrorString(d->error);
-}
-
-void sg_cuda_device_close(sg_cuda_device *d) {
-    if (d == NULL)
-        return;
-    (void)cudaSetDevice(d->number);
-    (void)cudaDeviceSynchronize();
-    sg_cuda_close(d->workspace);
-    cudaFree(d->there);
-    cudaFree(d->staged);
-    cudaFreeHost(d->answer);
-    free(d->host);
-    free(d->offset);
-    free(d);
-}
-
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
-
-static void *allocate(const struct sg_exec *exec, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    void *memory = NULL;
-    if (!ready(d))
-        return NULL;
-    if (cudaMalloc(&memory, bytes > 0 ? bytes : 1) != cudaSuccess) {
-        (void)cudaGetLastError(); /* told by the NULL */
-        return NULL;
-    }
-    check(d, cudaMemsetAsync(memory, 0, bytes, STREAM));
-    return memory;
-}
-
-static void release(const struct sg_exec *exec, void *memory) {
-    (void)cudaSetDevice(device_of(exec)->number);
-    (void)cudaFree(memory);
-}
-
-static void zero(const struct sg_exec *exec, void *to, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    if (ready(d))
-        check(d, cudaMemsetAsync(to, 0, bytes, STREAM));
-}
-
-/* Of pageable memory CUDA has taken a copy when this returns. */
-static void put(const struct sg_exec *exec, void *to, const void *host, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    if (bytes > 0 && ready(d))
-        check(d, cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, STREAM));
-}
-
-static int get(const struct sg_exec *exec, void *host, const void *from, size_t bytes) {
-    sg_cuda_device *d = device_of(exec);
-    if (bytes > 0 && ready(d))
-        check(d, cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, STREAM));
-    if (ready(d))
-        check(d, cudaStreamSynchronize(STREAM));
-    return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
 /* ---- what goes along with a call -------------------------------------------------------------------------------- */
@@ -149,13 +20,9 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
     if (bytes <= d->room)
         return SG_KERNEL_OK;
     cudaFree(d->there);
-    cudaFreeHost(d->answer);
-    free(d->host);
-    d->there = d->answer = NULL;
+    d->there = NULL;
     d->room = 0;
-    d->host = (char *)malloc(bytes);
-    if (d->host == NULL || cudaMalloc(&d->there, bytes) != cudaSuccess ||
-        cudaMallocHost((void **)&d->answer, bytes) != cudaSuccess) {
+    if (cudaMalloc(&d->there, bytes) != cudaSuccess) {
         (void)cudaGetLastError();
         return SG_KERNEL_MEMORY;
     }
@@ -163,12 +30,14 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
     return SG_KERNEL_OK;
 }
 
-/* `bytes` at `place` of d->there, once everything begun before is done. */
-static const void *answer(sg_cuda_device *d, size_t place, size_t bytes) {
-    SG_ASSERT(place + bytes <= d->room);
-    check(d, cudaMemcpyAsync(d->answer, d->there + place, bytes, cudaMemcpyDeviceToHost, STREAM));
-    check(d, cudaStreamSynchronize(STREAM));
-    return d->error == cudaSuccess ? d->answer : NULL;
+/* `bytes` at `at` of d->there, once everything begun before is done; they stay until the next copy is begun. */
+static const void *answer(sg_cuda_device *d, size_t at, size_t bytes) {
+    SG_ASSERT(at + bytes <= d->room);
+    char *arrives = table_place(d, bytes);
+    if (arrives == NULL)
+        return NULL;
+    check(d, cudaMemcpyAsync(arrives, d->there + at, bytes, cudaMemcpyDeviceToHost, STREAM));
+    return table_wait_for_all(d) == SG_KERNEL_OK ? arrives : NULL;
 }
 
 /* A workspace for the layout, kept while that stays; for `offset` NULL any that has n elements. */
@@ -216,14 +85,17 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
         status = reserve(d, 3 * each + sizeof(struct sg_cuda_result));
     if (status != SG_KERNEL_OK)
         return status;
-    uint32_t *count = (uint32_t *)(d->host + 2 * each);
+    char *leaves = table_place(d, 3 * each);
+    if (leaves == NULL)
+        return SG_KERNEL_DEVICE;
+    uint32_t *count = (uint32_t *)(leaves + 2 * each);
     for (size_t l = 0; l < s->n_layers; l++)
         count[l] = (uint32_t)s->count[l];
     if (parameter != NULL)
-        memcpy(d->host, parameter, each);
+        memcpy(leaves, parameter, each);
     if (guess != NULL)
-        memcpy(d->host + each, guess, each);
-    check(d, cudaMemcpyAsync(d->there, d->host, 3 * each, cudaMemcpyHostToDevice, STREAM));
+        memcpy(leaves + each, guess, each);
+    check(d, cudaMemcpyAsync(d->there, leaves, 3 * each, cudaMemcpyHostToDevice, STREAM));
     *out = {};
     out->g = s->g;
     out->e = s->e;
@@ -291,7 +163,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
     const int status = begin(&call, s, NULL, NULL);
     if (status != SG_KERNEL_OK)
         return status;
-    put(s->exec, s->index, position, total * sizeof *position);
+    table_put(s->exec, s->index, position, total * sizeof *position);
     return finish(s, sg_cuda_select_positions(d->workspace, STREAM, &call, s->index), NULL);
 }
 
@@ -315,11 +187,12 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
         begun(d, status);
         if (status != SG_KERNEL_OK)
             return;
+        uint32_t count[SG_CUDA_MESSAGES];
         for (size_t i = 0; i < now; i++) {
-            ((uint32_t *)d->host)[i] = (uint32_t)message[m + i].count;
+            count[i] = (uint32_t)message[m + i].count;
             batch[i] = {message[m + i].index, message[m + i].value, (const uint32_t *)d->there + i};
         }
-        put(exec, d->there, d->host, now * sizeof(uint32_t));
+        table_put(exec, d->there, count, now * sizeof *count);
         begun(d, sg_cuda_scatter_add_messages(STREAM, dense, n, batch, now));
     }
 }
@@ -355,8 +228,8 @@ static void add_messages(const struct sg_exec *exec, float *dense, size_t n, con
             batch[i] = {from->index != NULL ? (const uint32_t *)at : NULL,
                         (const float *)(at + from->count * sizeof(uint32_t)), from->count};
             if (from->index != NULL)
-                put(exec, at, from->index, from->count * sizeof *from->index);
-            put(exec, at + from->count * sizeof(uint32_t), from->value, from->count * sizeof *from->value);
+                table_put(exec, at, from->index, from->count * sizeof *from->index);
+            table_put(exec, at + from->count * sizeof(uint32_t), from->value, from->count * sizeof *from->value);
             at += from->count * ENTRY;
         }
         if (ready(d))
@@ -364,16 +237,29 @@ static void add_messages(const struct sg_exec *exec, float *dense, size_t n, con
     }
 }
 
-static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
-    sg_cuda_device *d = device_of(exec);
+/* d->there gets the sum. */
+static int begin_squares(sg_cuda_device *d, const float *x, size_t n) {
     int status = workspace(d, 0, NULL, n);
     if (status == SG_KERNEL_OK)
         status = reserve(d, sizeof(double));
     if (status == SG_KERNEL_OK)
         status = sg_cuda_sum_squares(d->workspace, STREAM, x, n, (double *)d->there);
     begun(d, status);
-    const double *sum = status == SG_KERNEL_OK ? (const double *)answer(d, 0, sizeof *sum) : NULL;
+    return status;
+}
+
+static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
+    sg_cuda_device *d = device_of(exec);
+    const double *sum =
+        begin_squares(d, x, n) == SG_KERNEL_OK ? (const double *)answer(d, 0, sizeof *sum) : (const double *)NULL;
     return sum != NULL ? *sum : (double)NAN;
+}
+
+static void sum_squares_later(const struct sg_exec *exec, const float *x, size_t n, double *sum) {
+    sg_cuda_device *d = device_of(exec);
+    *sum = (double)NAN;
+    if (begin_squares(d, x, n) == SG_KERNEL_OK)
+        table_get_later(exec, sum, d->there, sizeof *sum);
 }
 
 static float max_abs(const struct sg_exec *exec, const float *x, size_t n) {
@@ -422,26 +308,12 @@ static void update(const struct sg_exec *exec, const struct sg_update *u) {
 }
 
 const struct sg_kernels *sg_cuda_kernels(void) {
-    static const struct sg_kernels table = {"cuda",
-                                            allocate,
-                                            release,
-                                            zero,
-                                            put,
-                                            get,
-                                            select_threshold,
-                                            select_topk,
-                                            select_positions,
-                                            select_all,
-                                            scatter_add,
-                                            sum_squares,
-                                            scatter_add_messages,
-                                            add_messages,
-                                            max_abs,
-                                            dot_shifted,
-                                            running_mean,
-                                            encode_half,
-                                            decode_half,
-                                            sg_cuda_has_optimizer,
-                                            update};
+    static const struct sg_kernels table = {
+        "cuda",      table_allocate,    table_release,        table_zero,       table_put,
+        table_get,   select_threshold,  select_topk,          select_positions, select_all,
+        scatter_add, sum_squares,       scatter_add_messages, add_messages,     max_abs,
+        dot_shifted, running_mean,      encode_half,          decode_half,      sg_cuda_has_optimizer,
+        update,      sum_squares_later, table_get_later,      table_wait,
+    };
     return &table;
 }

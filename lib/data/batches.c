@@ -19,8 +19,8 @@ enum { SLOTS = 4 };
 struct sg_batches {
     struct sg_batches_config config;
     uint64_t steps; /* an epoch */
-    struct image_table table;
-    float *pixel;   /* [SLOTS][batch][SG_IMAGE_VALUES] */
+    struct sg_image_table table;
+    void *pixel;    /* [SLOTS][batch][SG_IMAGE_VALUES] floats, or bytes */
     int64_t *label; /* [SLOTS][batch] */
 
     pthread_t thread;
@@ -73,10 +73,12 @@ static void prepare(sg_batches *b, uint64_t turn) {
     const uint32_t *index = b->order + block_begin(b, (size_t)worker) + (size_t)(step % b->steps) * c->batch;
     for (size_t i = 0; i < c->batch; i++) {
         SG_ASSERT(index[i] < c->images->count);
-        uint8_t augmented[SG_IMAGE_VALUES];
+        const size_t to = (at + i) * SG_IMAGE_VALUES;
+        uint8_t room[SG_IMAGE_VALUES], *augmented = c->bytes ? (uint8_t *)b->pixel + to : room;
         image_augment(augmented, c->images->pixel + (size_t)index[i] * SG_IMAGE_VALUES, c->augmentation, c->seed,
                       b->epoch, index[i]);
-        image_convert(b->pixel + (at + i) * SG_IMAGE_VALUES, augmented, &b->table, c->order);
+        if (!c->bytes)
+            image_convert((float *)b->pixel + to, augmented, &b->table, c->order);
         b->label[at + i] = c->images->label[index[i]];
     }
 }
@@ -136,10 +138,10 @@ sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *conf
     b->config = *config;
     b->steps = sg_batches_steps(config->images->count, config->workers, config->batch);
     b->epoch = UINT64_MAX;
-    image_table_fill(&b->table, &config->scale);
+    sg_image_table_fill(&b->table, &config->scale);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    b->pixel = calloc(SLOTS * config->batch, SG_IMAGE_VALUES * sizeof *b->pixel);
+    b->pixel = calloc(SLOTS * config->batch, SG_IMAGE_VALUES * (config->bytes ? sizeof(uint8_t) : sizeof(float)));
     b->label = calloc(SLOTS * config->batch, sizeof *b->label);
     b->order = calloc(config->images->count, sizeof *b->order);
     if (!b->pixel || !b->label || !b->order)
@@ -153,7 +155,8 @@ sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *conf
     return status;
 }
 
-void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label) {
+/* Waits for the batch. Returns which one of all slots' images and labels is its first. */
+static size_t hold(sg_batches *b, size_t worker, uint64_t step) {
     SG_ASSERT(worker >= b->config.first && worker - b->config.first < b->config.count);
     const uint64_t turn = step * b->config.count + (worker - b->config.first);
     pthread_mutex_lock(&b->lock);
@@ -167,8 +170,21 @@ void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **p
         pthread_cond_wait(&b->changed, &b->lock);
     SG_ASSERT(b->held == turn && b->ready <= turn + SLOTS);
     pthread_mutex_unlock(&b->lock);
-    *pixel = b->pixel + (size_t)(turn % SLOTS) * b->config.batch * SG_IMAGE_VALUES;
-    *label = b->label + (size_t)(turn % SLOTS) * b->config.batch;
+    return (size_t)(turn % SLOTS) * b->config.batch;
+}
+
+void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label) {
+    SG_ASSERT(!b->config.bytes);
+    const size_t first = hold(b, worker, step);
+    *pixel = (const float *)b->pixel + first * SG_IMAGE_VALUES;
+    *label = b->label + first;
+}
+
+void sg_batches_get_bytes(sg_batches *b, size_t worker, uint64_t step, const uint8_t **pixel, const int64_t **label) {
+    SG_ASSERT(b->config.bytes);
+    const size_t first = hold(b, worker, step);
+    *pixel = (const uint8_t *)b->pixel + first * SG_IMAGE_VALUES;
+    *label = b->label + first;
 }
 
 void sg_batches_close(sg_batches *b) {

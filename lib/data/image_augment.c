@@ -10,13 +10,13 @@
 
 enum { SIDE = SG_IMAGE_SIDE, PLANE = SIDE * SIDE, PADDING = 4, MOST_DEGREES = 15 };
 
-void image_table_fill(struct image_table *table, const struct sg_image_scale *scale) {
+void sg_image_table_fill(struct sg_image_table *table, const struct sg_image_scale *scale) {
     for (int c = 0; c < SG_IMAGE_CHANNELS; c++)
         for (int v = 0; v < 256; v++)
             table->value[c][v] = ((float)v / 255 - scale->mean[c]) / scale->deviation[c];
 }
 
-void image_convert(float *restrict out, const uint8_t *restrict pixel, const struct image_table *table,
+void image_convert(float *restrict out, const uint8_t *restrict pixel, const struct sg_image_table *table,
                    enum sg_image_order order) {
     const size_t step = order == SG_IMAGE_NCHW ? 1 : SG_IMAGE_CHANNELS, plane = order == SG_IMAGE_NCHW ? PLANE : 1;
     for (size_t c = 0; c < SG_IMAGE_CHANNELS; c++)
@@ -86,8 +86,8 @@ void image_augment(uint8_t *out, const uint8_t *pixel, enum sg_augmentation kind
 void sg_images_convert(float *pixel, int64_t *label, const struct sg_images *images, size_t from, size_t count,
                        const struct sg_image_scale *scale, enum sg_image_order order) {
     SG_ASSERT(from <= images->count && count <= images->count - from);
-    struct image_table table;
-    image_table_fill(&table, scale);
+    struct sg_image_table table;
+    sg_image_table_fill(&table, scale);
     for (size_t i = 0; i < count; i++) {
         label[i] = images->label[from + i];
         image_convert(pixel + i * SG_IMAGE_VALUES, images->pixel + (from + i) * SG_IMAGE_VALUES, &table, order);

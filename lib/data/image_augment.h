@@ -4,15 +4,8 @@
 
 #include "sg_images.h"
 
-/* What a byte of each channel becomes. */
-struct image_table {
-    float value[SG_IMAGE_CHANNELS][256];
-};
-
-void image_table_fill(struct image_table *table, const struct sg_image_scale *scale);
-
 /* out [SG_IMAGE_VALUES] in the given order. */
-void image_convert(float *out, const uint8_t *pixel, const struct image_table *table, enum sg_image_order order);
+void image_convert(float *out, const uint8_t *pixel, const struct sg_image_table *table, enum sg_image_order order);
 
 /* out [SG_IMAGE_VALUES] <- pixel, augmented as image `index` in epoch `epoch` of a run with this seed. */
 void image_augment(uint8_t *out, const uint8_t *pixel, enum sg_augmentation kind, uint64_t seed, uint64_t epoch,

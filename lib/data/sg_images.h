@@ -7,6 +7,7 @@
 #ifndef SG_IMAGES_H
 #define SG_IMAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,10 +32,15 @@ enum sg_augmentation { SG_AUGMENT_NONE, SG_AUGMENT_CROP_FLIP, SG_AUGMENT_CROP_FL
 
 enum sg_image_order { SG_IMAGE_NCHW, SG_IMAGE_NHWC };
 
-/* A byte v becomes (v / 255 - mean) / deviation, in float arithmetic. */
+/* A byte v becomes (v / 255 - mean) / deviation, in float arithmetic. The table has what each byte of each channel
+ * becomes. */
 struct sg_image_scale {
     float mean[SG_IMAGE_CHANNELS], deviation[SG_IMAGE_CHANNELS];
 };
+struct sg_image_table {
+    float value[SG_IMAGE_CHANNELS][256];
+};
+void sg_image_table_fill(struct sg_image_table *table, const struct sg_image_scale *scale);
 
 struct sg_image_set {
     struct sg_images train, test;
@@ -93,6 +99,7 @@ struct sg_batches_config {
     enum sg_augmentation augmentation;
     struct sg_image_scale scale;
     enum sg_image_order order;
+    bool bytes; /* images stay bytes after augmentation, [batch][3][32][32]; scale and order are not used then */
 };
 
 /* Steps per epoch: floor(floor(images / workers) / batch). 0 = there are fewer images than one step of all workers
@@ -105,6 +112,8 @@ SG_CHECKED sg_status sg_batches_open(sg_batches **out, const struct sg_batches_c
 /* Gives the batch of `worker` (first..first+count-1) at `step`, counted from 0 over all epochs: *pixel is [batch][…] in
  * the chosen order, *label [batch]. It waits for the thread if need be. The batch is borrowed until the next call. */
 void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label);
+/* The same for batches of bytes. */
+void sg_batches_get_bytes(sg_batches *b, size_t worker, uint64_t step, const uint8_t **pixel, const int64_t **label);
 
 void sg_batches_close(sg_batches *b); /* NULL is fine */
 

@@ -327,6 +327,7 @@ static bool append_tasks(struct sg_schema *s) {
                                         .min = key->min,
                                         .max = key->max,
                                         .required = key->required,
+                                        .when_given = key->when_given,
                                         .constants = key->constants,
                                         .grid = !key->data,
                                         .owner = kind->name};

@@ -231,10 +231,18 @@ void cnn_net_start_statistics(const struct cnn_net *net, float *statistics) {
             *statistics++ = j < net->layer[i].size ? 0 : 1;
 }
 
-sg_tensor *cnn_net_forward(struct cnn_pass *p, const float *images) {
+sg_tensor *cnn_net_images(const struct cnn_pass *p, const float *images) {
+    return sg_tensor_images(p->scope, images, (const int64_t[4]){p->count, IMAGE_CHANNELS, IMAGE_SIZE, IMAGE_SIZE});
+}
+
+sg_tensor *cnn_net_image_bytes(const struct cnn_pass *p, const uint8_t *images, float *table) {
+    return sg_tensor_image_bytes(p->scope, images, (const int64_t[4]){p->count, IMAGE_CHANNELS, IMAGE_SIZE, IMAGE_SIZE},
+                                 table);
+}
+
+sg_tensor *cnn_net_forward(struct cnn_pass *p, sg_tensor *images) {
     SG_ASSERT(p->scope != NULL && p->x != NULL && p->count > 0);
-    const int64_t shape[4] = {p->count, IMAGE_CHANNELS, IMAGE_SIZE, IMAGE_SIZE};
     p->next_layer = p->next_statistic = 0;
-    cnn_value x = {sg_tensor_images(p->scope, images, shape), IMAGE_CHANNELS, IMAGE_SIZE};
+    cnn_value x = {images, IMAGE_CHANNELS, IMAGE_SIZE};
     return p->net->model->build(p, x, p->net->classes).tensor;
 }

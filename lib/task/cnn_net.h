@@ -76,8 +76,12 @@ void cnn_net_free(struct cnn_net *net);
 void cnn_net_start(const struct cnn_net *net, uint64_t seed, float *x);
 void cnn_net_start_statistics(const struct cnn_net *net, float *statistics);
 
-/* Logits [count, classes] of images [count][32][32][3], in p->scope. */
-sg_tensor *cnn_net_forward(struct cnn_pass *p, const float *images);
+/* Images [p->count, 3, 32, 32] in p->scope: of floats [count][32][32][3] in host memory, or of bytes [count][3][32][32]
+ * there and a table [3][256], in memory of the scope's device, of what they become. */
+sg_tensor *cnn_net_images(const struct cnn_pass *p, const float *images);
+sg_tensor *cnn_net_image_bytes(const struct cnn_pass *p, const uint8_t *images, float *table);
+/* Logits [count, classes] of such images. */
+sg_tensor *cnn_net_forward(struct cnn_pass *p, sg_tensor *images);
 
 /* ---- for the models ---- */
 

@@ -35,8 +35,10 @@ struct sg_task {
     struct sg_exec exec;
     sg_scope **scope;          /* [threads] */
     sg_batches **batches;      /* [count] */
-    float *batch_loss;         /* [count] in the kernels' memory, as all that follows: */
+    float *loss;               /* [count] of the last batches */
+    float *batch_loss;         /* [count] the same in the kernels' memory, as all that follows: */
     float *x;                  /* [d] */
+    float *table;              /* [3][256] what bytes of images become; NULL = batches hold floats, as on a CPU */
     float *statistics;         /* [count][n_statistics] of batch-norm */
     bool averages;             /* the running-average model is kept: */
     uint64_t evaluations;      /* points it is the mean of */
@@ -51,10 +53,11 @@ static void cnn_close(struct sg_task *t) {
         sg_batches_close(t->batches[w]);
     for (int i = 0; t->scope && i < t->threads; i++)
         sg_scope_close(t->scope[i]);
-    float *const vector[] = {t->batch_loss, t->x, t->statistics, t->average, t->average_statistics};
+    float *const vector[] = {t->batch_loss, t->x, t->table, t->statistics, t->average, t->average_statistics};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         t->kernels->release(&t->exec, vector[i]);
     free(t->scope);
+    free(t->loss);
     free(t->batches);
     free(t->shards);
     sg_image_set_free(&t->data);
@@ -101,7 +104,8 @@ static sg_status open_batches(struct sg_task *t, const struct sg_task_config *co
                                         .seed = t->seed,
                                         .augmentation = t->data.augmentation,
                                         .scale = t->data.scale,
-                                        .order = SG_IMAGE_NHWC};
+                                        .order = SG_IMAGE_NHWC,
+                                        .bytes = t->table != NULL};
     if (strcmp(augment, "usual") != 0)
         batches.augmentation = strcmp(augment, "none") == 0        ? SG_AUGMENT_NONE
                                : strcmp(augment, "crop-flip") == 0 ? SG_AUGMENT_CROP_FLIP
@@ -118,9 +122,21 @@ static float *vector(const struct sg_task *t, size_t n) {
     return t->kernels->allocate(&t->exec, n * sizeof(float));
 }
 
+/* Images go to a GPU as bytes, a quarter of the floats, and become the same floats there. */
+static sg_status put_table(struct sg_task *t, struct sg_error *err) {
+    struct sg_image_table table;
+    sg_image_table_fill(&table, &t->data.scale);
+    t->table = t->kernels->allocate(&t->exec, sizeof table);
+    if (!t->table)
+        return sg_fail_memory(err, "the network");
+    t->kernels->put(&t->exec, t->table, &table, sizeof table);
+    return SG_OK;
+}
+
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     t->scope = calloc((size_t)t->threads, sizeof *t->scope);
     t->batches = calloc(t->count, sizeof *t->batches);
+    t->loss = calloc(t->count, sizeof *t->loss);
     t->batch_loss = vector(t, t->count);
     t->x = vector(t, t->net.d);
     t->statistics = vector(t, t->count * t->net.n_statistics);
@@ -128,12 +144,12 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
         t->average = vector(t, t->net.d);
         t->average_statistics = vector(t, t->count * t->net.n_statistics);
     }
-    if (!t->scope || !t->batches || !t->batch_loss || !t->x || !t->statistics ||
+    if (!t->scope || !t->batches || !t->loss || !t->batch_loss || !t->x || !t->statistics ||
         (t->averages && (!t->average || !t->average_statistics)))
         return sg_fail_memory(err, "the network");
-    sg_status status = SG_OK;
+    sg_status status = t->exec.device ? put_table(t, err) : SG_OK;
     for (int i = 0; i < t->threads && status == SG_OK; i++)
-        status = sg_scope_open(&t->scope[i], config->device, err);
+        status = sg_scope_open(&t->scope[i], config->device, sg_node_string(config->task, "precision", "fp32"), err);
     return status;
 }
 
@@ -229,9 +245,13 @@ static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     SG_ASSERT(worker >= t->first && worker - t->first < t->count);
     const size_t local = worker - t->first;
     SG_TRACE(2, "step %llu: gradient of worker %zu", (unsigned long long)step, worker);
-    const float *pixels;
+    const float *pixels = NULL;
+    const uint8_t *bytes = NULL;
     const int64_t *label;
-    sg_batches_get(t->batches[local], worker, step, &pixels, &label);
+    if (t->table)
+        sg_batches_get_bytes(t->batches[local], worker, step, &bytes, &label);
+    else
+        sg_batches_get(t->batches[local], worker, step, &pixels, &label);
     t->kernels->zero(&t->exec, g, t->net.d * sizeof *g);
     struct cnn_pass pass = {.net = &t->net,
                             .scope = scope_of_thread(t),
@@ -242,18 +262,19 @@ static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, f
                             .count = (int64_t)t->batch,
                             .dropout = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step)};
     sg_scope_begin(pass.scope, 1, true);
-    sg_tensor *loss = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, pixels), label);
+    sg_tensor *images = t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels);
+    sg_tensor *loss = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, images), label);
     sg_status status = sg_backward(pass.scope, loss, err);
     if (status == SG_OK)
         status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
+    if (status == SG_OK)
+        t->kernels->get_later(&t->exec, &t->loss[local], t->batch_loss + local, sizeof *t->loss);
     sg_scope_begin(pass.scope, 1, false); /* frees the tensors of the last pass */
     return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
 }
 
 static double cnn_batch_loss(const struct sg_task *t, size_t worker) {
-    float loss;
-    const float *from = t->batch_loss + (worker - t->first);
-    return t->kernels->get(&t->exec, &loss, from, sizeof loss) == SG_KERNEL_OK ? (double)loss : (double)NAN;
+    return (double)t->loss[worker - t->first];
 }
 
 static void *cnn_parameters(struct sg_task *t) {
@@ -288,12 +309,15 @@ static sg_status test_images(struct sg_task *t, float *x, float *statistics, siz
     *loss = *correct = 0;
     for (size_t at = from, now; at < to && status == SG_OK; at += now) {
         now = to - at < TEST_BATCH ? to - at : TEST_BATCH;
-        sg_images_convert(pixels, label, &t->data.test, at, now, &t->data.scale, SG_IMAGE_NHWC);
+        const uint8_t *bytes = t->data.test.pixel + at * SG_IMAGE_VALUES;
+        if (!t->table)
+            sg_images_convert(pixels, label, &t->data.test, at, now, &t->data.scale, SG_IMAGE_NHWC);
         pass.count = (int64_t)now;
         sg_scope_begin(pass.scope, 1, false);
-        status = sg_tensor_read(pass.scope, cnn_net_forward(&pass, pixels), logits, now * classes, err);
+        sg_tensor *images = t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels);
+        status = sg_tensor_read(pass.scope, cnn_net_forward(&pass, images), logits, now * classes, err);
         for (size_t i = 0; i < now && status == SG_OK; i++)
-            judge(logits + i * classes, classes, label[i], loss, correct);
+            judge(logits + i * classes, classes, t->data.test.label[at + i], loss, correct);
     }
     sg_scope_begin(pass.scope, 1, false);
     free(pixels);

@@ -41,6 +41,7 @@ struct sg_task {
     struct sg_exec exec;
     size_t n_state;    /* numbers that a worker carries: batch column_state */
     struct room *room; /* [threads] */
+    float *loss;       /* [count] of the last batches */
     float **state;     /* [count] of [n_state], in the kernels' memory as all that follows */
     float *batch_loss; /* [count] */
     float *x;          /* [d] */
@@ -59,6 +60,7 @@ static void lm_close(struct sg_task *t) {
         t->kernels->release(&t->exec, t->state[w]);
     t->kernels->release(&t->exec, t->batch_loss);
     t->kernels->release(&t->exec, t->x);
+    free(t->loss);
     free(t->room);
     free(t->state);
     sg_token_set_free(&t->data);
@@ -106,27 +108,29 @@ static float *vector(const struct sg_task *t, size_t n) {
     return t->kernels->allocate(&t->exec, n * sizeof(float));
 }
 
-static sg_status open_room(struct sg_task *t, struct room *room, const char *device, struct sg_error *err) {
+static sg_status open_room(struct sg_task *t, struct room *room, const struct sg_task_config *config,
+                           struct sg_error *err) {
     const size_t tokens = t->bptt * t->batch;
     room->id = calloc(tokens, sizeof *room->id);
     room->label = calloc(tokens, sizeof *room->label);
     room->spare = vector(t, t->n_state);
     if (!room->id || !room->label || !room->spare)
         return sg_fail_memory(err, "a batch");
-    return sg_scope_open(&room->scope, device, err);
+    return sg_scope_open(&room->scope, config->device, sg_node_string(config->task, "precision", "fp32"), err);
 }
 
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     t->room = calloc((size_t)t->threads, sizeof *t->room);
     t->state = calloc(t->count, sizeof *t->state);
+    t->loss = calloc(t->count, sizeof *t->loss);
     t->batch_loss = vector(t, t->count);
     t->x = vector(t, t->net.d);
-    bool whole = t->room && t->state && t->batch_loss && t->x;
+    bool whole = t->room && t->state && t->loss && t->batch_loss && t->x;
     for (size_t w = 0; w < t->count && whole; w++)
         whole = (t->state[w] = vector(t, t->n_state)) != NULL;
     sg_status status = whole ? SG_OK : sg_fail_memory(err, "the network");
     for (int i = 0; i < t->threads && status == SG_OK; i++)
-        status = open_room(t, &t->room[i], config->device, err);
+        status = open_room(t, &t->room[i], config, err);
     return status;
 }
 
@@ -272,6 +276,8 @@ static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, fl
         status = sg_backward(pass.scope, loss, err);
     if (status == SG_OK)
         status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
+    if (status == SG_OK)
+        t->kernels->get_later(&t->exec, &t->loss[local], t->batch_loss + local, sizeof *t->loss);
     if (status == SG_OK && t->clip > 0)
         status = clip_norm(t, pass.scope, g, err);
     sg_scope_begin(pass.scope, 1, false); /* frees the tensors of the last pass */
@@ -284,9 +290,7 @@ static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, fl
 }
 
 static double lm_batch_loss(const struct sg_task *t, size_t worker) {
-    float loss;
-    const float *from = t->batch_loss + (worker - t->first);
-    return t->kernels->get(&t->exec, &loss, from, sizeof loss) == SG_KERNEL_OK ? (double)loss : (double)NAN;
+    return (double)t->loss[worker - t->first];
 }
 
 static void *lm_parameters(struct sg_task *t) {

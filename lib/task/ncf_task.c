@@ -136,7 +136,8 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
             return sg_fail_memory(err, "a batch");
         sg_status status = ncf_room_open(&t->room[i], &t->net, err);
         if (status == SG_OK)
-            status = sg_scope_open(&t->scope[i], config->device, err);
+            status =
+                sg_scope_open(&t->scope[i], config->device, sg_node_string(config->task, "precision", "fp32"), err);
         if (status != SG_OK)
             return status;
     }

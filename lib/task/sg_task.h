@@ -32,6 +32,7 @@ struct sg_key {
     const char *preset;  /* the default as text; NULL = there is none, and the value is null if absent */
     size_t constants;    /* EXPRESSION: it may use the first so many constants of the kind */
     bool required;
+    bool when_given;  /* absent from a resolved recipe that does not give it, so that older cells keep their keys */
     bool data;        /* decides which data are read, so that it is one for all cells of a recipe */
     const char *unit; /* "" = none */
     const char *help;
@@ -149,8 +150,8 @@ struct sg_task_ops {
     /* The exact distribution that `gradient` draws from, at the current x: mean [d] <- grad f_i of worker `worker`,
      * *noise <- E|g_i - grad f_i|^2. NULL = the task cannot compute it. */
     sg_status (*expect)(sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err);
-    /* The mean training loss of the batch behind worker `worker`'s last gradient. It is called after the worker's
-     * message was made, so on a GPU it waits for nothing more. NULL = the task does not know its losses. */
+    /* The mean training loss of the batch behind worker `worker`'s last gradient. It is called after a wait for the
+     * kernels, so that `gradient` may ask for the loss by get_later. NULL = the task does not know its losses. */
     double (*batch_loss)(const sg_task *t, size_t worker);
     /* The parameters: [d] of info->dtype in the kernels' memory, at the same address while the task is open. The trainer
      * may write a worker's own parameters there for one `gradient`, and then writes x back. */

@@ -18,6 +18,14 @@ extern const struct sg_task_ops sg_logreg_ops, sg_recorded_ops;
         .help = "concentration of dirichlet: large is near iid, small is one class each"                               \
     }
 
+#define PRECISION_KEY                                                                                                  \
+    {                                                                                                                  \
+        "precision", SG_KEY_CHOICE, .choices = "fp32|tf32", .preset = "fp32", .when_given = true,                      \
+                                    .help = "of convolutions and matrix products on a GPU. tf32: their factors are "   \
+                                            "rounded to 11 significant bits, "                                         \
+                                            "which is faster; it needs --device cuda"                                  \
+    }
+
 enum { LOGREG_L2_MAY_USE = 6, LOGREG_START_MAY_USE = 7 }; /* of the constants below */
 
 static const struct sg_constant_kind logreg_constant[] = {
@@ -84,6 +92,7 @@ static const struct sg_key cnn_key[] = {
      .help = "evaluate on so many, chosen the same way; 0 = all"},
     {"average-model", SG_KEY_BOOLEAN, .preset = "true",
      .help = "evaluate the running average of the model as well, which doubles the time of an evaluation"},
+    PRECISION_KEY,
     SHARD_KEYS,
 };
 
@@ -130,6 +139,7 @@ static const struct sg_key lm_key[] = {
      .help = "tokens of a column that a step reads and back-propagates through; `batch` counts a worker's columns"},
     {"clip", SG_KEY_NUMBER, .min = 0, .max = 1e9, .preset = "0.4",
      .help = "largest norm of a worker's gradient, which is scaled down to it before error feedback; 0 = no limit"},
+    PRECISION_KEY,
 };
 
 static const struct sg_metric lm_metric[] = {
@@ -167,6 +177,7 @@ static const struct sg_key ncf_key[] = {
      .help =
          "global: an epoch's examples are shuffled together; reference: as in the paper's code, each worker shuffles "
          "its part of a list with the ratings first, so that most workers see none of them"},
+    PRECISION_KEY,
 };
 
 static const struct sg_metric ncf_metric[] = {

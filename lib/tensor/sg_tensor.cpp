@@ -5,6 +5,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
@@ -105,17 +106,38 @@ at::Tensor wrap(const sg_scope *s, float *data, const int64_t *shape, size_t ran
     return at::from_blob(data, at::IntArrayRef(shape, rank), at::TensorOptions().dtype(at::kFloat).device(s->device));
 }
 
-/* A tensor of the host's ordinary memory, of which CUDA has taken a copy when this returns. */
+/* A tensor of the host's ordinary memory, which may be reused when this returns. For a GPU it is copied to pinned
+ * memory first, which libtorch keeps until the GPU has read it, so that nobody waits for that. */
 at::Tensor there(const sg_scope *s, const at::Tensor &host) {
-    return host.to(s->device, /*non_blocking=*/true);
+    return s->device.is_cuda() ? host.pin_memory().to(s->device, /*non_blocking=*/true) : host;
 }
 
-/* Makes CUDA compute in float32 everywhere and give the same bits in every run. Once in a process would be enough. */
-void prepare_cuda() {
+/* cuDNN takes the weights of a layer as one chunk. In a vector of parameters they may be one already, but libtorch sees
+ * that only in tensors that share their storage; else it warns, and copies the weights at every call. */
+void share_storage(const struct sg_lstm_weights *w) {
+    sg_tensor *const part[4] = {w->input, w->hidden, w->input_bias, w->hidden_bias};
+    float *const first = part[0]->value.data_ptr<float>(), *next = first;
+    for (const sg_tensor *p : part) {
+        if (p->value.data_ptr<float>() != next)
+            return;
+        next += p->value.numel();
+    }
+    at::Tensor whole = at::from_blob(first, {next - first}, part[0]->value.options());
+    int64_t begin = 0;
+    for (sg_tensor *p : part) {
+        const int64_t count = p->value.numel();
+        p->value.set_data(whole.narrow(0, begin, count).view(p->value.sizes()));
+        begin += count;
+    }
+}
+
+/* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once in
+ * a process would be enough. */
+void prepare_cuda(bool tf32) {
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
     at::globalContext().setDeterministicCuDNN(true);
-    at::globalContext().setAllowTF32CuDNN(false);
-    at::globalContext().setAllowTF32CuBLAS(false);
+    at::globalContext().setAllowTF32CuDNN(tf32);
+    at::globalContext().setAllowTF32CuBLAS(tf32);
 }
 
 } // namespace
@@ -126,9 +148,12 @@ const char *sg_tensor_library(void) {
     return TORCH_VERSION;
 }
 
-sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err) {
+sg_status sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *err) {
     try {
         at::Device where{std::string(device)};
+        const bool tf32 = strcmp(precision, "tf32") == 0;
+        if (tf32 && !where.is_cuda())
+            return sg_fail(err, SG_ERR_UNSUPPORTED, "precision: tf32 needs --device cuda");
         if (where.is_cuda() && !at::globalContext().hasCUDA()) {
             snprintf(
                 err->msg, sizeof err->msg,
@@ -138,7 +163,7 @@ sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err
             return err->status = SG_ERR_UNSUPPORTED;
         }
         if (where.is_cuda())
-            prepare_cuda();
+            prepare_cuda(tf32);
         /* Every pass allocates the same tensors again. Memory that went back to the system in between would be cleared
          * page by page: a quarter of ResNet-8's time. 32 MiB is the most that malloc accepts. */
         mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -147,6 +172,10 @@ sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err
             openblas_set_num_threads(1); /* its own threads know nothing of OpenMP's */
         at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
         at::globalContext().setBenchmarkCuDNN(false);
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
+        /* Deterministic algorithms would fill new memory first, which is written before it is read anyway. */
+        at::globalContext().setDeterministicFillUninitializedMemory(false);
+#endif
         auto *s = new sg_scope;
         s->device = where;
         *out = s;
@@ -198,6 +227,17 @@ sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[
         at::Tensor x =
             at::from_blob(const_cast<float *>(data), memory).permute({0, 3, 1, 2}); /* nothing writes to it */
         return s->device.is_cuda() ? there(s, x).contiguous() : x;
+    });
+}
+
+sg_tensor *sg_tensor_image_bytes(sg_scope *s, const uint8_t *data, const int64_t shape[4], float *table) {
+    return add(s, [&] {
+        at::Tensor bytes = at::from_blob(const_cast<uint8_t *>(data), at::IntArrayRef(shape, 4), at::kByte);
+        const int64_t values = 256, length = shape[1] * values;
+        at::Tensor first = at::arange(0, length, values, at::TensorOptions().dtype(at::kInt).device(s->device));
+        at::Tensor place = there(s, bytes).to(at::kInt).add_(first.view({1, shape[1], 1, 1}));
+        at::Tensor x = wrap(s, table, &length, 1).index_select(0, place.view(-1)).view(at::IntArrayRef(shape, 4));
+        return s->device.is_cuda() ? x : x.contiguous(at::MemoryFormat::ChannelsLast);
     });
 }
 
@@ -261,7 +301,7 @@ sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bi
 sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, const int64_t *id, const int64_t *shape, size_t rank) {
     return add(s, [&] {
         at::Tensor index = at::from_blob(const_cast<int64_t *>(id), at::IntArrayRef(shape, rank), at::kLong);
-        return at::embedding(weight->value, index.to(s->device));
+        return at::embedding(weight->value, there(s, index));
     });
 }
 
@@ -269,6 +309,7 @@ sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell
                    sg_tensor **last_hidden, sg_tensor **last_cell) {
     at::Tensor h, c;
     sg_tensor *out = add(s, [&] {
+        share_storage(w);
         auto all = at::lstm(x->value, {hidden->value, cell->value},
                             {w->input->value, w->hidden->value, w->input_bias->value, w->hidden_bias->value},
                             /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0, /*train=*/s->gradients,
@@ -303,7 +344,7 @@ sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *
     return add(s, [&] {
         at::Tensor wanted = at::from_blob(const_cast<float *>(label), logits->value.sizes(), at::kFloat);
         at::Tensor sum =
-            at::binary_cross_entropy_with_logits(logits->value, wanted.to(s->device), {}, {}, at::Reduction::Sum);
+            at::binary_cross_entropy_with_logits(logits->value, there(s, wanted), {}, {}, at::Reduction::Sum);
         return sum.div(divisor);
     });
 }

@@ -5,7 +5,8 @@
  * a model is a chain of calls that is checked once. A scope serves one thread at a time; several scopes may be used at
  * once.
  *
- * Tensors and arithmetic are float32, without TF32. Images have the shape [count, channels, height, width]. On a CPU
+ * Tensors and arithmetic are float32, but for the factors of convolutions and matrix products in a scope of precision
+ * "tf32". Images have the shape [count, channels, height, width]. On a CPU
  * their channels lie innermost in memory, which its convolutions like best; on a GPU memory is as the shape says.
  *
  * On a CPU the same operations on the same number of threads give the same bits. Another number of threads cuts sums
@@ -32,8 +33,9 @@ typedef struct sg_tensor sg_tensor;
 /* The version of the libtorch in use, "1.13.0". */
 const char *sg_tensor_library(void);
 
-/* device: "cpu", "cuda" or "cuda:N". SG_ERR_UNSUPPORTED: libtorch cannot use it. */
-SG_CHECKED sg_status sg_scope_open(sg_scope **out, const char *device, struct sg_error *err);
+/* device: "cpu", "cuda" or "cuda:N"; precision: "fp32" or "tf32", which is one for all scopes of a process.
+ * SG_ERR_UNSUPPORTED: libtorch cannot use the device, or a CPU has no such precision. */
+SG_CHECKED sg_status sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *err);
 void sg_scope_close(sg_scope *s); /* NULL-safe */
 
 /* Frees all tensors and forgets a failure. The operations that follow run on `threads` threads (>= 1). With `gradients`
@@ -52,6 +54,9 @@ sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const 
 /* Images that lie as [count][height][width][channels] in host memory; `shape` is [count, channels, height, width] all
  * the same. On a CPU this is a view, too. */
 sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[4]);
+/* Images that lie as bytes [count][channels][height][width] in host memory. Byte v of channel c becomes table[c][v]; the
+ * table [channels][256] lies in memory of the scope's device. */
+sg_tensor *sg_tensor_image_bytes(sg_scope *s, const uint8_t *data, const int64_t shape[4], float *table);
 
 /* Kernel sizes are those of weight [out, in, height, width]; bias [out] or NULL. */
 sg_tensor *sg_conv2d(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, int64_t stride, int64_t padding);

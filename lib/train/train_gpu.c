@@ -47,6 +47,10 @@ sg_status train_get(const struct train *t, void *host, const void *from, size_t 
     return t->kernels->get(&t->exec, host, from, bytes) == SG_KERNEL_OK ? SG_OK : train_fail_device(t, err);
 }
 
+sg_status train_wait(const struct train *t, struct sg_error *err) {
+    return t->kernels->wait(&t->exec) == SG_KERNEL_OK ? SG_OK : train_fail_device(t, err);
+}
+
 sg_status train_fail_device(const struct train *t, struct sg_error *err) {
     const char *words = t->device.gpu ? sg_cuda_device_error(t->device.gpu) : NULL;
     return sg_fail(err, SG_ERR_UNSUPPORTED, "device %s failed at step %llu: %s", t->device.name,

@@ -71,7 +71,11 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
     const bool squares = t->series.wants[SG_COLUMN_TOTAL_ERROR] || records(t, SG_COLUMN_ERROR_NORM) ||
                          records(t, SG_COLUMN_COMPRESSION_ERROR);
     double *note = worker->note;
-    note[NOTE_ERROR_NORM] = squares && e ? t->kernels->sum_squares(&t->worker_exec, e, t->d) : 0;
+    note[NOTE_ERROR_NORM] = 0;
+    if (squares && e && records(t, SG_COLUMN_COMPRESSION_ERROR))
+        note[NOTE_ERROR_NORM] = t->kernels->sum_squares(&t->worker_exec, e, t->d);
+    else if (squares && e)
+        t->kernels->sum_squares_later(&t->worker_exec, e, t->d, &note[NOTE_ERROR_NORM]);
     note[NOTE_ERROR_MAX] =
         records(t, SG_COLUMN_ERROR_MAX) && e ? (double)t->kernels->max_abs(&t->worker_exec, e, t->d) : 0;
     note[NOTE_COMPRESSION_ERROR] = 0;

@@ -165,6 +165,8 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
 size_t train_x_bytes(const struct train *t); /* of x */
 /* Copies out of the kernels' memory. Its error is that of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
+/* Waits for the results that were asked for `later` of the kernels. */
+sg_status train_wait(const struct train *t, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
 
 /* train_gpu.c: the device of a run. train_gpu_open chooses a GPU and its kernels. train_gpu_check_task fails if the task
@@ -185,8 +187,8 @@ double train_schedule_largest(const struct train_schedule *s);
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err);
 
 /* What is recorded. train_measure_message takes the part of local worker w once a message is made, and
- * train_measure_residual once the residual is complete; g is its gradient, NULL if a step has several rounds.
- * train_account makes the trainer's columns from what all workers did. */
+ * train_measure_residual once the residual is complete; g is its gradient, NULL if a step has several rounds. Its notes
+ * are right after train_wait. train_account makes the trainer's columns from what all workers did. */
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err);
 void train_measure_residual(struct train *t, size_t w, const float *g);
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);

@@ -42,14 +42,27 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
 
 /* Takes the training loss of a worker. A loss that is not finite tells more than the gradient behind it, so its error
  * takes the place of the message's. */
-static sg_status worker_loss(struct train *t, size_t w, sg_status message) {
-    if (!t->task_ops->batch_loss)
-        return message;
-    const double loss = t->worker[w].note[NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
-    if (isfinite(loss) || (message != SG_OK && message != SG_ERR_NONFINITE))
-        return message;
-    return sg_fail(&t->worker[w].error, SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g",
-                   t->first + w, (unsigned long long)t->step, loss);
+static void take_loss(struct train *t, size_t w) {
+    struct worker *worker = &t->worker[w];
+    const double loss = worker->note[NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
+    if (!isfinite(loss))
+        (void)sg_fail(&worker->error, SG_ERR_NONFINITE, "worker %zu, step %llu: the training loss is %g", t->first + w,
+                      (unsigned long long)t->step, loss);
+}
+
+/* Takes the losses of this rank's workers that have a gradient. They are asked for together, as a GPU is waited for. */
+static void take_losses(struct train *t) {
+    struct sg_error device;
+    const bool arrived = train_wait(t, &device) == SG_OK;
+    for (size_t w = 0; w < t->count; w++) {
+        struct sg_error *error = &t->worker[w].error;
+        if (error->status != SG_OK && error->status != SG_ERR_NONFINITE)
+            continue;
+        if (!arrived)
+            *error = device;
+        else if (t->task_ops->batch_loss)
+            take_loss(t, w);
+    }
 }
 
 /* Put the message of gradient g into the exchange; g is not needed after this. A task that writes only parts of g expects
@@ -72,7 +85,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
         status = sg_comm_put(t->comm, t->first + w, &worker->message, err);
     if (status == SG_ERR_UNSUPPORTED)
         status = train_fail_device(t, err);
-    return err->status = worker_loss(t, w, status);
+    return err->status = status;
 }
 
 static void worker_step(struct train *t, size_t w, float *g) {
@@ -145,6 +158,7 @@ static sg_status first_messages(struct train *t, bool leads, struct sg_error *er
             workers_zigzag(t, begin + n * part / parts, begin + n * (part + 1) / parts, t->gradient[part]);
         }
     }
+    take_losses(t);
     return workers_status(t, err);
 }
 
@@ -202,16 +216,19 @@ static sg_status end_exchange(struct train *t, const struct sg_control *mine, bo
                               struct sg_error *err) {
     struct sg_error trouble;
     const double start_s = sg_clock_s();
+    struct sg_control control = *mine;
+    if (tell && control.status == SG_OK)
+        control.status = train_wait(t, err);
     for (size_t w = 0; tell && w < t->count; w++)
         sg_comm_note(t->comm, t->first + w, t->worker[w].note);
-    sg_status status = sg_comm_end(t->comm, mine, outcome, &trouble);
+    sg_status status = sg_comm_end(t->comm, &control, outcome, &trouble);
     charge_time(&t->worker[0], PHASE_EXCHANGE, start_s);
     if (status != SG_OK) {
         *err = trouble;
         sg_comm_abort(t->comm, 1);
         return status;
     }
-    return outcome->status == SG_OK ? SG_OK : sg_comm_agree(t->comm, mine->status, err);
+    return outcome->status == SG_OK ? SG_OK : sg_comm_agree(t->comm, control.status, err);
 }
 
 /* Completes residuals that need the sum. Their norms are told in an exchange of their own. */

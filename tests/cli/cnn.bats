@@ -117,6 +117,16 @@ cnn() { # METHOD ARGUMENTS...
     [[ $stderr == *"--device cuda:1000: "*"use --device cpu" ]] || { echo "$stderr"; false; }
 }
 
+@test "precision tf32 is for a GPU, and a cell without it keeps its key" {
+    need_torch
+    run -1 --separate-stderr cnn SGD --set task.precision=tf32
+    [[ $stderr == *"precision: tf32 needs --device cuda" ]] || { echo "$stderr"; false; }
+    run -2 --separate-stderr cnn SGD --set task.precision=bf16
+    [[ $stderr == *"bf16"*"tf32"* ]] || { echo "$stderr"; false; }
+    [ "$(sparsetrain --dry-run cnn.yaml --method SGD | jq '.task | has("precision")')" = false ]
+    [ "$(sparsetrain --dry-run cnn.yaml --method SGD --set task.precision=tf32 | jq -r .task.precision)" = tf32 ]
+}
+
 @test "a diverging run says where and exits 1" {
     need_torch
     run -1 --separate-stderr cnn SGD --set optimizer.learning-rate=1e30 -o out

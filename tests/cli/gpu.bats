@@ -52,4 +52,6 @@ YAML
     same_series one two
     [ "$(jq -r 'select(.record == "run") | .device, .kernels' one | paste -sd' ')" = "cuda:0 cuda" ]
     [ -n "$(jq -r 'select(.record == "run") | .host.gpu // ""' one)" ]
+    sparsetrain -q cnn.yaml --method Top-k --device cuda:0 --set task.precision=tf32 -o tf32
+    [ "$(grep '"record":"step"' one)" != "$(grep '"record":"step"' tf32)" ]
 }

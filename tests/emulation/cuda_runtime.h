@@ -4,7 +4,10 @@
  * Every CUDA thread is a fiber. They run one at a time, in an order that changes from launch to launch, and switch where
  * threads wait for each other: at warp collectives, __syncthreads and __nanosleep. All blocks of a cooperative launch are
  * alive at once. New memory is filled with rubbish. A collective that not all lanes reach, or that they reach by
- * different calls, ends the program. Not found here: missing fences, races between the points where fibers switch. */
+ * different calls, ends the program. Not found here: missing fences, races between the points where fibers switch.
+ *
+ * Copies between pinned memory and the device are under way until the host waits: what comes from the device is not
+ * there before, and memory that a copy still reads must not change. Waits are counted. */
 #ifndef EMULATION_CUDA_RUNTIME_H
 #define EMULATION_CUDA_RUNTIME_H
 
@@ -48,6 +51,11 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
 }
 
 inline dim3 gridDim;
+
+/* How often the host waited for the device so far. A copy of pageable memory counts, because CUDA may wait for it. */
+extern "C" {
+__attribute__((weak)) unsigned long sg_emulated_waits = 0;
+}
 
 namespace emulation {
 
@@ -494,26 +502,76 @@ template <typename T> cudaError_t cudaMalloc(T **out, size_t bytes) {
     return *out != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+namespace emulation {
+
+/* A copy between pinned memory and the device, with the bytes that it carries. */
+struct copy {
+    void *to;
+    const void *from;
+    std::vector<char> bytes;
+    bool to_host;
+};
+inline std::vector<copy> &copies = *new std::vector<copy>;
+inline std::vector<std::pair<const char *, size_t>> &pinned = *new std::vector<std::pair<const char *, size_t>>;
+
+inline bool is_pinned(const void *memory, size_t bytes) {
+    for (const auto &range : pinned)
+        if ((const char *)memory >= range.first && (const char *)memory + bytes <= range.first + range.second)
+            return true;
+    return false;
+}
+
+inline void wait() {
+    sg_emulated_waits++;
+    for (const copy &c : copies)
+        if (c.to_host)
+            memcpy(c.to, c.bytes.data(), c.bytes.size());
+        else if (memcmp(c.from, c.bytes.data(), c.bytes.size()) != 0)
+            die("memory changed while it was copied to the device", "cudaMemcpyAsync");
+    copies.clear();
+}
+
+} // namespace emulation
+
 inline cudaError_t cudaFree(void *memory) {
+    if (memory != nullptr)
+        emulation::wait();
     free(memory);
     return cudaSuccess;
 }
 
 inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
+    emulation::wait();
     if (bytes > 0)
         memcpy(to, from, bytes);
     return cudaSuccess;
 }
 
 inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-    return cudaMemcpy(to, from, bytes, kind);
+    const bool to_host = kind == cudaMemcpyDeviceToHost;
+    if (!emulation::is_pinned(to_host ? to : from, bytes))
+        return cudaMemcpy(to, from, bytes, kind);
+    emulation::copies.push_back({to, from, {(const char *)from, (const char *)from + bytes}, to_host});
+    if (to_host)
+        memset(to, 0xcd, bytes);
+    else
+        memcpy(to, from, bytes);
+    return cudaSuccess;
 }
 
 inline cudaError_t cudaMallocHost(void **out, size_t bytes) {
-    return cudaMalloc(out, bytes);
+    const cudaError_t error = cudaMalloc(out, bytes);
+    if (error == cudaSuccess)
+        emulation::pinned.push_back({(const char *)*out, bytes});
+    return error;
 }
 
 inline cudaError_t cudaFreeHost(void *memory) {
+    for (size_t i = 0; i < emulation::pinned.size(); i++)
+        if (emulation::pinned[i].first == memory) {
+            emulation::pinned.erase(emulation::pinned.begin() + (ptrdiff_t)i);
+            break;
+        }
     return cudaFree(memory);
 }
 
@@ -528,6 +586,7 @@ inline cudaError_t cudaMemset(void *to, int byte, size_t bytes) {
 }
 
 inline cudaError_t cudaDeviceSynchronize() {
+    emulation::wait();
     return cudaSuccess;
 }
 
@@ -537,6 +596,7 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
 }
 
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    emulation::wait();
     return cudaSuccess;
 }
 

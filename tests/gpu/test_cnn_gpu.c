@@ -19,6 +19,6 @@ static const char text[] =
 extern const struct sg_task_ops sg_cnn_ops;
 
 int main(void) {
-    return test_network(
-        &(struct network){&sg_cnn_ops, text, {"SGD", "Top-k", "Hard-threshold"}, .test_loss = "test_loss"});
+    return test_network(&(struct network){
+        &sg_cnn_ops, text, {"SGD", "Top-k", "Hard-threshold"}, .test_loss = "test_loss", .bound = 1e-2});
 }

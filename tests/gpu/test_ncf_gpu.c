@@ -19,5 +19,5 @@ static const char text[] =
 extern const struct sg_task_ops sg_ncf_ops;
 
 int main(void) {
-    return test_network(&(struct network){&sg_ncf_ops, text, {"Adam", "Top-k", "Hard-threshold"}, NULL});
+    return test_network(&(struct network){&sg_ncf_ops, text, {"Adam", "Top-k", "Hard-threshold"}, .bound = 1e-3});
 }

@@ -24,9 +24,9 @@ static void test_golden(void) {
     }
     image_augment(out, image, SG_AUGMENT_NONE, 1, 0, 0);
     ok(memcmp(out, image, sizeof out) == 0, "none leaves an image as it is");
-    struct image_table table;
+    struct sg_image_table table;
     char sha256[65];
-    image_table_fill(&table, &(struct sg_image_scale){{0.4914f, 0.4822f, 0.4465f}, {0.2023f, 0.1994f, 0.2010f}});
+    sg_image_table_fill(&table, &(struct sg_image_scale){{0.4914f, 0.4822f, 0.4465f}, {0.2023f, 0.1994f, 0.2010f}});
     sg_sha256_of(&table, sizeof table, sha256);
     ok(strcmp(sha256, golden_table) == 0, "normalised bytes are NumPy's floats");
 }

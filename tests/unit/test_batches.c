@@ -114,6 +114,40 @@ static void take(struct copy *out, sg_batches *b, size_t worker, uint64_t step) 
     memcpy(out->label, label, sizeof out->label);
 }
 
+/* Bytes through the table are the floats, to the bit. */
+static void test_bytes(void) {
+    struct sg_batches_config config = {.images = &images,
+                                       .workers = WORKERS,
+                                       .count = WORKERS,
+                                       .batch = BATCH,
+                                       .seed = 7,
+                                       .augmentation = SG_AUGMENT_CROP_FLIP_ROTATE,
+                                       .scale = {{0.4914F, 0.4822F, 0.4465F}, {0.2023F, 0.1994F, 0.2010F}},
+                                       .order = SG_IMAGE_NCHW};
+    struct sg_image_table table;
+    sg_batches *floats, *bytes;
+    size_t wrong = 0;
+    if (sg_batches_open(&floats, &config, &err) != SG_OK)
+        exit(1);
+    config.bytes = true;
+    if (sg_batches_open(&bytes, &config, &err) != SG_OK)
+        exit(1);
+    sg_image_table_fill(&table, &config.scale);
+    for (uint64_t step = 0; step < 2 * STEPS; step++) {
+        const float *pixel;
+        const uint8_t *byte;
+        const int64_t *label, *same;
+        sg_batches_get(floats, 1, step, &pixel, &label);
+        sg_batches_get_bytes(bytes, 1, step, &byte, &same);
+        wrong += memcmp(label, same, BATCH * sizeof *label) != 0;
+        for (size_t i = 0; i < BATCH * SG_IMAGE_VALUES; i++)
+            wrong += pixel[i] != table.value[i % SG_IMAGE_VALUES / (SG_IMAGE_SIDE * SG_IMAGE_SIDE)][byte[i]];
+    }
+    ok(wrong == 0, "batches of bytes are those of floats");
+    sg_batches_close(floats);
+    sg_batches_close(bytes);
+}
+
 static bool equal(const struct copy *a, const struct copy *b) {
     return memcmp(a, b, sizeof *a) == 0;
 }
@@ -204,6 +238,7 @@ int main(void) {
     make_images();
     test_content();
     test_shards();
+    test_bytes();
     test_any_order();
     test_ends();
     return tap_done();

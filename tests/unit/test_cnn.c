@@ -70,7 +70,7 @@ struct run {
 static bool open_run(struct run *r, const struct golden_cnn *golden) {
     *r = (struct run){.golden = golden};
     if (cnn_model_open(&r->net, golden->model, golden->classes, &r->err) != SG_OK ||
-        sg_scope_open(&r->scope, "cpu", &r->err) != SG_OK)
+        sg_scope_open(&r->scope, "cpu", "fp32", &r->err) != SG_OK)
         return false;
     r->words = r->net.d / 32 + 1;
     r->x = malloc(r->net.d * sizeof *r->x);
@@ -189,7 +189,7 @@ static sg_status pass(struct run *r, uint64_t step, bool training, bool gradient
                          .count = GOLDEN_COUNT,
                          .dropout = sg_rng_open(golden->seed, SG_RNG_DROPOUT, 0, step)};
     sg_scope_begin(r->scope, threads, gradients);
-    sg_tensor *out = cnn_net_forward(&p, pixel), *mean = sg_cross_entropy(r->scope, out, label);
+    sg_tensor *out = cnn_net_forward(&p, cnn_net_images(&p, pixel)), *mean = sg_cross_entropy(r->scope, out, label);
     sg_status status = sg_tensor_read(r->scope, out, logits, (size_t)(GOLDEN_COUNT * golden->classes), &r->err);
     if (status == SG_OK)
         status = sg_tensor_read(r->scope, mean, loss, 1, &r->err);

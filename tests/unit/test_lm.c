@@ -72,7 +72,7 @@ struct run {
 static bool open_run(struct run *r) {
     const struct lm_shape shape = {GOLDEN_WORDS, GOLDEN_EMBEDDING, GOLDEN_HIDDEN, GOLDEN_LAYERS};
     *r = (struct run){0};
-    if (lm_net_open(&r->net, &shape, &err) != SG_OK || sg_scope_open(&r->scope, "cpu", &err) != SG_OK)
+    if (lm_net_open(&r->net, &shape, &err) != SG_OK || sg_scope_open(&r->scope, "cpu", "fp32", &err) != SG_OK)
         return false;
     r->n_state = GOLDEN_BATCH * r->net.column_state;
     r->x = malloc(r->net.d * sizeof *r->x);

@@ -89,7 +89,7 @@ static bool open_run(struct run *r) {
     *r = (struct run){
         .net = {.users = GOLDEN_USERS, .items = GOLDEN_ITEMS, .factors = GOLDEN_FACTORS, .dropout = GOLDEN_DROPOUT}};
     if (ncf_net_open(&r->net, GOLDEN_MLP, &err) != SG_OK || ncf_room_open(&r->room, &r->net, &err) != SG_OK ||
-        sg_scope_open(&r->scope, "cpu", &err) != SG_OK)
+        sg_scope_open(&r->scope, "cpu", "fp32", &err) != SG_OK)
         return false;
     r->x = malloc(r->net.d * sizeof *r->x);
     r->g = calloc(r->net.d, sizeof *r->g);

@@ -35,6 +35,13 @@ static void images(sg_scope *s) {
     sg_tensor *parts[2] = {x, sg_conv2d(s, x, weight, NULL, 1, 0)};
     ok(reads(s, sg_cat(s, parts, 2), (float[]){1, 2, 3, 4, 10, 20, 30, 40, 6, 12, 18, 24}, 12),
        "channels side by side");
+    /* The same two channels as bytes, a plane after the other, each with its row of the table. */
+    static const uint8_t bytes[8] = {0, 1, 2, 255, 0, 1, 2, 255};
+    float table[2][256] = {{1, 2, 3, [255] = 4}, {10, 20, 30, [255] = 40}};
+    sg_tensor *same = sg_tensor_image_bytes(s, bytes, (const int64_t[]){1, 2, 2, 2}, table[0]);
+    ok(reads(s, same, (float[]){1, 2, 3, 4, 10, 20, 30, 40}, 8) &&
+           reads(s, sg_conv2d(s, same, weight, bias, 1, 0), (float[]){13, 19, 25, 31}, 4),
+       "images of bytes: what the table says");
 }
 
 static void norms(sg_scope *s) {
@@ -131,8 +138,9 @@ static void failures(sg_scope *s) {
                      sg_tensor_view(s, weight, (const int64_t[]){(int64_t)1 << 50}, 1));
     ok(huge == NULL && sg_scope_status(s, &err) == SG_ERR_MEMORY, "out of memory is told as such: %s", err.msg);
     sg_scope *other = NULL;
-    ok(sg_scope_open(&other, "abacus", &err) == SG_ERR_ARGUMENT && !other, "an unknown device: %s", err.msg);
-    if (sg_scope_open(&other, "cuda", &err) == SG_OK)
+    ok(sg_scope_open(&other, "abacus", "fp32", &err) == SG_ERR_ARGUMENT && !other, "an unknown device: %s", err.msg);
+    ok(sg_scope_open(&other, "cpu", "tf32", &err) == SG_ERR_UNSUPPORTED && !other, "a CPU: %s", err.msg);
+    if (sg_scope_open(&other, "cuda", "fp32", &err) == SG_OK)
         skip("there is a CUDA device");
     else
         ok(err.status == SG_ERR_UNSUPPORTED && strstr(err.msg, "TORCH_DIR") && !other, "no CUDA device: %s", err.msg);
@@ -164,7 +172,7 @@ static void together(sg_scope *first) {
         struct sg_error mine;
         sg_scope *s = NULL;
         float out[N * N];
-        if (sg_scope_open(&s, "cpu", &mine) == SG_OK)
+        if (sg_scope_open(&s, "cpu", "fp32", &mine) == SG_OK)
             for (int i = 0; i < ROUNDS; i++)
                 same += product(s, out) && memcmp(out, alone, sizeof out) == 0;
         sg_scope_close(s);
@@ -175,7 +183,7 @@ static void together(sg_scope *first) {
 
 int main(void) {
     sg_scope *s;
-    if (!ok(sg_scope_open(&s, "cpu", &err) == SG_OK, "libtorch %s", sg_tensor_library()))
+    if (!ok(sg_scope_open(&s, "cpu", "fp32", &err) == SG_OK, "libtorch %s", sg_tensor_library()))
         return tap_done();
     images(s);
     norms(s);
