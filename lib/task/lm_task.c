@@ -113,7 +113,10 @@ static sg_status open_room(struct sg_task *t, struct room *room, const char *dev
     room->spare = vector(t, t->n_state);
     if (!room->id || !room->label || !room->spare)
         return sg_fail_memory(err, "a batch");
-    return sg_scope_open(&room->scope, device, err);
+    sg_status status = sg_scope_open(&room->scope, device, err);
+    if (status == SG_OK)
+        sg_scope_use(room->scope, t->kernels, t->exec.device);
+    return status;
 }
 
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
