@@ -94,11 +94,12 @@ int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most);
 /* *sum <- `dot_shifted` of sg_kernels.h; it adds the entries one after another. */
 int sg_cuda_dot_shifted(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum);
 
-/* `running_mean`, `encode_half`, `decode_half`, `has_optimizer` and `update` of sg_kernels.h. */
+/* `running_mean`, `encode_half`, `decode_half`, `keep_mask`, `has_optimizer` and `update` of sg_kernels.h. */
 int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, double weight);
 int sg_cuda_encode_half(void *stream, uint16_t *half, const float *value, const uint32_t *index, size_t count,
                         float *e);
 int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count);
+int sg_cuda_keep_mask(void *stream, float *mask, size_t n, const struct sg_draws *draws, uint32_t least, float kept);
 bool sg_cuda_has_optimizer(const char *name);
 int sg_cuda_update(void *stream, const struct sg_update *u);
 

@@ -68,6 +68,14 @@ struct sg_piece {
     bool decays;
 };
 
+/* Random numbers that decide what a mask keeps. Element i of a mask takes number first + i / run * stride + i % run of a
+ * stream (sg_rng.h): runs of `run` numbers that follow each other, whose beginnings are `stride` apart. */
+struct sg_draws {
+    uint32_t key[2],
+        counter[4]; /* of the stream's start; counter[0], which counts blocks of four numbers, is not read */
+    uint64_t first, run, stride; /* run >= 1; with run >= the mask's length, stride does not matter */
+};
+
 enum sg_dtype { SG_FLOAT32, SG_FLOAT64 };
 
 /* What the end of a step reads and writes: x <- x - step. Without an optimizer the step is sum / workers, else it is
@@ -100,7 +108,7 @@ enum sg_kernel_status {
 struct sg_kernels {
     const char *name; /* "c", "avx2", "avx512", "cuda" */
 
-    /* ---- memory: g, e, index, value, dense, x, mean, sum, state and piece lie there, all else in the host's ---- */
+    /* ---- memory: g, e, index, value, dense, x, mean, mask, sum, state and piece lie there, all else in the host's ---- */
 
     /* Returns zeros, aligned for any type; NULL = no memory. 0 bytes may be asked for. */
     void *(*allocate)(const struct sg_exec *exec, size_t bytes);
@@ -165,6 +173,10 @@ struct sg_kernels {
                         size_t count, float *e);
     /* value[j] <- half[j], exactly; all halves are finite. */
     void (*decode_half)(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
+
+    /* mask[i] <- 0 where its random number is below `least`, else `kept`: so 0 with probability least / 2^32. */
+    void (*keep_mask)(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
+                      float kept);
 
     /* ---- the end of a step ---- */
 

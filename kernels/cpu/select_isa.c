@@ -207,6 +207,7 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .running_mean = cpu_running_mean,
     .encode_half = ISA_NAME(encode_half_),
     .decode_half = ISA_NAME(decode_half_),
+    .keep_mask = ISA_NAME(keep_mask_),
     .has_optimizer = cpu_has_optimizer,
     .update = cpu_update,
     .sum_squares_later = sum_squares_later,

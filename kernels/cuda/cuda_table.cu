@@ -301,6 +301,13 @@ static void decode_half(const struct sg_exec *exec, float *value, const uint16_t
         begun(d, sg_cuda_decode_half(STREAM, value, half, count));
 }
 
+static void keep_mask(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
+                      float kept) {
+    sg_cuda_device *d = device_of(exec);
+    if (ready(d))
+        begun(d, sg_cuda_keep_mask(STREAM, mask, n, draws, least, kept));
+}
+
 static void update(const struct sg_exec *exec, const struct sg_update *u) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sg_half.h"
+#include "sg_philox.h"
 
 /* Blocks of a pass in which every thread may take several of n elements. */
 static uint32_t pass_blocks(size_t n) {
@@ -106,6 +107,39 @@ __global__ void decode_half_kernel(float *value, const uint16_t *half, uint64_t 
 
 int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count) {
     return launch(pass_blocks(count), false, stream, decode_half_kernel, value, half, (uint64_t)count);
+}
+
+/* A thread computes a block of four numbers of the stream and writes the elements of one run that take them. Of a run's
+ * first and last block other runs may take numbers, too. A run meets at most `blocks` blocks. */
+__global__ void keep_mask_kernel(float *mask, uint64_t n, struct sg_draws d, uint64_t runs, uint64_t blocks,
+                                 uint32_t least, float kept) {
+    for (uint64_t i = first_place(); i < runs * blocks; i += stride()) {
+        const uint64_t run = i / blocks, begin = run * d.run, from = d.first + run * d.stride;
+        const uint64_t length = n - begin < d.run ? n - begin : d.run, block = from / 4 + i % blocks;
+        uint32_t draw[4] = {(uint32_t)block, d.counter[1], d.counter[2], d.counter[3]};
+        sg_philox(&draw[0], &draw[1], &draw[2], &draw[3], d.key[0], d.key[1]);
+        float value[4];
+        for (uint32_t j = 0; j < 4; j++)
+            value[j] = draw[j] < least ? 0 : kept;
+        const uint64_t at = 4 * block - from; /* in the run; it wraps where the block begins before the run */
+        float *out = mask + begin;
+        if (at < length && length - at >= 4 && (uintptr_t)(out + at) % sizeof(float4) == 0) {
+            *(float4 *)(out + at) = make_float4(value[0], value[1], value[2], value[3]);
+            continue;
+        }
+        for (uint32_t j = 0; j < 4; j++)
+            if (at + j < length)
+                out[at + j] = value[j];
+    }
+}
+
+int sg_cuda_keep_mask(void *stream, float *mask, size_t n, const struct sg_draws *draws, uint32_t least, float kept) {
+    if (n == 0)
+        return SG_KERNEL_OK;
+    struct sg_draws d = *draws;
+    d.run = d.run < n ? d.run : n;
+    const uint64_t runs = (n - 1) / d.run + 1, blocks = (d.run + 6) / 4;
+    return launch(pass_blocks(n / 4), false, stream, keep_mask_kernel, mask, (uint64_t)n, d, runs, blocks, least, kept);
 }
 
 /* ---- the end of a step: one block a piece --------------------------------------------------------------------- */

@@ -232,6 +232,17 @@ static double dot_shifted(const struct sg_exec *exec, const struct sg_entries *m
     return failed ? NAN : sum;
 }
 
+static void keep_mask(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
+                      float kept) {
+    (void)exec;
+    arena_open(room_for(1, n, 1));
+    float *device_mask = device(mask, n);
+    if (sg_cuda_keep_mask(stream, device_mask, n, draws, least, kept) != SG_KERNEL_OK)
+        abort();
+    check(cudaStreamSynchronize(stream));
+    host(mask, device_mask, n);
+}
+
 /* Comparisons need no more of it. */
 const struct sg_kernels *cuda_table(char *why, size_t room) {
     static struct sg_kernels table;
@@ -244,5 +255,6 @@ const struct sg_kernels *cuda_table(char *why, size_t room) {
     table.sum_squares = sum_squares;
     table.scatter_add_messages = scatter_add_messages;
     table.dot_shifted = dot_shifted;
+    table.keep_mask = keep_mask;
     return sg_cuda_available(why, room) ? &table : NULL;
 }

@@ -17,20 +17,40 @@ sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, 
     };
 }
 
+static void next_block(sg_rng *r) {
+    memcpy(r->block, r->counter, sizeof r->block);
+    sg_philox(&r->block[0], &r->block[1], &r->block[2], &r->block[3], r->key[0], r->key[1]);
+    r->counter[0]++;
+    r->used = 0;
+}
+
 uint32_t sg_rng_u32(sg_rng *r) {
     SG_ASSERT(r->used <= 4);
-    if (r->used == 4) {
-        memcpy(r->block, r->counter, sizeof r->block);
-        sg_philox(&r->block[0], &r->block[1], &r->block[2], &r->block[3], r->key[0], r->key[1]);
-        r->counter[0]++;
-        r->used = 0;
-    }
+    if (r->used == 4)
+        next_block(r);
     return r->block[r->used++];
 }
 
 uint64_t sg_rng_u64(sg_rng *r) {
     uint64_t low = sg_rng_u32(r);
     return (uint64_t)sg_rng_u32(r) << 32 | low;
+}
+
+uint64_t sg_rng_position(const sg_rng *r) {
+    const uint64_t draws_of_stream = (uint64_t)1 << 34;
+    return (4 * (uint64_t)r->counter[0] + r->used - 4) % draws_of_stream;
+}
+
+void sg_rng_skip(sg_rng *r, uint64_t count) {
+    SG_ASSERT(r->used <= 4);
+    if (count <= 4 - r->used) {
+        r->used += (unsigned)count;
+        return;
+    }
+    const uint64_t rest = count - (4 - r->used) - 1; /* draws of later blocks, but for the last one */
+    r->counter[0] += (uint32_t)(rest / 4);
+    next_block(r);
+    r->used = (unsigned)(rest % 4) + 1;
 }
 
 uint64_t sg_rng_below(sg_rng *r, uint64_t bound) {

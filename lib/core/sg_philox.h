@@ -5,9 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __CUDACC__
+#define SG_PHILOX_INLINE static __host__ __device__ inline
+#else
+#define SG_PHILOX_INLINE static inline
+#endif
+
 /* Ten rounds of two 32 x 32 -> 64 bit products, the key bumped by Weyl constants in between. x [4] is the counter, and
  * becomes the block. Without branches, so that a loop around it becomes vectors. */
-static inline void sg_philox(uint32_t *x0, uint32_t *x1, uint32_t *x2, uint32_t *x3, uint32_t k0, uint32_t k1) {
+SG_PHILOX_INLINE void sg_philox(uint32_t *x0, uint32_t *x1, uint32_t *x2, uint32_t *x3, uint32_t k0, uint32_t k1) {
     uint32_t c0 = *x0, c1 = *x1, c2 = *x2, c3 = *x3;
     for (int round = 0; round < 10; round++) {
         const uint64_t a = (uint64_t)0xD2511F53 * c0, b = (uint64_t)0xCD9E8D57 * c2;

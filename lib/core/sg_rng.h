@@ -45,6 +45,12 @@ uint32_t sg_rng_u32(sg_rng *r);
 
 uint64_t sg_rng_u64(sg_rng *r);
 
+/* How many 32-bit draws of its stream, modulo 2^34, have been made. */
+uint64_t sg_rng_position(const sg_rng *r);
+
+/* Does what `count` calls of sg_rng_u32 do to r. */
+void sg_rng_skip(sg_rng *r, uint64_t count);
+
 /* Uniform on {0, ..., bound-1}, without bias; bound >= 1. */
 uint64_t sg_rng_below(sg_rng *r, uint64_t bound);
 

@@ -263,6 +263,7 @@ void sg_examples_get(const struct sg_examples *e, size_t worker, uint64_t step, 
                                           ? sg_shuffle_open(e->seed, SG_RNG_SHARD, (uint32_t)worker, epoch, part)
                                           : sg_shuffle_open(e->seed, SG_RNG_SHARD, 0, epoch, all);
     const uint64_t from = e->cut_first ? now * e->batch : (now * e->workers + worker) * e->batch;
+#pragma omp parallel for schedule(static) num_threads(e->threads > 1 ? e->threads : 1)
     for (size_t i = 0; i < e->batch; i++) {
         const uint64_t place = sg_shuffle_at(&shuffle, from + i);
         example(e, epoch, e->cut_first ? worker * part + place : place, &user[i], &item[i], &label[i]);

@@ -78,6 +78,7 @@ struct sg_examples {
     const struct sg_ratings *ratings;
     size_t workers, batch, negatives;
     uint64_t seed;
+    int threads; /* that sg_examples_get runs on, without a change of what it writes; 0 = the caller's alone */
     /* As the paper's code does: first cut the list, whose head are the ratings, into one part a worker, then shuffle
      * each part. With 4 negatives and 8 workers the first worker sees only ratings and the last six see none. */
     bool cut_first;

@@ -149,7 +149,9 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
         return sg_fail_memory(err, "the network");
     sg_status status = t->exec.device ? put_table(t, err) : SG_OK;
     for (int i = 0; i < t->threads && status == SG_OK; i++)
-        status = sg_scope_open(&t->scope[i], config->device, sg_node_string(config->task, "precision", "fp32"), err);
+        if ((status = sg_scope_open(&t->scope[i], config->device, sg_node_string(config->task, "precision", "fp32"),
+                                    err)) == SG_OK)
+            sg_scope_use(t->scope[i], t->kernels, t->exec.device);
     return status;
 }
 

@@ -121,7 +121,8 @@ sg_tensor *lm_net_forward(struct lm_pass *p) {
     const struct lm_shape *s = &p->net->shape;
     float *state = p->state;
     sg_tensor *weight = parameter(p, 0, s->vocabulary, s->embedding);
-    sg_tensor *x = drop(p, sg_embedding(p->scope, weight, p->id, (const int64_t[]){p->steps, p->batch}, 2));
+    sg_tensor *id = sg_tensor_ids(p->scope, p->id, (const int64_t[]){p->steps, p->batch}, 2);
+    sg_tensor *x = drop(p, sg_embedding(p->scope, weight, id));
     for (size_t i = 0; i < s->layers; i++)
         x = drop(p, lstm(p, i, x, &state));
     SG_ASSERT(state == p->state + (size_t)p->batch * p->net->column_state);

@@ -116,7 +116,11 @@ static sg_status open_room(struct sg_task *t, struct room *room, const struct sg
     room->spare = vector(t, t->n_state);
     if (!room->id || !room->label || !room->spare)
         return sg_fail_memory(err, "a batch");
-    return sg_scope_open(&room->scope, config->device, sg_node_string(config->task, "precision", "fp32"), err);
+    sg_status status =
+        sg_scope_open(&room->scope, config->device, sg_node_string(config->task, "precision", "fp32"), err);
+    if (status == SG_OK)
+        sg_scope_use(room->scope, t->kernels, t->exec.device);
+    return status;
 }
 
 static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {

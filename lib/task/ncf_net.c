@@ -63,12 +63,17 @@ static size_t last_width(const struct ncf_net *net) {
     return net->factors + net->mlp[net->n_mlp - 1];
 }
 
-sg_status ncf_net_open(struct ncf_net *out, const char *mlp, struct sg_error *err) {
+static size_t chunks_of(size_t length, size_t count) {
+    return (count + length - 1) / length;
+}
+
+sg_status ncf_net_open(struct ncf_net *out, const char *mlp, size_t batch, struct sg_error *err) {
     struct ncf_net net = {.users = out->users,
                           .items = out->items,
                           .factors = out->factors,
                           .dropout = out->dropout,
-                          .dense = out->dense};
+                          .dense = out->dense,
+                          .chunk = NCF_CHUNK};
     sg_status status = read_sizes(&net, mlp, err);
     if (status)
         return status;
@@ -81,6 +86,8 @@ sg_status ncf_net_open(struct ncf_net *out, const char *mlp, struct sg_error *er
     }
     add_linear(&net, last_width(&net), 1, "final");
     net.d = net.offset[net.n_layers];
+    if (net.dense && batch > NCF_CHUNK)
+        net.chunk = chunks_of(NCF_CHUNK, batch) * NCF_CHUNK;
     *out = net;
     for (size_t i = 0; i < net.n_layers; i++)
         out->name[i] = out->text[i];
@@ -117,7 +124,7 @@ size_t ncf_net_row(const struct ncf_net *net) {
 }
 
 sg_status ncf_room_open(struct ncf_room *out, const struct ncf_net *net, struct sg_error *err) {
-    const size_t bytes = NCF_CHUNK * ncf_net_row(net) * sizeof(float), ids = NCF_CHUNK * sizeof(int64_t);
+    const size_t bytes = net->chunk * ncf_net_row(net) * sizeof(float), ids = net->chunk * sizeof(int64_t);
     struct ncf_room room = net->dense ? (struct ncf_room){.user = malloc(ids), .item = malloc(ids)}
                                       : (struct ncf_room){.rows = malloc(bytes), .gradient = malloc(bytes)};
     if (net->dense ? !room.user || !room.item : !room.rows || !room.gradient) {
@@ -154,7 +161,7 @@ static const uint32_t *row_numbers(enum table table, const uint32_t *user, const
 }
 
 static void gather(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item, size_t count) {
-    SG_ASSERT(count <= NCF_CHUNK && !p->net->dense);
+    SG_ASSERT(count <= p->net->chunk && !p->net->dense);
     for (size_t t = 0; t < NCF_TABLES; t++) {
         const struct place to = place_of(p->net, (enum table)t, count);
         const uint32_t *row = row_numbers((enum table)t, user, item);
@@ -222,16 +229,26 @@ static struct inputs gathered(const struct ncf_pass *p, size_t count, float *g) 
                            parameter(p, rows, gradient, mlp, count, net->mlp[0])};
 }
 
-static sg_tensor *look_up(const struct ncf_pass *p, enum table table, size_t count, float *g) {
+static sg_tensor *look_up(const struct ncf_pass *p, enum table table, sg_tensor *row, float *g) {
     const struct ncf_net *net = p->net;
-    const int64_t *row = table == MF_USER || table == MLP_USER ? p->room->user : p->room->item;
     sg_tensor *all = parameter(p, p->x, g, net->offset[table], table_rows(net, table), table_width(net, table));
-    return sg_embedding(p->scope, all, row, (const int64_t[]){(int64_t)count}, 1);
+    return sg_embedding(p->scope, all, row);
 }
 
 static struct inputs looked_up(const struct ncf_pass *p, size_t count, float *g) {
-    sg_tensor *const deep[2] = {look_up(p, MLP_USER, count, g), look_up(p, MLP_ITEM, count, g)};
-    return (struct inputs){look_up(p, MF_USER, count, g), look_up(p, MF_ITEM, count, g), sg_cat(p->scope, deep, 2)};
+    const int64_t shape[1] = {(int64_t)count};
+    sg_tensor *user = sg_tensor_ids(p->scope, p->room->user, shape, 1);
+    sg_tensor *item = sg_tensor_ids(p->scope, p->room->item, shape, 1);
+    sg_tensor *const deep[2] = {look_up(p, MLP_USER, user, g), look_up(p, MLP_ITEM, item, g)};
+    return (struct inputs){look_up(p, MF_USER, user, g), look_up(p, MF_ITEM, item, g), sg_cat(p->scope, deep, 2)};
+}
+
+/* Numbers that the masks of an example take in the first `layers` layers of the perceptron. */
+static size_t mask_numbers(const struct ncf_net *net, size_t layers) {
+    size_t sum = 0;
+    for (size_t i = 1; i <= layers; i++)
+        sum += net->mlp[i];
+    return sum;
 }
 
 /* Logits [count, 1] of what `prepare` put into the room; g as for sg_tensor_parameter. */
@@ -239,12 +256,16 @@ static sg_tensor *forward(const struct ncf_pass *p, size_t count, float *g) {
     const struct ncf_net *net = p->net;
     const struct inputs in = net->dense ? looked_up(p, count, g) : gathered(p, count, g);
     sg_tensor *deep = in.deep;
+    struct sg_chunks masks = {.rows = NCF_CHUNK, .all = mask_numbers(net, net->n_mlp - 1)};
     size_t l = NCF_TABLES;
-    for (; l + 2 < net->n_layers; l += 2) {
+    for (size_t i = 0; i + 1 < net->n_mlp; i++, l += 2) {
         deep = sg_relu(p->scope, linear(p, deep, g, l));
+        masks.before = mask_numbers(net, i);
         if (p->dropout && net->dropout > 0)
-            deep = sg_dropout(p->scope, deep, net->dropout, p->dropout);
+            deep = sg_dropout_chunks(p->scope, deep, net->dropout, p->dropout, &masks);
     }
+    if (p->dropout && net->dropout > 0)
+        sg_rng_skip(p->dropout, count * masks.all);
     sg_tensor *const both[2] = {sg_mul(p->scope, in.user, in.item), deep};
     return linear(p, sg_cat(p->scope, both, 2), g, l);
 }
@@ -253,7 +274,7 @@ sg_status ncf_net_score(const struct ncf_pass *p, const uint32_t *user, const ui
                         float *logit, struct sg_error *err) {
     sg_status status = SG_OK;
     for (size_t at = 0, now; at < count && status == SG_OK; at += now) {
-        now = count - at < NCF_CHUNK ? count - at : NCF_CHUNK;
+        now = count - at < p->net->chunk ? count - at : p->net->chunk;
         prepare(p, user + at, item + at, now);
         sg_scope_begin(p->scope, 1, false);
         status = sg_tensor_read(p->scope, forward(p, now, NULL), logit + at, now, err);
@@ -263,32 +284,32 @@ sg_status ncf_net_score(const struct ncf_pass *p, const uint32_t *user, const ui
 }
 
 static sg_status chunk_gradient(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item,
-                                const float *label, size_t count, size_t batch, float *g, double *loss,
+                                const float *label, size_t count, size_t batch, float *g, float *loss,
                                 struct sg_error *err) {
-    SG_ASSERT(count > 0 && count <= NCF_CHUNK && count <= batch);
-    float share;
+    SG_ASSERT(count > 0 && count <= p->net->chunk && count <= batch);
     prepare(p, user, item, count);
     if (!p->net->dense)
         memset(p->room->gradient, 0, count * ncf_net_row(p->net) * sizeof *p->room->gradient);
     sg_scope_begin(p->scope, 1, true);
     sg_tensor *part = sg_binary_cross_entropy(p->scope, forward(p, count, g), label, (double)batch);
-    sg_status status = sg_tensor_read(p->scope, part, &share, 1, err);
+    sg_status status = sg_tensor_store(p->scope, part, loss, 1, err);
     if (status == SG_OK)
         status = sg_backward(p->scope, part, err);
     if (status == SG_OK && !p->net->dense)
         scatter(p, user, item, count, g);
-    if (status == SG_OK)
-        *loss += (double)share;
     return status;
 }
 
+size_t ncf_net_chunks(const struct ncf_net *net, size_t count) {
+    return chunks_of(net->chunk, count);
+}
+
 sg_status ncf_net_gradient(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item, const float *label,
-                           size_t count, float *g, double *loss, struct sg_error *err) {
+                           size_t count, float *g, float *loss, struct sg_error *err) {
     sg_status status = SG_OK;
-    *loss = 0;
     for (size_t at = 0, now; at < count && status == SG_OK; at += now) {
-        now = count - at < NCF_CHUNK ? count - at : NCF_CHUNK;
-        status = chunk_gradient(p, user + at, item + at, label + at, now, count, g, loss, err);
+        now = count - at < p->net->chunk ? count - at : p->net->chunk;
+        status = chunk_gradient(p, user + at, item + at, label + at, now, count, g, loss++, err);
     }
     sg_scope_begin(p->scope, 1, false);
     return status;

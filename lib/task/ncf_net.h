@@ -20,15 +20,16 @@
 #include "sg_tensor.h"
 
 enum { NCF_MOST_MLP = 8, NCF_TABLES = 4, NCF_LAYERS = NCF_TABLES + 2 * NCF_MOST_MLP };
-/* Examples that go through the network at once: enough for a CPU, and what they need stays in its cache. A GPU takes as
- * many, as the masks of dropout are drawn chunk by chunk. */
+/* Examples that go through the network at once: enough for a CPU, and what they need stays in its cache. A GPU takes a whole
+ * batch. The numbers for masks of dropout are everywhere those of chunks of this length. */
 enum { NCF_CHUNK = 2048 };
 
 struct ncf_net {
     size_t users, items, factors;
     size_t mlp[NCF_MOST_MLP], n_mlp; /* sizes: the input, which is even, then the layers; n_mlp >= 2 */
     double dropout;
-    bool dense; /* libtorch sees whole tables; else x and g are in host memory */
+    bool dense;   /* libtorch sees whole tables; else x and g are in host memory */
+    size_t chunk; /* examples that go through the network at once, a multiple of NCF_CHUNK */
 
     size_t n_layers, d;
     size_t offset[NCF_LAYERS + 1], rows[NCF_LAYERS]; /* rows of a matrix; 1 = a vector */
@@ -37,8 +38,9 @@ struct ncf_net {
     double example_flops; /* multiplications and additions of one example, forward */
 };
 
-/* out: users, items, factors, dropout, dense are set. mlp: "256-256-128-64". */
-SG_CHECKED sg_status ncf_net_open(struct ncf_net *out, const char *mlp, struct sg_error *err);
+/* out: users, items, factors, dropout, dense are set. mlp: "256-256-128-64". A chunk is NCF_CHUNK; where dense, it is long
+ * enough for `batch` examples. */
+SG_CHECKED sg_status ncf_net_open(struct ncf_net *out, const char *mlp, size_t batch, struct sg_error *err);
 
 /* x [d], in host memory: tables normal with deviation 0.01, the perceptron's weights uniform on +-sqrt(6 / (in + out))
  * (Glorot), the last layer's on +-sqrt(3 / in) (LeCun), biases on +-1/sqrt(in) as PyTorch's; one random stream a layer. */
@@ -46,8 +48,8 @@ void ncf_net_start(const struct ncf_net *net, uint64_t seed, float *x);
 
 /* Room for one thread's passes, in host memory. */
 struct ncf_room {
-    float *rows, *gradient; /* [NCF_CHUNK][ncf_net_row] of a batch and their gradients; NULL where dense */
-    int64_t *user, *item;   /* [NCF_CHUNK] of a batch; NULL where not */
+    float *rows, *gradient; /* [chunk][ncf_net_row] of a batch and their gradients; NULL where dense */
+    int64_t *user, *item;   /* [chunk] of a batch; NULL where not */
 };
 size_t ncf_net_row(const struct ncf_net *net); /* floats of one example */
 SG_CHECKED sg_status ncf_room_open(struct ncf_room *out, const struct ncf_net *net, struct sg_error *err);
@@ -63,12 +65,17 @@ struct ncf_pass {
     sg_rng *dropout; /* masks come from it; NULL = none, as in evaluation */
 };
 
+/* Chunks of a batch of `count`. */
+size_t ncf_net_chunks(const struct ncf_net *net, size_t count);
+
 /* logit [count]. */
 SG_CHECKED sg_status ncf_net_score(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item, size_t count,
                                    float *logit, struct sg_error *err);
 
-/* Mean binary cross-entropy of a batch; its gradient is added to g [d]. The caller's scope is left empty. */
+/* Mean binary cross-entropy of a batch; its gradient is added to g [d]. loss [ncf_net_chunks], in memory of the scope's
+ * device, receives each chunk's part, whose sum in double, one after another, is the batch's. On a GPU nothing waits. The
+ * caller's scope is left empty. */
 SG_CHECKED sg_status ncf_net_gradient(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item,
-                                      const float *label, size_t count, float *g, double *loss, struct sg_error *err);
+                                      const float *label, size_t count, float *g, float *loss, struct sg_error *err);
 
 #endif

@@ -42,7 +42,8 @@ struct sg_task {
     sg_scope **scope;          /* [threads] */
     struct ncf_room *room;     /* [threads] */
     struct batch *batch;       /* [threads] */
-    double *batch_loss;        /* [count] */
+    float *batch_loss;         /* [count][ncf_net_chunks] in the kernels' memory */
+    float *loss;               /* [count][ncf_net_chunks], those that have arrived */
     struct sg_range **range;   /* [count][most_ranges] of their last gradients; NULL on a GPU */
     struct sg_ranges *touched; /* [count] */
     float *x;                  /* [d] in the kernels' memory */
@@ -65,9 +66,10 @@ static void ncf_close(struct sg_task *t) {
     }
     for (size_t w = 0; t->range && w < t->count; w++)
         free(t->range[w]);
-    void *const owned[] = {t->scope, t->room, t->batch, t->batch_loss, t->range, t->touched};
+    void *const owned[] = {t->scope, t->room, t->batch, t->range, t->touched, t->loss};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
+    t->kernels->release(&t->exec, t->batch_loss);
     t->kernels->release(&t->exec, t->x);
     sg_ratings_free(&t->ratings);
     sg_provenance_free(&t->from);
@@ -91,13 +93,14 @@ static sg_status open_net(struct sg_task *t, const struct sg_task_config *config
                               .factors = (size_t)sg_node_number(config->task, "factors", 64),
                               .dropout = sg_node_number(config->task, "dropout", 0.5),
                               .dense = config->exec.device != NULL};
-    sg_status status = ncf_net_open(&t->net, sg_node_string(config->task, "mlp", ""), err);
+    sg_status status = ncf_net_open(&t->net, sg_node_string(config->task, "mlp", ""), config->batch, err);
     t->examples = (struct sg_examples){
         .ratings = &t->ratings,
         .workers = config->workers,
         .batch = config->batch,
         .negatives = (size_t)sg_node_number(config->task, "negatives", 4),
         .seed = config->seed,
+        .threads = config->exec.device ? config->threads : 1, /* a CPU's threads have a worker each */
         .cut_first = strcmp(sg_node_string(config->task, "sharding", "global"), "reference") == 0,
     };
     if (status == SG_OK && sg_examples_steps(&t->examples) == 0)
@@ -118,11 +121,13 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
     t->scope = calloc((size_t)t->threads, sizeof *t->scope);
     t->room = calloc((size_t)t->threads, sizeof *t->room);
     t->batch = calloc((size_t)t->threads, sizeof *t->batch);
-    t->batch_loss = calloc(t->count, sizeof *t->batch_loss);
+    const size_t losses = t->count * ncf_net_chunks(&t->net, config->batch);
+    t->loss = calloc(losses, sizeof *t->loss);
+    t->batch_loss = t->kernels->allocate(&t->exec, losses * sizeof *t->batch_loss);
     t->range = calloc(t->count, sizeof *t->range);
     t->touched = calloc(t->count, sizeof *t->touched);
     t->x = t->kernels->allocate(&t->exec, t->net.d * sizeof *t->x);
-    if (!t->scope || !t->room || !t->batch || !t->batch_loss || !t->range || !t->touched || !t->x)
+    if (!t->scope || !t->room || !t->batch || !t->loss || !t->batch_loss || !t->range || !t->touched || !t->x)
         return sg_fail_memory(err, "the network");
     for (size_t w = 0; w < t->count && !t->net.dense; w++)
         if (!(t->range[w] = malloc(most_ranges(t, config->batch) * sizeof **t->range)))
@@ -140,6 +145,7 @@ static sg_status allocate(struct sg_task *t, const struct sg_task_config *config
                 sg_scope_open(&t->scope[i], config->device, sg_node_string(config->task, "precision", "fp32"), err);
         if (status != SG_OK)
             return status;
+        sg_scope_use(t->scope[i], t->kernels, t->exec.device);
     }
     return SG_OK;
 }
@@ -247,18 +253,25 @@ static sg_status ncf_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     const struct batch *b = &t->batch[thread];
     sg_rng dropout = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step);
     const struct ncf_pass pass = {&t->net, &t->room[thread], t->scope[thread], t->x, &dropout};
-    double *loss = &t->batch_loss[worker - t->first];
+    const size_t chunks = ncf_net_chunks(&t->net, t->examples.batch), first = (worker - t->first) * chunks;
     sg_examples_get(&t->examples, worker, step, b->user, b->item, b->label);
     if (t->net.dense)
         t->kernels->zero(&t->exec, g, t->net.d * sizeof *g);
     else
         note_touched(t, worker - t->first, b);
-    sg_status status = ncf_net_gradient(&pass, b->user, b->item, b->label, t->examples.batch, g, loss, err);
+    sg_status status =
+        ncf_net_gradient(&pass, b->user, b->item, b->label, t->examples.batch, g, t->batch_loss + first, err);
+    if (status == SG_OK)
+        t->kernels->get_later(&t->exec, &t->loss[first], t->batch_loss + first, chunks * sizeof *t->loss);
     return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
 }
 
 static double ncf_batch_loss(const struct sg_task *t, size_t worker) {
-    return t->batch_loss[worker - t->first];
+    const size_t chunks = ncf_net_chunks(&t->net, t->examples.batch);
+    double sum = 0;
+    for (size_t i = 0; i < chunks; i++)
+        sum += (double)t->loss[(worker - t->first) * chunks + i];
+    return sum;
 }
 
 static void *ncf_parameters(struct sg_task *t) {
@@ -302,7 +315,7 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
     const size_t from = users * worker / workers, to = users * (worker + 1) / workers;
     const int thread = omp_get_thread_num();
     const struct ncf_pass pass = {&t->net, &t->room[thread], t->scope[thread], t->x, NULL};
-    const size_t most = 1 + t->rivals, group = most < NCF_CHUNK ? NCF_CHUNK / most : 1;
+    const size_t most = 1 + t->rivals, group = most < t->net.chunk ? t->net.chunk / most : 1;
     uint32_t *user = malloc(group * most * sizeof *user), *item = malloc(group * most * sizeof *item);
     float *score = malloc(group * most * sizeof *score);
     size_t *begin = malloc((group + 1) * sizeof *begin);

@@ -26,6 +26,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cmath>
 #include <deque>
 #include <new>
 #include <string>
@@ -44,6 +45,8 @@ struct sg_scope {
     at::Device device = at::Device(at::kCPU);
     std::deque<sg_tensor> tensors; /* handles are addresses in it, so nothing moves */
     bool gradients = false;
+    const sg_kernels *kernels = nullptr; /* for masks */
+    sg_exec exec = {1, nullptr};
     sg_error failure = {};
 };
 
@@ -131,6 +134,27 @@ void share_storage(const struct sg_lstm_weights *w) {
     }
 }
 
+sg_draws draws_of(const sg_rng *rng, uint64_t first, uint64_t run, uint64_t stride) {
+    return {{rng->key[0], rng->key[1]},
+            {rng->counter[0], rng->counter[1], rng->counter[2], rng->counter[3]},
+            first,
+            run,
+            stride};
+}
+
+at::Tensor empty_mask(const sg_scope *s, const at::Tensor &x) {
+    TORCH_CHECK(s->kernels, "dropout without kernels to draw its masks");
+    return at::empty(x.sizes(), at::TensorOptions().dtype(at::kFloat).device(s->device));
+}
+
+/* mask [n] <- 0 with probability `rate`, else 1 / (1 - rate). */
+void keep(const sg_scope *s, float *mask, uint64_t n, const sg_draws &draws, double rate) {
+    const double least = std::ceil(rate * 0x1p32);
+    if (n > 0)
+        s->kernels->keep_mask(&s->exec, mask, n, &draws, least < 0x1p32 ? static_cast<uint32_t>(least) : UINT32_MAX,
+                              static_cast<float>(1 / (1 - rate)));
+}
+
 /* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once in
  * a process would be enough. */
 void prepare_cuda(bool tf32) {
@@ -189,10 +213,16 @@ void sg_scope_close(sg_scope *s) {
     delete s;
 }
 
+void sg_scope_use(sg_scope *s, const struct sg_kernels *kernels, void *gpu) {
+    s->kernels = kernels;
+    s->exec.device = gpu;
+}
+
 void sg_scope_begin(sg_scope *s, int threads, bool gradients) {
     s->tensors.clear();
     s->failure.status = SG_OK;
     s->gradients = gradients;
+    s->exec.threads = threads;
     try {
         at::set_num_threads(threads); /* OpenMP forgets it with the caller's parallel region, so each time */
     } catch (...) {
@@ -298,11 +328,13 @@ sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bi
     return add(s, [&] { return at::linear(x->value, weight->value, maybe(bias)); });
 }
 
-sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, const int64_t *id, const int64_t *shape, size_t rank) {
-    return add(s, [&] {
-        at::Tensor index = at::from_blob(const_cast<int64_t *>(id), at::IntArrayRef(shape, rank), at::kLong);
-        return at::embedding(weight->value, there(s, index));
-    });
+sg_tensor *sg_tensor_ids(sg_scope *s, const int64_t *id, const int64_t *shape, size_t rank) {
+    return add(
+        s, [&] { return there(s, at::from_blob(const_cast<int64_t *>(id), at::IntArrayRef(shape, rank), at::kLong)); });
+}
+
+sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, sg_tensor *id) {
+    return add(s, [&] { return at::embedding(weight->value, id->value); });
 }
 
 sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell, const struct sg_lstm_weights *w,
@@ -325,11 +357,28 @@ sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell
 
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng) {
     return add(s, [&] {
-        at::Tensor mask = at::empty(x->value.sizes(), at::kFloat);
-        float *out = mask.data_ptr<float>(), kept = static_cast<float>(1 / (1 - rate));
-        for (int64_t i = 0; i < mask.numel(); i++)
-            out[i] = sg_rng_u32(rng) < rate * 0x1p32 ? 0 : kept;
-        return x->value.mul(there(s, mask));
+        const auto n = static_cast<uint64_t>(x->value.numel());
+        const sg_draws draws = draws_of(rng, sg_rng_position(rng), n, n);
+        at::Tensor mask = empty_mask(s, x->value);
+        keep(s, mask.data_ptr<float>(), n, draws, rate);
+        sg_rng_skip(rng, n);
+        return x->value.mul(mask);
+    });
+}
+
+sg_tensor *sg_dropout_chunks(sg_scope *s, sg_tensor *x, double rate, const sg_rng *rng,
+                             const struct sg_chunks *chunks) {
+    return add(s, [&] {
+        const auto rows = static_cast<uint64_t>(x->value.size(0)), n = static_cast<uint64_t>(x->value.numel());
+        const uint64_t width = rows > 0 ? n / rows : 0, short_rows = rows % chunks->rows,
+                       whole_rows = rows - short_rows;
+        const uint64_t first = sg_rng_position(rng), run = chunks->rows * width, stride = chunks->rows * chunks->all;
+        at::Tensor mask = empty_mask(s, x->value);
+        float *out = mask.data_ptr<float>();
+        keep(s, out, whole_rows * width, draws_of(rng, first + chunks->rows * chunks->before, run, stride), rate);
+        keep(s, out + whole_rows * width, short_rows * width,
+             draws_of(rng, first + whole_rows * chunks->all + short_rows * chunks->before, run, stride), rate);
+        return x->value.mul(mask);
     });
 }
 

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sg_kernels.h"
 #include "sg_rng.h"
 #include "sg_status.h"
 
@@ -37,6 +38,9 @@ const char *sg_tensor_library(void);
  * SG_ERR_UNSUPPORTED: libtorch cannot use the device, or a CPU has no such precision. */
 SG_CHECKED sg_status sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *err);
 void sg_scope_close(sg_scope *s); /* NULL-safe */
+/* The table that draws the masks of dropout, which needs one, and its GPU (sg_exec.device). The scope's tensors lie in
+ * memory that this table writes to. */
+void sg_scope_use(sg_scope *s, const struct sg_kernels *kernels, void *gpu);
 
 /* Frees all tensors and forgets a failure. The operations that follow run on `threads` threads (>= 1). With `gradients`
  * they keep what sg_backward needs. */
@@ -77,9 +81,10 @@ sg_tensor *sg_avg_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride
 sg_tensor *sg_cat(sg_scope *s, sg_tensor *const *part, size_t count); /* along the channels */
 sg_tensor *sg_reshape(sg_scope *s, sg_tensor *x, const int64_t *shape, size_t rank);
 sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias); /* x weight^T + bias */
-/* Rows `id` of weight [rows, width], as [shape..., width]. The ids are row-major, below rows, and in host memory that
- * outlives sg_backward. */
-sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, const int64_t *id, const int64_t *shape, size_t rank);
+/* Row numbers for sg_embedding. They are row-major and in host memory that outlives sg_backward. */
+sg_tensor *sg_tensor_ids(sg_scope *s, const int64_t *id, const int64_t *shape, size_t rank);
+/* Rows `id` [shape...] of weight [rows, width], as [shape..., width]. The ids are below rows. */
+sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, sg_tensor *id);
 /* One LSTM layer over all steps of x [steps, batch, in], from hidden and cell state [1, batch, out]. Returns the hidden
  * states [steps, batch, out]; *last_hidden and *last_cell receive the state after the last step. The rows of the
  * weights belong to the input, forget, cell and output gate, in this order. */
@@ -89,9 +94,17 @@ struct sg_lstm_weights {
 };
 sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell, const struct sg_lstm_weights *w,
                    sg_tensor **last_hidden, sg_tensor **last_cell);
-/* Each element becomes 0 with probability `rate` (0 <= rate < 1), else x / (1 - rate). rng is drawn from in row-major
- * order. */
+/* Each element becomes 0 with probability `rate` (0 <= rate < 1, taken as a multiple of 2^-32), else x / (1 - rate). rng
+ * is drawn from in row-major order. */
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng);
+/* The same for one of several tensors of equally many rows, with the masks that they have where the rows come in chunks of
+ * `rows` (the last one may be shorter). The numbers of a chunk are those of its part of the first tensor, then of the
+ * second, ... A row of all tensors takes `all` numbers, of which `before` are of tensors before x. rng is where the first
+ * chunk begins, and stays there. */
+struct sg_chunks {
+    size_t rows, before, all;
+};
+sg_tensor *sg_dropout_chunks(sg_scope *s, sg_tensor *x, double rate, const sg_rng *rng, const struct sg_chunks *chunks);
 /* The mean over the rows of logits [n, classes] of the softmax cross-entropy with label [n], which is in host memory.
  */
 sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label);

@@ -72,6 +72,7 @@ static bool open_run(struct run *r, const struct golden_cnn *golden) {
     if (cnn_model_open(&r->net, golden->model, golden->classes, &r->err) != SG_OK ||
         sg_scope_open(&r->scope, "cpu", "fp32", &r->err) != SG_OK)
         return false;
+    sg_scope_use(r->scope, sg_kernels_cpu(NULL), NULL);
     r->words = r->net.d / 32 + 1;
     r->x = malloc(r->net.d * sizeof *r->x);
     r->g = calloc(r->net.d, sizeof *r->g);

@@ -6,6 +6,7 @@
 
 #include "patterns.h"
 #include "sg_dense.h"
+#include "sg_rng.h"
 #ifdef SG_TEST_CUDA /* the same bodies on the CUDA kernels: a call copies to a device and back, or is emulated */
 #include "bench_device.h"
 #if defined(__SANITIZE_ADDRESS__)
@@ -439,7 +440,54 @@ static void test_sums_threads(const struct sg_kernels *kernels) {
     free(index);
 }
 
+/* Runs of draws from any place of a stream on, as the generator draws them one by one. */
+static void test_masks(const struct sg_kernels *kernels) {
+    enum { MOST = 40000, GUARD = 8 };
+    static const size_t lengths[] = {0, 1, 2, 3, 4, 5, 31, 127, 511, 512, 513, 1000, 4099};
+    static const uint64_t runs[] = {1, 2, 3, 4, 7, 64, 515, 1024, UINT64_MAX};
+    static const uint32_t leasts[] = {0, 1U << 29, 0x99999999, UINT32_MAX};
+    static float mask[MOST + GUARD];
+    const uint64_t last = ((uint64_t)1 << 34) - 6; /* near the end of the stream, and beyond: from its start again */
+    size_t wrong = 0, elements = 0;
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+        for (size_t r = 0; r < sizeof runs / sizeof *runs; r++)
+            for (uint64_t first = 0; first < 7; first++) {
+                const size_t n = lengths[l];
+                const sg_rng start = sg_rng_open(7, SG_RNG_TEST, 3, n);
+                struct sg_draws d = {.first = first < 6 ? first : last, .run = runs[r], .stride = runs[r] + 3 * first};
+                const struct sg_exec exec = {.threads = 1 + (int)(first % 2) * MOST_THREADS};
+                const uint32_t least = leasts[(l + r + first) % 4];
+                memcpy(d.key, start.key, sizeof d.key);
+                memcpy(d.counter, start.counter, sizeof d.counter);
+                memset(mask, 0x77, sizeof mask);
+                kernels->keep_mask(&exec, mask, n, &d, least, 1.25F);
+                sg_rng rng = start;
+                for (size_t i = 0; i < n; i++) {
+                    if (i % d.run == 0) {
+                        rng = start;
+                        sg_rng_skip(&rng, d.first + i / d.run * d.stride);
+                    }
+                    wrong += mask[i] != (sg_rng_u32(&rng) < least ? 0 : 1.25F);
+                }
+                for (size_t i = n; i < n + GUARD; i++)
+                    wrong += bits_of(mask[i]) != 0x77777777;
+                elements += n;
+            }
+    ok(wrong == 0, "%s: masks are the generator's, %zu elements", kernels->name, elements);
+#ifndef SG_TEST_CUDA
+    enum { LONG = 300001 };
+    float *two[2] = {malloc(LONG * sizeof(float)), malloc(LONG * sizeof(float))};
+    const struct sg_draws d = {.key = {5, 6}, .counter = {0, 1, 2, 3}, .first = 9, .run = 777, .stride = 1000};
+    for (int i = 0; i < 2; i++)
+        kernels->keep_mask(&(struct sg_exec){.threads = 1 + 2 * i}, two[i], LONG, &d, 1U << 30, 2);
+    ok(memcmp(two[0], two[1], LONG * sizeof(float)) == 0, "%s: threads share a long mask", kernels->name);
+    free(two[0]);
+    free(two[1]);
+#endif
+}
+
 static void test_table(const struct sg_kernels *kernels) {
+    test_masks(kernels);
     test_topk(kernels);
     if (MOST_THREADS > 0)
         test_topk_long(kernels);

@@ -74,6 +74,7 @@ static bool open_run(struct run *r) {
     *r = (struct run){0};
     if (lm_net_open(&r->net, &shape, &err) != SG_OK || sg_scope_open(&r->scope, "cpu", "fp32", &err) != SG_OK)
         return false;
+    sg_scope_use(r->scope, sg_kernels_cpu(NULL), NULL);
     r->n_state = GOLDEN_BATCH * r->net.column_state;
     r->x = malloc(r->net.d * sizeof *r->x);
     r->g = malloc(r->net.d * sizeof *r->g);

@@ -16,7 +16,7 @@ static struct sg_error err;
 
 static void sizes(void) {
     struct ncf_net net = {.users = 138493, .items = 26744, .factors = 64};
-    if (!ok(ncf_net_open(&net, "256-256-128-64", &err) == SG_OK, "the paper's network opens"))
+    if (!ok(ncf_net_open(&net, "256-256-128-64", 1, &err) == SG_OK, "the paper's network opens"))
         return;
     ok(net.d == 31832577 && net.n_layers == 12, "MovieLens-20M: %zu parameters in %zu layers", net.d, net.n_layers);
     static const struct {
@@ -43,7 +43,7 @@ static void sizes(void) {
     static const char *const refused[] = {"", "256", "256-", "-256", "7-4", "8-x", "8-0", "2-2-2-2-2-2-2-2-2"};
     for (size_t i = 0; i < COUNT(refused); i++) {
         net = (struct ncf_net){.users = 1, .items = 1, .factors = 1};
-        ok(ncf_net_open(&net, refused[i], &err) == SG_ERR_ARGUMENT && strstr(err.msg, "task.mlp"), "mlp '%s': %s",
+        ok(ncf_net_open(&net, refused[i], 1, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "task.mlp"), "mlp '%s': %s",
            refused[i], err.msg);
     }
 }
@@ -51,7 +51,7 @@ static void sizes(void) {
 /* What draws a start: deviations of the tables, bounds of the rest. */
 static void starts(void) {
     struct ncf_net net = {.users = 200, .items = 300, .factors = 32};
-    if (ncf_net_open(&net, "64-48-16", &err) != SG_OK)
+    if (ncf_net_open(&net, "64-48-16", 1, &err) != SG_OK)
         return;
     float *x = malloc(net.d * sizeof *x);
     if (!x)
@@ -88,9 +88,10 @@ struct run {
 static bool open_run(struct run *r) {
     *r = (struct run){
         .net = {.users = GOLDEN_USERS, .items = GOLDEN_ITEMS, .factors = GOLDEN_FACTORS, .dropout = GOLDEN_DROPOUT}};
-    if (ncf_net_open(&r->net, GOLDEN_MLP, &err) != SG_OK || ncf_room_open(&r->room, &r->net, &err) != SG_OK ||
+    if (ncf_net_open(&r->net, GOLDEN_MLP, 1, &err) != SG_OK || ncf_room_open(&r->room, &r->net, &err) != SG_OK ||
         sg_scope_open(&r->scope, "cpu", "fp32", &err) != SG_OK)
         return false;
+    sg_scope_use(r->scope, sg_kernels_cpu(NULL), NULL);
     r->x = malloc(r->net.d * sizeof *r->x);
     r->g = calloc(r->net.d, sizeof *r->g);
     if (!r->x || !r->g)
@@ -128,6 +129,20 @@ static double distance(const float *a, const double *b, size_t n) {
     return length > 0 ? sqrt(difference / length) : difference;
 }
 
+/* ncf_net_gradient, with the loss of the whole batch. */
+static sg_status gradient(const struct ncf_pass *pass, const uint32_t *user, const uint32_t *item, const float *label,
+                          size_t count, float *g, double *loss) {
+    float part[8];
+    const size_t chunks = ncf_net_chunks(pass->net, count);
+    *loss = 0;
+    if (chunks > COUNT(part))
+        return SG_ERR_ARGUMENT;
+    sg_status status = ncf_net_gradient(pass, user, item, label, count, g, part, &err);
+    for (size_t i = 0; i < chunks && status == SG_OK; i++)
+        *loss += (double)part[i];
+    return status;
+}
+
 static void against_pytorch(struct run *r) {
     uint32_t user[GOLDEN_COUNT], item[GOLDEN_COUNT];
     float label[GOLDEN_COUNT], logit[GOLDEN_COUNT];
@@ -136,7 +151,7 @@ static void against_pytorch(struct run *r) {
     struct ncf_pass pass = {&r->net, &r->room, r->scope, r->x, &rng};
     batch(user, item, label, GOLDEN_COUNT);
     if (!ok(r->net.d == COUNT(golden_gradient), "%zu parameters", r->net.d) ||
-        !ok(ncf_net_gradient(&pass, user, item, label, GOLDEN_COUNT, r->g, &loss, &err) == SG_OK, "a gradient"))
+        !ok(gradient(&pass, user, item, label, GOLDEN_COUNT, r->g, &loss) == SG_OK, "a gradient"))
         return;
     ok(fabs(loss / golden_loss - 1) <= 1e-5, "the loss is PyTorch's, off by %.1e", fabs(loss / golden_loss - 1));
     for (size_t l = 0; l < r->net.n_layers; l++) {
@@ -164,13 +179,13 @@ static void in_chunks(struct run *r) {
     batch(user, item, label, MANY);
     if (many && one) {
         memset(r->g, 0, d * sizeof *r->g);
-        sg_status status = ncf_net_gradient(&pass, user, item, label, GOLDEN_COUNT, r->g, &few, &err);
+        sg_status status = gradient(&pass, user, item, label, GOLDEN_COUNT, r->g, &few);
         for (size_t j = 0; j < d; j++) {
             many[j] = 1;
             one[j] = 1 + (double)r->g[j];
         }
         if (status == SG_OK)
-            status = ncf_net_gradient(&pass, user, item, label, MANY, many, &all, &err);
+            status = gradient(&pass, user, item, label, MANY, many, &all);
         /* A thousand additions to 1 round by up to 2^-25 each. */
         ok(status == SG_OK && fabs(all / few - 1) <= 1e-5 && distance(many, one, d) <= 3e-5,
            "%d examples in chunks: off by %.1e", MANY, distance(many, one, d));
@@ -184,19 +199,22 @@ static void in_chunks(struct run *r) {
     free(one);
 }
 
-/* What a GPU does, here: libtorch looks rows up in whole tables. One chunk gives the bits of gathered rows; the gradients of
- * several are added in another order. */
+/* What a GPU does, here: libtorch looks rows up in whole tables. In chunks of the same length it gives the bits of gathered
+ * rows, but for the gradients of several chunks, which are added in another order. A whole batch in one chunk, with the same
+ * masks, adds in yet another order; one mask of another example would be a thousand times as far off. */
 static void in_whole_tables(struct run *r) {
     enum { MANY = NCF_CHUNK + 100 };
     static uint32_t user[MANY], item[MANY];
     static float label[MANY], logit[2][MANY];
     static const size_t counts[] = {1, GOLDEN_COUNT, NCF_CHUNK, MANY};
-    struct ncf_net whole = r->net;
-    struct ncf_room room = {0};
+    struct ncf_net whole = r->net, big = r->net;
+    struct ncf_room room = {0}, big_room = {0};
     float *g = calloc(r->net.d, sizeof *g);
     double *wanted = malloc(r->net.d * sizeof *wanted);
     whole.dense = true;
-    bool ready = ncf_room_open(&room, &whole, &err) == SG_OK && g && wanted;
+    big.dense = true;
+    bool ready = ncf_net_open(&big, GOLDEN_MLP, MANY, &err) == SG_OK && ncf_room_open(&room, &whole, &err) == SG_OK &&
+                 ncf_room_open(&big_room, &big, &err) == SG_OK && g && wanted;
     batch(user, item, label, MANY);
     for (size_t i = 0; i < COUNT(counts) && ok(ready, "%zu examples", counts[i]); i++) {
         const size_t count = counts[i], bytes = r->net.d * sizeof *g;
@@ -206,19 +224,28 @@ static void in_whole_tables(struct run *r) {
         double loss[2];
         memset(r->g, 0, bytes);
         memset(g, 0, bytes);
-        ready = ncf_net_gradient(&rows, user, item, label, count, r->g, &loss[0], &err) == SG_OK &&
-                ncf_net_gradient(&tables, user, item, label, count, g, &loss[1], &err) == SG_OK;
+        ready = gradient(&rows, user, item, label, count, r->g, &loss[0]) == SG_OK &&
+                gradient(&tables, user, item, label, count, g, &loss[1]) == SG_OK;
         for (size_t j = 0; j < r->net.d; j++)
             wanted[j] = (double)r->g[j];
         ok(ready && loss[0] == loss[1] &&
                (count > NCF_CHUNK ? distance(g, wanted, r->net.d) <= 1e-6 : memcmp(g, r->g, bytes) == 0),
            "whole tables: the same loss and gradient, off by %.1e", distance(g, wanted, r->net.d));
+        sg_rng third = sg_rng_open(1, SG_RNG_DROPOUT, 0, i);
+        const struct ncf_pass at_once = {&big, &big_room, r->scope, r->x, &third};
+        memset(g, 0, bytes);
+        ready &= gradient(&at_once, user, item, label, count, g, &loss[1]) == SG_OK;
+        ok(ready && ncf_net_chunks(&big, count) == 1 && fabs(loss[1] / loss[0] - 1) <= 1e-6 &&
+               distance(g, wanted, r->net.d) <= 2e-6,
+           "in one chunk: loss off by %.1e, gradient by %.1e", fabs(loss[1] / loss[0] - 1),
+           distance(g, wanted, r->net.d));
         rows.dropout = tables.dropout = NULL;
         ready = ncf_net_score(&rows, user, item, count, logit[0], &err) == SG_OK &&
                 ncf_net_score(&tables, user, item, count, logit[1], &err) == SG_OK;
         ok(ready && memcmp(logit[0], logit[1], count * sizeof **logit) == 0, "the same scores");
     }
     ncf_room_close(&room);
+    ncf_room_close(&big_room);
     free(g);
     free(wanted);
 }

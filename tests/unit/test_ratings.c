@@ -215,6 +215,23 @@ static void test_epoch(const struct sg_ratings *r) {
     free(seen);
 }
 
+static void test_example_threads(const struct sg_ratings *r) {
+    enum { BATCH = 100, WORKERS = 2 };
+    struct sg_examples e = {.ratings = r, .workers = WORKERS, .batch = BATCH, .negatives = 4, .seed = 3};
+    uint32_t user[2][BATCH], item[2][BATCH];
+    float label[2][BATCH];
+    bool same = sg_examples_steps(&e) > 0;
+    for (size_t w = 0; same && w < WORKERS; w++) {
+        for (int i = 0; i < 2; i++) {
+            e.threads = 1 + 2 * i;
+            sg_examples_get(&e, w, 1, user[i], item[i], label[i]);
+        }
+        same = memcmp(user[0], user[1], sizeof *user) == 0 && memcmp(item[0], item[1], sizeof *item) == 0 &&
+               memcmp(label[0], label[1], sizeof *label) == 0;
+    }
+    ok(same, "a batch is the same on three threads");
+}
+
 static void test_cut_first(const struct sg_ratings *r) {
     enum { BATCH = 8, WORKERS = 8 };
     struct sg_examples e = {.ratings = r, .workers = WORKERS, .batch = BATCH, .negatives = 4, .seed = 9};
@@ -377,6 +394,7 @@ int main(void) {
     struct sg_ratings r;
     if (ok(generate(&r, 60, 400, 3000), "ratings to draw from")) {
         test_epoch(&r);
+        test_example_threads(&r);
         test_cut_first(&r);
         test_rivals(&r);
         sg_ratings_free(&r);

@@ -214,8 +214,26 @@ static void test_shuffle(void) {
     ok((chi2 - freedom) / sqrt(2 * freedom) <= 5, "shuffles of %d: chi-squared %.1f of %.0f", N, chi2, freedom);
 }
 
+/* Skipping from any place is drawing as often. */
+static void test_skip(void) {
+    size_t wrong = 0;
+    for (unsigned before = 0; before < 9; before++)
+        for (unsigned count = 0; count < 23; count++) {
+            sg_rng drawn = sg_rng_open(1, SG_RNG_TEST, 0, 0), skipped;
+            for (unsigned i = 0; i < before; i++)
+                sg_rng_u32(&drawn);
+            skipped = drawn;
+            for (unsigned i = 0; i < count; i++)
+                sg_rng_u32(&drawn);
+            sg_rng_skip(&skipped, count);
+            wrong += memcmp(&drawn, &skipped, sizeof drawn) != 0 || sg_rng_position(&skipped) != before + count;
+        }
+    ok(wrong == 0, "skipping draws what drawing does");
+}
+
 int main(void) {
     test_known_answers();
+    test_skip();
     test_names();
     test_below();
     test_reals();

@@ -109,7 +109,39 @@ static void masks(sg_scope *s) {
         wrong += y[i] != (keeps ? (float)(1 / 0.6) : 0);
     }
     ok(status == SG_OK && wrong == 0, "dropout's masks are the generator's");
+    ok(memcmp(&rng, &again, sizeof rng) == 0, "the generator is as if they had been drawn one by one");
     ok(labs((long)kept - 6000) <= 5 * 49, "%zu of 10000 kept at rate 0.4", kept); /* deviation sqrt(2400) */
+}
+
+/* Masks of three tensors, each whole: those that chunk after chunk of their rows gets. */
+static void masks_of_chunks(sg_scope *s) {
+    enum { ROWS = 23, CHUNK = 5, TENSORS = 3, MOST = 9 };
+    static const size_t width[TENSORS] = {7, 4, 9};
+    float ones[ROWS * MOST], chunked[TENSORS][ROWS * MOST], whole[ROWS * MOST];
+    sg_rng rng = sg_rng_open(2, SG_RNG_DROPOUT, 1, 3), start;
+    struct sg_chunks chunks = {.rows = CHUNK, .all = 7 + 4 + 9};
+    sg_status status = SG_OK;
+    size_t wrong = 0;
+    for (size_t i = 0; i < ROWS * MOST; i++)
+        ones[i] = 1;
+    sg_scope_begin(s, 1, false);
+    for (size_t i = 0; i < 6; i++)
+        sg_rng_u32(&rng);
+    start = rng;
+    for (size_t at = 0; at < ROWS; at += CHUNK)
+        for (size_t t = 0; t < TENSORS && status == SG_OK; t++) {
+            const size_t now = ROWS - at < CHUNK ? ROWS - at : CHUNK;
+            sg_tensor *x = sg_tensor_view(s, ones, (const int64_t[]){(int64_t)now, (int64_t)width[t]}, 2);
+            status = sg_tensor_read(s, sg_dropout(s, x, 0.5, &rng), chunked[t] + at * width[t], now * width[t], &err);
+        }
+    for (size_t t = 0; t < TENSORS && status == SG_OK; chunks.before += width[t++]) {
+        sg_tensor *x = sg_tensor_view(s, ones, (const int64_t[]){ROWS, (int64_t)width[t]}, 2);
+        status = sg_tensor_read(s, sg_dropout_chunks(s, x, 0.5, &start, &chunks), whole, ROWS * width[t], &err);
+        for (size_t i = 0; i < ROWS * width[t]; i++)
+            wrong += whole[i] != chunked[t][i];
+    }
+    ok(status == SG_OK && wrong == 0, "masks of whole tensors are those of their chunks: %zu of %d wrong", wrong,
+       ROWS * (7 + 4 + 9));
 }
 
 static void failures(sg_scope *s) {
@@ -185,10 +217,12 @@ int main(void) {
     sg_scope *s;
     if (!ok(sg_scope_open(&s, "cpu", "fp32", &err) == SG_OK, "libtorch %s", sg_tensor_library()))
         return tap_done();
+    sg_scope_use(s, sg_kernels_cpu(NULL), NULL);
     images(s);
     norms(s);
     derivatives(s);
     masks(s);
+    masks_of_chunks(s);
     failures(s);
     together(s);
     sg_scope_close(s);
