@@ -71,7 +71,7 @@ ifeq ($(cuda),1)
 # The runtime is linked statically and looks for the driver when it is first asked: programs start without either. No C++
 # run-time library is needed: what CUB wants of it (the rivals of sparsebench) is linked statically too.
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
-cuda_libs   := -L$(cuda_dir)/lib64 -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
+cuda_libs   := $(addprefix -L,$(wildcard $(addprefix $(cuda_dir)/,lib64 lib targets/x86_64-linux/lib))) -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
 nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
@@ -133,6 +133,8 @@ help: ## list the targets
 	  echo "$$text" | fold -s -w 54 | sed "1s/^/$$(printf '  %-22s ' "$$name")/; 2,\$$s/^/                         /; s/ *$$//"; done
 	@echo 'ARGS="OPTIONS" passes options of sparsebench to a figure:'
 	@echo '  make fig1 ARGS="--fresh --set workers=8"'
+	@echo 'DEVICE=cuda runs one on a GPU, PIECE=600 for at most so many seconds (the same'
+	@echo 'command goes on), BIN=FOLDER with programs from elsewhere, without a build.'
 
 # One line a file; V=1 shows the commands.
 run = $(if $(filter 1,$(V)),,@echo '  $(1) $@'; )
@@ -338,7 +340,8 @@ install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc $(
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
 # recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME; recipes/night/NAME.yaml, for hours on two
 # cores, is night-NAME. SMOKE=1: 16 steps of every method. ARGS are more options for sparsebench:
-# make fig1 ARGS="--fresh --set workers=8".
+# make fig1 ARGS="--fresh --set workers=8". BIN=FOLDER on the command line: the programs there are run, nothing is installed
+# or built.
 export ARGS
 recipes     := $(wildcard recipes/*.yaml recipes/mini/*.yaml recipes/night/*.yaml)
 recipe_name  = $(patsubst recipes/%.yaml,%,$(patsubst recipes/night/%,recipes/night-%,$(1:recipes/mini/%=recipes/mini-%)))
@@ -352,10 +355,11 @@ packages_fetch := curl ca-certificates bzip2 unzip
 packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
+carried     := $(if $(filter command,$(firstword $(origin BIN))),$(BIN))
 $(figures):
-	@$(need) $(packages_build) $(packages_plot) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch))
-	@$(MAKE) --no-print-directory all
-	@sh recipes/run $@ $(bin) $(JOBS)
+	@$(if $(carried),,$(need) $(packages_build) $(packages_plot) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch)))
+	@$(if $(carried),,$(MAKE) --no-print-directory all)
+	@sh recipes/run $@ $(or $(carried),$(bin)) $(JOBS)
 fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints table, verdicts and plot
 fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers

@@ -136,6 +136,13 @@ static void free_jobs(struct bench *b) {
     b->jobs = 0;
 }
 
+/* What a rival lacks in this build or on this machine; NULL = nothing, or it is no rival. */
+static const char *missing_part(const struct operation *o) {
+    if (o->run == cub_select_threshold || o->run == cub_sort_topk)
+        return cub_missing();
+    return o->rival ? rival_missing() : NULL;
+}
+
 /* Compares the outputs of all operations; wrong ones are not timed. */
 static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
     for (size_t i = 0; i < b->jobs; i++) {
@@ -155,7 +162,7 @@ static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
             if (status != SG_OK)
                 return status;
         }
-        if (job->operation->rival && rival_missing()) {
+        if (missing_part(job->operation)) {
             b->right[i] = false;
             continue;
         }
@@ -203,7 +210,7 @@ static void report(struct bench *b) {
     for (size_t i = 0; i < b->jobs; i++) {
         const struct job *job = &b->job[i];
         const struct timing *t = &b->timed[i + 1].timing;
-        const char *missing = job->operation->rival ? rival_missing() : NULL;
+        const char *missing = missing_part(job->operation);
         const char *back_end = job->operation->rival ? "c++" : job->operation->wire ? "c" : job->kernels->name;
         times.own = t;
         times.k = (double)job->sent;
