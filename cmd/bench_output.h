@@ -62,12 +62,23 @@ static sg_status write_json(const cJSON *document, struct sg_file_writer *file, 
     return file->stream ? sg_file_commit(file, err) : SG_OK;
 }
 
+/* Has some cell come to anything that a table can show? */
+static bool has_rows(const cJSON *result) {
+    const cJSON *method, *cell;
+    cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
+        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) {
+            if (sg_json_number(cell, "steps", 0) > 0)
+                return true;
+        }
+    }
+    return sg_json_get(result, "kind") != NULL;
+}
+
 /* The result to where it belongs, and its page; takes it over. */
 static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struct live_page *page,
                          struct sg_error *err) {
-    const bool has_rows = sg_json_get(result, "kind") || sg_grid_finished(result) > 0;
     sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
-    if (status == SG_OK && table_wanted() && has_rows)
+    if (status == SG_OK && table_wanted() && has_rows(result))
         status = print_table(result, err);
     struct sg_error lost; /* the page is written even where the result could not be, because it would reload for ever */
     const sg_status paged = live_page_write(page, result, status == SG_OK ? err : &lost);
@@ -78,6 +89,26 @@ static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struc
 
 /* ---- what is said at the end ---- */
 
+/* How far each cell of an unfinished grid came. */
+static void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    char text[SG_REACH_CHARS];
+    for (size_t i = 0; i < count; i++)
+        sg_log_note("%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed,
+                    sg_grid_unfinished(&outcomes[i]) ? sg_grid_reach_text(text, &cells[i], &outcomes[i])
+                                                     : sg_grid_status(&outcomes[i]));
+}
+
+/* Says of a run that went from one machine to another where it was. */
+static void report_devices(const struct sg_cell *cell, const struct sg_run *run) {
+    cJSON *devices = sg_grid_devices(run);
+    const int n = cJSON_GetArraySize(devices);
+    if (n > 1)
+        sg_log_note("%s, seed %" PRIu64 " ran on %s, %sand at last on %s", cell->label, cell->seed,
+                    cJSON_GetArrayItem(devices, 0)->valuestring, n > 2 ? "then on others " : "",
+                    cJSON_GetArrayItem(devices, n - 1)->valuestring);
+    cJSON_Delete(devices);
+}
+
 static void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const char *status = sg_grid_status(&outcomes[i]);
@@ -87,6 +118,7 @@ static void report_cells(const struct sg_cell *cells, const struct sg_cell_outco
             sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
         else if (strcmp(status, "diverged") == 0)
             sg_log_warning("%s, seed %" PRIu64 " diverged: %s", cells[i].label, cells[i].seed, message);
+        report_devices(&cells[i], &outcomes[i].run);
         const cJSON *warning;
         cJSON_ArrayForEach(warning, sg_json_get(outcomes[i].run.end, "warnings")) sg_log_warning(
             "%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed, sg_json_string(warning, "text", "?"));
