@@ -93,6 +93,8 @@ cuda_obj    := $(if $(filter 1,$(cuda)),$(cuda_src:%.cu=$(B)/%.o))
 core_obj    := $(core_src:%.c=$(B)/%.o) $(isa_obj) $(cuda_obj)
 engine_obj  := $(patsubst %,$(B)/%.o,$(basename $(if $(filter 1,$(cuda)),$(filter-out %_no_cuda.c,$(engine_src)) $(wildcard lib/*/*.cu),$(engine_src))))
 libs        := -lcjson -lyaml -lm -ldl $(cuda_libs)
+# Shared objects are looked for beside the programs first, so that a folder can take libyaml and libcjson along.
+beside      := -Wl,-rpath,'$$ORIGIN/../lib/sparsegrad'
 # The CUDA kernels' tests: on a device where there is a compiler for it, and emulated where there is one for C++.
 gpu_torch   := $(basename $(notdir $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c))))
 gpu_names   := test_kernels $(filter-out $(if $(filter 1,$(torch)),,$(gpu_torch)),$(basename $(notdir $(wildcard tests/gpu/test_*.c))))
@@ -217,14 +219,14 @@ $(B)/api.list: $(B)/api.symbols
 	@{ echo '{'; sed 's/$$/;/' $<; echo '};'; } > $@
 $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(ldflags) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o %/libengine.a,$^) \
+	$(call run,LD)$(CC) $(ldflags) $(beside) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o %/libengine.a,$^) \
 	  -Wl,--whole-archive $(B)/libsparsegrad.a -Wl,--no-whole-archive $(libs) $(mpi_libs)
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
 $(bin)/sparseplot-export: $(B)/cmd/sparseplot-export.o $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o %.a,$^) $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(ldflags) $(beside) -o $@ $(filter %.o %.a,$^) $(libs) $(mpi_libs)
 # A program named sparseplot-export is built from cmd/sparseplot_export.c.
 $(B)/cmd/sparseplot-export.o: cmd/sparseplot_export.c $(B)/flags
 	@mkdir -p $(@D)
@@ -416,6 +418,15 @@ report: all ## all published results as one page, build/report.html
 	  $(published:%=results/%.json) results/kernels.json results/bench-compressors.json
 	@echo "wrote build/report.html"
 
+# Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.
+carry: all ## pack into build/carry what a machine without packages or compiler needs for the figures (WITH_MPI=0 where it has none)
+	@rm -rf build/carry && mkdir -p build/carry/bin build/carry/lib/sparsegrad
+	@cp $(addprefix $(bin)/,$(programs)) build/carry/bin
+	@cp -L $(plugins) $$(ldd $(bin)/sparsetrain | sed -n 's/^\tlib\(yaml\|cjson\).* => \([^ ]*\) .*/\2/p') build/carry/lib/sparsegrad
+	@strip -g build/carry/bin/* build/carry/lib/sparsegrad/*
+	@cp -r --parents recipes datasets/fetch datasets/*.yaml build/carry
+	@echo "packed build/carry, $$(du -sh build/carry | cut -f1): there, sh recipes/run FIGURE bin JOBS"
+
 # ---- tests ----------------------------------------------------------------------------------------------------------
 unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
@@ -488,5 +499,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish report advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
+.PHONY: install publish carry report advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -58,6 +58,18 @@ blocks() {
     [[ $output != *"/elsewhere/bin"* ]]
 }
 
+@test "make carry packs a folder that runs figures without the tree, by its own libyaml and libcjson" {
+    run -0 --separate-stderr make carry
+    [[ $output == *"packed build/carry, "* ]]
+    rm -rf "$BATS_TEST_TMPDIR/far"
+    cp -r build/carry "$BATS_TEST_TMPDIR/far"
+    cd "$BATS_TEST_TMPDIR/far"
+    ldd bin/sparsebench >linked
+    [ "$(grep -cE 'lib(yaml|cjson).* => /.*far/bin/../lib/sparsegrad/' linked)" = 2 ]
+    run -0 --separate-stderr env SPARSE_DATA="$CACHE" sh recipes/run smoke bin 1
+    [ "$(jq -r .status results/local/smoke.json)" = ok ]
+}
+
 @test "DEPS=skip goes on with what is there, and names in one line what is not" {
     run -0 --separate-stderr sh "$ROOT/.ci/need" skip bash no-such-package nor-this
     [ "${stderr%%:*}" = "not installed, as DEPS=skip says" ]
