@@ -30,6 +30,48 @@ static cJSON *run_json(int argc, char **argv, const char *started_at, double sta
     return out;
 }
 
+/* In the form of the other results, so that one reader does for both. */
+static cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
+    sg_json_set_string(out, "kind", "kernels");
+    sg_json_set_string(out, "status", status);
+    sg_json_set(out, "program", version_json(recipe));
+    sg_json_set(out, "run", take_run);
+    sg_json_set(out, "recipe", sg_recipe_json(recipe));
+    sg_json_set(out, "host", sg_result_host());
+    sg_json_set(out, "results", take_results);
+    return out;
+}
+
+/* Is this part of two results the same? */
+static bool same_part(const cJSON *a, const cJSON *b, const char *key) {
+    char *one = sg_json_text(sg_json_get(a, key), false), *other = sg_json_text(sg_json_get(b, key), false);
+    const bool same = one && other && strcmp(one, other) == 0;
+    free(one);
+    free(other);
+    return same;
+}
+
+/* The result at `path` if it is an interrupted one of the same kernels, program and machine; else NULL. */
+static cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe) {
+    struct sg_error unused;
+    cJSON *then = NULL, *now = NULL, *made = kernels_json(recipe, "interrupted", NULL, NULL);
+    char *text = sg_json_text(made, false); /* read again, so that numbers are alike */
+    const bool found =
+        path && !cell_opt.fresh && text && access(path, R_OK) == 0 && sg_json_read(&then, path, &unused) == SG_OK &&
+        sg_json_parse(&now, text, strlen(text), "the recipe", &unused) == SG_OK && same_part(then, now, "kind") &&
+        same_part(then, now, "status") && same_part(then, now, "recipe") && same_part(then, now, "program") &&
+        same_part(then, now, "host");
+    cJSON_Delete(made);
+    cJSON_Delete(now);
+    free(text);
+    if (found)
+        return then;
+    cJSON_Delete(then);
+    return NULL;
+}
+
 /* Re-read, as the exporters get it: the numbers in `result` are raw text. */
 static sg_status print_table(const cJSON *result, struct sg_error *err) {
     cJSON *parsed;

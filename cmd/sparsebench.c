@@ -131,20 +131,6 @@ static void say_warning(const char *text) {
     sg_log_warning("%s", text);
 }
 
-/* In the form of the other results, so that one reader does for both. */
-static cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
-    sg_json_set_string(out, "kind", "kernels");
-    sg_json_set_string(out, "status", status);
-    sg_json_set(out, "program", version_json(recipe));
-    sg_json_set(out, "run", take_run);
-    sg_json_set(out, "recipe", sg_recipe_json(recipe));
-    sg_json_set(out, "host", sg_result_host());
-    sg_json_set(out, "results", take_results);
-    return out;
-}
-
 /* The time limit of kernels is asked for between samples. */
 static int stop_asked(void) {
     const double until_s = stop_at_s();
@@ -152,8 +138,12 @@ static int stop_asked(void) {
 }
 
 static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
-    const struct sg_bench_options how = {
-        .corrupt = opt.corrupt, .stop = stop_asked, .begin = say_case, .warn = say_warning};
+    cJSON *earlier = earlier_kernels(opt.output, recipe);
+    const struct sg_bench_options how = {.earlier = sg_json_get(earlier, "results"),
+                                         .corrupt = opt.corrupt,
+                                         .stop = stop_asked,
+                                         .begin = say_case,
+                                         .warn = say_warning};
     const struct sg_grid_options in_process = {.threads = 0};
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK}, lost = err;
@@ -169,7 +159,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     else
         status = live_page_open(&page, opt.html, opt.output, opt.force, &err);
     if (status == SG_OK && !opt.dry_run && opt.output)
-        status = sg_file_begin(&file, opt.output, opt.force, &err);
+        status = sg_file_begin(&file, opt.output, opt.force || earlier, &err);
     if (status == SG_OK && !opt.dry_run)
         status = sg_bench_run(&results, &verified, recipe, &how, &err);
     const char *word = status != SG_OK ? "interrupted" : verified ? "ok" : "failed";
@@ -177,12 +167,14 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
         delivered = deliver(kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results),
                             &file, &page, &lost);
     if (status != SG_OK)
-        sg_log_error("%s", err.msg);
+        sg_log_error("%s%s", err.msg,
+                     status == SG_ERR_INTERRUPTED && opt.output ? ": give the same command again to resume" : "");
     else if (!verified)
         sg_log_error("a kernel's output differs from plain C's: those rows have no time");
     if (delivered != SG_OK)
         sg_log_error("%s", lost.msg);
     sg_file_abandon(&file);
+    cJSON_Delete(earlier);
     return status != SG_OK ? sg_exit_code(status) : !verified ? SG_EXIT_GATE : sg_exit_code(delivered);
 }
 

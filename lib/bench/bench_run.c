@@ -260,6 +260,12 @@ static sg_status run_case(struct bench *b, double density, struct sg_error *err)
     char what[120];
     snprintf(what, sizeof what, "%s of %zu, %s, density %g, %d thread%s", b->data.layers->name, b->data.layers->n,
              b->distribution, density, b->threads, b->threads > 1 ? "s" : "");
+    struct row_case c = case_of(b);
+    c.density = density;
+    if (earlier_take(b->results, &b->verified, b->options->earlier, &c, b->threads)) {
+        b->done++;
+        return SG_OK;
+    }
     SG_TRACE(2, "case %zu of %zu: %s", b->done + 1, b->total, what);
     if (b->options->begin)
         b->options->begin(what, b->done++, b->total);

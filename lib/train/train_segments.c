@@ -28,7 +28,7 @@ static cJSON *present_segment(const struct train *t) {
 }
 
 cJSON *train_segments_json(const struct train *t) {
-    cJSON *out = t->segments ? cJSON_Duplicate(t->segments, true) : cJSON_CreateArray();
+    cJSON *out = t->segments ? sg_json_copy(t->segments) : cJSON_CreateArray();
     sg_json_push(out, present_segment(t));
     return out;
 }

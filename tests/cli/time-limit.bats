@@ -164,39 +164,52 @@ PY
     sparseplot-export -q more.json --format markdown | grep -q "not finished: 10 of 12 cells, of which 10 not begun"
 }
 
-@test "kernels: the limit keeps the cases that were finished" {
+@test "kernels: the limit keeps the cases that were finished, and the same command runs the others" {
     cat >k.yaml <<'YAML'
 schema: 1
 kind: kernels
 name: k
-sizes: [100000, 200000, 400000]
-distributions: [gaussian]
-densities: [0.01]
-operations: [ef-threshold]
+sizes: [10000, 20000, 30000]
+distributions: [gaussian, all-equal]
+densities: [0.01, 0.1]
+operations: [ef-threshold, quickselect]
 back-ends: [c]
 threads: [1]
-samples: 200
+samples: 100
 YAML
-    run -124 --separate-stderr sparsebench k.yaml --time-limit 0.5 -o k.json
-    [[ $stderr == *"stopped"* ]]
+    run -124 --separate-stderr sparsebench k.yaml --time-limit 0.9 -o k.json
+    [[ $stderr == *"stopped with cases left to run: give the same command again to resume"* ]]
     [ "$(jq -r .status k.json)" = interrupted ]
+    cp k.json first.json
+    n=$(jq '.results | length' k.json)
+    [ "$n" -lt 36 ]
+    in_segments sparsebench k.yaml --time-limit 1.5 -o k.json
+    [ "$(jq -r .status k.json)" = ok ]
+    [ "$(jq '.results | length' k.json)" = 36 ]
+    [ "$(jq -c '[.results[] | [.n, .distribution, .density, .operation]] | unique | length' k.json)" = 36 ]
+    diff <(jq -c --argjson n "$n" '.results[:$n]' k.json) <(jq -c .results first.json)
+    # Another program's cases are not taken, and a whole result is not replaced unasked.
+    jq '.program.commit = "other"' first.json >k2.json
+    run -2 --separate-stderr sparsebench k.yaml -o k2.json
+    [[ $stderr == *"k2.json"*"--force"* ]]
+    run -2 --separate-stderr sparsebench k.yaml -o k.json
+    [[ $stderr == *"--force"* ]]
 }
 
 @test "make FIGURE PIECE=SECONDS ends well, says how to go on, and the last piece is the figure" {
     mkdir recipes
     cp "$ROOT/recipes/run" "$SMOKE" recipes/
-    for args in "--set epochs=null --set steps=60000 --set record.every=500"; do
+    local args="--set epochs=null --set steps=60000 --set record.every=500"
+    run -0 --separate-stderr env PIECE=0.5 ARGS="$args" recipes/run smoke "$BIN" 1
+    [[ $stderr == *"cells unfinished: give the same command again"* && $output == *"plot so far: "*"data: results/local/smoke.json"* ]]
+    [ "$(jq -r .status results/local/smoke.json)" = interrupted ]
+    sed 's/<[^>]*>//g' results/local/smoke.svg | tr -s '\n ' ' ' | grep -q "not finished: "
+    for _ in $(seq 40); do
         run -0 --separate-stderr env PIECE=0.5 ARGS="$args" recipes/run smoke "$BIN" 1
-        [[ $stderr == *"cells unfinished: give the same command again"* && $output == *"plot so far: "*"data: results/local/smoke.json"* ]]
-        [ "$(jq -r .status results/local/smoke.json)" = interrupted ]
-        grep -q "not finished" results/local/smoke.svg
-        for _ in $(seq 40); do
-            run -0 --separate-stderr env PIECE=0.5 ARGS="$args" recipes/run smoke "$BIN" 1
-            [ "$(jq -r .status results/local/smoke.json)" = interrupted ] || break
-        done
-        [ "$(jq -r .status results/local/smoke.json)" = ok ]
-        [[ $output == *"plot: results/local/smoke.svg"* ]]
+        [ "$(jq -r .status results/local/smoke.json)" = interrupted ] || break
     done
+    [ "$(jq -r .status results/local/smoke.json)" = ok ]
+    [[ $output == *"plot: results/local/smoke.svg"* ]]
     run -2 --separate-stderr env PIECE=soon recipes/run smoke "$BIN" 1
     [[ $stderr == *"--time-limit=soon: must be a number"* ]]
 }
