@@ -58,7 +58,7 @@ struct pool {
     int lock;     /* of the folder */
     int stopping; /* signal number */
     bool begun;   /* a cell was started */
-    bool time_up; /* a cell stopped at the time limit */
+    bool time_up; /* there was no time from the beginning, or a cell stopped at the limit */
 };
 
 static ino_t file_number(const char *path) {
@@ -76,13 +76,13 @@ static double time_left(const struct sg_grid_options *o) {
     return o->stop_at_s > 0 ? o->stop_at_s - sg_clock_s() : INFINITY;
 }
 
-/* Is there time to start a cell? The set-up of one takes as long as the slowest known; the first is started anyway, so
- * that the work gets on. */
+/* Is there time to start a cell? The set-up of one takes as long as the slowest known. The first is started anyway, so
+ * that the work gets on even if checking the cells took all the time. */
 static bool time_to_start(const struct pool *p) {
     double setup_s = 0;
     for (size_t i = 0; i < p->count; i++)
         setup_s = fmax(setup_s, sg_json_number(p->outcomes[i].run.run, "setup_s", 0));
-    return !p->time_up && time_left(p->options) > (p->begun ? setup_s : 0);
+    return !p->time_up && (!p->begun || time_left(p->options) > setup_s);
 }
 
 /* Writes the command line of a cell into pool->argv. Its numbers need room. */
@@ -340,6 +340,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
                       struct sg_grid_options *options, struct sg_error *err) {
     struct pool pool = {.cells = cells, .outcomes = outcomes, .count = count, .options = options, .lock = -1};
     size_t missing = 0;
+    pool.time_up = time_left(options) <= 0;
     sg_status status = options->launcher ? cut_launcher(&pool.launcher, options->launcher, err) : SG_OK;
     if (status == SG_OK)
         status = sg_folder_make(options->folder, err);
@@ -351,7 +352,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         goto out;
     for (size_t i = 0; i < count; i++)
         missing += outcomes[i].state == SG_CELL_WAITING;
-    status = missing > 0 && time_left(options) > 0 ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
+    status = missing > 0 && !pool.time_up ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
     if (status != SG_OK)
         goto out;
     share_cores(options, missing);

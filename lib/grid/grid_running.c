@@ -69,7 +69,7 @@ char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, c
     else if (isnan(r.epoch) || isnan(r.epochs))
         snprintf(out, SG_REACH_CHARS, "step %.0f of %.0f", r.step, r.steps);
     else
-        snprintf(out, SG_REACH_CHARS, "step %.0f of %.0f (epoch %.4g of %.4g)", r.step, r.steps, r.epoch, r.epochs);
+        snprintf(out, SG_REACH_CHARS, "step %.0f of %.0f (epoch %.6g of %.6g)", r.step, r.steps, r.epoch, r.epochs);
     return out;
 }
 

@@ -46,7 +46,7 @@ static void put_cell(FILE *out, const cJSON *result, const cJSON *cell) {
     if (isnan(done))
         fputs("not begun", out);
     else
-        fprintf(out, "at %s %.4g of %.4g", axis, done,
+        fprintf(out, "at %s %.6g of %.6g", axis, done,
                 isnan(epochs) ? sg_json_number(cell, "planned_steps", NAN) : epochs);
 }
 
@@ -56,7 +56,7 @@ char *sg_plot_add_unfinished(char *take_footnote, const cJSON *document) {
     const char *before = "";
     char *text = NULL;
     size_t size;
-    if (!take_footnote || t.unfinished == 0)
+    if (!take_footnote || t.unfinished == 0 || strcmp(sg_json_string(document, "status", ""), "interrupted") != 0)
         return take_footnote;
     FILE *out = open_memstream(&text, &size);
     if (out) {

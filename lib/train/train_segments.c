@@ -69,6 +69,6 @@ int train_stop_asked(const struct train *t) {
     const double until_s = t->options->stop_at_s;
     if (signal_number || until_s == 0)
         return signal_number;
-    /* What is left of this step, and the next one, which would be too long. */
+    /* The rest of this step and the next one take at most twice as long as the longest step. */
     return sg_clock_s() + 2 * t->longest_step_s + t->save_s >= until_s ? TRAIN_TIME_UP : 0;
 }
