@@ -71,7 +71,7 @@ ifeq ($(cuda),1)
 # The runtime is linked statically and looks for the driver when it is first asked: programs start without either. No C++
 # run-time library is needed: what CUB wants of it (the rivals of sparsebench) is linked statically too.
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
-cuda_libs   := -L$(cuda_dir)/lib64 -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
+cuda_libs   := $(addprefix -L,$(wildcard $(addprefix $(cuda_dir)/,lib64 lib targets/x86_64-linux/lib))) -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
 nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 --fmad=false -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
@@ -93,6 +93,8 @@ cuda_obj    := $(if $(filter 1,$(cuda)),$(cuda_src:%.cu=$(B)/%.o))
 core_obj    := $(core_src:%.c=$(B)/%.o) $(isa_obj) $(cuda_obj)
 engine_obj  := $(patsubst %,$(B)/%.o,$(basename $(if $(filter 1,$(cuda)),$(filter-out %_no_cuda.c,$(engine_src)) $(wildcard lib/*/*.cu),$(engine_src))))
 libs        := -lcjson -lyaml -lm -ldl $(cuda_libs)
+# Shared objects are looked for beside the programs first, so that a folder can take libyaml and libcjson along.
+beside      := -Wl,-rpath,'$$ORIGIN/../lib/sparsegrad'
 # The CUDA kernels' tests: on a device where there is a compiler for it, and emulated where there is one for C++. Sanitizers
 # find as much with 64 threads a block as with 512, in a third of the time.
 gpu_torch   := $(basename $(notdir $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c))))
@@ -135,6 +137,8 @@ help: ## list the targets
 	  echo "$$text" | fold -s -w 54 | sed "1s/^/$$(printf '  %-22s ' "$$name")/; 2,\$$s/^/                         /; s/ *$$//"; done
 	@echo 'ARGS="OPTIONS" passes options of sparsebench to a figure:'
 	@echo '  make fig1 ARGS="--fresh --set workers=8"'
+	@echo 'DEVICE=cuda runs one on a GPU, PIECE=600 for at most so many seconds (the same'
+	@echo 'command goes on), BIN=FOLDER with programs from elsewhere, without a build.'
 
 # One line a file; V=1 shows the commands.
 run = $(if $(filter 1,$(V)),,@echo '  $(1) $@'; )
@@ -217,14 +221,14 @@ $(B)/api.list: $(B)/api.symbols
 	@{ echo '{'; sed 's/$$/;/' $<; echo '};'; } > $@
 $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(ldflags) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o %/libengine.a,$^) \
+	$(call run,LD)$(CC) $(ldflags) $(beside) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o %/libengine.a,$^) \
 	  -Wl,--whole-archive $(B)/libsparsegrad.a -Wl,--no-whole-archive $(libs) $(mpi_libs)
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
 $(bin)/sparseplot-export: $(B)/cmd/sparseplot-export.o $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o %.a,$^) $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(ldflags) $(beside) -o $@ $(filter %.o %.a,$^) $(libs) $(mpi_libs)
 # A program named sparseplot-export is built from cmd/sparseplot_export.c.
 $(B)/cmd/sparseplot-export.o: cmd/sparseplot_export.c $(B)/flags
 	@mkdir -p $(@D)
@@ -350,7 +354,8 @@ install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc $(
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
 # recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME; recipes/night/NAME.yaml, for hours on two
 # cores, is night-NAME. SMOKE=1: 16 steps of every method. ARGS are more options for sparsebench:
-# make fig1 ARGS="--fresh --set workers=8".
+# make fig1 ARGS="--fresh --set workers=8". BIN=FOLDER on the command line: the programs there are run, nothing is installed
+# or built.
 export ARGS
 recipes     := $(wildcard recipes/*.yaml recipes/mini/*.yaml recipes/night/*.yaml)
 recipe_name  = $(patsubst recipes/%.yaml,%,$(patsubst recipes/night/%,recipes/night-%,$(1:recipes/mini/%=recipes/mini-%)))
@@ -364,10 +369,11 @@ packages_fetch := curl ca-certificates bzip2 unzip
 packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
+carried     := $(if $(filter command,$(firstword $(origin BIN))),$(BIN))
 $(figures):
-	@$(need) $(packages_build) $(packages_plot) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch))
-	@$(MAKE) --no-print-directory all
-	@sh recipes/run $@ $(bin) $(JOBS)
+	@$(if $(carried),,$(need) $(packages_build) $(packages_plot) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch)))
+	@$(if $(carried),,$(MAKE) --no-print-directory all)
+	@sh recipes/run $@ $(or $(carried),$(bin)) $(JOBS)
 fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints table, verdicts and plot
 fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers
@@ -423,6 +429,15 @@ report: all ## all published results as one page, build/report.html
 	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
 	  $(published:%=results/%.json) results/kernels.json results/bench-compressors.json
 	@echo "wrote build/report.html"
+
+# Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.
+carry: all ## pack into build/carry what a machine without packages or compiler needs for the figures (WITH_MPI=0 where it has none)
+	@rm -rf build/carry && mkdir -p build/carry/bin build/carry/lib/sparsegrad
+	@cp $(addprefix $(bin)/,$(programs)) build/carry/bin
+	@cp -L $(plugins) $$(ldd $(bin)/sparsetrain | sed -n 's/^\tlib\(yaml\|cjson\|gomp\).* => \([^ ]*\) .*/\2/p') build/carry/lib/sparsegrad
+	@strip -g build/carry/bin/* build/carry/lib/sparsegrad/*
+	@cp -r --parents recipes datasets/fetch datasets/*.yaml build/carry
+	@echo "packed build/carry, $$(du -sh build/carry | cut -f1): there, sh recipes/run FIGURE bin JOBS"
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
 unit: $(unit_tests) ## unit tests of this MODE
@@ -498,5 +513,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish report advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: install publish carry report advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -2,14 +2,17 @@
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
 
+#include <math.h>
+
 #include "grid_program.h"
 
 static struct {
     const char *output, *html, *color, *network, *part;
     bool force, json, table, cells, prune, compare, dry_run, strict, judge, corrupt, verify;
     int64_t points;
+    double time_limit;
     struct sg_option_list methods, seeds;
-} opt = {.color = "auto", .judge = true};
+} opt = {.color = "auto", .judge = true, .time_limit = NAN};
 
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "What to run"},
@@ -21,6 +24,9 @@ static const struct sg_option options[] = {
              "judged"},
     {SG_OPTION_LIST, "set", 0, &cell_opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4, methods.Top-k.k=5); may be repeated"},
+    {SG_OPTION_NUMBER, "time-limit", 0, &opt.time_limit, .value = "SECONDS", .min = 0, .max = 1e9,
+     .help = "stop within so many seconds, with checkpoints, and give the result so far; 0 = run nothing; the same "
+             "command goes on"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run,
      .help = "list the cells and whether each would be run, resumed or reused, with --json also their resolved "
              "recipes, and stop"},
@@ -86,7 +92,7 @@ static const struct sg_program program = {
         "  sparsebench recipes/fig1.yaml --part $SLURM_ARRAY_TASK_ID/8 -o /dev/null\n\n"
         "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails,\n"
         "something differs beyond noise, a kernel's output is wrong or a compressor breaks a promise,\n"
-        "128+n stopped by signal n.\n",
+        "124 stopped at --time-limit, 128+n stopped by signal n.\n",
     .verbose = "also what finished cells said, and every seed of a claim",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -30,6 +30,48 @@ static cJSON *run_json(int argc, char **argv, const char *started_at, double sta
     return out;
 }
 
+/* In the form of the other results, so that one reader does for both. */
+static cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
+    sg_json_set_string(out, "kind", "kernels");
+    sg_json_set_string(out, "status", status);
+    sg_json_set(out, "program", version_json(recipe));
+    sg_json_set(out, "run", take_run);
+    sg_json_set(out, "recipe", sg_recipe_json(recipe));
+    sg_json_set(out, "host", sg_result_host());
+    sg_json_set(out, "results", take_results);
+    return out;
+}
+
+/* Is this part of two results the same? */
+static bool same_part(const cJSON *a, const cJSON *b, const char *key) {
+    char *one = sg_json_text(sg_json_get(a, key), false), *other = sg_json_text(sg_json_get(b, key), false);
+    const bool same = one && other && strcmp(one, other) == 0;
+    free(one);
+    free(other);
+    return same;
+}
+
+/* The result at `path` if it is an interrupted one of the same kernels, program and machine; else NULL. */
+static cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe) {
+    struct sg_error unused;
+    cJSON *then = NULL, *now = NULL, *made = kernels_json(recipe, "interrupted", NULL, NULL);
+    char *text = sg_json_text(made, false); /* read again, so that numbers are alike */
+    const bool found =
+        path && !cell_opt.fresh && text && access(path, R_OK) == 0 && sg_json_read(&then, path, &unused) == SG_OK &&
+        sg_json_parse(&now, text, strlen(text), "the recipe", &unused) == SG_OK && same_part(then, now, "kind") &&
+        same_part(then, now, "status") && same_part(then, now, "recipe") && same_part(then, now, "program") &&
+        same_part(then, now, "host");
+    cJSON_Delete(made);
+    cJSON_Delete(now);
+    free(text);
+    if (found)
+        return then;
+    cJSON_Delete(then);
+    return NULL;
+}
+
 /* Re-read, as the exporters get it: the numbers in `result` are raw text. */
 static sg_status print_table(const cJSON *result, struct sg_error *err) {
     cJSON *parsed;
@@ -62,12 +104,23 @@ static sg_status write_json(const cJSON *document, struct sg_file_writer *file, 
     return file->stream ? sg_file_commit(file, err) : SG_OK;
 }
 
+/* Has some cell come to anything that a table can show? */
+static bool has_rows(const cJSON *result) {
+    const cJSON *method, *cell;
+    cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
+        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) {
+            if (sg_json_number(cell, "steps", 0) > 0)
+                return true;
+        }
+    }
+    return sg_json_get(result, "kind") != NULL;
+}
+
 /* The result to where it belongs, and its page; takes it over. */
 static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struct live_page *page,
                          struct sg_error *err) {
-    const bool has_rows = sg_json_get(result, "kind") || sg_grid_finished(result) > 0;
     sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
-    if (status == SG_OK && table_wanted() && has_rows)
+    if (status == SG_OK && table_wanted() && has_rows(result))
         status = print_table(result, err);
     struct sg_error lost; /* the page is written even where the result could not be, because it would reload for ever */
     const sg_status paged = live_page_write(page, result, status == SG_OK ? err : &lost);
@@ -78,6 +131,26 @@ static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struc
 
 /* ---- what is said at the end ---- */
 
+/* How far each cell of an unfinished grid came. */
+static void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+    char text[SG_REACH_CHARS];
+    for (size_t i = 0; i < count; i++)
+        sg_log_note("%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed,
+                    sg_grid_unfinished(&outcomes[i]) ? sg_grid_reach_text(text, &cells[i], &outcomes[i])
+                                                     : sg_grid_status(&outcomes[i]));
+}
+
+/* Says of a run that went from one machine to another where it was. */
+static void report_devices(const struct sg_cell *cell, const struct sg_run *run) {
+    cJSON *devices = sg_grid_devices(run);
+    const int n = cJSON_GetArraySize(devices);
+    if (n > 1)
+        sg_log_note("%s, seed %" PRIu64 " ran on %s, %sand at last on %s", cell->label, cell->seed,
+                    cJSON_GetArrayItem(devices, 0)->valuestring, n > 2 ? "then on others " : "",
+                    cJSON_GetArrayItem(devices, n - 1)->valuestring);
+    cJSON_Delete(devices);
+}
+
 static void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const char *status = sg_grid_status(&outcomes[i]);
@@ -87,6 +160,7 @@ static void report_cells(const struct sg_cell *cells, const struct sg_cell_outco
             sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
         else if (strcmp(status, "diverged") == 0)
             sg_log_warning("%s, seed %" PRIu64 " diverged: %s", cells[i].label, cells[i].seed, message);
+        report_devices(&cells[i], &outcomes[i].run);
         const cJSON *warning;
         cJSON_ArrayForEach(warning, sg_json_get(outcomes[i].run.end, "warnings")) sg_log_warning(
             "%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed, sg_json_string(warning, "text", "?"));

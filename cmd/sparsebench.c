@@ -13,6 +13,13 @@
 
 enum { MOST_RECIPES = 64 };
 
+static double launched_s; /* when this program began, by sg_clock_s */
+
+/* When --time-limit ends, by sg_clock_s; 0 = there is no limit. */
+static double stop_at_s(void) {
+    return isnan(opt.time_limit) ? 0 : launched_s + opt.time_limit;
+}
+
 /* ---- the run ---- */
 
 struct bench {
@@ -43,9 +50,9 @@ static void show_change(void *bench, const struct sg_cell *cells, const struct s
     sg_grid_view_changed(&b->grid.view, cells, outcomes, count);
     if (!b->page.path || begun_s < b->page.next_s)
         return;
-    sg_grid_read_running(b->outcomes, count);
+    sg_grid_read_unfinished(b->outcomes, count);
     cJSON *so_far = document_of(b);
-    sg_grid_forget_running(b->outcomes, count);
+    sg_grid_forget_unfinished(b->outcomes, count);
     live_page_renew(&b->page, begun_s, so_far, live_page_progress(cells, outcomes, count));
 }
 
@@ -89,6 +96,7 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
         return sg_fail_memory(err, "the cells");
     fill_options(&b->grid, &b->recipe, path);
     b->grid.options.changed = show_change;
+    b->grid.options.stop_at_s = stop_at_s();
     b->grid.options.arg = b;
     return SG_OK;
 }
@@ -102,10 +110,13 @@ static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err)
         return status;
     status = sg_grid_run(b->outcomes, b->cells, b->count, &b->grid.options, err);
     sg_grid_view_close(&b->grid.view);
-    if (status == SG_ERR_INTERRUPTED)
+    if (status == SG_ERR_INTERRUPTED) {
+        sg_grid_read_unfinished(b->outcomes, b->count);
+        report_reach(b->cells, b->outcomes, b->count);
         sg_log_error("%s: give the same command again to resume", err->msg);
-    else if (status != SG_OK)
+    } else if (status != SG_OK) {
         return status;
+    }
     status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, err);
     if (status != SG_OK)
         return status;
@@ -125,23 +136,19 @@ static void say_warning(const char *text) {
     sg_log_warning("%s", text);
 }
 
-/* In the form of the other results, so that one reader does for both. */
-static cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
-    sg_json_set_string(out, "kind", "kernels");
-    sg_json_set_string(out, "status", status);
-    sg_json_set(out, "program", version_json(recipe));
-    sg_json_set(out, "run", take_run);
-    sg_json_set(out, "recipe", sg_recipe_json(recipe));
-    sg_json_set(out, "host", sg_result_host());
-    sg_json_set(out, "results", take_results);
-    return out;
+/* The time limit of kernels is asked for between samples. */
+static int stop_asked(void) {
+    const double until_s = stop_at_s();
+    return until_s > 0 && sg_clock_s() >= until_s ? 1 : sg_signal_pending();
 }
 
 static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
-    const struct sg_bench_options how = {
-        .corrupt = opt.corrupt, .stop = sg_signal_pending, .begin = say_case, .warn = say_warning};
+    cJSON *earlier = earlier_kernels(opt.output, recipe);
+    const struct sg_bench_options how = {.earlier = sg_json_get(earlier, "results"),
+                                         .corrupt = opt.corrupt,
+                                         .stop = stop_asked,
+                                         .begin = say_case,
+                                         .warn = say_warning};
     const struct sg_grid_options in_process = {.threads = 0};
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK}, lost = err;
@@ -157,7 +164,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     else
         status = live_page_open(&page, opt.html, opt.output, opt.force, &err);
     if (status == SG_OK && !opt.dry_run && opt.output)
-        status = sg_file_begin(&file, opt.output, opt.force, &err);
+        status = sg_file_begin(&file, opt.output, opt.force || earlier, &err);
     if (status == SG_OK && !opt.dry_run)
         status = sg_bench_run(&results, &verified, recipe, &how, &err);
     const char *word = status != SG_OK ? "interrupted" : verified ? "ok" : "failed";
@@ -165,12 +172,14 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
         delivered = deliver(kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results),
                             &file, &page, &lost);
     if (status != SG_OK)
-        sg_log_error("%s", err.msg);
+        sg_log_error("%s%s", err.msg,
+                     status == SG_ERR_INTERRUPTED && opt.output ? ": give the same command again to resume" : "");
     else if (!verified)
         sg_log_error("a kernel's output differs from plain C's: those rows have no time");
     if (delivered != SG_OK)
         sg_log_error("%s", lost.msg);
     sg_file_abandon(&file);
+    cJSON_Delete(earlier);
     return status != SG_OK ? sg_exit_code(status) : !verified ? SG_EXIT_GATE : sg_exit_code(delivered);
 }
 
@@ -323,6 +332,7 @@ static bool set_network(const char *text) {
 int main(int argc, char **argv) {
     const char *operand[MOST_RECIPES] = {NULL};
     size_t n_operands = 0;
+    launched_s = sg_clock_s();
     int code = begin_program(&program, argc, argv, operand, MOST_RECIPES, &n_operands);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);

@@ -22,9 +22,11 @@ static struct {
     const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs, *record_gradients;
     struct sg_option_list methods, set, plugins;
     int64_t threads, checkpoint_every, progress_fd;
+    double time_limit;
     bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, help_compressors,
         help_deviations;
-} opt = {.device = "cpu", .progress_fd = -1};
+} opt = {.device = "cpu", .progress_fd = -1, .time_limit = NAN};
+static double start_s;
 
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "What to run"},
@@ -76,6 +78,8 @@ static const struct sg_option options[] = {
      .help = "checkpoint file, default OUTPUT.ckpt"},
     {SG_OPTION_INT, "checkpoint-every", 0, &opt.checkpoint_every, .value = "STEPS", .min = 0, .max = 1e15,
      .help = "steps between checkpoints, 0 = once a minute; always on SIGINT, SIGTERM and SIGUSR1"},
+    {SG_OPTION_NUMBER, "time-limit", 0, &opt.time_limit, .value = "SECONDS", .min = 0, .max = 1e9,
+     .help = "stop within so many seconds, with a checkpoint; --resume goes on"},
     {SG_OPTION_INT, "progress-fd", 0, &opt.progress_fd, .value = "FD", .min = -1, .max = 1 << 20,
      .help = "write \"done total\" lines there", .hidden = true},
 };
@@ -93,7 +97,8 @@ static const struct sg_program program = {
                "      sparseplot-export - --x=epoch --y=suboptimality\n"
                "  mpirun -n 4 sparsetrain recipes/fig1.yaml --method Hard-threshold --seed 1 \\\n"
                "      -o run.ndjson --resume\n\n"
-               "Exit: 0 done, 1 the run failed or diverged, 2 usage or recipe error, 128+n stopped by signal n.\n",
+               "Exit: 0 done, 1 the run failed or diverged, 2 usage or recipe error, 124 stopped at --time-limit,\n"
+               "128+n stopped by signal n.\n",
     .verbose = "say more",
     .options = options,
     .n_options = sizeof options / sizeof *options,
@@ -290,6 +295,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .record_gradients = opt.record_gradients,
                                      .resume = opt.resume,
                                      .stop = sg_signal_pending,
+                                     .stop_at_s = isnan(opt.time_limit) ? 0 : start_s + opt.time_limit,
                                      .progress = lead ? on_progress : NULL,
                                      .notice = lead ? on_notice : NULL,
                                      .warning = lead ? on_warning : NULL};
@@ -318,6 +324,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
 int main(int argc, char **argv) {
     sg_app_start(program.name);
     sg_app_reexec_with_passive_waiting(argv);
+    start_s = sg_clock_s();
     const char *path = NULL;
     size_t n_operands;
     const int code = sg_options_parse(&program, argc, argv, &path, 1, &n_operands);

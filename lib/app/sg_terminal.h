@@ -10,8 +10,9 @@
 
 #include "sg_status.h"
 
-/* The exit codes of every program. A program that a signal ended returns 128 + its number. */
-enum sg_exit { SG_EXIT_OK = 0, SG_EXIT_FAILED = 1, SG_EXIT_USAGE = 2, SG_EXIT_GATE = 3 };
+/* The exit codes of every program. A program that a signal ended returns 128 + its number; one that --time-limit ended
+ * returns what timeout(1) does. */
+enum sg_exit { SG_EXIT_OK = 0, SG_EXIT_FAILED = 1, SG_EXIT_USAGE = 2, SG_EXIT_GATE = 3, SG_EXIT_TIME = 124 };
 
 enum sg_verbosity { SG_QUIET = -1, SG_NORMAL = 0, SG_VERBOSE = 1 };
 
@@ -40,7 +41,7 @@ void sg_log_detail(const char *format, ...) SG_PRINTF(1, 2);
 SG_CHECKED sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err);
 
 /* The exit code for a failed status: 2 for usage errors (an argument, a recipe's format), 128 + n if interrupted by
- * signal n, else 1. */
+ * signal n, SG_EXIT_TIME if interrupted without one, else 1. */
 int sg_exit_code(sg_status status);
 
 /* Flushes and closes stdout; the last call of main: return sg_app_finish(code). If a write failed (a full disk), it

@@ -130,8 +130,8 @@ sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error 
 int sg_exit_code(sg_status status) {
     if (status == SG_OK)
         return SG_EXIT_OK;
-    if (status == SG_ERR_INTERRUPTED && sg_signal_pending())
-        return 128 + sg_signal_pending();
+    if (status == SG_ERR_INTERRUPTED)
+        return sg_signal_pending() ? 128 + sg_signal_pending() : SG_EXIT_TIME;
     return status == SG_ERR_ARGUMENT ? SG_EXIT_USAGE : SG_EXIT_FAILED;
 }
 

@@ -82,6 +82,20 @@ void sg_json_push(cJSON *array, cJSON *take_value) {
         cJSON_Delete(take_value);
 }
 
+cJSON *sg_json_copy(const cJSON *value) {
+    if (!cJSON_IsObject(value) && !cJSON_IsArray(value))
+        return cJSON_IsNumber(value) ? number_item(value->valuedouble) : cJSON_Duplicate(value, true);
+    cJSON *out = cJSON_IsObject(value) ? cJSON_CreateObject() : cJSON_CreateArray();
+    const cJSON *item;
+    cJSON_ArrayForEach(item, value) {
+        if (cJSON_IsObject(value))
+            sg_json_set(out, item->string, sg_json_copy(item));
+        else
+            sg_json_push(out, sg_json_copy(item));
+    }
+    return out;
+}
+
 void sg_json_push_number(cJSON *array, double value) {
     sg_json_push(array, number_item(value));
 }

@@ -302,6 +302,10 @@ static void run_and_order(struct job *job, int (*enqueue)(struct device *d), boo
         job->status = d->error == cudaSuccess ? order_entries(data, sent) : SG_KERNEL_DEVICE;
 }
 
+const char *cub_missing(void) {
+    return rival_cub_missing();
+}
+
 void cub_select_threshold(struct job *job) {
     run_and_order(job, cub_select, true);
 }

@@ -2,11 +2,32 @@
  * library, gather. One selection for each layer where Top-k needs one. */
 #include <cuda_runtime.h>
 
+#include "bench_cuda_rivals.h"
+
+#if !__has_include(<cub/device/device_select.cuh>) /* compilers that come without CUB */
+const char *rival_cub_missing(void) {
+    return "built without CUB's headers";
+}
+
+size_t rival_scratch_bytes(const struct rival *, const size_t *, size_t) {
+    return 0;
+}
+
+cudaError_t rival_threshold(const struct rival *) {
+    return cudaErrorNotSupported;
+}
+
+cudaError_t rival_topk(const struct rival *, const size_t *, const size_t *, size_t) {
+    return cudaErrorNotSupported;
+}
+#else
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-#include "bench_cuda_rivals.h"
+const char *rival_cub_missing(void) {
+    return NULL;
+}
 
 static const unsigned THREADS = 256;
 
@@ -86,3 +107,4 @@ cudaError_t rival_topk(const struct rival *r, const size_t *offset, const size_t
     }
     return error != cudaSuccess ? error : cudaGetLastError();
 }
+#endif

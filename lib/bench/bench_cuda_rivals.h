@@ -15,6 +15,9 @@ struct rival {
     cudaStream_t stream;
 };
 
+/* Why the calls below do nothing but fail; NULL = they work. */
+const char *rival_cub_missing(void);
+
 /* What the calls below need. */
 size_t rival_scratch_bytes(const struct rival *r, const size_t *offset, size_t n_layers);
 

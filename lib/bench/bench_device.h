@@ -25,7 +25,9 @@ double device_cache_bytes(struct device *d);
 double device_time_copy(struct device *d, size_t calls); /* copies n floats on the device */
 double device_time(struct job *job, size_t calls);       /* runs job->operation on job->device */
 
-/* Rivals made of parts of CUB. They copy from host memory to the device and back, so they serve to compare. */
+/* Rivals made of parts of CUB. They copy from host memory to the device and back, so they serve to compare. cub_missing:
+ * why this build has none; NULL = it has. */
+const char *cub_missing(void);
 void cub_select_threshold(struct job *job);
 void cub_sort_topk(struct job *job);
 

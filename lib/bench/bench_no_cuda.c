@@ -37,6 +37,10 @@ double device_time(struct job *job, size_t calls) {
     return NAN;
 }
 
+const char *cub_missing(void) {
+    return UNAVAILABLE;
+}
+
 void cub_select_threshold(struct job *job) {
     job->status = SG_KERNEL_DEVICE;
 }

@@ -216,4 +216,8 @@ cJSON *row_begin(const struct row_case *c, const char *operation, const char *ba
 void row_times(cJSON *row, const struct row_case *c, const struct row_times *times);
 void row_end(cJSON *row, const struct job *job, const struct row_compressor *compressor, const char *missing);
 
+/* Copies the rows of a case, if `earlier`, an array of rows or NULL, has them. *verified becomes false if one of them was
+ * wrong. */
+bool earlier_take(cJSON *rows, bool *verified, const cJSON *earlier, const struct row_case *c, int threads);
+
 #endif

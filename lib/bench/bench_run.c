@@ -136,6 +136,13 @@ static void free_jobs(struct bench *b) {
     b->jobs = 0;
 }
 
+/* What a rival lacks in this build or on this machine; NULL = nothing, or it is no rival. */
+static const char *missing_part(const struct operation *o) {
+    if (o->run == cub_select_threshold || o->run == cub_sort_topk)
+        return cub_missing();
+    return o->rival ? rival_missing() : NULL;
+}
+
 /* Compares the outputs of all operations; wrong ones are not timed. */
 static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
     for (size_t i = 0; i < b->jobs; i++) {
@@ -155,7 +162,7 @@ static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
             if (status != SG_OK)
                 return status;
         }
-        if (job->operation->rival && rival_missing()) {
+        if (missing_part(job->operation)) {
             b->right[i] = false;
             continue;
         }
@@ -203,7 +210,7 @@ static void report(struct bench *b) {
     for (size_t i = 0; i < b->jobs; i++) {
         const struct job *job = &b->job[i];
         const struct timing *t = &b->timed[i + 1].timing;
-        const char *missing = job->operation->rival ? rival_missing() : NULL;
+        const char *missing = missing_part(job->operation);
         const char *back_end = job->operation->rival ? "c++" : job->operation->wire ? "c" : job->kernels->name;
         times.own = t;
         times.k = (double)job->sent;
@@ -253,6 +260,12 @@ static sg_status run_case(struct bench *b, double density, struct sg_error *err)
     char what[120];
     snprintf(what, sizeof what, "%s of %zu, %s, density %g, %d thread%s", b->data.layers->name, b->data.layers->n,
              b->distribution, density, b->threads, b->threads > 1 ? "s" : "");
+    struct row_case c = case_of(b);
+    c.density = density;
+    if (earlier_take(b->results, &b->verified, b->options->earlier, &c, b->threads)) {
+        b->done++;
+        return SG_OK;
+    }
     SG_TRACE(2, "case %zu of %zu: %s", b->done + 1, b->total, what);
     if (b->options->begin)
         b->options->begin(what, b->done++, b->total);

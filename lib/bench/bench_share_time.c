@@ -95,7 +95,7 @@ static size_t calls_for(double seconds) {
 }
 
 static sg_status interrupted(const struct share_source *from, struct sg_error *err) {
-    return from->stop && from->stop() ? sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal") : SG_OK;
+    return from->stop && from->stop() ? sg_fail(err, SG_ERR_INTERRUPTED, "stopped with cases left to run") : SG_OK;
 }
 
 /* On the same gradients again and again. The residual is multiplied by 0, so every call sees the same p = g. */

@@ -64,7 +64,7 @@ sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*
     for (size_t s = 0; s < samples; s++)
         for (size_t i = 0; i < count; i++) {
             if (stop && stop())
-                return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal");
+                return sg_fail(err, SG_ERR_INTERRUPTED, "stopped with cases left to run");
             struct timing *t = &timed[i].timing;
             t->sample[s] = time_calls(&timed[i], t->calls) / (double)t->calls;
             if (isnan(t->sample[s]))

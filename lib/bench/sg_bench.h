@@ -18,7 +18,10 @@ extern "C" {
 #endif
 
 struct sg_bench_options {
-    bool corrupt;      /* spoil every output before it is compared (tests the comparison) */
+    bool corrupt; /* spoil every output before it is compared (tests the comparison) */
+    /* "results" of a run that was interrupted, with this recipe, program and machine: its cases are taken over and not run.
+     * NULL = none. Cases of compressors are run again. */
+    const cJSON *earlier;
     int (*stop)(void); /* asked between samples; non-zero = stop; NULL = never stop */
     void (*begin)(const char *what, size_t done, size_t total); /* called before each case, or NULL */
     void (*warn)(const char *text);                             /* told what makes the times unreliable, or NULL */

@@ -31,7 +31,7 @@ typedef enum sg_status {
     SG_ERR_COMM = 7,        /* the exchange between ranks failed */
     SG_ERR_MISSING = 8,     /* a file or data set is not there */
     SG_ERR_MISMATCH = 9,    /* two things do not belong together (a checkpoint and a recipe) */
-    SG_ERR_INTERRUPTED = 10 /* a signal asked to stop */
+    SG_ERR_INTERRUPTED = 10 /* a signal or the time limit asked to stop */
 } sg_status;
 
 struct sg_error {

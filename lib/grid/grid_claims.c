@@ -93,6 +93,15 @@ static bool asked_for(const char *label, const struct sg_cell *cells, size_t cou
     return false;
 }
 
+/* The first cell of a label that is not finished; NULL = all are. */
+static const struct sg_cell *unfinished(const char *label, const struct sg_cell *cells,
+                                        const struct sg_cell_outcome *outcomes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(cells[i].label, label) == 0 && sg_grid_unfinished(&outcomes[i]))
+            return &cells[i];
+    return NULL;
+}
+
 static const char *verdict(struct tally *t) {
     if (t->unknown > 0)
         return "undecided";
@@ -110,16 +119,23 @@ static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells
                          const struct sg_cell_outcome *outcomes, size_t count) {
     struct claim c = read_claim(node);
     struct tally tally = {0};
+    char reach[SG_REACH_CHARS];
     cJSON *seeds = cJSON_CreateArray(), *out = cJSON_CreateObject();
     const char *missing = !asked_for(c.value.of, cells, count)                        ? c.value.of
                           : !c.constant_bound && !asked_for(c.bound.of, cells, count) ? c.bound.of
                                                                                       : NULL;
-    for (size_t i = 0; i < count && !missing; i++)
+    const struct sg_cell *open = unfinished(c.value.of, cells, outcomes, count);
+    if (!open && !c.constant_bound)
+        open = unfinished(c.bound.of, cells, outcomes, count);
+    for (size_t i = 0; i < count && !missing && !open; i++)
         if (strcmp(cells[i].label, c.value.of) == 0)
             weigh(seeds, &tally, &c, cells, outcomes, count, cells[i].seed);
-    const char *word = missing ? SG_NOT_JUDGED : verdict(&tally);
+    const char *word = missing || open ? SG_NOT_JUDGED : verdict(&tally);
     if (missing)
         snprintf(tally.reason, sizeof tally.reason, "%.64s was not asked for", missing);
+    else if (open)
+        snprintf(tally.reason, sizeof tally.reason, "not yet: %.64s, seed %llu: %s", open->label,
+                 (unsigned long long)open->seed, sg_grid_reach_text(reach, open, &outcomes[open - cells]));
     char metric[64];
     sg_snake(metric, sizeof metric, c.value.metric);
     sg_json_set_string(out, "text", sg_node_string(node, "text", NULL));

@@ -14,6 +14,16 @@ char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset);
  * would be read now (NULL = the data are not here, and any will do)? */
 enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset);
 
+/* sg_grid_value of a cell that may be unfinished: of what it has recorded so far. */
+double grid_value_so_far(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
+                         char why[SG_WHY_CHARS]);
+
+/* How far a cell came, and how far it is to go; NaN = not known. */
+struct grid_reach {
+    double step, steps, epoch, epochs;
+};
+struct grid_reach grid_reach(const struct sg_cell *cell, const struct sg_cell_outcome *outcome);
+
 /* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. Of several baselines, a
  * cell is compared with the one that has its swept values, if there is one. */
 struct grid_traffic {

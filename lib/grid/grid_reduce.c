@@ -1,5 +1,5 @@
 /* grid_reduce.c: reduces a series to one number, as a recipe's `at` says: its last, best, mean, first below … */
-#include "sg_grid.h"
+#include "grid_private.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -114,15 +114,10 @@ static double reduce(const struct sg_run *run, const double *x, const struct sg_
     return isnan(step) ? over_records(run, x, at) : at_place(run, x, "step", step, why);
 }
 
-double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
-                     char why[SG_WHY_CHARS]) {
-    const char *status = sg_grid_status(outcome);
+double grid_value_so_far(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
+                         char why[SG_WHY_CHARS]) {
     char name[64], constant[96];
     why[0] = '\0';
-    if (strcmp(status, "ok") != 0) {
-        snprintf(why, SG_WHY_CHARS, "%s", strcmp(status, "not_run") == 0 ? "not run" : status);
-        return NAN;
-    }
     sg_snake(name, sizeof name, metric);
     const double *x = sg_run_series(&outcome->run, name);
     double value = NAN;
@@ -137,4 +132,13 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
     if (isnan(value) && !*why)
         snprintf(why, SG_WHY_CHARS, "%s is not a number there", name);
     return value;
+}
+
+double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
+                     char why[SG_WHY_CHARS]) {
+    const char *status = sg_grid_status(outcome);
+    if (strcmp(status, "ok") == 0)
+        return grid_value_so_far(outcome, metric, at, why);
+    snprintf(why, SG_WHY_CHARS, "%s", strcmp(status, "not_run") == 0 ? "not run" : status);
+    return NAN;
 }

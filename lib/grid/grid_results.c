@@ -240,7 +240,7 @@ static double swept_number(const struct sg_cell *cell, const struct sg_cell_outc
 }
 
 /* {"mean","std","n","values"} of what `at` makes of a metric at each seed. The value of a cell without one is null and
- * does not enter the mean. */
+ * does not enter the mean. Unfinished cells have one only if no cell is finished. */
 static cJSON *spread_json(const struct group *g, const char *metric, const struct sg_node *at) {
     char why[SG_WHY_CHARS];
     double *known = malloc(2 * g->n * sizeof *known), *all = known ? known + g->n : NULL;
@@ -248,11 +248,13 @@ static cJSON *spread_json(const struct group *g, const char *metric, const struc
         sg_json_lost();
         return NULL;
     }
-    size_t n = 0;
+    size_t n = 0, unfinished = 0;
+    for (size_t i = 0; i < g->n; i++)
+        unfinished += sg_grid_unfinished(&g->outcomes[i]);
     for (size_t i = 0; i < g->n; i++) {
         all[i] = swept_number(&g->cells[i], &g->outcomes[i], metric);
         if (isnan(all[i]))
-            all[i] = sg_grid_value(&g->outcomes[i], metric, at, why);
+            all[i] = (unfinished == g->n ? grid_value_so_far : sg_grid_value)(&g->outcomes[i], metric, at, why);
         if (isfinite(all[i]))
             known[n++] = all[i];
     }
@@ -282,7 +284,12 @@ static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome
     sg_json_set_string(out, "message", message ? message : sg_json_string(o->run.end, "message", NULL));
     sg_json_set_string(out, "file", o->path);
     sg_json_set_number(out, "elapsed_s", sg_json_number(o->run.run, "elapsed_s", NAN));
-    sg_json_set_number(out, "steps", sg_json_number(o->run.end, "steps", NAN));
+    const struct grid_reach reach = grid_reach(cell, o);
+    sg_json_set_number(out, "steps", o->run.header ? reach.step : NAN);
+    sg_json_set_number(out, "planned_steps", reach.steps);
+    sg_json_set_number(out, "epochs", o->run.header ? reach.epoch : NAN);
+    sg_json_set_number(out, "planned_epochs", reach.epochs);
+    sg_json_set(out, "devices", sg_grid_devices(&o->run));
     sg_json_set_bool(out, "reused", o->state == SG_CELL_REUSED);
     const cJSON *warnings = sg_json_get(o->run.end, "warnings");
     if (warnings)

@@ -1,4 +1,5 @@
 /* grid_run.c: runs the cells of a grid as processes, so many at once. */
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "sg_file.h"
 #include "sg_grid.h"
 #include "sg_plugins.h"
+#include "sg_terminal.h"
 #include "sg_text.h"
 
 enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
@@ -55,6 +57,8 @@ struct pool {
     size_t running;
     int lock;     /* of the folder */
     int stopping; /* signal number */
+    bool begun;   /* a cell was started */
+    bool time_up; /* there was no time from the beginning, or a cell stopped at the limit */
 };
 
 static ino_t file_number(const char *path) {
@@ -67,8 +71,22 @@ static char *text_of(unsigned long long n, char out[24]) {
     return out;
 }
 
-/* Writes the command line of a cell into pool->argv; `seed` and `threads` are its room for numbers. */
-static void command_line(struct pool *p, size_t cell, char seed[24], char threads[24]) {
+/* Seconds until the time limit; infinity if there is none. */
+static double time_left(const struct sg_grid_options *o) {
+    return o->stop_at_s > 0 ? o->stop_at_s - sg_clock_s() : INFINITY;
+}
+
+/* Is there time to start a cell? The set-up of one takes as long as the slowest known. The first is started anyway, so
+ * that the work gets on even if checking the cells took all the time. */
+static bool time_to_start(const struct pool *p) {
+    double setup_s = 0;
+    for (size_t i = 0; i < p->count; i++)
+        setup_s = fmax(setup_s, sg_json_number(p->outcomes[i].run.run, "setup_s", 0));
+    return !p->time_up && (!p->begun || time_left(p->options) > setup_s);
+}
+
+/* Writes the command line of a cell into pool->argv. Its numbers need room. */
+static void command_line(struct pool *p, size_t cell, char seed[24], char threads[24], char seconds[32]) {
     const struct sg_grid_options *o = p->options;
     size_t n = 0;
     const char *word[LAUNCHER_WORDS + CELL_WORDS];
@@ -89,7 +107,9 @@ static void command_line(struct pool *p, size_t cell, char seed[24], char thread
                            "1"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         word[n++] = fixed[i];
+    snprintf(seconds, 32, "%.1f", fmax(time_left(o), 0));
     const char *optional[][2] = {{"--data", o->data_dir},
+                                 {"--time-limit", o->stop_at_s > 0 ? seconds : NULL},
                                  {"--device", o->device},
                                  {"--record-gradients", o->record_gradients},
                                  {"--threads", o->threads > 0 ? text_of((unsigned)o->threads, threads) : NULL}};
@@ -114,8 +134,8 @@ static void start_cell(struct pool *p, struct slot *s, size_t cell) {
     SG_ASSERT(s->process.pid == 0 && p->outcomes[cell].state == SG_CELL_WAITING);
     struct sg_cell_outcome *o = &p->outcomes[cell];
     struct sg_error err;
-    char seed[24], threads[24];
-    command_line(p, cell, seed, threads);
+    char seed[24], threads[24], seconds[32];
+    command_line(p, cell, seed, threads, seconds);
     SG_TRACE(2, "start %s, seed %s, into %s", p->cells[cell].label, seed, o->path);
     s->cell = cell;
     s->started_s = sg_clock_s();
@@ -123,6 +143,7 @@ static void start_cell(struct pool *p, struct slot *s, size_t cell) {
     if (sg_process_start(&s->process, p->argv, &err) == SG_OK) {
         o->state = SG_CELL_RUNNING;
         p->running++;
+        p->begun = true;
     } else {
         fail_cell(o, &err);
         sg_grid_unlock_cell(p->lock, &p->cells[cell]);
@@ -165,7 +186,7 @@ static bool claim(struct pool *p, size_t cell) {
 
 static void fill_slots(struct pool *p) {
     size_t cell = 0;
-    for (int i = 0; i < p->options->jobs && !p->stopping; i++) {
+    for (int i = 0; i < p->options->jobs && !p->stopping && time_to_start(p); i++) {
         if (p->slot[i].process.pid != 0)
             continue;
         while (cell < p->count && !(p->outcomes[cell].state == SG_CELL_WAITING && claim(p, cell)))
@@ -198,7 +219,9 @@ static void conclude(struct pool *p, struct slot *s) {
         o->done = 1;
         words = diverged ? sg_json_string(o->run.end, "message", words) : words;
         o->message = *words ? strdup(words) : NULL;
-    } else if (p->stopping && err.status == SG_OK) { /* whatever the exit code is, because launchers have their own */
+    } else if ((p->stopping || code == SG_EXIT_TIME) && err.status == SG_OK) {
+        /* After a signal whatever the exit code is, because launchers have their own. */
+        p->time_up = p->time_up || code == SG_EXIT_TIME;
         o->state = SG_CELL_WAITING;
         o->message = strdup("interrupted");
     } else {
@@ -277,7 +300,7 @@ static sg_status run_pool(struct pool *p, struct sg_error *err) {
             ask_to_stop(p, signal_number);
         fill_slots(p);
         tell(p);
-        if (p->running == 0 && (p->stopping || !any_waiting(p)))
+        if (p->running == 0 && (p->stopping || !time_to_start(p) || !any_waiting(p)))
             break;
         wait_for_news(p, fds);
         take_news(p);
@@ -286,9 +309,11 @@ static sg_status run_pool(struct pool *p, struct sg_error *err) {
     size_t open = 0;
     for (size_t i = 0; i < p->count; i++)
         open += p->outcomes[i].state == SG_CELL_WAITING;
-    return p->stopping && open > 0
-               ? sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal (%s) with %zu of %zu cells unfinished",
-                         strsignal(p->stopping), open, p->count)
+    char why[80] = "at the time limit";
+    if (p->stopping)
+        snprintf(why, sizeof why, "by a signal (%.48s)", strsignal(p->stopping));
+    return open > 0
+               ? sg_fail(err, SG_ERR_INTERRUPTED, "stopped %s with %zu of %zu cells unfinished", why, open, p->count)
                : SG_OK;
 }
 
@@ -315,6 +340,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
                       struct sg_grid_options *options, struct sg_error *err) {
     struct pool pool = {.cells = cells, .outcomes = outcomes, .count = count, .options = options, .lock = -1};
     size_t missing = 0;
+    pool.time_up = time_left(options) <= 0;
     sg_status status = options->launcher ? cut_launcher(&pool.launcher, options->launcher, err) : SG_OK;
     if (status == SG_OK)
         status = sg_folder_make(options->folder, err);
@@ -326,7 +352,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         goto out;
     for (size_t i = 0; i < count; i++)
         missing += outcomes[i].state == SG_CELL_WAITING;
-    status = missing > 0 ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
+    status = missing > 0 && !pool.time_up ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
     if (status != SG_OK)
         goto out;
     share_cores(options, missing);

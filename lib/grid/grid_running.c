@@ -1,5 +1,7 @@
-/* grid_running.c: reads what cells that still run have written so far. */
+/* grid_running.c: reads what unfinished cells have written so far, and says how far they came. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "grid_private.h"
 #include "sg_text.h"
@@ -13,19 +15,76 @@ static bool is_series(const struct sg_run *run) {
     return run->header && step && run->n_points > 0;
 }
 
-void sg_grid_read_running(struct sg_cell_outcome *outcomes, size_t count) {
+bool sg_grid_unfinished(const struct sg_cell_outcome *o) {
+    return o->state == SG_CELL_RUNNING || o->state == SG_CELL_WAITING;
+}
+
+/* A cell that was stopped now has a message; one that was stopped before can be resumed. */
+static bool has_begun(const struct sg_cell_outcome *o) {
+    return o->state == SG_CELL_RUNNING || (o->state == SG_CELL_WAITING && (o->message || o->resumable));
+}
+
+void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct sg_run *run = &outcomes[i].run;
         struct sg_error unused;
-        char *part = outcomes[i].state == SG_CELL_RUNNING ? sg_format("%s.part", outcomes[i].path) : NULL;
+        char *part = has_begun(&outcomes[i]) ? sg_format("%s.part", outcomes[i].path) : NULL;
         if (part && sg_run_read(run, part, &unused) == SG_OK && !is_series(run))
             sg_run_free(run);
         free(part);
     }
 }
 
-void sg_grid_forget_running(struct sg_cell_outcome *outcomes, size_t count) {
+void sg_grid_forget_unfinished(struct sg_cell_outcome *outcomes, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (outcomes[i].state == SG_CELL_RUNNING)
+        if (sg_grid_unfinished(&outcomes[i]))
             sg_run_free(&outcomes[i].run);
+}
+
+/* Steps of an epoch: as the run says, else of its last record; NaN = not known. */
+static double steps_per_epoch(const struct sg_run *run) {
+    const double *step = sg_run_series(run, "step"), *epoch = sg_run_series(run, "epoch");
+    const size_t n = run->n_points;
+    const double recorded = step && epoch && n > 0 && epoch[n - 1] > 0 ? step[n - 1] / epoch[n - 1] : NAN;
+    return sg_json_number(run->run, "steps_per_epoch", recorded);
+}
+
+struct grid_reach grid_reach(const struct sg_cell *cell, const struct sg_cell_outcome *o) {
+    const struct sg_run *run = &o->run;
+    const double *step = sg_run_series(run, "step"), each = steps_per_epoch(run);
+    const double steps = sg_node_number(&cell->resolved, "steps", NAN);
+    struct grid_reach r = {.steps = sg_json_number(run->run, "planned_steps", steps),
+                           .epochs = sg_node_number(&cell->resolved, "epochs", NAN)};
+    r.step = sg_json_number(run->end, "steps", step && run->n_points > 0 ? step[run->n_points - 1] : 0);
+    r.epoch = r.step > 0 ? r.step / each : 0;
+    r.steps = isnan(r.steps) ? floor(r.epochs * each + 0.5) : r.steps;
+    r.epochs = isnan(r.epochs) ? r.steps / each : r.epochs;
+    return r;
+}
+
+char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, const struct sg_cell_outcome *o) {
+    const struct grid_reach r = grid_reach(cell, o);
+    if (!o->run.header)
+        snprintf(out, SG_REACH_CHARS, "not begun");
+    else if (isnan(r.epoch) || isnan(r.epochs))
+        snprintf(out, SG_REACH_CHARS, "step %.0f of %.0f", r.step, r.steps);
+    else
+        snprintf(out, SG_REACH_CHARS, "step %.0f of %.0f (epoch %.6g of %.6g)", r.step, r.steps, r.epoch, r.epochs);
+    return out;
+}
+
+cJSON *sg_grid_devices(const struct sg_run *run) {
+    cJSON *out = cJSON_CreateArray(), *known;
+    const cJSON *segment;
+    cJSON_ArrayForEach(segment, sg_json_get(run->run, "segments")) {
+        const char *name = sg_json_string(segment, "processor", "?");
+        bool found = false;
+        cJSON_ArrayForEach(known, out) found = found || strcmp(known->valuestring, name) == 0;
+        if (!found)
+            sg_json_push_string(out, name);
+    }
+    if (cJSON_GetArraySize(out) > 0)
+        return out;
+    cJSON_Delete(out);
+    return NULL;
 }

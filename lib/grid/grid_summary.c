@@ -299,7 +299,9 @@ static char *sentence(const struct comparison *c) {
 /* Begins the comparison. Returns why there is nothing to compare, or NULL. */
 static const char *begin(struct comparison *c, const struct sg_recipe *recipe, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count) {
-    size_t baselines = 0;
+    size_t baselines = 0, unfinished = 0;
+    for (size_t i = 0; i < count; i++)
+        unfinished += sg_grid_unfinished(&outcomes[i]);
     c->quality = choose_quality(recipe);
     c->traffic = grid_traffic(cells, outcomes, count);
     for (size_t i = 0, n; i < count; i += n) {
@@ -314,6 +316,7 @@ static const char *begin(struct comparison *c, const struct sg_recipe *recipe, c
     return baselines == 0       ? "no method is a baseline to compare with"
            : baselines > 1      ? "there are several baselines to compare with"
            : !c->quality.metric ? "neither a claim nor a plot is about the quality of a model"
+           : unfinished > 0     ? "not all cells are finished"
            : isnan(c->base)     ? "the baseline has no value at every seed"
            : c->n == 0          ? "there is no method beside the baseline"
                                 : NULL;

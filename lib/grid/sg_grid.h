@@ -64,6 +64,9 @@ struct sg_grid_options {
     bool fresh;                    /* run every cell again from step 0 */
     const char *record_gradients;  /* given to sparsetrain, so for one cell only; NULL = nothing is recorded */
     int (*stop)(void);             /* asked 10 times a second for the number of a pending signal; 0 = none */
+    /* When to be over, by sg_clock_s; 0 = there is no limit. The cells are told how long they have (--time-limit), and none
+     * is begun that has no time left for its set-up. */
+    double stop_at_s;
     /* Called after every change, and 10 times a second while cells run; may be NULL. */
     void (*changed)(void *arg, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
     void *arg;
@@ -132,7 +135,7 @@ SG_CHECKED sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const
 /* Looks, checks if any cell is missing, and runs the missing ones. Fills in jobs and threads. Several grids may work in
  * one folder: a cell that another one runs is waited for, and run here if that one did not finish it. SG_OK even if
  * cells failed (their states tell). SG_ERR_MISMATCH as sg_grid_same_data. SG_ERR_INTERRUPTED after a signal: the
- * children have stopped and written their checkpoints. */
+ * children have stopped and written their checkpoints. It also follows the time limit, if cells are unfinished. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                  struct sg_grid_options *options, struct sg_error *err);
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);
@@ -143,13 +146,24 @@ const char *sg_grid_action(const struct sg_cell_outcome *outcome);
 /* The identities of the programs that made the finished cells, each once; NULL = no memory. */
 cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Read the series of running cells into their outcomes, as far as they are written, for a document of the grid so far; and
- * take them out again, which must come before the grid goes on. A cell that has written nothing yet has none. */
-void sg_grid_read_running(struct sg_cell_outcome *outcomes, size_t count);
-void sg_grid_forget_running(struct sg_cell_outcome *outcomes, size_t count);
+/* Read the series of unfinished cells into their outcomes, as far as they are written, for a document of the grid so far:
+ * of cells that run, and of those that can go on from a checkpoint. Take them out again before the grid goes on. A cell
+ * that has written nothing yet has none. */
+void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count);
+void sg_grid_forget_unfinished(struct sg_cell_outcome *outcomes, size_t count);
+
+/* Is there no end of the cell yet, good or bad? */
+bool sg_grid_unfinished(const struct sg_cell_outcome *outcome);
+
+/* How far a cell came whose series was read: "step 1200 of 7200 (epoch 50 of 300)", "not begun"; returns out. */
+enum { SG_REACH_CHARS = 96 };
+char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, const struct sg_cell_outcome *outcome);
 
 /* "ok", "diverged", "failed", "interrupted", "not_run", or "running" while it does. */
 const char *sg_grid_status(const struct sg_cell_outcome *outcome);
+
+/* The distinct processors that the segments of a run were on, in their order; NULL = not known, or no memory. */
+cJSON *sg_grid_devices(const struct sg_run *run);
 
 /* The state as text for a terminal of this width: a line for each of at most `rows` running cells, and a line of
  * totals. Each line ends in a newline. elapsed_s, since the grid started, serves to estimate the time left. NULL = no
@@ -177,12 +191,14 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
 
 /* "results": one object per label. NULL = no memory.
  *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
- *    "cells":[{"seed","status","message","file","elapsed_s","steps","reused"}],
+ *    "cells":[{"seed","status","message","file","elapsed_s","steps","planned_steps","epochs","planned_epochs","devices",
+ *              "reused"}],
  *    "series":{"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}},
  *    "final":{"<column>":{"mean","std","n","values":[…]}}}
  * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
  * "parameters" has this label's values of them. A cell whose end record has "warnings" has them, too. Series are thinned
- * to at most `most` points (0 = all). The last point is kept, and so are points with evaluations as long as there is
+ * to at most `most` points (0 = all). Cells that are not
+ * finished add what they recorded to the series; to finals only where no cell of the label is finished. The last point is kept, and so are points with evaluations as long as there is
  * room. Finals and claims use every record. Columns of which the recipe, which may be NULL, draws quartiles over the
  * seeds also have "q1", "median" and "q3". Formulas are in results/DEFINITIONS.md. */
 cJSON *sg_grid_results(const struct sg_recipe *recipe, const struct sg_cell *cells,
@@ -193,8 +209,8 @@ cJSON *sg_grid_results(const struct sg_recipe *recipe, const struct sg_cell *cel
 
 /* "claims": [{"text","verdict","metric","at","of","sense","reason","seeds":[{"seed","value","bound","ratio","note"}]}].
  * The verdict is "holds" if the claim is true at every seed, "fails" if at none, and else "undecided", also if a value
- * is missing. It is SG_NOT_JUDGED if one of the claim's methods is not among the cells. `reason` says why it is not
- * "holds"; `note` says what is odd about a seed. NULL = no memory. */
+ * is missing. It is SG_NOT_JUDGED if one of the claim's methods is not among the cells, or has a cell that is not
+ * finished yet. `reason` says why it is not "holds"; `note` says what is odd about a seed. NULL = no memory. */
 cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells,
                       const struct sg_cell_outcome *outcomes, size_t count);
 

@@ -242,7 +242,7 @@ static bool read_texts(struct sg_reading *r) {
     struct sg_figure *f = r->figure;
     f->title = sg_plot_title(r->document, r->select->title);
     f->source = sg_plot_source(r->document);
-    f->footnote = sg_reading_footnote(r);
+    f->footnote = sg_plot_add_unfinished(sg_reading_footnote(r), r->document);
     return (f->title && f->source && f->footnote) || sg_reading_failed(r);
 }
 

@@ -172,7 +172,7 @@ static void put_settings(FILE *out, const cJSON *object) {
 
 static void put_cell(FILE *out, const cJSON *result, const cJSON *cell) {
     const double steps = sg_json_number(cell, "steps", NAN), elapsed_s = sg_json_number(cell, "elapsed_s", NAN);
-    char text[32] = "–";
+    char text[64] = "–";
     html_put_element(out, "<tr><th scope=\"row\">", sg_json_string(result, "label", ""), "</th>");
     html_put_element(out, "<td>", sg_json_string(result, "compressor", ""), "</td><td>");
     put_settings(out, sg_json_get(result, "parameters"));
@@ -184,8 +184,9 @@ static void put_cell(FILE *out, const cJSON *result, const cJSON *cell) {
     if (message)
         html_put_element(out, "<details><summary>why</summary>", message, "</details>");
     fputs("</td>", out);
+    const double planned = sg_json_number(cell, "planned_steps", steps);
     if (isfinite(steps))
-        snprintf(text, sizeof text, "%.0f", steps);
+        snprintf(text, sizeof text, steps < planned ? "%.0f of %.0f" : "%.0f", steps, planned);
     put_number_cell(out, "n", steps, text);
     snprintf(text, sizeof text, isfinite(elapsed_s) ? "%.1f" : "–", elapsed_s);
     put_number_cell(out, "n", elapsed_s, text);

@@ -21,6 +21,9 @@ void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINT
 /* Title, source and footnote lines of a document; malloc'ed, NULL = no memory. */
 char *sg_plot_title(const cJSON *document, const char *override);
 char *sg_plot_source(const cJSON *document);
+/* A footnote, which is taken over, with what the cells that are not finished came to, if there are any. NULL, which is
+ * also passed through = no memory. */
+char *sg_plot_add_unfinished(char *take_footnote, const cJSON *document);
 /* Number of seeds when all labels have the same, else 0. */
 int sg_plot_seeds(const cJSON *document);
 /* Notes about unfinished results. */

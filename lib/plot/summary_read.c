@@ -265,6 +265,7 @@ sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const s
                  : seeds > 1
                      ? sg_format("Final values, mean ± standard deviation over %d seeds", seeds)
                      : strdup(seeds ? "Final values, one seed" : "Final values, mean ± standard deviation over seeds");
+    s.footnote = sg_plot_add_unfinished(s.footnote, document);
     s.metric = calloc(choice.n + 2, sizeof *s.metric);
     if (!s.title || !s.source || !s.footnote || !s.metric) {
         status = sg_fail_memory(err, "the table");

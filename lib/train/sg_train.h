@@ -60,6 +60,9 @@ struct sg_train_options {
                        struct sg_error *err);
     void *visit_arg;
     int (*stop)(void); /* asked at each step: the number of a signal that came, or 0 */
+    /* When to be over, by sg_clock_s; 0 = there is no limit. The run stops before a step that would end, with its
+     * checkpoint, after that; at least one step is taken. */
+    double stop_at_s;
     /* Told on rank 0 at each step, so it must be cheap. what: "loading", "solving for x*", "" while stepping; may be
      * NULL. */
 
@@ -77,8 +80,8 @@ struct sg_train_report {
     double budget, sent;
 };
 
-/* Runs the cell; collective over comm. With SG_ERR_NONFINITE (the run diverged) and SG_ERR_INTERRUPTED the series is
- * complete up to that step. */
+/* Runs the cell; collective over comm. With SG_ERR_NONFINITE (the run diverged) and SG_ERR_INTERRUPTED (a signal or the
+ * time limit stopped it) the series is complete up to that step. */
 SG_CHECKED sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const struct sg_train_options *options,
                                   struct sg_error *err);
 

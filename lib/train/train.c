@@ -7,6 +7,7 @@
 #include "train_state.h"
 
 static const double CHECKPOINT_EVERY_S = 60;
+static const double SAVE_BYTES_PER_S = 1e8; /* a slow disk's, until a checkpoint was timed */
 
 /* Records the point before the first step: nothing was sent, and there are no densities, losses or rates yet. */
 static sg_status record_start(struct train *t, struct sg_error *err) {
@@ -43,7 +44,10 @@ static sg_status loop(struct train *t, struct sg_error *err) {
     double saved_s = sg_clock_s();
     int stop = 0;
     sg_status recorded = SG_OK;
+    if (t->options->stop_at_s > 0)
+        t->save_s = (double)train_checkpoint_bytes(t) / SAVE_BYTES_PER_S;
     while (t->step < t->plan.steps && !stop) {
+        const double begun_s = sg_clock_s();
         bool due = t->options->checkpoint_every ? (t->step + 1) % t->options->checkpoint_every == 0
                                                 : sg_clock_s() - saved_s > CHECKPOINT_EVERY_S;
         struct sg_outcome outcome;
@@ -58,6 +62,8 @@ static sg_status loop(struct train *t, struct sg_error *err) {
         if (status != SG_OK)
             return status;
         stop = outcome.stop;
+        const double ended_s = sg_clock_s();
+        t->longest_step_s = fmax(t->longest_step_s, ended_s - begun_s);
         if ((outcome.save || stop) && t->step < t->plan.steps) {
             status = sg_comm_agree(t->comm, recorded, err);
             if (status == SG_OK)
@@ -65,14 +71,19 @@ static sg_status loop(struct train *t, struct sg_error *err) {
             if (status != SG_OK)
                 return status;
             saved_s = sg_clock_s();
+            t->save_s = saved_s - ended_s;
         }
         if (t->options->progress)
             t->options->progress("", (double)t->step, (double)t->plan.steps);
     }
     recorded = sg_comm_agree(t->comm, recorded, err);
-    if (recorded == SG_OK && t->step < t->plan.steps)
-        return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by signal %d after step %llu of %llu", stop,
-                       (unsigned long long)t->step, (unsigned long long)t->plan.steps);
+    if (recorded == SG_OK && t->step < t->plan.steps) {
+        char why[32] = "at the time limit";
+        if (stop != TRAIN_TIME_UP)
+            snprintf(why, sizeof why, "by signal %d", stop);
+        return sg_fail(err, SG_ERR_INTERRUPTED, "stopped %s after step %llu of %llu", why, (unsigned long long)t->step,
+                       (unsigned long long)t->plan.steps);
+    }
     return recorded == SG_OK ? visit(t, err) : recorded;
 }
 
@@ -100,8 +111,7 @@ static const char *word_for(sg_status status) {
 sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const struct sg_train_options *options,
                        struct sg_error *err) {
     struct train t = {.options = options, .comm = comm};
-    char started_at[21];
-    sg_clock_utc(started_at);
+    sg_clock_utc(t.started_at);
     double start_s = sg_clock_s();
     *report = (struct sg_train_report){0};
     sg_sha256_start(&t.series.hash);
@@ -120,8 +130,8 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     header = status == SG_OK;
     if (status == SG_OK)
         status = recording_open(&t, err);
-    double loop_s = t.series.last_flush_s = sg_clock_s();
-    report->setup_s = loop_s - start_s;
+    t.loop_s = t.series.last_flush_s = sg_clock_s();
+    report->setup_s = t.loop_s - start_s;
     if (status == SG_OK)
         status = loop(&t, err);
     if (status == SG_OK)
@@ -131,11 +141,11 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     if (header) {
         struct sg_error trouble; /* the first error wins, but a failed write of a good run is one */
         sg_status last = train_flush(&t, &trouble);
-        report->elapsed_s = sg_clock_s() - loop_s;
+        report->elapsed_s = sg_clock_s() - t.loop_s;
         report->steps = t.step;
         snprintf(report->status, sizeof report->status, "%s", word_for(status));
         if (last == SG_OK)
-            last = train_ending(&t, report, started_at, status == SG_OK ? NULL : err->msg, &trouble);
+            last = train_ending(&t, report, status == SG_OK ? NULL : err->msg, &trouble);
         if (status == SG_OK && last != SG_OK) {
             *err = trouble;
             status = last;

@@ -14,7 +14,7 @@
 #include "train_state.h"
 
 /* In all formats the key and the identity are at the same place, and the hash is at the end. */
-static const char magic[16] = "sg-checkpoint/3";
+static const char magic[16] = "sg-checkpoint/4";
 enum { MAGIC_KIND = 14 }; /* characters before the number of the format */
 
 enum { HASH_DIGITS = 64, IDENTITY_CHARS = 64 };
@@ -24,8 +24,9 @@ struct preamble {
     char key[72], identity[IDENTITY_CHARS];
     char series_sha256[64], inputs_sha256[64]; /* inputs_sha256 is zeros if nothing is recorded */
     uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
-        workers_bytes, /* of all workers together */
-        is_recorded;   /* was a recording written up to here? */
+        workers_bytes,              /* of all workers together */
+        is_recorded,                /* was a recording written up to here? */
+        segments_bytes, byte_order; /* byte_order is 1 for a reader with the writer's order of bytes */
     struct totals totals;
 };
 
@@ -91,6 +92,7 @@ static struct preamble describe(const struct train *t) {
                          .has_residual = t->worker[0].residual != NULL,
                          .common_bytes = common_bytes(t),
                          .is_recorded = recording_path(t) != NULL,
+                         .byte_order = 1,
                          .totals = t->totals};
     for (size_t w = 0; w < t->workers; w++)
         p.workers_bytes += total(sizes_of(t, w));
@@ -143,6 +145,14 @@ static void put_common(const struct train *t, struct sink *s, char *scratch) {
     put(s, scratch, common_bytes(t));
 }
 
+size_t train_checkpoint_bytes(const struct train *t) {
+    if (!t->options->checkpoint)
+        return 0;
+    const struct preamble p = describe(t);
+    return sizeof p + (size_t)(p.x_bytes + p.common_bytes + p.workers_bytes) + t->optimizer.floats * sizeof(float) +
+           HASH_DIGITS;
+}
+
 sg_status train_save(struct train *t, struct sg_error *err) {
     if (!t->options->checkpoint)
         return SG_OK;
@@ -155,8 +165,11 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     largest = optimizer_bytes > largest ? optimizer_bytes : largest;
     for (size_t i = 0; i < t->workers; i++)
         largest = total(sizes_of(t, i)) > largest ? total(sizes_of(t, i)) : largest;
-    char *mine = malloc(largest + 1), *incoming = malloc(largest + 1);
-    sg_status status = mine && incoming ? train_flush(t, err) : sg_fail_memory(err, "the checkpoint");
+    cJSON *segments = train_segments_json(t);
+    char *mine = malloc(largest + 1), *incoming = malloc(largest + 1), *history = sg_json_text(segments, false);
+    cJSON_Delete(segments);
+    p.segments_bytes = history ? strlen(history) : 0;
+    sg_status status = mine && incoming && history ? train_flush(t, err) : sg_fail_memory(err, "the checkpoint");
     if (status == SG_OK)
         status = recording_sync(t, err);
     if (status == SG_OK && t->options->series) {
@@ -186,6 +199,8 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         put_common(t, &s, mine);
         status = put_workers(t, &s, mine, incoming, err);
     }
+    if (status == SG_OK)
+        put(&s, history, (size_t)p.segments_bytes);
     if (status == SG_OK && w.stream) {
         char hex[65];
         sg_sha256_end(&s.hash, hex);
@@ -195,6 +210,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     sg_file_abandon(&w);
     free(mine);
     free(incoming);
+    free(history);
     return sg_comm_agree(t->comm, status, err);
 }
 
@@ -204,11 +220,10 @@ static sg_status check(bool *ours, bool *same_program, const struct train *t, co
                        struct sg_error *err) {
     const char *path = t->options->checkpoint;
     struct preamble now = describe(t), then;
-    size_t expected = sizeof then + (size_t)now.x_bytes + (size_t)now.optimizer_floats * sizeof(float) +
-                      (size_t)now.common_bytes + (size_t)now.workers_bytes + HASH_DIGITS;
     if (length < COMMON_BYTES + HASH_DIGITS || memcmp(data, magic, MAGIC_KIND) != 0)
         return sg_fail(err, SG_ERR_FORMAT, "%s is not a checkpoint of this program: delete it to start afresh", path);
-    memcpy(&then, data, COMMON_BYTES);
+    memset(&then, 0, sizeof then);
+    memcpy(&then, data, length < sizeof then ? COMMON_BYTES : sizeof then);
     if (memcmp(then.key, now.key, sizeof now.key) != 0)
         return sg_fail(err, SG_ERR_MISMATCH,
                        "%s belongs to another recipe, method or seed: give another -o, or delete it to start afresh",
@@ -218,7 +233,13 @@ static sg_status check(bool *ours, bool *same_program, const struct train *t, co
     const bool same_format = memcmp(then.magic, now.magic, sizeof now.magic) == 0;
     *ours = same_format && memcmp(then.identity, now.identity, sizeof now.identity) == 0;
     *same_program = same_format && begins_alike(then.identity, now.identity);
-    if (memcmp(hex, data + length - HASH_DIGITS, HASH_DIGITS) != 0 || (*ours && length != expected))
+    const bool whole = memcmp(hex, data + length - HASH_DIGITS, HASH_DIGITS) == 0;
+    if (whole && *ours && then.byte_order != now.byte_order)
+        return sg_fail(err, SG_ERR_FORMAT,
+                       "%s was written on a machine with another order of bytes: go on there, or delete it to start "
+                       "afresh",
+                       path);
+    if (!whole || (*ours && length != train_checkpoint_bytes(t) + then.segments_bytes))
         return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: delete it to start afresh", path);
     return SG_OK;
 }
@@ -255,7 +276,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
         }
         at += total(n);
     }
-    return SG_OK;
+    return train_segments_take(t, at, (size_t)p.segments_bytes, err);
 }
 
 sg_status train_load(struct train *t, bool *found, struct sg_error *err) {

@@ -211,15 +211,15 @@ sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *t
                                                                                                : SG_OK;
 }
 
-sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
-                       const char *message, struct sg_error *err) {
+sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *message,
+                       struct sg_error *err) {
     if (!t->options->series)
         return SG_OK;
     char hash[65];
     struct sg_error unread; /* after a failure of the device there is no hash */
     const bool hashed = train_x_hash(t, hash, &unread) == SG_OK;
     cJSON *run = record("run"), *recipe = cJSON_CreateObject(), *libraries = cJSON_CreateObject();
-    sg_json_set_string(run, "started_at", started_at);
+    sg_json_set_string(run, "started_at", t->started_at);
     sg_json_set_number(run, "elapsed_s", report->elapsed_s);
     sg_json_set_number(run, "setup_s", report->setup_s);
     sg_json_set(run, "phase_s", phases_json(t));
@@ -241,6 +241,9 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     train_gpu_describe(t, host, libraries);
     sg_json_set(run, "host", host);
     sg_json_set(run, "libraries", libraries);
+    sg_json_set_number(run, "planned_steps", (double)t->plan.steps);
+    sg_json_set_number(run, "steps_per_epoch", (double)t->info->steps_per_epoch);
+    sg_json_set(run, "segments", train_segments_json(t));
     cJSON_Delete(facts);
     cJSON *end = record("end");
     sg_json_set_string(end, "status", report->status);

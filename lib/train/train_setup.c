@@ -253,6 +253,7 @@ void train_teardown(struct train *t) {
     if (t->task)
         t->task_ops->close(t->task);
     sg_cuda_device_close(t->device.gpu);
+    cJSON_Delete(t->segments);
     train_forget_choice(t);
     void *const owned[] = {
         t->lead_square,       t->worker,        t->gradient, t->series.row, t->series.evaluated, t->series.layers_now,

@@ -137,9 +137,14 @@ struct train {
     float *sum;     /* [d] */
     void *shared_x; /* x, while a worker's own parameters stand in its place; NULL = workers have none of their own */
 
-    uint64_t step; /* how many steps are finished */
-    double gamma;  /* learning rate of this step */
-    double lambda; /* threshold of this step; NaN = there is none */
+    uint64_t step;                 /* how many steps are finished */
+    uint64_t first_step;           /* how many were finished when this process began */
+    char started_at[21];           /* this process, in UTC */
+    double loop_s;                 /* when its first step began */
+    double longest_step_s, save_s; /* what a step took at most so far, and the last checkpoint */
+    cJSON *segments;               /* the segments before this process, from the checkpoint; NULL = none */
+    double gamma;                  /* learning rate of this step */
+    double lambda;                 /* threshold of this step; NaN = there is none */
     struct totals totals;
 
     struct series series;
@@ -226,8 +231,8 @@ void train_series_hash(const struct train *t, char hex[65]);
 sg_status train_header(struct train *t, struct sg_error *err);
 sg_status train_record(struct train *t, const double value[SG_COLUMNS], cJSON *take_layers, struct sg_error *err);
 sg_status train_flush(struct train *t, struct sg_error *err); /* evaluates and writes the rows that wait */
-sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *started_at,
-                       const char *message, struct sg_error *err);
+sg_status train_ending(struct train *t, const struct sg_train_report *report, const char *message,
+                       struct sg_error *err);
 
 /* The columns that the cell asks for. */
 sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
@@ -246,7 +251,18 @@ void recording_hash(const struct train *t, char hex[65]);
 sg_status recording_end(struct train *t, struct sg_error *err);
 void recording_close(struct train *t);
 
-/* Checkpoints; collective. *found is false if there is none to go on from. */
+/* Segments of a run (train_segments.c). train_segments_json: those before, and this one so far. train_segments_take has
+ * those before from the checkpoint's text, and tells the user of a change of machines that can change the bytes. */
+cJSON *train_segments_json(const struct train *t);
+sg_status train_segments_take(struct train *t, const char *text, size_t length, struct sg_error *err);
+
+/* Is this rank asked to stop after this step? The number of a signal, TRAIN_TIME_UP, or 0. */
+enum { TRAIN_TIME_UP = 1000 };
+int train_stop_asked(const struct train *t);
+
+/* Checkpoints; collective. *found is false if there is none to go on from. train_checkpoint_bytes: the size of one; 0 =
+ * none is written. */
+size_t train_checkpoint_bytes(const struct train *t);
 sg_status train_save(struct train *t, struct sg_error *err);
 sg_status train_load(struct train *t, bool *found, struct sg_error *err);
 

@@ -266,7 +266,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
         if (mine.status == SG_OK)
             mine.status = r == 0 ? first_messages(t, leads, err) : later_messages(t, r, err);
         if (r == 0)
-            mine.stop = t->options->stop ? t->options->stop() : 0;
+            mine.stop = train_stop_asked(t);
         sg_status status = end_exchange(t, &mine, r + 1 == rounds && !late, outcome, err);
         if (status != SG_OK)
             return status;

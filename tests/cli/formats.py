@@ -356,7 +356,7 @@ def checkpoint(path, series, recording=None):
     data = open(path, "rb").read()
     r = Reader(data)
     sealed(data)
-    need(r.bytes(16) == b"sg-checkpoint/3\0", "another magic")
+    need(r.bytes(16) == b"sg-checkpoint/4\0", "another magic")
     lines = open(series, "rb").read()
     header = json.loads(lines.split(b"\n", 1)[0])
     need(r.text(72) == header["cell_key"], "another key")
@@ -366,8 +366,10 @@ def checkpoint(path, series, recording=None):
     need(of_data.split()[-1][:16] in json.dumps(dataset), "other data: " + of_data)
     of_series, of_recording = r.bytes(64), r.bytes(64)
     step, series_bytes, d, x_bytes, floats, workers, residuals, common, of_workers, recorded = r.array("Q", 10)
+    of_segments, order = r.array("Q", 2)
+    need(order == 1, "another order of bytes")
     totals = r.array("d", 6)
-    need(r.at == 408, "a preamble of %d bytes" % r.at)
+    need(r.at == 424, "a preamble of %d bytes" % r.at)
     need(sha(lines[:series_bytes]) == of_series, "not the hash of the series")
     if recorded:
         inputs = open(recording, "rb").read()
@@ -390,6 +392,8 @@ def checkpoint(path, series, recording=None):
             sums += r.array("f", spare // workers)
         elif w == 0:
             sums = r.array("f", spare)
+    segments = json.loads(r.bytes(of_segments))
+    need(segments[-1]["to_step"] == step and segments[0]["from_step"] == 0, "segments %s" % segments)
     need(r.at == len(data) - 64, "%d bytes before the hash are not told" % (len(data) - 64 - r.at))
     norm = sum(v * v for e in errors for v in e) / workers
     off = None

@@ -51,6 +51,32 @@ blocks() {
     grep -q "<svg" results/local/smoke.svg
 }
 
+@test "make FIGURE BIN=folder runs carried programs, and installs and builds nothing" {
+    run -0 make -C "$ROOT" --no-print-directory -n smoke BIN=/elsewhere/bin
+    [[ $output == *"sh recipes/run smoke /elsewhere/bin "* && $output != *"ci/need"* && $output != *" all"* ]]
+    run -0 env BIN=/elsewhere/bin make -C "$ROOT" --no-print-directory -n DEPS=skip smoke # not by the environment
+    [[ $output != *"/elsewhere/bin"* ]]
+}
+
+@test "make carry packs a folder that runs figures without the tree, by its own libyaml and libcjson" {
+    run -0 --separate-stderr make carry
+    [[ $output == *"packed build/carry, "* ]]
+    rm -rf "$BATS_TEST_TMPDIR/far"
+    cp -r build/carry "$BATS_TEST_TMPDIR/far"
+    cd "$BATS_TEST_TMPDIR/far"
+    ldd bin/sparsebench >linked
+    [ "$(grep -cE 'lib(yaml|cjson).* => /.*far/bin/../lib/sparsegrad/' linked)" = 2 ]
+    run -0 --separate-stderr env SPARSE_DATA="$CACHE" sh recipes/run smoke bin 1
+    [ "$(jq -r .status results/local/smoke.json)" = ok ]
+}
+
+@test "DEPS=skip goes on with what is there, and names in one line what is not" {
+    run -0 --separate-stderr sh "$ROOT/.ci/need" skip bash no-such-package nor-this
+    [ "${stderr%%:*}" = "not installed, as DEPS=skip says" ]
+    [[ $stderr == *": no-such-package nor-this"* || $stderr == *" no-such-package nor-this" ]]
+    [ "$(wc -l <<<"$stderr")" = 1 ]
+}
+
 @test "every make target the README names exists; every figure's recipe resolves" {
     local targets
     targets=$(grep -o '`make [a-z0-9-]*' README.md | cut -d' ' -f2 | sort -u)
