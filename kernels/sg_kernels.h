@@ -29,6 +29,8 @@ extern "C" {
 
 enum { SG_KERNEL_BLOCK = 4096, SG_KERNEL_LANES = 16 };
 
+struct sg_device_codes;
+
 /* Where and how wide a kernel runs. */
 struct sg_exec {
     int threads;  /* threads that a kernel may use, >= 1; results do not depend on it, and a GPU ignores it */
@@ -172,6 +174,9 @@ struct sg_kernels {
     bool (*has_optimizer)(const char *name);
     /* Does what a step does after the sum over workers. The loops of kernels/cpu/cpu_update.c are the specification. */
     void (*update)(const struct sg_exec *exec, const struct sg_update *u);
+
+    /* Codes of numbers in a GPU's memory (sg_device_codes.h); NULL on a CPU, where lib/wire writes and reads them. */
+    const struct sg_device_codes *codes;
 };
 
 /* The CPU table of that name: "c", "avx2" or "avx512". NULL asks for the one that the environment variable SG_CPU

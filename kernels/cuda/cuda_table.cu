@@ -1,6 +1,6 @@
 /* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its counts
  * come back, in one small copy each. */
-#include "cuda_device.cuh"
+#include "cuda_codes.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,6 +197,21 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
     if (status == SG_KERNEL_DEVICE)
         begun(d, status);
     (void)cudaGetLastError(); /* out of memory is told by the status */
+    return status;
+}
+
+bool cuda_ready(const struct sg_exec *exec) {
+    return ready(device_of(exec));
+}
+
+int cuda_room(const struct sg_exec *exec, size_t bytes, void **out) {
+    const int status = reserve(device_of(exec), bytes);
+    *out = device_of(exec)->there;
+    return status;
+}
+
+int cuda_begun(const struct sg_exec *exec, int status) {
+    begun(device_of(exec), status);
     return status;
 }
 
@@ -442,6 +457,7 @@ const struct sg_kernels *sg_cuda_kernels(void) {
                                             encode_half,
                                             decode_half,
                                             sg_cuda_has_optimizer,
-                                            update};
+                                            update,
+                                            &cuda_codes};
     return &table;
 }

@@ -132,9 +132,10 @@ int method_message(sg_method *m, struct method_worker *w, unsigned round, const 
                    struct sg_message *out);
 
 /* Writes numbers of all layers, w->count of each, in `code` into w->data, and sets code, data, bytes and bits of the
- * message. `numbers` has value, count, param and knob; worker and step name the code's random draws. */
-void method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
-                  struct sg_message *out);
+ * message. `numbers` has value, count, param and knob; worker and step name the code's random draws. Returns enum
+ * sg_kernel_status, on a CPU always SG_KERNEL_OK. */
+int method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
+                 struct sg_message *out);
 
 /* ---- ACCORDION's parameters, of the controller and of the compressor of that name ---- */
 
