@@ -160,6 +160,13 @@ struct sg_kernels {
     /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, computed in double and rounded once. */
     void (*running_mean)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 
+    /* to[i] <- fl(fl(a x[i]) + fl(b y[i])). The vectors may be the same ones. */
+    void (*mix)(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);
+    /* to [n] <- x [n], which do not overlap. */
+    void (*copy)(const struct sg_exec *exec, float *to, const float *x, size_t n);
+    /* x[index[j]] <- 0 */
+    void (*zero_at)(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
+
     /* half[j] <- the half h nearest to value[j], which is finite (sg_half.h). If e is not NULL, also e[index[j]] +=
      * value[j] - h; index NULL means 0..count-1. Where e was 0 and |value[j]| < 2^29, this loses nothing; beyond,
      * saturation leaves more than a float can hold. */

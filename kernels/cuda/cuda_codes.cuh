@@ -24,6 +24,11 @@ int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_d
 void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                        size_t parts, enum sg_bucket_code code);
 
+/* Rows of the table of sg_kernels.h (cuda_mix.cu). */
+void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);
+void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n);
+void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
+
 /* Blocks for so many warps of work, of which a warp may do several. */
 static inline uint32_t blocks_for_warps(size_t warps) {
     constexpr size_t MOST = 4096;

@@ -119,7 +119,7 @@ void method_choose(sg_method *m, const float *x, double *knob);
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
 
-/* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. In host memory. */
+/* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. */
 void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x);
 
 /* For rules whose workers send changes of an estimate: common vector 0 becomes the sum of all estimates so far, and so

@@ -195,13 +195,13 @@ static const char coders[] =
          "  - {name: natural, compressor: natural}\n"
          "  - {name: natural-8, compressor: natural-8}\n"
          "  - {name: signs, compressor: topk, density: 0.03, values: signs}\n"
-    "  - {name: signs-rms, compressor: topk, density: 0.03, values: signs-rms}\n"
-    "  - {name: signs-fixed, compressor: topk, density: 0.03, values: {code: signs-fixed, magnitude: 0.5}}\n"
-    "  - {name: two-means, compressor: topk, density: 0.03, values: two-means}\n"
-    "  - {name: levels, compressor: topk, density: 0.03, values: levels}\n"
-    "  - {name: powers, compressor: topk, density: 0.03, values: natural}\n"
-    "  - {name: powers-8, compressor: topk, density: 0.03, values: natural-8}\n"
-    "  - {name: Clipped, compressor: terngrad, clip: 2.5}\n";
+         "  - {name: signs-rms, compressor: topk, density: 0.03, values: signs-rms}\n"
+         "  - {name: signs-fixed, compressor: topk, density: 0.03, values: {code: signs-fixed, magnitude: 0.5}}\n"
+         "  - {name: two-means, compressor: topk, density: 0.03, values: two-means}\n"
+         "  - {name: levels, compressor: topk, density: 0.03, values: levels}\n"
+         "  - {name: powers, compressor: topk, density: 0.03, values: natural}\n"
+         "  - {name: powers-8, compressor: topk, density: 0.03, values: natural-8}\n"
+         "  - {name: Clipped, compressor: terngrad, clip: 2.5}\n";
 
 static const char *recipe = text;
 
@@ -288,6 +288,26 @@ static void test_forms(void) {
     test_same("Share", SET("workers=1"));
     if (ALL)
         test_same("Share", SET("workers=40"));
+}
+
+static void test_feedback(void) {
+    static const char *const rule[] = {"{form: dgc-momentum, momentum: 0.75}",
+                                       "{form: dgc, momentum: 0.75, nesterov: 1, clip: 20}",
+                                       "{form: dgc, momentum: 0.5, decay: 0.5}",
+                                       "{form: momentum, beta: 0.875}",
+                                       "ef21",
+                                       "{form: ef21-sgdm, eta: 0.25}",
+                                       "{form: scalecom-lpf, beta: 0.375}"};
+    for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
+        char set[96];
+        snprintf(set, sizeof set, "error-feedback=%s", rule[i]);
+        test_same("Share", SET(set));
+        if (ALL)
+            test_same("Hard-threshold", SET(set, "message.values=fp16"));
+        recipe = coders;
+        test_same("ef-signsgd", SET(set));
+        recipe = text;
+    }
 }
 
 static sg_status failure(const char *device, const char *method) {
@@ -414,6 +434,7 @@ int main(int argc, char **argv) {
     sg_cuda_device_close(device);
     test_forms();
     test_coders();
+    test_feedback();
     test_resume("Share");
     test_resume("Sums");
     test_failures();
