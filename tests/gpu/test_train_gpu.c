@@ -194,6 +194,8 @@ static const char coders[] =
          "  - {name: terngrad, compressor: terngrad}\n"
          "  - {name: natural, compressor: natural}\n"
          "  - {name: natural-8, compressor: natural-8}\n"
+         "  - {name: strom, compressor: strom, tau: 0.5}\n"
+         "  - {name: signtopk, compressor: signtopk, density: 0.05}\n"
          "  - {name: signs, compressor: topk, density: 0.03, values: signs}\n"
          "  - {name: signs-rms, compressor: topk, density: 0.03, values: signs-rms}\n"
          "  - {name: signs-fixed, compressor: topk, density: 0.03, values: {code: signs-fixed, magnitude: 0.5}}\n"
@@ -318,8 +320,9 @@ static sg_status failure(const char *device, const char *method) {
 }
 
 static void test_coders(void) {
-    static const char *const method[] = {"ef-signsgd", "sign-l2",    "onebit",   "signsgd", "signsgd-tie", "qsgd",
-                                         "qsgd-max",   "qsgd-atomo", "terngrad", "natural", "natural-8"};
+    static const char *const method[] = {"ef-signsgd", "sign-l2",  "onebit",     "signsgd",  "signsgd-tie",
+                                         "qsgd",       "qsgd-max", "qsgd-atomo", "terngrad", "natural",
+                                         "natural-8",  "strom",    "signtopk"};
     static const char *const values[] = {"signs",  "signs-rms", "signs-fixed", "two-means",
                                          "levels", "powers",    "powers-8"};
     recipe = coders;
@@ -410,7 +413,10 @@ static void test_compressor_without(void) {
 /* One run, its series on stdout: for runs over ranks. */
 static int run_once(const char *device, const char *method, const char *const *set) {
     FILE *series = tmpfile();
+    char name[64];
     watch();
+    snprintf(name, sizeof name, "{name: %s,", method);
+    recipe = strstr(text, name) != NULL ? text : coders;
     const sg_status status = train(device, method, set, series, false);
     char *all = content(series);
     fputs(all, stdout);
