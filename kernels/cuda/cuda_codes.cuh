@@ -80,7 +80,7 @@ __device__ inline void put_number(const sg_sink &s, uint64_t j, float v) {
         *to = s.weight == 0 ? v : __fadd_rn(*to, __fmul_rn(s.weight, v));
 }
 
-/* Lane l of 16 in a lane's place in the order of sg_kernels.h: all 16 add halves onto each other. */
+/* The sum over 16 lanes, in the order of sg_kernels.h: halves are added onto each other. The first of them has it. */
 __device__ inline double add_lanes(double sum) {
     for (uint32_t half = SG_KERNEL_LANES / 2; half > 0; half /= 2)
         sum = __dadd_rn(sum, __shfl_down_sync(ALL_LANES, sum, half, SG_KERNEL_LANES));

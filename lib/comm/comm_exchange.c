@@ -39,8 +39,7 @@ static enum comm_kind kind_of(const sg_comm *c, const struct sg_message *m) {
     return m->code == &sg_code_fp32 && c->raw ? COMM_PLAIN : COMM_ENCODED;
 }
 
-/* Adds a GPU's message to the sum. Halves are decoded a part at a time; other codes add what they
- * read. */
+/* Adds a GPU's message to the sum. Halves are decoded a part at a time; other codes add what they read. */
 static sg_status add_at_once(sg_comm *c, const struct sg_message *m, struct sg_error *err) {
     enum { ROOM = 1 << 22 };
     const bool floats = m->code == &sg_code_fp32;

@@ -199,8 +199,8 @@ static int encode_there(void *data, const struct sg_numbers *n, enum sg_two_valu
         for (size_t i = 0; i < n->parts; i++)
             *bits += begin_part(head + HEAD + PART * i, n, i, values);
         status = n->kernels->codes->write_signs(n->exec, data, &s, below);
-        for (size_t i = 0; below != NULL && i < n->parts;
-             i++) /* a second value, where there are numbers of both sides */
+        /* A part with numbers of both sides has a second value. */
+        for (size_t i = 0; below != NULL && i < n->parts; i++)
             *bits += below[i] > 0 && below[i] < n->part[i] ? 32 : 0;
     }
     free(head);
