@@ -29,6 +29,8 @@ extern "C" {
 
 enum { SG_KERNEL_BLOCK = 4096, SG_KERNEL_LANES = 16 };
 
+struct sg_device_codes;
+
 /* Where and how wide a kernel runs. */
 struct sg_exec {
     int threads;  /* threads that a kernel may use, >= 1; results do not depend on it, and a GPU ignores it */
@@ -166,6 +168,13 @@ struct sg_kernels {
     /* mean[i] <- mean[i] + (x[i] - mean[i]) weight, computed in double and rounded once. */
     void (*running_mean)(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 
+    /* to[i] <- fl(fl(a x[i]) + fl(b y[i])). The vectors may be the same ones. */
+    void (*mix)(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);
+    /* to [n] <- x [n], which do not overlap. */
+    void (*copy)(const struct sg_exec *exec, float *to, const float *x, size_t n);
+    /* x[index[j]] <- 0 */
+    void (*zero_at)(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
+
     /* half[j] <- the half h nearest to value[j], which is finite (sg_half.h). If e is not NULL, also e[index[j]] +=
      * value[j] - h; index NULL means 0..count-1. Where e was 0 and |value[j]| < 2^29, this loses nothing; beyond,
      * saturation leaves more than a float can hold. */
@@ -194,6 +203,9 @@ struct sg_kernels {
     void (*get_later)(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
     /* Waits until no result is missing. Returns SG_KERNEL_DEVICE if a call begun before failed, else SG_KERNEL_OK. */
     int (*wait)(const struct sg_exec *exec);
+
+    /* Codes of numbers in a GPU's memory (sg_device_codes.h); NULL on a CPU, where lib/wire writes and reads them. */
+    const struct sg_device_codes *codes;
 };
 
 /* The CPU table of that name: "c", "avx2" or "avx512". NULL asks for the one that the environment variable SG_CPU

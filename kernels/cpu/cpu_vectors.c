@@ -55,6 +55,25 @@ double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *m, c
     return sum;
 }
 
+void cpu_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n) {
+    SG_ASSERT(exec->threads >= 1);
+#pragma omp parallel for schedule(static) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
+    for (size_t i = 0; i < n; i++)
+        to[i] = a * x[i] + b * y[i];
+}
+
+void cpu_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) {
+    (void)exec;
+    if (n > 0)
+        memcpy(to, x, n * sizeof *to);
+}
+
+void cpu_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count) {
+    (void)exec;
+    for (size_t j = 0; j < count; j++)
+        x[index[j]] = 0;
+}
+
 void cpu_running_mean(const struct sg_exec *exec, float *restrict mean, const float *restrict x, size_t n,
                       double weight) {
     SG_ASSERT(exec->threads >= 1 && (mean != x || n == 0));

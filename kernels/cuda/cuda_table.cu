@@ -1,5 +1,6 @@
 /* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its counts
  * come back, in one small copy each. */
+#include "cuda_codes.cuh"
 #include "cuda_table.cuh"
 
 #include <stdlib.h>
@@ -66,6 +67,21 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
     if (status == SG_KERNEL_DEVICE)
         begun(d, status);
     (void)cudaGetLastError(); /* out of memory is told by the status */
+    return status;
+}
+
+bool cuda_ready(const struct sg_exec *exec) {
+    return ready(device_of(exec));
+}
+
+int cuda_room(const struct sg_exec *exec, size_t bytes, void **out) {
+    const int status = reserve(device_of(exec), bytes);
+    *out = device_of(exec)->there;
+    return status;
+}
+
+int cuda_begun(const struct sg_exec *exec, int status) {
+    begun(device_of(exec), status);
     return status;
 }
 
@@ -315,12 +331,35 @@ static void update(const struct sg_exec *exec, const struct sg_update *u) {
 }
 
 const struct sg_kernels *sg_cuda_kernels(void) {
-    static const struct sg_kernels table = {
-        "cuda",      table_allocate,    table_release,        table_zero,       table_put,
-        table_get,   select_threshold,  select_topk,          select_positions, select_all,
-        scatter_add, sum_squares,       scatter_add_messages, add_messages,     max_abs,
-        dot_shifted, running_mean,      encode_half,          decode_half,      sg_cuda_has_optimizer,
-        update,      sum_squares_later, table_get_later,      table_wait,
-    };
+    static struct sg_kernels table;
+    table.name = "cuda";
+    table.allocate = table_allocate;
+    table.release = table_release;
+    table.zero = table_zero;
+    table.put = table_put;
+    table.get = table_get;
+    table.select_threshold = select_threshold;
+    table.select_topk = select_topk;
+    table.select_positions = select_positions;
+    table.select_all = select_all;
+    table.scatter_add = scatter_add;
+    table.sum_squares = sum_squares;
+    table.scatter_add_messages = scatter_add_messages;
+    table.add_messages = add_messages;
+    table.max_abs = max_abs;
+    table.dot_shifted = dot_shifted;
+    table.running_mean = running_mean;
+    table.mix = cuda_mix;
+    table.copy = cuda_copy;
+    table.zero_at = cuda_zero_at;
+    table.encode_half = encode_half;
+    table.decode_half = decode_half;
+    table.keep_mask = keep_mask;
+    table.has_optimizer = sg_cuda_has_optimizer;
+    table.update = update;
+    table.sum_squares_later = sum_squares_later;
+    table.get_later = table_get_later;
+    table.wait = table_wait;
+    table.codes = &cuda_codes;
     return &table;
 }

@@ -4,6 +4,7 @@
 
 #include "comm_private.h"
 #include "sg_debug.h"
+#include "sg_device_codes.h"
 
 /* Are messages added when they are put? Those of a GPU are, within one process. */
 static bool adds_at_once(const sg_comm *c) {
@@ -38,10 +39,14 @@ static enum comm_kind kind_of(const sg_comm *c, const struct sg_message *m) {
     return m->code == &sg_code_fp32 && c->raw ? COMM_PLAIN : COMM_ENCODED;
 }
 
-/* Adds a GPU's message to the sum. Numbers that are not floats are decoded a part at a time. */
+/* Adds a GPU's message to the sum. Halves are decoded a part at a time; other codes add what they read. */
 static sg_status add_at_once(sg_comm *c, const struct sg_message *m, struct sg_error *err) {
     enum { ROOM = 1 << 22 };
     const bool floats = m->code == &sg_code_fp32;
+    if (m->code->read_on_gpu != NULL) {
+        m->code->read_on_gpu(&(struct sg_sink){.to = c->sum, .index = m->index, .weight = 1}, m, c->kernels, &c->exec);
+        return SG_OK;
+    }
     if (!floats && !c->room && !(c->room = c->kernels->allocate(&c->exec, ROOM * sizeof *c->room)))
         return sg_fail_memory(err, "decoding a message");
     for (size_t at = 0, count; at < m->count; at += count) {

@@ -16,7 +16,7 @@ const struct sg_compressor_ops sg_compress_natural = {
     .name = "natural",
     .summary = "every element rounded at random to a power of two: its sign and exponent, 9 bits",
     .source = "Horvath et al., MSML 2022",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .code = &sg_code_natural,
     .bound = bound_natural,
 };
@@ -26,7 +26,7 @@ const struct sg_compressor_ops sg_compress_natural_8 = {
     .name = "natural-8",
     .summary = "natural in 8 bits: 7 for the exponent, from 2^-108 to 2^18",
     .source = "GRACE's variant of Horvath et al., MSML 2022",
-    .traits = SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .code = &sg_code_natural_8,
 };
 

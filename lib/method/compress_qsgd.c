@@ -18,14 +18,15 @@ static double bound(const double *param, size_t n) {
 }
 
 static unsigned traits_of(const double *param) {
-    return SG_TRAIT_DENSE | SG_TRAIT_RANDOM | (param[QUIRK] > 0 ? 0 : SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED);
+    return SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU |
+           (param[QUIRK] > 0 ? 0 : SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED);
 }
 
 const struct sg_compressor_ops sg_compress_qsgd = {
     .name = "qsgd",
     .summary = "every element rounded at random to one of s levels of its bucket's norm",
     .source = "Alistarh et al., NeurIPS 2017",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .traits_of = traits_of,
     .params = sg_code_levels_params,
     .n_params = PARAMS,

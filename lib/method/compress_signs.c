@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "method_private.h"
+#include "sg_device_codes.h"
 
 /* With the mean magnitude |x - C(x)|^2 = |x|^2 - |x|_1^2 / n, and |x|_1 >= |x|. The means of both sides lose no more. */
 static double bound(const double *param, size_t n) {
@@ -14,7 +15,7 @@ const struct sg_compressor_ops sg_compress_ef_signsgd = {
     .name = "ef-signsgd",
     .summary = "every element's sign, with the mean magnitude of its layer",
     .source = "Karimireddy et al., ICML 2019",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .code = &sg_code_signs,
     .bound = bound,
 };
@@ -24,7 +25,7 @@ const struct sg_compressor_ops sg_compress_sign_l2 = {
     .name = "sign-l2",
     .summary = "every element's sign, with the root of the mean square of its layer",
     .source = "Tang et al. (1-bit Adam), ICML 2021",
-    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .code = &sg_code_signs_rms,
 };
 
@@ -71,7 +72,7 @@ const struct sg_compressor_ops sg_compress_onebit = {
     .name = "onebit",
     .summary = "every element as the mean of its layer's elements of the same sign",
     .source = "Seide et al., Interspeech 2014",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .code = &sg_code_two_means,
     .bound = bound,
 };
@@ -87,7 +88,8 @@ static void encode_signs(struct sg_worker *w, unsigned round, const float *p, st
     out->n = out->count = layout->offset[layout->n_layers];
     for (size_t l = 0; l < layout->n_layers; l++)
         w->count[l] = layout->offset[l + 1] - layout->offset[l];
-    method_write(w, &sg_code_signs_fixed, (struct sg_numbers){.value = p, .count = out->count, .param = &one}, out);
+    w->status =
+        method_write(w, &sg_code_signs_fixed, (struct sg_numbers){.value = p, .count = out->count, .param = &one}, out);
 }
 
 /* Turns the sum of the signs into the majority's sign, as often as there are workers. */
@@ -95,6 +97,10 @@ static void vote(const struct sg_shared *s, unsigned round, float *sum) {
     const size_t d = s->layout.offset[s->layout.n_layers];
     const float all = (float)s->workers, tie = s->param[TIE] > 0 ? all : 0;
     (void)round;
+    if (s->exec.device != NULL) {
+        s->kernels->codes->vote(&s->exec, sum, d, all, tie);
+        return;
+    }
 #pragma omp parallel for schedule(static) num_threads(s->exec.threads) if (d >= METHOD_WORTH_THREADS)
     for (size_t i = 0; i < d; i++)
         sum[i] = sum[i] > 0 ? all : sum[i] < 0 ? -all : tie;
@@ -110,7 +116,7 @@ const struct sg_compressor_ops sg_compress_signsgd = {
     .name = "signsgd",
     .summary = "every element's sign; all move by the sign of the majority (Signum with error-feedback: momentum)",
     .source = "Bernstein et al., ICML 2018; ICLR 2019",
-    .traits = SG_TRAIT_DENSE,
+    .traits = SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .params = params,
     .n_params = PARAMS,
     .encode = encode_signs,

@@ -23,7 +23,8 @@ static void finish(struct sg_worker *w, const struct sg_code *code, const double
         out->count += w->count[l];
         positions += n > 1 ? (double)w->count[l] * (64 - __builtin_clzll(n - 1)) : 0;
     }
-    method_write(w, code, (struct sg_numbers){.value = w->value, .count = out->count, .knob = magnitude}, out);
+    w->status =
+        method_write(w, code, (struct sg_numbers){.value = w->value, .count = out->count, .knob = magnitude}, out);
     out->bits += positions;
 }
 
@@ -79,7 +80,7 @@ const struct sg_compressor_ops sg_compress_strom = {
     .name = "strom",
     .summary = "tau or -tau for every element at least tau in magnitude (densely: MXNet's 2 bits)",
     .source = "Strom, Interspeech 2015",
-    .traits = SG_TRAIT_WANTS_FEEDBACK,
+    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = strom_params,
     .n_params = STROM_PARAMS,
     .check = check_strom,
@@ -150,7 +151,7 @@ const struct sg_compressor_ops sg_compress_signtopk = {
     .name = "signtopk",
     .summary = "the k largest magnitudes of every layer, each as their mean with its sign (Qsparse's sign-Top-k)",
     .source = "Basu et al., NeurIPS 2019",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = topk_params,
     .n_params = SG_SHARE_PARAMS,
     .check = sg_share_check,

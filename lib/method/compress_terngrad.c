@@ -46,8 +46,9 @@ static void encode(struct sg_worker *w, const float *scale, const float *p, stru
     static const double one_level[] = {1, 4294967295.0, 1, 0};
     const float *value = clipped(w, p);
     out->n = out->count = w->shared->layout.offset[w->shared->layout.n_layers];
-    method_write(w, &sg_code_levels,
-                 (struct sg_numbers){.value = value, .count = out->count, .param = one_level, .scale = scale}, out);
+    w->status =
+        method_write(w, &sg_code_levels,
+                     (struct sg_numbers){.value = value, .count = out->count, .param = one_level, .scale = scale}, out);
 }
 
 static void encode_own(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
@@ -132,13 +133,14 @@ static double bound(const double *param, size_t n) {
     return param[CLIP] > 0 ? (double)NAN : n > 0 ? 1 - (sqrt((double)n) - 1) / 2 : 1;
 }
 
-/* Clipping is a bias. */
+/* Clipping is a bias, and is done on the host. */
 static unsigned traits_of(const double *param) {
-    return SG_TRAIT_DENSE | SG_TRAIT_RANDOM | (param[CLIP] > 0 ? 0 : SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED);
+    return SG_TRAIT_DENSE | SG_TRAIT_RANDOM |
+           (param[CLIP] > 0 ? 0 : SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_GPU);
 }
 
 static unsigned traits_of_shared(const double *param) {
-    return traits_of(param) & ~(unsigned)SG_TRAIT_RELATIVE;
+    return traits_of(param) & ~(unsigned)(SG_TRAIT_RELATIVE | SG_TRAIT_GPU);
 }
 
 static const struct sg_parameter params[PARAMS] = {
@@ -151,7 +153,7 @@ const struct sg_compressor_ops sg_compress_terngrad = {
     .name = "terngrad",
     .summary = "every element rounded at random to 0 or the largest magnitude of its layer, with its sign",
     .source = "Wen et al., NeurIPS 2017",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .traits_of = traits_of,
     .params = params,
     .n_params = PARAMS,

@@ -6,8 +6,6 @@
  *
  * EF21-SGDM (Fatkhullin, Tyurin, Richtarik, NeurIPS 2023) does the same with v in the place of g, a worker's moving mean
  * v <- (1 - eta) v + eta g. The first v is g. */
-#include <string.h>
-
 #include "method_private.h"
 
 /* vector[0] is the last gradient; here it becomes g minus that, and p = e + it. */
@@ -22,23 +20,20 @@ enum { ETA, SGDM_PARAMS };
 static const float *before_sgdm(const struct sg_feedback_state *s, const float *g) {
     const float eta = s->shared->step > 0 ? (float)s->param[ETA] : 1, rest = 1 - eta;
     float *v = s->vector[0], *change = s->vector[1];
-#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
-    for (size_t i = 0; i < s->d; i++) {
-        const float now = rest * v[i] + eta * g[i];
-        change[i] = now - v[i];
-        v[i] = now;
-    }
+    s->kernels->copy(s->exec, change, v, s->d);
+    s->kernels->mix(s->exec, v, rest, v, eta, g, s->d);
+    s->kernels->mix(s->exec, change, 1, v, -1, change, s->d);
     return change;
 }
 
 static void after(const struct sg_feedback_state *s, const float *g, const struct sg_message *sent) {
     (void)sent;
-    memcpy(s->vector[0], g, s->d * sizeof *g);
+    s->kernels->copy(s->exec, s->vector[0], g, s->d);
 }
 
 void method_add_to_estimate(const struct sg_feedback_state *s, float *sum) {
     method_combine(s, s->vector[0], 1, sum);
-    memcpy(sum, s->vector[0], s->d * sizeof *sum);
+    s->kernels->copy(s->exec, sum, s->vector[0], s->d);
 }
 
 const struct sg_feedback_rule sg_feedback_ef21 = {
@@ -46,6 +41,7 @@ const struct sg_feedback_rule sg_feedback_ef21 = {
     .summary = "sends the compressed change of the gradient; the optimizer is given the sum of all estimates",
     .source = "Richtarik et al., NeurIPS 2021",
     .keeps = true,
+    .on_gpu = true,
     .worker_vectors = 1,
     .common_vectors = 1,
     .before = before,
@@ -64,6 +60,7 @@ const struct sg_feedback_rule sg_feedback_ef21_sgdm = {
     .params = sgdm_params,
     .n_params = SGDM_PARAMS,
     .keeps = true,
+    .on_gpu = true,
     .worker_vectors = 1,
     .worker_room = 1,
     .common_vectors = 1,

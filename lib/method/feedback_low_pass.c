@@ -4,24 +4,20 @@
  *     p = e + g      e <- (1 - beta) e + beta (p - C(p))
  *
  * With beta = 1 it is the common feedback. With less, the rest of what was not sent is lost. */
-#include <string.h>
-
 #include "method_private.h"
 
 enum { BETA, PARAMS };
 
 static const float *before(const struct sg_feedback_state *s, const float *g) {
     if (s->e != NULL)
-        memcpy(s->vector[0], s->e, s->d * sizeof *g);
+        s->kernels->copy(s->exec, s->vector[0], s->e, s->d);
     return g;
 }
 
 static void keep(const struct sg_feedback_state *s) {
     const float beta = (float)s->param[BETA], rest = (1 - beta) * (float)s->shared->feedback.decay;
-    const float *old = s->vector[0];
-#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
-    for (size_t i = 0; i < (s->e != NULL ? s->d : 0); i++)
-        s->e[i] = rest * old[i] + beta * s->e[i];
+    if (s->e != NULL)
+        s->kernels->mix(s->exec, s->e, rest, s->vector[0], beta, s->e, s->d);
 }
 
 static const struct sg_parameter params[PARAMS] = {
@@ -35,6 +31,7 @@ const struct sg_feedback_rule sg_feedback_low_pass = {
     .params = params,
     .n_params = PARAMS,
     .keeps = true,
+    .on_gpu = true,
     .worker_room = 1,
     .before = before,
     .keep = keep,

@@ -23,8 +23,8 @@ static const float *before(const struct sg_feedback_state *s, const float *g) {
 
 static void after(const struct sg_feedback_state *s, const float *g, const struct sg_message *sent) {
     (void)g;
-    for (size_t j = 0; sent->index != NULL && j < sent->count; j++)
-        s->vector[0][sent->index[j]] = 0;
+    if (sent->index != NULL)
+        s->kernels->zero_at(s->exec, s->vector[0], sent->index, sent->count);
 }
 
 /* The factor that clips g. It is 1 if the norm is not finite, for then the selection will refuse g. */
@@ -38,24 +38,18 @@ static float clip_factor(const struct sg_feedback_state *s, const float *g) {
 
 static const float *before_dgc(const struct sg_feedback_state *s, const float *g) {
     const float m = (float)s->param[MOMENTUM], clip = clip_factor(s, g);
-    const bool nesterov = s->param[NESTEROV] > 0;
     float *u = s->vector[0];
-#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
-    for (size_t i = 0; i < s->d; i++) {
-        const float x = clip * g[i];
-        u[i] = nesterov ? m * (u[i] + x) + x : m * u[i] + x;
-    }
+    if (s->param[NESTEROV] > 0)
+        s->kernels->mix(s->exec, u, 1, u, clip, g, s->d);
+    s->kernels->mix(s->exec, u, m, u, clip, g, s->d);
     return u;
 }
 
 /* With Nesterov's momentum the vector holds u + g until here. */
 static void after_dgc(const struct sg_feedback_state *s, const float *g, const struct sg_message *sent) {
     float *u = s->vector[0];
-    if (s->param[NESTEROV] > 0) {
-        const float clip = clip_factor(s, g);
-        for (size_t i = 0; i < s->d; i++)
-            u[i] -= clip * g[i];
-    }
+    if (s->param[NESTEROV] > 0)
+        s->kernels->mix(s->exec, u, 1, u, -clip_factor(s, g), g, s->d);
     after(s, g, sent);
 }
 
@@ -73,6 +67,7 @@ const struct sg_feedback_rule sg_feedback_momentum = {
     .params = params,
     .n_params = PARAMS,
     .keeps = true,
+    .on_gpu = true,
     .worker_vectors = 1,
     .before = before,
     .after = after,
@@ -85,6 +80,7 @@ const struct sg_feedback_rule sg_feedback_dgc = {
     .params = params,
     .n_params = DGC_PARAMS,
     .keeps = true,
+    .on_gpu = true,
     .worker_vectors = 1,
     .before = before_dgc,
     .after = after_dgc,
@@ -95,9 +91,7 @@ const struct sg_feedback_rule sg_feedback_dgc = {
 static const float *add_to_mean(const struct sg_feedback_state *s, const float *g) {
     const float beta = (float)s->param[MOMENTUM], rest = (float)(1 - s->param[MOMENTUM]);
     float *m = s->vector[0];
-#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
-    for (size_t i = 0; i < s->d; i++)
-        m[i] = beta * m[i] + rest * g[i];
+    s->kernels->mix(s->exec, m, beta, m, rest, g, s->d);
     return m;
 }
 
@@ -111,6 +105,7 @@ const struct sg_feedback_rule sg_feedback_mean = {
     .source = "Bernstein et al., ICML 2018",
     .params = mean_params,
     .n_params = PARAMS,
+    .on_gpu = true,
     .worker_vectors = 1,
     .before = add_to_mean,
 };

@@ -39,9 +39,7 @@ const struct sg_feedback_rule sg_feedback_lr_correction = {
 };
 
 void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x) {
-#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
-    for (size_t i = 0; i < s->d; i++)
-        to[i] = factor * to[i] + x[i];
+    s->kernels->mix(s->exec, to, factor, to, 1, x, s->d);
 }
 
 static const struct sg_feedback_rule *const table[] = {

@@ -70,11 +70,11 @@ static sg_status choose_kernels(sg_method *m, const struct sg_method_config *con
     if (kernels == NULL)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
-    const char *what = !(m->compressor->traits & SG_TRAIT_GPU)                  ? m->compressor->name
-                       : !config->feedback.rule->on_gpu                         ? config->feedback.rule->name
-                       : m->controller != NULL && m->controller->choose != NULL ? m->controller->name
-                       : m->shared.code != &sg_code_fp32 && m->shared.code != &sg_code_fp16 ? m->shared.code->name
-                                                                                            : NULL;
+    const char *what = !(sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_GPU) ? m->compressor->name
+                       : !config->feedback.rule->on_gpu                                ? config->feedback.rule->name
+                       : m->controller != NULL && m->controller->choose != NULL        ? m->controller->name
+                       : !sg_code_on_gpu(m->shared.code)                               ? m->shared.code->name
+                                                                                       : NULL;
     if (config->exec.device != NULL && what != NULL)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "'%s' does not run on a GPU: use --device cpu", what);
     return SG_OK;

@@ -5,6 +5,7 @@
 
 #include "method_private.h"
 #include "sg_debug.h"
+#include "sg_device_codes.h"
 
 /* ---- selectors ---- */
 
@@ -53,10 +54,10 @@ static int cut(const sg_method *m, const struct sg_select *s) {
     return status == SG_KERNEL_OK ? count_layers(m, s, found) : status;
 }
 
-void method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
-                  struct sg_message *out) {
+int method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
+                 struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    SG_ASSERT((w->data != NULL || numbers.count == 0) && s->exec.device == NULL);
+    SG_ASSERT(w->data != NULL || numbers.count == 0);
     numbers.parts = s->layout.n_layers;
     numbers.part = w->count;
     numbers.seed = s->seed;
@@ -64,14 +65,23 @@ void method_write(const struct sg_worker *w, const struct sg_code *code, struct 
     numbers.step = s->step;
     numbers.kernels = s->kernels;
     numbers.threads = s->exec.threads;
+    numbers.exec = &s->exec;
     out->code = code;
     out->data = w->data;
+    out->parts = numbers.parts;
+    if (s->exec.device != NULL)
+        return code->encode_on_gpu(w->data, &numbers, &out->bytes, &out->bits);
     out->bytes = code->encode(w->data, &numbers, &out->bits);
+    return SG_KERNEL_OK;
 }
 
 /* e += value - what the message says of it, at the message's positions. */
-static void keep_rounding(const struct sg_message *m, const float *value, float *e) {
+static void keep_rounding(const struct sg_shared *s, const struct sg_message *m, const float *value, float *e) {
     float piece[SG_MESSAGE_PIECE];
+    if (s->exec.device != NULL) {
+        m->code->read_on_gpu(&(struct sg_sink){.to = e, .index = m->index, .value = value}, m, s->kernels, &s->exec);
+        return;
+    }
     for (size_t at = 0, count; at < m->count; at += count) {
         count = m->count - at < SG_MESSAGE_PIECE ? m->count - at : SG_MESSAGE_PIECE;
         m->code->decode(piece, m, at, count);
@@ -125,14 +135,14 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
         m->shared.kernels->encode_half(s.exec, room->data, room->value, room->index, count, s.e);
         out->data = room->data;
     } else if (code != &sg_code_fp32) {
-        method_write(&w->seen, code, (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param},
-                     out);
-        if (s.e != NULL)
-            keep_rounding(out, room->value, s.e);
+        status = method_write(&w->seen, code,
+                              (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param}, out);
+        if (s.e != NULL && status == SG_KERNEL_OK)
+            keep_rounding(&m->shared, out, room->value, s.e);
     }
     /* Floats and halves count as the paper counts: 32 bits a value and 32 a position. */
     out->bits = positions + (code->width > 0 ? 32.0 * (double)count : out->bits);
-    return SG_KERNEL_OK;
+    return status;
 }
 
 /* ---- coders ---- */
@@ -158,10 +168,18 @@ static int form_p(const sg_method *m, const struct method_worker *w, const struc
     return status;
 }
 
+/* e -= what the message says. */
+static void leave_residual(const struct sg_shared *s, const struct sg_message *m, float *e) {
+    if (s->exec.device != NULL)
+        m->code->read_on_gpu(&(struct sg_sink){.to = e, .index = m->index, .weight = -1}, m, s->kernels, &s->exec);
+    else
+        sg_message_add(e, m, -1, &s->exec);
+}
+
 static int code_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                         struct sg_message *out) {
     const struct sg_compressor_ops *ops = m->compressor;
-    const int status = round == 0 ? form_p(m, w, s) : SG_KERNEL_OK;
+    int status = round == 0 ? form_p(m, w, s) : SG_KERNEL_OK;
     const float *p = s->e != NULL ? s->e : w->p != NULL ? w->p : s->g;
     if (status != SG_KERNEL_OK)
         return status;
@@ -170,11 +188,13 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
         for (size_t l = 0; l < layout->n_layers; l++)
             w->count[l] = layout->offset[l + 1] - layout->offset[l];
         *out = (struct sg_message){.n = m->d, .count = m->d, .layer_count = w->count};
-        method_write(
+        status = method_write(
             &w->seen, ops->code,
             (struct sg_numbers){
                 .value = p, .count = m->d, .param = m->param, .knob = ops->knob != NULL ? m->shared.knob : NULL},
             out);
+        if (status != SG_KERNEL_OK)
+            return status;
     } else {
         *out = (struct sg_message){.layer_count = w->count};
         w->seen.status = SG_KERNEL_OK;
@@ -183,7 +203,7 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
             return w->seen.status != SG_KERNEL_OK ? w->seen.status : SG_KERNEL_MEMORY;
     }
     if (s->e != NULL && (ops->rounds == NULL || ops->rounds->keep == NULL))
-        sg_message_add(s->e, out, -1, s->exec);
+        leave_residual(&m->shared, out, s->e);
     return SG_KERNEL_OK;
 }
 

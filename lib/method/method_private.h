@@ -119,7 +119,7 @@ void method_choose(sg_method *m, const float *x, double *knob);
 /* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
 
-/* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. In host memory. */
+/* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. */
 void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x);
 
 /* For rules whose workers send changes of an estimate: common vector 0 becomes the sum of all estimates so far, and so
@@ -132,9 +132,10 @@ int method_message(sg_method *m, struct method_worker *w, unsigned round, const 
                    struct sg_message *out);
 
 /* Writes numbers of all layers, w->count of each, in `code` into w->data, and sets code, data, bytes and bits of the
- * message. `numbers` has value, count, param and knob; worker and step name the code's random draws. */
-void method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
-                  struct sg_message *out);
+ * message. `numbers` has value, count, param and knob; worker and step name the code's random draws. Returns enum
+ * sg_kernel_status, on a CPU always SG_KERNEL_OK. */
+int method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
+                 struct sg_message *out);
 
 /* ---- ACCORDION's parameters, of the controller and of the compressor of that name ---- */
 

@@ -49,7 +49,7 @@ struct sg_feedback_rule {
     bool in_updates;
     bool follows_rate; /* is the old residual multiplied by (gamma of the last step) / gamma, too? */
     bool scaled;       /* does what `before` returns have the factor c already? */
-    bool on_gpu;
+    bool on_gpu; /* do its hooks leave all work on vectors to the kernels? */
     size_t worker_vectors, common_vectors;
     /* Vectors of a worker behind its others that hold nothing from step to step, so that checkpoints lack them; with the
      * others <= SG_FEEDBACK_VECTORS. */

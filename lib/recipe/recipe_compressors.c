@@ -70,6 +70,20 @@ static void print_words(FILE *out, const struct sg_compressor_ops *ops) {
             fprintf(out, "; %s %s", ops->params[i].name, ops->params[i].words);
 }
 
+/* The column GPU, and what has no column. */
+static void print_on_gpu(FILE *out) {
+    fputs("# GPU: it runs with --device cuda, as presets are. The values of a selector may be in these codes there:\n#",
+          out);
+    for (size_t i = 0; sg_code_at(i) != NULL; i++)
+        if (sg_code_on_gpu(sg_code_at(i)))
+            fprintf(out, " %s", sg_code_at(i)->name);
+    fputs("\n# and error-feedback may have these forms:\n#", out);
+    for (size_t i = 0; sg_feedback_at(i) != NULL; i++)
+        if (sg_feedback_at(i)->on_gpu)
+            fprintf(out, " %s", sg_feedback_at(i)->name);
+    fputc('\n', out);
+}
+
 sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
     float *g = malloc(D * sizeof *g), *sum = malloc(D * sizeof *sum);
     const struct sg_compressor_ops *ops;
@@ -81,7 +95,7 @@ sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
     sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
     for (size_t i = 0; i < D; i++)
         g[i] = (float)sg_rng_normal(&rng);
-    fprintf(out, "# compressor       kind      class     draws  feedback  bits    source\n"
+    fprintf(out, "# compressor       kind      class     draws  feedback  bits    GPU  source\n"
                  "#                                                       /element\n");
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
         const double bits = bits_of(ops, g, sum);
@@ -91,19 +105,21 @@ sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
             fprintf(out, "%-7s ", "-");
         else
             fprintf(out, "%-7.3g ", bits);
-        fputs(ops->source, out);
+        fprintf(out, "%-4s %s", ops->traits & SG_TRAIT_GPU ? "yes" : "-", ops->source);
         print_words(out, ops);
         fputc('\n', out);
     }
-    fprintf(out,
-            "# A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and "
-            "one\n"
-            "# with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input; it\n"
-            "# and draws are those of the presets.\n"
-            "# Bits: of one step on 4096 normal numbers, with presets, 1 %% of the elements, and 2 for what has no "
-            "preset.\n"
-            "# A quirk is what released code does in place of the publication; --help-recipe describes the keys of "
-            "each.\n");
+    fprintf(
+        out,
+        "# A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and "
+        "one\n"
+        "# with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input; it\n"
+        "# and draws are those of the presets.\n"
+        "# Bits: of one step on 4096 normal numbers, with presets, 1 %% of the elements, and 2 for what has no "
+        "preset.\n"
+        "# A quirk is what released code does in place of the publication; --help-recipe describes the keys of "
+        "each.\n");
+    print_on_gpu(out);
     free(g);
     free(sum);
     return SG_OK;

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "sg_debug.h"
+#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "sg_levels.h"
 #include "sg_philox.h"
@@ -144,6 +145,20 @@ static void decode_levels(float *out, const struct sg_message *m, size_t first, 
     }
 }
 
+/* ---- on a GPU ---- */
+
+static int levels_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    const struct sg_device_buckets b = {
+        .code = SG_BUCKETS_LEVELS, .by_largest = n->param[MAX_NORM] > 0, .inverted = n->param[QUIRK] > 0};
+    SG_ASSERT(n->scale == NULL);
+    return wire_buckets_encode_on_gpu(&layout, data, n, (size_t)n->param[BUCKET], levels_of, &b, bytes, bits);
+}
+
+static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                       const struct sg_exec *exec) {
+    kernels->codes->read_buckets(exec, to, m->data, m->count, m->parts, SG_BUCKETS_LEVELS);
+}
+
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
     enum { BLOCK = 256 };
     const uint32_t magnitude = (1U << (p->bits - 1)) - 1;
@@ -189,4 +204,6 @@ const struct sg_code sg_code_levels = {
     .encode = encode_levels,
     .decode = decode_levels,
     .valid = valid_levels,
+    .encode_on_gpu = levels_there,
+    .read_on_gpu = read_there,
 };

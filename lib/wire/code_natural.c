@@ -8,6 +8,7 @@
  * The layout is that of wire_buckets.h without scalars, and the setting is the bits of a field. `natural` writes the
  * exponent's 8 bits, 0 for the number 0, and the sign above them. `natural-8` is GRACE's variant with 7 bits for exponents:
  * x is 0 below 2^-108, and at most 2^18. The number 0 has no sign. */
+#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_buckets.h"
 
@@ -56,6 +57,13 @@ static bool valid_powers(const uint32_t *field, size_t count, uint32_t bits) {
     return !wrong;
 }
 
+static const struct sg_device_buckets on_gpu = {.code = SG_BUCKETS_POWERS};
+
+static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                       const struct sg_exec *exec) {
+    kernels->codes->read_buckets(exec, to, m->data, m->count, m->parts, SG_BUCKETS_POWERS);
+}
+
 static const struct wire_buckets natural = {
     .layout = {.least_setting = WHOLE, .most_setting = WHOLE, .bits = bits_of},
     .draws = always,
@@ -66,6 +74,10 @@ static const struct wire_buckets natural = {
 };
 WIRE_BUCKETS_FUNCTIONS(natural, natural)
 
+static int natural_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    return wire_buckets_encode_on_gpu(&natural.layout, data, n, WIRE_WHOLE_PART, whole, &on_gpu, bytes, bits);
+}
+
 const struct sg_code sg_code_natural = {
     .name = "natural",
     .summary = "9 bits a value: sign and exponent, rounded at random to a power of two without bias",
@@ -75,6 +87,8 @@ const struct sg_code sg_code_natural = {
     .encode = natural_encode,
     .decode = natural_decode,
     .valid = natural_valid,
+    .encode_on_gpu = natural_there,
+    .read_on_gpu = read_there,
 };
 
 static const struct wire_buckets natural_8 = {
@@ -87,6 +101,10 @@ static const struct wire_buckets natural_8 = {
 };
 WIRE_BUCKETS_FUNCTIONS(natural_8, natural_8)
 
+static int natural_8_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    return wire_buckets_encode_on_gpu(&natural_8.layout, data, n, WIRE_WHOLE_PART, shorter, &on_gpu, bytes, bits);
+}
+
 const struct sg_code sg_code_natural_8 = {
     .name = "natural-8",
     .summary = "natural in 8 bits a value, as GRACE writes it: 0 below 2^-108, at most 2^18",
@@ -96,4 +114,6 @@ const struct sg_code sg_code_natural_8 = {
     .encode = natural_8_encode,
     .decode = natural_8_decode,
     .valid = natural_8_valid,
+    .encode_on_gpu = natural_8_there,
+    .read_on_gpu = read_there,
 };

@@ -14,9 +14,11 @@
  * All integers are little-endian. Means are sums in double, in the order of sg_kernels.h, rounded once to a float. */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "sg_codes.h"
 #include "sg_debug.h"
+#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_private.h"
 
@@ -168,6 +170,65 @@ static void decode(float *out, const struct sg_message *m, size_t first, size_t 
     }
 }
 
+/* ---- on a GPU ---- */
+
+/* The values of a part that are given, and the bits that a part's two values cost. */
+static double begin_part(uint8_t *head, const struct sg_numbers *n, size_t i, enum sg_two_values values) {
+    const struct part p = {i, 0, n->part[i]};
+    float value[2] = {0};
+    if (values == SG_VALUES_GIVEN)
+        (void)fixed_magnitude(n, &p, NULL, value);
+    wire_store32(head, (uint32_t)p.count);
+    for (size_t v = 0; v < 2; v++)
+        wire_store32(head + 4 + 4 * v, sg_float_bits(value[v]));
+    return values != SG_VALUES_GIVEN && p.count > 0 ? 32 : 0;
+}
+
+static int encode_there(void *data, const struct sg_numbers *n, enum sg_two_values values, size_t *bytes,
+                        double *bits) {
+    struct sg_device_signs s = {
+        .x = n->value, .count = n->count, .head_bytes = HEAD + PART * n->parts, .parts = n->parts, .values = values};
+    uint8_t *head = malloc(s.head_bytes);
+    uint32_t *below = values == SG_VALUES_SIDES ? calloc(n->parts + 1, sizeof *below) : NULL;
+    int status = head != NULL && (below != NULL || values != SG_VALUES_SIDES) ? SG_KERNEL_OK : SG_KERNEL_MEMORY;
+    if (status == SG_KERNEL_OK) {
+        s.head = head;
+        wire_store32(head, (uint32_t)n->parts);
+        *bits = (double)n->count;
+        *bytes = most_bytes(n);
+        for (size_t i = 0; i < n->parts; i++)
+            *bits += begin_part(head + HEAD + PART * i, n, i, values);
+        status = n->kernels->codes->write_signs(n->exec, data, &s, below);
+        /* A part with numbers of both sides has a second value. */
+        for (size_t i = 0; below != NULL && i < n->parts; i++)
+            *bits += below[i] > 0 && below[i] < n->part[i] ? 32 : 0;
+    }
+    free(head);
+    free(below);
+    return status;
+}
+
+static int signs_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    return encode_there(data, n, SG_VALUES_MEAN, bytes, bits);
+}
+
+static int rms_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    return encode_there(data, n, SG_VALUES_RMS, bytes, bits);
+}
+
+static int fixed_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    return encode_there(data, n, SG_VALUES_GIVEN, bytes, bits);
+}
+
+static int two_means_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    return encode_there(data, n, SG_VALUES_SIDES, bytes, bits);
+}
+
+static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                       const struct sg_exec *exec) {
+    kernels->codes->read_signs(exec, to, m->data, m->count, m->parts);
+}
+
 static bool valid(const struct sg_message *m) {
     const uint8_t *data = m->data;
     const size_t parts = m->bytes >= HEAD ? wire_load32(data) : 0, packed = wire_bytes_of_bits(m->count);
@@ -192,6 +253,8 @@ const struct sg_code sg_code_signs = {
     .encode = encode_signs,
     .decode = decode,
     .valid = valid,
+    .encode_on_gpu = signs_there,
+    .read_on_gpu = read_there,
 };
 
 const struct sg_code sg_code_signs_rms = {
@@ -202,6 +265,8 @@ const struct sg_code sg_code_signs_rms = {
     .encode = encode_rms,
     .decode = decode,
     .valid = valid,
+    .encode_on_gpu = rms_there,
+    .read_on_gpu = read_there,
 };
 
 static const struct sg_parameter fixed_params[] = {
@@ -217,6 +282,8 @@ const struct sg_code sg_code_signs_fixed = {
     .encode = encode_fixed,
     .decode = decode,
     .valid = valid,
+    .encode_on_gpu = fixed_there,
+    .read_on_gpu = read_there,
 };
 
 const struct sg_code sg_code_two_means = {
@@ -227,4 +294,6 @@ const struct sg_code sg_code_two_means = {
     .encode = encode_two_means,
     .decode = decode,
     .valid = valid,
+    .encode_on_gpu = two_means_there,
+    .read_on_gpu = read_there,
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sg_debug.h"
+#include "sg_device_codes.h"
 #include "sg_row.h"
 
 /* In the order of the numbers that messages carry; a number that is missing was never given. */
@@ -85,14 +86,20 @@ sg_status sg_code_add(const struct sg_code *code, struct sg_error *err) {
     return SG_OK;
 }
 
+bool sg_code_on_gpu(const struct sg_code *code) {
+    return code == &sg_code_fp32 || code == &sg_code_fp16 || code->encode_on_gpu != NULL;
+}
+
 const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
                                const struct sg_exec *exec) {
     SG_ASSERT(m->count <= m->n && (m->index != NULL || m->count == m->n));
     SG_ASSERT(m->code == &sg_code_fp32 || room != NULL || m->count == 0);
     if (m->code == &sg_code_fp32)
         return m->data;
-    if (exec->device)
+    if (exec->device && m->code == &sg_code_fp16)
         kernels->decode_half(exec, room, m->data, m->count);
+    else if (exec->device)
+        m->code->read_on_gpu(&(struct sg_sink){.to = room}, m, kernels, exec);
     else
         m->code->decode(room, m, 0, m->count);
     return room;

@@ -22,6 +22,7 @@ extern "C" {
 #endif
 
 struct sg_code;
+struct sg_sink;
 
 struct sg_message {
     const struct sg_code *code;
@@ -34,6 +35,7 @@ struct sg_message {
     const size_t
         /* [layers] How many of `count` lie in each layer; NULL = n is not the size of the model. */
         *layer_count;
+    size_t parts; /* only of a message in a GPU's memory: into how many parts its code cut the numbers */
 };
 
 /* Numbers that are to be written in a code. */
@@ -54,6 +56,7 @@ struct sg_numbers {
     uint32_t worker;
     const struct sg_kernels *kernels; /* a table of the CPU; fp32, fp16 and bf16 do without */
     int threads;                      /* >= 1; the result does not depend on it */
+    const struct sg_exec *exec;       /* only for encode_on_gpu, whose `kernels` are the GPU's */
 };
 
 /* A format of numbers: one row of the table in message.c. Its functions keep no state. */
@@ -77,6 +80,12 @@ struct sg_code {
     void (*decode)(float *out, const struct sg_message *m, size_t first, size_t count);
     /* Is `data` [bytes] well formed, and is every number finite? Any bytes are safe. */
     bool (*valid)(const struct sg_message *m);
+    /* The same as `encode`, with values and data in the memory of a GPU; all else of the numbers lies in the host's. *bytes <-
+     * the bytes that are written. Returns enum sg_kernel_status. NULL = the code does not run on a GPU. */
+    int (*encode_on_gpu)(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits);
+    /* Reads all numbers of a message that encode_on_gpu wrote, and does with each what the sink says. */
+    void (*read_on_gpu)(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                        const struct sg_exec *exec);
 };
 
 extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
@@ -116,9 +125,13 @@ size_t sg_factors_encode(void *data, const struct sg_factors *part, size_t parts
 enum { SG_MESSAGE_PIECE = 2048 };
 
 /* The written numbers as floats [count]. Returns the message's own data if its code is fp32, else `room` [count], into
- * which they are decoded. Message and room lie in the memory of the kernels. On a GPU the code must be fp32 or fp16. */
+ * which they are decoded. Message and room lie in the memory of the kernels. On a GPU the code must be one
+ * that runs there. */
 const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
                                const struct sg_exec *exec);
+
+/* Does the code run on a GPU? */
+bool sg_code_on_gpu(const struct sg_code *code);
 
 /* to [n] += weight * message, element after element. The weight 1 adds to the sum over workers; -1 leaves in a residual
  * what the message lacks. Message and `to` lie in host memory. */

@@ -3,7 +3,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "sg_philox.h"
 #include "sg_rng.h"
@@ -156,6 +158,11 @@ static void write_part(const struct wire_buckets *f, uint8_t *data, const struct
     }
 }
 
+/* What a part costs: 32 bits a scalar, and its fields. */
+static double part_bits(const struct wire_layout *l, const struct wire_part *p) {
+    return 32.0 * l->scalars * (double)wire_bucket_count(p->count, p->bucket) + (double)p->bits * (double)p->count;
+}
+
 size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct sg_numbers *n, double *bits) {
     SG_ASSERT(n->count == 0 || (n->parts > 0 && sg_all_finite(n->value, n->count)));
     uint8_t *data = to;
@@ -165,12 +172,39 @@ size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct 
     for (size_t i = 0; i < n->parts; i++) {
         p = wire_next_part(&f->layout, data, i, &p);
         write_part(f, data, n, &p);
-        *bits +=
-            32.0 * f->layout.scalars * (double)wire_bucket_count(p.count, p.bucket) + (double)p.bits * (double)p.count;
+        *bits += part_bits(&f->layout, &p);
     }
     SG_ASSERT(p.first + p.count == n->count);
     memset(data + p.end, 0, WIRE_BUCKETS_TAIL);
     return p.end + WIRE_BUCKETS_TAIL;
+}
+
+int wire_buckets_encode_on_gpu(const struct wire_layout *l, void *data, const struct sg_numbers *n, size_t bucket,
+                               uint32_t (*setting)(const struct sg_numbers *n, size_t part),
+                               const struct sg_device_buckets *b, size_t *bytes, double *bits) {
+    const sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
+    struct sg_device_buckets call = *b;
+    struct wire_part p = {.end = wire_parts_begin(n->parts)};
+    uint8_t *head = malloc(wire_parts_begin(n->parts));
+    if (head == NULL)
+        return SG_KERNEL_MEMORY;
+    wire_parts_start(head, n, bucket, setting);
+    *bits = 0;
+    for (size_t i = 0; i < n->parts; i++) {
+        p = wire_next_part(l, head, i, &p);
+        *bits += part_bits(l, &p);
+    }
+    call.x = n->value;
+    call.count = n->count;
+    call.head = head;
+    call.head_bytes = wire_parts_begin(n->parts);
+    call.parts = n->parts;
+    call.bytes = *bytes = p.end + WIRE_BUCKETS_TAIL;
+    memcpy(call.key, rng.key, sizeof call.key);
+    memcpy(call.counter, rng.counter, sizeof call.counter);
+    const int status = n->kernels->codes->write_buckets(n->exec, data, &call);
+    free(head);
+    return status;
 }
 
 /* ---- reading ---- */

@@ -24,6 +24,11 @@ need_emulation() {
 	Share error-feedback=gradient optimizer.momentum=0.5 workers=37
 	Sums scope=model
 	Random-k message.values=fp16 message.encoding=auto
+	onebit error-feedback=gradient
+	signsgd error-feedback=momentum
+	qsgd error-feedback=none
+	levels error-feedback=ef21 message.encoding=auto
+	signtopk error-feedback=dgc
 	RUNS
 }
 

@@ -157,26 +157,54 @@ const struct sg_task_ops sg_logreg_ops = {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-static const char text[] =
-    "schema: 1\n"
-    "name: spy\n"
-    "task: {kind: logreg, dataset: spy}\n"
-    "workers: 4\n"
-    "steps: " STEPS "\n"
-    "optimizer: {learning-rate: 0.0625}\n"
-    "record: {every: 3, layers: true, series: [error-norm, total-error, error-max, bits, density,\n"
-    "         compression-error, bytes-sent, train-loss, loss]}\n"
+#define HEAD                                                                                                           \
+    "schema: 1\n"                                                                                                      \
+    "name: spy\n"                                                                                                      \
+    "task: {kind: logreg, dataset: spy}\n"                                                                             \
+    "workers: 4\n"                                                                                                     \
+    "steps: " STEPS "\n"                                                                                               \
+    "optimizer: {learning-rate: 0.0625}\n"                                                                             \
+    "record: {every: 3, layers: true, series: [error-norm, total-error, error-max, bits, density,\n"                   \
+    "         compression-error, bytes-sent, train-loss, loss]}\n"                                                     \
     "methods:\n"
-    "  - {name: SGD, compressor: none}\n"
-    "  - {name: Top-k, compressor: topk, k: 3}\n"
-    "  - {name: Share, compressor: topk, density: 0.03}\n"
-    "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 2.5}\n"
-    "  - {name: Nothing, compressor: hard-threshold, lambda: 1e9}\n"
-    "  - {name: Random-k, compressor: randomk, density: 0.02}\n"
-    "  - {name: Unbiased, compressor: randomk, density: 0.02, unbiased: 1}\n"
-    "  - {name: Accordion, compressor: accordion, k-min: 1, k-max: 9, interval: 2}\n"
-    "  - {name: Sums, compressor: accordion, density-min: 0.01, density-max: 0.05, interval: 1,\n"
-    "     accumulate: 1}\n";
+
+static const char text[] =
+    HEAD "  - {name: SGD, compressor: none}\n"
+         "  - {name: Top-k, compressor: topk, k: 3}\n"
+         "  - {name: Share, compressor: topk, density: 0.03}\n"
+         "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 2.5}\n"
+         "  - {name: Nothing, compressor: hard-threshold, lambda: 1e9}\n"
+         "  - {name: Random-k, compressor: randomk, density: 0.02}\n"
+         "  - {name: Unbiased, compressor: randomk, density: 0.02, unbiased: 1}\n"
+         "  - {name: Accordion, compressor: accordion, k-min: 1, k-max: 9, interval: 2}\n"
+         "  - {name: Sums, compressor: accordion, density-min: 0.01, density-max: 0.05, interval: 1,\n"
+         "     accumulate: 1}\n";
+
+/* Their messages have formats of their own. */
+static const char coders[] =
+    HEAD "  - {name: ef-signsgd, compressor: ef-signsgd}\n"
+         "  - {name: sign-l2, compressor: sign-l2}\n"
+         "  - {name: onebit, compressor: onebit}\n"
+         "  - {name: signsgd, compressor: signsgd}\n"
+         "  - {name: signsgd-tie, compressor: signsgd, tie: 1}\n"
+         "  - {name: qsgd, compressor: qsgd}\n"
+         "  - {name: qsgd-max, compressor: qsgd, levels: 3, bucket: 37, max-norm: 1}\n"
+         "  - {name: qsgd-atomo, compressor: qsgd, levels: 4, bucket: 4294967295, quirk: atomo}\n"
+         "  - {name: terngrad, compressor: terngrad}\n"
+         "  - {name: natural, compressor: natural}\n"
+         "  - {name: natural-8, compressor: natural-8}\n"
+         "  - {name: strom, compressor: strom, tau: 0.5}\n"
+         "  - {name: signtopk, compressor: signtopk, density: 0.05}\n"
+         "  - {name: signs, compressor: topk, density: 0.03, values: signs}\n"
+         "  - {name: signs-rms, compressor: topk, density: 0.03, values: signs-rms}\n"
+         "  - {name: signs-fixed, compressor: topk, density: 0.03, values: {code: signs-fixed, magnitude: 0.5}}\n"
+         "  - {name: two-means, compressor: topk, density: 0.03, values: two-means}\n"
+         "  - {name: levels, compressor: topk, density: 0.03, values: levels}\n"
+         "  - {name: powers, compressor: topk, density: 0.03, values: natural}\n"
+         "  - {name: powers-8, compressor: topk, density: 0.03, values: natural-8}\n"
+         "  - {name: Clipped, compressor: terngrad, clip: 2.5}\n";
+
+static const char *recipe = text;
 
 static void watch(void) {
     memset(&spy, 0, sizeof spy);
@@ -188,7 +216,7 @@ static int stop_when_asked(void) {
 }
 
 static sg_status train(const char *device, const char *method, const char *const *set, FILE *series, bool resume) {
-    return train_on(device, text, method, set, series, resume, stop_when_asked);
+    return train_on(device, recipe, method, set, series, resume, stop_when_asked);
 }
 
 static char *whole(const char *device, const char *method, const char *const *set) {
@@ -263,12 +291,24 @@ static void test_forms(void) {
         test_same("Share", SET("workers=40"));
 }
 
-static void test_resume(const char *method) {
-    char *straight = whole("cpu", method, momentum);
-    ok(resumes(method, momentum, "cuda", "cuda", straight), "%s: stopped and resumed there", method);
-    ok(resumes(method, momentum, "cpu", "cuda", straight) && resumes(method, momentum, "cuda", "cpu", straight),
-       "%s: stopped on one, resumed on the other", method);
-    free(straight);
+static void test_feedback(void) {
+    static const char *const rule[] = {"{form: dgc-momentum, momentum: 0.75}",
+                                       "{form: dgc, momentum: 0.75, nesterov: 1, clip: 20}",
+                                       "{form: dgc, momentum: 0.5, decay: 0.5}",
+                                       "{form: momentum, beta: 0.875}",
+                                       "ef21",
+                                       "{form: ef21-sgdm, eta: 0.25}",
+                                       "{form: scalecom-lpf, beta: 0.375}"};
+    for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
+        char set[96];
+        snprintf(set, sizeof set, "error-feedback=%s", rule[i]);
+        test_same("Share", SET(set));
+        if (ALL)
+            test_same("Hard-threshold", SET(set, "message.values=fp16"));
+        recipe = coders;
+        test_same("ef-signsgd", SET(set));
+        recipe = text;
+    }
 }
 
 static sg_status failure(const char *device, const char *method) {
@@ -276,6 +316,39 @@ static sg_status failure(const char *device, const char *method) {
     const sg_status status = train(device, method, SET("error-feedback=none"), series, false);
     fclose(series);
     return status;
+}
+
+static void test_coders(void) {
+    static const char *const method[] = {"ef-signsgd", "sign-l2",  "onebit",     "signsgd",  "signsgd-tie",
+                                         "qsgd",       "qsgd-max", "qsgd-atomo", "terngrad", "natural",
+                                         "natural-8",  "strom",    "signtopk"};
+    static const char *const values[] = {"signs",  "signs-rms", "signs-fixed", "two-means",
+                                         "levels", "powers",    "powers-8"};
+    recipe = coders;
+    for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
+        test_same(method[i], SET("error-feedback=gradient"));
+        if (ALL)
+            test_same(method[i], SET("error-feedback=none", "scope=model"));
+    }
+    test_same("ef-signsgd", SET("error-feedback={form: update, decay: 0.5}"));
+    watch();
+    ok(failure("cuda", "Clipped") == SG_ERR_UNSUPPORTED && strstr(err.msg, "'terngrad' does not run on a GPU"), "%s",
+       err.msg);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        test_same(values[i], SET("error-feedback=gradient"));
+        if (ALL)
+            test_same(values[i], SET("error-feedback=none", "scope=model"));
+    }
+    test_same("levels", SET("message.encoding=auto"));
+    recipe = text;
+}
+
+static void test_resume(const char *method) {
+    char *straight = whole("cpu", method, momentum);
+    ok(resumes(method, momentum, "cuda", "cuda", straight), "%s: stopped and resumed there", method);
+    ok(resumes(method, momentum, "cpu", "cuda", straight) && resumes(method, momentum, "cuda", "cpu", straight),
+       "%s: stopped on one, resumed on the other", method);
+    free(straight);
 }
 
 static void test_failures(void) {
@@ -339,7 +412,10 @@ static void test_compressor_without(void) {
 /* One run, its series on stdout: for runs over ranks. */
 static int run_once(const char *device, const char *method, const char *const *set) {
     FILE *series = tmpfile();
+    char name[64];
     watch();
+    snprintf(name, sizeof name, "{name: %s,", method);
+    recipe = strstr(text, name) != NULL ? text : coders;
     const sg_status status = train(device, method, set, series, false);
     char *all = content(series);
     fputs(all, stdout);
@@ -392,6 +468,8 @@ int main(int argc, char **argv) {
     }
     sg_cuda_device_close(device);
     test_forms();
+    test_coders();
+    test_feedback();
     test_resume("Share");
     test_resume("Sums");
     test_failures();

@@ -1,0 +1,33 @@
+/* cuda_mix.cu: the vector operations that feedback rules consist of: mix, copy and zero_at of sg_kernels.h. */
+#include "cuda_codes.cuh"
+
+__global__ void mix_kernel(float *to, float a, const float *x, float b, const float *y, uint64_t n) {
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (uint64_t)gridDim.x * THREADS)
+        to[i] = __fadd_rn(__fmul_rn(a, x[i]), __fmul_rn(b, y[i]));
+}
+
+/* Indices differ, so no two threads meet. */
+__global__ void zero_at_kernel(float *x, const uint32_t *index, uint64_t count) {
+    for (uint64_t j = (uint64_t)blockIdx.x * THREADS + threadIdx.x; j < count; j += (uint64_t)gridDim.x * THREADS)
+        x[index[j]] = 0;
+}
+
+/* A thread takes about four numbers. */
+static uint32_t blocks_for(size_t n) {
+    return blocks_for_warps(n / (4 * WARP));
+}
+
+void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n) {
+    if (cuda_ready(exec))
+        (void)cuda_begun(exec, launch(blocks_for(n), false, NULL, mix_kernel, to, a, x, b, y, (uint64_t)n));
+}
+
+void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) {
+    if (n > 0 && cuda_ready(exec))
+        (void)cuda_begun(exec, device_status(cudaMemcpyAsync(to, x, n * sizeof *to, cudaMemcpyDeviceToDevice, NULL)));
+}
+
+void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count) {
+    if (cuda_ready(exec))
+        (void)cuda_begun(exec, launch(blocks_for(count), false, NULL, zero_at_kernel, x, index, (uint64_t)count));
+}

@@ -1,0 +1,72 @@
+/* sg_device_codes.h: numbers written in codes, and read, in the memory of a GPU.
+ *
+ * lib/wire defines the bytes of every code, and writes on the host what of them no number decides: a message's head, of a
+ * few bytes a layer. The rest is written here, with the bytes and floats of the CPU's sg_codes.h and sg_levels.h.
+ * `data` is aligned for a float. Pointers are to the GPU's memory unless they say "host".
+ *
+ * Functions that return something return enum sg_kernel_status. After a failure of the device nothing is done. */
+#ifndef SG_DEVICE_CODES_H
+#define SG_DEVICE_CODES_H
+
+#include "sg_codes.h"
+#include "sg_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What becomes of the j-th number v that is read. It concerns to[at], at = index[j], or j if index is NULL. */
+struct sg_sink {
+    float *to;
+    const uint32_t *index; /* ascending */
+    const float *value;    /* not NULL: to[at] += value[j] - v, and weight is not used */
+    float weight;          /* to[at] += weight v; 0: to[at] <- v */
+};
+
+/* What the two values of a part are, which a number below 0 and any other is read back as (code_signs.c). */
+enum sg_two_values { SG_VALUES_MEAN, SG_VALUES_RMS, SG_VALUES_GIVEN, SG_VALUES_SIDES };
+
+/* Numbers of parts that are written as signs. */
+struct sg_device_signs {
+    const float *x; /* [count] finite */
+    size_t count;
+    /* host [head_bytes]: the message up to the packed signs. It says how many numbers each part has; the two values are
+     * written into it on the GPU unless they are given. */
+    const void *head;
+    size_t head_bytes, parts;
+    enum sg_two_values values;
+};
+
+/* The codes that cut parts into buckets and write a field of a few bits for each number (wire_buckets.h). */
+enum sg_bucket_code { SG_BUCKETS_LEVELS, SG_BUCKETS_POWERS };
+
+struct sg_device_buckets {
+    enum sg_bucket_code code;
+    const float *x; /* [count] finite */
+    size_t count;
+    const void *head; /* host [head_bytes]: the message up to the first part's scalars */
+    size_t head_bytes, parts;
+    size_t bytes;                /* of the whole message; the last 8 become 0 */
+    uint32_t key[2], counter[4]; /* the stream of random numbers (sg_rng.h); the draw for x[i] is number i */
+    bool by_largest;             /* LEVELS: a bucket's unit comes from its largest magnitude, not from its norm */
+    bool inverted;               /* LEVELS: rounded as ATOMO's code does */
+};
+
+struct sg_device_codes {
+    /* below: host [parts], only for SIDES: how many numbers of each part are below 0. Asked for, it waits for the GPU. */
+    int (*write_signs)(const struct sg_exec *exec, void *data, const struct sg_device_signs *s, uint32_t *below);
+    void (*read_signs)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
+                       size_t parts);
+
+    int (*write_buckets)(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b);
+    void (*read_buckets)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
+                         size_t parts, enum sg_bucket_code code);
+
+    /* sum[i] <- all, -all or tie, as sum[i] is above 0, below 0 or neither. */
+    void (*vote)(const struct sg_exec *exec, float *sum, size_t n, float all, float tie);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
