@@ -38,7 +38,7 @@ struct sg_device_signs {
 };
 
 /* The codes that cut parts into buckets and write a field of a few bits for each number (wire_buckets.h). */
-enum sg_bucket_code { SG_BUCKETS_LEVELS, SG_BUCKETS_POWERS };
+enum sg_bucket_code { SG_BUCKETS_LEVELS, SG_BUCKETS_POWERS, SG_BUCKETS_STEPS };
 
 struct sg_device_buckets {
     enum sg_bucket_code code;
@@ -46,10 +46,13 @@ struct sg_device_buckets {
     size_t count;
     const void *head; /* host [head_bytes]: the message up to the first part's scalars */
     size_t head_bytes, parts;
-    size_t bytes;                /* of the whole message; the last 8 become 0 */
+    size_t bytes;                /* of the whole message, STEPS: without its list; the last 8 become 0 */
     uint32_t key[2], counter[4]; /* the stream of random numbers (sg_rng.h); the draw for x[i] is number i */
     bool by_largest;             /* LEVELS: a bucket's unit comes from its largest magnitude, not from its norm */
     bool inverted;               /* LEVELS: rounded as ATOMO's code does */
+    bool nearest;                /* STEPS: rounded to the nearest, without random numbers */
+    const float *step;           /* STEPS: host [parts] */
+    uint32_t *beyond;            /* STEPS: host, out: how many numbers are sent as they are. It waits for the GPU. */
 };
 
 struct sg_device_codes {
@@ -59,8 +62,9 @@ struct sg_device_codes {
                        size_t parts);
 
     int (*write_buckets)(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b);
-    void (*read_buckets)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
-                         size_t parts, enum sg_bucket_code code);
+    /* bytes: of the message */
+    void (*read_buckets)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
+                         size_t count, size_t parts, enum sg_bucket_code code);
 
     /* sum[i] <- all, -all or tie, as sum[i] is above 0, below 0 or neither. */
     void (*vote)(const struct sg_exec *exec, float *sum, size_t n, float all, float tie);

@@ -1,50 +1,18 @@
 /* cuda_buckets.cu: numbers as fields of a few bits, part by part and with a unit for each bucket of neighbours (the layout of
- * lib/wire/wire_buckets.h): the codes `levels` and `natural`, written and read on a GPU.
+ * lib/wire/wire_buckets.h): the codes `levels`, `natural` and `grid`, written and read on a GPU.
  *
  * Eight fields fill whole bytes, so a thread writes eight numbers. Draws are numbered by the numbers' places, so every
  * thread makes its own. A bucket's measure is summed in blocks of 16 lanes, and these in order, with the CPU's bits. */
-#include "cuda_codes.cuh"
+#include "cuda_buckets.cuh"
 
-#include <float.h>
 #include <string.h>
 
 #include "sg_philox.h"
 
-constexpr uint32_t HEAD = 8, BLOCK = SG_KERNEL_BLOCK, GROUPS = THREADS / SG_KERNEL_LANES, CHUNK = 1024;
-
-/* Where a part lies: its first number, first group of eight numbers and first bucket among those of all parts. */
-struct bucket_part {
-    uint64_t scalar_at, at; /* bytes of the first bucket's scalar and of the fields */
-    uint32_t first, group, bucket, count, setting, bits;
-};
-
-struct bucket_call {
-    uint8_t *data;
-    bucket_part *part; /* [parts + 1] the last is where all end */
-    uint32_t parts;
-    enum sg_bucket_code code;
-};
-
-__device__ static uint32_t head_at(const uint8_t *data, uint64_t word) {
-    return ((const uint32_t *)data)[word];
-}
-
-__device__ static uint32_t bucket_size(const bucket_call &c) {
-    return head_at(c.data, 1);
-}
-
-/* Scalars stand at any byte. */
-__device__ static float load_scalar(const uint8_t *at) {
-    return __uint_as_float((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
-}
-
-__device__ static void store_scalar(uint8_t *at, float x) {
-    for (uint32_t b = 0; b < 4; b++)
-        at[b] = (uint8_t)(__float_as_uint(x) >> 8 * b);
-}
+constexpr uint32_t HEAD = 8, BLOCK = SG_KERNEL_BLOCK, GROUPS = THREADS / SG_KERNEL_LANES;
 
 __device__ static uint32_t bits_of(enum sg_bucket_code code, uint32_t setting) {
-    if (code == SG_BUCKETS_POWERS)
+    if (code != SG_BUCKETS_LEVELS)
         return setting;
     uint32_t bits = 1;
     for (; setting > 0; setting /= 2)
@@ -67,7 +35,7 @@ __global__ void bucket_parts_kernel(bucket_call c) {
             p.bits = bits_of(c.code, p.setting);
         }
         const uint32_t size = bucket_size(c), buckets = p.count / size + (p.count % size > 0);
-        const uint64_t scalars = c.code == SG_BUCKETS_LEVELS ? 4 * (uint64_t)buckets : 0;
+        const uint64_t scalars = c.code == SG_BUCKETS_POWERS ? 0 : 4 * (uint64_t)buckets;
         const uint64_t fields = ((uint64_t)p.count * p.bits + 7) / 8;
         uint32_t numbers, groups, all_buckets;
         uint64_t bytes;
@@ -78,6 +46,8 @@ __global__ void bucket_parts_kernel(bucket_call c) {
         p.at = p.scalar_at + scalars;
         if (some)
             c.part[at + lane()] = p;
+        if (p.count > 0 && c.step != NULL) /* the part is one bucket */
+            store_scalar(c.data + p.scalar_at, c.step[at + lane()]);
         first += numbers;
         group += groups;
         bucket += all_buckets;
@@ -88,6 +58,7 @@ __global__ void bucket_parts_kernel(bucket_call c) {
         last.first = first;
         last.group = group;
         last.bucket = bucket;
+        last.scalar_at = end;
         c.part[c.parts] = last;
     }
 }
@@ -221,8 +192,28 @@ __device__ static uint32_t power_field(float x, const bucket_part &p, uint32_t d
     return kept | (kept > 0 ? __float_as_uint(x) >> 31 : 0) << (p.bits - 1);
 }
 
+/* As write_multiples of codes_isa.c, where it does not clamp. If the step is 0, all but zeros are beyond its multiples. */
+__device__ static uint32_t step_field(float x, float step, const bucket_part &p, uint32_t draw, bool nearest) {
+    const uint32_t beyond = 1U << (p.bits - 1);
+    if (!(step > 0))
+        return x != 0 ? beyond : 0;
+    const double a = __ddiv_rn(fabsf(x), step), most = most_steps(step, p.bits);
+    if (a > most)
+        return beyond;
+    const int32_t whole = (int32_t)a;
+    const int32_t q = nearest ? (int32_t)__dadd_rn(__dadd_rn(a, 0x1p52), -0x1p52)
+                              : whole + (__dmul_rn(0x1p-24, draw >> 8) < __dadd_rn(a, -(double)whole));
+    return (uint32_t)(x < 0 ? -q : q) & (2 * beyond - 1);
+}
+
+__device__ static uint32_t field_for(const bucket_call &c, const bucket_part &p, float x, float unit, uint32_t draw) {
+    return c.code == SG_BUCKETS_LEVELS   ? level_field(x, unit, p, draw, c.inverted)
+           : c.code == SG_BUCKETS_POWERS ? power_field(x, p, draw)
+                                         : step_field(x, unit, p, draw, c.nearest);
+}
+
 __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-    write_fields_kernel(bucket_call c, const float *x, random_stream stream, bool inverted) {
+    write_fields_kernel(bucket_call c, const float *x, random_stream stream) {
     const uint32_t groups = c.part[c.parts].group, size = bucket_size(c);
     const bucket_part *part = c.part;
     for (uint64_t g = (uint64_t)blockIdx.x * THREADS + threadIdx.x; g < groups; g += (uint64_t)gridDim.x * THREADS) {
@@ -234,18 +225,17 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         random_block draw = {};
         for (uint32_t j = 0; j < count; j++) {
             const uint32_t at = p.first + begin + j;
-            if (j == 0 || at % 4 == 0)
+            if (!c.nearest && (j == 0 || at % 4 == 0))
                 draw = draw_block(stream, at / 4);
             const uint32_t u = at % 4 == 0   ? draw.word[0]
                                : at % 4 == 1 ? draw.word[1]
                                : at % 4 == 2 ? draw.word[2]
                                              : draw.word[3];
-            if (c.code == SG_BUCKETS_LEVELS && (begin + j) / size != bucket) {
+            if (c.code != SG_BUCKETS_POWERS && (begin + j) / size != bucket) {
                 bucket = (begin + j) / size;
                 unit = load_scalar(c.data + p.scalar_at + 4 * (uint64_t)bucket);
             }
-            word |= (c.code == SG_BUCKETS_LEVELS ? level_field(x[at], unit, p, u, inverted) : power_field(x[at], p, u))
-                    << fill;
+            word |= field_for(c, p, x[at], unit, u) << fill;
             for (fill += p.bits; fill >= 8; fill -= 8) {
                 *out++ = (uint8_t)word;
                 word >>= 8;
@@ -256,24 +246,31 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* Field j of a part; two bytes behind it are read. */
-__device__ static uint32_t field_of(const bucket_call &c, const bucket_part &p, uint32_t j) {
-    const uint64_t bit = (uint64_t)j * p.bits;
-    const uint8_t *at = c.data + p.at + bit / 8;
-    const uint32_t word = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
-    return word >> bit % 8 & ((1U << p.bits) - 1);
+/* The number at place j of the message, if it is sent as it is. */
+__device__ static float number_beyond(const bucket_call &c, uint32_t j) {
+    const uint8_t *list = c.data + c.part[c.parts].scalar_at;
+    const uint32_t i = last_at_most(c.beyond, j, [=](uint32_t k) { return load_word(list + ENTRY * (uint64_t)k); });
+    return load_scalar(list + ENTRY * (uint64_t)i + 4);
 }
 
 __device__ static float number_of(const bucket_call &c, const bucket_part &p, uint32_t j, uint32_t size) {
-    const uint32_t field = field_of(c, p, j), sign = field >> (p.bits - 1), rest = field & ((1U << (p.bits - 1)) - 1);
+    const uint32_t field = field_of(c, p, j);
+    if (c.code == SG_BUCKETS_STEPS) {
+        const int32_t q = (int32_t)(field << (32 - p.bits)) >> (32 - p.bits);
+        return field == 1U << (p.bits - 1) ? number_beyond(c, p.first + j)
+                                           : __fmul_rn(load_scalar(c.data + p.scalar_at), (float)q);
+    }
+    const uint32_t sign = field >> (p.bits - 1), rest = field & ((1U << (p.bits - 1)) - 1);
     if (c.code == SG_BUCKETS_POWERS)
         return __uint_as_float((rest > 0 ? rest + lowest_power(p.bits) : 0) << 23 | sign << 31);
     const float size_of = __fmul_rn(load_scalar(c.data + p.scalar_at + 4 * (uint64_t)(j / size)), (float)rest);
     return sign ? -size_of : size_of;
 }
 
-__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) read_fields_kernel(sg_sink to, bucket_call c, uint32_t n) {
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    read_fields_kernel(sg_sink to, bucket_call c, uint64_t bytes, uint32_t n) {
     const uint32_t size = bucket_size(c);
+    c.beyond = (uint32_t)((bytes - TAIL - c.part[c.parts].scalar_at) / ENTRY); /* behind the fields */
     const bucket_part *part = c.part;
     for (uint64_t at = (uint64_t)grid_warp() * CHUNK; at < n; at += (uint64_t)grid_warps() * CHUNK) {
         uint32_t p = last_at_most(c.parts, at, [=](uint32_t i) { return part[i].first; });
@@ -310,36 +307,59 @@ static int measure_buckets(const struct bucket_call &c, const struct sg_device_b
 int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b) {
     const uint32_t given = ((const uint32_t *)b->head)[1], largest = largest_part(b);
     const uint32_t bucket = given < largest ? given : largest, each = bucket / BLOCK + (bucket % BLOCK > 0);
-    const size_t buckets = b->count / bucket + b->parts, measures = each > 1 ? buckets * each : 0;
-    struct bucket_call c = {(uint8_t *)data, NULL, (uint32_t)b->parts, b->code};
+    const bool steps = b->code == SG_BUCKETS_STEPS, levels = b->code == SG_BUCKETS_LEVELS;
+    const size_t buckets = b->count / bucket + b->parts, measures = levels && each > 1 ? buckets * each : 0;
+    const size_t chunks = steps ? chunks_of(b->count) + 1 : 0;
+    struct bucket_call c = {};
     struct random_stream stream;
     memcpy(stream.key, b->key, sizeof stream.key);
     memcpy(stream.counter, b->counter, sizeof stream.counter);
     void *room;
-    int status = cuda_room(exec, measures * sizeof(double) + (b->parts + 1) * sizeof(bucket_part), &room);
+    int status = cuda_room(exec,
+                           measures * sizeof(double) + (b->parts + 1) * sizeof(bucket_part) +
+                               (steps ? b->parts : 0) * sizeof(float) + chunks * sizeof(uint32_t),
+                           &room);
     if (status != SG_KERNEL_OK)
         return cuda_begun(exec, status);
+    c.data = (uint8_t *)data;
     c.part = (bucket_part *)((double *)room + measures);
+    c.parts = (uint32_t)b->parts;
+    c.code = b->code;
+    c.inverted = b->inverted;
+    c.nearest = b->nearest;
+    c.step = steps ? (float *)(c.part + b->parts + 1) : NULL;
     sg_cuda_kernels()->put(exec, data, b->head, b->head_bytes);
-    sg_cuda_kernels()->zero(exec, (char *)data + b->bytes - 8, 8);
+    sg_cuda_kernels()->zero(exec, (char *)data + b->bytes - TAIL, TAIL);
+    if (steps)
+        sg_cuda_kernels()->put(exec, c.step, b->step, b->parts * sizeof *b->step);
     status = launch(1, false, NULL, bucket_parts_kernel, c);
-    if (status == SG_KERNEL_OK && b->code == SG_BUCKETS_LEVELS)
+    if (status == SG_KERNEL_OK && levels)
         status = measure_buckets(c, b, buckets, each, (double *)room);
     if (status == SG_KERNEL_OK)
         status = launch(blocks_for_warps(b->count / (8 * WARP) + b->parts), false, NULL, write_fields_kernel, c, b->x,
-                        stream, b->inverted);
-    return cuda_begun(exec, status);
+                        stream);
+    if (status == SG_KERNEL_OK && steps)
+        status = cuda_list_beyond(c, b->x, (uint32_t)b->count, (uint32_t *)(c.step + b->parts));
+    status = cuda_begun(exec, status);
+    if (status == SG_KERNEL_OK && steps)
+        status =
+            sg_cuda_kernels()->get(exec, b->beyond, (uint32_t *)(c.step + b->parts) + chunks - 1, sizeof *b->beyond);
+    return status;
 }
 
-void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
-                       size_t parts, enum sg_bucket_code code) {
-    struct bucket_call c = {(uint8_t *)(uintptr_t)data, NULL, (uint32_t)parts, code};
+void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
+                       size_t count, size_t parts, enum sg_bucket_code code) {
+    struct bucket_call c = {};
     void *room = NULL;
     int status = count > 0 ? cuda_room(exec, (parts + 1) * sizeof(bucket_part), &room) : SG_KERNEL_OK;
+    c.data = (uint8_t *)(uintptr_t)data;
     c.part = (bucket_part *)room;
+    c.parts = (uint32_t)parts;
+    c.code = code;
     if (status == SG_KERNEL_OK && count > 0)
         status = launch(1, false, NULL, bucket_parts_kernel, c);
     if (status == SG_KERNEL_OK && count > 0)
-        status = launch(blocks_for_warps(count / CHUNK), false, NULL, read_fields_kernel, *to, c, (uint32_t)count);
+        status = launch(blocks_for_warps(count / CHUNK), false, NULL, read_fields_kernel, *to, c, (uint64_t)bytes,
+                        (uint32_t)count);
     (void)cuda_begun(exec, status);
 }

@@ -21,8 +21,8 @@ int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_dev
 void cuda_read_signs(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                      size_t parts);
 int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b);
-void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
-                       size_t parts, enum sg_bucket_code code);
+void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
+                       size_t count, size_t parts, enum sg_bucket_code code);
 
 /* Rows of the table of sg_kernels.h (cuda_mix.cu). */
 void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);

@@ -11,7 +11,9 @@
  *     8 bytes           how many these are */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_buckets.h"
 
@@ -27,9 +29,13 @@ static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
     return (uint32_t)n->param[BITS];
 }
 
+static float step_of(const struct sg_numbers *n, size_t part) {
+    return fminf((float)(n->knob != NULL ? n->knob[part] : n->param[STEP]), FLT_MAX);
+}
+
 static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
     (void)x, (void)count;
-    *scalar = fminf((float)(n->knob != NULL ? n->knob[part] : n->param[STEP]), FLT_MAX);
+    *scalar = step_of(n, part);
 }
 
 /* ---- writing ---- */
@@ -180,6 +186,29 @@ static bool valid_grid(const struct sg_message *m) {
     return at == beyond;
 }
 
+/* ---- on a GPU ---- */
+
+static int grid_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    float *step = malloc((n->parts + 1) * sizeof *step);
+    uint32_t beyond = 0;
+    if (step == NULL)
+        return SG_KERNEL_MEMORY;
+    for (size_t i = 0; i < n->parts; i++)
+        step[i] = step_of(n, i);
+    const struct sg_device_buckets b = {
+        .code = SG_BUCKETS_STEPS, .nearest = !at_random(n), .step = step, .beyond = &beyond};
+    const int status = wire_buckets_encode_on_gpu(&grid.layout, data, n, WIRE_WHOLE_PART, setting_of, &b, bytes, bits);
+    *bytes += (size_t)ENTRY * beyond;
+    *bits = n->param[BITS] * (double)n->count + 64.0 * beyond;
+    free(step);
+    return status;
+}
+
+static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                       const struct sg_exec *exec) {
+    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, SG_BUCKETS_STEPS);
+}
+
 const struct sg_parameter sg_code_grid_params[PARAMS] = {
     [STEP] = {"step", 0, FLT_MAX, 0.03125, false, "D, the distance between neighbours of the grid"},
     [BITS] = {"bits", 2, MOST_BITS, 8, true,
@@ -198,4 +227,6 @@ const struct sg_code sg_code_grid = {
     .encode = encode_grid,
     .decode = decode_grid,
     .valid = valid_grid,
+    .encode_on_gpu = grid_there,
+    .read_on_gpu = read_there,
 };

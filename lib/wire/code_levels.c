@@ -156,7 +156,7 @@ static int levels_there(void *data, const struct sg_numbers *n, size_t *bytes, d
 
 static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
                        const struct sg_exec *exec) {
-    kernels->codes->read_buckets(exec, to, m->data, m->count, m->parts, SG_BUCKETS_LEVELS);
+    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, SG_BUCKETS_LEVELS);
 }
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {

@@ -61,7 +61,7 @@ static const struct sg_device_buckets on_gpu = {.code = SG_BUCKETS_POWERS};
 
 static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
                        const struct sg_exec *exec) {
-    kernels->codes->read_buckets(exec, to, m->data, m->count, m->parts, SG_BUCKETS_POWERS);
+    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, SG_BUCKETS_POWERS);
 }
 
 static const struct wire_buckets natural = {

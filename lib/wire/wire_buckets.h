@@ -111,7 +111,8 @@ bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m
 /* Is all of the message valid but its last `tail` bytes, at least WIRE_BUCKETS_TAIL? They are not looked at. */
 bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail);
 
-/* For both kinds of codes with buckets: writes a message in a GPU's memory; b has code, and for LEVELS its rounding. */
+/* For both kinds of codes with buckets: writes a message in a GPU's memory; b has code, and what only one code
+ * has: rounding, steps. */
 struct sg_device_buckets;
 int wire_buckets_encode_on_gpu(const struct wire_layout *l, void *data, const struct sg_numbers *n, size_t bucket,
                                uint32_t (*setting)(const struct sg_numbers *n, size_t part),

@@ -163,6 +163,23 @@ static void test_levels(void) {
         test_code(&sg_code_levels, with[i].param, with[i].form);
 }
 
+static void test_grid(void) {
+    static const struct {
+        const char *form;
+        double param[3]; /* step, bits, stochastic */
+    } with[] = {
+        {" of 2 bits", {0.5, 2, 0}},
+        {" of 24 bits, at random", {0x1p-12, 24, 1}},
+        {" of 7 bits, at random", {0.1, 7, 1}},
+        {" of the step 0", {0, 5, 0}},
+        {" of a denormal step", {0x1p-146, 9, 1}},
+        {" of the largest step", {FLT_MAX, 3, 0}},
+        {" of half the largest step", {FLT_MAX / 2, 24, 1}},
+    };
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++)
+        test_code(&sg_code_grid, with[i].param, with[i].form);
+}
+
 static void test_vote(void) {
     float sum[77];
     bool right = true;
@@ -201,6 +218,7 @@ int main(void) {
         if (sg_code_at(i)->encode_on_gpu != NULL)
             test_code(sg_code_at(i), NULL, "");
     test_levels();
+    test_grid();
     test_vote();
     there->release(&exec, m.data);
     there->release(&exec, m.x);
