@@ -59,8 +59,9 @@ __device__ inline uint32_t field_of(const bucket_call &c, const bucket_part &p, 
 
 /* multiples_of of code_grid.c: the most steps that a field of STEPS says; step > 0. */
 __device__ inline double most_steps(float step, uint32_t bits) {
-    const double field = (double)((1U << (bits - 1)) - 1), finite = floor(__ddiv_rn(FLT_MAX, step));
-    return finite < field ? finite : field;
+    const double field = (double)((1U << (bits - 1)) - 1);
+    return __dmul_rn(step, field) <= (double)FLT_MAX ? field
+                                                     : floor(__ddiv_rn(FLT_MAX, step)); /* the product is exact */
 }
 
 /* ---- host side ---- */

@@ -14,14 +14,10 @@
 
 enum { STEP, BITS, STOCHASTIC, PARAMS };
 
-/* Parts of one allocation. */
+/* The step of each layer in units of p, and the least magnitude above 0. */
 struct grid {
-    double *step;           /* [n_layers] in units of p */
-    size_t *count;          /* [n_layers] */
-    float *value, *rounded; /* [d] */
-    float *least;           /* [n_layers] the least magnitude above 0 */
-    uint32_t *index;
-    void *data;
+    float *least;
+    double step[]; /* [n_layers]; least lies behind it */
 };
 
 static sg_status check(const double *param, size_t d, struct sg_error *err) {
@@ -34,67 +30,48 @@ static size_t knob(const double *param) {
     return STEP;
 }
 
-static struct sg_numbers numbers_of(const struct sg_worker *w, const struct grid *g, const double *param) {
-    const struct sg_shared *s = w->shared;
-    return (struct sg_numbers){.parts = s->layout.n_layers,
-                               .part = g->count,
-                               .param = param,
-                               .knob = g->step,
-                               .seed = s->seed,
-                               .step = s->step,
-                               .worker = w->number,
-                               .kernels = s->kernels,
-                               .threads = s->exec.threads};
+static size_t message_bytes(const struct sg_shared *s) {
+    const struct sg_numbers all = {
+        .count = s->layout.offset[s->layout.n_layers], .parts = s->layout.n_layers, .param = s->param};
+    const size_t unit = sizeof(float);
+    return (sg_code_grid.most_bytes(&all) + unit - 1) / unit * unit;
+}
+
+/* A message, and behind it all of p as it is read back. */
+static size_t data_bytes(const struct sg_shared *s) {
+    return message_bytes(s) + s->layout.offset[s->layout.n_layers] * sizeof(float);
 }
 
 static sg_status open_grid(struct sg_worker *w, struct sg_error *err) {
-    const size_t layers = w->shared->layout.n_layers, d = w->shared->layout.offset[layers];
-    struct sg_numbers all = numbers_of(w, &(struct grid){0}, w->shared->param);
-    all.count = d;
-    struct grid *g = malloc(sizeof *g + layers * (sizeof *g->step + sizeof *g->count + sizeof *g->least) +
-                            3 * d * sizeof(float) + sg_code_grid.most_bytes(&all));
+    const size_t layers = w->shared->layout.n_layers;
+    struct grid *g = w->scratch = malloc(sizeof *g + layers * (sizeof *g->step + sizeof *g->least));
     if (g == NULL)
         return sg_fail_memory(err, "grid");
-    g->step = (double *)(g + 1);
-    g->count = (size_t *)(g->step + layers);
-    g->value = (float *)(g->count + layers);
-    g->rounded = g->value + d;
-    g->least = g->rounded + d;
-    g->index = (uint32_t *)(g->least + layers);
-    g->data = g->index + d;
+    g->least = (float *)(g->step + layers);
     for (size_t l = 0; l < layers; l++)
         g->least[l] = 0x1p-149F;
-    w->scratch = g;
     return SG_OK;
 }
 
-static int descending(const void *a, const void *b) {
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x < y) - (x > y);
-}
-
-/* Keeps the `most` < count largest magnitudes; of equal ones those with the lower index. */
-static size_t cut(struct grid *g, size_t count, size_t most) {
-    size_t kept = 0, equal = most;
-    if (most == 0)
-        return 0;
-    float *magnitude = g->rounded;
-    for (size_t j = 0; j < count; j++)
-        magnitude[j] = fabsf(g->value[j]);
-    qsort(magnitude, count, sizeof *magnitude, descending);
-    const float least = magnitude[most - 1];
-    while (equal > 0 && magnitude[equal - 1] == least)
-        equal--;
-    equal = most - equal; /* of those that are equal to the least, so many are kept */
-    for (size_t j = 0; j < count; j++) {
-        const float x = fabsf(g->value[j]);
-        if (x < least || (x == least && equal == 0))
-            continue;
-        equal -= x == least;
-        g->value[kept] = g->value[j];
-        g->index[kept++] = g->index[j];
-    }
-    return kept;
+/* Selects what is not 0, or the largest of it if the controller allows less: of equal ones those with the lower index. */
+static int select_nonzero(struct sg_worker *w, const struct sg_select *nonzero, size_t *count, bool *is_cut) {
+    const struct sg_kernels *kernels = w->shared->kernels;
+    const struct sg_layout *layout = &w->shared->layout;
+    const struct grid *g = w->scratch;
+    int status = kernels->select_threshold(nonzero, g->least);
+    *count = 0;
+    for (size_t l = 0; status == SG_KERNEL_OK && l < layout->n_layers; l++)
+        *count += w->count[l];
+    *is_cut = (double)*count > w->most;
+    if (status != SG_KERNEL_OK || !*is_cut)
+        return status;
+    const size_t most = (size_t)w->most;
+    struct sg_select largest = *nonzero;
+    largest.n_layers = 1;
+    largest.offset = (const size_t[]){0, layout->offset[layout->n_layers]};
+    largest.count = count;
+    status = kernels->select_topk(&largest, &most, NULL);
+    return status == SG_KERNEL_OK ? method_count_layers(kernels, nonzero, *count) : status;
 }
 
 /* All of p is written and read back once, so that each element has its own random draw. What is not 0 is then written for
@@ -104,47 +81,31 @@ static void encode_grid(struct sg_worker *w, unsigned round, const float *p, str
     const size_t layers = s->layout.n_layers, d = s->layout.offset[layers];
     const double nearest[PARAMS] = {[BITS] = s->param[BITS]};
     struct grid *g = w->scratch;
-    double dense = 0;
+    float *rounded = (float *)((char *)w->data + message_bytes(s));
+    struct sg_message all = {.n = d, .count = d};
+    size_t count;
+    bool is_cut;
     (void)round;
     for (size_t l = 0; l < layers; l++) {
         g->step[l] = fmin(s->knob[l] * w->unit, (double)FLT_MAX);
-        g->count[l] = s->layout.offset[l + 1] - s->layout.offset[l];
+        w->count[l] = s->layout.offset[l + 1] - s->layout.offset[l];
     }
-    struct sg_numbers numbers = numbers_of(w, g, s->param);
-    numbers.value = p;
-    numbers.count = d;
-    struct sg_message m = {.code = &sg_code_grid, .n = d, .count = d, .data = g->data};
-    m.bytes = sg_code_grid.encode(g->data, &numbers, &dense);
-    sg_code_grid.decode(g->rounded, &m, 0, d);
-    const struct sg_select nonzero = {.exec = &s->exec,
-                                      .n_layers = layers,
-                                      .offset = s->layout.offset,
-                                      .g = g->rounded,
-                                      .scale = 1,
-                                      .decay = 1,
-                                      .index = g->index,
-                                      .value = g->value,
-                                      .count = g->count};
-    w->status = s->kernels->select_threshold(&nonzero, g->least);
+    w->status = method_write(w, &sg_code_grid,
+                             (struct sg_numbers){.value = p, .count = d, .param = s->param, .knob = g->step}, &all);
     if (w->status != SG_KERNEL_OK)
         return;
-    size_t count = 0;
-    for (size_t l = 0; l < layers; l++)
-        count += g->count[l];
-    if ((double)count > w->most) {
-        count = cut(g, count, (size_t)w->most);
-        dense = INFINITY; /* which elements were left out is not known without positions */
-        for (size_t l = 0, j = 0; l < layers; l++)
-            for (g->count[l] = 0; j < count && g->index[j] < s->layout.offset[l + 1]; j++)
-                g->count[l]++;
-    }
-    numbers.param = nearest;
-    numbers.value = g->value;
-    numbers.count = count;
-    *out = (struct sg_message){
-        .code = &sg_code_grid, .n = d, .count = count, .index = g->index, .data = g->data, .layer_count = g->count};
-    out->bytes = sg_code_grid.encode(g->data, &numbers, &out->bits);
-    out->bits = fmin(out->bits + 32.0 * (double)count, dense);
+    const struct sg_select nonzero = method_selection(w, sg_message_values(&all, rounded, s->kernels, &s->exec));
+    w->status = select_nonzero(w, &nonzero, &count, &is_cut);
+    if (w->status != SG_KERNEL_OK)
+        return;
+    out->n = d;
+    out->count = count;
+    out->index = w->index;
+    w->status =
+        method_write(w, &sg_code_grid,
+                     (struct sg_numbers){.value = w->value, .count = count, .param = nearest, .knob = g->step}, out);
+    /* If the largest were chosen, what was left out is not known without positions. */
+    out->bits = fmin(out->bits + 32.0 * (double)count, is_cut ? (double)INFINITY : all.bits);
 }
 
 /* An element x lies between two multiples of D: to the nearest it loses at most D / 2, and at random D^2 / 4 in the mean. */
@@ -153,7 +114,7 @@ static double bound(const double *param, size_t n) {
 }
 
 static unsigned traits_of(const double *param) {
-    return SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK |
+    return SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU |
            (param[STOCHASTIC] > 0 ? SG_TRAIT_RANDOM | SG_TRAIT_UNBIASED : 0);
 }
 
@@ -168,13 +129,14 @@ const struct sg_compressor_ops sg_compress_grid = {
     .name = "grid",
     .summary = "every element rounded to a multiple of a fixed step; what becomes 0 is not sent",
     .source = "Gupta et al., ICML 2015; section 5 names it as absolute",
-    .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK,
+    .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .traits_of = traits_of,
     .params = params,
     .n_params = PARAMS,
     .check = check,
     .knob = knob,
     .open = open_grid,
+    .data_bytes = data_bytes,
     .encode = encode_grid,
     .bound = bound,
 };

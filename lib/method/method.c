@@ -83,6 +83,8 @@ static sg_status choose_kernels(sg_method *m, const struct sg_method_config *con
 /* Bytes of room for the data of a message; 0 = the values are the data. */
 static size_t data_bytes(const sg_method *m) {
     const struct sg_code *code = m->compressor->code != NULL ? m->compressor->code : m->shared.code;
+    if (m->compressor->data_bytes != NULL)
+        return m->compressor->data_bytes(&m->shared);
     const struct sg_numbers all = {.count = m->d,
                                    .parts = m->shared.layout.n_layers,
                                    .param = m->compressor->code != NULL ? m->param : m->code_param,

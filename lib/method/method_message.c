@@ -16,14 +16,13 @@ static size_t total(const struct sg_select *s) {
     return count;
 }
 
-/* Counts the entries of each layer from all positions, which lie in the kernels' memory. */
-static int count_layers(const sg_method *m, const struct sg_select *s, size_t found) {
+int method_count_layers(const struct sg_kernels *kernels, const struct sg_select *s, size_t found) {
     uint32_t part[256];
     size_t layer = 0;
     memset(s->count, 0, s->n_layers * sizeof *s->count);
     for (size_t at = 0, n; at < found; at += n) {
         n = found - at < 256 ? found - at : 256;
-        const int status = m->shared.kernels->get(s->exec, part, s->index + at, n * sizeof *part);
+        const int status = kernels->get(s->exec, part, s->index + at, n * sizeof *part);
         if (status != SG_KERNEL_OK)
             return status;
         for (size_t j = 0; j < n; j++) {
@@ -51,7 +50,7 @@ static int cut(const sg_method *m, const struct sg_select *s) {
         again.decay = 1;
     }
     const int status = m->shared.kernels->select_topk(&again, &most, NULL);
-    return status == SG_KERNEL_OK ? count_layers(m, s, found) : status;
+    return status == SG_KERNEL_OK ? method_count_layers(m->shared.kernels, s, found) : status;
 }
 
 int method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,

@@ -131,6 +131,10 @@ void method_add_to_estimate(const struct sg_feedback_state *common, float *sum);
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);
 
+/* count [n_layers] of the selection <- how many of its first `found` positions lie in each layer. Returns enum
+ * sg_kernel_status, on a CPU always SG_KERNEL_OK. */
+int method_count_layers(const struct sg_kernels *kernels, const struct sg_select *s, size_t found);
+
 /* Writes numbers of all layers, w->count of each, in `code` into w->data, and sets code, data, bytes and bits of the
  * message. `numbers` has value, count, param and knob; worker and step name the code's random draws. Returns enum
  * sg_kernel_status, on a CPU always SG_KERNEL_OK. */

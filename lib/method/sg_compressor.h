@@ -90,7 +90,8 @@ struct sg_worker {
     void *scratch; /* what `open` allocated; no result depends on what it holds between steps, so checkpoints lack it */
     double *state; /* [worker_doubles] what this worker keeps from step to step; checkpoints have it */
     /* For coders, room for a message: the positions [d], numbers to be written [d], how many of them lie in each layer
-     * [n_layers], and the data [4 d + 16 (n_layers + 1) bytes]. */
+     * [n_layers], and the data [4 d + 16 (n_layers + 1) bytes, or data_bytes]. All but the counts lie in the kernels'
+     * memory. */
     uint32_t *index;
     float *value;
     size_t *count;
@@ -147,6 +148,8 @@ struct sg_compressor_ops {
     /* Allocates w->scratch, which the method releases with free(), and may set the first values of w->state. NULL = there
      * is nothing to do. */
     sg_status (*open)(struct sg_worker *w, struct sg_error *err);
+    /* How many bytes w->data has, for coders that need more than others; NULL = 4 d + 16 (n_layers + 1). */
+    size_t (*data_bytes)(const struct sg_shared *s);
 
     /* A compressor has exactly one of these three.
      *   select  Sends some elements of p unchanged and keeps the others, in one fused pass: it fills index, value and count

@@ -173,6 +173,7 @@ static const char text[] =
          "  - {name: Top-k, compressor: topk, k: 3}\n"
          "  - {name: Share, compressor: topk, density: 0.03}\n"
          "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 2.5}\n"
+         "  - {name: Budget, compressor: hard-threshold, budget: 0.02}\n"
          "  - {name: Nothing, compressor: hard-threshold, lambda: 1e9}\n"
          "  - {name: Random-k, compressor: randomk, density: 0.02}\n"
          "  - {name: Unbiased, compressor: randomk, density: 0.02, unbiased: 1}\n"
@@ -195,6 +196,9 @@ static const char coders[] =
          "  - {name: natural-8, compressor: natural-8}\n"
          "  - {name: strom, compressor: strom, tau: 0.5}\n"
          "  - {name: signtopk, compressor: signtopk, density: 0.05}\n"
+         "  - {name: grid, compressor: grid, step: 0.25}\n"
+         "  - {name: grid-random, compressor: grid, step: 0.7, bits: 3, stochastic: 1}\n"
+         "  - {name: grid-budget, compressor: grid, controller: {kind: budget, total: 0.02}}\n"
          "  - {name: signs, compressor: topk, density: 0.03, values: signs}\n"
          "  - {name: signs-rms, compressor: topk, density: 0.03, values: signs-rms}\n"
          "  - {name: signs-fixed, compressor: topk, density: 0.03, values: {code: signs-fixed, magnitude: 0.5}}\n"
@@ -202,6 +206,7 @@ static const char coders[] =
          "  - {name: levels, compressor: topk, density: 0.03, values: levels}\n"
          "  - {name: powers, compressor: topk, density: 0.03, values: natural}\n"
          "  - {name: powers-8, compressor: topk, density: 0.03, values: natural-8}\n"
+         "  - {name: steps, compressor: topk, density: 0.03, values: {code: grid, bits: 7, stochastic: 1}}\n"
          "  - {name: Clipped, compressor: terngrad, clip: 2.5}\n";
 
 static const char *recipe = text;
@@ -319,11 +324,11 @@ static sg_status failure(const char *device, const char *method) {
 }
 
 static void test_coders(void) {
-    static const char *const method[] = {"ef-signsgd", "sign-l2",  "onebit",     "signsgd",  "signsgd-tie",
-                                         "qsgd",       "qsgd-max", "qsgd-atomo", "terngrad", "natural",
-                                         "natural-8",  "strom",    "signtopk"};
+    static const char *const method[] = {
+        "ef-signsgd", "sign-l2", "onebit",    "signsgd", "signsgd-tie", "qsgd", "qsgd-max",    "qsgd-atomo",
+        "terngrad",   "natural", "natural-8", "strom",   "signtopk",    "grid", "grid-random", "grid-budget"};
     static const char *const values[] = {"signs",  "signs-rms", "signs-fixed", "two-means",
-                                         "levels", "powers",    "powers-8"};
+                                         "levels", "powers",    "powers-8",    "steps"};
     recipe = coders;
     for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
         test_same(method[i], SET("error-feedback=gradient"));
