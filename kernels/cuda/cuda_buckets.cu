@@ -1,5 +1,6 @@
 /* cuda_buckets.cu: numbers as fields of a few bits, part by part and with a unit for each bucket of neighbours (the layout of
- * lib/wire/wire_buckets.h): the codes `levels`, `natural` and `grid`, written and read on a GPU.
+ * lib/wire/wire_buckets.h): the codes `levels`, `natural`,
+ * `grid` and `natural-dithering`, written and read on a GPU.
  *
  * Eight fields fill whole bytes, so a thread writes eight numbers. Draws are numbered by the numbers' places, so every
  * thread makes its own. A bucket's measure is summed in blocks of 16 lanes, and these in order, with the CPU's bits. */
@@ -12,7 +13,7 @@
 constexpr uint32_t HEAD = 8, BLOCK = SG_KERNEL_BLOCK, GROUPS = THREADS / SG_KERNEL_LANES;
 
 __device__ static uint32_t bits_of(enum sg_bucket_code code, uint32_t setting) {
-    if (code != SG_BUCKETS_LEVELS)
+    if (code == SG_BUCKETS_POWERS || code == SG_BUCKETS_STEPS)
         return setting;
     uint32_t bits = 1;
     for (; setting > 0; setting /= 2)
@@ -98,7 +99,7 @@ __device__ static bucket_place place_of(const bucket_call &c, uint32_t b) {
 __device__ static void write_unit(const bucket_call &c, const bucket_place &b, double measure, bool by_largest) {
     const bucket_part &p = c.part[b.part];
     store_scalar(c.data + p.scalar_at + 4 * (uint64_t)b.number,
-                 unit_of(by_largest ? measure : __dsqrt_rn(measure), p.setting));
+                 unit_of(by_largest ? measure : __dsqrt_rn(measure), c.code == SG_BUCKETS_PARTS ? 1 : p.setting));
 }
 
 /* 16 lanes measure one of the `each` blocks that the largest bucket has. If that is one, they write the unit. */
@@ -206,9 +207,32 @@ __device__ static uint32_t step_field(float x, float step, const bucket_part &p,
     return (uint32_t)(x < 0 ? -q : q) & (2 * beyond - 1);
 }
 
+/* 2 to the power of e, -126 .. 127. */
+__device__ static float power_of_two(int32_t e) {
+    return __uint_as_float((uint32_t)(e + 127) << 23);
+}
+
+/* As write_parts of codes_isa.c: a, below 1, is (1 + f) 2^-k, and lies between two levels or below the least. */
+__device__ static uint32_t part_field(float x, float norm, const bucket_part &p, uint32_t draw) {
+    const int32_t levels = (int32_t)p.setting;
+    if (!(norm > 0))
+        return 0;
+    const double a = __ddiv_rn(fabsf(x), norm), u = __dmul_rn(0x1p-24, draw >> 8);
+    const double of_least = __dmul_rn(a, power_of_two(levels - 1));
+    int32_t level = levels;
+    if (of_least < 1 && a < 1)
+        level = u < of_least;
+    else if (a < 1) {
+        const int32_t below = ilogb(a) + levels;
+        level = below + (u < __dadd_rn(ldexp(a, levels - below), -1));
+    }
+    return (uint32_t)level | (uint32_t)(x < 0 && level > 0) << (p.bits - 1);
+}
+
 __device__ static uint32_t field_for(const bucket_call &c, const bucket_part &p, float x, float unit, uint32_t draw) {
     return c.code == SG_BUCKETS_LEVELS   ? level_field(x, unit, p, draw, c.inverted)
            : c.code == SG_BUCKETS_POWERS ? power_field(x, p, draw)
+           : c.code == SG_BUCKETS_PARTS  ? part_field(x, unit, p, draw)
                                          : step_field(x, unit, p, draw, c.nearest);
 }
 
@@ -263,7 +287,10 @@ __device__ static float number_of(const bucket_call &c, const bucket_part &p, ui
     const uint32_t sign = field >> (p.bits - 1), rest = field & ((1U << (p.bits - 1)) - 1);
     if (c.code == SG_BUCKETS_POWERS)
         return __uint_as_float((rest > 0 ? rest + lowest_power(p.bits) : 0) << 23 | sign << 31);
-    const float size_of = __fmul_rn(load_scalar(c.data + p.scalar_at + 4 * (uint64_t)(j / size)), (float)rest);
+    const float times = c.code == SG_BUCKETS_LEVELS ? (float)rest
+                        : rest > 0                  ? power_of_two((int32_t)(rest - p.setting))
+                                                    : 0;
+    const float size_of = __fmul_rn(load_scalar(c.data + p.scalar_at + 4 * (uint64_t)(j / size)), times);
     return sign ? -size_of : size_of;
 }
 
@@ -307,8 +334,9 @@ static int measure_buckets(const struct bucket_call &c, const struct sg_device_b
 int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b) {
     const uint32_t given = ((const uint32_t *)b->head)[1], largest = largest_part(b);
     const uint32_t bucket = given < largest ? given : largest, each = bucket / BLOCK + (bucket % BLOCK > 0);
-    const bool steps = b->code == SG_BUCKETS_STEPS, levels = b->code == SG_BUCKETS_LEVELS;
-    const size_t buckets = b->count / bucket + b->parts, measures = levels && each > 1 ? buckets * each : 0;
+    const bool steps = b->code == SG_BUCKETS_STEPS,
+               measured = b->code == SG_BUCKETS_LEVELS || b->code == SG_BUCKETS_PARTS;
+    const size_t buckets = b->count / bucket + b->parts, measures = measured && each > 1 ? buckets * each : 0;
     const size_t chunks = steps ? chunks_of(b->count) + 1 : 0;
     struct bucket_call c = {};
     struct random_stream stream;
@@ -333,7 +361,7 @@ int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_d
     if (steps)
         sg_cuda_kernels()->put(exec, c.step, b->step, b->parts * sizeof *b->step);
     status = launch(1, false, NULL, bucket_parts_kernel, c);
-    if (status == SG_KERNEL_OK && levels)
+    if (status == SG_KERNEL_OK && measured)
         status = measure_buckets(c, b, buckets, each, (double *)room);
     if (status == SG_KERNEL_OK)
         status = launch(blocks_for_warps(b->count / (8 * WARP) + b->parts), false, NULL, write_fields_kernel, c, b->x,

@@ -9,6 +9,7 @@
  * ceil(log2(s + 1)) bits for k, 0 for the number 0, and above them 1 if the number is below 0. The number 0 has no sign. */
 #include <math.h>
 
+#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_buckets.h"
 
@@ -82,6 +83,16 @@ static const struct wire_buckets dithering = {
 };
 WIRE_BUCKETS_FUNCTIONS(dithering, dithering)
 
+static int dithering_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    const struct sg_device_buckets b = {.code = SG_BUCKETS_PARTS, .by_largest = n->param[MAX_NORM] > 0};
+    return wire_buckets_encode_on_gpu(&dithering.layout, data, n, bucket_of(n), levels_of, &b, bytes, bits);
+}
+
+static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                       const struct sg_exec *exec) {
+    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, SG_BUCKETS_PARTS);
+}
+
 const struct sg_parameter sg_code_dithering_params[PARAMS] = {
     [LEVELS] = {"levels", 1, MOST_LEVELS, 7, true, "s, the powers of two: a number takes 1 + ceil(log2(s + 1)) bits"},
     [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share a norm of 32 bits"},
@@ -99,4 +110,6 @@ const struct sg_code sg_code_dithering = {
     .encode = dithering_encode,
     .decode = dithering_decode,
     .valid = dithering_valid,
+    .encode_on_gpu = dithering_there,
+    .read_on_gpu = read_there,
 };

@@ -180,6 +180,20 @@ static void test_grid(void) {
         test_code(&sg_code_grid, with[i].param, with[i].form);
 }
 
+static void test_dithering(void) {
+    static const struct {
+        const char *form;
+        double param[3]; /* levels, bucket, max-norm */
+    } with[] = {
+        {" of 1, a layer's largest", {1, 4294967295.0, 1}},
+        {" of 3, buckets of 5", {3, 5, 0}},
+        {" of 120, single numbers", {120, 1, 1}},
+        {" of 125, buckets of 4097", {125, 4097, 0}},
+    };
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++)
+        test_code(&sg_code_dithering, with[i].param, with[i].form);
+}
+
 static void test_vote(void) {
     float sum[77];
     bool right = true;
@@ -219,6 +233,7 @@ int main(void) {
             test_code(sg_code_at(i), NULL, "");
     test_levels();
     test_grid();
+    test_dithering();
     test_vote();
     there->release(&exec, m.data);
     there->release(&exec, m.x);

@@ -196,6 +196,8 @@ static const char coders[] =
          "  - {name: natural-8, compressor: natural-8}\n"
          "  - {name: strom, compressor: strom, tau: 0.5}\n"
          "  - {name: signtopk, compressor: signtopk, density: 0.05}\n"
+         "  - {name: dithering, compressor: natural-dithering}\n"
+         "  - {name: dithering-max, compressor: natural-dithering, levels: 3, bucket: 37, max-norm: 1}\n"
          "  - {name: grid, compressor: grid, step: 0.25}\n"
          "  - {name: grid-random, compressor: grid, step: 0.7, bits: 3, stochastic: 1}\n"
          "  - {name: grid-budget, compressor: grid, controller: {kind: budget, total: 0.02}}\n"
@@ -206,6 +208,7 @@ static const char coders[] =
          "  - {name: levels, compressor: topk, density: 0.03, values: levels}\n"
          "  - {name: powers, compressor: topk, density: 0.03, values: natural}\n"
          "  - {name: powers-8, compressor: topk, density: 0.03, values: natural-8}\n"
+         "  - {name: parts, compressor: topk, density: 0.03, values: natural-dithering}\n"
          "  - {name: steps, compressor: topk, density: 0.03, values: {code: grid, bits: 7, stochastic: 1}}\n"
          "  - {name: Clipped, compressor: terngrad, clip: 2.5}\n";
 
@@ -324,11 +327,12 @@ static sg_status failure(const char *device, const char *method) {
 }
 
 static void test_coders(void) {
-    static const char *const method[] = {
-        "ef-signsgd", "sign-l2", "onebit",    "signsgd", "signsgd-tie", "qsgd", "qsgd-max",    "qsgd-atomo",
-        "terngrad",   "natural", "natural-8", "strom",   "signtopk",    "grid", "grid-random", "grid-budget"};
-    static const char *const values[] = {"signs",  "signs-rms", "signs-fixed", "two-means",
-                                         "levels", "powers",    "powers-8",    "steps"};
+    static const char *const method[] = {"ef-signsgd",  "sign-l2",   "onebit",       "signsgd",  "signsgd-tie",
+                                         "qsgd",        "qsgd-max",  "qsgd-atomo",   "terngrad", "natural",
+                                         "natural-8",   "strom",     "signtopk",     "grid",     "grid-random",
+                                         "grid-budget", "dithering", "dithering-max"};
+    static const char *const values[] = {"signs",  "signs-rms", "signs-fixed", "two-means", "levels",
+                                         "powers", "powers-8",  "steps",       "parts"};
     recipe = coders;
     for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
         test_same(method[i], SET("error-feedback=gradient"));
