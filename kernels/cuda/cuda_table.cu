@@ -330,8 +330,9 @@ static void update(const struct sg_exec *exec, const struct sg_update *u) {
         begun(d, sg_cuda_update(STREAM, u));
 }
 
-const struct sg_kernels *sg_cuda_kernels(void) {
-    static struct sg_kernels table;
+/* Set by name, because a row in the place of another would compile where their types agree. */
+static const struct sg_kernels the_table = [] {
+    struct sg_kernels table = {};
     table.name = "cuda";
     table.allocate = table_allocate;
     table.release = table_release;
@@ -361,5 +362,9 @@ const struct sg_kernels *sg_cuda_kernels(void) {
     table.get_later = table_get_later;
     table.wait = table_wait;
     table.codes = &cuda_codes;
-    return &table;
+    return table;
+}();
+
+const struct sg_kernels *sg_cuda_kernels(void) {
+    return &the_table;
 }
