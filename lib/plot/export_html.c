@@ -181,8 +181,7 @@ static void put_contents(FILE *out, const struct sg_page_result *result, size_t 
     fputs("<nav class=\"contents\" aria-label=\"Results\">\n<ol>\n", out);
     for (size_t i = 0; i < n; i++) {
         char *title = sg_plot_title(result[i].document, NULL);
-        fprintf(out, "<li><a href=\"#r%zu\">", i + 1);
-        fputs("<b>", out);
+        fprintf(out, "<li><a href=\"#r%zu\"><b>", i + 1);
         put_name(out, &result[i]);
         html_put_element(out, "</b> ", sg_plot_made(title), "</a> <span class=\"verdicts\">");
         html_put_verdicts(out, result[i].document);
