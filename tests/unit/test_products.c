@@ -55,25 +55,26 @@ static bool same(void) {
 }
 
 static bool are_right(const struct sg_products *products, const struct sg_shape *s, int threads) {
+    const struct sg_exec exec = {.threads = threads};
     bool all = true;
     draw(m, s->rows * s->columns, 1);
     draw(p, s->rank * s->rows, 2);
     draw(q, s->rank * s->columns, 3);
     clear(NULL, 0);
-    products->times(got, m, q, s, threads);
+    products->times(&exec, got, m, q, s);
     for (size_t k = 0; k < s->rank; k++)
         for (size_t i = 0; i < s->rows; i++)
             right[k * s->rows + i] = times_at(s, k, i);
     all &= same();
     clear(NULL, 0);
-    products->transposed(got, m, p, s, threads);
+    products->transposed(&exec, got, m, p, s);
     for (size_t k = 0; k < s->rank; k++)
         for (size_t j = 0; j < s->columns; j++)
             right[k * s->columns + j] = transposed_at(s, k, j);
     all &= same();
     for (int subtract = 0; subtract < 2; subtract++) {
         clear(m, s->rows * s->columns);
-        products->outer(got, p, q, s, subtract, threads);
+        products->outer(&exec, got, p, q, s, subtract);
         for (size_t i = 0; i < s->rows; i++)
             for (size_t j = 0; j < s->columns; j++)
                 right[i * s->columns + j] = outer_at(s, i, j, subtract);
@@ -85,11 +86,12 @@ static bool are_right(const struct sg_products *products, const struct sg_shape 
 int main(void) {
     static const size_t rows[] = {1, 2, 5, 8, 127, 130}, columns[] = {1, 3, 16, 31, 512, 515, 1100};
     for (int i = 0; i < N_KERNELS; i++) {
-        const struct sg_products *products = sg_products_cpu(kernel_name[i]);
-        if (products == NULL) {
+        const struct sg_kernels *kernels = sg_kernels_cpu(kernel_name[i]);
+        if (kernels == NULL) {
             skip("this machine has no %s", kernel_name[i]);
             continue;
         }
+        const struct sg_products *products = kernels->products;
         for (size_t rank = 1; rank <= MOST_RANK; rank++) {
             bool all = strcmp(products->name, kernel_name[i]) == 0;
             for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
