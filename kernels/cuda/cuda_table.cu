@@ -361,5 +361,6 @@ const struct sg_kernels *sg_cuda_kernels(void) {
     table.get_later = table_get_later;
     table.wait = table_wait;
     table.codes = &cuda_codes;
+    table.products = &cuda_products;
     return &table;
 }
