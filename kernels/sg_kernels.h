@@ -30,6 +30,7 @@ extern "C" {
 enum { SG_KERNEL_BLOCK = 4096, SG_KERNEL_LANES = 16 };
 
 struct sg_device_codes;
+struct sg_products;
 
 /* Where and how wide a kernel runs. */
 struct sg_exec {
@@ -206,6 +207,8 @@ struct sg_kernels {
 
     /* Codes of numbers in a GPU's memory (sg_device_codes.h); NULL on a CPU, where lib/wire writes and reads them. */
     const struct sg_device_codes *codes;
+    /* Products of matrices with thin ones (sg_products.h). */
+    const struct sg_products *products;
 };
 
 /* The CPU table of that name: "c", "avx2" or "avx512". NULL asks for the one that the environment variable SG_CPU

@@ -93,9 +93,9 @@ static void times_rows(float *p, const float *m, const float *q, const struct sg
     }
 }
 
-static void times(float *p, const float *m, const float *q, const struct sg_shape *s, int threads) {
-    SG_ASSERT(threads >= 1);
-#pragma omp parallel for schedule(static) num_threads(threads) if (s->rows * s->columns >= WORTH_THREADS)
+static void times(const struct sg_exec *exec, float *p, const float *m, const float *q, const struct sg_shape *s) {
+    SG_ASSERT(exec->threads >= 1);
+#pragma omp parallel for schedule(static) num_threads(exec->threads) if (s->rows * s->columns >= WORTH_THREADS)
     for (size_t row = 0; row < s->rows; row += ROWS)
         times_rows(p, m, q, s, row, at_most(s->rows - row, ROWS));
 }
@@ -143,9 +143,9 @@ static void transposed_tile(float *q, const float *m, const float *p, const stru
     }
 }
 
-static void transposed(float *q, const float *m, const float *p, const struct sg_shape *s, int threads) {
-    SG_ASSERT(threads >= 1);
-#pragma omp parallel for schedule(static) num_threads(threads) if (s->rows * s->columns >= WORTH_THREADS)
+static void transposed(const struct sg_exec *exec, float *q, const float *m, const float *p, const struct sg_shape *s) {
+    SG_ASSERT(exec->threads >= 1);
+#pragma omp parallel for schedule(static) num_threads(exec->threads) if (s->rows * s->columns >= WORTH_THREADS)
     for (size_t from = 0; from < s->columns; from += TILE)
         transposed_tile(q, m, p, s, from, at_most(s->columns - from, TILE));
 }
@@ -177,9 +177,10 @@ outer_rows(float *m, const float *p, const float *q, const struct sg_shape *s, s
         }
 }
 
-static void outer(float *m, const float *p, const float *q, const struct sg_shape *s, bool subtract, int threads) {
-    SG_ASSERT(threads >= 1);
-#pragma omp parallel for schedule(static) num_threads(threads) if (s->rows * s->columns >= WORTH_THREADS)
+static void outer(const struct sg_exec *exec, float *m, const float *p, const float *q, const struct sg_shape *s,
+                  bool subtract) {
+    SG_ASSERT(exec->threads >= 1);
+#pragma omp parallel for schedule(static) num_threads(exec->threads) if (s->rows * s->columns >= WORTH_THREADS)
     for (size_t row = 0; row < s->rows; row += GROUP)
         if (row + GROUP <= s->rows)
             outer_rows(m, p, q, s, row, GROUP, subtract);

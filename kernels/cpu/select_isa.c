@@ -216,4 +216,5 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .sum_squares_later = sum_squares_later,
     .get_later = cpu_get_later,
     .wait = cpu_wait,
+    .products = &ISA_NAME(sg_products_),
 };

@@ -15,6 +15,7 @@ int cuda_room(const struct sg_exec *exec, size_t bytes, void **out);
 /* Tells the device what a launch returned, and returns it. */
 int cuda_begun(const struct sg_exec *exec, int status);
 
+extern const struct sg_products cuda_products; /* cuda_products.cu */
 extern const struct sg_device_codes cuda_codes;
 /* Rows of that table (cuda_signs.cu, cuda_buckets.cu). */
 int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_device_signs *s, uint32_t *below);

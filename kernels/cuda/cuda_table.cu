@@ -362,6 +362,7 @@ static const struct sg_kernels the_table = [] {
     table.get_later = table_get_later;
     table.wait = table_wait;
     table.codes = &cuda_codes;
+    table.products = &cuda_products;
     return table;
 }();
 

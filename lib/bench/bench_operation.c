@@ -101,16 +101,16 @@ bool is_low_rank(const struct layers *layers, size_t layer) {
 
 void run_products(struct job *job) {
     const struct data *d = job->data;
-    const struct sg_products *products = sg_products_cpu(job->kernels->name);
+    const struct sg_products *products = job->kernels->products;
     for (size_t l = 0; l < d->layers->count; l++) {
         const size_t begin = d->layers->offset[l], rows = d->layers->rows[l];
         const struct sg_shape shape = {rows, (d->layers->offset[l + 1] - begin) / rows, BENCH_RANK};
         const float *m = d->g + begin;
         if (!is_low_rank(d->layers, l))
             continue;
-        products->times(d->magnitude + begin, m, m, &shape, job->exec.threads);
-        products->transposed(d->value + begin, m, d->magnitude + begin, &shape, job->exec.threads);
-        products->outer(d->e + begin, d->magnitude + begin, d->value + begin, &shape, false, job->exec.threads);
+        products->times(&job->exec, d->magnitude + begin, m, m, &shape);
+        products->transposed(&job->exec, d->value + begin, m, d->magnitude + begin, &shape);
+        products->outer(&job->exec, d->e + begin, d->magnitude + begin, d->value + begin, &shape, false);
     }
     job->status = SG_KERNEL_OK;
     job->sent = 0;

@@ -82,10 +82,6 @@ static double dot(const float *x, const float *y, size_t n) {
     return sum;
 }
 
-static const struct sg_products *products_of(const struct sg_shared *s) {
-    return sg_products_cpu(s->kernels->name);
-}
-
 static struct sg_shape shape_of(const struct matrix *a) {
     return (struct sg_shape){a->rows, a->columns, a->rank};
 }
@@ -129,7 +125,7 @@ static void start(const struct sg_shared *s) {
 
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    const struct sg_products *products = products_of(s);
+    const struct sg_products *products = s->kernels->products;
     float *to = w->data;
     size_t *count = (size_t *)w->scratch, n = 0;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
@@ -140,9 +136,9 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
         if (a.rank == 0 && round == 0)
             memcpy(to + n, m, count[l] * sizeof *to);
         else if (round == 0)
-            products->times(to + n, m, a.q, &shape, s->exec.threads);
+            products->times(&s->exec, to + n, m, a.q, &shape);
         else if (a.rank > 0)
-            products->transposed(to + n, m, a.p, &shape, s->exec.threads);
+            products->transposed(&s->exec, to + n, m, a.p, &shape);
         n += count[l];
     }
     *out = (struct sg_message){.code = &sg_code_fp32,
@@ -187,7 +183,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
         if (a.rank == 0)
             memcpy(sum + a.begin, a.p, a.rows * a.columns * sizeof *sum);
         else
-            products_of(s)->outer(sum + a.begin, a.p, a.q, &shape, false, s->exec.threads);
+            s->kernels->products->outer(&s->exec, sum + a.begin, a.p, a.q, &shape, false);
     }
     if (round == 1 && s->param[QUIRK] > 0)
         draw_q(s, s->step + 1);
@@ -195,7 +191,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
 
 static void keep(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_shared *s = w->shared;
-    const struct sg_products *products = products_of(s);
+    const struct sg_products *products = s->kernels->products;
     const float workers = (float)s->workers;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
@@ -205,8 +201,8 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
         if (a.rank == 0) {
             memset(m, 0, n * sizeof *m);
         } else if (s->param[LOCAL] > 0) {
-            products->transposed(q, m, a.p, &shape, s->exec.threads);
-            products->outer(m, a.p, q, &shape, true, s->exec.threads);
+            products->transposed(&s->exec, q, m, a.p, &shape);
+            products->outer(&s->exec, m, a.p, q, &shape, true);
         } else {
 #pragma omp parallel for schedule(static) num_threads(s->exec.threads) if (n >= METHOD_WORTH_THREADS)
             for (size_t i = 0; i < n; i++)
