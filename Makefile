@@ -98,7 +98,7 @@ beside      := -Wl,-rpath,'$$ORIGIN/../lib/sparsegrad'
 # The CUDA kernels' tests: on a device where there is a compiler for it, and emulated where there is one for C++. Sanitizers
 # find as much with 64 threads a block as with 512, in a third of the time.
 gpu_torch   := $(basename $(notdir $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c))))
-gpu_names   := test_kernels test_products $(filter-out $(if $(filter 1,$(torch)),,$(gpu_torch)),$(basename $(notdir $(wildcard tests/gpu/test_*.c))))
+gpu_names   := test_kernels test_vectors test_products $(filter-out $(if $(filter 1,$(torch)),,$(gpu_torch)),$(basename $(notdir $(wildcard tests/gpu/test_*.c))))
 gpu_small   := $(patsubst %,$(B)/gpu/%_64,$(filter-out $(gpu_torch),$(gpu_names)))
 gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%) $(gpu_small))
 unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %,$(B)/tests/%_emulated,$(gpu_names) $(if $(filter release debug,$(MODE)),test_kernels_512 test_products_512)))

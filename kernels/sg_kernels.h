@@ -171,6 +171,9 @@ struct sg_kernels {
 
     /* to[i] <- fl(fl(a x[i]) + fl(b y[i])). The vectors may be the same ones. */
     void (*mix)(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);
+    /* x[i] <- fl(x[i] + fl(y[i] / divisor)), divisor not 0: of a sum over workers, its mean is added; with a divisor
+     * below 0 it is subtracted. */
+    void (*add_quotient)(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n);
     /* to [n] <- x [n], which do not overlap. */
     void (*copy)(const struct sg_exec *exec, float *to, const float *x, size_t n);
     /* x[index[j]] <- 0 */

@@ -30,6 +30,7 @@ void cpu_get_later(const struct sg_exec *exec, void *host, const void *from, siz
 int cpu_wait(const struct sg_exec *exec);
 double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight);
 void cpu_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);
+void cpu_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n);
 void cpu_copy(const struct sg_exec *exec, float *to, const float *x, size_t n);
 void cpu_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
 void cpu_running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);

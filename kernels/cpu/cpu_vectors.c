@@ -62,6 +62,13 @@ void cpu_mix(const struct sg_exec *exec, float *to, float a, const float *x, flo
         to[i] = a * x[i] + b * y[i];
 }
 
+void cpu_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n) {
+    SG_ASSERT(exec->threads >= 1);
+#pragma omp parallel for schedule(static) num_threads(exec->threads) if (n >= WORTH_ELEMENTS)
+    for (size_t i = 0; i < n; i++)
+        x[i] += y[i] / divisor;
+}
+
 void cpu_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) {
     (void)exec;
     if (n > 0)

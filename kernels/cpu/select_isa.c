@@ -206,6 +206,7 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .dot_shifted = cpu_dot_shifted,
     .running_mean = cpu_running_mean,
     .mix = cpu_mix,
+    .add_quotient = cpu_add_quotient,
     .copy = cpu_copy,
     .zero_at = cpu_zero_at,
     .encode_half = ISA_NAME(encode_half_),

@@ -27,6 +27,7 @@ void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, con
 
 /* Rows of the table of sg_kernels.h (cuda_mix.cu). */
 void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);
+void cuda_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n);
 void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n);
 void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
 

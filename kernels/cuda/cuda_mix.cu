@@ -1,9 +1,15 @@
-/* cuda_mix.cu: the vector operations that feedback rules consist of: mix, copy and zero_at of sg_kernels.h. */
+/* cuda_mix.cu: the vector operations that feedback rules and rounds consist of: mix, add_quotient, copy and
+ * zero_at of sg_kernels.h. */
 #include "cuda_codes.cuh"
 
 __global__ void mix_kernel(float *to, float a, const float *x, float b, const float *y, uint64_t n) {
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (uint64_t)gridDim.x * THREADS)
         to[i] = __fadd_rn(__fmul_rn(a, x[i]), __fmul_rn(b, y[i]));
+}
+
+__global__ void add_quotient_kernel(float *x, const float *y, float divisor, uint64_t n) {
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (uint64_t)gridDim.x * THREADS)
+        x[i] = __fadd_rn(x[i], __fdiv_rn(y[i], divisor));
 }
 
 /* Indices differ, so no two threads meet. */
@@ -20,6 +26,11 @@ static uint32_t blocks_for(size_t n) {
 void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n) {
     if (cuda_ready(exec))
         (void)cuda_begun(exec, launch(blocks_for(n), false, NULL, mix_kernel, to, a, x, b, y, (uint64_t)n));
+}
+
+void cuda_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n) {
+    if (cuda_ready(exec))
+        (void)cuda_begun(exec, launch(blocks_for(n), false, NULL, add_quotient_kernel, x, y, divisor, (uint64_t)n));
 }
 
 void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) {

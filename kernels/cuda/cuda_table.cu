@@ -351,6 +351,7 @@ static const struct sg_kernels the_table = [] {
     table.dot_shifted = dot_shifted;
     table.running_mean = running_mean;
     table.mix = cuda_mix;
+    table.add_quotient = cuda_add_quotient;
     table.copy = cuda_copy;
     table.zero_at = cuda_zero_at;
     table.encode_half = encode_half;

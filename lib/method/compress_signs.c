@@ -37,9 +37,7 @@ static void send_again(const struct sg_shared *s, unsigned round, float *sum) {
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const size_t begin = s->layout.offset[l], end = s->layout.offset[l + 1];
         float *x = s->memory;
-#pragma omp parallel for schedule(static) num_threads(threads) if (end - begin >= METHOD_WORTH_THREADS)
-        for (size_t i = begin; i < end; i++)
-            x[i] += sum[i] / workers;
+        s->kernels->add_quotient(&s->exec, x + begin, sum + begin, workers, end - begin);
         const double squares = s->kernels->sum_squares(&s->exec, x + begin, end - begin);
         const float rms = end > begin ? (float)sqrt(squares / (double)(end - begin)) : 0;
 #pragma omp parallel for schedule(static) num_threads(threads) if (end - begin >= METHOD_WORTH_THREADS)

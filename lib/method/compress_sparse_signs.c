@@ -115,8 +115,7 @@ static size_t floats(const struct sg_layout *layout) {
 static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n, size_t k) {
     const float workers = (float)s->workers;
     double total = 0;
-    for (size_t i = 0; i < n; i++)
-        x[i] += sum[i] / workers;
+    s->kernels->add_quotient(&s->exec, x, sum, workers, n);
     const struct sg_largest of = sg_largest_of(x, n, k);
     struct sg_largest still = of;
     for (size_t i = 0; i < n; i++)

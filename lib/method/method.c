@@ -143,7 +143,7 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
     if (config->inputs)
         w->input = w->input_room = malloc((m->d + 1) * sizeof *w->input);
     if (sg_method_rounds(m) > 1 && !has_residual)
-        w->p = malloc((m->d + 1) * sizeof *w->p);
+        w->p = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof *w->p);
     return w->count != NULL && w->state != NULL && (w->input != NULL || !config->inputs) &&
            (w->p != NULL || sg_method_rounds(m) == 1 || has_residual) &&
            allocate_vectors(m, &w->feedback,
@@ -164,7 +164,8 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     for (size_t l = 0; whole && l < layers; l++)
         m->unreached[l] = INFINITY;
     if (whole && rounds != NULL)
-        whole = (m->shared.memory = calloc(method_floats(m) + 1, sizeof(float))) != NULL;
+        whole =
+            (m->shared.memory = m->shared.kernels->allocate(&m->shared.exec, method_floats(m) * sizeof(float))) != NULL;
     if (whole && rounds != NULL && rounds->room != NULL)
         whole = (m->shared.room = calloc(rounds->room(&m->shared) + 1, 1)) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
@@ -269,7 +270,7 @@ void sg_method_close(sg_method *m) {
         struct method_worker *worker = &m->worker[w];
         free(worker->count);
         free(worker->state);
-        free(worker->p);
+        release(m, worker->p);
         free(worker->input_room);
         free(worker->seen.scratch);
         for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
@@ -283,6 +284,7 @@ void sg_method_close(sg_method *m) {
     for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
         release(m, m->common.vector[i]);
     release(m, m->lead_sum);
+    release(m, m->shared.memory);
     method_bytes_close(m);
     free(m->worker);
     free(m->room);
@@ -294,7 +296,6 @@ void sg_method_close(sg_method *m) {
     free(m->first_sum);
     free(m->unreached);
     free(m->state);
-    free(m->shared.memory);
     free(m->shared.room);
     free((void *)m->shared.layout.name);
     free((void *)m->shared.layout.offset);

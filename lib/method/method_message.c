@@ -161,7 +161,7 @@ static int form_p(const sg_method *m, const struct method_worker *w, const struc
     const int status = s->e != NULL ? m->shared.kernels->select_threshold(s, m->unreached) : check_finite(m, w, s->g);
     const float *p = s->e != NULL ? s->e : s->g;
     if (status == SG_KERNEL_OK && w->p != NULL)
-        memcpy(w->p, p, m->d * sizeof *p);
+        m->shared.kernels->copy(&m->shared.exec, w->p, p, m->d);
     if (status == SG_KERNEL_OK && w->input != NULL)
         memcpy(w->input, p, m->d * sizeof *p);
     return status;

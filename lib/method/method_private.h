@@ -26,7 +26,8 @@ struct method_worker {
     double *state; /* what the compressor keeps from step to step */
     double note;
     struct sg_feedback_state feedback;
-    float *p;          /* [d] what is compressed, if later rounds need it and no residual holds it; else NULL */
+    /* [d] what is compressed, in the kernels' memory, if later rounds need it and no residual holds it; else NULL */
+    float *p;
     float *input;      /* [d] input_room while copies of p are kept; else NULL */
     float *input_room; /* [d] if the method was opened with `inputs`; else NULL */
 };

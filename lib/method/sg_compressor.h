@@ -70,9 +70,9 @@ struct sg_shared {
     const struct sg_code *code; /* for the values that a selector sends */
     const struct sg_kernels *kernels;
     struct sg_exec exec; /* of one worker's compression */
-    float *memory;       /* [rounds->floats], what rounds and steps hand on; NULL without rounds */
-    /* [rounds->room bytes] zeros before `start`, which may fill it; what `combine` hands on within a step, so checkpoints
-     * lack it. */
+    float *memory; /* [rounds->floats], what rounds and steps hand on, in the kernels' memory; NULL without rounds */
+    /* [rounds->room bytes] of the host's memory: zeros before `start`, which may fill it; what `combine` hands on within
+     * a step, so checkpoints lack it. */
     void *room;
     const struct sg_message *heard; /* [workers] if rounds->hears: this round's messages, in `combine` and `keep` */
 };

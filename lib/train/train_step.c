@@ -65,6 +65,16 @@ static void take_losses(struct train *t) {
     }
 }
 
+/* Puts a worker's message into the exchange, if making it went well, and keeps how that went. */
+static sg_status put_message(struct train *t, size_t w, sg_status status) {
+    struct worker *worker = &t->worker[w];
+    if (status == SG_OK && sg_method_sends(t->method))
+        status = sg_comm_put(t->comm, t->first + w, &worker->message, &worker->error);
+    if (status == SG_ERR_UNSUPPORTED)
+        status = train_fail_device(t, &worker->error);
+    return worker->error.status = status;
+}
+
 /* Put the message of gradient g into the exchange; g is not needed after this. A task that writes only parts of g expects
  * zeros there at its next step, so those parts are cleared here. */
 static sg_status worker_message(struct train *t, size_t w, float *g) {
@@ -81,11 +91,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     for (size_t i = 0; touched && i < touched->count; i++)
         t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
-    if (status == SG_OK && sg_method_sends(t->method))
-        status = sg_comm_put(t->comm, t->first + w, &worker->message, err);
-    if (status == SG_ERR_UNSUPPORTED)
-        status = train_fail_device(t, err);
-    return err->status = status;
+    return put_message(t, w, status);
 }
 
 static void worker_step(struct train *t, size_t w, float *g) {
@@ -173,9 +179,7 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
             status = train_measure_message(t, w, round, &worker->error);
         if (status == SG_OK && worker->residual && !sg_method_keeps_late(t->method))
             train_measure_residual(t, w, NULL);
-        if (status == SG_OK)
-            status = sg_comm_put(t->comm, t->first + w, &worker->message, &worker->error);
-        worker->error.status = status;
+        put_message(t, w, status);
         charge_time(worker, PHASE_COMPRESSION, start_s);
     }
     return workers_status(t, err);

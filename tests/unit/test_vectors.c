@@ -1,0 +1,138 @@
+/* The operations on whole vectors of every kernel table (mix, add_quotient, copy, zero_at) against their formulas: the same
+ * bits for all lengths and numbers of threads. */
+#include <math.h>
+#include <string.h>
+
+#include "patterns.h"
+#include "sg_kernels.h"
+#include "sg_rng.h"
+#include "tap.h"
+#ifdef SG_TEST_CUDA /* the same bodies on a GPU's memory, or emulated */
+#include "sg_cuda.h"
+#endif
+
+enum { MOST = 140001, GUARD = 4 };
+static const size_t lengths[] = {0, 1, 3, 31, 64, 515, 4097, MOST};
+static const float divisors[] = {3, -7, 8, 0x1p-130F};
+
+static float x[MOST + GUARD], y[MOST + GUARD], got[MOST + GUARD], right[MOST + GUARD];
+static uint32_t position[MOST];
+
+/* A table, and the copies of x, y and position in its memory. */
+static const struct sg_kernels *kernels;
+static struct sg_exec exec;
+static struct {
+    float *x, *y;
+    uint32_t *position;
+} there;
+
+/* Normal numbers of many magnitudes, zeros of either sign, and what is not finite. */
+static void draw(float *out, uint32_t stream) {
+    sg_rng r = sg_rng_open(1, SG_RNG_TEST, stream, 0);
+    for (size_t i = 0; i < MOST + GUARD; i++)
+        out[i] = i % 7 == 3     ? copysignf(0, (float)sg_rng_normal(&r))
+                 : i % 101 == 5 ? INFINITY
+                                : ldexpf((float)sg_rng_normal(&r), (int)(i % 60) - 30);
+}
+
+static void begin(void) {
+    memcpy(right, x, sizeof right);
+    kernels->put(&exec, there.x, x, sizeof x);
+}
+
+/* The bits of what came are right, for all numbers but NaN; a NaN is one. */
+static bool ended(void) {
+    if (kernels->get(&exec, got, there.x, sizeof got) != SG_KERNEL_OK)
+        return false;
+    for (size_t i = 0; i < MOST + GUARD; i++)
+        if (memcmp(&got[i], &right[i], sizeof *got) != 0 && !(isnan(got[i]) && isnan(right[i])))
+            return false;
+    return true;
+}
+
+static bool mixes(size_t n) {
+    begin();
+    kernels->mix(&exec, there.x, 0.75F, there.x, -3, there.y, n);
+    for (size_t i = 0; i < n; i++) {
+        const volatile float a = 0.75F * x[i], b = -3 * y[i];
+        right[i] = a + b;
+    }
+    return ended();
+}
+
+static bool adds(size_t n, float divisor) {
+    begin();
+    kernels->add_quotient(&exec, there.x, there.y, divisor, n);
+    for (size_t i = 0; i < n; i++) {
+        const volatile float quotient = y[i] / divisor;
+        right[i] = x[i] + quotient;
+    }
+    return ended();
+}
+
+static bool copies(size_t n) {
+    begin();
+    kernels->copy(&exec, there.x, there.y, n);
+    memcpy(right, y, n * sizeof *right);
+    return ended();
+}
+
+static bool zeros(size_t n) {
+    begin();
+    kernels->zero_at(&exec, there.x, there.position, n / 3);
+    for (size_t j = 0; j < n / 3; j++)
+        right[position[j]] = 0;
+    return ended();
+}
+
+static void test_table(void) {
+    bool mix = true, add = true, copy = true, zero = true;
+    there.x = kernels->allocate(&exec, sizeof x);
+    there.y = kernels->allocate(&exec, sizeof y);
+    there.position = kernels->allocate(&exec, sizeof position);
+    kernels->put(&exec, there.y, y, sizeof y);
+    kernels->put(&exec, there.position, position, sizeof position);
+    for (exec.threads = 1; exec.threads <= 3; exec.threads++)
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            mix &= mixes(lengths[i]);
+            copy &= copies(lengths[i]);
+            zero &= zeros(lengths[i]);
+            for (size_t k = 0; k < sizeof divisors / sizeof *divisors; k++)
+                add &= adds(lengths[i], divisors[k]);
+        }
+    ok(mix, "%s: mix rounds both products, and their sum", kernels->name);
+    ok(add, "%s: add_quotient rounds the quotient, and the sum", kernels->name);
+    ok(copy, "%s: copy", kernels->name);
+    ok(zero, "%s: zero_at", kernels->name);
+    kernels->release(&exec, there.x);
+    kernels->release(&exec, there.y);
+    kernels->release(&exec, there.position);
+}
+
+int main(void) {
+    draw(x, 1);
+    draw(y, 2);
+    for (uint32_t j = 0; j < MOST; j++)
+        position[j] = j < MOST / 3 ? 3 * j : 0;
+#ifdef SG_TEST_CUDA
+    char why[256];
+    sg_cuda_device *device;
+    if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) == SG_KERNEL_OK) {
+        kernels = sg_cuda_kernels();
+        exec.device = device;
+        test_table();
+        sg_cuda_device_close(device);
+    } else {
+        tap_no_gpu(why);
+    }
+#else
+    for (int i = 0; i < N_KERNELS; i++) {
+        exec = (struct sg_exec){0};
+        if ((kernels = sg_kernels_cpu(kernel_name[i])) != NULL)
+            test_table();
+        else
+            skip("this machine has no %s", kernel_name[i]);
+    }
+#endif
+    return tap_done();
+}
