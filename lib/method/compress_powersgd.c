@@ -66,6 +66,26 @@ static size_t floats(const struct sg_layout *layout) {
     return 2 * layout->offset[layout->n_layers];
 }
 
+/* ---- what the host computes of vectors on a GPU ---- */
+
+static size_t room(const struct sg_shared *s) {
+    return s->exec.device != NULL ? s->layout.offset[s->layout.n_layers] * sizeof(float) : 0;
+}
+
+/* Where the host works on x: there, or in the room if x lies on a GPU. */
+static float *on_host(const struct sg_shared *s, float *x) {
+    return s->exec.device != NULL ? s->room : x;
+}
+
+/* x [n] for the host. If the device fails, what the room held stands for it; the run then ends where the exchange waits
+ * for the device. */
+static float *fetch(const struct sg_shared *s, float *x, size_t n) {
+    float *host = on_host(s, x);
+    if (host != x)
+        (void)s->kernels->get(&s->exec, host, x, n * sizeof *x);
+    return host;
+}
+
 /* ---- a basis ---- */
 
 /* The dot product: element j is added in lane j % LANES, and then the lanes are added one after another. */
@@ -108,13 +128,16 @@ static void orthonormalize(float *columns, size_t rank, size_t n) {
 /* A new Q. Streams are numbered: 0 is that of the first one. */
 static void draw_q(const struct sg_shared *s, uint64_t number) {
     const size_t d = s->layout.offset[s->layout.n_layers];
+    float *q = s->memory + d, *host = on_host(s, q);
     sg_rng rng = sg_rng_open(s->seed, SG_RNG_START, 0, number);
     for (size_t i = 0; i < d; i++)
-        s->memory[d + i] = (float)sg_rng_normal(&rng);
+        host[i] = (float)sg_rng_normal(&rng);
     for (size_t l = 0; l < s->layout.n_layers && s->param[QUIRK] > 0; l++) {
         const struct matrix a = matrix_at(s, l);
-        orthonormalize(a.q, a.rank, a.columns);
+        orthonormalize(host + a.begin, a.rank, a.columns);
     }
+    if (host != q)
+        s->kernels->put(&s->exec, q, host, d * sizeof *q);
 }
 
 static void start(const struct sg_shared *s) {
@@ -134,7 +157,7 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
         const float *m = p + a.begin;
         count[l] = part_of(&a, round);
         if (a.rank == 0 && round == 0)
-            memcpy(to + n, m, count[l] * sizeof *to);
+            s->kernels->copy(&s->exec, to + n, m, count[l]);
         else if (round == 0)
             products->times(&s->exec, to + n, m, a.q, &shape);
         else if (a.rank > 0)
@@ -150,38 +173,39 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
                                .layer_count = count};
 }
 
-/* Makes the columns of sum [rank][columns] those of Q. If one is 0, the old column stays and P's column becomes 0, so
- * that its product is left out. */
-static void take_over(const struct matrix *a, const float *sum) {
+/* Makes the columns of sum [rank][columns] those of Q; host is the same for the host. If one is 0, the old column stays
+ * and P's column becomes 0, so that its product is left out. */
+static void take_over(const struct sg_shared *s, const struct matrix *a, const float *sum, const float *host) {
     for (size_t k = 0; k < a->rank; k++) {
-        const float *column = sum + k * a->columns;
+        const float *column = host + k * a->columns;
         if (dot(column, column, a->columns) > 0)
-            memcpy(a->q + k * a->columns, column, a->columns * sizeof *column);
+            s->kernels->copy(&s->exec, a->q + k * a->columns, sum + k * a->columns, a->columns);
         else
-            memset(a->p + k * a->rows, 0, a->rows * sizeof *a->p);
+            s->kernels->zero(&s->exec, a->p + k * a->rows, a->rows * sizeof *a->p);
     }
 }
 
 /* A layer that is sent as it is waits in its place of P after round 0, so that it is there after round 1. */
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
-    const float *part = sum;
-    for (size_t l = 0; l < s->layout.n_layers; l++) {
+    float *host = fetch(s, sum, length(s, round));
+    for (size_t l = 0, at = 0; l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
         const size_t n = part_of(&a, round);
-        if (round == 0)
-            memcpy(a.p, part, n * sizeof *part);
-        else if (a.rank > 0)
-            take_over(&a, part);
-        if (round == 0 && a.rank > 0)
-            orthonormalize(a.p, a.rank, a.rows);
-        part += n;
+        if (a.rank == 0) {
+            s->kernels->copy(&s->exec, a.p, sum + at, n); /* 0 numbers in round 1 */
+        } else if (round == 0) {
+            orthonormalize(host + at, a.rank, a.rows);
+            s->kernels->put(&s->exec, a.p, host + at, n * sizeof *host);
+        } else {
+            take_over(s, &a, sum + at, host + at);
+        }
+        at += n;
     }
-    SG_ASSERT(part == sum + length(s, round));
     for (size_t l = 0; round == 1 && l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
         const struct sg_shape shape = shape_of(&a);
         if (a.rank == 0)
-            memcpy(sum + a.begin, a.p, a.rows * a.columns * sizeof *sum);
+            s->kernels->copy(&s->exec, sum + a.begin, a.p, a.rows * a.columns);
         else
             s->kernels->products->outer(&s->exec, sum + a.begin, a.p, a.q, &shape, false);
     }
@@ -199,14 +223,12 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
         const size_t n = a.rows * a.columns;
         float *m = e + a.begin, *q = w->data;
         if (a.rank == 0) {
-            memset(m, 0, n * sizeof *m);
+            s->kernels->zero(&s->exec, m, n * sizeof *m);
         } else if (s->param[LOCAL] > 0) {
             products->transposed(&s->exec, q, m, a.p, &shape);
             products->outer(&s->exec, m, a.p, q, &shape, true);
         } else {
-#pragma omp parallel for schedule(static) num_threads(s->exec.threads) if (n >= METHOD_WORTH_THREADS)
-            for (size_t i = 0; i < n; i++)
-                m[i] -= sum[a.begin + i] / workers;
+            s->kernels->add_quotient(&s->exec, m, sum + a.begin, -workers, n);
         }
     }
 }
@@ -241,13 +263,13 @@ static const struct sg_parameter params[PARAMS] = {
 };
 
 static const struct sg_rounds rounds = {
-    .count = 2, .length = length, .floats = floats, .start = start, .combine = combine, .keep = keep};
+    .count = 2, .length = length, .floats = floats, .start = start, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_powersgd = {
     .name = "powersgd",
     .summary = "every layer's matrix as a product of two thin ones, one power iteration a step",
     .source = "Vogels et al., NeurIPS 2019",
-    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .params = params,
     .n_params = PARAMS,
     .knob = knob,

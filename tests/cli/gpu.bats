@@ -3,32 +3,35 @@
 load common
 
 need_emulation() {
-    EMULATED=$ROOT/build/release/tests/test_train_gpu_emulated
-    [ -x "$EMULATED" ] || skip "not built: make build-tests, with a C++ compiler"
+    EMULATED=$ROOT/build/release/tests
+    [ -x "$EMULATED/test_rounds_gpu_emulated" ] || skip "not built: make build-tests, with a C++ compiler"
 }
 
 @test "1, 2 and 3 ranks with a GPU each: the bytes of one process on the CPU" {
     need_emulation
     have_mpi || skip "built without MPI"
-    while read -r method set; do
+    while read -r what method set; do
+        program=$EMULATED/test_${what}_gpu_emulated
         # shellcheck disable=SC2086
-        "$EMULATED" cpu $method $set >"$BATS_TEST_TMPDIR/cpu"
+        "$program" cpu $method $set >"$BATS_TEST_TMPDIR/cpu"
         grep -q '"record":"end","status":"ok"' "$BATS_TEST_TMPDIR/cpu"
         for ranks in 1 2 3; do
             # shellcheck disable=SC2086
-            $MPI -n "$ranks" "$EMULATED" cuda $method $set >"$BATS_TEST_TMPDIR/cuda"
+            $MPI -n "$ranks" "$program" cuda $method $set >"$BATS_TEST_TMPDIR/cuda"
             cmp "$BATS_TEST_TMPDIR/cpu" "$BATS_TEST_TMPDIR/cuda"
         done
     done <<-'RUNS'
-	SGD error-feedback=gradient message.values=fp16
-	Share error-feedback=gradient optimizer.momentum=0.5 workers=37
-	Sums scope=model
-	Random-k message.values=fp16 message.encoding=auto
-	onebit error-feedback=gradient
-	signsgd error-feedback=momentum
-	qsgd error-feedback=none
-	levels error-feedback=ef21 message.encoding=auto
-	signtopk error-feedback=dgc
+	train SGD error-feedback=gradient message.values=fp16
+	train Share error-feedback=gradient optimizer.momentum=0.5 workers=37
+	train Sums scope=model
+	train Random-k message.values=fp16 message.encoding=auto
+	train onebit error-feedback=gradient
+	train signsgd error-feedback=momentum
+	train qsgd error-feedback=none
+	train levels error-feedback=ef21 message.encoding=auto
+	train signtopk error-feedback=dgc
+	rounds powersgd error-feedback=gradient
+	rounds layers error-feedback=none message.encoding=auto workers=5
 	RUNS
 }
 
