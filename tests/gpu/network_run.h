@@ -31,6 +31,10 @@ enum { WORKERS = 2, STEPS = 4 };
 /* How often the emulated GPU was waited for (tests/emulation/cuda_runtime.h). */
 extern unsigned long sg_emulated_waits __attribute__((weak));
 
+/* On the emulated GPU libtorch computes on the CPU, in the device's memory (tests/emulation/emulated_memory.h). */
+extern bool sg_emulated_memory_is_shared;
+bool sg_emulated_memory_is_shared = true;
+
 static struct network network;
 static bool emulated;
 static uint64_t stop_step = UINT64_MAX, steps_seen;
