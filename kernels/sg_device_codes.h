@@ -15,14 +15,6 @@
 extern "C" {
 #endif
 
-/* What becomes of the j-th number v that is read. It concerns to[at], at = index[j], or j if index is NULL. */
-struct sg_sink {
-    float *to;
-    const uint32_t *index; /* ascending */
-    const float *value;    /* not NULL: to[at] += value[j] - v, and weight is not used */
-    float weight;          /* to[at] += weight v; 0: to[at] <- v */
-};
-
 /* What the two values of a part are, which a number below 0 and any other is read back as (code_signs.c). */
 enum sg_two_values { SG_VALUES_MEAN, SG_VALUES_RMS, SG_VALUES_GIVEN, SG_VALUES_SIDES };
 
@@ -55,6 +47,10 @@ struct sg_device_buckets {
     uint32_t *beyond;  /* STEPS: host, out: how many numbers are sent as they are. It waits for the GPU. */
 };
 
+/* The codes in which every number takes the same bytes: as it is, rounded to a half (sg_half.h), or to the upper half of a
+ * float. */
+enum sg_plain_code { SG_PLAIN_FLOAT, SG_PLAIN_HALF, SG_PLAIN_BF16 };
+
 struct sg_device_codes {
     /* below: host [parts], only for SIDES: how many numbers of each part are below 0. Asked for, it waits for the GPU. */
     int (*write_signs)(const struct sg_exec *exec, void *data, const struct sg_device_signs *s, uint32_t *below);
@@ -65,6 +61,11 @@ struct sg_device_codes {
     /* bytes: of the message */
     void (*read_buckets)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
                          size_t count, size_t parts, enum sg_bucket_code code);
+
+    /* x [count] is finite. */
+    int (*write_plain)(const struct sg_exec *exec, void *data, const float *x, size_t count, enum sg_plain_code code);
+    void (*read_plain)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
+                       enum sg_plain_code code);
 
     /* sum[i] <- all, -all or tie, as sum[i] is above 0, below 0 or neither. */
     void (*vote)(const struct sg_exec *exec, float *sum, size_t n, float all, float tie);

@@ -1,4 +1,5 @@
-/* sg_half.h: float values as IEEE 754 halves (binary16), for messages of 16 bits a value.
+/* sg_half.h: float values as IEEE 754 halves (binary16), and as upper halves of floats (bfloat16), for messages of 16 bits a
+ * value.
  *
  * Rounding is to nearest, ties to even. A magnitude that would round to infinity (65520 and up) saturates to 65504, the
  * largest half. */
@@ -53,6 +54,17 @@ SG_HALF_INLINE float sg_half_value(uint16_t half) {
     const uint32_t tiny =
         sg_float_bits(sg_float_of_bits(magnitude < 0x00800000 ? magnitude + 0x38800000 : 0x38800000) - 0x1p-14F);
     return sg_float_of_bits((magnitude < 0x00800000 ? tiny : normal) | sign);
+}
+
+/* The upper half of the float nearest to x that has no other bits, ties to even; x is finite. The largest one where that
+ * would be infinite. */
+SG_HALF_INLINE uint16_t sg_bf16_of(float x) {
+    const uint32_t bits = sg_float_bits(x), up = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return (uint16_t)((up & 0x7f80) == 0x7f80 ? bits >> 16 : up);
+}
+
+SG_HALF_INLINE float sg_bf16_value(uint16_t upper) {
+    return sg_float_of_bits((uint32_t)upper << 16);
 }
 
 #ifdef __cplusplus

@@ -65,6 +65,14 @@ struct sg_entries {
     size_t count;
 };
 
+/* What becomes of the j-th number v that is read. It concerns to[at], at = index[j], or j if index is NULL. */
+struct sg_sink {
+    float *to;
+    const uint32_t *index; /* ascending */
+    const float *value;    /* not NULL: to[at] += value[j] - v, and weight is not used */
+    float weight;          /* to[at] += weight v; 0: to[at] <- v */
+};
+
 /* Parameters begin .. end-1, all with weight decay or all without. */
 struct sg_piece {
     size_t begin, end;

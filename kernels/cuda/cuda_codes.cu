@@ -13,5 +13,5 @@ static void vote(const struct sg_exec *exec, float *sum, size_t n, float all, fl
 }
 
 const struct sg_device_codes cuda_codes = {
-    cuda_write_signs, cuda_read_signs, cuda_write_buckets, cuda_read_buckets, vote,
+    cuda_write_signs, cuda_read_signs, cuda_write_buckets, cuda_read_buckets, cuda_write_plain, cuda_read_plain, vote,
 };

@@ -17,13 +17,16 @@ int cuda_begun(const struct sg_exec *exec, int status);
 
 extern const struct sg_products cuda_products; /* cuda_products.cu */
 extern const struct sg_device_codes cuda_codes;
-/* Rows of that table (cuda_signs.cu, cuda_buckets.cu). */
+/* Rows of that table (cuda_signs.cu, cuda_buckets.cu, cuda_plain.cu). */
 int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_device_signs *s, uint32_t *below);
 void cuda_read_signs(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                      size_t parts);
 int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b);
 void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
                        size_t count, size_t parts, enum sg_bucket_code code);
+int cuda_write_plain(const struct sg_exec *exec, void *data, const float *x, size_t count, enum sg_plain_code code);
+void cuda_read_plain(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
+                     enum sg_plain_code code);
 
 /* Rows of the table of sg_kernels.h (cuda_mix.cu). */
 void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);

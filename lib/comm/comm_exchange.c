@@ -4,7 +4,6 @@
 
 #include "comm_private.h"
 #include "sg_debug.h"
-#include "sg_device_codes.h"
 
 /* Are messages added when they are put? Those of a GPU are, within one process. */
 static bool adds_at_once(const sg_comm *c) {
@@ -37,29 +36,6 @@ static enum comm_kind kind_of(const sg_comm *c, const struct sg_message *m) {
     if (!m->index && m->count > 0 && m->count == m->n && m->code->width > 0)
         return COMM_WHOLE;
     return m->code == &sg_code_fp32 && c->raw ? COMM_PLAIN : COMM_ENCODED;
-}
-
-/* Adds a GPU's message to the sum. Halves are decoded a part at a time; other codes add what they read. */
-static sg_status add_at_once(sg_comm *c, const struct sg_message *m, struct sg_error *err) {
-    enum { ROOM = 1 << 22 };
-    const bool floats = m->code == &sg_code_fp32;
-    if (m->code->read_on_gpu != NULL) {
-        m->code->read_on_gpu(&(struct sg_sink){.to = c->sum, .index = m->index, .weight = 1}, m, c->kernels, &c->exec);
-        return SG_OK;
-    }
-    if (!floats && !c->room && !(c->room = c->kernels->allocate(&c->exec, ROOM * sizeof *c->room)))
-        return sg_fail_memory(err, "decoding a message");
-    for (size_t at = 0, count; at < m->count; at += count) {
-        count = floats || m->count - at < ROOM ? m->count - at : ROOM;
-        struct sg_message part = *m;
-        part.count = count;
-        part.data = (const uint8_t *)m->data + at * m->code->width;
-        const struct sg_entries entries = {m->index ? m->index + at : NULL,
-                                           sg_message_values(&part, c->room, c->kernels, &c->exec), count};
-        c->kernels->scatter_add_messages(&c->exec, m->index ? c->sum : c->sum + at, m->index ? c->n : count, &entries,
-                                         1);
-    }
-    return SG_OK;
 }
 
 /* Copies to the host what ranks or encodings need of a GPU's message. The memory is large enough for later messages
@@ -95,7 +71,8 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
     if (local != c->added++)
         return sg_fail(err, SG_ERR_ARGUMENT, "on a GPU workers put their messages in order");
     if (adds_at_once(c))
-        status = add_at_once(c, message, err);
+        sg_message_read(&(struct sg_sink){.to = c->sum, .index = message->index, .weight = 1}, message, c->kernels,
+                        &c->exec);
     if (status == SG_OK && (c->world.size > 1 || kind_of(c, message) == COMM_ENCODED))
         status = copy_message(c, local, err);
     return status;
@@ -198,9 +175,6 @@ const struct sg_message *sg_comm_messages(const sg_comm *c) {
 sg_status sg_comm_end(sg_comm *c, const struct sg_control *mine, struct sg_outcome *out, struct sg_error *err) {
     struct sg_outcome outcome = {.failed_rank = -1};
     sg_status status = gather_notes(c, mine, err);
-    if (c->room)
-        c->kernels->release(&c->exec, c->room);
-    c->room = NULL;
     if (status != SG_OK)
         return status;
     read_notes(c, &outcome);

@@ -44,7 +44,6 @@ struct sg_comm {
     struct sg_exec exec;
     struct sg_message *put; /* [count] of this rank's workers; with code NULL there is none yet */
     size_t added;           /* how many messages of a GPU were put */
-    float *room;            /* memory of the GPU to decode in; NULL = not needed so far */
 
     struct note *note;               /* [workers] */
     double (*number)[SG_COMM_NOTES]; /* [workers] the notes of the outcome */

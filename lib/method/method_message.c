@@ -5,7 +5,6 @@
 
 #include "method_private.h"
 #include "sg_debug.h"
-#include "sg_device_codes.h"
 
 /* ---- selectors ---- */
 
@@ -74,21 +73,6 @@ int method_write(const struct sg_worker *w, const struct sg_code *code, struct s
     return SG_KERNEL_OK;
 }
 
-/* e += value - what the message says of it, at the message's positions. */
-static void keep_rounding(const struct sg_shared *s, const struct sg_message *m, const float *value, float *e) {
-    float piece[SG_MESSAGE_PIECE];
-    if (s->exec.device != NULL) {
-        m->code->read_on_gpu(&(struct sg_sink){.to = e, .index = m->index, .value = value}, m, s->kernels, &s->exec);
-        return;
-    }
-    for (size_t at = 0, count; at < m->count; at += count) {
-        count = m->count - at < SG_MESSAGE_PIECE ? m->count - at : SG_MESSAGE_PIECE;
-        m->code->decode(piece, m, at, count);
-        for (size_t j = at; j < at + count; j++)
-            e[m->index != NULL ? m->index[j] : j] += value[j] - piece[j - at];
-    }
-}
-
 /* input <- p, from what was kept and what was sent: at every element one of the two is 0. */
 static void copy_input(const struct method_worker *w, const struct sg_select *s, size_t d, size_t count) {
     const float *value = w->room->value;
@@ -137,7 +121,8 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
         status = method_write(&w->seen, code,
                               (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param}, out);
         if (s.e != NULL && status == SG_KERNEL_OK)
-            keep_rounding(&m->shared, out, room->value, s.e);
+            sg_message_read(&(struct sg_sink){.to = s.e, .index = out->index, .value = room->value}, out,
+                            m->shared.kernels, s.exec);
     }
     /* Floats and halves count as the paper counts: 32 bits a value and 32 a position. */
     out->bits = positions + (code->width > 0 ? 32.0 * (double)count : out->bits);
@@ -167,14 +152,6 @@ static int form_p(const sg_method *m, const struct method_worker *w, const struc
     return status;
 }
 
-/* e -= what the message says. */
-static void leave_residual(const struct sg_shared *s, const struct sg_message *m, float *e) {
-    if (s->exec.device != NULL)
-        m->code->read_on_gpu(&(struct sg_sink){.to = e, .index = m->index, .weight = -1}, m, s->kernels, &s->exec);
-    else
-        sg_message_add(e, m, -1, &s->exec);
-}
-
 static int code_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                         struct sg_message *out) {
     const struct sg_compressor_ops *ops = m->compressor;
@@ -202,7 +179,8 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
             return w->seen.status != SG_KERNEL_OK ? w->seen.status : SG_KERNEL_MEMORY;
     }
     if (s->e != NULL && (ops->rounds == NULL || ops->rounds->keep == NULL))
-        leave_residual(&m->shared, out, s->e);
+        sg_message_read(&(struct sg_sink){.to = s->e, .index = out->index, .weight = -1}, out, m->shared.kernels,
+                        s->exec);
     return SG_KERNEL_OK;
 }
 

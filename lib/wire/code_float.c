@@ -3,8 +3,17 @@
 #include <endian.h>
 #include <string.h>
 
+#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_private.h"
+
+/* The numbers in the memory of a GPU, which has the host's order of bytes. */
+static int write_there(void *data, const struct sg_numbers *numbers, enum sg_plain_code code, size_t width,
+                       size_t *bytes, double *bits) {
+    *bytes = width * numbers->count;
+    *bits = 8 * (double)*bytes;
+    return numbers->kernels->codes->write_plain(numbers->exec, data, numbers->value, numbers->count, code);
+}
 
 /* ---- fp32 ---- */
 
@@ -37,6 +46,15 @@ static bool valid_floats(const struct sg_message *m) {
     return !wrong;
 }
 
+static int floats_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
+    return write_there(data, numbers, SG_PLAIN_FLOAT, sizeof(float), bytes, bits);
+}
+
+static void read_floats_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                              const struct sg_exec *exec) {
+    kernels->codes->read_plain(exec, to, m->data, m->count, SG_PLAIN_FLOAT);
+}
+
 const struct sg_code sg_code_fp32 = {
     .name = "fp32",
     .summary = "32 bits a value, as computed",
@@ -46,6 +64,8 @@ const struct sg_code sg_code_fp32 = {
     .encode = encode_floats,
     .decode = decode_floats,
     .valid = valid_floats,
+    .encode_on_gpu = floats_there,
+    .read_on_gpu = read_floats_there,
 };
 
 /* ---- what codes of 16 bits share ---- */
@@ -90,6 +110,15 @@ static bool valid_halves(const struct sg_message *m) {
     return m->bytes == 2 * m->count && valid_exponents(m, 0x7c00);
 }
 
+static int halves_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
+    return write_there(data, numbers, SG_PLAIN_HALF, sizeof(uint16_t), bytes, bits);
+}
+
+static void read_halves_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                              const struct sg_exec *exec) {
+    kernels->codes->read_plain(exec, to, m->data, m->count, SG_PLAIN_HALF);
+}
+
 const struct sg_code sg_code_fp16 = {
     .name = "fp16",
     .summary = "16 bits a value: IEEE halves, nearest, ties to even, saturating at 65504",
@@ -99,21 +128,17 @@ const struct sg_code sg_code_fp16 = {
     .encode = encode_halves,
     .decode = decode_halves,
     .valid = valid_halves,
+    .encode_on_gpu = halves_there,
+    .read_on_gpu = read_halves_there,
 };
 
 /* ---- bf16 ---- */
 
-/* The nearest number, ties to even; the largest one where that would be infinite. */
-static void cut_floats(uint16_t *restrict out, const float *restrict value, size_t count) {
-    for (size_t j = 0; j < count; j++) {
-        const uint32_t x = sg_float_bits(value[j]), up = (x + 0x7fff + (x >> 16 & 1)) >> 16;
-        out[j] = htole16((uint16_t)((up & 0x7f80) == 0x7f80 ? x >> 16 : up));
-    }
-}
-
 static size_t encode_bf16(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
-    cut_floats(data, numbers->value, numbers->count);
+    uint16_t *out = data;
+    for (size_t j = 0; j < numbers->count; j++)
+        out[j] = htole16(sg_bf16_of(numbers->value[j]));
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;
 }
@@ -122,11 +147,20 @@ static void decode_bf16(float *out, const struct sg_message *m, size_t first, si
     SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
     const uint8_t *in = (const uint8_t *)m->data + 2 * first;
     for (size_t j = 0; j < count; j++)
-        out[j] = sg_float_of_bits((uint32_t)load_half(in + 2 * j) << 16);
+        out[j] = sg_bf16_value(load_half(in + 2 * j));
 }
 
 static bool valid_bf16(const struct sg_message *m) {
     return m->bytes == 2 * m->count && valid_exponents(m, 0x7f80);
+}
+
+static int bf16_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
+    return write_there(data, numbers, SG_PLAIN_BF16, sizeof(uint16_t), bytes, bits);
+}
+
+static void read_bf16_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                            const struct sg_exec *exec) {
+    kernels->codes->read_plain(exec, to, m->data, m->count, SG_PLAIN_BF16);
 }
 
 const struct sg_code sg_code_bf16 = {
@@ -138,4 +172,6 @@ const struct sg_code sg_code_bf16 = {
     .encode = encode_bf16,
     .decode = decode_bf16,
     .valid = valid_bf16,
+    .encode_on_gpu = bf16_there,
+    .read_on_gpu = read_bf16_there,
 };

@@ -87,7 +87,7 @@ sg_status sg_code_add(const struct sg_code *code, struct sg_error *err) {
 }
 
 bool sg_code_on_gpu(const struct sg_code *code) {
-    return code == &sg_code_fp32 || code == &sg_code_fp16 || code->encode_on_gpu != NULL;
+    return code->encode_on_gpu != NULL;
 }
 
 const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
@@ -96,12 +96,7 @@ const float *sg_message_values(const struct sg_message *m, float *room, const st
     SG_ASSERT(m->code == &sg_code_fp32 || room != NULL || m->count == 0);
     if (m->code == &sg_code_fp32)
         return m->data;
-    if (exec->device && m->code == &sg_code_fp16)
-        kernels->decode_half(exec, room, m->data, m->count);
-    else if (exec->device)
-        m->code->read_on_gpu(&(struct sg_sink){.to = room}, m, kernels, exec);
-    else
-        m->code->decode(room, m, 0, m->count);
+    sg_message_read(&(struct sg_sink){.to = room}, m, kernels, exec);
     return room;
 }
 
@@ -155,6 +150,32 @@ static void add_shared(float *to, size_t n, const struct sg_message *messages, s
 
 void sg_message_add(float *to, const struct sg_message *m, float weight, const struct sg_exec *exec) {
     add_shared(to, m->n, m, 1, weight, exec);
+}
+
+static void keep_rounding(const struct sg_sink *to, const struct sg_message *m) {
+    float piece[SG_MESSAGE_PIECE];
+    for (size_t at = 0, count; at < m->count; at += count) {
+        count = m->count - at < SG_MESSAGE_PIECE ? m->count - at : SG_MESSAGE_PIECE;
+        m->code->decode(piece, m, at, count);
+        for (size_t j = at; j < at + count; j++)
+            to->to[to->index != NULL ? to->index[j] : j] += to->value[j] - piece[j - at];
+    }
+}
+
+void sg_message_read(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                     const struct sg_exec *exec) {
+    const bool moves = to->value == NULL && to->weight == 0;
+    SG_ASSERT(to->index == (moves ? NULL : m->index));
+    if (m->count == 0)
+        return;
+    if (exec->device != NULL)
+        m->code->read_on_gpu(to, m, kernels, exec);
+    else if (moves)
+        m->code->decode(to->to, m, 0, m->count);
+    else if (to->value != NULL)
+        keep_rounding(to, m);
+    else
+        sg_message_add(to->to, m, to->weight, exec);
 }
 
 static void add_floats(float *to, size_t n, const struct sg_message *messages, size_t count,

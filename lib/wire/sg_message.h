@@ -22,7 +22,6 @@ extern "C" {
 #endif
 
 struct sg_code;
-struct sg_sink;
 
 struct sg_message {
     const struct sg_code *code;
@@ -129,6 +128,11 @@ enum { SG_MESSAGE_PIECE = 2048 };
  * that runs there. */
 const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
                                const struct sg_exec *exec);
+
+/* Does with every written number what the sink says (sg_kernels.h), whose index is the message's, or NULL if the numbers
+ * only move. Message and sink lie in the memory of the kernels. On a GPU the code must be one that runs there. */
+void sg_message_read(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                     const struct sg_exec *exec);
 
 /* Does the code run on a GPU? */
 bool sg_code_on_gpu(const struct sg_code *code);

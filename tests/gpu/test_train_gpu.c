@@ -44,6 +44,9 @@ static const char coders[] =
          "  - {name: powers-8, compressor: topk, density: 0.03, values: natural-8}\n"
          "  - {name: parts, compressor: topk, density: 0.03, values: natural-dithering}\n"
          "  - {name: steps, compressor: topk, density: 0.03, values: {code: grid, bits: 7, stochastic: 1}}\n"
+         "  - {name: fp16, compressor: fp16}\n"
+         "  - {name: bf16, compressor: bf16}\n"
+         "  - {name: upper, compressor: topk, density: 0.03, values: bf16}\n"
          "  - {name: Clipped, compressor: terngrad, clip: 2.5}\n";
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -99,12 +102,12 @@ static sg_status failure(const char *device, const char *method) {
 }
 
 static void test_coders(void) {
-    static const char *const method[] = {"ef-signsgd",  "sign-l2",   "onebit",       "signsgd",  "signsgd-tie",
-                                         "qsgd",        "qsgd-max",  "qsgd-atomo",   "terngrad", "natural",
-                                         "natural-8",   "strom",     "signtopk",     "grid",     "grid-random",
-                                         "grid-budget", "dithering", "dithering-max"};
+    static const char *const method[] = {"ef-signsgd",  "sign-l2",   "onebit",        "signsgd",  "signsgd-tie",
+                                         "qsgd",        "qsgd-max",  "qsgd-atomo",    "terngrad", "natural",
+                                         "natural-8",   "strom",     "signtopk",      "grid",     "grid-random",
+                                         "grid-budget", "dithering", "dithering-max", "fp16",     "bf16"};
     static const char *const values[] = {"signs",  "signs-rms", "signs-fixed", "two-means", "levels",
-                                         "powers", "powers-8",  "steps",       "parts"};
+                                         "powers", "powers-8",  "steps",       "parts",     "upper"};
     recipe = coders;
     for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
         test_same(method[i], SET("error-feedback=gradient"));

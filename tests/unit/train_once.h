@@ -24,8 +24,12 @@ static sg_status train_once(const char *text, const char *method, const char *co
         printf("# %s\n", err->msg);
         exit(1);
     }
-    while (chosen + 1 < n && strcmp(cells[chosen].label, method) != 0)
+    while (chosen < n && strcmp(cells[chosen].label, method) != 0)
         chosen++;
+    if (chosen == n) {
+        printf("# the test's recipe has no method '%s'\n", method);
+        exit(1);
+    }
     how.recipe = &recipe;
     how.cell = &cells[chosen];
     if (sg_comm_rank(comm) != 0)

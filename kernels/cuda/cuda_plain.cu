@@ -1,0 +1,39 @@
+/* cuda_plain.cu: the codes in which every number takes the same bytes: floats, halves, and floats cut to 16 bits. */
+#include "cuda_codes.cuh"
+#include "sg_half.h"
+
+__global__ void write_plain_kernel(void *data, const float *x, uint64_t count, sg_plain_code code) {
+    for (uint64_t j = (uint64_t)blockIdx.x * THREADS + threadIdx.x; j < count; j += (uint64_t)gridDim.x * THREADS)
+        if (code == SG_PLAIN_FLOAT)
+            ((float *)data)[j] = x[j];
+        else
+            ((uint16_t *)data)[j] = code == SG_PLAIN_HALF ? sg_half_of(x[j]) : sg_bf16_of(x[j]);
+}
+
+__global__ void read_plain_kernel(sg_sink to, const void *data, uint64_t count, sg_plain_code code) {
+    for (uint64_t j = (uint64_t)blockIdx.x * THREADS + threadIdx.x; j < count; j += (uint64_t)gridDim.x * THREADS) {
+        const uint16_t bits = code != SG_PLAIN_FLOAT ? ((const uint16_t *)data)[j] : 0;
+        put_number(to, j,
+                   code == SG_PLAIN_FLOAT  ? ((const float *)data)[j]
+                   : code == SG_PLAIN_HALF ? sg_half_value(bits)
+                                           : sg_bf16_value(bits));
+    }
+}
+
+/* A thread takes about four numbers. */
+static uint32_t blocks_for(size_t count) {
+    return blocks_for_warps(count / (4 * WARP));
+}
+
+int cuda_write_plain(const struct sg_exec *exec, void *data, const float *x, size_t count, enum sg_plain_code code) {
+    if (!cuda_ready(exec))
+        return SG_KERNEL_DEVICE;
+    return cuda_begun(exec, launch(blocks_for(count), false, NULL, write_plain_kernel, data, x, (uint64_t)count, code));
+}
+
+void cuda_read_plain(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
+                     enum sg_plain_code code) {
+    if (cuda_ready(exec))
+        (void)cuda_begun(exec,
+                         launch(blocks_for(count), false, NULL, read_plain_kernel, *to, data, (uint64_t)count, code));
+}
