@@ -3,13 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "patterns.h"
+#include "each_table.h"
 #include "sg_products.h"
 #include "sg_rng.h"
-#include "tap.h"
-#ifdef SG_TEST_CUDA /* the same bodies on a GPU's memory, or emulated */
-#include "sg_cuda.h"
-#endif
 
 #ifdef SG_TEST_CUDA
 static const size_t rows[] = {1, 2, 5, 33}, columns[] = {1, 3, 16, 31, 515};
@@ -33,9 +29,7 @@ static void draw(float *x, size_t n, uint32_t stream) {
     }
 }
 
-/* A table, and the copies of m, p, q and got in their memory. */
-static const struct sg_kernels *kernels;
-static struct sg_exec exec;
+/* The copies of m, p, q and got in a table's memory. */
 static struct { float *m, *p, *q, *got; } there;
 
 static void open_room(void) {
@@ -130,29 +124,7 @@ static void test_table(void) {
     close_room();
 }
 
-#ifdef SG_TEST_CUDA
 int main(void) {
-    char why[256];
-    sg_cuda_device *device;
-    if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) == SG_KERNEL_OK) {
-        kernels = sg_cuda_kernels();
-        exec.device = device;
-        test_table();
-        sg_cuda_device_close(device);
-    } else {
-        tap_no_gpu(why);
-    }
+    test_each_table(test_table);
     return tap_done();
 }
-#else
-int main(void) {
-    for (int i = 0; i < N_KERNELS; i++) {
-        kernels = sg_kernels_cpu(kernel_name[i]);
-        if (kernels != NULL)
-            test_table();
-        else
-            skip("this machine has no %s", kernel_name[i]);
-    }
-    return tap_done();
-}
-#endif

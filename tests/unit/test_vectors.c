@@ -3,13 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "patterns.h"
-#include "sg_kernels.h"
+#include "each_table.h"
 #include "sg_rng.h"
-#include "tap.h"
-#ifdef SG_TEST_CUDA /* the same bodies on a GPU's memory, or emulated */
-#include "sg_cuda.h"
-#endif
 
 enum { MOST = 140001, GUARD = 4 };
 static const size_t lengths[] = {0, 1, 3, 31, 64, 515, 4097, MOST};
@@ -18,9 +13,7 @@ static const float divisors[] = {3, -7, 8, 0x1p-130F};
 static float x[MOST + GUARD], y[MOST + GUARD], got[MOST + GUARD], right[MOST + GUARD];
 static uint32_t position[MOST];
 
-/* A table, and the copies of x, y and position in its memory. */
-static const struct sg_kernels *kernels;
-static struct sg_exec exec;
+/* The copies of x, y and position in a table's memory. */
 static struct {
     float *x, *y;
     uint32_t *position;
@@ -114,25 +107,6 @@ int main(void) {
     draw(y, 2);
     for (uint32_t j = 0; j < MOST; j++)
         position[j] = j < MOST / 3 ? 3 * j : 0;
-#ifdef SG_TEST_CUDA
-    char why[256];
-    sg_cuda_device *device;
-    if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) == SG_KERNEL_OK) {
-        kernels = sg_cuda_kernels();
-        exec.device = device;
-        test_table();
-        sg_cuda_device_close(device);
-    } else {
-        tap_no_gpu(why);
-    }
-#else
-    for (int i = 0; i < N_KERNELS; i++) {
-        exec = (struct sg_exec){0};
-        if ((kernels = sg_kernels_cpu(kernel_name[i])) != NULL)
-            test_table();
-        else
-            skip("this machine has no %s", kernel_name[i]);
-    }
-#endif
+    test_each_table(test_table);
     return tap_done();
 }
