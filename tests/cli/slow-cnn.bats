@@ -34,7 +34,7 @@ two_steps() { # RECIPE METHOD ARGUMENTS...
 @test "two steps at laptop scale" {
     two_steps mini/fig3 Top-k
     two_steps mini/table1 ACCORDION
-    two_steps night/fig2a "Top-k density=0.001"
+    two_steps night/fig2a "Top-k density=0.0012"
     two_steps night/fig3 Hard-threshold
     two_steps night/table1 ACCORDION
     two_steps mini/table1-cifar100 Hard-threshold
