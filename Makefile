@@ -96,12 +96,13 @@ libs        := -lcjson -lyaml -lm -ldl $(cuda_libs)
 # Shared objects are looked for beside the programs first, so that a folder can take libyaml and libcjson along.
 beside      := -Wl,-rpath,'$$ORIGIN/../lib/sparsegrad'
 # The CUDA kernels' tests: on a device where there is a compiler for it, and emulated where there is one for C++. Sanitizers
-# find as much with 64 threads a block as with 512, in a third of the time.
+# find as much with 64 threads a block as with 512, in a third of the time. gpu_wide: those that are emulated with 512, too.
 gpu_torch   := $(basename $(notdir $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c))))
-gpu_names   := test_kernels test_vectors test_products $(filter-out $(if $(filter 1,$(torch)),,$(gpu_torch)),$(basename $(notdir $(wildcard tests/gpu/test_*.c))))
+gpu_names   := test_kernels test_sums test_vectors test_products $(filter-out $(if $(filter 1,$(torch)),,$(gpu_torch)),$(basename $(notdir $(wildcard tests/gpu/test_*.c))))
+gpu_wide    := test_kernels test_sums test_products
 gpu_small   := $(patsubst %,$(B)/gpu/%_64,$(filter-out $(gpu_torch),$(gpu_names)))
 gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%) $(gpu_small))
-unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %,$(B)/tests/%_emulated,$(gpu_names) $(if $(filter release debug,$(MODE)),test_kernels_512 test_products_512)))
+unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %,$(B)/tests/%_emulated,$(gpu_names) $(if $(filter release debug,$(MODE)),$(gpu_wide:%=%_512))))
 
 # Nothing here traps, and with -fno-trapping-math comparisons of floats become vectors; no number changes by it.
 isa_flags_c      := -O3 -fno-trapping-math -DSG_ISA=c
@@ -280,7 +281,7 @@ $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): libs := $(torch_
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): ldflags += -Wl,--wrap=sg_task_load,--wrap=sg_scope_open
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): $(torch_obj)
 $(gpu_names:%=$(B)/tests/%_emulated): $(B)/tests/%_emulated: $(B)/gpu/%.o $(call emulated,64) $(B)/libengine.a $(B)/libsparsegrad.a
-$(B)/tests/test_kernels_512_emulated $(B)/tests/test_products_512_emulated: $(B)/tests/%_512_emulated: $(B)/gpu/%.o $(call emulated,512) $(B)/libengine.a $(B)/libsparsegrad.a
+$(gpu_wide:%=$(B)/tests/%_512_emulated): $(B)/tests/%_512_emulated: $(B)/gpu/%.o $(call emulated,512) $(B)/libengine.a $(B)/libsparsegrad.a
 %_emulated:
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a -lstdc++ $(libs) $(mpi_libs)

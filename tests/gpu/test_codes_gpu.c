@@ -112,7 +112,11 @@ static bool same(const struct sg_code *code, const struct sg_numbers *host) {
 
 /* ---- tests -------------------------------------------------------------------------------------------------------- */
 
+#if defined(__SANITIZE_ADDRESS__) /* which the emulation's threads are slow with */
+static const size_t size[] = {0, 1, 9, 33, 1025};
+#else
 static const size_t size[] = {0, 1, 7, 8, 9, 31, 33, 1000, 1025, 4095, 4097, MOST};
+#endif
 enum { SIZES = sizeof size / sizeof *size };
 
 static void test_code(const struct sg_code *code, const double *param, const char *form) {
