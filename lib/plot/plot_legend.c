@@ -52,6 +52,10 @@ static const char *short_text(const struct sg_legend *e, const struct sg_legend 
     return n && strchr(equals + 1, '=') == NULL && strncmp(e->text, before->text, n) == 0 ? equals + 1 : e->text;
 }
 
+static double width_of(const char *text) {
+    return SG_ENTRY + SG_SMALL * sg_plot_ems(text);
+}
+
 bool sg_plot_next_entry(const struct sg_figure *f, size_t panel, double most, struct sg_entry *e) {
     const struct sg_legend *before = e->text ? &f->legend[e->entry] : NULL;
     size_t i = before ? e->entry + 1 : 0;
@@ -60,15 +64,14 @@ bool sg_plot_next_entry(const struct sg_figure *f, size_t panel, double most, st
     if (i == f->n_legend)
         return false;
     const char *text = before ? short_text(&f->legend[i], before) : f->legend[i].text;
-    double width = SG_ENTRY + SG_SMALL * sg_plot_ems(text);
+    const double room = most + SG_ENTRY - SG_SAMPLE - SG_GAP; /* nothing follows the last of a row */
     e->x = e->end;
-    if (before && e->x + width > most + SG_ENTRY - SG_SAMPLE - SG_GAP) { /* nothing follows the last of a row */
-        text = f->legend[i].text;
-        width = SG_ENTRY + SG_SMALL * sg_plot_ems(text);
+    if (before && e->x + width_of(text) > room) { /* a new row repeats the whole name, if it has the room */
+        text = width_of(f->legend[i].text) <= room ? f->legend[i].text : text;
         e->row++;
         e->x = 0;
     }
-    e->end = e->x + width;
+    e->end = e->x + width_of(text);
     e->entry = i;
     e->text = text;
     return true;

@@ -1,4 +1,5 @@
 /* plot_names.c: what a legend calls its curves: λ for lambda, and numbers as a person writes them. */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,25 +23,43 @@ static void put_number(FILE *out, double x, int digits) {
     fprintf(out, "%.*g%s", digits, strtod(text, NULL) / pow(10, exponent), sg_plot_power(power, exponent));
 }
 
+/* "1/(2√(0.001d))" of "1/(2*sqrt(0.001*d))". A product with a number behind it keeps a dot. */
+static void put_expression(FILE *out, const char *text, size_t length) {
+    static const char root[] = "sqrt(";
+    for (size_t at = 0; at < length; at++)
+        if (length - at >= strlen(root) && strncmp(text + at, root, strlen(root)) == 0) {
+            fputs("√(", out);
+            at += strlen(root) - 1;
+        } else if (text[at] != '*') {
+            fputc(text[at], out);
+        } else if (at + 1 < length && !isalpha((unsigned char)text[at + 1])) {
+            fputs("·", out);
+        }
+}
+
 /* "λ=0.0794" of "lambda=0.07938"; other words stay. */
 static void put_word(FILE *out, const char *word, size_t length, int digits) {
     const char *equals = memchr(word, '=', length);
+    const size_t name = equals ? (size_t)(equals - word) : 0, n = sizeof symbols / sizeof *symbols;
     char *end = NULL;
     const double value = equals ? strtod(equals + 1, &end) : NAN;
-    if (!equals || end != word + length || end == equals + 1 || !isfinite(value)) {
-        fwrite(word, 1, length, out);
-        return;
-    }
-    const size_t name = (size_t)(equals - word), n = sizeof symbols / sizeof *symbols;
+    const bool is_number = equals && end == word + length && end != equals + 1 && isfinite(value);
     size_t i = 0;
     while (i < n && (strlen(symbols[i].parameter) != name || strncmp(symbols[i].parameter, word, name) != 0))
         i++;
+    if (!is_number && (!equals || i == n || name + 1 == length)) {
+        fwrite(word, 1, length, out);
+        return;
+    }
     if (i < n)
         fputs(symbols[i].symbol, out);
     else
         fwrite(word, 1, name, out);
     fputc('=', out);
-    put_number(out, value, digits);
+    if (is_number)
+        put_number(out, value, digits);
+    else
+        put_expression(out, equals + 1, length - name - 1);
 }
 
 char *sg_plot_name(const char *label, int digits) {

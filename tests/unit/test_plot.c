@@ -135,6 +135,8 @@ static void test_texts(void) {
                                            {"Grid step=1.194e+04", "Grid step=1.19×10⁴"},
                                            {"Grid step=2263", "Grid step=2260"},
                                            {"QSGD levels=63", "QSGD levels=63"},
+                                           {"H lambda=1/(2*sqrt(0.001*d))", "H λ=1/(2√(0.001d))"},
+                                           {"H tau=2*0.5*d*(1+d)*sqrt(d)", "H τ=2·0.5d·(1+d)√(d)"},
                                            {"Top-k, shuffled density=0.1", "Top-k, shuffled k/d=0.1"},
                                            {"a=b c= =2 lambda=", "a=b c= =2 lambda="}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
