@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sg_kernels.h"
 #include "sg_message.h"
 #include "sg_status.h"
 #include "sg_wire.h"

@@ -425,7 +425,7 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     [ "$(sort <<<"$rows" | uniq -d)" = "" ]
     for row in "none selector exact no - 32 yes" "topk selector relative no wanted 0.625 yes" \
         "ef-signsgd code relative no wanted 1.01 yes" "signsgd rounds - no - 1 yes" "natural code unbiased yes - 9 yes" \
-        "wangni coder unbiased yes - 0.173 -" "signtopk coder relative no wanted 0.135 yes" "# fp32 fp16 levels signs" "# update gradient none dgc-momentum ef21"; do
+        "wangni coder unbiased yes - 0.173 -" "signtopk coder relative no wanted 0.135 yes" "powersgd rounds - no wanted 4 yes" "# fp32 fp16 levels bf16 signs" "# update gradient none dgc-momentum ef21"; do
         grep -q "^$row" <(tr -s ' ' <<<"$output") || { echo "$row"; false; }
     done
     grep -q "^dgc .*; quirk none|grace|tf$" <<<"$output"
