@@ -41,6 +41,11 @@ static inline uint32_t blocks_for_warps(size_t warps) {
     return (uint32_t)(wanted < MOST ? wanted : MOST);
 }
 
+/* And for so many numbers, of which a thread takes about four. */
+static inline uint32_t blocks_for_numbers(size_t n) {
+    return blocks_for_warps(n / (4 * WARP));
+}
+
 /* ---- device side ---- */
 
 __device__ inline uint32_t grid_warp() {

@@ -18,19 +18,15 @@ __global__ void zero_at_kernel(float *x, const uint32_t *index, uint64_t count) 
         x[index[j]] = 0;
 }
 
-/* A thread takes about four numbers. */
-static uint32_t blocks_for(size_t n) {
-    return blocks_for_warps(n / (4 * WARP));
-}
-
 void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec, launch(blocks_for(n), false, NULL, mix_kernel, to, a, x, b, y, (uint64_t)n));
+        (void)cuda_begun(exec, launch(blocks_for_numbers(n), false, NULL, mix_kernel, to, a, x, b, y, (uint64_t)n));
 }
 
 void cuda_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec, launch(blocks_for(n), false, NULL, add_quotient_kernel, x, y, divisor, (uint64_t)n));
+        (void)cuda_begun(exec,
+                         launch(blocks_for_numbers(n), false, NULL, add_quotient_kernel, x, y, divisor, (uint64_t)n));
 }
 
 void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) {
@@ -40,5 +36,6 @@ void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) 
 
 void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec, launch(blocks_for(count), false, NULL, zero_at_kernel, x, index, (uint64_t)count));
+        (void)cuda_begun(exec,
+                         launch(blocks_for_numbers(count), false, NULL, zero_at_kernel, x, index, (uint64_t)count));
 }

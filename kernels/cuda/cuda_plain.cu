@@ -20,20 +20,16 @@ __global__ void read_plain_kernel(sg_sink to, const void *data, uint64_t count, 
     }
 }
 
-/* A thread takes about four numbers. */
-static uint32_t blocks_for(size_t count) {
-    return blocks_for_warps(count / (4 * WARP));
-}
-
 int cuda_write_plain(const struct sg_exec *exec, void *data, const float *x, size_t count, enum sg_plain_code code) {
     if (!cuda_ready(exec))
         return SG_KERNEL_DEVICE;
-    return cuda_begun(exec, launch(blocks_for(count), false, NULL, write_plain_kernel, data, x, (uint64_t)count, code));
+    return cuda_begun(
+        exec, launch(blocks_for_numbers(count), false, NULL, write_plain_kernel, data, x, (uint64_t)count, code));
 }
 
 void cuda_read_plain(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                      enum sg_plain_code code) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec,
-                         launch(blocks_for(count), false, NULL, read_plain_kernel, *to, data, (uint64_t)count, code));
+        (void)cuda_begun(
+            exec, launch(blocks_for_numbers(count), false, NULL, read_plain_kernel, *to, data, (uint64_t)count, code));
 }

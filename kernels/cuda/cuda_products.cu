@@ -104,8 +104,8 @@ static void transposed(const struct sg_exec *exec, float *q, const float *m, con
 static void outer(const struct sg_exec *exec, float *m, const float *p, const float *q, const struct sg_shape *s,
                   bool subtract) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec, launch(blocks_for_warps(s->rows * s->columns / (4 * WARP)), false, NULL, outer_kernel, m,
-                                      p, q, *s, subtract));
+        (void)cuda_begun(
+            exec, launch(blocks_for_numbers(s->rows * s->columns), false, NULL, outer_kernel, m, p, q, *s, subtract));
 }
 
 const struct sg_products cuda_products = {"cuda", times, transposed, outer};

@@ -188,7 +188,8 @@ static void take_over(const struct sg_shared *s, const struct matrix *a, const f
 /* A layer that is sent as it is waits in its place of P after round 0, so that it is there after round 1. */
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     float *host = fetch(s, sum, length(s, round));
-    for (size_t l = 0, at = 0; l < s->layout.n_layers; l++) {
+    size_t at = 0;
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
         const size_t n = part_of(&a, round);
         if (a.rank == 0) {
@@ -201,6 +202,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
         }
         at += n;
     }
+    SG_ASSERT(at == length(s, round));
     for (size_t l = 0; round == 1 && l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
         const struct sg_shape shape = shape_of(&a);
