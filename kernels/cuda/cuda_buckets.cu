@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     write_fields_kernel(bucket_call c, const float *x, random_stream stream) {
     const uint32_t groups = c.part[c.parts].group, size = bucket_size(c);
     const bucket_part *part = c.part;
-    for (uint64_t g = (uint64_t)blockIdx.x * THREADS + threadIdx.x; g < groups; g += (uint64_t)gridDim.x * THREADS) {
+    for (uint64_t g = first_place(); g < groups; g += stride()) {
         const bucket_part p = part[last_at_most(c.parts, g, [=](uint32_t i) { return part[i].group; })];
         const uint32_t begin = (uint32_t)(g - p.group) * 8, left = p.count - begin, count = left < 8 ? left : 8;
         uint8_t *out = c.data + p.at + (uint64_t)begin / 8 * p.bits;

@@ -24,7 +24,7 @@ void cuda_read_signs(const struct sg_exec *exec, const struct sg_sink *to, const
 int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b);
 void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
                        size_t count, size_t parts, enum sg_bucket_code code);
-int cuda_write_plain(const struct sg_exec *exec, void *data, const float *x, size_t count, enum sg_plain_code code);
+int cuda_write_bf16(const struct sg_exec *exec, uint16_t *data, const float *x, size_t count);
 void cuda_read_plain(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                      enum sg_plain_code code);
 
@@ -39,11 +39,6 @@ static inline uint32_t blocks_for_warps(size_t warps) {
     constexpr size_t MOST = 4096;
     const size_t wanted = warps / WARPS + 1;
     return (uint32_t)(wanted < MOST ? wanted : MOST);
-}
-
-/* And for so many numbers, of which a thread takes about four. */
-static inline uint32_t blocks_for_numbers(size_t n) {
-    return blocks_for_warps(n / (4 * WARP));
 }
 
 /* ---- device side ---- */

@@ -234,4 +234,20 @@ static inline struct pass pass_of(const struct sg_cuda_select *s) {
     return {*s, ((uintptr_t)s->g | (uintptr_t)s->e | (uintptr_t)s->value) % sizeof(float4) == 0};
 }
 
+/* Blocks of a pass in which every thread may take several of n elements. */
+static inline uint32_t pass_blocks(size_t n) {
+    constexpr size_t MOST = 2048;
+    const size_t wanted = n / (THREADS * 4) + 1;
+    return (uint32_t)(wanted < MOST ? wanted : MOST);
+}
+
+/* A thread's elements of such a pass: the first, and how far the next is away. */
+__device__ inline uint64_t first_place() {
+    return (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+}
+
+__device__ inline uint64_t stride() {
+    return (uint64_t)gridDim.x * THREADS;
+}
+
 #endif

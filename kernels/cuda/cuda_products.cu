@@ -55,8 +55,7 @@ __global__ void __launch_bounds__(THREADS) times_kernel(float *p, const float *m
 /* A thread adds up one column of M with AT_ONCE columns of P. */
 __global__ void __launch_bounds__(THREADS) transposed_kernel(float *q, const float *m, const float *p, sg_shape s) {
     const uint64_t groups = (s.rank + AT_ONCE - 1) / AT_ONCE;
-    for (uint64_t work = (uint64_t)blockIdx.x * THREADS + threadIdx.x; work < s.columns * groups;
-         work += (uint64_t)gridDim.x * THREADS) {
+    for (uint64_t work = first_place(); work < s.columns * groups; work += stride()) {
         const uint64_t j = work % s.columns, k = work / s.columns * AT_ONCE;
         const uint32_t ranks = at_most(s.rank - k, AT_ONCE);
         const float *column[AT_ONCE];
@@ -79,8 +78,7 @@ __global__ void __launch_bounds__(THREADS) transposed_kernel(float *q, const flo
 /* A thread computes one element of P Q'. */
 __global__ void __launch_bounds__(THREADS)
     outer_kernel(float *m, const float *p, const float *q, sg_shape s, bool subtract) {
-    for (uint64_t at = (uint64_t)blockIdx.x * THREADS + threadIdx.x; at < s.rows * s.columns;
-         at += (uint64_t)gridDim.x * THREADS) {
+    for (uint64_t at = first_place(); at < s.rows * s.columns; at += stride()) {
         const uint64_t i = at / s.columns, j = at % s.columns;
         double sum = 0;
         for (uint64_t k = 0; k < s.rank; k++)
@@ -104,8 +102,8 @@ static void transposed(const struct sg_exec *exec, float *q, const float *m, con
 static void outer(const struct sg_exec *exec, float *m, const float *p, const float *q, const struct sg_shape *s,
                   bool subtract) {
     if (cuda_ready(exec))
-        (void)cuda_begun(
-            exec, launch(blocks_for_numbers(s->rows * s->columns), false, NULL, outer_kernel, m, p, q, *s, subtract));
+        (void)cuda_begun(exec,
+                         launch(pass_blocks(s->rows * s->columns), false, NULL, outer_kernel, m, p, q, *s, subtract));
 }
 
 const struct sg_products cuda_products = {"cuda", times, transposed, outer};

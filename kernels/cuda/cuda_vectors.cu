@@ -8,21 +8,6 @@
 #include "sg_half.h"
 #include "sg_philox.h"
 
-/* Blocks of a pass in which every thread may take several of n elements. */
-static uint32_t pass_blocks(size_t n) {
-    constexpr size_t MOST = 2048;
-    const size_t wanted = n / (THREADS * 4) + 1;
-    return (uint32_t)(wanted < MOST ? wanted : MOST);
-}
-
-__device__ static uint64_t first_place() {
-    return (uint64_t)blockIdx.x * THREADS + threadIdx.x;
-}
-
-__device__ static uint64_t stride() {
-    return (uint64_t)gridDim.x * THREADS;
-}
-
 /* ---- measures ------------------------------------------------------------------------------------------------- */
 
 __global__ void max_abs_kernel(const float *x, uint64_t n, uint32_t *most) {

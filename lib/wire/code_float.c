@@ -7,12 +7,10 @@
 #include "sg_half.h"
 #include "wire_private.h"
 
-/* The numbers in the memory of a GPU, which has the host's order of bytes. */
-static int write_there(void *data, const struct sg_numbers *numbers, enum sg_plain_code code, size_t width,
-                       size_t *bytes, double *bits) {
-    *bytes = width * numbers->count;
+/* What `count` numbers in the memory of a GPU take, which has the host's order of bytes. */
+static void size_there(size_t width, size_t count, size_t *bytes, double *bits) {
+    *bytes = width * count;
     *bits = 8 * (double)*bytes;
-    return numbers->kernels->codes->write_plain(numbers->exec, data, numbers->value, numbers->count, code);
 }
 
 /* ---- fp32 ---- */
@@ -47,7 +45,9 @@ static bool valid_floats(const struct sg_message *m) {
 }
 
 static int floats_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    return write_there(data, numbers, SG_PLAIN_FLOAT, sizeof(float), bytes, bits);
+    size_there(sizeof(float), numbers->count, bytes, bits);
+    numbers->kernels->copy(numbers->exec, data, numbers->value, numbers->count);
+    return SG_KERNEL_OK;
 }
 
 static void read_floats_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
@@ -111,7 +111,9 @@ static bool valid_halves(const struct sg_message *m) {
 }
 
 static int halves_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    return write_there(data, numbers, SG_PLAIN_HALF, sizeof(uint16_t), bytes, bits);
+    size_there(sizeof(uint16_t), numbers->count, bytes, bits);
+    numbers->kernels->encode_half(numbers->exec, data, numbers->value, NULL, numbers->count, NULL);
+    return SG_KERNEL_OK;
 }
 
 static void read_halves_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
@@ -155,7 +157,8 @@ static bool valid_bf16(const struct sg_message *m) {
 }
 
 static int bf16_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    return write_there(data, numbers, SG_PLAIN_BF16, sizeof(uint16_t), bytes, bits);
+    size_there(sizeof(uint16_t), numbers->count, bytes, bits);
+    return numbers->kernels->codes->write_bf16(numbers->exec, data, numbers->value, numbers->count);
 }
 
 static void read_bf16_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
