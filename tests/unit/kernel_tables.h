@@ -1,5 +1,5 @@
-/* kernel_tables.h: runs a test with every kernel table. Its vectors lie in host memory: on a device, or emulated, each call
- * copies them there and back. */
+/* kernel_tables.h: runs a test with every kernel table of the CPU or, built for a GPU, with that of the device or its
+ * emulation. */
 #ifndef KERNEL_TABLES_H
 #define KERNEL_TABLES_H
 
@@ -11,6 +11,7 @@
 #include "tap.h"
 #ifdef SG_TEST_CUDA
 #include "bench_device.h"
+#include "sg_cuda.h"
 #if defined(__SANITIZE_ADDRESS__) /* which the emulation's threads are slow with */
 enum { ONE_HINT_IN = 16, MOST_THREADS = 0 };
 #else
@@ -22,7 +23,8 @@ enum { ONE_HINT_IN = 1, MOST_THREADS = 3 };
 
 enum { LONG_N = 300000 }; /* long enough to be cut for threads */
 
-static void test_tables(void (*test)(const struct sg_kernels *kernels)) {
+/* The test's vectors lie in host memory: on a device each call copies them there and back. */
+__attribute__((unused)) static void test_tables(void (*test)(const struct sg_kernels *kernels)) {
 #ifdef SG_TEST_CUDA
     char why[256];
     const struct sg_kernels *kernels = cuda_table(why, sizeof why);
@@ -38,6 +40,24 @@ static void test_tables(void (*test)(const struct sg_kernels *kernels)) {
         else
             skip("this machine has no %s", kernel_name[i]);
     }
+#endif
+}
+
+/* The test's vectors lie in the memory of the kernels, which `exec` names. */
+__attribute__((unused)) static struct sg_exec exec = {.threads = 1};
+__attribute__((unused)) static void test_tables_in_place(void (*test)(const struct sg_kernels *kernels)) {
+#ifdef SG_TEST_CUDA
+    char why[256];
+    sg_cuda_device *device;
+    if (sg_cuda_device_open(&device, -1, 0, why, sizeof why) != SG_KERNEL_OK) {
+        tap_no_gpu(why);
+        return;
+    }
+    exec.device = device;
+    test(sg_cuda_kernels());
+    sg_cuda_device_close(device);
+#else
+    test_tables(test);
 #endif
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "each_table.h"
+#include "kernel_tables.h"
 #include "sg_rng.h"
 
 enum { MOST = 140001, GUARD = 4 };
@@ -13,7 +13,8 @@ static const float divisors[] = {3, -7, 8, 0x1p-130F};
 static float x[MOST + GUARD], y[MOST + GUARD], got[MOST + GUARD], right[MOST + GUARD];
 static uint32_t position[MOST];
 
-/* The copies of x, y and position in a table's memory. */
+/* A table, and the copies of x, y and position in its memory. */
+static const struct sg_kernels *kernels;
 static struct {
     float *x, *y;
     uint32_t *position;
@@ -78,7 +79,8 @@ static bool zeros(size_t n) {
     return ended();
 }
 
-static void test_table(void) {
+static void test_table(const struct sg_kernels *table) {
+    kernels = table;
     bool mix = true, add = true, copy = true, zero = true;
     there.x = kernels->allocate(&exec, sizeof x);
     there.y = kernels->allocate(&exec, sizeof y);
@@ -107,6 +109,6 @@ int main(void) {
     draw(y, 2);
     for (uint32_t j = 0; j < MOST; j++)
         position[j] = j < MOST / 3 ? 3 * j : 0;
-    test_each_table(test_table);
+    test_tables_in_place(test_table);
     return tap_done();
 }
