@@ -24,7 +24,8 @@ $(error MODE=$(MODE) is not one of release, debug, asan, tsan)
 endif
 opt_release := -O3 -g
 opt_debug   := -O0 -g3
-opt_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# A variable that nobody sets holds a pattern, so that such runs differ in their bytes from those of other builds.
+opt_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -ftrivial-auto-var-init=pattern
 opt_tsan    := -O1 -g -fsanitize=thread
 # Asserts are on in every mode but release; TRACE=1, 2 or 3 lets one watch a run in any (lib/core/sg_debug.h).
 TRACE       ?=
@@ -73,6 +74,12 @@ ifeq ($(cuda),1)
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
 cuda_libs   := $(addprefix -L,$(wildcard $(addprefix $(cuda_dir)/,lib64 lib targets/x86_64-linux/lib))) -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
 nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 --fmad=false -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+endif
+
+# Builds take all cores where -j says nothing else. Figures and benchmarks run one after another.
+JOBS        ?= $(shell nproc)
+ifeq ($(MAKELEVEL)$(strip $(filter-out all unit check install build-tests fuzz,$(MAKECMDGOALS))),0)
+MAKEFLAGS   += -j$(JOBS)
 endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
@@ -124,12 +131,18 @@ torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comm
                $(if $(torch_cuda),$(torch_cuda) -Wl$(comma)--allow-shlib-undefined)
 
 bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
-plugins     := $(if $(filter 1,$(torch)),$(addprefix $(bin:%/bin=%)/lib/sparsegrad/,tasks-torch.so rivals.so))
+built_lib   := $(bin:%/bin=%)/lib
+plugins     := $(if $(filter 1,$(torch)),$(addprefix $(built_lib)/sparsegrad/,tasks-torch.so rivals.so))
+# As long as the major version is 0, a minor one may change the interface: both are in the shared library's name, and in
+# the version that each of its symbols has.
+interface   := $(if $(VERSION:0.%=),$(firstword $(subst ., ,$(VERSION))),$(basename $(VERSION)))
+soname      := libsparsegrad.so.$(interface)
+shared      := $(built_lib)/$(soname)
 
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: all help FORCE check unit cli test clean lint compdb
-all: $(addprefix $(bin)/,$(programs)) $(plugins) ## build the programs into build/bin
+all: $(addprefix $(bin)/,$(programs)) $(plugins) $(shared) ## build the programs into build/bin, the library into build/lib
 	@$(if $(summary_done),,echo "built $(bin): $(programs); MPI $(call yes,$(mpi)), libtorch $(call yes,$(torch)), CUDA $(call yes,$(cuda))")
 yes = $(if $(filter 1,$(1)),on,off)
 
@@ -294,10 +307,6 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 # ---- the library, installed -----------------------------------------------------------------------------------------
 # Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
 # whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
-# As long as the major version is 0, a minor one may change the interface: both are in the shared library's name, and in
-# the version that each of its symbols has.
-interface   := $(if $(VERSION:0.%=),$(firstword $(subst ., ,$(VERSION))),$(basename $(VERSION)))
-soname      := libsparsegrad.so.$(interface)
 api_headers := $(addprefix lib/core/,sg_optimizer.h sg_parameter.h sg_rng.h sg_stats.h sg_status.h) \
                $(addprefix lib/wire/,sg_message.h sg_wire.h) \
                $(addprefix lib/method/,sg_compressor.h sg_compressor_plugin.h sg_controller.h sg_feedback.h sg_flat.h sg_method.h sparsegrad.h) \
@@ -307,7 +316,8 @@ $(B)/api.symbols: $(api_headers)
 	  sed -n 's/^extern const struct [a-z_]* \(.*\);/\1/p' $^ | tr -d ' ' | tr ',' '\n' | sed 's/\[.*//'; } | sort -u > $@
 $(B)/api.map: $(B)/api.symbols
 	@{ echo 'SPARSEGRAD_$(interface) { global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
-$(B)/$(soname): $(core_obj) $(B)/api.map
+$(shared): $(core_obj) $(B)/api.map
+	@mkdir -p $(@D)
 	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(B)/api.map -Wl,--exclude-libs,ALL $(ldflags) -o $@ $(core_obj) -lm $(cuda_libs)
 # CUDA's part is an object of its own, so that a program that does not use it need not link CUDA.
 $(B)/installed/libsparsegrad.a: $(core_obj) $(B)/api.symbols
@@ -322,16 +332,18 @@ openmp_lib   = -l$(if $(findstring clang,$(shell $(CC) --version)),omp,gomp)
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include/sparsegrad' '' \
 	  'Name: sparsegrad' 'Description: gradient compressors with error feedback' 'Version: $(VERSION)' \
-	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lsparsegrad' 'Libs.private: $(openmp_lib) -lm $(cuda_libs)' > $@
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} $(if $(filter-out /usr,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${libdir} )-lsparsegrad' 'Libs.private: $(openmp_lib) -lm $(cuda_libs)' > $@
 # sparse-recipe(5): the text of --help-recipe as it stands.
 $(B)/sparse-recipe.5: $(bin)/sparsetrain
 	@{ printf '.TH SPARSE-RECIPE 5 "" "sparsegrad $(VERSION)"\n.SH NAME\nsparse-recipe \\- recipes of sparsetrain, sparsebench and sparsetune\n.SH DESCRIPTION\n.nf\n'; \
 	  $(bin)/sparsetrain --help-recipe | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"; } > $@
-install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc $(B)/sparse-recipe.5 ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d share/sparsegrad/recipes/mini share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/plugin)
+# The documents, and the figures that they show, in their folders, so that links between them hold.
+documents   := LICENSE README.md $(wildcard */README.md */*/README.md cmd/*.md kernels/*.md lib/*.md recipes/*.md results/*.md results/*.svg)
+install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recipe.5 ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/plugin $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(B)/$(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so.$(VERSION)
+	install -m 755 $(shared) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so.$(VERSION)
 	ln -sf libsparsegrad.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(soname)
 	$(if $(plugins),install -d $(DESTDIR)$(PREFIX)/lib/sparsegrad && install -m 755 $(plugins) $(DESTDIR)$(PREFIX)/lib/sparsegrad)
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
@@ -348,6 +360,8 @@ install: all $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparsegrad.pc $(
 	  $(bin)/$$p --completion=fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$p.fish || exit; done
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard recipes/mini/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/mini
+	install -m 644 $(wildcard recipes/night/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/night
+	for d in $(documents); do install -m 644 $$d $(DESTDIR)$(PREFIX)/share/doc/sparsegrad/$$d || exit; done
 	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 	install -m 755 datasets/fetch $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 
@@ -362,7 +376,6 @@ recipes     := $(wildcard recipes/*.yaml recipes/mini/*.yaml recipes/night/*.yam
 recipe_name  = $(patsubst recipes/%.yaml,%,$(patsubst recipes/night/%,recipes/night-%,$(1:recipes/mini/%=recipes/mini-%)))
 figures     := $(sort $(foreach r,$(recipes),$(call recipe_name,$(r))))
 torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') $(recipes)),$(call recipe_name,$(r)))
-JOBS        ?= $(shell nproc)
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
@@ -445,7 +458,7 @@ unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
 link_tools  := $(B)/links/report $(if $(filter 1,$(mpi)),$(B)/links/measure)
-installed   := $(B)/installed/libsparsegrad.a $(B)/$(soname) $(B)/sparse-recipe.5 # made before the tests that look at them run beside others
+installed   := $(B)/installed/libsparsegrad.a $(B)/sparse-recipe.5 # made before the tests that look at them run beside others
 build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed) $(link_tools)
 check: all $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then program tests
 	@sh tests/run quick
@@ -455,7 +468,7 @@ test: ## all of CI's tests; installs what they need
 	@sh tests/run all
 TORTURE     ?= 60
 torture: ## kills, faults and hostile input for an hour (TORTURE=minutes SEED=number)
-	@$(need) $(packages_test)
+	@$(need) $(packages_test) valgrind
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory -j$(JOBS) MODE=asan all
 	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory -j$(JOBS) fuzz; fi

@@ -53,6 +53,17 @@ column() { # NAME FILE
     sed -n "s/.*\"record\":\"step\".*\"$1\":\([-0-9.e]*\)[,}].*/\1/p" "$2"
 }
 
+# The Python that has these modules, as PYTHON. SPARSE_TORCH_PYTHON names one that is tried first, for PyTorch.
+find_python() { # MODULE...
+    for PYTHON in ${SPARSE_TORCH_PYTHON:-} python3 /usr/bin/python3; do # the last one has Debian's NumPy
+        ! "$PYTHON" -c "import $(sed 's/ /, /g' <<<"$*")" 2>/dev/null || return 0
+    done
+    return 1
+}
+need_numpy() {
+    find_python numpy || skip "no Python has NumPy: apt-get install python3-numpy"
+}
+
 need_torch() {
     [ -e "$BIN/../lib/sparsegrad/tasks-torch.so" ] || skip "built without libtorch: apt-get install libtorch-dev libopenblas0-pthread g++"
 }

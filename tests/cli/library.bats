@@ -13,13 +13,6 @@ setup() {
     export LD_LIBRARY_PATH=$INSTALLED/usr/lib PYTHONPATH=$INSTALLED/usr/share/sparsegrad/python PYTHONDONTWRITEBYTECODE=1
 }
 
-need_numpy() { # sets $python
-    for python in python3 /usr/bin/python3; do # Debian's has Debian's NumPy
-        "$python" -c 'import numpy' 2>/dev/null && return
-    done
-    skip "no NumPy: apt-get install python3-numpy"
-}
-
 reference() { # builds ./reference
     # shellcheck disable=SC2046
     gcc -std=c11 -Wall -Wextra -Werror -o reference "$ROOT/tests/cli/library_reference.c" $(pkg-config --cflags --libs sparsegrad) -lm
@@ -66,6 +59,31 @@ reference() { # builds ./reference
     [ "$output" = "3 -5 -7 4 " ]
 }
 
+@test "in a prefix of one's own programs find the library without a word about it, and so does Python there and in the tree" {
+    local own=$BATS_TEST_TMPDIR/own python
+    unset LD_LIBRARY_PATH PKG_CONFIG_SYSROOT_DIR
+    make -s -C "$ROOT" install PREFIX="$own" >/dev/null
+    [ -e "$own/share/sparsegrad/recipes/night/fig3.yaml" ]
+    sed -n '/^```c$/,/^```$/{/^```/d;p}' "$ROOT/README.md" >first.c
+    # shellcheck disable=SC2046
+    gcc first.c -o first $(PKG_CONFIG_PATH=$own/lib/pkgconfig pkg-config --cflags --libs sparsegrad)
+    run -0 ./first
+    [ "${#lines[@]}" = 2 ]
+    need_numpy
+    for python in "$own/share/sparsegrad/python" "$ROOT/lib/method"; do
+        PYTHONPATH=$python run -0 "$PYTHON" -c 'import numpy, sparsegrad; print(sparsegrad.topk(numpy.arange(9, dtype="f4"), None, 2)[0])'
+        [ "$output" = "[7 8]" ]
+    done
+}
+
+@test "links between the installed documents hold" {
+    cd "$INSTALLED/usr/share/doc/sparsegrad"
+    [ -e results/README.md ] && [ -e recipes/OWN-GRADIENTS.md ]
+    grep -rnoE '\]\((\.\./)*[A-Za-z-]+[A-Za-z/0-9.-]*\.(md|svg)' --include=*.md . | while IFS=: read -r file _ link; do
+        [ -e "$(dirname "$file")/${link#*(}" ] || { echo "$file: $link"; false; }
+    done
+}
+
 @test "the shared library's name and its symbols have the version of the interface" {
     local version interface
     version=$(pkg-config --modversion sparsegrad)
@@ -95,14 +113,14 @@ reference() { # builds ./reference
     for text in "topk density=0.1" "topk density=0.1 | levels levels=15; seed=3" "powersgd rank=2" "hard-threshold lambda=0.5" \
         "gtopk k=5" "signsgd; error-feedback=none" "topk k=9; error-feedback=momentum beta=0.5" \
         "topk k=9; controller=accordion high=30 interval=1; steps-per-epoch=2"; do
-        run -0 "$python" "$ROOT/tests/cli/library.py" ctypes ./reference "$text"
+        run -0 "$PYTHON" "$ROOT/tests/cli/library.py" ctypes ./reference "$text"
         [[ $output == "$text: "* ]]
     done
 }
 
 @test "Python: a wrong text, and a gradient that is not finite, are errors with the library's words" {
     need_numpy
-    run -0 "$python" - <<'PY'
+    run -0 "$PYTHON" - <<'PY'
 import numpy as np, sparsegrad
 e = np.zeros(6, np.float32)
 index, value = sparsegrad.topk(np.array([1, -5, 2, 4, -3, 0], np.float32), e, 2)
@@ -124,7 +142,7 @@ PY
 @test "a text is read alike where a decimal point is a comma" {
     need_numpy
     localedef -i de_DE -f UTF-8 ./de_DE.UTF-8 2>/dev/null || skip "no sources of locales: apt-get install locales"
-    LOCPATH=$PWD run -0 "$python" -c '
+    LOCPATH=$PWD run -0 "$PYTHON" -c '
 import locale, sparsegrad
 locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
 assert locale.str(0.5) == "0,5"
@@ -133,16 +151,16 @@ assert locale.str(0.5) == "0,5"'
 }
 
 @test "PyTorch's DistributedDataParallel: two processes make the trainer's messages, residuals and means, bit for bit" {
-    local python=${SPARSE_TORCH_PYTHON:-python3} text rank
-    "$python" -c 'import torch, numpy' 2>/dev/null || skip "$python has no PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"
+    local text rank
+    find_python torch numpy || skip "no Python has PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"
     reference
     for text in "topk density=0.1" "powersgd rank=2"; do
         rm -f store out0 out1
         for rank in 0 1; do
-            OMP_NUM_THREADS=1 timeout 120 "$python" "$ROOT/tests/cli/library.py" worker $rank 2 "$PWD/store" "out$rank" "$text" 3>&- &
+            OMP_NUM_THREADS=1 timeout 120 "$PYTHON" "$ROOT/tests/cli/library.py" worker $rank 2 "$PWD/store" "out$rank" "$text" 3>&- &
         done
         wait
-        run -0 "$python" "$ROOT/tests/cli/library.py" compare ./reference "$text" out0 out1
+        run -0 "$PYTHON" "$ROOT/tests/cli/library.py" compare ./reference "$text" out0 out1
         [[ $output == "$text: 2 processes, "* ]]
     done
 }

@@ -8,11 +8,6 @@ setup() {
     mkdir data
 }
 
-need_numpy() {
-    PYTHON=/usr/bin/python3
-    "$PYTHON" -c 'import numpy' 2>/dev/null || skip "no NumPy"
-}
-
 recipe() { # TASK [WORKERS]: to replay.yaml, of methods of all kinds
     cat >replay.yaml <<YAML
 schema: 1
@@ -225,15 +220,9 @@ PY
 }
 
 @test "the lines of recipes/OWN-GRADIENTS.md write what the task reads" {
-    need_numpy
-    local torch="" python
-    for python in "${TORCH_PYTHON:-}" python3 /tmp/venv/bin/python; do
-        [ -z "$python" ] || ! "$python" -c 'import numpy, torch' 2>/dev/null || torch=$python
-    done
     awk '/^```/ { on = $0 == "```python"; next } on' "$ROOT/recipes/OWN-GRADIENTS.md" >lines.py
     [ "$(grep -c . lines.py)" -ge 10 ]
-    if [ -n "$torch" ]; then
-        PYTHON=$torch
+    if find_python numpy torch; then
         cat >train.py <<'PY'
 torch.manual_seed(1)
 model = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.Flatten(), torch.nn.Linear(16, 3))
@@ -247,6 +236,7 @@ for step in range(5):
     optimizer.step()
 PY
     else # an imitation of the few functions that the lines use
+        need_numpy
         cat >torch.py <<'PY'
 import numpy
 class Tensor:
@@ -273,7 +263,8 @@ for step in range(5):
 PY
     fi
     echo 'print(layers(model))' >>train.py
-    layers=$("$PYTHON" <(cat lines.py train.py))
+    cat train.py >>lines.py
+    layers=$("$PYTHON" lines.py)
     [ "$layers" = 4x1x3x3,4,3x16,3 ]
     # The page's recipe, with these layers.
     awk '/^```/ { on = $0 == "```yaml"; next } on' "$ROOT/recipes/OWN-GRADIENTS.md" >own.yaml

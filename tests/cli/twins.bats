@@ -4,12 +4,8 @@ load common
 
 setup_file() {
     command -v gcc >/dev/null || skip "no compiler"
-    for python in python3 /usr/bin/python3; do # Debian's has Debian's NumPy
-        "$python" -c 'import numpy' 2>/dev/null && break
-        python=
-    done
-    [ -n "$python" ] || skip "no python3 with NumPy"
-    export PYTHON=$python
+    need_numpy
+    export PYTHON
     [ -e "$ROOT/build/release/libsparsegrad.a" ] || skip "no release build"
     for program in twin play; do
         gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$ROOT/lib/core" -I"$ROOT/lib/wire" -I"$ROOT/lib/method" \
