@@ -201,7 +201,8 @@ static const char *worst_status(const struct sg_page_result *result, size_t n) {
 
 sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n, const struct sg_plot_select *select,
                         struct sg_plot_notes *notes, struct sg_error *err) {
-    struct sg_plot_notes unused = {0};
+    struct sg_plot_notes unused, *all = notes ? notes : &unused;
+    all->n = 0;
     struct sg_plot_select section = *select;
     char *title = n == 1 ? sg_plot_title(result[0].document, select->title)
                          : sg_format("%s", select->title ? select->title : "Results of sparsegrad");
@@ -222,7 +223,7 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
                                        .number = (int)i + 1,
                                        .level = n > 1 ? 3 : 2,
                                        .all_seeds = select->seeds};
-        status = put_section(&s, &result[i], &section, notes ? notes : &unused, err);
+        status = put_section(&s, &result[i], &section, all, err);
     }
     if (status == SG_OK && sg_json_is_lost())
         status = sg_fail_memory(err, "the page");

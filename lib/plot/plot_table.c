@@ -77,6 +77,8 @@ static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, co
 
 sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
                     const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
+    if (notes)
+        notes->n = 0;
     if (exporter->page)
         return exporter->page(out, &(struct sg_page_result){document, NULL}, 1, select, notes, err);
     if (sg_plot_is_kernels(document)) {
