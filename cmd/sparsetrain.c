@@ -25,7 +25,7 @@ static struct {
     double time_limit;
     bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, help_compressors,
         help_deviations;
-} opt = {.device = "cpu", .progress_fd = -1, .time_limit = NAN};
+} opt = {.progress_fd = -1, .time_limit = NAN};
 static double start_s;
 
 static const struct sg_option options[] = {
@@ -41,7 +41,7 @@ static const struct sg_option options[] = {
      .help = "a shared object with compressors of your own, which recipes can then name; may be repeated"},
     {SG_OPTION_STRING, "data", 0, &opt.data_dir, .value = "DIR",
      .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
-    {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
+    {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu (the default), cuda or cuda:N"},
     {SG_OPTION_INT, "threads", 0, &opt.threads, .value = "N", .min = 0, .max = 1024,
      .help = "threads of this process, 0 = its share of the cores; results do not depend on it"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, print it resolved as JSON, and stop"},
@@ -217,8 +217,9 @@ static enum sg_output_format choose_format(void) {
     return opt.table || person ? SG_OUTPUT_TABLE : SG_OUTPUT_SERIES;
 }
 
-/* A finished run that is to be left as it is was made from the data that would be read now, if these are here. */
-static sg_status check_data(const void *arg, const struct sg_run *run, struct sg_error *err) {
+/* A finished run that is to be left as it is was made from the data that would be read now, if these are here, and on the
+ * device that is asked for. */
+static sg_status check_finished(const void *arg, const struct sg_run *run, struct sg_error *err) {
     const struct sg_cell *cell = arg;
     char then[SG_DATASET_IDENTITY], now[SG_DATASET_IDENTITY];
     cJSON *dataset;
@@ -228,7 +229,10 @@ static sg_status check_data(const void *arg, const struct sg_run *run, struct sg
         status = sg_fail(err, SG_ERR_MISMATCH, "%s was made from other data (%s; now it would read %s)", opt.output,
                          then, now);
     cJSON_Delete(dataset);
-    return status;
+    const char *other = opt.device ? sg_run_other_device(run, opt.device) : NULL;
+    return status == SG_OK && other
+               ? sg_fail(err, SG_ERR_MISMATCH, "%s ran on %s and not on %s", opt.output, other, opt.device)
+               : status;
 }
 
 /* What the options ask for, the same on every rank. */
@@ -254,7 +258,7 @@ static sg_status plan_output(struct sg_output *o, const struct sg_cell *cell, st
                                     .recording_option = opt.record_inputs ? "--record-inputs" : "--record-gradients",
                                     .cell_key = cell->key,
                                     .identity = sg_cell_identity(identity, cell),
-                                    .check = check_data,
+                                    .check = check_finished,
                                     .check_arg = cell,
                                     .resume = opt.resume,
                                     .force = opt.force,
@@ -265,6 +269,7 @@ static sg_status plan_output(struct sg_output *o, const struct sg_cell *cell, st
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
 static const double BUDGET_MISS = 0.02; /* share of the budget that is worth a warning */
+static int stopped_by;                  /* the signal that stopped the run, whichever rank got it; 0 = none did */
 
 static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell, sg_comm *comm, struct sg_output *o,
                      struct sg_error *err) {
@@ -286,7 +291,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
     struct sg_train_options train = {.recipe = recipe,
                                      .cell = cell,
                                      .data_dir = opt.data_dir,
-                                     .device = opt.device,
+                                     .device = opt.device ? opt.device : "cpu",
                                      .threads = (int)opt.threads,
                                      .series = o->series,
                                      .checkpoint = o->checkpoint,
@@ -301,6 +306,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .warning = lead ? on_warning : NULL};
     struct sg_train_report report;
     status = sg_train_run(&report, comm, &train, err);
+    stopped_by = report.signal;
     sg_progress_end(&bar);
     sg_log_detail("%s: %llu steps in %.3f s after %.3f s of set-up", report.status, (unsigned long long)report.steps,
                   report.elapsed_s, report.setup_s);
@@ -321,6 +327,17 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
     return status;
 }
 
+/* Says what every rank finds before ranks know of each other. Rank 0 says it, and the launcher then ends the others; a rank
+ * that is still there later has found it alone. */
+static void say_early(const char *message) {
+    const int rank = sg_comm_launch_rank();
+    if (rank > 0) {
+        sleep(3);
+        sg_app_set_rank(rank, rank + 1);
+    }
+    sg_log_error("%s", message);
+}
+
 int main(int argc, char **argv) {
     sg_app_start(program.name);
     sg_app_reexec_with_passive_waiting(argv);
@@ -332,11 +349,7 @@ int main(int argc, char **argv) {
         return sg_app_finish(code);
     struct sg_error err = {0};
     if (sg_plugins_load(opt.plugins.item, opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {
-        /* Every rank finds the same. The first one says it, and a launcher would kill it if another one ended before. */
-        if (sg_comm_launch_rank() <= 0)
-            sg_log_error("%s", err.msg);
-        else
-            sleep(1);
+        say_early(err.msg);
         return sg_app_finish(sg_exit_code(err.status));
     }
     if (opt.help_recipe || opt.help_recipe_markdown) {
@@ -368,8 +381,7 @@ int main(int argc, char **argv) {
     if (status == SG_OK && !opt.check)
         status = choose_cell(&cell, cells, n_cells, &err);
     if (status != SG_OK) {
-        if (sg_comm_launch_rank() <= 0) /* every rank reads the recipe and finds the same */
-            sg_log_error("%s", err.msg);
+        say_early(err.msg);
         status = SG_ERR_ARGUMENT; /* whatever is wrong with a recipe is a usage error */
         goto out;
     }
@@ -397,5 +409,5 @@ out:
     sg_comm_close(comm);
     sg_recipe_cells_free(cells, n_cells);
     sg_recipe_free(&recipe);
-    return sg_app_finish(sg_exit_code(status));
+    return sg_app_finish(status == SG_ERR_INTERRUPTED && stopped_by ? 128 + stopped_by : sg_exit_code(status));
 }

@@ -96,6 +96,8 @@ sg_status sg_file_temporary(FILE **out, char **name, const char *path, struct sg
         free(text);
         if (fd >= 0)
             close(fd);
+        if (fd >= 0 && again) /* it may still be there if it could not be looked at */
+            sg_file_sweep(path);
         if (!again)
             break;
     }

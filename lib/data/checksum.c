@@ -17,8 +17,8 @@
 enum { SETTLED_S = 2, MOST_BYTES = 16384 };
 
 static bool same_file(const struct stat *a, const struct stat *b) {
-    return a->st_size == b->st_size && a->st_ino == b->st_ino && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+    return a->st_size == b->st_size && a->st_ino == b->st_ino && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+           a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 /* A remembered checksum is the text of memory_text: which file, its SHA-256, and the SHA-256 of both. */
@@ -31,7 +31,7 @@ sg_status dataset_file_now(char **out, const char *what, const char *path, const
                            struct sg_error *err) {
     char *whole = realpath(path, NULL);
     *out = whole ? sg_format("%s\n%s\n%jd %jd.%09ld %ju\n", what, whole, (intmax_t)st->st_size,
-                             (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (uintmax_t)st->st_ino)
+                             (intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec, (uintmax_t)st->st_ino)
                  : NULL;
     free(whole);
     return !whole ? sg_fail_errno(err, SG_ERR_IO, "%s", path) : *out ? SG_OK : sg_fail_memory(err, path);
@@ -105,7 +105,7 @@ sg_status dataset_checksum(char sha256[65], const char *path, const char *folder
     if (status == SG_OK && !memory_recall(&m, found)) {
         status = hash_text(found, path, err);
         if (status == SG_OK && stat(path, &after) == 0 && same_file(&before, &after) &&
-            after.st_mtim.tv_sec + SETTLED_S < time(NULL))
+            after.st_ctim.tv_sec + SETTLED_S < time(NULL))
             memory_keep(&m, found);
     }
     if (status == SG_OK)

@@ -2,7 +2,7 @@
  *
  * lib/FORMATS.md maps its bytes. The magic, read as bytes, and the version, read as a number, tell another byte order.
  * The checksum covers every other byte of the file and is compared each time the file is mapped. A verdict remembered
- * by size and time of change would not see what a failing disk does to the bytes, because neither changes then. All
+ * by size and change time would not see what a failing disk does to the bytes, because neither changes then. All
  * threads hash blocks; one core with SHA instructions opens 120 MB in 70 ms. */
 #include <errno.h>
 #include <fcntl.h>

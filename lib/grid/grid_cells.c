@@ -49,7 +49,7 @@ static bool read_header(cJSON **out, bool *finished, const char *path) {
     if (sg_run_read(&run, path, &unused) != SG_OK)
         return false;
     const char *end = sg_json_string(run.end, "status", "");
-    *finished = strcmp(end, "ok") == 0 || strcmp(end, "diverged") == 0;
+    *finished = !run.damaged && (strcmp(end, "ok") == 0 || strcmp(end, "diverged") == 0);
     *out = run.header;
     run.header = NULL;
     sg_run_free(&run);

@@ -92,7 +92,7 @@ static int wait_for(struct sg_process *p, const struct sg_cell_outcome *outcomes
         const int signal_number = o->stop ? o->stop() : 0;
         if (signal_number && !stopping) {
             stopping = signal_number;
-            kill(-p->pid, SIGTERM);
+            sg_process_stop(p, SIGTERM, true);
         }
         if (o->changed)
             o->changed(o->arg, cells, outcomes, count);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sg_clock.h"
 #include "sg_debug.h"
 
 static void close_both(const int fd[2]) {
@@ -117,7 +118,16 @@ void sg_process_read(struct sg_process *p) {
     drain(p, &p->errors, take_errors);
 }
 
+void sg_process_stop(struct sg_process *p, int signal_number, bool group) {
+    SG_ASSERT(p->pid > 0);
+    kill(group ? -p->pid : p->pid, signal_number);
+    kill(-p->pid, SIGCONT);
+    p->asked_s = sg_clock_s();
+}
+
 bool sg_process_ended(struct sg_process *p) {
+    if (p->pid != 0 && p->asked_s > 0 && sg_clock_s() > p->asked_s + SG_PATIENCE_S)
+        kill(-p->pid, SIGKILL);
     if (p->pid == 0 || waitpid(p->pid, &p->wait_status, WNOHANG) != p->pid)
         return false;
     p->pid = 0;

@@ -25,6 +25,7 @@ struct sg_process {
     size_t tail_length;
     bool tail_cut;   /* was something before it dropped? */
     int wait_status; /* valid once sg_process_ended */
+    double asked_s;  /* when it was asked to stop; 0 = it was not */
 };
 
 /* Starts argv[0], looked up in PATH. If the program cannot be run, the child says so and exits with 127. */
@@ -32,6 +33,11 @@ SG_CHECKED sg_status sg_process_start(struct sg_process *p, char *const argv[], 
 
 /* Takes what the child has written since the last call; never waits. */
 void sg_process_read(struct sg_process *p);
+
+/* Asks the child to stop by this signal, its group with it if `group`. A stopped process is continued, because it acts on
+ * a signal only then. A child that is still there SG_PATIENCE_S later is killed with its group. */
+enum { SG_PATIENCE_S = 120 };
+void sg_process_stop(struct sg_process *p, int signal_number, bool group);
 
 /* Reaps the child if it ended: returns true once, when everything it wrote is read and its pipes are closed. Never
  * waits. */

@@ -51,6 +51,7 @@ char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset) {
 struct wanted {
     bool any_version;     /* of the program and of plug-ins */
     const cJSON *dataset; /* NULL = the data are not here, and any will do */
+    const char *device;   /* NULL = any will do */
 };
 
 enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset) {
@@ -62,21 +63,32 @@ enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const c
     return dataset && strcmp(now, then) != 0 ? SG_STALE_DATA : SG_STALE_NOT;
 }
 
+/* Remembers why a series is not reused (`why` may be SG_STALE_NOT), and what it has instead. */
+static void set_stale(struct sg_cell_outcome *outcome, enum sg_cell_stale why, const char *has) {
+    free(outcome->stale_of);
+    outcome->stale = why;
+    outcome->stale_of = why == SG_STALE_NOT ? NULL : strdup(has);
+}
+
 /* If this is the cell's finished series, it is reused and the path is taken over. */
 static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, char *take_path,
                           const struct wanted *wanted) {
     struct sg_error unfit;
     struct sg_run run;
     char data[DATA_TEXT], identity[SG_CELL_IDENTITY];
-    if (sg_run_read_finished(&run, take_path, cell->key, NULL, &unfit) != SG_OK)
+    const sg_status readable = sg_run_read_finished(&run, take_path, cell->key, NULL, &unfit);
+    if (readable == SG_ERR_FORMAT)
+        set_stale(outcome, SG_STALE_DAMAGED, take_path);
+    if (readable != SG_OK)
         return false;
     sg_cell_identity(identity, cell);
-    const enum sg_cell_stale stale = grid_stale(run.header, wanted->any_version ? NULL : identity, wanted->dataset);
-    free(outcome->stale_of);
-    outcome->stale = stale;
-    outcome->stale_of = stale == SG_STALE_VERSION ? strdup(sg_json_string(run.header, "program.identity", "?"))
-                        : stale == SG_STALE_DATA  ? strdup(grid_data_text(data, sg_json_get(run.header, "dataset")))
-                                                  : NULL;
+    const char *other_device = wanted->device ? sg_run_other_device(&run, wanted->device) : NULL;
+    enum sg_cell_stale stale = grid_stale(run.header, wanted->any_version ? NULL : identity, wanted->dataset);
+    stale = stale == SG_STALE_NOT && other_device ? SG_STALE_DEVICE : stale;
+    set_stale(outcome, stale,
+              stale == SG_STALE_VERSION  ? sg_json_string(run.header, "program.identity", "?")
+              : stale == SG_STALE_DEVICE ? other_device
+                                         : grid_data_text(data, sg_json_get(run.header, "dataset")));
     if (stale != SG_STALE_NOT) {
         sg_run_free(&run);
         return false;
@@ -87,6 +99,7 @@ static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell 
     outcome->run = run;
     outcome->state = SG_CELL_REUSED;
     outcome->unchecked = !wanted->dataset;
+    outcome->on_gpu = !wanted->device && sg_run_other_device(&run, "cpu");
     outcome->done = 1;
     return true;
 }
@@ -155,7 +168,7 @@ sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *c
                        const struct sg_grid_options *o, struct sg_error *err) {
     cJSON *dataset = NULL;
     sg_status status = count > 0 && !o->fresh ? sg_task_dataset(&dataset, &cells[0].resolved, o->data_dir, err) : SG_OK;
-    const struct wanted wanted = {o->any_version, dataset};
+    const struct wanted wanted = {o->any_version, dataset, o->device};
     if (status == SG_OK)
         status = look(outcomes, cells, count, o, &wanted, err);
     cJSON_Delete(dataset);

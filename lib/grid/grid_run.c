@@ -274,7 +274,7 @@ static void ask_to_stop(struct pool *p, int signal_number) {
     p->stopping = signal_number;
     for (int i = 0; i < p->options->jobs; i++)
         if (p->slot[i].process.pid != 0)
-            kill(ask == SIGTERM ? -p->slot[i].process.pid : p->slot[i].process.pid, ask);
+            sg_process_stop(&p->slot[i].process, ask, ask == SIGTERM);
 }
 
 static bool any_waiting(const struct pool *p) {

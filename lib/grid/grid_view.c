@@ -70,21 +70,31 @@ static size_t count_stale(char *of, size_t size, const struct sg_cell_outcome *o
 
 void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count) {
     char of[400];
-    size_t reused = 0, unchecked = 0, n;
+    size_t reused = 0, unchecked = 0, on_gpu = 0, n;
     for (size_t i = 0; i < count; i++) {
         reused += outcomes[i].state == SG_CELL_REUSED;
         unchecked += outcomes[i].unchecked;
+        on_gpu += outcomes[i].on_gpu;
     }
     if (reused > 0)
         sg_log_note("%zu of %zu cells were finished before (--fresh runs them again)", reused, count);
     if (unchecked > 0)
         sg_log_note("the data set is not here, so finished cells are taken without comparing their data");
+    if (on_gpu > 0)
+        sg_log_note("%zu finished cell%s on a GPU and %s reused all the same: --device cpu runs %s again", on_gpu,
+                    on_gpu == 1 ? " ran" : "s ran", on_gpu == 1 ? "is" : "are", on_gpu == 1 ? "it" : "them");
     if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_VERSION)) > 0)
         sg_log_note("%zu finished cell%s by another version of the program (%s): --any-version takes %s", n,
                     n == 1 ? " was made" : "s were made", of, n == 1 ? "it" : "them");
     if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_DATA)) > 0)
         sg_log_note("%zu finished cell%s from other data than are here now (%s), so %s run again", n,
                     n == 1 ? " was made" : "s were made", of, n == 1 ? "it is" : "they are");
+    if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_DEVICE)) > 0)
+        sg_log_note("%zu finished cell%s on another device than --device names (%s), so %s run again", n,
+                    n == 1 ? " ran" : "s ran", of, n == 1 ? "it is" : "they are");
+    if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_DAMAGED)) > 0)
+        sg_log_warning("%zu finished cell%s damaged (%s), so %s run again", n, n == 1 ? " is" : "s are", of,
+                       n == 1 ? "it is" : "they are");
 }
 
 /* Says once that only cells of other processes are left. */

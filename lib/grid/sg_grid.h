@@ -1,8 +1,9 @@
 /* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.
  *
  * A finished cell is the file FOLDER/<label>-seed<S>-<key prefix>.ndjson. It is reused, under whatever label it was
- * run, if its header's cell key, program identity and data are those that a run would have now. If the data are not
- * here at all, they are not compared. sparsetrain writes a cell whole or not at all, so nothing finished is ever lost.
+ * run, if its bytes have the checksum in it, and its header's cell key, program identity and data are those that a run
+ * would have now. If the data are not here at all, they are not compared. If a device is asked for by name, the cell ran on
+ * such a device. sparsetrain writes a cell whole or not at all, so nothing finished is ever lost.
  * Nothing here prints, except the view (sg_grid_view.h). */
 #ifndef SG_GRID_H
 #define SG_GRID_H
@@ -30,15 +31,20 @@ enum sg_cell_state {
 enum sg_cell_stale {
     SG_STALE_NOT,
     SG_STALE_VERSION, /* another version of the program made it */
-    SG_STALE_DATA     /* it was made from other data than a run would read now */
+    SG_STALE_DATA,    /* it was made from other data than a run would read now */
+    SG_STALE_DEVICE,  /* it ran on another kind of device than is asked for */
+    SG_STALE_DAMAGED  /* what lies in the cell's place cannot be read, or its bytes do not have its checksum */
 };
 
 struct sg_cell_outcome {
     enum sg_cell_state state;
     enum sg_cell_stale stale; /* WAITING: why a finished series is not reused; of several, the last looked at */
-    char *stale_of; /* that series' program identity, or its data: "own.libsvm, SHA-256 0123456789ab"; else NULL */
+    /* What that series has: its program identity, its data as "own.libsvm, SHA-256 0123456789ab", its devices, or its path;
+     * else NULL. */
+    char *stale_of;
     bool resumable; /* WAITING: a stopped run can go on from its checkpoint */
     bool unchecked; /* REUSED: its data are not here, so they were not compared */
+    bool on_gpu;    /* REUSED: it ran on a GPU, and no device was asked for */
     bool elsewhere; /* WAITING: another sparsebench runs it */
     char *path;     /* the series' file */
     ino_t file;     /* the inode that had this path when the cell was looked at; 0 = none */

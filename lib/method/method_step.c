@@ -253,7 +253,8 @@ void sg_method_receive(sg_method *m, unsigned round, float *sum) {
 }
 
 bool sg_method_keeps_late(const sg_method *m) {
-    return m->compressor->rounds != NULL && m->compressor->rounds->keep != NULL && m->shared.feedback.rule->keeps;
+    return m->compressor->rounds != NULL && m->compressor->rounds->keep != NULL && m->shared.feedback.rule->keeps &&
+           (!m->stepped || sg_method_sends(m));
 }
 
 void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {

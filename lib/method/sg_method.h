@@ -124,8 +124,8 @@ void sg_method_hear(sg_method *m, const struct sg_message *messages);
 /* Called after the exchange of a round. The first sg_method_length numbers of sum [d] are the sum of the messages, and
  * become what the next round needs. After the last round, sum [d] is the sum over workers. */
 void sg_method_receive(sg_method *m, unsigned round, float *sum);
-/* Are residuals complete only after the last sg_method_receive? Then sg_method_keep completes that of each worker, with
- * the sum as that call left it. Else sg_method_keep does nothing. */
+/* Are residuals complete only after the last sg_method_receive of this step? Then sg_method_keep completes that of each
+ * worker, with the sum as that call left it. Else, as at a step that sends nothing, sg_method_keep does nothing. */
 bool sg_method_keeps_late(const sg_method *m);
 void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
 /* lost [d] <- p - C(p) of a worker, whatever the feedback rule; sg_method_input must have p. Called between the last

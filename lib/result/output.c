@@ -8,6 +8,7 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_recording.h"
 
 /* No two files of a run may have the same name. */
 static sg_status check_names(const struct sg_output *o, struct sg_error *err) {
@@ -114,6 +115,22 @@ static sg_status read_finished(struct sg_run *out, const struct sg_output_option
     return status;
 }
 
+/* A run is finished with its recording, if there is to be one. */
+static sg_status check_recording(const struct sg_output_options *p, struct sg_error *err) {
+    struct sg_error why = {.msg = "it is not there"};
+    struct sg_recording recording;
+    if (!p->recording)
+        return SG_OK;
+    if (is_there(p->recording) && sg_recording_open(&recording, p->recording, &why) == SG_OK) {
+        sg_recording_free(&recording);
+        return SG_OK;
+    }
+    return sg_fail(err, SG_ERR_ARGUMENT,
+                   "--resume: %s is finished, but its recording %s is not whole (%.500s): remove "
+                   "the former to run again",
+                   p->path, p->recording, why.msg);
+}
+
 sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *err) {
     const struct sg_output_options *p = &o->options;
     struct sg_run run;
@@ -129,11 +146,9 @@ sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *e
     }
     *finished = true;
     sg_status status = SG_OK;
-    if (p->recording && !is_there(p->recording)) {
+    if ((status = check_recording(p, err)) != SG_OK) {
         sg_run_free(&run);
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "--resume: %s is finished, but %s is not there: remove the former to run again", p->path,
-                       p->recording);
+        return status;
     }
     if (strcmp(sg_json_string(run.end, "status", ""), "ok") != 0)
         status = sg_fail(err, SG_ERR_NONFINITE, "%s: diverged before: %.800s", p->path,

@@ -10,8 +10,10 @@
 #include "sg_file.h"
 #include "sg_recording.h"
 #include "sg_result.h"
+#include "sg_text.h"
 
 enum { HEADER_BYTES = 1 << 24 }; /* longer than that is no header */
+enum { HASH_DIGITS = 64 };       /* of the SHA-256 of all before it, at the end of the file */
 static const uint64_t MOST_BYTES = (uint64_t)1 << 62;
 
 static uint64_t worker_bytes(const struct sg_recording *r) {
@@ -52,8 +54,8 @@ static sg_status take_layers(struct sg_recording *r, struct sg_error *err) {
 /* Takes the shape from the header. Its limits keep sizes below 2^62 bytes, so they do not wrap. */
 static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     const char *schema = sg_json_string(r->header, "schema", "");
-    r->gradients = strcmp(schema, SG_SCHEMA_GRADIENTS) == 0;
-    sg_status status = r->gradients ? SG_OK : sg_schema_check(schema, SG_SCHEMA_INPUTS, r->path, err);
+    r->gradients = strncmp(schema, SG_SCHEMA_GRADIENTS, strcspn(SG_SCHEMA_GRADIENTS, "/")) == 0;
+    sg_status status = sg_schema_check(schema, r->gradients ? SG_SCHEMA_GRADIENTS : SG_SCHEMA_INPUTS, r->path, err);
     const cJSON *layers = sg_json_get(r->header, "layers"), *layer;
     if (status != SG_OK)
         return status;
@@ -198,6 +200,9 @@ sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err) {
 
 sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err) {
     SG_ASSERT(r->file != NULL && r->part != NULL);
+    char hex[65];
+    sg_recording_hash(r, hex);
+    fwrite(hex, 1, HASH_DIGITS, r->file); /* a failed write shows in the next line */
     return sg_file_publish(r->file, r->part, r->path, err);
 }
 
@@ -215,8 +220,26 @@ static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
     return status == SG_OK ? take_shape(r, err) : status;
 }
 
-sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err) {
+/* Is the file as long as its header says, and does it have its checksum? */
+static sg_status check_records(struct sg_recording *r, struct sg_error *err) {
     struct stat info;
+    const bool sealed = !sg_ends_in(sg_json_string(r->header, "schema", ""), "/1");
+    const off_t end = r->begin + (off_t)(r->steps * record_bytes(r)), wanted = end + (sealed ? HASH_DIGITS : 0);
+    char hex[HASH_DIGITS + 1] = "";
+    if (fstat(fileno(r->file), &info) != 0)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot read %s", r->path);
+    if (info.st_size != wanted)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: %lld bytes where %llu steps make %lld: it is damaged", r->path,
+                       (long long)info.st_size, (unsigned long long)r->steps, (long long)wanted);
+    if (!sealed)
+        return SG_OK;
+    sg_status status = sg_file_read_at(fileno(r->file), hex, HASH_DIGITS, end, r->path, err);
+    if (status == SG_OK && (status = check_begin(r, end, hex, err)) == SG_ERR_MISMATCH)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: its bytes do not have the checksum at its end: it is damaged", r->path);
+    return status;
+}
+
+sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err) {
     int fd;
     sg_status status = sg_file_open(&fd, path, err);
     if (status == SG_ERR_ARGUMENT)
@@ -228,17 +251,11 @@ sg_status sg_recording_open(struct sg_recording *out, const char *path, struct s
         close(fd);
     if (!r.path || !r.file)
         status = sg_fail_memory(err, path);
-    else if (fstat(fd, &info) != 0)
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
     if (status == SG_OK)
         status = read_header(&r, err);
-    if (status == SG_OK) {
-        r.begin = ftell(r.file);
-        const off_t wanted = r.begin + (off_t)(r.steps * record_bytes(&r));
-        if (info.st_size != wanted)
-            status = sg_fail(err, SG_ERR_FORMAT, "%s: %lld bytes where %llu steps make %lld: it is damaged", path,
-                             (long long)info.st_size, (unsigned long long)r.steps, (long long)wanted);
-    }
+    r.begin = status == SG_OK ? ftell(r.file) : 0;
+    if (status == SG_OK)
+        status = check_records(&r, err);
     if (status != SG_OK) {
         sg_recording_free(&r);
         return status;

@@ -137,6 +137,7 @@ static sg_status take_record(struct reading *r, cJSON *line, struct sg_error *er
         return sg_fail(err, SG_ERR_FORMAT, "%s: a series starts with a header record", name);
     }
     if (strcmp(kind, "run") == 0 && !run->run) {
+        cJSON_DeleteItemFromObjectCaseSensitive(line, "sha256"); /* it is of the lines, which the caller does not see */
         run->run = line;
         return SG_OK;
     }
@@ -234,6 +235,7 @@ sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, cons
     } else {
         cJSON_Delete(whole);
         status = parse_lines(&run, text, length, name, err);
+        run.damaged = status == SG_OK && sg_run_is_damaged(text, length);
     }
     if (status == SG_OK)
         *out = run;
@@ -262,8 +264,10 @@ sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char 
         return status;
     const char *end = sg_json_string(run.end, "status", "");
     const char *program = sg_json_string(run.header, "program.identity", "unknown");
-    if (strcmp(end, "ok") != 0 && strcmp(end, "diverged") != 0)
-        status = sg_fail(err, SG_ERR_MISMATCH, "%s is not a finished series", path);
+    if (run.damaged)
+        status = sg_fail(err, SG_ERR_FORMAT, "%s is damaged: its bytes do not have the checksum in it", path);
+    else if (strcmp(end, "ok") != 0 && strcmp(end, "diverged") != 0)
+        status = sg_fail(err, SG_ERR_FORMAT, "%s is not a finished series", path);
     else if (strcmp(sg_json_string(run.header, "cell_key", ""), cell_key) != 0)
         status = sg_fail(err, SG_ERR_MISMATCH, "%s is the series of another recipe, method or seed", path);
     else if (identity && strcmp(program, identity) != 0)

@@ -12,27 +12,29 @@
  *    "exchange","update"},"ranks":…,"threads":…,"device":…,"kernels":…,
  *    "recipe":{"path","sha256","set":["workers=4"]},"dataset_path":…,"host":{…},"libraries":{…},"planned_steps":…,
  *    "steps_per_epoch":…,"segments":[{"from_step","to_step","started_at","elapsed_s","host","device","processor","cuda",
- *    "kernels","ranks","threads"}]}: a segment is what one process did of the run, the last one is this
+ *    "kernels","ranks","threads"}],"sha256":…}: a segment is what one process did of the run, the last one is this; the
+ *    checksum is that of the file without this last member, and series of older programs have none
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
  *    and, if a compressor left its class, "warnings":[{"kind","step","layer","value","sigma","text"}]
  * A file without an end record is truncated. All records but `run` are a function of recipe, method, seed, data and
  * program: they have the same bytes for every number of ranks and threads and after any interruption.
  *
- * sparsetrain --json folds the same into one object with "series": {column: [values]}. */
+ * sparsetrain --json folds the same into one object with "series": {column: [values]}, without the checksum. */
 #ifndef SG_RESULT_H
 #define SG_RESULT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sg_file.h"
 #include "sg_json.h"
 #include "sg_status.h"
 
 #define SG_SCHEMA_TRAIN     "sparsetrain/1"
 #define SG_SCHEMA_BENCH     "sparsebench/1"
 #define SG_SCHEMA_TUNE      "sparsetune/1"
-#define SG_SCHEMA_INPUTS    "sparsetrain-inputs/1"
-#define SG_SCHEMA_GRADIENTS "sparsetrain-gradients/1"
+#define SG_SCHEMA_INPUTS    "sparsetrain-inputs/2"
+#define SG_SCHEMA_GRADIENTS "sparsetrain-gradients/2"
 
 /* This machine: {"name","cpu","cores","memory_bytes","gpu","driver"}. */
 cJSON *sg_result_host(void);
@@ -50,6 +52,7 @@ struct sg_run {
     cJSON *header, *run, *end; /* end = NULL: the file is truncated; run = NULL: it has no such record */
     struct sg_series *series;  /* [n_series] in column order */
     size_t n_series, n_points;
+    bool damaged; /* it has a checksum that its bytes do not fit */
     /* Array [n_points] of the steps' "layers" ("layer_series" in the folded form); NULL = not recorded. */
     cJSON *layers;
 };
@@ -60,10 +63,20 @@ SG_CHECKED sg_status sg_run_read(struct sg_run *out, const char *path, struct sg
 SG_CHECKED sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name,
                                   struct sg_error *err);
 /* The same for a run that ended by itself ("ok" or "diverged"), has this cell key and was written by the program of
- * this identity (NULL = any). SG_ERR_MISMATCH says which of these fails. */
+ * this identity (NULL = any). SG_ERR_FORMAT: it is damaged or did not end so. SG_ERR_MISMATCH: key or identity are others.
+ */
 SG_CHECKED sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char *cell_key,
                                           const char *identity, struct sg_error *err);
 void sg_run_free(struct sg_run *run); /* zeroes it */
+
+/* The lines of the records `run` and `end`, the former with the checksum; `before` is the hash of all lines before them.
+ * NULL = no memory. */
+char *sg_run_seal(sg_sha256 before, const char *run, const char *end);
+/* Has this series a checksum that its bytes do not fit? */
+bool sg_run_is_damaged(const char *text, size_t length);
+
+/* The device of the first segment that ran on another kind (cpu, cuda) than that of `device`, borrowed; NULL = none did. */
+const char *sg_run_other_device(const struct sg_run *run, const char *device);
 
 /* The values [n_points] of a column, borrowed; NULL = there is no such column. */
 const double *sg_run_series(const struct sg_run *run, const char *name);

@@ -73,6 +73,7 @@ struct sg_train_options {
 
 struct sg_train_report {
     char status[16]; /* "ok", "diverged", "interrupted", "failed" */
+    int signal;      /* the number of the signal that stopped the run, whichever rank got it; 0 = none did */
     uint64_t steps;
     double elapsed_s; /* of steps and records, without set-up */
     double setup_s;

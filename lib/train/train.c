@@ -9,11 +9,16 @@
 static const double CHECKPOINT_EVERY_S = 60;
 static const double SAVE_BYTES_PER_S = 1e8; /* a slow disk's, until a checkpoint was timed */
 
+/* The columns while nothing is known of a step: null, or 0 where a column counts what was sent so far. */
+static void clear_columns(double value[SG_COLUMNS]) {
+    for (size_t i = 0; i < SG_COLUMNS; i++)
+        value[i] = sg_common_metrics[i].of_step ? NAN : 0;
+}
+
 /* Records the point before the first step: nothing was sent, and there are no densities, losses or rates yet. */
 static sg_status record_start(struct train *t, struct sg_error *err) {
     double value[SG_COLUMNS];
-    for (size_t i = 0; i < SG_COLUMNS; i++)
-        value[i] = sg_common_metrics[i].of_step ? NAN : 0;
+    clear_columns(value);
     return train_record(t, value, NULL, err);
 }
 
@@ -21,6 +26,7 @@ static sg_status record_start(struct train *t, struct sg_error *err) {
 static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_status *recorded, struct sg_error *err) {
     double value[SG_COLUMNS];
     sg_status status = SG_OK;
+    clear_columns(value); /* what no part below measures at this step stays null */
     train_account(t, outcome, value);
     if (!train_records(t, t->step))
         return SG_OK;
@@ -42,11 +48,10 @@ static sg_status visit(struct train *t, struct sg_error *err) {
 
 static sg_status loop(struct train *t, struct sg_error *err) {
     double saved_s = sg_clock_s();
-    int stop = 0;
     sg_status recorded = SG_OK;
     if (t->options->stop_at_s > 0)
         t->save_s = (double)train_checkpoint_bytes(t) / SAVE_BYTES_PER_S;
-    while (t->step < t->plan.steps && !stop) {
+    while (t->step < t->plan.steps && !t->stop) {
         const double begun_s = sg_clock_s();
         bool due = t->options->checkpoint_every ? (t->step + 1) % t->options->checkpoint_every == 0
                                                 : sg_clock_s() - saved_s > CHECKPOINT_EVERY_S;
@@ -61,10 +66,10 @@ static sg_status loop(struct train *t, struct sg_error *err) {
             status = record(t, &outcome, &recorded, err);
         if (status != SG_OK)
             return status;
-        stop = outcome.stop;
+        t->stop = outcome.stop;
         const double ended_s = sg_clock_s();
         t->longest_step_s = fmax(t->longest_step_s, ended_s - begun_s);
-        if ((outcome.save || stop) && t->step < t->plan.steps) {
+        if ((outcome.save || t->stop) && t->step < t->plan.steps) {
             status = sg_comm_agree(t->comm, recorded, err);
             if (status == SG_OK)
                 status = train_save(t, err);
@@ -79,26 +84,12 @@ static sg_status loop(struct train *t, struct sg_error *err) {
     recorded = sg_comm_agree(t->comm, recorded, err);
     if (recorded == SG_OK && t->step < t->plan.steps) {
         char why[32] = "at the time limit";
-        if (stop != TRAIN_TIME_UP)
-            snprintf(why, sizeof why, "by signal %d", stop);
+        if (t->stop != TRAIN_TIME_UP)
+            snprintf(why, sizeof why, "by signal %d", t->stop);
         return sg_fail(err, SG_ERR_INTERRUPTED, "stopped %s after step %llu of %llu", why, (unsigned long long)t->step,
                        (unsigned long long)t->plan.steps);
     }
     return recorded == SG_OK ? visit(t, err) : recorded;
-}
-
-/* All ranks must hold the same x; anything else is a bug or broken memory, and the numbers cannot be trusted. */
-static sg_status verify_same_parameters(struct train *t, struct sg_error *err) {
-    char mine[65], lead[65];
-    sg_status status = sg_comm_agree(t->comm, train_x_hash(t, mine, err), err);
-    if (status != SG_OK)
-        return status;
-    memcpy(lead, mine, sizeof lead);
-    status = sg_comm_broadcast(t->comm, lead, sizeof lead, err);
-    if (status == SG_OK && memcmp(mine, lead, sizeof mine) != 0)
-        status = sg_fail(err, SG_ERR_COMM, "the parameters differ from rank 0's after step %llu",
-                         (unsigned long long)t->step);
-    return sg_comm_agree(t->comm, status, err);
 }
 
 static const char *word_for(sg_status status) {
@@ -135,7 +126,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     if (status == SG_OK)
         status = loop(&t, err);
     if (status == SG_OK)
-        status = verify_same_parameters(&t, err);
+        status = train_ranks_verify(&t, err);
     if (status == SG_OK)
         status = sg_comm_agree(comm, recording_end(&t, err), err);
     if (header) {
@@ -152,6 +143,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
         }
     }
     snprintf(report->status, sizeof report->status, "%s", word_for(status));
+    report->signal = t.stop == TRAIN_TIME_UP ? 0 : t.stop;
     report->budget = header ? sg_method_budget(t.method) : NAN;
     report->sent = t.totals.values;
     train_teardown(&t);

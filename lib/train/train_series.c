@@ -253,10 +253,14 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     cJSON *warnings = train_monitor_warnings(t);
     if (warnings)
         sg_json_set(end, "warnings", warnings);
-    sg_status status = write_line(t, run, err);
-    if (status == SG_OK)
-        status = write_line(t, end, err);
-    else
-        cJSON_Delete(end);
+    char *run_text = sg_json_text(run, false), *end_text = sg_json_text(end, false);
+    char *text = run_text && end_text ? sg_run_seal(t->series.hash, run_text, end_text) : NULL;
+    const sg_status status =
+        text ? append(t, text, strlen(text), err) : sg_fail_memory(err, "the last records of the series");
+    cJSON_Delete(run);
+    cJSON_Delete(end);
+    free(run_text);
+    free(end_text);
+    free(text);
     return status;
 }

@@ -48,14 +48,9 @@ sg_status train_know_task(struct train *t, struct sg_error *err) {
     return status;
 }
 
+/* Rank 0 goes first, so that caches are made once and then shared. */
 static sg_status open_task(struct train *t, struct sg_error *err) {
-    sg_status status = train_find_task(t, err);
-    if (status != SG_OK)
-        return status;
-    /* Rank 0 goes first, so that caches are made once and then shared. */
-    if (t->lead)
-        status = train_open_task(t, err);
-    status = sg_comm_agree(t->comm, status, err);
+    sg_status status = sg_comm_agree(t->comm, t->lead ? train_open_task(t, err) : SG_OK, err);
     if (status == SG_OK && !t->lead)
         status = train_open_task(t, err);
     status = sg_comm_agree(t->comm, status, err);
@@ -210,15 +205,15 @@ static void announce_data(const struct train *t) {
 sg_status train_setup(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     t->workers = (size_t)sg_node_number(cell, "workers", 1);
-    sg_status status = sg_comm_set_workers(t->comm, t->workers, err);
+    sg_status status = sg_comm_agree(t->comm, sg_comm_set_workers(t->comm, t->workers, err), err);
     if (status != SG_OK)
         return status;
     t->lead = sg_comm_rank(t->comm) == 0;
     t->first = sg_comm_first(t->comm);
     t->count = sg_comm_count(t->comm);
     t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
-    sg_status (*const part[])(struct train *, struct sg_error *) = {train_choose_kernels, open_task, choose_and_place,
-                                                                    allocate};
+    sg_status (*const part[])(struct train *, struct sg_error *) = {train_choose_kernels, train_find_task,  open_task,
+                                                                    train_ranks_agree,    choose_and_place, allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;

@@ -139,6 +139,7 @@ struct train {
 
     uint64_t step;                 /* how many steps are finished */
     uint64_t first_step;           /* how many were finished when this process began */
+    int stop;                      /* what stopped the run, on any rank: as train_stop_asked says */
     char started_at[21];           /* this process, in UTC */
     double loop_s;                 /* when its first step began */
     double longest_step_s, save_s; /* what a step took at most so far, and the last checkpoint */
@@ -173,6 +174,12 @@ sg_status train_get(const struct train *t, void *host, const void *from, size_t 
 /* Waits for the results that were asked for `later` of the kernels. */
 sg_status train_wait(const struct train *t, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
+
+/* train_ranks.c. train_ranks_agree: do all ranks run the same cell, with the same program and plug-ins, on the same data and
+ * kind of device? train_ranks_verify: do all have the same x, once the run is over? The error names a rank that differs
+ * from rank 0, and what differs. Both are collective; of the first the caller still has to agree on the status. */
+sg_status train_ranks_agree(struct train *t, struct sg_error *err);
+sg_status train_ranks_verify(struct train *t, struct sg_error *err);
 
 /* train_gpu.c: the device of a run. train_gpu_open chooses a GPU and its kernels. train_gpu_check_task fails if the task
  * cannot run there. train_fail_device says what a device failed with. */

@@ -264,7 +264,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     t->gamma = train_schedule_rate(&t->plan.schedule, (double)t->step / (double)t->info->steps_per_epoch);
     mine.status = begin_step(t, earlier, &leads, err);
     const unsigned rounds = sg_method_rounds(t->method);
-    const bool sends = sg_method_sends(t->method), late = sends && sg_method_keeps_late(t->method);
+    const bool sends = sg_method_sends(t->method), late = sg_method_keeps_late(t->method);
     for (unsigned r = 0; r < rounds; r++) {
         sg_comm_begin(t->comm, t->sum, sends ? sg_method_length(t->method, r) : 0, t->kernels, &t->exec);
         if (mine.status == SG_OK)

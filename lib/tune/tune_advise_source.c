@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sg_kernels.h"
+#include "sg_recording.h"
 #include "sg_text.h"
 #include "tune_advise.h"
 
@@ -20,6 +20,15 @@ static double run_steps(const struct sg_node *root, double steps_per_epoch) {
 }
 
 /* ---- the first tenth of a run ---- */
+
+static bool is_whole(const char *files) {
+    struct sg_error unused;
+    struct sg_recording r;
+    const bool whole = sg_recording_open(&r, files, &unused) == SG_OK;
+    if (whole)
+        sg_recording_free(&r);
+    return whole;
+}
 
 /* Runs `steps` steps without compression. *run borrows from *b. */
 static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps, const char *record,
@@ -38,7 +47,7 @@ static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps
         a->files = sg_format("%s/first-%.0f-steps-%.12s.gradients", with.grid.folder, steps, b->cells[0].key);
         status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
         with.grid.record_gradients = a->files;
-        with.grid.fresh = with.grid.fresh || (a->files && access(a->files, R_OK) != 0);
+        with.grid.fresh = with.grid.fresh || (a->files && !is_whole(a->files));
     }
     if (status == SG_OK)
         status = tune_trials_run(b, &with, &sets, true, err);

@@ -147,6 +147,26 @@ flip() { # BYTE FILE: its lowest bit
     done
 }
 
+@test "a bit that flips in a finished recording is noticed; one of schema 1 has no checksum" {
+    local args=(-q "$SMOKE" --method "Top-k k=4" --set epochs=null --set steps=20 -o "$OUT/r" --record-inputs "$OUT/k")
+    sparsetrain "${args[@]}"
+    cp "$OUT/k" "$OUT/good"
+    bytes=$(stat -c %s "$OUT/good")
+    for i in $(seq 0 19); do
+        cp "$OUT/good" "$OUT/k"
+        flip $((i * bytes / 20)) "$OUT/k"
+        run -2 --separate-stderr sparsetrain "${args[@]}" --resume
+        [[ $stderr == *"$OUT/k is not whole"*"remove the former to run again" ]]
+        run ! sparsetune -q "$SMOKE" --oracle "$OUT/k"
+    done
+    head -c -64 "$OUT/good" | sed '1s|inputs/2|inputs/1|' >"$OUT/k"
+    sparsetrain "${args[@]}" --resume
+    cp "$OUT/k" "$OUT/old"
+    sparsetune -q "$SMOKE" --set steps=20 --oracle "$OUT/old" >"$OUT/old.json"
+    sparsetune -q "$SMOKE" --set steps=20 --oracle "$OUT/good" >"$OUT/good.json"
+    cmp <(jq -c 'del(.run) | .tune | del(.recording)' "$OUT/old.json") <(jq -c 'del(.run) | .tune | del(.recording)' "$OUT/good.json")
+}
+
 @test "a checkpoint in an older format starts afresh and says so" {
     sparsetrain "${SHORT[@]}" -o "$OUT/whole"
     kill_at_checkpoint -q "$SMOKE" --method "Top-k k=4" --set epochs=100000

@@ -120,7 +120,7 @@ C
     [ "$(field bits)" = "$(column bits whole | tail -n 1)" ]
     near "$(field "padded / .step / .d")" "$(column average_density_padded whole | tail -n 1)"
     # And what follows from it: the recording up to here, and its map.
-    cmp -n $(($(stat -c %s whole.k) - $(head -n 1 whole.k | wc -c))) <(tail -n +2 whole.k) <(tail -n +2 run.k.part)
+    cmp -n $(($(stat -c %s whole.k) - $(head -n 1 whole.k | wc -c) - 64)) <(tail -n +2 whole.k) <(tail -n +2 run.k.part)
     run -0 decode recording whole.k
     [ "$(field steps)" = "$step" ] && [ "$(field d)" = 40 ] && [ "$(field workers)" = 4 ]
     near "$(field gamma)" "$(head -n 1 whole | jq .constants.gamma)"

@@ -409,8 +409,8 @@ def recording(path):
     line = data[: data.index(b"\n") + 1]
     h = json.loads(line)
     d, n = sum(h["layers"]), h["workers"]
-    gradients = line.startswith(b'{"schema":"sparsetrain-gradients/1"')
-    need(gradients or line.startswith(b'{"schema":"sparsetrain-inputs/1"'), "another schema")
+    gradients = line.startswith(b'{"schema":"sparsetrain-gradients/2"')
+    need(gradients or line.startswith(b'{"schema":"sparsetrain-inputs/2"'), "another schema")
     need(("rows" in h) == gradients and ("names" not in h or gradients), "rows or names")
     need(all(e % r == 0 for e, r in zip(h["layers"], h.get("rows", h["layers"]), strict=True)), "rows of layers")
     r = Reader(data, len(line))
@@ -423,7 +423,7 @@ def recording(path):
             total += r.one("Q")
             norm.append(sum(v * v for v in r.array("f", d)))
         sent.append(total / n)
-    need(r.at == len(data), "bytes behind the last record")
+    need(data[r.at :] == sha(data[: r.at]), "not the checksum")
     print(json.dumps({"gamma": gamma, "sent": sum(sent), "d": d, "workers": n, "first": norm[:n], "steps": len(sent)}))
 
 

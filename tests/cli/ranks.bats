@@ -217,11 +217,69 @@ same_over_ranks() { # METHOD...
     [ -s "$OUT/r.ckpt" ]
 }
 
+@test "a signal to one rank stops all of them, and the exit code is that of the signal" {
+    args=(-q recipes/smoke.yaml --set epochs=200000 --method Hard-threshold -o "$OUT/s" --checkpoint-every 100)
+    for rank in 0 1; do
+        $MPI -n 2 "$BIN/sparsetrain" "${args[@]}" --force >/dev/null 2>"$OUT/log" 3>&- &
+        pid=$!
+        patiently [ -e "$OUT/s.ckpt" ]
+        for process in $(pgrep -P $pid -x sparsetrain); do
+            ! grep -qz "^OMPI_COMM_WORLD_RANK=$rank$" "/proc/$process/environ" || kill -TERM "$process"
+        done
+        code=0
+        wait $pid || code=$?
+        [ "$code" = 143 ] || { echo "rank $rank: $code"; false; }
+        grep -q "stopped by signal 15" "$OUT/log"
+        rm "$OUT/s.ckpt"
+    done
+}
+
 @test "a diverging run ends all ranks with one message" {
     run --separate-stderr $MPI -n 2 "$BIN/sparsetrain" -q recipes/smoke.yaml --method SGD --set optimizer.learning-rate=1e30 -o "$OUT/d"
     [ "$status" -ne 0 ]
     [ "$(grep -c 'worker 0, step' <<<"$stderr")" = 1 ]
     tail -n 1 "$OUT/d" | grep -q '"status":"diverged"'
+}
+
+# Two ranks, of which rank 1 changes its command line ("$@") before it starts. Their error says WHAT.
+refused_mixture() { # CHANGE WHAT [ARGUMENTS...]
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || { %s; }\nexec "$@"\n' "$1" >"$OUT/rank"
+    local what=$2
+    chmod +x "$OUT/rank"
+    shift 2
+    run --separate-stderr timeout 60 $MPI -n 2 "$OUT/rank" "$BIN/sparsetrain" -q recipes/smoke.yaml --method SGD --set steps=20 \
+        "$@" -o "$OUT/mixed" --force
+    [ "$status" -ne 0 ]
+    [ ! -e "$OUT/mixed" ]
+    [[ $stderr == *"$what"* ]] || { echo "$stderr"; false; }
+}
+
+@test "ranks that run other things are refused before the first step, by name" {
+    refused_mixture 'set -- "$@" --set optimizer.learning-rate=0.5' "rank 1 has another recipe, method or seed"
+    refused_mixture 'set -- "$@" --set workers=2' "rank 1 has another recipe, method or seed"
+    refused_mixture 'set -- "$@" --seed 7' "rank 1 has another recipe, method or seed"
+    refused_mixture 'set -- "$@" --set workers=0' "[rank 1] "
+    refused_mixture 'set -- "$@" --set workers=1' "2 ranks for 1 workers"
+    identity=$(sparsetrain recipes/smoke.yaml --method SGD --set steps=2 --ndjson | jq -r 'select(.record == "header").program.identity')
+    mkdir "$OUT/other" "$OUT/other/bin"
+    [ ! -e "$BIN/../lib" ] || ln -s "$(realpath "$BIN/../lib")" "$OUT/other/lib"
+    LC_ALL=C sed "s/$identity/$(tr '[0-9a-f]' '[1-9a-f0]' <<<"$identity")/g" "$BIN/sparsetrain" >"$OUT/other/bin/sparsetrain"
+    chmod +x "$OUT/other/bin/sparsetrain"
+    refused_mixture "shift; set -- $OUT/other/bin/sparsetrain \"\$@\"" "rank 1 has another build or other plug-ins"
+    for rank in 0 1; do
+        mkdir "$OUT/data$rank"
+        for i in $(seq 30); do echo "$((i % 2 * 2 - 1)) 1:$i 2:$rank"; done >"$OUT/data$rank/pair"
+    done
+    refused_mixture "set -- \"\$@\" --data $OUT/data1" "rank 1 has other data" --set task.dataset=pair --data "$OUT/data0" \
+        --set task.stand-in=null
+    if command -v cc >/dev/null; then
+        flags=()
+        for folder in lib/method lib/core lib/wire kernels; do flags+=("-I$ROOT/$folder"); done
+        cc -shared -fPIC "${flags[@]}" lib/method/plugin_template.c -o "$OUT/one.so"
+        cc -O2 -shared -fPIC "${flags[@]}" lib/method/plugin_template.c -o "$OUT/two.so"
+        SPARSEGRAD_PLUGINS=$OUT/one.so refused_mixture "export SPARSEGRAD_PLUGINS=$OUT/two.so" \
+            "rank 1 has another build or other plug-ins" --set "methods=[{name: SGD, compressor: my-topk, k: 4}]"
+    fi
 }
 
 @test "a recipe error is said once, whatever the number of ranks" {

@@ -117,7 +117,7 @@ YAML
     run -0 --separate-stderr $tune
     [[ $stderr == *"1 finished cell was made from other data than are here now (pair, SHA-256 "* ]]
     [[ $stderr == *"Top-k, seed 1: done after"* ]]
-    sed -i 's/"identity":"/&older/' cells/*.ndjson
+    sed -i -e 's/"identity":"/&older/' -e 's/,"sha256":"[0-9a-f]*"}$/}/' cells/*.ndjson
     run -0 --separate-stderr $tune --any-version
     [[ $stderr != *": done after"* ]]
     run -0 --separate-stderr $tune
@@ -168,14 +168,22 @@ YAML
     told_as_read file
 }
 
-@test "a checksum is remembered by size, time and inode; a damaged memory is as none" {
+@test "a checksum is remembered until the file changes; a damaged memory is as none" {
     recipe pair "logreg, dataset: pair, l2: 0.1"
     rows 50 >data/pair
-    touch -d '1 hour ago' data/pair
     local memory first
     first=$(bench --dry-run --json | jq -r .dataset.sha256)
+    run ! ls data/derived/checksum-*.txt # the file is too new
+    sleep 3
+    [ "$(bench --dry-run --json | jq -r .dataset.sha256)" = "$first" ]
     memory=$(echo data/derived/checksum-*.txt)
     [ -f "$memory" ]
+    sed 's/1/2/2' data/pair >data/edited # as large, and written into the same file, which gets its old times
+    touch -r data/pair data/times
+    cat data/edited >data/pair
+    touch -r data/times data/pair
+    [ "$(bench --dry-run --json | jq -r .dataset.sha256)" = "$(sha256sum <data/edited | cut -d' ' -f1)" ]
+    [ "$first" != "$(sha256sum <data/edited | cut -d' ' -f1)" ]
     rows 40 >data/other # as large, of the same time: another inode
     head -c "$(stat -c %s data/pair)" <(cat data/other data/other) >data/same
     touch -r data/pair data/same
@@ -186,6 +194,46 @@ YAML
     [ "$(bench --dry-run --json | jq -r .dataset.sha256)" = "$(sha256sum <data/pair | cut -d' ' -f1)" ]
     head -c 100 "$memory" >cut && cp cut "$memory"
     [ "$(bench --dry-run --json | jq -r .dataset.sha256)" = "$(sha256sum <data/pair | cut -d' ' -f1)" ]
+}
+
+@test "a finished cell with a wrong bit is run again, and that is said; one of an older program has no checksum" {
+    recipe pair "logreg, dataset: pair, l2: 0.1"
+    rows 50 >data/pair
+    bench -q --json >whole.json
+    cell=$(echo cells/SGD-seed2-*)
+    cp "$cell" good
+    sed -i '0,/"loss":0\.6/s//"loss":0.7/' "$cell"
+    run ! cmp -s "$cell" good
+    [ "$(actions)" = "reuse run reuse" ]
+    [ "$(actions --any-version)" = "reuse run reuse" ]
+    run -2 --separate-stderr sparsetrain r.yaml --seed 2 -o "$cell" --resume
+    [[ $stderr == *"is damaged"* ]]
+    [[ $(sparsebench --cells r.yaml --folder cells) == *"broken      spare "* ]]
+    run -0 --separate-stderr bench --json
+    [[ $stderr == *"1 finished cell is damaged (cells/SGD-seed2-"*"), so it is run again"* ]]
+    cmp <(jq -c '.results[].final' whole.json) <(jq -c '.results[].final' <<<"$output")
+    same_series "$cell" good
+    sed -i 's/,"sha256":"[0-9a-f]*"}$/}/' "$cell"
+    [ "$(actions)" = "reuse reuse reuse" ]
+}
+
+@test "--device names where cells ran; without it one that ran on a GPU is reused and that is said" {
+    recipe pair "logreg, dataset: pair, l2: 0.1"
+    rows 50 >data/pair
+    bench -q >/dev/null
+    sed -i -e 's/"device":"cpu"/"device":"cuda:0"/g' -e 's/,"sha256":"[0-9a-f]*"}$/}/' cells/SGD-seed1-* # as if on a GPU
+    [ "$(actions)" = "reuse reuse reuse" ]
+    [ "$(actions --device cpu)" = "run reuse reuse" ]
+    [ "$(actions --device cuda:1)" = "reuse run run" ]
+    run -0 --separate-stderr bench --dry-run
+    [[ $stderr == *"1 finished cell ran on a GPU and is reused all the same"* ]]
+    run -0 --separate-stderr bench --dry-run --device cuda
+    [[ $stderr == *"2 finished cells ran on another device than --device names (cpu), so they are run again"* ]]
+    run -0 sparsetrain r.yaml -o "$(echo cells/SGD-seed1-*)" --resume
+    run -2 --separate-stderr sparsetrain r.yaml -o "$(echo cells/SGD-seed1-*)" --resume --device cpu
+    [[ $stderr == *"ran on cuda:0 and not on cpu"* ]]
+    run -0 --separate-stderr bench -q --device cpu --json
+    [ "$(jq '[.results[].cells[] | select(.reused)] | length' <<<"$output")" = 2 ]
 }
 
 @test "sparsetrain --resume: a finished file of other data is not this run, nor is such a checkpoint" {

@@ -141,7 +141,8 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     sed -i '$d' cells/SGD-seed1-*
     echo garbage >"$(echo cells/SGD-seed2-*)"
     : >"$(echo cells/SGD-seed3-*)"
-    bench -q --method SGD >/dev/null
+    bench -q --method SGD >/dev/null 2>err
+    grep -q "3 finished cells are damaged (cells/SGD-seed1-" err
     [ "$(started)" = 6 ]
 }
 
@@ -371,6 +372,20 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     run -0 bench -q --method SGD -j 1 -o out.json
     grep -q "resume SGD:2" "$FAKE_LOG"
     [ "$(jq -c '.results[0].final.suboptimality.values' out.json)" = "[4,8,12]" ]
+}
+
+@test "SIGTERM reaches a cell that is stopped" {
+    FAKE_HANG="SGD:1" sparsebench "${ARGS[@]}" -q --seed 1 --method SGD >/dev/null 2>&1 &
+    pid=$!
+    echo $pid >pids
+    wait_for "hang SGD:1"
+    cell=$(pgrep -P $pid)
+    echo "$cell" >>pids
+    kill -STOP -- "-$cell"
+    patiently grep -q '^State:.*stopped' "/proc/$cell/status"
+    kill -TERM $pid
+    patiently grep -q "stop SGD:1" "$FAKE_LOG"
+    ends_with 143 $pid
 }
 
 @test "SIGINT to the whole group reaches each cell once" {

@@ -73,6 +73,14 @@ static int stop_when_asked(void) {
 static void (*on_warning)(const char *message); /* of the runs below; NULL = none */
 static const char *recipe_text = text;
 
+/* Leaves a pattern where the next calls have their variables. Runs of one process would else find there what the run before
+ * left, which may be right by chance. */
+static __attribute__((noinline)) void scribble(void) {
+    volatile unsigned char there[1 << 16];
+    for (size_t i = 0; i < sizeof there; i++)
+        there[i] = 0x5a;
+}
+
 /* One run of `method`; `set` lists changes of the recipe, ended by NULL. The series, if there is one (rank 0), is read
  * back into *run. */
 static sg_status train(struct sg_run *run, const char *method, const char *const *set, FILE *series, bool resume) {
@@ -84,6 +92,7 @@ static sg_status train(struct sg_run *run, const char *method, const char *const
                                          .resume = resume,
                                          .stop = stop_when_asked,
                                          .warning = on_warning};
+    scribble();
     const sg_status status = train_once(recipe_text, method, set, how, &err);
     struct sg_error unread;
     char path[64];

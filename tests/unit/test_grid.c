@@ -1,8 +1,12 @@
 /* Aggregates over seeds and verdicts of claims, on constructed runs with values known in closed form. */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "grid_process.h"
 #include "sg_grid.h"
 #include "tap.h"
 
@@ -482,6 +486,31 @@ static void test_document(void) {
     cJSON_Delete(d);
 }
 
+/* A child that does not stop when it is asked is killed after a while. */
+static void test_deaf_child(void) {
+    char *const argv[] = {"sh", "-c", "trap '' TERM; echo 1 2; while :; do sleep 0.1; done", NULL};
+    struct sg_process p;
+    struct sg_error err;
+    if (sg_process_start(&p, argv, &err) != SG_OK) {
+        ok(false, "%s", err.msg);
+        return;
+    }
+    while (p.done == 0) { /* then it is deaf */
+        sg_process_read(&p);
+        usleep(1000);
+    }
+    sg_process_stop(&p, SIGTERM, true);
+    usleep(100000);
+    ok(!sg_process_ended(&p), "a deaf child gets its time");
+    p.asked_s -= SG_PATIENCE_S;
+    bool ended = false;
+    for (int i = 0; i < 6000 && !ended; i++) {
+        ended = sg_process_ended(&p);
+        usleep(10000);
+    }
+    ok(ended && WIFSIGNALED(p.wait_status) && WTERMSIG(p.wait_status) == SIGKILL, "then it is killed");
+}
+
 int main(void) {
     read_recipe("");
     test_aggregates();
@@ -497,6 +526,7 @@ int main(void) {
     test_plots();
     test_summary();
     test_document();
+    test_deaf_child();
     sg_grid_outcomes_free(outcomes, CELLS);
     sg_recipe_cells_free(cells, count);
     sg_recipe_free(&recipe);

@@ -127,12 +127,16 @@ static void take_warning(const char *message) {
 
 /* A run of one compressor with these parameters, written as a recipe writes them. */
 static char one_method[2048];
-static struct sg_run run_of(const char *compressor, const char *param, const char *form) {
+static void write_method(const char *compressor, const char *param) {
     static const char head[] = "schema: 1\nname: spy\ntask: {kind: logreg, dataset: spy}\nworkers: 4\nsteps: 40\n"
                                "optimizer: {learning-rate: 0.25}\nrecord: {every: 1, series: [loss]}\nmethods:\n";
-    char feedback[64];
     snprintf(one_method, sizeof one_method, "%s  - {name: M, compressor: %s%s%s}\n", head, compressor,
              *param ? ", " : "", param);
+}
+
+static struct sg_run run_of(const char *compressor, const char *param, const char *form) {
+    char feedback[64];
+    write_method(compressor, param);
     snprintf(feedback, sizeof feedback, "error-feedback=%s", form);
     recipe_text = one_method;
     on_warning = take_warning;
@@ -261,14 +265,18 @@ static void parameters(char out[256], const struct sg_compressor_ops *ops) {
                                          given[k].value);
 }
 
+static void in_matrices(void) {
+    static const size_t offset[] = {0, 6, D}, rows[] = {2, 3};
+    watch(valley, offset, 2);
+    spy.rows = rows;
+}
+
 /* None is warned of, and where a residual tells what was lost, that is the same. */
 static void test_honest(const struct sg_compressor_ops *ops, const char *form) {
-    static const size_t offset[] = {0, 6, D}, rows[] = {2, 3};
     char param[256];
     size_t apart_at = 0;
     parameters(param, ops);
-    watch(valley, offset, 2);
-    spy.rows = rows;
+    in_matrices();
     struct sg_run run = run_of(ops->name, param, form);
     const double *error = sg_run_series(&run, "compression_error"),
                  *mean = sg_run_series(&run, "average_compression_error");
@@ -330,6 +338,63 @@ static void test_goes_on(void) {
     on_warning = NULL;
 }
 
+static char columns[1024]; /* all of the table */
+
+static void write_columns(void) {
+    snprintf(columns, sizeof columns, "record.series=[loss");
+    for (size_t c = 0; c < SG_COLUMNS; c++)
+        snprintf(columns + strlen(columns), sizeof columns - strlen(columns), ", %s", sg_common_metrics[c].name);
+    for (char *c = columns; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    strcat(columns, "]");
+}
+
+/* Every column of the table under every feedback rule: after an interruption they have the same bytes, and those about
+ * compression are null at a step that sends nothing. */
+static void test_rules(void) {
+    const struct sg_feedback_rule *rule;
+    char form[128];
+    write_columns();
+    for (size_t i = 0; (rule = sg_feedback_at(i)) != NULL; i++) {
+        snprintf(form, sizeof form, "error-feedback=%s", rule->name);
+        test_resume("Top-k", SET(form, columns), in_valley);
+        in_valley();
+        struct sg_run run = whole("Top-k", SET(form, columns));
+        const double *bits = sg_run_series(&run, "bits");
+        size_t silent = 0, wrong = 0;
+        for (size_t k = 1; k < run.n_points; k++)
+            for (size_t c = SG_COLUMN_COMPRESSION_ERROR_MAX; bits[k] == bits[k - 1] && c <= SG_COLUMN_BOUND_SHARE;
+                 c++) {
+                silent++;
+                wrong += isnan(sg_run_series(&run, sg_common_metrics[c].name)[k]) ? 0 : 1;
+            }
+        ok(wrong == 0 && (silent > 0) == (rule->sends != NULL), "%s: %zu values of steps that send nothing are null",
+           rule->name, silent);
+        sg_run_free(&run);
+    }
+}
+
+/* Every compressor where not every step sends: after an interruption every column has the same bytes. */
+static void test_silent_steps(void) {
+    const struct sg_compressor_ops *ops;
+    write_columns();
+    recipe_text = one_method;
+    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
+        char param[256], *unbiased;
+        parameters(param, ops);
+        if ((unbiased = strstr(param, ", unbiased")) != NULL) /* it goes without a residual only */
+            *unbiased = '\0';
+        write_method(ops->name, param);
+        printf("# %s\n", ops->name);
+        in_matrices();
+        struct sg_run run;
+        const sg_status status = train(&run, "M", SET("error-feedback=local-steps"), NULL, false);
+        if (status != SG_ERR_ARGUMENT) /* some refuse the rule */
+            test_resume("M", SET("error-feedback={form: local-steps, steps: 3}", columns), in_matrices);
+    }
+    recipe_text = text;
+}
+
 int main(void) {
     temporary_make();
     static const char *const forms[] = {"error-feedback=update", "error-feedback=gradient", "error-feedback=none"};
@@ -344,6 +409,8 @@ int main(void) {
     test_liars();
     test_table();
     test_resume("Random-k", SET("record.every=3", COLUMNS), in_valley);
+    test_rules();
+    test_silent_steps();
     test_goes_on();
     return tap_done();
 }

@@ -1,4 +1,7 @@
 /* JSON numbers, whole files, SHA-256 and series read back. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +13,19 @@
 #include "sg_file.h"
 #include "sg_result.h"
 #include "sg_rng.h"
+#include "sg_text.h"
 #include "tap.h"
+
+static int fstat_fails; /* after so many calls; 0 = never */
+
+/* The linker takes this one. */
+int fstat(int fd, struct stat *st) {
+    if (fstat_fails > 0 && --fstat_fails == 0) {
+        errno = EACCES;
+        return -1;
+    }
+    return fstatat(fd, "", st, AT_EMPTY_PATH);
+}
 
 static void test_numbers(void) {
     sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
@@ -282,6 +297,64 @@ static void test_runs(void) {
     }
 }
 
+/* Every single bit of a sealed series: a flipped one is seen, except where it turns the checksum's name into another. */
+static void test_seal(const char *folder) {
+    static const char rows[] =
+        "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"cell_key\":\"k\",\"columns\":[\"loss\"]}\n"
+        "{\"record\":\"step\",\"loss\":1.5}\n";
+    static const char run_line[] = "{\"record\":\"run\",\"ranks\":2}\n",
+                      end_line[] = "{\"record\":\"end\",\"status\":\"ok\"}\n";
+    struct sg_error err;
+    struct sg_run run;
+    char path[128];
+    sg_sha256 hash;
+    sg_sha256_start(&hash);
+    sg_sha256_add(&hash, rows, strlen(rows));
+    char *seal = sg_run_seal(hash, run_line, end_line), *all = sg_format("%s%s", rows, seal);
+    const size_t length = strlen(all), name = (size_t)(strstr(all, ",\"sha256\"") - all);
+    size_t wrong = 0, unsealed = 0;
+    snprintf(path, sizeof path, "%s/sealed", folder);
+    for (size_t bit = 0; bit <= 8 * length; bit++) {
+        const size_t at = bit / 8;
+        all[at] = (char)(all[at] ^ 1 << bit % 8); /* the last one is not of the file */
+        const bool written = sg_file_replace(path, all, length, &err) == SG_OK;
+        const bool accepted = written && sg_run_read_finished(&run, path, "k", NULL, &err) == SG_OK;
+        all[at] = (char)(all[at] ^ 1 << bit % 8);
+        const bool named = at >= name && at < name + 11, quote = at == name + 11 + 64;
+        wrong += !written || (accepted && at != length && !named && !quote) || (at == length && !accepted);
+        unsealed += accepted && at != length;
+        if (accepted)
+            sg_run_free(&run);
+    }
+    ok(wrong == 0, "each of %zu bits of a sealed series: seen, or of the checksum's name (%zu)", 8 * length, unsealed);
+    free(seal);
+    free(all);
+}
+
+/* A file whose look at itself fails once is written whole or not at all, and leaves nothing beside it. */
+static void test_fstat(const char *folder) {
+    struct sg_error err;
+    char path[128], pattern[136];
+    int failed = 0, calls = 0;
+    snprintf(path, sizeof path, "%s/looked-at", folder);
+    snprintf(pattern, sizeof pattern, "%s*", path);
+    for (bool reached = true; reached; calls++) {
+        glob_t found;
+        fstat_fails = calls + 1;
+        const sg_status status = sg_file_replace(path, "x", 1, &err);
+        reached = fstat_fails == 0;
+        fstat_fails = 0;
+        const bool right = glob(pattern, 0, NULL, &found) == 0
+                               ? found.gl_pathc == 1 && strcmp(found.gl_pathv[0], path) == 0
+                               : status != SG_OK;
+        failed += !right;
+        globfree(&found);
+        unlink(path);
+    }
+    ok(failed == 0 && calls > 2, "fstat fails at each of %d calls: nothing is left (%d did not hold)", calls - 1,
+       failed);
+}
+
 int main(void) {
     char folder[] = "/tmp/sg-test-XXXXXX", command[64];
     if (!mkdtemp(folder))
@@ -291,9 +364,11 @@ int main(void) {
     test_files(folder);
     test_regular(folder);
     test_holding(folder);
+    test_fstat(folder);
     test_memory();
     test_sha256();
     test_runs();
+    test_seal(folder);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     ok(system(command) == 0, "clean up");
     return tap_done();
