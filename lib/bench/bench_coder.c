@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench_private.h"
-#include "sg_method.h"
+#include "sg_drive.h"
 
 enum { MOST_PARAMS = 16 };
 
@@ -30,33 +30,31 @@ sg_status coder_job_open(struct job *job, struct sg_error *err) {
     return sg_method_open(&job->method, &config, err);
 }
 
-/* A sum over one worker, for compressors that go on from there. */
-static void take_round(struct job *job, unsigned round, const struct sg_message *m) {
-    float *sum = job->data->magnitude;
-    const size_t n = sg_method_length(job->method, round);
-    memset(sum, 0, n * sizeof *sum);
-    sg_message_add_all(sum, n, m, 1, job->kernels, &job->exec);
-    sg_method_receive(job->method, round, sum);
+static sg_status count_sent(void *of, size_t worker, unsigned round, const struct sg_message *m, struct sg_error *err) {
+    struct job *job = of;
+    (void)worker, (void)round, (void)err;
+    job->sent += m->count;
+    job->message_bytes += m->bytes;
+    return SG_OK;
 }
 
+/* The step of one worker. Only compressors of several rounds need a sum to go on from. */
 void run_coder(struct job *job) {
     struct sg_error err;
     struct sg_message m;
     const struct data *d = job->data;
-    sg_status status = SG_OK;
+    struct sg_play play = {.part = &job->method,
+                           .parts = 1,
+                           .workers = 1,
+                           .d = d->layers->n,
+                           .g = d->g,
+                           .e = d->e,
+                           .sum = sg_compressor_find(job->operation->coder)->rounds != NULL ? &d->magnitude : NULL,
+                           .message = &m,
+                           .sent = count_sent,
+                           .of = job};
     job->sent = job->message_bytes = 0;
-    sg_method_begin(job->method, job->turn++, 1, NULL);
-    const unsigned rounds = sg_method_rounds(job->method);
-    for (unsigned round = 0; round < rounds && status == SG_OK; round++) {
-        status = sg_method_send(job->method, 0, round, round == 0 ? d->g : NULL, d->e, NULL, &m, &err);
-        job->sent += status == SG_OK ? m.count : 0;
-        job->message_bytes += status == SG_OK ? m.bytes : 0;
-        if (status == SG_OK && rounds > 1)
-            take_round(job, round, &m);
-    }
-    if (status == SG_OK && rounds > 1)
-        sg_method_keep(job->method, 0, d->e, d->magnitude);
-    job->status = status == SG_OK ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+    job->status = sg_method_play(&play, job->turn++, 1, &err) == SG_OK ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
 /* Three passes: g and e read and p written; p read and the data written; the data read and e read and written. */

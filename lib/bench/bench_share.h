@@ -21,7 +21,6 @@ struct share {
     struct share_setting setting;
     sg_method *method;
     float *e, *sum; /* [workers][n], [n] */
-    double *square; /* [layers] */
     struct sg_message *message;
     uint64_t step;
 

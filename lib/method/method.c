@@ -157,10 +157,12 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     m->worker = calloc(m->count, sizeof *m->worker);
     m->room = calloc(m->rooms, sizeof *m->room);
     m->decided = m->settings.knob = calloc(layers, sizeof *m->decided);
+    m->lead_square = calloc(layers, sizeof *m->lead_square);
     m->unreached = malloc(layers * sizeof *m->unreached);
     m->state = calloc(method_doubles(m) + 1, sizeof *m->state);
     m->shared.knob = m->decided;
-    bool whole = m->worker != NULL && m->room != NULL && m->decided != NULL && m->unreached != NULL && m->state != NULL;
+    bool whole = m->worker != NULL && m->room != NULL && m->decided != NULL && m->lead_square != NULL && m->unreached != NULL &&
+                 m->state != NULL;
     for (size_t l = 0; whole && l < layers; l++)
         m->unreached[l] = INFINITY;
     if (whole && rounds != NULL)
@@ -289,6 +291,7 @@ void sg_method_close(sg_method *m) {
     free(m->worker);
     free(m->room);
     free(m->decided);
+    free(m->lead_square);
     free(m->measured);
     free(m->lost);
     free(m->reset_knob);

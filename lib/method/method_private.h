@@ -48,6 +48,7 @@ struct sg_method {
     unsigned asked;          /* what the controller asks for at this step, enum sg_ask */
     double *state, *decided; /* the controller's numbers; [n_layers] the knobs, to which settings.knob points */
     float *unreached;        /* [n_layers] thresholds that no finite number reaches */
+    double *lead_square;     /* [n_layers] room for what sg_method_lead says (method_drive.c) */
     float *lead_sum;         /* [d] the sum of worker 0's gradients; NULL where nobody may ask this rank for it */
     double *measured; /* [2][n_layers][SG_CANDIDATES] errors and sizes; NULL = the controller does not choose here */
     float *lost;      /* [d] x - C(x) of one value of the knob */

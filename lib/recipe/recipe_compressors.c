@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_method.h"
+#include "sg_drive.h"
 #include "sg_recipe.h"
 #include "sg_rng.h"
 
@@ -13,7 +13,7 @@ enum { ROWS = 64, D = ROWS * ROWS, PARAMS = 16 };
 /* The bits of a worker's messages of one step, for a matrix of normal numbers, by element; NaN = they cannot be had. */
 static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum) {
     static const size_t offset[] = {0, D}, rows[] = {ROWS};
-    double param[PARAMS], bits = 0;
+    double param[PARAMS];
     sg_method *m = NULL;
     struct sg_error err;
     if (ops->n_params > PARAMS)
@@ -29,26 +29,12 @@ static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum)
                                             .exec = {.threads = 1}};
     if (sg_method_open(&m, &config, &err) != SG_OK)
         return NAN;
-    double square = 1;
-    const bool leads = sg_method_leads(m, 0, 1);
-    if (leads)
-        sg_method_lead(m, g, &square);
-    sg_method_begin(m, 0, 1, leads ? &square : NULL);
-    for (unsigned round = 0; round < sg_method_rounds(m) && !isnan(bits); round++) {
-        struct sg_message message;
-        memset(sum, 0, D * sizeof *sum);
-        if (sg_method_send(m, 0, round, round == 0 ? g : NULL, NULL, NULL, &message, &err) != SG_OK) {
-            bits = NAN;
-            break;
-        }
-        bits += message.bits;
-        sg_message_add(sum, &message, 1, &config.exec);
-        if (sg_method_hears(m))
-            sg_method_hear(m, &message);
-        sg_method_receive(m, round, sum);
-    }
+    struct sg_message message;
+    struct sg_play play = {
+        .part = &m, .parts = 1, .workers = 1, .d = D, .g = g, .sum = &sum, .message = &message};
+    const sg_status status = sg_method_play(&play, 0, 1, &err);
     sg_method_close(m);
-    return bits / D;
+    return status == SG_OK ? play.bits / D : NAN;
 }
 
 static const char *kind_of(const struct sg_compressor_ops *ops) {

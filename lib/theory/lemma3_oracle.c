@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_expression.h"
 #include "sg_debug.h"
+#include "sg_drive.h"
+#include "sg_expression.h"
 #include "sg_json.h"
-#include "sg_method.h"
 #include "sg_lemma3_oracle.h"
 #include "sg_recording.h"
 
@@ -16,7 +16,7 @@ enum { PARALLEL = 1 << 18 }; /* with fewer entries a step, a second thread costs
 struct replayed_method {
     struct sg_oracle_method *result;
     sg_method *method;
-    double *square; /* [n_layers of the method] of worker 0, where the controller asks for it */
+    struct oracle_state *oracle;
     double *error;  /* [workers] of this step */
     uint64_t *sent; /* [workers] of this step */
     double *bits;   /* [workers] of its messages */
@@ -81,11 +81,11 @@ static sg_status open_method(struct oracle_state *k, struct replayed_method *s, 
         .steps = r->steps,
         .kernels = k->kernels,
         .exec = {.threads = 1}};
-    s->square = calloc(config.layout.n_layers, sizeof *s->square);
+    s->oracle = k;
     s->error = calloc(r->workers, sizeof *s->error);
     s->sent = calloc(r->workers, sizeof *s->sent);
     s->bits = calloc(r->workers, sizeof *s->bits);
-    sg_status status = s->square && s->error && s->sent && s->bits ? SG_OK : sg_fail_memory(err, "the oracle");
+    sg_status status = s->error && s->sent && s->bits ? SG_OK : sg_fail_memory(err, "the oracle");
     if (status == SG_OK)
         status = sg_cell_method(&config, room, cell, k->constant, k->n_constants, &at, err);
     config.feedback = (struct sg_feedback){.rule = &sg_feedback_gradient, .decay = 0};
@@ -147,45 +147,55 @@ static void compress_one(struct oracle_state *k, struct replayed_method *s, size
     s->error[w] = k->kernels->sum_squares(&exec, lost, d);
 }
 
-static void begin(struct oracle_state *k, struct replayed_method *s, double gamma, uint64_t step) {
-    const bool leads = sg_method_leads(s->method, step, gamma);
-    if (leads)
-        sg_method_lead(s->method, k->a, s->square);
-    sg_method_begin(s->method, step, gamma, leads ? s->square : NULL);
+static sg_status lead(void *of, double *square, struct sg_error *err) {
+    const struct replayed_method *s = of;
+    (void)err;
+    sg_method_lead(s->method, s->oracle->a, square);
+    return SG_OK;
 }
 
-static void end(struct oracle_state *k, struct replayed_method *s) {
+/* Nothing is exchanged: the oracle has no use for the sum. */
+static sg_status compress_all(void *of, unsigned round, size_t length, const struct sg_message **all,
+                              struct sg_error *err) {
+    struct replayed_method *s = of;
+    struct oracle_state *k = s->oracle;
     const size_t workers = k->recording.workers;
-    struct sg_spent spent = {0};
+    (void)round, (void)length, (void)all;
+#pragma omp parallel for schedule(static) num_threads(k->options->threads) if (workers * k->recording.d >= PARALLEL)
+    for (size_t w = 0; w < workers; w++)
+        compress_one(k, s, w);
     for (size_t w = 0; w < workers; w++) {
-        spent.largest = fmax(spent.largest, sg_method_note(s->method, w));
-        spent.entries += (double)s->sent[w];
-        spent.bits += s->bits[w];
+        if (k->trouble[w].status != SG_OK) {
+            *err = k->trouble[w];
+            return sg_prefix(err, "method '%s': ", s->result->cell->label);
+        }
+        s->result->sent += s->sent[w];
+        s->result->error += s->error[w];
     }
-    spent.entries /= (double)workers;
-    spent.bits /= (double)workers;
-    sg_method_end(s->method, NULL, &spent);
+    return SG_OK;
+}
+
+static void spend(void *of, struct sg_spent *spent) {
+    const struct replayed_method *s = of;
+    const size_t workers = s->oracle->recording.workers;
+    for (size_t w = 0; w < workers; w++) {
+        spent->largest = fmax(spent->largest, sg_method_note(s->method, w));
+        spent->entries += (double)s->sent[w];
+        spent->bits += s->bits[w];
+    }
+    spent->entries /= (double)workers;
+    spent->bits /= (double)workers;
 }
 
 static sg_status apply_methods(struct oracle_state *k, double gamma, uint64_t step, struct sg_error *err) {
-    const size_t workers = k->recording.workers;
-    for (size_t i = 0; i < k->out->n_methods; i++) {
+    static const struct sg_drive_hooks hooks = {.lead = lead, .exchange = compress_all, .spend = spend};
+    sg_status status = SG_OK;
+    for (size_t i = 0; status == SG_OK && i < k->out->n_methods; i++) {
         struct replayed_method *s = &k->replayed[i];
-        begin(k, s, gamma, step);
-#pragma omp parallel for schedule(static) num_threads(k->options->threads) if (workers * k->recording.d >= PARALLEL)
-        for (size_t w = 0; w < workers; w++)
-            compress_one(k, s, w);
-        for (size_t w = 0; w < workers; w++) {
-            if (k->trouble[w].status != SG_OK) {
-                *err = k->trouble[w];
-                return sg_prefix(err, "method '%s': ", s->result->cell->label);
-            }
-            s->result->sent += s->sent[w];
-            s->result->error += s->error[w];
-        }
-        end(k, s);
+        const struct sg_drive drive = {.part = &s->method, .parts = 1, .hooks = &hooks, .of = s};
+        status = sg_method_drive(&drive, step, gamma, err);
     }
-    return SG_OK;
+    return status;
 }
 
 enum pass { COUNT, REFINE };
@@ -239,7 +249,6 @@ static sg_status two_passes(struct oracle_state *k, struct sg_error *err) {
 static void oracle_state_free(struct oracle_state *k) {
     for (size_t i = 0; k->replayed && i < k->out->n_methods; i++) {
         sg_method_close(k->replayed[i].method);
-        free(k->replayed[i].square);
         free(k->replayed[i].error);
         free(k->replayed[i].sent);
         free(k->replayed[i].bits);

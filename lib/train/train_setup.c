@@ -136,7 +136,6 @@ static bool allocate_buffers(struct train *t) {
     struct series *s = &t->series;
     const bool optimizes = !t->config.feedback.rule->in_updates;
     const bool keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->method);
-    t->lead_square = calloc(t->config.layout.n_layers, sizeof *t->lead_square);
     t->gradient = calloc(t->n_gradients, sizeof *t->gradient);
     t->sum = t->kernels->allocate(&t->exec, t->d * sizeof *t->sum);
     s->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
@@ -149,7 +148,7 @@ static bool allocate_buffers(struct train *t) {
         s->entries_of = calloc(t->workers * t->info->layout.n_layers, sizeof *s->entries_of);
     if (optimizes)
         t->optimizer.state = t->kernels->allocate(&t->exec, t->optimizer.floats * sizeof(float));
-    bool whole = t->lead_square && t->gradient && t->sum && s->row && s->evaluated && s->layers_now &&
+    bool whole = t->gradient && t->sum && s->row && s->evaluated && s->layers_now &&
                  (s->entries_of || !s->wants_workers) && (t->optimizer.state || !optimizes) &&
                  (t->shared_x || !sg_method_is_local(t->method));
     for (size_t i = 0; whole && i < t->n_gradients; i++)
@@ -251,7 +250,7 @@ void train_teardown(struct train *t) {
     cJSON_Delete(t->segments);
     train_forget_choice(t);
     void *const owned[] = {
-        t->lead_square,       t->worker,        t->gradient, t->series.row, t->series.evaluated, t->series.layers_now,
+        t->worker,            t->gradient, t->series.row, t->series.evaluated, t->series.layers_now,
         t->series.entries_of, t->series.column, t->constant, t->shared_x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);

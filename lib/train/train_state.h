@@ -131,7 +131,6 @@ struct train {
 
     sg_method *method;     /* of this rank's workers */
     struct worker *worker; /* [count] */
-    double *lead_square;   /* [n_layers of the method] worker 0's, if the controller asks for it */
     float **gradient;      /* [n_gradients] one for each thread if workers run in parallel, else one */
     size_t n_gradients;
     float *sum;     /* [d] */
@@ -145,6 +144,10 @@ struct train {
     double longest_step_s, save_s; /* what a step took at most so far, and the last checkpoint */
     cJSON *segments;               /* the segments before this process, from the checkpoint; NULL = none */
     double gamma;                  /* learning rate of this step */
+    bool led;                      /* has worker 0, which is here, its gradient of this step already? */
+    struct sg_control mine;        /* what this rank says in the exchanges of this step */
+    struct sg_outcome *outcome;    /* of this step's last exchange */
+    struct sg_volume volume;       /* of all its exchanges */
     double lambda;                 /* threshold of this step; NaN = there is none */
     struct totals totals;
 

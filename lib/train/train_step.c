@@ -5,6 +5,7 @@
 
 #include "sg_clock.h"
 #include "sg_debug.h"
+#include "sg_drive.h"
 #include "train_state.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
@@ -100,20 +101,22 @@ static void worker_step(struct train *t, size_t w, float *g) {
 }
 
 /* For a controller that goes by worker 0's gradient: computes that gradient first and lets every rank know its squares.
- * `earlier` is a failure from before; the rank still takes part, because the others wait in the collective calls. */
-static sg_status lead(struct train *t, sg_status earlier, struct sg_error *err) {
+ * After a failure from before the rank still takes part, because the others wait in the collective calls. */
+static sg_status lead(void *of, double *square, struct sg_error *err) {
+    struct train *t = of;
     float *g = t->gradient[0];
-    sg_status status = earlier;
-    if (status == SG_OK && t->first == 0) {
+    sg_status status = t->mine.status;
+    t->led = t->first == 0;
+    if (status == SG_OK && t->led) {
         status = worker_gradient(t, 0, g);
         if (status == SG_OK)
-            sg_method_lead(t->method, g, t->lead_square);
+            sg_method_lead(t->method, g, square);
         else
             *err = t->worker[0].error;
     }
     status = sg_comm_agree(t->comm, status, err);
     if (status == SG_OK)
-        status = sg_comm_broadcast(t->comm, t->lead_square, t->config.layout.n_layers * sizeof *t->lead_square, err);
+        status = sg_comm_broadcast(t->comm, square, t->config.layout.n_layers * sizeof *square, err);
     return status;
 }
 
@@ -122,15 +125,6 @@ static sg_status lead(struct train *t, sg_status earlier, struct sg_error *err) 
 static void workers_zigzag(struct train *t, size_t from, size_t to, float *g) {
     for (size_t i = from; i < to; i++)
         worker_step(t, t->step % 2 ? from + to - 1 - i : i, g);
-}
-
-/* Begins the step with the controller's decision. *leads: worker 0 went first, and its gradient is there already. */
-static sg_status begin_step(struct train *t, sg_status earlier, bool *leads, struct sg_error *err) {
-    *leads = sg_method_leads(t->method, t->step, t->gamma);
-    sg_status status = *leads ? lead(t, earlier, err) : earlier;
-    if (status == SG_OK)
-        sg_method_begin(t->method, t->step, t->gamma, *leads ? t->lead_square : NULL);
-    return status;
 }
 
 /* The first failure of this rank's workers. */
@@ -144,12 +138,10 @@ static sg_status workers_status(const struct train *t, struct sg_error *err) {
 }
 
 /* Workers are independent until the exchange, so threads and order change nothing but the time. */
-static sg_status first_messages(struct train *t, bool leads, struct sg_error *err) {
-    size_t begin = 0;
-    if (leads && t->first == 0) {
+static sg_status first_messages(struct train *t, struct sg_error *err) {
+    const size_t begin = t->led;
+    if (t->led)
         worker_message(t, 0, t->gradient[0]);
-        begin = 1;
-    }
     const int threads = t->info->gradient_flops * (double)t->count < PARALLEL_FLOPS ? 1 : t->threads;
     if (!t->info->parallel_workers || t->shared_x) { /* in the order that batches are prepared in; x has one place */
         for (size_t w = begin; w < t->count; w++)
@@ -203,49 +195,24 @@ static void update(struct train *t) {
     t->kernels->update(&t->exec, &u);
 }
 
-/* Tells the controller and the feedback rule what all workers did. */
-static void end_method(struct train *t, const struct sg_outcome *outcome) {
-    double largest = 0;
-    for (size_t i = 0; i < t->workers; i++)
-        largest = fmax(largest, outcome->note[i][NOTE_METHOD]);
-    t->lambda = sg_method_threshold(t->method);
-    const struct sg_volume *sent = &outcome->volume;
-    sg_method_end(t->method, sg_method_sends(t->method) ? t->sum : NULL,
-                  &(struct sg_spent){sent->elements_mean, sent->bits_mean, largest});
-}
-
 /* Ends an exchange. The last one of a step also tells the notes of the workers. A failure of the exchange itself ends
  * the run, because the other ranks do not know it. */
-static sg_status end_exchange(struct train *t, const struct sg_control *mine, bool tell, struct sg_outcome *outcome,
-                              struct sg_error *err) {
+static sg_status end_exchange(struct train *t, bool tell, struct sg_error *err) {
     struct sg_error trouble;
     const double start_s = sg_clock_s();
-    struct sg_control control = *mine;
+    struct sg_control control = t->mine;
     if (tell && control.status == SG_OK)
         control.status = train_wait(t, err);
     for (size_t w = 0; tell && w < t->count; w++)
         sg_comm_note(t->comm, t->first + w, t->worker[w].note);
-    sg_status status = sg_comm_end(t->comm, &control, outcome, &trouble);
+    sg_status status = sg_comm_end(t->comm, &control, t->outcome, &trouble);
     charge_time(&t->worker[0], PHASE_EXCHANGE, start_s);
     if (status != SG_OK) {
         *err = trouble;
         sg_comm_abort(t->comm, 1);
         return status;
     }
-    return outcome->status == SG_OK ? SG_OK : sg_comm_agree(t->comm, control.status, err);
-}
-
-/* Completes residuals that need the sum. Their norms are told in an exchange of their own. */
-static sg_status keep_late(struct train *t, const struct sg_control *mine, struct sg_outcome *outcome,
-                           struct sg_error *err) {
-    const double start_s = sg_clock_s();
-    for (size_t w = 0; w < t->count; w++) {
-        sg_method_keep(t->method, t->first + w, t->worker[w].residual, t->sum);
-        train_measure_residual(t, w, NULL);
-    }
-    charge_time(&t->worker[0], PHASE_COMPRESSION, start_s);
-    sg_comm_begin(t->comm, NULL, 0, t->kernels, &t->exec);
-    return end_exchange(t, mine, true, outcome, err);
+    return t->outcome->status == SG_OK ? SG_OK : sg_comm_agree(t->comm, control.status, err);
 }
 
 static void add_volume(struct sg_volume *sum, const struct sg_volume *round) {
@@ -255,43 +222,71 @@ static void add_volume(struct sg_volume *sum, const struct sg_volume *round) {
     sum->bytes_sent += round->bytes_sent;
 }
 
+static sg_status exchange(void *of, unsigned round, size_t length, const struct sg_message **all,
+                          struct sg_error *err) {
+    struct train *t = of;
+    const bool last = round + 1 == sg_method_rounds(t->method);
+    sg_comm_begin(t->comm, t->sum, length, t->kernels, &t->exec);
+    if (t->mine.status == SG_OK)
+        t->mine.status = round == 0 ? first_messages(t, err) : later_messages(t, round, err);
+    if (round == 0)
+        t->mine.stop = train_stop_asked(t);
+    const sg_status status = end_exchange(t, last && !sg_method_keeps_late(t->method), err);
+    if (status != SG_OK)
+        return status;
+    add_volume(&t->volume, &t->outcome->volume);
+    if (sg_method_sends(t->method) && sg_method_hears(t->method))
+        *all = sg_comm_messages(t->comm);
+    return SG_OK;
+}
+
+static void measure_inputs(void *of) {
+    train_monitor_measure(of);
+}
+
+/* Completes residuals that need the sum. Their norms are told in an exchange of their own. */
+static sg_status keep(void *of, struct sg_error *err) {
+    struct train *t = of;
+    if (!sg_method_keeps_late(t->method))
+        return SG_OK;
+    const double start_s = sg_clock_s();
+    for (size_t w = 0; w < t->count; w++) {
+        sg_method_keep(t->method, t->first + w, t->worker[w].residual, t->sum);
+        train_measure_residual(t, w, NULL);
+    }
+    charge_time(&t->worker[0], PHASE_COMPRESSION, start_s);
+    sg_comm_begin(t->comm, NULL, 0, t->kernels, &t->exec);
+    return end_exchange(t, true, err);
+}
+
+/* What all workers did. */
+static void spend(void *of, struct sg_spent *spent) {
+    struct train *t = of;
+    *spent = (struct sg_spent){.entries = t->volume.elements_mean, .bits = t->volume.bits_mean};
+    for (size_t i = 0; i < t->workers; i++)
+        spent->largest = fmax(spent->largest, t->outcome->note[i][NOTE_METHOD]);
+    t->outcome->volume = t->volume;
+    t->lambda = sg_method_threshold(t->method);
+}
+
 /* `earlier` is the status of this rank's last record. Only rank 0 records, so the others learn of a failure here. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
-    struct sg_control mine = {.save = save};
-    struct sg_volume volume = {0};
+    static const struct sg_drive_hooks hooks = {lead, exchange, measure_inputs, keep, spend};
+    const struct sg_drive drive = {
+        .part = &t->method, .parts = 1, .sum = &t->sum, .optimizes = true, .hooks = &hooks, .of = t};
     SG_ASSERT(t->step < t->plan.steps && t->count >= 1);
-    bool leads;
     t->gamma = train_schedule_rate(&t->plan.schedule, (double)t->step / (double)t->info->steps_per_epoch);
-    mine.status = begin_step(t, earlier, &leads, err);
-    const unsigned rounds = sg_method_rounds(t->method);
-    const bool sends = sg_method_sends(t->method), late = sg_method_keeps_late(t->method);
-    for (unsigned r = 0; r < rounds; r++) {
-        sg_comm_begin(t->comm, t->sum, sends ? sg_method_length(t->method, r) : 0, t->kernels, &t->exec);
-        if (mine.status == SG_OK)
-            mine.status = r == 0 ? first_messages(t, leads, err) : later_messages(t, r, err);
-        if (r == 0)
-            mine.stop = train_stop_asked(t);
-        sg_status status = end_exchange(t, &mine, r + 1 == rounds && !late, outcome, err);
-        if (status != SG_OK)
-            return status;
-        add_volume(&volume, &outcome->volume);
-        if (sends && sg_method_hears(t->method))
-            sg_method_hear(t->method, sg_comm_messages(t->comm));
-        if (sends)
-            sg_method_receive(t->method, r, t->sum);
-    }
-    train_monitor_measure(t);
-    if (late) {
-        sg_status status = keep_late(t, &mine, outcome, err);
-        if (status != SG_OK)
-            return status;
-    }
-    outcome->volume = volume;
-    SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step, volume.elements_mean,
-             volume.bits_mean, volume.bytes_sent);
-    end_method(t, outcome);
+    t->mine = (struct sg_control){.status = earlier, .save = save};
+    t->volume = (struct sg_volume){0};
+    t->outcome = outcome;
+    t->led = false;
+    const sg_status status = sg_method_drive(&drive, t->step, t->gamma, err);
+    if (status != SG_OK)
+        return status;
+    SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step,
+             t->volume.elements_mean, t->volume.bits_mean, t->volume.bytes_sent);
     const double start_s = sg_clock_s();
-    if (sends)
+    if (sg_method_sends(t->method))
         update(t);
     charge_time(&t->worker[0], PHASE_UPDATE, start_s);
     t->step++;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "sg_clock.h"
+#include "sg_drive.h"
 #include "sg_expression.h"
 #include "sg_magnitude_ranks.h"
-#include "sg_method.h"
 #include "sg_stats.h"
 #include "tune_advise.h"
 
@@ -24,7 +24,8 @@ struct replay {
     sg_method *method;
     struct sg_message *message;     /* [workers] */
     float *g, *e, *sum, *lost;      /* [workers][d], [workers][d], [d], [d] */
-    double *square;                 /* [layers] */
+    sg_magnitudes *magnitudes;      /* of this pass, and what it does with an input */
+    void (*see)(sg_magnitudes *, const float *, size_t);
     double *encode_s, *add_s;       /* [2 steps] */
     double lost_square, own_square; /* of all steps: of what was lost, and of the gradients */
     double bits;                    /* of all messages */
@@ -40,65 +41,38 @@ static sg_status read_step(struct replay *r, size_t step, struct sg_error *err) 
     return status;
 }
 
-/* The clock runs for worker 0 and for what every worker does with the sum. */
-static sg_status run_round(struct replay *r, unsigned round, struct sg_error *err) {
-    const size_t d = r->a->d, length = sg_method_length(r->method, round);
-    memset(r->sum, 0, length * sizeof *r->sum);
-    for (size_t w = 0; w < r->a->workers; w++) {
-        struct sg_message *m = &r->message[w];
-        const double start = sg_clock_s();
-        const sg_status status = sg_method_send(r->method, w, round, round == 0 ? r->g + w * d : NULL,
-                                                r->e ? r->e + w * d : NULL, NULL, m, err);
-        const double sent = sg_clock_s();
-        if (status != SG_OK)
-            return status;
-        sg_message_add_all(r->sum, length, m, 1, r->config.kernels, &r->config.exec);
-        r->encode_s[r->timed] += w == 0 ? sent - start : 0;
-        r->add_s[r->timed] += w == 0 ? sg_clock_s() - sent : 0;
-        r->bits += m->bits;
-    }
-    if (sg_method_hears(r->method))
-        sg_method_hear(r->method, r->message);
-    const double start = sg_clock_s();
-    sg_method_receive(r->method, round, r->sum);
-    r->encode_s[r->timed] += sg_clock_s() - start;
-    return SG_OK;
-}
-
-/* Gives every worker's input to `see`, then completes the residuals. */
-static void finish(struct replay *r, sg_magnitudes *m, void (*see)(sg_magnitudes *, const float *, size_t)) {
+/* What an input of a worker and what is lost of it add to the measures of the pass. */
+static void see_inputs(void *of) {
+    struct replay *r = of;
     const struct sg_exec exec = {.threads = 1};
     const size_t d = r->a->d;
-    double largest = 0;
     for (size_t w = 0; w < r->a->workers; w++) {
-        see(m, sg_method_input(r->method, w), d);
+        r->see(r->magnitudes, sg_method_input(r->method, w), d);
         sg_method_lost(r->method, w, &r->message[w], r->sum, r->lost);
         r->lost_square += r->config.kernels->sum_squares(&exec, r->lost, d);
         r->own_square += r->config.kernels->sum_squares(&exec, r->g + w * d, d);
     }
-    for (size_t w = 0; w < r->a->workers; w++) {
-        const double start = sg_clock_s();
-        sg_method_keep(r->method, w, r->e ? r->e + w * d : NULL, r->sum);
-        r->encode_s[r->timed] += w == 0 ? sg_clock_s() - start : 0;
-        largest = fmax(largest, sg_method_note(r->method, w));
-    }
-    double entries = 0, bits = 0;
-    for (size_t w = 0; w < r->a->workers; w++) {
-        entries += (double)r->message[w].count / (double)r->a->workers;
-        bits += r->message[w].bits / (double)r->a->workers;
-    }
-    sg_method_end(r->method, r->sum, &(struct sg_spent){entries, bits, largest});
 }
 
 static sg_status run_step(struct replay *r, size_t step, double gamma, struct sg_error *err) {
-    const bool leads = sg_method_leads(r->method, step, gamma);
+    struct sg_play play = {.part = &r->method,
+                           .parts = 1,
+                           .workers = r->a->workers,
+                           .d = r->a->d,
+                           .g = r->g,
+                           .e = r->e,
+                           .sum = &r->sum,
+                           .message = r->message,
+                           .optimizes = true,
+                           .arrived = see_inputs,
+                           .of = r,
+                           .clock_s = sg_clock_s};
     sg_status status = read_step(r, step, err);
-    if (status == SG_OK && leads)
-        sg_method_lead(r->method, r->g, r->square);
     if (status == SG_OK)
-        sg_method_begin(r->method, step, gamma, leads ? r->square : NULL);
-    for (unsigned round = 0; status == SG_OK && round < sg_method_rounds(r->method); round++)
-        status = run_round(r, round, err);
+        status = sg_method_play(&play, step, gamma, err);
+    r->encode_s[r->timed] += play.encode_s;
+    r->add_s[r->timed] += play.decode_s;
+    r->bits += play.bits;
     return status;
 }
 
@@ -110,16 +84,15 @@ static sg_status pass(struct replay *r, double gamma, sg_magnitudes *m,
     sg_status status = sg_method_open(&r->method, &r->config, err);
     const bool residuals = status == SG_OK && sg_method_has_residuals(r->method);
     r->lost_square = r->own_square = r->bits = 0;
+    r->magnitudes = m;
+    r->see = see;
     free(r->e);
     r->e = residuals ? calloc(r->a->workers * r->a->d, sizeof *r->e) : NULL;
     if (residuals && !r->e)
         status = sg_fail_memory(err, "residuals");
     for (size_t t = 0; status == SG_OK && t < r->steps; t++) {
         status = run_step(r, t, gamma, err);
-        if (status == SG_OK) {
-            finish(r, m, see);
-            r->timed++;
-        }
+        r->timed += status == SG_OK;
         if (status == SG_OK && grid->stop && grid->stop())
             status = sg_fail(err, SG_ERR_INTERRUPTED, "stopped while timing compression");
     }
@@ -204,14 +177,13 @@ sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_
     r.g = malloc(a->workers * a->d * sizeof *r.g);
     r.sum = calloc(a->d, sizeof *r.sum);
     r.lost = calloc(a->d, sizeof *r.lost);
-    r.square = calloc(r.config.layout.n_layers + 1, sizeof *r.square);
     r.encode_s = calloc(2 * r.steps, sizeof *r.encode_s);
     r.add_s = calloc(2 * r.steps, sizeof *r.add_s);
-    if (status == SG_OK && (!r.message || !r.g || !r.sum || !r.lost || !r.square || !r.encode_s || !r.add_s))
+    if (status == SG_OK && (!r.message || !r.g || !r.sum || !r.lost || !r.encode_s || !r.add_s))
         status = sg_fail_memory(err, "the replay");
     if (status == SG_OK)
         status = two_passes(&r, c, gamma > 0 ? gamma : 1, err);
-    void *const owned[] = {r.message, r.g, r.e, r.sum, r.lost, r.square, r.encode_s, r.add_s};
+    void *const owned[] = {r.message, r.g, r.e, r.sum, r.lost, r.encode_s, r.add_s};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     return status == SG_OK || status == SG_ERR_INTERRUPTED ? status : sg_prefix(err, "method '%s': ", c->cell->label);

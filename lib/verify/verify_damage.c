@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_drive.h"
 #include "verify_private.h"
 
 enum { N = 1200, SHORT = 99 };
@@ -16,25 +17,13 @@ static bool all_finite(const float *x, size_t n) {
     return true;
 }
 
-/* One worker's step, all rounds: the sum that it sends. Returns its status. */
+/* One worker's step, all rounds that need no other worker: the sum that it sends. Returns its status. */
 static sg_status send_one(sg_method *m, uint64_t t, const float *g, float *e, float *sum, struct sg_error *err) {
-    const struct sg_exec exec = {.threads = 1};
-    double square[SG_VERIFY_LAYERS]; /* of worker 0's gradient, which is another rank's */
-    for (size_t l = 0; l < SG_VERIFY_LAYERS; l++)
-        square[l] = 1;
-    sg_method_begin(m, t, 1, sg_method_leads(m, t, 1) ? square : NULL);
-    for (unsigned r = 0; r < sg_method_rounds(m); r++) {
-        struct sg_message message;
-        const sg_status status = sg_method_send(m, VERIFY_WORKER, r, r == 0 ? g : NULL, e, NULL, &message, err);
-        if (status != SG_OK)
-            return status;
-        memset(sum, 0, N * sizeof *sum);
-        sg_message_add(sum, &message, 1, &exec);
-        if (sg_method_hears(m))
-            break; /* the messages of the other workers are needed, too */
-        sg_method_receive(m, r, sum);
-    }
-    return SG_OK;
+    struct sg_message message;
+    struct sg_play play = {
+        .part = &m, .parts = 1, .workers = 1, .d = N, .g = g, .e = e, .sum = &sum, .message = &message};
+    const sg_status status = sg_method_play(&play, t, 1, err);
+    return status == SG_ERR_UNSUPPORTED ? SG_OK : status;
 }
 
 void verify_edges(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_drive.h"
 #include "sg_verify.h"
 
 sg_status sg_verify_send(sg_method *m, struct sg_verify_at at, const float *g, float *e, struct sg_message *out,
@@ -10,63 +11,42 @@ sg_status sg_verify_send(sg_method *m, struct sg_verify_at at, const float *g, f
     return sg_method_send(m, at.worker, 0, g, e, at.touched, out, err);
 }
 
-/* The messages of all workers in a round, m [workers]; *bits grows by what they cost. Returns the number of workers, or 0. */
-static size_t send_all(struct sg_message *m, sg_method **part, const size_t *count, size_t parts, unsigned round,
-                       size_t n, const float *g, float *e, size_t d, double *bits) {
-    struct sg_error err;
-    size_t workers = 0;
-    for (size_t p = 0; p < parts; p++)
-        for (size_t i = 0; i < count[p]; i++, workers++) {
-            float *own = e != NULL ? e + workers * d : NULL;
-            if (sg_method_send(part[p], workers, round, round == 0 ? g + workers * d : NULL, own, NULL, &m[workers],
-                               &err) != SG_OK ||
-                m[workers].n != n)
-                return 0;
-            *bits += m[workers].bits;
-        }
-    return workers;
+/* Looks whether the ranks have the same sum. */
+struct alike {
+    float *const *sum; /* [parts][d] */
+    size_t parts, d;
+    bool are;
+};
+
+static void compare_sums(void *of) {
+    struct alike *a = of;
+    for (size_t p = 1; p < a->parts; p++)
+        a->are = a->are && memcmp(a->sum[0], a->sum[p], a->d * sizeof **a->sum) == 0;
 }
 
 bool sg_verify_step(sg_method **part, const size_t *count, size_t parts, uint64_t step, double gamma, const float *g,
                     float *e, size_t d, float *sum, double *bits) {
     struct sg_message m[SG_VERIFY_WORKERS];
-    const struct sg_exec exec = {.threads = 1};
-    double square[SG_VERIFY_LAYERS];
-    const bool leads = sg_method_leads(part[0], step, gamma);
-    float *theirs = malloc((d + 1) * sizeof *theirs), *first = malloc((d + 1) * sizeof *first);
-    bool alike = theirs != NULL && first != NULL;
-    if (leads)
-        sg_method_lead(part[0], g, square);
-    for (size_t p = 0; p < parts; p++)
-        sg_method_begin(part[p], step, gamma, leads ? square : NULL);
-    const unsigned rounds = sg_method_rounds(part[0]);
-    const bool sends = sg_method_sends(part[0]);
-    *bits = 0;
-    for (unsigned r = 0; alike && r < rounds; r++) {
-        const size_t n = sends ? sg_method_length(part[0], r) : d, given = r + 1 == rounds ? d : 0;
-        const size_t workers = send_all(m, part, count, parts, r, n, g, e, d, bits);
-        alike = workers > 0;
-        for (size_t p = 0; alike && p < parts; p++) { /* every rank has the sum */
-            float *to = p == 0 ? first : theirs;
-            memset(to, 0, d * sizeof *to);
-            sg_message_add_all(to, n, m, workers, sg_kernels_cpu(NULL), &exec);
-            if (sends && sg_method_hears(part[p]))
-                sg_method_hear(part[p], m);
-            if (sends)
-                sg_method_receive(part[p], r, to);
-            alike = memcmp(first, to, given * sizeof *to) == 0;
-        }
-        if (alike)
-            memcpy(sum, first, given * sizeof *sum);
+    struct sg_error err;
+    float *room = malloc(parts * d * sizeof *room + 1), *of_part[SG_VERIFY_WORKERS] = {sum};
+    struct alike alike = {of_part, parts, d, room != NULL};
+    struct sg_play play = {.part = part,
+                           .parts = parts,
+                           .d = d,
+                           .g = g,
+                           .e = e,
+                           .sum = of_part,
+                           .message = m,
+                           .arrived = compare_sums,
+                           .of = &alike};
+    for (size_t p = 0; p < parts; p++) {
+        play.workers += count[p];
+        of_part[p] = p == 0 ? sum : room + p * d;
     }
-    for (size_t p = 0, w = 0; alike && p < parts; p++) {
-        for (size_t i = 0; sends && i < count[p]; i++, w++)
-            sg_method_keep(part[p], w, e != NULL ? e + w * d : NULL, sum);
-        sg_method_end(part[p], NULL, &(struct sg_spent){0});
-    }
-    free(theirs);
-    free(first);
-    return alike;
+    const bool whole = room != NULL && sg_method_play(&play, step, gamma, &err) == SG_OK;
+    *bits = play.bits;
+    free(room);
+    return whole && alike.are;
 }
 
 bool sg_verify_copy_state(sg_method *to, const sg_method *from, size_t first, size_t count) {

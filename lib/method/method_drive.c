@@ -1,0 +1,161 @@
+/* method_drive.c: the order of a step's calls (sg_drive.h), and the exchange of workers that live in one process. */
+#include <math.h>
+#include <string.h>
+
+#include "method_private.h"
+#include "sg_debug.h"
+#include "sg_drive.h"
+
+/* ---- the order ---- */
+
+/* Begins the step in every part. */
+static sg_status begin(const struct sg_drive *d, uint64_t step, double gamma, struct sg_error *err) {
+    double *square = NULL;
+    if (sg_method_leads(d->part[0], step, gamma)) {
+        square = d->part[0]->lead_square;
+        for (size_t l = 0; l < d->part[0]->shared.layout.n_layers; l++)
+            square[l] = 1;
+        if (d->hooks->lead != NULL && d->hooks->lead(d->of, square, err) != SG_OK)
+            return err->status;
+    }
+    for (size_t p = 0; p < d->parts; p++)
+        sg_method_begin(d->part[p], step, gamma, square);
+    return SG_OK;
+}
+
+static sg_status play_round(const struct sg_drive *d, unsigned round, struct sg_error *err) {
+    const bool sends = sg_method_sends(d->part[0]);
+    const struct sg_message *all = NULL;
+    const size_t length = sends ? sg_method_length(d->part[0], round) : 0;
+    const sg_status status = d->hooks->exchange(d->of, round, length, &all, err);
+    for (size_t p = 0; status == SG_OK && sends && d->sum != NULL && p < d->parts; p++) {
+        if (sg_method_hears(d->part[p]))
+            sg_method_hear(d->part[p], all);
+        sg_method_receive(d->part[p], round, d->sum[p]);
+    }
+    return status;
+}
+
+sg_status sg_method_drive(const struct sg_drive *d, uint64_t step, double gamma, struct sg_error *err) {
+    struct sg_spent spent = {0};
+    sg_status status = begin(d, step, gamma, err);
+    if (status != SG_OK)
+        return status;
+    const bool sends = sg_method_sends(d->part[0]);
+    const unsigned rounds = sg_method_rounds(d->part[0]);
+    for (unsigned round = 0; round < rounds; round++)
+        if ((status = play_round(d, round, err)) != SG_OK)
+            return status;
+    if (d->hooks->arrived != NULL)
+        d->hooks->arrived(d->of);
+    if (sends && d->hooks->keep != NULL && (status = d->hooks->keep(d->of, err)) != SG_OK)
+        return status;
+    if (d->hooks->spend != NULL)
+        d->hooks->spend(d->of, &spent);
+    for (size_t p = 0; p < d->parts; p++)
+        sg_method_end(d->part[p], sends && d->optimizes && d->sum != NULL ? d->sum[p] : NULL, &spent);
+    return SG_OK;
+}
+
+/* ---- workers of one process ---- */
+
+static double now(const struct sg_play *play) {
+    return play->clock_s != NULL ? play->clock_s() : 0;
+}
+
+static void add(const struct sg_play *play, size_t p, const struct sg_message *m) {
+    const struct sg_shared *shared = &play->part[p]->shared;
+    sg_message_add_all(play->sum[p], m->n, m, 1, shared->kernels, &shared->exec);
+}
+
+/* What lies between an exchange and the next call of a hook is receiving, which is a part of encoding. */
+static void charge_receive(struct sg_play *play, unsigned round) {
+    if (round > 0)
+        play->encode_s += now(play) - play->exchanged_s;
+}
+
+/* The message of worker w of the play is made, shown and, where it need not wait for others, added: a method whose workers
+ * take turns has room for one message. */
+static sg_status send_one(struct sg_play *play, sg_method *m, size_t w, unsigned round, size_t length,
+                          struct sg_error *err) {
+    const float *g = round == 0 ? play->g + w * play->d : NULL;
+    float *e = play->e != NULL ? play->e + w * play->d : NULL;
+    struct sg_message *message = &play->message[w];
+    const double start_s = now(play);
+    sg_status status = sg_method_send(m, play->part[0]->first + w, round, g, e, NULL, message, err);
+    const double sent_s = now(play);
+    if (status != SG_OK)
+        return status;
+    SG_ASSERT(length == 0 || message->n == length);
+    for (size_t p = 0; play->sum != NULL && p < play->parts; p++)
+        add(play, p, message);
+    if (w == 0) {
+        play->encode_s += sent_s - start_s;
+        play->decode_s += now(play) - sent_s;
+    }
+    play->entries += (double)message->count;
+    play->bits += message->bits;
+    return play->sent != NULL ? play->sent(play->of, w, round, message, err) : SG_OK;
+}
+
+static sg_status lead_play(void *of, double *square, struct sg_error *err) {
+    const struct sg_play *play = of;
+    (void)err;
+    if (play->part[0]->first == 0)
+        sg_method_lead(play->part[0], play->g, square);
+    return SG_OK;
+}
+
+static sg_status exchange_play(void *of, unsigned round, size_t length, const struct sg_message **all,
+                               struct sg_error *err) {
+    struct sg_play *play = of;
+    charge_receive(play, round);
+    for (size_t p = 0; play->sum != NULL && p < play->parts; p++)
+        memset(play->sum[p], 0, (length > 0 ? length : play->d) * sizeof *play->sum[p]);
+    for (size_t p = 0, w = 0; p < play->parts; p++)
+        for (size_t i = 0; i < play->part[p]->count; i++, w++)
+            if (send_one(play, play->part[p], w, round, length, err) != SG_OK)
+                return err->status;
+    if (sg_method_hears(play->part[0]) && play->workers < play->part[0]->shared.workers)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "the messages of %zu other workers are needed",
+                       play->part[0]->shared.workers - play->workers);
+    *all = play->message;
+    play->exchanged_s = now(play);
+    return SG_OK;
+}
+
+static void arrived_play(void *of) {
+    struct sg_play *play = of;
+    charge_receive(play, 1);
+    if (play->arrived != NULL)
+        play->arrived(play->of);
+}
+
+static sg_status keep_play(void *of, struct sg_error *err) {
+    struct sg_play *play = of;
+    (void)err;
+    for (size_t p = 0, w = 0; p < play->parts; p++)
+        for (size_t i = 0; i < play->part[p]->count; i++, w++) {
+            const double start_s = now(play);
+            sg_method_keep(play->part[p], play->part[0]->first + w, play->e != NULL ? play->e + w * play->d : NULL,
+                           play->sum[p]);
+            play->encode_s += w == 0 ? now(play) - start_s : 0;
+        }
+    return SG_OK;
+}
+
+static void spend_play(void *of, struct sg_spent *spent) {
+    const struct sg_play *play = of;
+    for (size_t p = 0, w = 0; p < play->parts; p++)
+        for (size_t i = 0; i < play->part[p]->count; i++, w++)
+            spent->largest = fmax(spent->largest, sg_method_note(play->part[p], play->part[0]->first + w));
+    spent->entries = play->entries / (double)play->workers;
+    spent->bits = play->bits / (double)play->workers;
+}
+
+sg_status sg_method_play(struct sg_play *play, uint64_t step, double gamma, struct sg_error *err) {
+    static const struct sg_drive_hooks hooks = {lead_play, exchange_play, arrived_play, keep_play, spend_play};
+    const struct sg_drive drive = {play->part, play->parts, play->sum, play->optimizes, &hooks, play};
+    play->entries = play->bits = play->encode_s = play->decode_s = 0;
+    return sg_method_drive(&drive, step, gamma, err);
+}
