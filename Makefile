@@ -309,7 +309,7 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libspa
 # whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
 api_headers := $(addprefix lib/core/,sg_optimizer.h sg_parameter.h sg_rng.h sg_stats.h sg_status.h) \
                $(addprefix lib/wire/,sg_message.h sg_wire.h) \
-               $(addprefix lib/method/,sg_compressor.h sg_compressor_plugin.h sg_controller.h sg_feedback.h sg_flat.h sg_method.h sparsegrad.h) \
+               $(addprefix lib/method/,sg_compressor.h sg_compressor_plugin.h sg_controller.h sg_drive.h sg_feedback.h sg_flat.h sg_method.h sparsegrad.h) \
                $(addprefix kernels/,sg_cuda.h sg_half.h sg_kernels.h)
 $(B)/api.symbols: $(api_headers)
 	@mkdir -p $(@D); { grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' ('; \

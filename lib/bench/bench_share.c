@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sg_clock.h"
+#include "sg_drive.h"
 
 enum { MOST_PARAMS = 16 };
 

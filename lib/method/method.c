@@ -161,8 +161,8 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     m->unreached = malloc(layers * sizeof *m->unreached);
     m->state = calloc(method_doubles(m) + 1, sizeof *m->state);
     m->shared.knob = m->decided;
-    bool whole = m->worker != NULL && m->room != NULL && m->decided != NULL && m->lead_square != NULL && m->unreached != NULL &&
-                 m->state != NULL;
+    bool whole = m->worker != NULL && m->room != NULL && m->decided != NULL && m->lead_square != NULL &&
+                 m->unreached != NULL && m->state != NULL;
     for (size_t l = 0; whole && l < layers; l++)
         m->unreached[l] = INFINITY;
     if (whole && rounds != NULL)

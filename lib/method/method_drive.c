@@ -48,7 +48,7 @@ sg_status sg_method_drive(const struct sg_drive *d, uint64_t step, double gamma,
             return status;
     if (d->hooks->arrived != NULL)
         d->hooks->arrived(d->of);
-    if (sends && d->hooks->keep != NULL && (status = d->hooks->keep(d->of, err)) != SG_OK)
+    if (sends && d->sum != NULL && d->hooks->keep != NULL && (status = d->hooks->keep(d->of, err)) != SG_OK)
         return status;
     if (d->hooks->spend != NULL)
         d->hooks->spend(d->of, &spent);

@@ -9,7 +9,7 @@
  *     e_i = p_i - m_i                 error feedback
  *
  * Then the messages of all workers are added in worker order (sg_message_add_all). Some compressors send several
- * messages a step, one in each round. The trainer, the oracle of Lemma 3 and tests take a step like this:
+ * messages a step, one in each round. sg_drive.h takes a step like this, for the trainer and all others:
  *
  *     if (sg_method_leads(m, step, gamma))     worker 0's rank: sg_method_lead(m, g of worker 0, square);
  *                                              square [n_layers] goes to all ranks

@@ -4,6 +4,7 @@
  *
  *   sg_flat.h        flat calls: Top-k of a vector, a method from a text, messages as bytes. Begin here
  *   sg_method.h      a method with all its parts: compressor, code, error feedback, controller; a step of training
+ *   sg_drive.h       plays a step in its one order: of workers in this process, or with an exchange of your own
  *   sg_message.h     what one worker sends; codes of numbers. sg_wire.h, not included here, has encodings and bytes
  *   sg_compressor.h, sg_feedback.h, sg_controller.h      the tables, and how their rows are declared
  *   sg_compressor_plugin.h      not included here: rows in a shared object, which the programs load with --plugin
@@ -24,6 +25,7 @@
 #define SPARSEGRAD_MINOR 1
 #define SPARSEGRAD_PATCH 0
 
+#include "sg_drive.h"
 #include "sg_flat.h"
 #include "sg_half.h"
 #include "sg_kernels.h"

@@ -30,8 +30,7 @@ static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum)
     if (sg_method_open(&m, &config, &err) != SG_OK)
         return NAN;
     struct sg_message message;
-    struct sg_play play = {
-        .part = &m, .parts = 1, .workers = 1, .d = D, .g = g, .sum = &sum, .message = &message};
+    struct sg_play play = {.part = &m, .parts = 1, .workers = 1, .d = D, .g = g, .sum = &sum, .message = &message};
     const sg_status status = sg_method_play(&play, 0, 1, &err);
     sg_method_close(m);
     return status == SG_OK ? play.bits / D : NAN;

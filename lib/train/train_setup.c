@@ -249,9 +249,9 @@ void train_teardown(struct train *t) {
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
     train_forget_choice(t);
-    void *const owned[] = {
-        t->worker,            t->gradient, t->series.row, t->series.evaluated, t->series.layers_now,
-        t->series.entries_of, t->series.column, t->constant, t->shared_x};
+    void *const owned[] = {t->worker,           t->gradient,          t->series.row,
+                           t->series.evaluated, t->series.layers_now, t->series.entries_of,
+                           t->series.column,    t->constant,          t->shared_x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

@@ -22,9 +22,9 @@ struct replay {
     double room[SG_METHOD_NUMBERS];
     size_t whole[2], steps;
     sg_method *method;
-    struct sg_message *message;     /* [workers] */
-    float *g, *e, *sum, *lost;      /* [workers][d], [workers][d], [d], [d] */
-    sg_magnitudes *magnitudes;      /* of this pass, and what it does with an input */
+    struct sg_message *message; /* [workers] */
+    float *g, *e, *sum, *lost;  /* [workers][d], [workers][d], [d], [d] */
+    sg_magnitudes *magnitudes;  /* of this pass, and what it does with an input */
     void (*see)(sg_magnitudes *, const float *, size_t);
     double *encode_s, *add_s;       /* [2 steps] */
     double lost_square, own_square; /* of all steps: of what was lost, and of the gradients */

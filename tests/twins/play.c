@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_method.h"
+#include "sg_drive.h"
 #include "vectors.h"
 
 enum { MOST = 2000, LAYERS = 3, WORKERS = 8, REAL = MADE_UP, KINDS, SEED = 77, PARAMS = 16 };
@@ -140,56 +140,71 @@ static void read_setting(struct setting *s, int argc, char **argv) {
 
 /* ---- one case ---- */
 
-static float g[WORKERS][MOST], e[WORKERS][MOST], sent[WORKERS][MOST], sum[MOST];
+static float g[WORKERS][MOST], e[WORKERS][MOST], sent[WORKERS][MOST], sum[MOST], all[MOST];
+
+/* What each worker sent in this step. */
+struct seen {
+    sg_method *m;
+    const struct setting *s;
+    size_t d;
+    bool keeps;
+    double bits[WORKERS];
+};
+
+static sg_status see(void *of, size_t w, unsigned round, const struct sg_message *message, struct sg_error *error) {
+    struct seen *seen = of;
+    (void)round, (void)error;
+    seen->bits[w] += message->bits;
+    memset(sent[w], 0, sizeof sent[w]);
+    if (sg_method_rounds(seen->m) == 1)
+        sg_message_add(sent[w], message, 1, &(struct sg_exec){.threads = 1});
+    return SG_OK;
+}
+
+/* The sum as the workers' messages make it: the optimizer is given another one. */
+static void see_sum(void *of) {
+    (void)of;
+    memcpy(all, sum, sizeof all);
+}
+
+static void print_step(const struct seen *seen) {
+    for (size_t w = 0; w < seen->s->workers; w++) {
+        float *own = seen->keeps ? e[w] : NULL;
+        print_floats("p", sg_method_input(seen->m, w), seen->d);
+        printf("bits %.17g\n", seen->bits[w]);
+        if (sg_method_rounds(seen->m) == 1)
+            print_floats("sent", sent[w], seen->d);
+        if (seen->keeps)
+            print_floats("e", own, seen->d);
+        if (sg_method_offset(seen->m, w, own))
+            print_floats("own", sg_method_offset(seen->m, w, own), seen->d);
+    }
+    print_floats("sum", all, seen->d);
+}
 
 /* One step; false = refused. */
 static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size_t d, bool keeps) {
-    double bits[WORKERS] = {0}, square[LAYERS];
-    struct sg_spent spent = {0};
     struct sg_message message[WORKERS];
-    const bool leads = sg_method_leads(m, step, s->gamma);
-    if (leads)
-        sg_method_lead(m, g[0], square);
-    sg_method_begin(m, step, s->gamma, leads ? square : NULL);
-    const unsigned rounds = sg_method_rounds(m);
-    const bool sends = sg_method_sends(m);
-    for (unsigned round = 0; round < rounds; round++) {
-        memset(sum, 0, sizeof sum);
-        for (size_t w = 0; w < s->workers; w++) {
-            if (sg_method_send(m, w, round, round ? NULL : g[w], keeps ? e[w] : NULL, NULL, &message[w], &err)) {
-                if (err.status != SG_ERR_NONFINITE)
-                    die(err.msg);
-                return false;
-            }
-            bits[w] += message[w].bits;
-            spent.entries += (double)message[w].count / (double)s->workers;
-            spent.bits += message[w].bits / (double)s->workers;
-            memset(sent[w], 0, sizeof sent[w]);
-            if (rounds == 1)
-                sg_message_add(sent[w], &message[w], 1, &(struct sg_exec){.threads = 1});
-        }
-        sg_message_add_all(sum, sg_method_length(m, round), message, s->workers, sg_kernels_cpu(NULL),
-                           &(struct sg_exec){.threads = 1});
-        if (sends && sg_method_hears(m))
-            sg_method_hear(m, message);
-        if (sends)
-            sg_method_receive(m, round, sum);
+    struct seen seen = {.m = m, .s = s, .d = d, .keeps = keeps};
+    float *to = sum;
+    struct sg_play play = {.part = &m,
+                           .parts = 1,
+                           .workers = s->workers,
+                           .d = MOST,
+                           .g = *g,
+                           .e = keeps ? *e : NULL,
+                           .sum = &to,
+                           .message = message,
+                           .optimizes = true,
+                           .sent = see,
+                           .arrived = see_sum,
+                           .of = &seen};
+    if (sg_method_play(&play, step, s->gamma, &err) != SG_OK) {
+        if (err.status != SG_ERR_NONFINITE)
+            die(err.msg);
+        return false;
     }
-    for (size_t w = 0; w < s->workers; w++) {
-        if (keeps && sends)
-            sg_method_keep(m, w, e[w], sum);
-        spent.largest = fmax(spent.largest, sg_method_note(m, w));
-        print_floats("p", sg_method_input(m, w), d);
-        printf("bits %.17g\n", bits[w]);
-        if (rounds == 1)
-            print_floats("sent", sent[w], d);
-        if (keeps)
-            print_floats("e", e[w], d);
-        if (sg_method_offset(m, w, keeps ? e[w] : NULL))
-            print_floats("own", sg_method_offset(m, w, keeps ? e[w] : NULL), d);
-    }
-    print_floats("sum", sum, d);
-    sg_method_end(m, sends ? sum : NULL, &spent);
+    print_step(&seen);
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include "method_private.h"
 #include "sg_rng.h"
 #include "message_values.h"
+#include "sg_drive.h"
 #include "sg_verify.h"
 #include "tap.h"
 
@@ -119,27 +120,53 @@ static sg_method *opened(double lambda, double budget, uint64_t steps, size_t wo
     return opened_as(&sg_feedback_gradient, lambda, budget, steps, workers, err);
 }
 
-/* Steps from..to-1 of all workers at learning rate gamma, as the trainer takes them. drift: all elements of a worker grow
- * alike, so that they come to lambda together: the worst bursts there are. */
+/* What is looked at in a step before it ends. */
+struct seen {
+    const sg_method *m;
+    bool threshold;       /* is there one? */
+    double entries, bits; /* of a worker, on average */
+};
+
+static void see_threshold(void *of) {
+    struct seen *seen = of;
+    seen->threshold = !isnan(sg_method_threshold(seen->m));
+}
+
+/* One step; drift: all elements of a worker grow alike, so that they come to lambda together: the worst bursts there are.
+ * *seen <- what it sent. */
+static bool step(sg_method *m, float (*e)[D], uint64_t t, double gamma, bool drift, struct seen *seen) {
+    float g[WORKERS][D], sum[D], *to = sum;
+    struct sg_message message[WORKERS];
+    struct sg_error err;
+    struct sg_play play = {.part = &m,
+                           .parts = 1,
+                           .workers = WORKERS,
+                           .d = D,
+                           .g = *g,
+                           .e = *e,
+                           .sum = &to,
+                           .message = message,
+                           .arrived = see_threshold,
+                           .of = seen};
+    seen->m = m;
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        sg_rng r = sg_rng_open(1, SG_RNG_TEST, w, t);
+        for (size_t j = 0; j < D; j++)
+            g[w][j] = (float)(drift ? 1 + 0.5 * sg_rng_normal(&r) : sg_rng_normal(&r) * (1 + (double)(j % 7)));
+    }
+    const bool fine = sg_method_play(&play, t, gamma, &err) == SG_OK;
+    seen->entries = play.entries / WORKERS;
+    seen->bits = play.bits / WORKERS;
+    return fine;
+}
+
+/* Steps from..to-1 of all workers at learning rate gamma. */
 static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, double gamma, bool drift, double *sent) {
     bool fine = true;
+    struct seen seen;
     for (uint64_t t = from; t < to; t++) {
-        double mean = 0, note = 0;
-        sg_method_begin(m, t, gamma, NULL);
-        for (uint32_t w = 0; w < WORKERS; w++) {
-            float g[D];
-            struct sg_message message;
-            struct sg_error err;
-            sg_rng r = sg_rng_open(1, SG_RNG_TEST, w, t);
-            for (size_t j = 0; j < D; j++)
-                g[j] = (float)(drift ? 1 + 0.5 * sg_rng_normal(&r) : sg_rng_normal(&r) * (1 + (double)(j % 7)));
-            fine = sg_method_send(m, w, 0, g, e[w], NULL, &message, &err) == SG_OK && fine;
-            mean += (double)message.count / WORKERS;
-            note = fmax(note, sg_method_note(m, w));
-        }
-        fine = fine && (!isnan(sg_method_threshold(m)) || t + 1 == STEPS);
-        sg_method_end(m, NULL, &(struct sg_spent){.entries = mean, .largest = note});
-        *sent += mean;
+        fine = step(m, e, t, gamma, drift, &seen) && fine && (seen.threshold || t + 1 == STEPS);
+        *sent += seen.entries;
     }
     return fine;
 }
@@ -279,21 +306,10 @@ static void bits(const char *name, double share) {
     memset(e, 0, sizeof e);
     bool fine = sg_method_open(&m, &config, &err) == SG_OK && isnan(sg_method_budget(m));
     for (uint64_t t = 0; fine && t < STEPS; t++) {
-        struct sg_spent spent = {0};
-        sg_method_begin(m, t, 1, NULL);
-        for (uint32_t w = 0; w < WORKERS; w++) {
-            float g[D];
-            struct sg_message message;
-            sg_rng r = sg_rng_open(1, SG_RNG_TEST, w, t);
-            for (size_t j = 0; j < D; j++)
-                g[j] = (float)(sg_rng_normal(&r) * (1 + (double)(j % 7)));
-            fine = sg_method_send(m, w, 0, g, e[w], NULL, &message, &err) == SG_OK && fine;
-            spent.bits += message.bits / WORKERS;
-            spent.largest = fmax(spent.largest, sg_method_note(m, w));
-        }
-        sg_method_end(m, NULL, &spent);
-        first = t == 0 ? spent.bits : first;
-        sent += spent.bits;
+        struct seen seen;
+        fine = step(m, e, t, 1, false, &seen);
+        first = t == 0 ? seen.bits : first;
+        sent += seen.bits;
     }
     const double off = sent / (share * 32 * D * STEPS) - 1;
     ok(fine && fabs(off) <= 0.03 && first < 0.2 * share * 32 * D, "%s meets a budget of bits, a share of %g (%.2f %%)",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sg_drive.h"
 #include "sg_flat.h"
 #include "sg_rng.h"
 #include "sg_wire.h"
@@ -145,30 +146,17 @@ static void begin(sg_method *m, sg_method *leader, const float *g, uint64_t step
 /* The trainer's way: one method has all workers, and the messages stay where they are. */
 static bool step_whole(sg_method *m, float (*g)[D], struct side *s, uint64_t step) {
     struct sg_message message[WORKERS];
-    struct sg_spent spent = {0};
-    const struct sg_exec exec = {.threads = 1};
-    begin(m, m, g[0], step);
-    for (unsigned r = 0; r < sg_method_rounds(m); r++) {
-        double entries = 0, bits = 0;
-        for (size_t w = 0; w < WORKERS; w++) {
-            if (sg_method_send(m, w, r, r == 0 ? g[w] : NULL, s->e[w], NULL, &message[w], &err) != SG_OK)
-                return false;
-            entries += (double)message[w].count;
-            bits += message[w].bits;
-            spent.largest = fmax(spent.largest, sg_method_note(m, w));
-        }
-        spent.entries += entries / WORKERS;
-        spent.bits += bits / WORKERS;
-        memset(s->sum, 0, sizeof s->sum);
-        sg_message_add_all(s->sum, sg_method_length(m, r), message, WORKERS, sg_kernels_cpu(NULL), &exec);
-        if (sg_method_hears(m))
-            sg_method_hear(m, message);
-        sg_method_receive(m, r, s->sum);
-    }
-    for (size_t w = 0; w < WORKERS; w++)
-        sg_method_keep(m, w, s->e[w], s->sum);
-    sg_method_end(m, s->sum, &spent);
-    return true;
+    float *sum = s->sum;
+    struct sg_play play = {.part = &m,
+                           .parts = 1,
+                           .workers = WORKERS,
+                           .d = D,
+                           .g = *g,
+                           .e = *s->e,
+                           .sum = &sum,
+                           .message = message,
+                           .optimizes = true};
+    return sg_method_play(&play, step, 1, &err) == SG_OK;
 }
 
 /* Every worker has a method of its own, as if it were a process; `sum` is the last one's. */

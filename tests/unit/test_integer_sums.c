@@ -1,6 +1,6 @@
 /* Compressors whose workers' integers are added: SwitchML, IntSGD, Global-QSGD. The sum is within their promise of that of all
  * p, residuals hold what is missing, the bits are the published ones, and ranks and checkpoints change nothing. */
-#include "sg_method.h"
+#include "sg_drive.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -35,37 +35,41 @@ static sg_method *open_part(const struct setting *s, size_t first, size_t count,
     return sg_method_open(&m, &config, &err) == SG_OK ? m : NULL;
 }
 
-/* One step of all workers, who live on `parts` methods of `count` workers each. */
-static bool step(sg_method **part, size_t parts, size_t count, uint64_t t, bool keeps, float kept[WORKERS][D],
-                 float *to, double *bits) {
-    const unsigned rounds = sg_method_rounds(part[0]);
-    bool fine = true;
-    *bits = 0;
+struct seen {
+    bool valid;
+    double bits; /* of worker 0 */
+};
+
+static sg_status see(void *of, size_t worker, unsigned round, const struct sg_message *m, struct sg_error *error) {
+    struct seen *seen = of;
+    (void)round, (void)error;
+    seen->valid &= m->code->valid(m);
+    seen->bits += worker == 0 ? m->bits : 0;
+    return SG_OK;
+}
+
+/* One step of all workers, who live on `parts` methods of as many workers each; `to` is the sum of the last one. */
+static bool step(sg_method **part, size_t parts, uint64_t t, bool keeps, float kept[WORKERS][D], float *to,
+                 double *bits) {
+    static float sums[WORKERS][D];
+    float *of_part[WORKERS];
+    struct sg_message message[WORKERS];
+    struct seen seen = {true, 0};
     for (size_t p = 0; p < parts; p++)
-        sg_method_begin(part[p], t, 0.5, NULL);
-    for (unsigned r = 0; r < rounds; r++) {
-        struct sg_message message[WORKERS];
-        for (size_t w = 0; w < WORKERS; w++) {
-            fine &= sg_method_send(part[w / count], w, r, r == 0 ? g[w] : NULL, keeps ? kept[w] : NULL, NULL,
-                                   &message[w], &err) == SG_OK;
-            fine &= message[w].code->valid(&message[w]);
-            *bits += w == 0 ? message[w].bits : 0;
-        }
-        const size_t n = sg_method_length(part[0], r);
-        float round_sum[D] = {0};
-        sg_message_add_all(round_sum, n, message, WORKERS, sg_kernels_cpu(NULL), &(struct sg_exec){.threads = 1});
-        for (size_t p = 0; p < parts; p++) {
-            memcpy(to, round_sum, sizeof round_sum);
-            if (sg_method_hears(part[p]))
-                sg_method_hear(part[p], message);
-            sg_method_receive(part[p], r, to);
-        }
-    }
-    for (size_t w = 0; keeps && w < WORKERS; w++)
-        sg_method_keep(part[w / count], w, kept[w], to);
-    for (size_t p = 0; p < parts; p++)
-        sg_method_end(part[p], NULL, &(struct sg_spent){0});
-    return fine;
+        of_part[p] = p + 1 < parts ? sums[p] : to;
+    struct sg_play play = {.part = part,
+                           .parts = parts,
+                           .workers = WORKERS,
+                           .d = D,
+                           .g = *g,
+                           .e = keeps ? *kept : NULL,
+                           .sum = of_part,
+                           .message = message,
+                           .sent = see,
+                           .of = &seen};
+    const bool fine = sg_method_play(&play, t, 0.5, &err) == SG_OK;
+    *bits = seen.bits;
+    return fine && seen.valid;
 }
 
 static void draw(uint64_t t) {
@@ -86,7 +90,7 @@ static void test_nothing_is_lost(const struct setting *s) {
             for (size_t w = 0; w < WORKERS; w++)
                 in[i] += (double)e[w][i] + (double)g[w][i];
         }
-        fine = step(&m, 1, WORKERS, t, true, e, sum, &bits);
+        fine = step(&m, 1, t, true, e, sum, &bits);
         for (size_t i = 0; i < D; i++) {
             double out = (double)sum[i];
             for (size_t w = 0; w < WORKERS; w++)
@@ -110,7 +114,7 @@ static void test_unbiased(const struct setting *s, double unit) {
     memset(squares, 0, sizeof squares);
     draw(0);
     for (uint64_t t = 0; fine && t < DRAWS; t++) {
-        fine = step(&m, 1, WORKERS, t, false, e, sum, &bits);
+        fine = step(&m, 1, t, false, e, sum, &bits);
         for (size_t i = 0; i < D; i++)
             mean[i] += (double)sum[i] / DRAWS, squares[i] += (double)sum[i] * (double)sum[i] / DRAWS;
     }
@@ -132,7 +136,7 @@ static void test_switchml(double integer_bits, double blocks) {
     double bits = 0, worst = 0;
     draw(1);
     memset(g[2], 0, sizeof g[2]);
-    bool fine = m != NULL && step(&m, 1, WORKERS, 0, false, e, sum, &bits);
+    bool fine = m != NULL && step(&m, 1, 0, false, e, sum, &bits);
     for (size_t at = 0; at < D; at += 100) {
         double largest = 0;
         int exponent;
@@ -159,7 +163,7 @@ static void test_intsgd(void) {
     sg_method *m = open_part(&s, 0, WORKERS, 1);
     double bits = 0;
     draw(1);
-    bool fine = m != NULL && step(&m, 1, WORKERS, 0, false, e, sum, &bits) && bits == 32.0 * D;
+    bool fine = m != NULL && step(&m, 1, 0, false, e, sum, &bits) && bits == 32.0 * D;
     float right[D] = {0};
     double square = 0, worst = 0;
     for (size_t i = 0; i < D; i++) {
@@ -169,7 +173,7 @@ static void test_intsgd(void) {
     }
     ok(fine && memcmp(right, sum, sizeof sum) == 0, "intsgd: the first step is exact");
     const double alpha = sqrt(D) / sqrt(2 * WORKERS * square);
-    fine = fine && step(&m, 1, WORKERS, 1, false, e, sum, &bits) && bits == 8.0 * D;
+    fine = fine && step(&m, 1, 1, false, e, sum, &bits) && bits == 8.0 * D;
     for (size_t i = 0; i < D; i++)
         worst = fmax(worst, fabs((double)sum[i] - (double)right[i]) * alpha / WORKERS);
     ok(fine && worst < 1 && worst > 0.5, "intsgd: then every worker is within 1 / alpha (%.3f)", worst);
@@ -186,9 +190,8 @@ static void test_splits(const struct setting *s) {
     memset(other, 0, sizeof other);
     for (uint64_t t = 0; fine && t < 6; t++) {
         draw(t);
-        fine = step(&whole, 1, WORKERS, t, true, e, sum, &bits) &&
-               step(part, 2, 2, t, true, other, sum_other, &bits_other) && bits == bits_other &&
-               memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, other, sizeof e) == 0;
+        fine = step(&whole, 1, t, true, e, sum, &bits) && step(part, 2, t, true, other, sum_other, &bits_other) &&
+               bits == bits_other && memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, other, sizeof e) == 0;
         for (size_t p = 0; t == 2 && p < 2; p++) {
             void *common = malloc(sg_method_common_bytes(part[p]) + 1);
             sg_method *again = open_part(s, 2 * p, 2, 2);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_method.h"
+#include "sg_drive.h"
 #include "sg_rng.h"
 #include "tap.h"
 
@@ -41,28 +41,18 @@ static void gradient(float *g, size_t w, uint64_t step) {
 
 /* Steps from..to-1; sum [D] += what was sent, entries [STEPS] <- entries a worker sent. */
 static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, float *sum, double *entries) {
-    const struct sg_exec exec = {.threads = 1};
     bool fine = m != NULL;
     for (uint64_t t = from; fine && t < to; t++) {
-        float g[WORKERS][D];
-        double square[3], sent = 0, largest = 0;
-        const double gamma = t < 40 ? 0.5 : 0.05;
+        float g[WORKERS][D], step_sum[D], *to_sum = step_sum;
+        struct sg_message message[WORKERS];
+        struct sg_play play = {
+            .part = &m, .parts = 1, .workers = WORKERS, .d = D, .g = *g, .e = *e, .sum = &to_sum, .message = message};
         for (size_t w = 0; w < WORKERS; w++)
             gradient(g[w], w, t);
-        const bool leads = sg_method_leads(m, t, gamma);
-        if (leads)
-            sg_method_lead(m, g[0], square);
-        sg_method_begin(m, t, gamma, leads ? square : NULL);
-        for (size_t w = 0; fine && w < WORKERS; w++) {
-            struct sg_message message;
-            fine = sg_method_send(m, w, 0, g[w], e[w], NULL, &message, &err) == SG_OK;
-            if (fine)
-                sg_message_add(sum, &message, 1, &exec);
-            sent += fine ? (double)message.count / WORKERS : 0;
-            largest = fmax(largest, sg_method_note(m, w));
-        }
-        sg_method_end(m, NULL, &(struct sg_spent){.entries = sent, .largest = largest});
-        entries[t] = sent;
+        fine = sg_method_play(&play, t, t < 40 ? 0.5 : 0.05, &err) == SG_OK;
+        for (size_t i = 0; i < D; i++)
+            sum[i] += step_sum[i];
+        entries[t] = play.entries / WORKERS;
     }
     return fine;
 }

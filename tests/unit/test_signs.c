@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_drive.h"
 #include "sg_verify.h"
 #include "sg_rng.h"
 #include "tap.h"
@@ -124,18 +125,17 @@ static void test_strom(void) {
 /* One step of all workers; sum [N] is what the optimizer is given. */
 static bool step(sg_method *m, size_t workers, uint64_t t, float (*g)[N], float (*e)[N], float *sum) {
     struct sg_message message[8];
-    struct sg_error err = {.msg = ""};
-    sg_method_begin(m, t, 1, NULL);
-    for (size_t w = 0; w < workers; w++)
-        if (sg_method_send(m, w, 0, g[w], e ? e[w] : NULL, NULL, &message[w], &err) != SG_OK)
-            return false;
-    memset(sum, 0, N * sizeof *sum);
-    sg_message_add_all(sum, N, message, workers, sg_kernels_cpu(NULL), &(struct sg_exec){.threads = 1});
-    sg_method_receive(m, 0, sum);
-    for (size_t w = 0; e && w < workers; w++)
-        sg_method_keep(m, w, e[w], sum);
-    sg_method_end(m, sum, &(struct sg_spent){0});
-    return true;
+    struct sg_error err;
+    struct sg_play play = {.part = &m,
+                           .parts = 1,
+                           .workers = workers,
+                           .d = N,
+                           .g = *g,
+                           .e = e ? *e : NULL,
+                           .sum = &sum,
+                           .message = message,
+                           .optimizes = true};
+    return sg_method_play(&play, t, 1, &err) == SG_OK;
 }
 
 static void test_ties(void) {
