@@ -59,7 +59,7 @@ static cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe) 
     cJSON *then = NULL, *now = NULL, *made = kernels_json(recipe, "interrupted", NULL, NULL);
     char *text = sg_json_text(made, false); /* read again, so that numbers are alike */
     const bool found =
-        path && !cell_opt.fresh && text && access(path, R_OK) == 0 && sg_json_read(&then, path, &unused) == SG_OK &&
+        path && !cell_opt.fresh && text && sg_file_is_regular(path) && sg_json_read(&then, path, &unused) == SG_OK &&
         sg_json_parse(&now, text, strlen(text), "the recipe", &unused) == SG_OK && same_part(then, now, "kind") &&
         same_part(then, now, "status") && same_part(then, now, "recipe") && same_part(then, now, "program") &&
         same_part(then, now, "host");

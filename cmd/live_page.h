@@ -17,21 +17,20 @@
 #define PAGE_COSTS   50.0
 
 struct live_page {
-    const char *path; /* NULL = no page */
-    double next_s;    /* when the next one is due */
-    bool warned;      /* said that it could not be written */
+    char *path;    /* NULL = no page; freed by the program */
+    double next_s; /* when the next one is due */
+    bool warned;   /* said that it could not be written */
 };
 
-/* May the page be written? Like a result it replaces only a page of a run that did not come to its end. */
+/* May the page be written? Like a result it replaces only a page of a run that did not come to its end. It is written
+ * again and again, so it is a plain file. */
 static sg_status live_page_open(struct live_page *page, const char *path, const char *output, bool force,
                                 struct sg_error *err) {
-    bool device;
-    page->path = path;
     if (!path)
         return SG_OK;
     if (strcmp(path, "-") == 0 || (output && sg_file_same(path, output)))
         return sg_fail(err, SG_ERR_ARGUMENT, "--html=%s: name a file of its own for the page", path);
-    return sg_file_target(&device, path, force || sg_page_is_partial(path), err);
+    return sg_file_target(&page->path, NULL, path, force || sg_page_is_partial(path), err);
 }
 
 /* Writes the page of a result, whole or not at all. */

@@ -179,6 +179,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     if (delivered != SG_OK)
         sg_log_error("%s", lost.msg);
     sg_file_abandon(&file);
+    free(page.path);
     cJSON_Delete(earlier);
     return status != SG_OK ? sg_exit_code(status) : !verified ? SG_EXIT_GATE : sg_exit_code(delivered);
 }
@@ -227,6 +228,7 @@ static int bench(struct bench *b, const char *path) {
     if (status != SG_OK)
         sg_log_error("%s", err.msg);
     sg_file_abandon(&file);
+    free(b->page.path);
     sg_grid_outcomes_free(b->outcomes, b->outcomes ? b->count : 0);
     free(b->outcomes);
     sg_grid_view_close(&b->grid.view);

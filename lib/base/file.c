@@ -7,11 +7,14 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sg_debug.h"
+#include "sg_text.h"
 
 static const char *kind_of(mode_t mode) {
     return S_ISDIR(mode)    ? "folder"
@@ -19,6 +22,11 @@ static const char *kind_of(mode_t mode) {
            : S_ISSOCK(mode) ? "socket"
            : S_ISBLK(mode)  ? "block device"
                             : "device";
+}
+
+bool sg_file_is_regular(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 sg_status sg_file_open(int *fd, const char *path, struct sg_error *err) {
@@ -105,16 +113,21 @@ sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_
     return status;
 }
 
-sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
+sg_status sg_file_stream(FILE **out, const char *path, struct sg_error *err) {
     int fd;
     sg_status status = sg_file_open(&fd, path, err);
+    if (status == SG_OK && !(*out = fdopen(fd, "rb"))) {
+        close(fd);
+        status = sg_fail_memory(err, path);
+    }
+    return status;
+}
+
+sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
+    FILE *in;
+    sg_status status = sg_file_stream(&in, path, err);
     if (status != SG_OK)
         return status;
-    FILE *in = fdopen(fd, "rb");
-    if (!in) {
-        close(fd);
-        return sg_fail_memory(err, path);
-    }
     status = read_stream(out, length, in, path, max_bytes, err);
     fclose(in);
     return status;
@@ -138,36 +151,107 @@ static sg_status check_length(const char *path, struct sg_error *err) {
     return status;
 }
 
-sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg_error *err) {
+/* A link of /proc, such as /proc/self/fd/1, is an open file. Its text is no name that could be written instead. */
+static bool is_open_file(const char *path) {
+    struct statfs system;
     struct stat info;
-    bool there = stat(path, &info) == 0;
-    if (*path == '\0')
-        return sg_fail(err, SG_ERR_ARGUMENT, "the name of a file to write is empty");
-    if (check_length(path, err) != SG_OK)
-        return err->status;
-    if (there && S_ISDIR(info.st_mode))
-        return sg_fail(err, SG_ERR_IO, "%s is a folder: name a file", path);
-    *device = there && !S_ISREG(info.st_mode);
-    return there && !*device && !replace
-               ? sg_fail(err, SG_ERR_ARGUMENT, "%s exists: choose another name or add --force", path)
-               : SG_OK;
+    char *copy = strdup(path);
+    const bool in_proc = copy && statfs(dirname(copy), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+    free(copy);
+    return in_proc && lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-/* Sleeps between attempts, because open would start to wait again after a signal, and a sleep does not. */
+/* The name at the end of a chain of links, which need not exist; a link that is an open file ends the chain. */
+static sg_status follow(char **out, const char *path, struct sg_error *err) {
+    enum { MOST_LINKS = 40 };
+    char *name = strdup(path), target[PATH_MAX];
+    struct stat info;
+    for (int i = 0; name && lstat(name, &info) == 0 && S_ISLNK(info.st_mode) && !is_open_file(name); i++) {
+        const ssize_t length = readlink(name, target, sizeof target);
+        if (i == MOST_LINKS || length < 0 || length == sizeof target) {
+            free(name);
+            return sg_fail(err, SG_ERR_IO, "cannot write %s: too many or too long symbolic links", path);
+        }
+        const char *slash = strrchr(name, '/');
+        const int folder = *target != '/' && slash ? (int)(slash + 1 - name) : 0;
+        char *next = sg_format("%.*s%.*s", folder, name, (int)length, target);
+        free(name);
+        name = next;
+    }
+    *out = name;
+    return name ? SG_OK : sg_fail_memory(err, path);
+}
+
+sg_status sg_file_target(char **out, bool *device, const char *path, bool replace, struct sg_error *err) {
+    struct stat info;
+    char *end;
+    if (*path == '\0')
+        return sg_fail(err, SG_ERR_ARGUMENT, "the name of a file to write is empty");
+    /* The system is asked first, because it may forbid following a link. */
+    const bool there = stat(path, &info) == 0;
+    if (!there && errno != ENOENT && errno != ENAMETOOLONG)
+        return sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
+    if (there && S_ISDIR(info.st_mode))
+        return sg_fail(err, SG_ERR_IO, "%s is a folder: name a file", path);
+    sg_status status = follow(&end, path, err);
+    if (status != SG_OK)
+        return status;
+    const bool direct = is_open_file(end) || (there && !S_ISREG(info.st_mode));
+    if (direct && !device)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s is not a plain file", path);
+    else if (there && !direct && !replace)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s exists: choose another name or add --force", path);
+    else
+        status = check_length(end, err);
+    if (status == SG_OK && device)
+        *device = direct;
+    if (status == SG_OK && out)
+        *out = end;
+    else
+        free(end);
+    return status;
+}
+
+/* An open file of this process that `path` names and that may be written, or -1. */
+static int descriptor_of(const char *path, const struct stat *info) {
+    struct stat mine;
+    char *end;
+    const char *number = strrchr(path, '/');
+    const long fd = number && is_open_file(path) ? strtol(number + 1, &end, 10) : -1;
+    return fd >= 0 && fd <= INT_MAX && *end == '\0' && fstat((int)fd, &mine) == 0 && mine.st_dev == info->st_dev &&
+                   mine.st_ino == info->st_ino && (fcntl((int)fd, F_GETFL) & O_ACCMODE) != O_RDONLY
+               ? (int)fd
+               : -1;
+}
+
+/* A descriptor of this process is duplicated and not opened again: it then goes on where the shell left it, appends if
+ * the shell said so, and may be a socket. The wait for a reader sleeps between attempts, because open would start to
+ * wait again after a signal, and a sleep does not. */
 sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err) {
     const struct timespec moment = {.tv_nsec = 20000000};
     struct stat info;
-    const bool waits = stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
-    int fd;
-    while ((fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && waits && errno == ENXIO)
+    const bool there = stat(path, &info) == 0, waits = there && S_ISFIFO(info.st_mode);
+    const int keep = there && S_ISREG(info.st_mode) ? O_APPEND : 0, mine = there ? descriptor_of(path, &info) : -1;
+    int fd = mine >= 0 ? fcntl(mine, F_DUPFD_CLOEXEC, 0) : -1;
+    while (mine < 0 && (fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | keep)) < 0 && waits &&
+           errno == ENXIO)
         if (nanosleep(&moment, NULL) != 0)
             return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal while nobody read the pipe %s", path);
-    if (fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 && (*out = fdopen(fd, "w")))
+    if (fd >= 0 && (mine >= 0 || fcntl(fd, F_SETFL, keep) == 0) && (*out = fdopen(fd, "w")))
         return SG_OK;
     sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
     if (fd >= 0)
         close(fd);
     return err->status;
+}
+
+sg_status sg_file_make_way(const char *path, struct sg_error *err) {
+    struct stat info;
+    if (lstat(path, &info) != 0 || S_ISREG(info.st_mode))
+        return SG_OK;
+    if (!S_ISLNK(info.st_mode))
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s is a %s, not a regular file: remove it", path, kind_of(info.st_mode));
+    return unlink(path) == 0 ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
 }
 
 bool sg_file_same(const char *a, const char *b) {
@@ -184,16 +268,14 @@ bool sg_file_same(const char *a, const char *b) {
 sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace, struct sg_error *err) {
     bool device;
     *w = (struct sg_file_writer){0};
-    sg_status status = sg_file_target(&device, path, replace, err);
+    sg_status status = sg_file_target(&w->path, &device, path, replace, err);
     if (status != SG_OK)
         return status;
-    if (!(w->path = strdup(path)))
-        return sg_fail_memory(err, path);
     if (device) {
-        status = sg_file_device(&w->stream, path, err);
+        status = sg_file_device(&w->stream, w->path, err);
     } else {
-        sg_file_sweep(path);
-        status = sg_file_temporary(&w->stream, &w->temporary, path, err);
+        sg_file_sweep(w->path);
+        status = sg_file_temporary(&w->stream, &w->temporary, w->path, err);
     }
     if (status != SG_OK)
         sg_file_abandon(w);
@@ -252,7 +334,9 @@ void sg_file_abandon(struct sg_file_writer *w) {
 
 sg_status sg_file_replace(const char *path, const void *data, size_t length, struct sg_error *err) {
     struct sg_file_writer w;
-    sg_status status = sg_file_begin(&w, path, true, err);
+    sg_status status = sg_file_make_way(path, err);
+    if (status == SG_OK)
+        status = sg_file_begin(&w, path, true, err);
     if (status != SG_OK)
         return status;
     fwrite(data, 1, length, w.stream); /* a short write shows in ferror at commit */

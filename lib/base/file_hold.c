@@ -27,7 +27,9 @@ bool sg_file_is_still(FILE *stream, const char *path) {
 sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error *err) {
     for (int i = 0; i < TRIES; i++) {
         struct stat info;
-        const int fd = open(path, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
+        const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (make ? O_CREAT : 0), 0666);
+        if (fd < 0 && errno == ELOOP)
+            return sg_fail(err, SG_ERR_ARGUMENT, "%s is a symbolic link, not a plain file: remove it", path);
         if (fd < 0)
             return sg_fail_errno(err, errno == ENOENT && !make ? SG_ERR_MISSING : SG_ERR_IO, "cannot write %s", path);
         if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {

@@ -9,9 +9,13 @@
 
 #include "sg_status.h"
 
+/* Is `path`, or what it leads to, a regular file? */
+bool sg_file_is_regular(const char *path);
+
 /* Opens a regular file for reading; *fd is closed on exec. Any other kind (a folder, device, socket or named pipe) is
  * refused at once with SG_ERR_ARGUMENT, because opening a pipe would wait for its writer. */
 SG_CHECKED sg_status sg_file_open(int *fd, const char *path, struct sg_error *err);
+SG_CHECKED sg_status sg_file_stream(FILE **out, const char *path, struct sg_error *err);
 
 /* Reads exactly `bytes` at the offset `at` of an open file, whose position stays; `path` is for messages. SG_ERR_IO if it
  * cannot be read or ends before. Threads may read one file at once. */
@@ -25,20 +29,26 @@ SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, 
 SG_CHECKED sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes,
                                           struct sg_error *err);
 
-/* May `path` be written? *device is set if the path exists and is neither a file nor a folder (/dev/stdout, a named
- * pipe): such a path is written directly, and there is nothing to replace, rename or resume. SG_ERR_ARGUMENT: the path
- * is a file and !replace, or it is empty, or it is too long for the names of its temporary files. SG_ERR_IO: it is a
- * folder. */
-SG_CHECKED sg_status sg_file_target(bool *device, const char *path, bool replace, struct sg_error *err);
+/* May `path`, a name that the user gave, be written? A symbolic link is followed: *out, which the caller frees, is the
+ * name at its end, which need not exist; NULL = not wanted. *device is set if that is no regular file, such as a named
+ * pipe, or an open file of a process, such as /dev/stdout: it is written directly, and there is nothing to replace,
+ * rename or resume. SG_ERR_ARGUMENT: the path is a file and !replace, or it is empty, or it is too long for the names of
+ * its temporary files, or it is a device and `device` is NULL. SG_ERR_IO: it is a folder, or cannot be reached. */
+SG_CHECKED sg_status sg_file_target(char **out, bool *device, const char *path, bool replace, struct sg_error *err);
 
-/* Opens such a device for writing. Opening a named pipe waits until somebody reads it; a caught signal ends the wait
- * with SG_ERR_INTERRUPTED. */
+/* Opens such a device, a name at the end of links, for writing. Opening a named pipe waits until somebody reads it; a
+ * caught signal ends the wait with SG_ERR_INTERRUPTED. */
 SG_CHECKED sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err);
+
+/* Makes way for a file whose name the program chose, such as a cache: a symbolic link in its place is removed and not
+ * followed, and anything else but a regular file is refused with SG_ERR_ARGUMENT. */
+SG_CHECKED sg_status sg_file_make_way(const char *path, struct sg_error *err);
 
 /* Do two paths name the same file, that is, the same last part in the same folder? The file need not exist. */
 bool sg_file_same(const char *a, const char *b);
 
-/* Opens the plain file `path` for reading and writing, at its begin, and locks it (flock) until the stream is closed.
+/* Opens the plain file `path` for reading and writing, at its begin, and locks it (flock) until the stream is closed. A
+ * symbolic link is refused: it could lead to a file of somebody else.
  * Another sparsetrain, also on another host if the file system shares locks, then gets SG_ERR_IO at once. If the file
  * is not there, `make` creates it empty; without `make` it is SG_ERR_MISSING. */
 SG_CHECKED sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error *err);
@@ -69,7 +79,7 @@ void sg_file_sweep(const char *path);
 /* Makes, opens and locks a temporary file of `path`. The caller frees *name. */
 SG_CHECKED sg_status sg_file_temporary(FILE **out, char **name, const char *path, struct sg_error *err);
 
-/* Begin, write `data` [length] and commit in one call; replaces an existing file. */
+/* Make way, begin, write `data` [length] and commit in one call; replaces an existing file. */
 SG_CHECKED sg_status sg_file_replace(const char *path, const void *data, size_t length, struct sg_error *err);
 
 /* Makes the folder and its parents, as mkdir -p. */

@@ -63,7 +63,7 @@ static bool memory_recall(const struct memory *m, char sha256[65]) {
     struct sg_error unused;
     char *text, *expected = NULL;
     size_t length;
-    if (!m->path || sg_file_read(&text, &length, m->path, MOST_BYTES, &unused) != SG_OK)
+    if (!m->path || sg_file_read_regular(&text, &length, m->path, MOST_BYTES, &unused) != SG_OK)
         return false;
     const size_t before = strlen(m->question);
     bool good = length > before + 64 && (expected = memory_text(m, text + before)) != NULL &&

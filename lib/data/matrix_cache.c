@@ -121,10 +121,7 @@ sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char
     h.file_bytes = l.total;
 
     struct sg_file_writer w;
-    bool device; /* opening a named pipe for writing would wait for a reader */
-    sg_status status = sg_file_target(&device, path, true, err);
-    if (status == SG_OK && device)
-        status = sg_fail(err, SG_ERR_IO, "%s is not a regular file: a cache is not written to it", path);
+    sg_status status = sg_file_make_way(path, err);
     if (status == SG_OK)
         status = sg_file_begin(&w, path, true, err);
     if (status != SG_OK)

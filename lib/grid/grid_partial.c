@@ -1,6 +1,5 @@
 /* grid_partial.c: decides whether a result file that is in the way is a partial one of the same command. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sg_file.h"
 #include "sg_grid.h"
@@ -47,9 +46,8 @@ static bool is_whole(const cJSON *result) {
 
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command) {
     struct sg_error unused;
-    struct stat st;
     cJSON *then;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || sg_json_read(&then, path, &unused) != SG_OK)
+    if (!sg_file_is_regular(path) || sg_json_read(&then, path, &unused) != SG_OK)
         return false;
     const cJSON *run = sg_json_get(then, "run");
     const bool ours = strcmp(sg_json_string(then, "schema", ""), SG_SCHEMA_BENCH) == 0 && !sg_json_get(then, "kind") &&

@@ -140,7 +140,7 @@ static void start_cell(struct pool *p, struct slot *s, size_t cell) {
     s->cell = cell;
     s->started_s = sg_clock_s();
     s->before = file_number(o->path);
-    if (sg_process_start(&s->process, p->argv, &err) == SG_OK) {
+    if (sg_file_make_way(o->path, &err) == SG_OK && sg_process_start(&s->process, p->argv, &err) == SG_OK) {
         o->state = SG_CELL_RUNNING;
         p->running++;
         p->begun = true;

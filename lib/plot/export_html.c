@@ -6,6 +6,7 @@
 
 #include "html_private.h"
 #include "page_files.h"
+#include "sg_file.h"
 #include "sg_text.h"
 
 static bool is_running(const cJSON *document) {
@@ -236,12 +237,14 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
 
 bool sg_page_is_partial(const char *path) {
     char line[128] = "", word[32] = "";
-    FILE *file = fopen(path, "r");
+    struct sg_error unused;
     bool partial = false;
-    if (file && fgets(line, sizeof line, file) && fgets(line, sizeof line, file))
+    FILE *file;
+    if (sg_file_stream(&file, path, &unused) != SG_OK)
+        return false;
+    if (fgets(line, sizeof line, file) && fgets(line, sizeof line, file))
         partial = sscanf(line, "<!-- " SG_PAGE_MARK "%31[a-z_]", word) == 1 && strcmp(word, "ok") != 0 &&
                   strcmp(word, "diverged") != 0;
-    if (file)
-        fclose(file);
+    fclose(file);
     return partial;
 }

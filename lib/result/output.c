@@ -9,6 +9,7 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_recording.h"
+#include "sg_text.h"
 
 /* No two files of a run may have the same name. */
 static sg_status check_names(const struct sg_output *o, struct sg_error *err) {
@@ -33,37 +34,28 @@ static sg_status check_names(const struct sg_output *o, struct sg_error *err) {
     return status;
 }
 
-/* Checks the name of a file that gets it at its end only. `option` names what asks for the file. */
-static sg_status check_plain(const char *option, const char *path, bool replace, struct sg_error *err) {
-    bool device = false;
-    sg_status status = sg_file_target(&device, path, replace, err);
-    if (status == SG_OK && device)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s %s is not a plain file", option, path);
-    return status;
-}
-
 sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *options, struct sg_error *err) {
     SG_ASSERT(o->series == NULL && o->part == NULL && o->checkpoint == NULL);
     const bool replace = options->force || options->resume;
     sg_status status = SG_OK;
     o->options = *options;
     if (options->recording)
-        status = check_plain(options->recording_option, options->recording, replace, err);
+        status = sg_file_target(&o->recording, NULL, options->recording, replace, err);
     if (status == SG_OK && options->path)
-        status = sg_file_target(&o->device, options->path, replace, err);
+        status = sg_file_target(&o->path, &o->device, options->path, replace, err);
     if (status == SG_OK && o->device && (options->resume || options->checkpoint))
         status =
             sg_fail(err, SG_ERR_ARGUMENT, "-o %s is not a plain file: nothing there can be resumed", options->path);
-    if (status == SG_OK && options->path && !o->device) {
-        if (asprintf(&o->part, "%s.part", options->path) < 0)
-            o->part = NULL;
+    o->options.recording = o->recording;
+    o->options.path = o->path;
+    if (status == SG_OK && o->path && !o->device) {
+        o->part = sg_format("%s.part", o->path);
         if (options->checkpoint)
-            o->checkpoint = strdup(options->checkpoint);
-        else if (asprintf(&o->checkpoint, "%s.ckpt", options->path) < 0)
-            o->checkpoint = NULL;
-        status = o->part && o->checkpoint
-                     ? check_plain(options->checkpoint ? "--checkpoint" : "checkpoint", o->checkpoint, true, err)
-                     : sg_fail_memory(err, "file names");
+            status = sg_file_target(&o->checkpoint, NULL, options->checkpoint, true, err);
+        else if ((o->checkpoint = sg_format("%s.ckpt", o->path)))
+            status = sg_file_target(NULL, NULL, o->checkpoint, true, err);
+        if (status == SG_OK && (!o->part || !o->checkpoint))
+            status = sg_fail_memory(err, "file names");
     }
     return status == SG_OK ? check_names(o, err) : status;
 }
@@ -179,10 +171,9 @@ static bool is_of_result(const struct sg_output *o) {
 static sg_status open_part(struct sg_output *o, struct sg_error *err) {
     const struct sg_output_options *p = &o->options;
     const bool there = is_there(o->part);
-    bool device;
     sg_status status = sg_file_hold(&o->series, o->part, true, err);
     if (status == SG_OK)
-        status = sg_file_target(&device, p->path, p->force || p->resume, err);
+        status = sg_file_target(NULL, NULL, p->path, p->force || p->resume, err);
     if (status != SG_OK)
         return status;
     const bool unfinished = there && is_there(o->checkpoint);
@@ -225,13 +216,16 @@ static sg_status write_json(const struct sg_run *run, const struct sg_output *o,
     cJSON *json = sg_run_json(run);
     char *text = sg_json_text(json, true);
     cJSON_Delete(json);
+    struct sg_file_writer w = {0};
     sg_status status = SG_OK;
     if (!text)
         status = sg_fail_memory(err, "the result");
-    else if (o->options.path)
-        status = sg_file_replace(o->options.path, text, strlen(text), err);
-    else
+    else if (!o->options.path)
         fputs(text, o->options.standard);
+    else if ((status = sg_file_begin(&w, o->options.path, true, err)) == SG_OK) {
+        fputs(text, w.stream);
+        status = sg_file_commit(&w, err);
+    }
     free(text);
     return status;
 }
@@ -267,6 +261,8 @@ void sg_output_close(struct sg_output *o) {
         unlink(o->part); /* the run ended before there was anything to keep */
     if (o->series && o->series != o->options.standard)
         fclose(o->series);
+    free(o->path);
+    free(o->recording);
     free(o->part);
     free(o->checkpoint);
     *o = (struct sg_output){0};

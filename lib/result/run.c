@@ -247,10 +247,10 @@ sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, cons
 sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err) {
     char *text;
     size_t length;
-    sg_status status = sg_file_read(&text, &length, path, (size_t)1 << 30, err);
+    sg_status status = sg_file_read_regular(&text, &length, path, (size_t)1 << 30, err);
     if (status != SG_OK)
         return status;
-    status = sg_run_parse(out, text, length, strcmp(path, "-") == 0 ? "<stdin>" : path, err);
+    status = sg_run_parse(out, text, length, path, err);
     free(text);
     return status;
 }

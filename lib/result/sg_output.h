@@ -19,7 +19,6 @@ struct sg_output_options {
     FILE *standard;               /* stdout */
     const char *checkpoint;       /* NULL = PATH.ckpt */
     const char *recording;        /* where the run writes a recording too, or NULL */
-    const char *recording_option; /* the option that asked for it, for messages */
     const char *cell_key;
     const char *identity; /* of this program, sg_version_identity */
     /* When --resume meets a finished run: may it stay as it is? Called with check_arg; NULL = always. */
@@ -30,7 +29,8 @@ struct sg_output_options {
 };
 
 struct sg_output {
-    struct sg_output_options options;
+    struct sg_output_options options; /* path and recording are those of this struct */
+    char *path, *recording;           /* what their names in the options lead to, if they are symbolic links */
     bool device;             /* the path is a device, which is written directly */
     char *part, *checkpoint; /* both NULL if the result goes to standard output or a device */
     FILE *series;            /* where the run writes its series; NULL until sg_output_open */

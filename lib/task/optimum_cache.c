@@ -68,10 +68,7 @@ static void stored_write(const struct stored *m, const double *value, size_t cou
     struct header h = {.count = count};
     struct sg_error unused;
     size_t length = sizeof h + count * sizeof *value;
-    bool device;
-    if (!m->path || sg_file_target(&device, m->path, true, &unused) != SG_OK || device)
-        return;
-    char *text = malloc(length), check[65];
+    char *text = m->path ? malloc(length) : NULL, check[65];
     if (!text)
         return;
     sg_sha256_of(value, count * sizeof *value, check);

@@ -182,7 +182,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         memcpy(p.inputs_sha256, hex, sizeof p.inputs_sha256);
         if (fsync(fileno(t->options->series)) != 0 && errno != EINVAL && errno != EROFS)
             status = sg_fail_errno(err, SG_ERR_IO, "cannot write the series");
-        else
+        else if ((status = sg_file_make_way(t->options->checkpoint, err)) == SG_OK)
             status = sg_file_begin(&w, t->options->checkpoint, true, err);
     }
     status = sg_comm_agree(t->comm, status, err); /* from here on all ranks take part */
@@ -316,10 +316,12 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
 
 bool sg_train_is_checkpoint(const char *path) {
     char found[sizeof magic];
-    FILE *in = fopen(path, "rb");
-    const bool fine = in && fread(found, sizeof found, 1, in) == 1 && memcmp(found, magic, strcspn(magic, "/")) == 0;
-    if (in)
-        fclose(in);
+    struct sg_error unused;
+    FILE *in;
+    if (sg_file_stream(&in, path, &unused) != SG_OK)
+        return false;
+    const bool fine = fread(found, sizeof found, 1, in) == 1 && memcmp(found, magic, strcspn(magic, "/")) == 0;
+    fclose(in);
     return fine;
 }
 
@@ -328,9 +330,10 @@ sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_
     struct preamble then;
     char identity[IDENTITY_CHARS];
     *out = false;
-    FILE *in = fopen(checkpoint, "rb");
-    if (!in)
-        return errno == ENOENT ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot read %s", checkpoint);
+    FILE *in;
+    sg_status status = sg_file_stream(&in, checkpoint, err);
+    if (status != SG_OK)
+        return status == SG_ERR_MISSING ? SG_OK : status;
     const bool whole = fread(&then, sizeof then, 1, in) == 1;
     fclose(in);
     identify(identity, cell, dataset);

@@ -291,6 +291,55 @@ flip() { # BYTE FILE: its lowest bit
     done
 }
 
+@test "a link given to -o is followed; where it leads to an open file, that is written through as the shell left it" {
+    local links=("$OUT/folder/../latest" "$OUT/export") real=$OUT/folder/real
+    mkdir "$OUT/folder"
+    ln -s folder/real "$OUT/latest"
+    ln -s latest "$OUT/export"
+    sparsetrain "${SHORT[@]}" -o "${links[0]}" # to a file that is not there yet
+    sparsetrain "${SHORT[@]}" >"$OUT/whole"
+    same_series "$OUT/whole" "$real"
+    run -2 --separate-stderr sparsetrain "${SHORT[@]}" -o "${links[0]}"
+    [[ $stderr == *"--force"* ]]
+    cp "$real" "$OUT/folder/series"
+    sparseplot-export "$OUT/folder/series" --format=csv --x=step --y=density -o "$OUT/export" --force
+    [ -L "$OUT/latest" ] && [ -L "$OUT/export" ] && [ "$(ls "$OUT/folder")" = "$(printf 'real\nseries')" ]
+    cmp "$real" <(sparseplot-export "$OUT/folder/series" --format=csv --x=step --y=density)
+    ln -s loop "$OUT/loop"
+    run -1 --separate-stderr sparsetrain "${SHORT[@]}" -o "$OUT/loop" --force
+
+    ln -s /proc/self/fd/1 "$OUT/stdout" # what /dev/stdout is
+    ln -s /proc/self/fd "$OUT/fd"
+    for force in "" --force; do
+        for name in stdout fd/1; do
+            { echo first; sparsetrain "${SHORT[@]}" -o "$OUT/$name" $force; } >"$OUT/got"
+            same_series <(echo first; cat "$OUT/whole") "$OUT/got"
+            { echo first; } >"$OUT/got"
+            sparsetrain "${SHORT[@]}" -o "$OUT/$name" $force >>"$OUT/got"
+            same_series <(echo first; cat "$OUT/whole") "$OUT/got"
+        done
+        sparsetrain "${SHORT[@]}" --json -o "$OUT/stdout" $force >"$OUT/got"
+        jq -e . "$OUT/got" >/dev/null
+        sparseplot-export "$OUT/whole" --format=csv --x=step --y=density -o "$OUT/stdout" $force >"$OUT/got"
+        cmp "$OUT/got" <(sparseplot-export "$OUT/whole" --format=csv --x=step --y=density)
+        [ -L "$OUT/stdout" ]
+    done
+}
+
+@test "a link in the place of a part is refused, in that of a checkpoint removed: what it leads to stays as it is" {
+    echo precious >"$OUT/victim"
+    ln -s victim "$OUT/r.part"
+    ln -s victim "$OUT/k.part"
+    run -2 --separate-stderr sparsetrain "${SHORT[@]}" -o "$OUT/r" --force
+    [[ $stderr == *"r.part is a symbolic link"* ]]
+    run -2 --separate-stderr sparsetrain "${SHORT[@]}" --record-inputs "$OUT/k"
+    [[ $stderr == *"k.part is a symbolic link"* ]]
+    rm "$OUT/r.part"
+    ln -s victim "$OUT/r.ckpt"
+    sparsetrain "${SHORT[@]}" -o "$OUT/r" --checkpoint-every 5000
+    [ ! -L "$OUT/r" ] && [ ! -e "$OUT/r.ckpt" ] && [ "$(cat "$OUT/victim")" = precious ]
+}
+
 @test "more steps than can be counted are refused" {
     for epochs in 1e18 4e17 1e300; do
         run -2 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set epochs=$epochs -o "$OUT/r"

@@ -194,6 +194,9 @@ YAML
     [ "$(bench --dry-run --json | jq -r .dataset.sha256)" = "$(sha256sum <data/pair | cut -d' ' -f1)" ]
     head -c 100 "$memory" >cut && cp cut "$memory"
     [ "$(bench --dry-run --json | jq -r .dataset.sha256)" = "$(sha256sum <data/pair | cut -d' ' -f1)" ]
+    rm "$memory" && mkfifo "$memory"
+    timeout -k 1 20 sparsebench r.yaml --folder cells --dry-run --json >piped
+    [ "$(jq -r .dataset.sha256 piped)" = "$(sha256sum <data/pair | cut -d' ' -f1)" ]
 }
 
 @test "a finished cell with a wrong bit is run again, and that is said; one of an older program has no checksum" {
@@ -215,6 +218,36 @@ YAML
     same_series "$cell" good
     sed -i 's/,"sha256":"[0-9a-f]*"}$/}/' "$cell"
     [ "$(actions)" = "reuse reuse reuse" ]
+}
+
+@test "a pipe, a device, a folder or a link in the place of a cell's files: a message at once, and no file is overwritten" {
+    recipe odd "logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1"
+    bench -q >/dev/null
+    local cell ending place
+    cell=$(echo cells/SGD-seed1-*.ndjson)
+    cp "$cell" good
+    for ending in "" .part .ckpt; do
+        for place in pipe link zero folder; do
+            rm -rf "$cell" "$cell".*
+            echo precious >victim
+            [ "$ending" != .ckpt ] || : >"$cell.part"
+            case $place in
+            pipe) mkfifo "$cell$ending" ;;
+            link) ln -s "$PWD/victim" "$cell$ending" ;;
+            zero) ln -s /dev/zero "$cell$ending" ;;
+            folder) mkdir "$cell$ending" ;;
+            esac
+            for arguments in --dry-run --cells --json; do
+                timeout -k 1 20 sparsebench r.yaml --folder cells -q "$arguments" >out 2>err || [ $? -lt 124 ]
+            done
+            [ "$(cat victim)" = precious ]
+            if [ "$(jq -r .status out)" = ok ]; then
+                same_series "$cell" good
+            else
+                grep -qE "$cell$ending(: Is| is| is not) a " err
+            fi || { echo "$place$ending"; cat err; false; }
+        done
+    done
 }
 
 @test "--device names where cells ran; without it one that ran on a GPU is reused and that is said" {

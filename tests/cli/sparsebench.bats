@@ -677,6 +677,13 @@ html_page() {
     jq -e '.status == "ok"' out.json
 }
 
+@test "--html: a page is a plain file, as it is written again and again" {
+    mkfifo pipe
+    run -2 --separate-stderr timeout -k 1 20 sparsebench "${ARGS[@]}" --html pipe -o out.json
+    [[ $stderr == *"pipe is not a plain file"* && ! -s log ]]
+    run -2 --separate-stderr bench --html /dev/null -o out.json
+}
+
 @test "--html: a grid that ends without a result leaves no page that reloads" {
     FAKE_REFUSE="r.yaml:1:1: no" run -2 bench --html page.html -q
     [ ! -e page.html ] || ! grep -q 'data-live="' page.html

@@ -132,6 +132,33 @@ static bool is_there(const char *path) {
     return access(path, F_OK) == 0;
 }
 
+static void test_links(const char *folder) {
+    struct sg_error err = {0};
+    struct sg_file_writer w;
+    char file[300], link[300], *end = NULL;
+    bool device = true;
+    FILE *held;
+    snprintf(file, sizeof file, "%s/linked", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    ok(symlink("linked", link) == 0 && sg_file_target(&end, &device, link, false, &err) == SG_OK && !device &&
+           strcmp(end, file) == 0,
+       "the target of a link is where it leads to, which need not be there");
+    free(end);
+    ok(sg_file_begin(&w, link, false, &err) == SG_OK && fputs("x", w.stream) > 0 && sg_file_commit(&w, &err) == SG_OK &&
+           sg_file_is_regular(file) && readlink(link, (char[9]){0}, 9) == 6,
+       "and what is written");
+    ok(sg_file_hold(&held, link, true, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "symbolic link"), "it is not held");
+    ok(sg_file_replace(link, "y", 1, &err) == SG_OK && readlink(link, (char[9]){0}, 9) < 0, "nor replaced through");
+    remove(link);
+    ok(symlink("/proc/self/fd/1", link) == 0 && sg_file_target(&end, &device, link, false, &err) == SG_OK && device &&
+           strcmp(end, "/proc/self/fd/1") == 0 &&
+           sg_file_target(NULL, NULL, link, true, &err) == SG_ERR_ARGUMENT,
+       "an open file is written directly: %s", err.msg);
+    free(end);
+    remove(link);
+    remove(file);
+}
+
 static void test_holding(const char *folder) {
     struct sg_error err = {0};
     char path[300], other[320], *name = NULL;
@@ -157,14 +184,14 @@ static void test_holding(const char *folder) {
     ok(sg_file_hold(&first, folder, true, &err) == SG_ERR_IO && mkfifo(strcat(path, ".fifo"), 0600) == 0 &&
            sg_file_hold(&first, path, true, &err) == SG_ERR_ARGUMENT,
        "a folder and a named pipe are refused: %s", err.msg);
-    bool device;
-    ok(sg_file_target(&device, "", true, &err) == SG_ERR_ARGUMENT, "an empty name is refused");
+    ok(sg_file_target(NULL, NULL, "", true, &err) == SG_ERR_ARGUMENT, "an empty name is refused");
     memset(other, 'a', 240);
     other[240] = '\0';
-    ok(sg_file_target(&device, other, true, &err) == SG_ERR_ARGUMENT, "one without room for a temporary is refused");
+    ok(sg_file_target(NULL, NULL, other, true, &err) == SG_ERR_ARGUMENT, "one without room for a temporary is refused");
     other[239] = '\0';
-    ok(sg_file_target(&device, other, true, &err) == SG_OK, "one with room is not");
+    ok(sg_file_target(NULL, NULL, other, true, &err) == SG_OK, "one with room is not");
 
+    test_links(folder);
     snprintf(path, sizeof path, "%s/result", folder);
     ok(sg_file_temporary(&temporary, &name, path, &err) == SG_OK, "a temporary file");
     snprintf(other, sizeof other, "%s.1.tmp", path);
