@@ -21,7 +21,7 @@ enum { LONGEST = 64 << 10, MOST_KEYS = 16 };
 
 static const char *const set_keys[] = {"name",   "title",   "task",  "format", "features",
                                        "origin", "licence", "files", NULL};
-static const char *const file_keys[] = {"name", "url", "sha256", NULL};
+static const char *const file_keys[] = {"name", "url", "sha256", "bytes", NULL}; /* the last may be left out */
 
 struct reader {
     yaml_document_t *document;
@@ -81,7 +81,9 @@ static sg_status read_files(const struct reader *r, const yaml_node_t *files, st
         sg_status status = read_map(r, item, file_keys, value);
         if (status)
             return status;
-        for (size_t k = 0; file_keys[k]; k++)
+        enum { NEEDED = 3, BYTES = 3 };
+        int64_t bytes;
+        for (size_t k = 0; k < NEEDED; k++)
             if (!value[k])
                 return fail_node(r, item, "a file lacks its", file_keys[k]);
         struct descriptor_file *file = &out->file[out->files++];
@@ -89,6 +91,8 @@ static sg_status read_files(const struct reader *r, const yaml_node_t *files, st
         if (strlen(name) >= sizeof file->name || strchr(name, '/') || name[0] == '.' || name[0] == '\0')
             return fail_node(r, value[0], "not a plain file name:", name);
         memcpy(file->name, name, strlen(name) + 1);
+        if (value[BYTES] && !sg_parse_integer(&bytes, text_of(value[BYTES]), 1, 1e15))
+            return fail_node(r, value[BYTES], "bytes is a whole number from 1, not", text_of(value[BYTES]));
         if ((status = read_checksum(r, value[2], file->sha256)) != SG_OK)
             return status;
     }

@@ -180,6 +180,71 @@ ZIP
     [ -z "$(find "$DEST" -type l)" ]
 }
 
+# A curl that makes nothing of a part: this status, and this answer of the publisher.
+no_resume() { # STATUS ANSWER
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    cat >"$BATS_TEST_TMPDIR/bin/curl" <<END
+#!/bin/bash
+echo >>"$BATS_TEST_TMPDIR/downloads"
+out=\$(sed 's/.*--output \([^ ]*\) .*/\1/' <<<"\$*")
+[ ! -s "\$out" ] || { printf %s $2; exit $1; }
+exec $(command -v curl) "\$@"
+END
+    chmod +x "$BATS_TEST_TMPDIR/bin/curl"
+}
+
+@test "fetch takes a part that is whole, and begins once more where a part cannot be gone on with" {
+    local part=$DEST/tiny/rows.gz.part pin
+    no_resume 33 200
+    for pin in "$SUM" trust-on-first-use; do
+        for state in whole cut long other 416; do
+            describe "$pin"
+            rm -rf "$DEST" && mkdir -p "$DEST/tiny"
+            cp "$BATS_TEST_TMPDIR/rows.gz" "$part"
+            case $state in
+            cut) truncate -s 10 "$part" ;;
+            long) echo x >>"$part" ;;
+            other) echo '1 1:9' | gzip >"$part" ;;
+            416) echo x >>"$part" && no_resume 22 416 ;;
+            esac
+            : >"$BATS_TEST_TMPDIR/downloads"
+            run -0 env PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$ROOT/datasets/fetch" tiny "$DEST"
+            cmp "$BATS_TEST_TMPDIR/rows.gz" "$DEST/tiny/rows.gz"
+            [ "$state $pin" != "whole $SUM" ] || [ ! -s "$BATS_TEST_TMPDIR/downloads" ]
+        done
+    done
+    no_resume 22 404 # it may come back
+    rm "$DEST/tiny/rows.gz" && echo part >"$part"
+    run -1 env PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"what arrived is kept"* && $(cat "$part") = part ]]
+}
+
+@test "fetch takes no more bytes than the description says, neither packed nor unpacked" {
+    local bytes
+    bytes=$(wc -c <"$BATS_TEST_TMPDIR/rows")
+    echo "    bytes: $bytes" >>"$SPARSE_DATASETS/tiny.yaml"
+    run -0 "$ROOT/datasets/fetch" tiny "$DEST"
+    describe trust-on-first-use
+    echo "    bytes: $((bytes - 1))" >>"$SPARSE_DATASETS/tiny.yaml"
+    rm -r "$DEST"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"larger than $((bytes - 1)) bytes"* && ! -e $DEST/tiny/SHA256SUMS ]]
+    rm -r "$DEST"
+    sed -i 's|file://.*|file:///dev/zero|' "$SPARSE_DATASETS/tiny.yaml"
+    run -1 timeout 20 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"larger than the "*" bytes"* && ! -e $DEST/tiny/rows.part ]]
+    echo "    bytes: 1e3" >>"$SPARSE_DATASETS/tiny.yaml"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"bytes is a whole number"* ]]
+    mkdir "$BATS_TEST_TMPDIR/folder"
+    head -c 5000000 /dev/zero >"$BATS_TEST_TMPDIR/folder/rows"
+    tar -czf "$BATS_TEST_TMPDIR/bomb.tar.gz" -C "$BATS_TEST_TMPDIR" folder
+    printf 'title: t\nfiles:\n  - name: rows\n    url: file://%s/bomb.tar.gz\n    sha256: %s\n    bytes: 100\n' \
+        "$BATS_TEST_TMPDIR" trust-on-first-use >"$SPARSE_DATASETS/tiny.yaml"
+    run -1 "$ROOT/datasets/fetch" tiny "$DEST"
+    [[ $output == *"bomb.tar.gz: rows cannot be unpacked"* && ! -e $DEST/tiny/rows.part ]]
+}
+
 @test "fetches of one set at once all end well" {
     archive
     mkdir "$BATS_TEST_TMPDIR/bin"
