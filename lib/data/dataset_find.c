@@ -39,6 +39,9 @@ sg_status dataset_find_file(char **out, const struct sg_dataset_request *request
     const char *folder[] = {request->data_dir, getenv("SPARSE_DATA"), "datasets/cache"};
     sg_status status = SG_OK;
     *out = NULL;
+    if (request->name[0] == '.' && !strchr(request->name, '/')) /* "..": files of nobody's set would be found there */
+        return sg_fail(err, SG_ERR_ARGUMENT, "'%s' is no name of a data set: a file's path has a '/' in it",
+                       request->name);
     for (size_t i = 0; i < 3 && status == SG_OK && !*out; i++)
         if (folder[i] && folder[i][0])
             status = find_in(out, folder[i], request->name, file, err);

@@ -39,8 +39,7 @@ static bool read_range(const char *text, size_t length, int64_t *first, int64_t 
         memcpy(part[i], from[i] + skip, n - skip);
         part[i][n - skip] = '\0';
     }
-    return sg_parse_integer(first, part[0], 0, most) && sg_parse_integer(last, part[1], 0, most) && *first <= *last &&
-           *last - *first < MOST_SEEDS;
+    return sg_parse_integer(first, part[0], 0, most) && sg_parse_integer(last, part[1], 0, most) && *first <= *last;
 }
 
 bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
@@ -55,6 +54,11 @@ bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const st
         int64_t first, last;
         if (!read_range(text, length, &first, &last)) {
             sg_note_wrong(c, row, at, "a list, as [1, 2], 1,2 or 1..10");
+            return true;
+        }
+        if (last - first >= MOST_SEEDS) {
+            sg_problem_at(c->problems, at->line, at->column, "%s must have 1 to %d entries, got %lld", sg_row_key(row),
+                          MOST_SEEDS, (long long)(last - first + 1));
             return true;
         }
         if (!push_range(out, (double)first, (double)(last - first + 1), at))

@@ -9,7 +9,8 @@ struct builder {
     yaml_parser_t parser;
     yaml_event_t event;
     bool has_event;
-    const char *text;
+    const char *text; /* [length], with no NUL behind it */
+    size_t length;
     int origin;
     struct sg_problems *problems;
 };
@@ -29,15 +30,18 @@ static enum outcome refuse(struct builder *b, const char *what) {
     return READ_STOPPED;
 }
 
-/* Is there a tab in the indentation of the line where parsing failed? *at is moved to it. */
-static bool find_tab(const char *text, yaml_mark_t *at) {
-    const char *line = text;
+/* Is there a tab in the indentation of the line where parsing failed? *at is moved to it. libyaml counts other ends of
+ * lines too, so the text may have fewer lines than it says. */
+static bool find_tab(const char *text, size_t length, yaml_mark_t *at) {
+    const char *line = text, *end = text + length;
     for (size_t i = 0; i < at->line && line != NULL; i++)
-        line = (line = strchr(line, '\n')) != NULL ? line + 1 : NULL;
-    const size_t blanks = line != NULL ? strspn(line, " ") : 0;
-    if (line == NULL || line[blanks] != '\t')
+        line = (line = memchr(line, '\n', (size_t)(end - line))) != NULL ? line + 1 : NULL;
+    const char *indented = line;
+    while (indented != NULL && indented < end && *indented == ' ')
+        indented++;
+    if (indented == NULL || indented == end || *indented != '\t')
         return false;
-    at->column = blanks;
+    at->column = (size_t)(indented - line);
     return true;
 }
 
@@ -49,7 +53,7 @@ static enum outcome syntax_error(struct builder *b) {
     yaml_mark_t at = p->problem_mark;
     if (p->error == YAML_READER_ERROR) { /* has a byte offset instead of a mark */
         at = (yaml_mark_t){0};
-        for (size_t i = 0; i < p->problem_offset; i++) {
+        for (size_t i = 0; i < p->problem_offset && i < b->length; i++) {
             at.column++;
             if (b->text[i] == '\n') {
                 at.line++;
@@ -57,7 +61,7 @@ static enum outcome syntax_error(struct builder *b) {
             }
         }
         snprintf(what, sizeof what, "not UTF-8 text: %s", p->problem);
-    } else if (find_tab(b->text, &at)) {
+    } else if (find_tab(b->text, b->length, &at)) {
         snprintf(what, sizeof what, "a tab indents this line: YAML takes blanks only (put blanks in its place)");
     } else {
         snprintf(what, sizeof what, "not valid YAML: %s%s%s", p->context ? p->context : "", p->context ? ", " : "",
@@ -201,7 +205,11 @@ static enum outcome read_stream(struct builder *b, struct sg_node *out) {
 }
 
 bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p) {
-    struct builder b = {.text = text, .origin = origin, .problems = p};
+    static const char order_mark[] = "\xef\xbb\xbf"; /* which some editors write before UTF-8 */
+    const size_t skip = length >= 3 && memcmp(text, order_mark, 3) == 0 ? 3 : 0;
+    text += skip;
+    length -= skip;
+    struct builder b = {.text = text, .length = length, .origin = origin, .problems = p};
     if (!yaml_parser_initialize(&b.parser))
         return false;
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);

@@ -71,8 +71,28 @@ all_refuse() { # MESSAGE
     [ "$stderr" = "sparsetrain: the recipe has several methods: choose one with --method: 'SGD', 'Top-k k=1', 'Top-k k=4', 'Hard-threshold'" ]
 }
 
+@test "a recipe that an editor began with a byte order mark is the same recipe" {
+    sparsebench "$SMOKE" --dry-run >list
+    { printf '\xef\xbb\xbf'; cat "$SMOKE"; } >r.yaml
+    sparsebench r.yaml --dry-run | cmp - list
+    printf '\xef\xbb\xbfschmea: 1\n' >r.yaml
+    run -2 --separate-stderr sparsebench r.yaml
+    [[ $stderr == *"r.yaml:1:1: unknown key"* ]]
+}
+
+@test "a data set's name does not begin with a dot" {
+    local name
+    for name in . .. .hidden; do
+        run ! sparsebench "$SMOKE" --dry-run --set "task.dataset=$name"
+        [[ $output == *"'$name' is no name of a data set"* ]]
+        run ! sparsetrain "$SMOKE" --method SGD --set "task.dataset=$name" --set steps=1
+    done
+}
+
 @test "seeds as 1,2 and 1..2: the cells of the list" {
     local seeds
+    run -2 sparsebench "$SMOKE" --dry-run --set seeds=1..1000000
+    [[ $output == *"seeds must have 1 to 1000 entries, got 1000000"* ]]
     sparsebench "$SMOKE" --dry-run --set 'seeds=[1, 2]' >list
     for seeds in 1,2 1..2 "1, 2"; do
         sparsebench "$SMOKE" --dry-run --set "seeds=$seeds" | cmp - list

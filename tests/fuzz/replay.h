@@ -28,6 +28,8 @@ static int replay_file(const char *path) {
         size += got;
     }
     int failed = in == NULL || got > 0 || ferror(in);
+    uint8_t *exact = failed ? NULL : realloc(data, size > 0 ? size : 1); /* so that a sanitizer sees the end */
+    data = exact != NULL ? exact : data;
     if (!failed)
         LLVMFuzzerTestOneInput(data, size);
     else
