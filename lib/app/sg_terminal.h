@@ -19,7 +19,8 @@ enum sg_verbosity { SG_QUIET = -1, SG_NORMAL = 0, SG_VERBOSE = 1 };
 /* Called first in main. `program` becomes the name in messages and of the process. SIGPIPE is ignored. Closed ones of
  * the descriptors 0, 1 and 2 are opened on /dev/null, so that no file of ours gets such a number and with it what is
  * meant for another: what is said on a closed stderr is lost, but reading a closed stdin and writing a closed stdout
- * still fail. Allocations for JSON are watched (sg_json_guard). */
+ * still fail. Allocations for JSON are watched (sg_json_guard). A limit of the stack that is too low is raised, or the
+ * program ends here and says so. */
 void sg_app_start(const char *program);
 /* Lets waiting OpenMP threads sleep soon instead of spinning for milliseconds. On a busy machine spinning threads keep
  * those they wait for from running (measured: steps 2 to 4 times slower); on a quiet one nothing is lost. The OpenMP

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sg_clock.h"
@@ -35,10 +37,31 @@ static void occupy_standard_descriptors(void) {
             _exit(SG_EXIT_FAILED);
 }
 
+/* Raises a limit of the stack that is too low for the arrays of kernels, for this thread and for those that are made
+ * from now on. A limit that may not be raised ends the program with a message, where it would crash. */
+static void widen_stack(void) {
+    enum { NEEDED = 512 << 10 };
+    struct rlimit limit;
+    pthread_attr_t attributes;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= NEEDED)
+        return;
+    const unsigned long long had = limit.rlim_cur;
+    limit.rlim_cur = NEEDED;
+    limit.rlim_max = limit.rlim_max < NEEDED ? NEEDED : limit.rlim_max;
+    if (setrlimit(RLIMIT_STACK, &limit) != 0) {
+        sg_log_error("the stack is limited to %llu KB, and %d KB are needed: ulimit -s %d", had >> 10, NEEDED >> 10,
+                     NEEDED >> 10);
+        _exit(SG_EXIT_FAILED);
+    }
+    if (pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, NEEDED) == 0)
+        pthread_setattr_default_np(&attributes);
+}
+
 void sg_app_start(const char *program) {
     occupy_standard_descriptors();
     sg_json_guard();
     app.program = program;
+    widen_stack();
     prctl(PR_SET_NAME, program); /* the name is "exe" after sg_app_reexec_with_passive_waiting */
     signal(SIGPIPE, SIG_IGN);    /* a closed pipe shows as a write error, handled in sg_app_finish */
 }

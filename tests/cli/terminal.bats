@@ -112,3 +112,17 @@ setup() {
     kill -KILL $pid
     wait $pid || true
 }
+
+@test "a stack that is too small is made larger; where that is forbidden, that is said" {
+    local program
+    sparsetrain -q "$SMOKE" --method SGD -o "$OUT/one"
+    (ulimit -S -s 64 && sparsetrain -q "$SMOKE" --method SGD --threads 2 -o "$OUT/soft")
+    same_series "$OUT/one" "$OUT/soft"
+    for program in "sparsetrain --method SGD $SMOKE" "sparsebench --dry-run $SMOKE" "sparsetune --theory $SMOKE" \
+        "sparseplot-export --format=csv --x=step --y=density $OUT/one"; do
+        code=0
+        # shellcheck disable=SC2086
+        (ulimit -s 64 && "$BIN"/$program) >"$OUT/out" 2>"$OUT/err" || code=$?
+        [ $code = 0 ] || { [ $code = 1 ] && grep -q "stack is limited to 64 KB.*ulimit -s" "$OUT/err"; }
+    done
+}
