@@ -255,8 +255,11 @@ sg_status sg_file_make_way(const char *path, struct sg_error *err) {
 }
 
 bool sg_file_same(const char *a, const char *b) {
-    char *copy[] = {strdup(a), strdup(b), strdup(a), strdup(b)};
+    struct sg_error unused;
     struct stat folder[2];
+    char *end[2] = {NULL, NULL};
+    const bool known = follow(&end[0], a, &unused) == SG_OK && follow(&end[1], b, &unused) == SG_OK;
+    char *copy[] = {known ? strdup(end[0]) : NULL, known ? strdup(end[1]) : NULL, end[0], end[1]};
     bool same = copy[0] && copy[1] && copy[2] && copy[3] && strcmp(basename(copy[0]), basename(copy[1])) == 0 &&
                 stat(dirname(copy[2]), &folder[0]) == 0 && stat(dirname(copy[3]), &folder[1]) == 0 &&
                 folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino;

@@ -94,12 +94,14 @@ sg_status sg_file_temporary(FILE **out, char **name, const char *path, struct sg
             *name = text;
             return SG_OK;
         }
-        const bool again = fd >= 0 ? !ours : errno == EEXIST;
+        const int why = errno;
+        const bool again = fd >= 0 ? !ours : why == EEXIST;
         free(text);
-        if (fd >= 0)
+        if (fd >= 0) {
             close(fd);
-        if (fd >= 0 && again) /* it may still be there if it could not be looked at */
-            sg_file_sweep(path);
+            sg_file_sweep(path); /* it may still be there if it could not be looked at */
+        }
+        errno = why;
         if (!again)
             break;
     }

@@ -44,7 +44,7 @@ SG_CHECKED sg_status sg_file_device(FILE **out, const char *path, struct sg_erro
  * followed, and anything else but a regular file is refused with SG_ERR_ARGUMENT. */
 SG_CHECKED sg_status sg_file_make_way(const char *path, struct sg_error *err);
 
-/* Do two paths name the same file, that is, the same last part in the same folder? The file need not exist. */
+/* Do two paths name the same file, that is, after links the same last part in the same folder? It need not exist. */
 bool sg_file_same(const char *a, const char *b);
 
 /* Opens the plain file `path` for reading and writing, at its begin, and locks it (flock) until the stream is closed. A

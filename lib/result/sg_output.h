@@ -15,10 +15,10 @@ enum sg_output_format { SG_OUTPUT_SERIES, SG_OUTPUT_JSON, SG_OUTPUT_TABLE };
 
 struct sg_output_options {
     enum sg_output_format format;
-    const char *path;             /* the result; NULL = write to `standard` */
-    FILE *standard;               /* stdout */
-    const char *checkpoint;       /* NULL = PATH.ckpt */
-    const char *recording;        /* where the run writes a recording too, or NULL */
+    const char *path;       /* the result; NULL = write to `standard` */
+    FILE *standard;         /* stdout */
+    const char *checkpoint; /* NULL = PATH.ckpt */
+    const char *recording;  /* where the run writes a recording too, or NULL */
     const char *cell_key;
     const char *identity; /* of this program, sg_version_identity */
     /* When --resume meets a finished run: may it stay as it is? Called with check_arg; NULL = always. */
@@ -31,9 +31,9 @@ struct sg_output_options {
 struct sg_output {
     struct sg_output_options options; /* path and recording are those of this struct */
     char *path, *recording;           /* what their names in the options lead to, if they are symbolic links */
-    bool device;             /* the path is a device, which is written directly */
-    char *part, *checkpoint; /* both NULL if the result goes to standard output or a device */
-    FILE *series;            /* where the run writes its series; NULL until sg_output_open */
+    bool device;                      /* the path is a device, which is written directly */
+    char *part, *checkpoint;          /* both NULL if the result goes to standard output or a device */
+    FILE *series;                     /* where the run writes its series; NULL until sg_output_open */
 };
 
 /* Finds the names of all files and checks them, on every rank. `o` is zeros before; sg_output_close may follow a

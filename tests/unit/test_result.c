@@ -147,6 +147,7 @@ static void test_links(const char *folder) {
     ok(sg_file_begin(&w, link, false, &err) == SG_OK && fputs("x", w.stream) > 0 && sg_file_commit(&w, &err) == SG_OK &&
            sg_file_is_regular(file) && readlink(link, (char[9]){0}, 9) == 6,
        "and what is written");
+    ok(sg_file_same(file, link) && !sg_file_same(folder, link), "both are one file");
     ok(sg_file_hold(&held, link, true, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "symbolic link"), "it is not held");
     ok(sg_file_replace(link, "y", 1, &err) == SG_OK && readlink(link, (char[9]){0}, 9) < 0, "nor replaced through");
     remove(link);
