@@ -8,6 +8,9 @@
 
 enum { ADVISE_REASON = 160, ADVISE_LEFT_OUT = 32 };
 
+/* Steps whose times differ by less count as equally long. */
+#define ADVISE_ALIKE 0.05
+
 /* What may go wrong with a method, in the order in which tables name it. */
 enum advise_caution {
     ADVISE_BIASED,   /* what it does not send is lost for good, and not at random */
@@ -102,9 +105,10 @@ bool advise_sums(const struct sg_cell *cell);
 const char *advise_caution_word(enum advise_caution which);
 /* What a caution says of a method; out has ADVISE_REASON characters. Returns out. */
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which);
-bool advise_pays(const struct advise *a);          /* is the first of the list faster than no compression? */
-char *advise_answer(const struct advise *a);       /* a sentence; NULL = no memory */
-cJSON *advise_assumptions(const struct advise *a); /* sentences */
+bool advise_pays(const struct advise *a);              /* is the first of the list faster than no compression? */
+bool advise_is_open(const struct advise_candidate *c); /* does it compress, and is its replay whole? */
+char *advise_answer(const struct advise *a);           /* a sentence or two; NULL = no memory */
+cJSON *advise_assumptions(const struct advise *a);     /* sentences */
 char *advise_table(const struct advise *a, const char *answer, const cJSON *assumptions);
 SG_CHECKED sg_status advise_document(const struct advise *a, struct sg_error *err);
 

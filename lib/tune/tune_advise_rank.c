@@ -10,8 +10,6 @@
 
 /* From where on a caution is given. */
 static const double UNEVEN = 0.5, LONGEST = 1.5, GROWTH = 1.25, LATE = 0.1, BIAS = 0.01, SIGMAS = 3;
-/* Steps whose times differ by less count as equally long. */
-static const double ALIKE = 0.05;
 enum { GROWTH_STEPS = 12 }; /* fewer steps tell nothing of a trend */
 
 static const struct sg_compressor_ops *ops_of(const struct sg_cell *cell) {
@@ -163,6 +161,10 @@ bool advise_pays(const struct advise *a) {
     return a->listed > 0 && a->candidate[a->list[0]].speedup > 1;
 }
 
+bool advise_is_open(const struct advise_candidate *c) {
+    return !c->why[0] && strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") != 0;
+}
+
 /* Of the methods that are still open it takes the fastest, and of those that are about as fast the one with the smallest
  * error. n = there is none. */
 static size_t choose(const struct advise *a, const bool *open) {
@@ -172,7 +174,7 @@ static size_t choose(const struct advise *a, const bool *open) {
         if (open[i])
             fastest = fmin(fastest, a->candidate[i].step_s);
     for (size_t i = 0; i < a->n; i++)
-        if (open[i] && a->candidate[i].step_s <= (1 + ALIKE) * fastest &&
+        if (open[i] && a->candidate[i].step_s <= (1 + ADVISE_ALIKE) * fastest &&
             (best == a->n || a->candidate[i].error < a->candidate[best].error))
             best = i;
     return best;
@@ -198,7 +200,7 @@ sg_status advise_rank(struct advise *a, struct sg_error *err) {
     for (size_t i = 0; i < a->n; i++) {
         struct advise_candidate *c = &a->candidate[i];
         c->speedup = c->why[0] ? NAN : baseline->step_s / c->step_s;
-        open[i] = !c->why[0] && c->within && strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") != 0;
+        open[i] = advise_is_open(c) && c->within;
     }
     make_list(a, open);
     free(open);

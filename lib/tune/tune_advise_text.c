@@ -71,15 +71,39 @@ static const struct advise_candidate *nearest(const struct advise *a) {
     return near;
 }
 
+/* Of the methods within the tolerance, or of those beyond it, the one with the fastest steps, and of equally fast ones
+ * the one with the smallest error; NULL = there is none. */
+static const struct advise_candidate *fastest(const struct advise *a, bool within) {
+    const struct advise_candidate *best = NULL;
+    for (size_t i = 0; i < a->n; i++) {
+        const struct advise_candidate *c = &a->candidate[i];
+        if (advise_is_open(c) && c->within == within &&
+            (!best || c->step_s < best->step_s || (c->step_s == best->step_s && c->error < best->error)))
+            best = c;
+    }
+    return best;
+}
+
+/* An error above 1 is no share of a gradient any more: what it means. */
+static void put_large_error(FILE *out, const struct advise_candidate *c) {
+    const bool feedback = !c->caution[ADVISE_BIASED] && !c->caution[ADVISE_NOISE];
+    fprintf(out,
+            feedback ? " An error of %.2g |g|^2 means that the gradients of about %.2g steps are late at any time."
+                     : " An error of %.2g |g|^2 without feedback is noise of %.2g times the gradient's square.",
+            c->error, c->error);
+    fputs(" What that costs differs from task to task: train it before you rely on it.", out);
+}
+
 char *advise_answer(const struct advise *a) {
     const struct advise_candidate *best = a->listed > 0 ? &a->candidate[a->list[0]] : NULL, *near = nearest(a);
+    const struct advise_candidate *fast = fastest(a, true);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
     if (advise_pays(a)) {
-        fprintf(out, "Use %s: its steps are %.3g times faster than without compression ", best->cell->label,
+        fprintf(out, "Use %s: its steps are %.4g times faster than without compression ", best->cell->label,
                 best->speedup);
         put_place(out, a);
         fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of |g|^2",
@@ -89,11 +113,12 @@ char *advise_answer(const struct advise *a) {
     } else if (best) {
         fputs("Compression does not pay here: ", out);
         put_place(out, a);
-        fprintf(
-            out,
-            " no method within the tolerance has faster steps than no compression; the fastest is %s, %.3g times as "
-            "fast",
-            best->cell->label, best->speedup);
+        if (fast->speedup > 1)
+            fprintf(out, " no method within the tolerance is more than %g %% faster than no compression",
+                    100 * ADVISE_ALIKE);
+        else
+            fputs(" no method within the tolerance has faster steps than no compression", out);
+        fprintf(out, "; the fastest is %s, %.4g times as fast", fast->cell->label, fast->speedup);
     } else if (near) {
         fprintf(
             out,
@@ -104,7 +129,31 @@ char *advise_answer(const struct advise *a) {
         fputs("Compression does not pay here: there is no method that could be tried", out);
     }
     fputs(".", out);
+    if (advise_pays(a) && best->error > 1)
+        put_large_error(out, best);
     return sg_stream_text(out, &text);
+}
+
+/* Rounds up to one digit. */
+static double above(double x) {
+    const double digit = pow(10, floor(log10(x)));
+    return ceil(x / digit) * digit;
+}
+
+/* How many methods the tolerance keeps out of the list, and the fastest of them. */
+static void add_outside(cJSON *out, const struct advise *a) {
+    const struct advise_candidate *fast = fastest(a, false);
+    size_t all = 0, outside = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        all += advise_is_open(&a->candidate[i]);
+        outside += advise_is_open(&a->candidate[i]) && !a->candidate[i].within;
+    }
+    if (fast)
+        tune_sentence(
+            out,
+            "%zu of %zu methods and settings are outside the tolerance; the fastest of them, %s, is %.4g times "
+            "as fast as no compression, at an error of %.3g (--tolerance=%g takes it in).",
+            outside, all, fast->cell->label, fast->speedup, fast->error, above(fast->error));
 }
 
 cJSON *advise_assumptions(const struct advise *a) {
@@ -121,6 +170,7 @@ cJSON *advise_assumptions(const struct advise *a) {
         "The error is the sum over steps of |p - C(p)|^2, what is late or lost, over that of |g|^2; the tolerance is "
         "%g.",
         a->tolerance);
+    add_outside(out, a);
     tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
     tune_sentence(out, "Times of steps are modelled: %zu workers, %s, %s%s%s, overlap %s.", n->net.workers,
                   n->net.between.name, n->sum->name, n->gather ? " and " : "", n->gather ? n->gather->name : "",
@@ -172,12 +222,25 @@ static void put_row(FILE *out, const struct advise *a, const struct advise_candi
     fputc('\n', out);
 }
 
-/* What the words in the last column mean, each with the first method of the list that it is said of. */
-static void put_legend(FILE *out, const struct advise *a) {
+/* The rows: the first of the list, and the fastest where the answer names it. Returns how many. */
+static size_t find_rows(const struct advise_candidate *row[ROWS + 1], const struct advise *a) {
+    const struct advise_candidate *fast = fastest(a, true);
+    size_t n = 0;
+    while (n < a->listed && n < ROWS) {
+        row[n] = &a->candidate[a->list[n]];
+        n++;
+    }
+    if (n > 0 && !advise_pays(a) && (fast->rank == 0 || fast->rank > ROWS))
+        row[n++] = fast;
+    return n;
+}
+
+/* What the words in the last column mean, each with the first method of the rows that it is said of. */
+static void put_legend(FILE *out, const struct advise_candidate *const *row, size_t n) {
     char text[ADVISE_REASON], line[2 * ADVISE_REASON];
     for (int which = 0; which < ADVISE_CAUTIONS; which++)
-        for (size_t i = 0; i < a->listed && i < ROWS; i++) {
-            const struct advise_candidate *c = &a->candidate[a->list[i]];
+        for (size_t i = 0; i < n; i++) {
+            const struct advise_candidate *c = row[i];
             if (!c->caution[which])
                 continue;
             snprintf(line, sizeof line, "%s, as %s: %s.", advise_caution_word((enum advise_caution)which),
@@ -188,6 +251,8 @@ static void put_legend(FILE *out, const struct advise *a) {
 }
 
 char *advise_table(const struct advise *a, const char *answer, const cJSON *assumptions) {
+    const struct advise_candidate *row[ROWS + 1];
+    const size_t n = find_rows(row, a);
     const cJSON *sentence;
     char *text = NULL;
     size_t size, width = strlen("method");
@@ -202,9 +267,11 @@ char *advise_table(const struct advise *a, const char *answer, const cJSON *assu
     tune_put_cell(out, "method", width - 2);
     fputs("  bytes a step  % of all     error  error / least  compression, ms  step, ms  speed-up  what may go wrong\n",
           out);
-    for (size_t i = 0; i < a->listed && i < ROWS; i++)
-        put_row(out, a, &a->candidate[a->list[i]], width);
+    for (size_t i = 0; i < n; i++)
+        put_row(out, a, row[i], width);
     put_row(out, a, &a->candidate[a->baseline], width);
-    put_legend(out, a);
+    if (a->listed > ROWS)
+        fprintf(out, "# %zu more methods are within the tolerance: --json has them.\n", a->listed - ROWS);
+    put_legend(out, row, n);
     return sg_stream_text(out, &text);
 }

@@ -158,6 +158,18 @@ PY
     run -0 advise replay.yaml --tolerance 0 --table
     [[ ${lines[0]} == "Compression does not pay here: no method has an error within the tolerance, 0 of |g|^2; the nearest is "* ]]
     jq -e '.tune | (.pays | not) and .list == []' advice.json
+    # The fastest is the fastest within the tolerance, listed or not, and it has a row. What is outside is counted.
+    run -0 advise replay.yaml --set network.compute=0.1 --set network.bandwidth=0.5 --table
+    fastest=$(jq -r '[.tune.candidates[] | select(.within and (.baseline | not))] | min_by(.step_s).label' advice.json)
+    [ "$fastest" != "$(jq -r '.tune.list[0]' advice.json)" ]
+    [[ ${lines[0]} == "Compression does not pay here: "*"; the fastest is $fastest, "* ]]
+    grep -q "^ .* $fastest  " <<<"$output"
+    outside=$(jq -r '[.tune.candidates[] | select(.within or .baseline | not)] | length' advice.json)
+    [[ $output == *"# $outside of 31 methods and settings are outside the tolerance; the fastest of them, "*"(--tolerance="* ]]
+    # An error above 1 is explained.
+    [[ $output != *"are late at any time"* ]]
+    run -0 advise replay.yaml --tolerance 9 --table
+    [[ ${lines[0]} == "Use Top-k of the model density=0.001: "*" the gradients of about 8 steps are late at any time."* ]]
     # Compression that takes longer than all bytes.
     run -0 advise replay.yaml --set network.coding=1e6 --table
     [[ ${lines[0]} == "Compression does not pay here: with 4 workers at 0.001 Gbit/s no method within the tolerance has faster steps"* ]]
