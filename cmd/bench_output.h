@@ -8,6 +8,7 @@
 
 #include "bench_options.h"
 #include "live_page.h"
+#include "sg_dataset.h"
 #include "sg_plot.h"
 #include "sg_result.h"
 
@@ -167,8 +168,11 @@ static void report_cells(const struct sg_cell *cells, const struct sg_cell_outco
     }
     for (size_t i = 0; i < count; i++)
         if (strcmp(sg_json_string(outcomes[i].run.header, "dataset.source", ""), "generated") == 0) {
-            sg_log_warning("the data are generated (%s), not the published set",
-                           sg_json_string(outcomes[i].run.header, "dataset.name", "?"));
+            const char *name = sg_json_string(outcomes[i].run.header, "dataset.name", "?");
+            char near[64] = "";
+            const bool misspelt = sg_dataset_suggest(near, name);
+            sg_log_warning("the data are generated (%s), not the published set%s%s%s", name,
+                           misspelt ? " (did you mean '" : "", near, misspelt ? "'?)" : "");
             break;
         }
 }

@@ -325,6 +325,12 @@ static bool set_network(const char *text) {
             sg_log_error("--network: too many or too long keys");
             return false;
         }
+        if (!memchr(text, '=', length)) {
+            sg_log_error("--network: '%.*s' is no KEY=VALUE: write for instance --network workers=16,link=10gbe-tcp "
+                         "(--help-recipe network)",
+                         (int)length, text);
+            return false;
+        }
         snprintf(set[n], CHARS, "network.%.*s", (int)length, text);
         cell_opt.set.item[cell_opt.set.count++] = set[n++];
     }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sg_clock.h"
 #include "sg_terminal.h"
@@ -219,13 +220,25 @@ static bool store(const struct sg_option *o, const char *value) {
     return false;
 }
 
+/* Of KEY=VALUE the equals sign is there, or the message has it; next: the argument behind it, or NULL. */
+static bool check_pair(const struct sg_option *o, const char *value, const char *next) {
+    if (!o->value || strcmp(o->value, "KEY=VALUE") != 0 || strchr(value, '='))
+        return true;
+    if (next && next[0] != '-' && access(next, F_OK) != 0) /* not the recipe */
+        sg_log_error("--%s %s %s: write --%s %s=%s", o->name, value, next, o->name, value, next);
+    else
+        sg_log_error("--%s %s: write --%s KEY=VALUE, as workers=4", o->name, value, o->name);
+    return false;
+}
+
 /* Takes an option's value: from "=value", from the rest of a short cluster, or from the next argument. */
 static bool take_value(const struct sg_option *o, const char *attached, int argc, char **argv, int *i) {
     if (!attached && *i + 1 >= argc) {
         sg_log_error("--%s needs a value%s%s", o->name, o->value ? ": " : "", or_empty(o->value));
         return false;
     }
-    return store(o, attached ? attached : argv[++*i]);
+    const char *value = attached ? attached : argv[++*i];
+    return check_pair(o, value, *i + 1 < argc ? argv[*i + 1] : NULL) && store(o, value);
 }
 
 /* The option of a letter in a cluster of short ones. */

@@ -36,23 +36,29 @@ size_t sg_edit_distance(const char *a, const char *b) {
     return row[n % 3][m];
 }
 
+/* Do both begin with a number, and with another one? Then neither is a misspelling of the other. */
+static bool counts_otherwise(const char *a, const char *b) {
+    const size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
+    return n > 0 && m > 0 && (n != m || memcmp(a, b, n) != 0);
+}
+
 const char *sg_suggest(const char *word, const char *const *candidates, size_t n) {
-    const char *best = NULL;
+    const char *best = NULL, *longer = NULL;
     const size_t length = strlen(word);
     size_t best_distance = (length + 1) / 2 + 1;
     for (size_t i = 0; i < n; i++) {
         if (strcasecmp(word, candidates[i]) == 0)
             return candidates[i];
+        if (length >= 3 && strncasecmp(word, candidates[i], length) == 0 &&
+            (longer == NULL || strlen(candidates[i]) < strlen(longer)))
+            longer = candidates[i];
         size_t distance = sg_edit_distance(word, candidates[i]);
-        if (distance < best_distance) {
+        if (distance < best_distance && !counts_otherwise(word, candidates[i])) {
             best_distance = distance;
             best = candidates[i];
         }
     }
-    for (size_t i = 0; i < n && best == NULL && length >= 3; i++)
-        if (strncmp(word, candidates[i], length) == 0)
-            best = candidates[i];
-    return best;
+    return longer != NULL ? longer : best;
 }
 
 int sg_choice_of(const char *choices, const char *word) {

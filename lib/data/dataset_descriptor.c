@@ -1,15 +1,18 @@
 /* dataset_descriptor.c: reads datasets/NAME.yaml, and says where such descriptions and the script that fetches sets lie. */
 #include "dataset_descriptor.h"
 
+#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #include <yaml.h>
 
+#include "sg_dataset.h"
 #include "sg_file.h"
 #include "sg_text.h"
 
@@ -201,23 +204,61 @@ static sg_status try_script(char **out, const char *folder, const char *set, str
     return SG_OK;
 }
 
-sg_status descriptor_fetch_script(char **out, const char *set, struct sg_error *err) {
-    /* build/bin, build/MODE/bin, and an installed program */
+enum { PLACES = 6 };
+
+/* The folders that may have descriptions: where $SPARSE_DATASETS leads, the working directory's, that of the program's
+ * own tree (build/bin, build/MODE/bin) or installation, the installed one. "" = it is not there. */
+static void find_places(char place[PLACES][PATH_MAX]) {
     static const char *const beside[] = {"../../datasets", "../../../datasets", "../share/sparsegrad/datasets"};
     char program[PATH_MAX], folder[2 * PATH_MAX];
-    *out = NULL;
-    sg_status status = try_script(out, "datasets", set, err);
+    const char *own = getenv("SPARSE_DATASETS");
+    snprintf(place[0], PATH_MAX, "%s", own ? own : "");
+    snprintf(place[1], PATH_MAX, "datasets");
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     char *slash = length > 0 ? memrchr(program, '/', (size_t)length) : NULL;
-    for (size_t i = 0; slash && i < sizeof beside / sizeof *beside && status == SG_OK && !*out; i++) {
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        place[2 + i][0] = '\0';
+        if (!slash)
+            continue;
         *slash = '\0';
         snprintf(folder, sizeof folder, "%s/%s", program, beside[i]);
-        char *plain = realpath(folder, NULL);
-        if (plain)
-            status = try_script(out, plain, set, err);
-        free(plain);
+        if (!realpath(folder, place[2 + i]))
+            place[2 + i][0] = '\0';
     }
-    if (status == SG_OK && !*out)
-        status = try_script(out, SG_DATADIR "/datasets", set, err);
+    snprintf(place[PLACES - 1], PATH_MAX, "%s", SG_DATADIR "/datasets");
+}
+
+sg_status descriptor_fetch_script(char **out, const char *set, struct sg_error *err) {
+    char place[PLACES][PATH_MAX];
+    sg_status status = SG_OK;
+    *out = NULL;
+    find_places(place);
+    for (size_t i = 1; i < PLACES && status == SG_OK && !*out; i++)
+        if (place[i][0])
+            status = try_script(out, place[i], set, err);
     return status;
+}
+
+bool sg_dataset_suggest(char out[64], const char *set) {
+    enum { LETTERS = 2, SETS = 128 };
+    char place[PLACES][PATH_MAX], pattern[PATH_MAX + 8];
+    const char *known[SETS];
+    size_t n = 0;
+    glob_t found = {0};
+    find_places(place);
+    for (size_t i = 0; i < PLACES; i++)
+        if (place[i][0] && snprintf(pattern, sizeof pattern, "%s/*.yaml", place[i]) > 0)
+            glob(pattern, GLOB_APPEND, NULL, &found);
+    for (; n < found.gl_pathc && n < SETS; n++) {
+        char *name = strrchr(found.gl_pathv[n], '/') + 1;
+        name[strlen(name) - strlen(".yaml")] = '\0';
+        known[n] = name;
+    }
+    const char *near = sg_suggest(set, known, n);
+    const bool fine = near && strcmp(near, set) != 0 &&
+                      (strncasecmp(near, set, strlen(set)) == 0 || sg_edit_distance(near, set) <= LETTERS);
+    if (fine)
+        snprintf(out, 64, "%s", near);
+    globfree(&found);
+    return fine;
 }

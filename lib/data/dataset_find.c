@@ -126,7 +126,7 @@ SG_PRINTF(3, 4) static void say(char *text, size_t room, const char *format, ...
 sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file,
                                const struct dataset_remedies *remedies, struct sg_error *err) {
     const char *sparse_data = getenv("SPARSE_DATA"), *set = request->name;
-    char text[sizeof err->msg] = "", *script;
+    char text[sizeof err->msg] = "", near[64], *script;
     sg_status status = descriptor_fetch_script(&script, set, err);
     if (status != SG_OK)
         return status;
@@ -136,6 +136,8 @@ sg_status dataset_fail_missing(const struct sg_dataset_request *request, const c
     if (sparse_data && sparse_data[0])
         say(text, sizeof text, "%s, ", sparse_data);
     say(text, sizeof text, "datasets/cache; ");
+    if (sg_dataset_suggest(near, set))
+        say(text, sizeof text, "did you mean '%s'? Else ", near);
     if (remedies->path && is_file(set))
         say(text, sizeof text, "did you mean the file ./%s (a path has a '/' in it)? Else ", set);
     if (script)

@@ -93,6 +93,12 @@ static sg_status check(cJSON *document, const char *name, struct sg_error *err) 
     return SG_OK;
 }
 
+/* Has the text a line that begins with the first key of a recipe? */
+static bool is_recipe(const char *text, size_t length) {
+    const char key[] = "schema:", *at = memmem(text, length, key, sizeof key - 1);
+    return at && (at == text || at[-1] == '\n');
+}
+
 sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name, struct sg_error *err) {
     cJSON *document = NULL;
     if (is_series(text, length)) {
@@ -101,6 +107,9 @@ sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char
             return err->status;
     } else {
         sg_status status = sg_json_parse(&document, text, length, name, err);
+        if (status != SG_OK && is_recipe(text, length))
+            return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe, and no result: sparsebench %s | sparseplot-export", name,
+                           strcmp(name, "<stdin>") == 0 ? "RECIPE" : name);
         if (status != SG_OK)
             return status;
     }

@@ -70,6 +70,8 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
     if (length > SG_RECIPE_BYTES)
         return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length,
                        SG_RECIPE_BYTES);
+    if (strspn(text, " \t\r\n") == length)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: empty, where a recipe is expected", name);
     struct sg_problems problems = {.path = name, .set = set}, dangling = problems;
     struct sg_recipe recipe = {.path = strdup(name), .text = malloc(length + 1)};
     struct sg_node raw = {0};

@@ -178,10 +178,30 @@ static bool check_value(struct sg_check *c, const struct sg_schema_row *row, con
     return true;
 }
 
+/* A number or a word in the place of a list is a list of one. */
+static bool check_lone(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+                       const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
+    struct sg_node entry = {0};
+    if (!check_value(c, row, variant, root, raw, &entry)) {
+        sg_node_clear(&entry);
+        return false;
+    }
+    free(entry.key);
+    entry.key = NULL;
+    if (sg_node_push(out, &entry))
+        return true;
+    sg_node_clear(&entry);
+    return false;
+}
+
 static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size_t least, size_t most,
                        const char *variant, const struct sg_node *root, const struct sg_node *raw,
                        struct sg_node *out) {
     *out = (struct sg_node){.kind = SG_NODE_LIST, .line = raw->line, .column = raw->column};
+    const bool word = raw->kind == SG_NODE_STRING && strchr(raw->string, ',') == NULL;
+    const bool scalars = row->type != SG_VALUE_MAP || (row->or_number && !word);
+    if (least <= 1 && scalars && (raw->kind == SG_NODE_NUMBER || word))
+        return check_lone(c, row, variant, root, raw, out);
     if (raw->kind != SG_NODE_LIST) {
         sg_note_wrong(c, row, raw, "a list");
         return true;

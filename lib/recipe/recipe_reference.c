@@ -316,7 +316,7 @@ void sg_recipe_reference(FILE *out, bool markdown) {
         "and a plot of kind points may have the key on an axis, x: workers: it joins the cells that differ in that "
         "key\n"
         "alone. A cell is the same run as that of a recipe with single values, and is not run again. An expression of\n"
-        "learning-rate is drawn at its value.\n",
+        "learning-rate is drawn at its value. Where a list is expected, a single number or word is a list of one.\n",
         out);
     print_heading(out, markdown, "Top level", "");
     print_rows(out, markdown, &schema, "", NULL);

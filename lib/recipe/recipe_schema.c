@@ -123,7 +123,7 @@ static const struct sg_schema_row static_row[] = {
              "goes into the residual"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
-            .help = "one cell a method and seed; a list, also as 1,2 or 1..10, or {first, count}"),
+            .help = "one cell a method and seed; a list or one of them, also as 1,2 or 1..10, or {first, count}"),
     INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "first seed of a range"),
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many seeds follow each other"),
 

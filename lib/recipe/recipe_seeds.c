@@ -1,4 +1,4 @@
-/* recipe_seeds.c: turns the other ways to write seeds, {first: 1, count: 3}, 1..3 and 1,2,3, into the list that they
+/* recipe_seeds.c: turns the other ways to write seeds, {first: 1, count: 3}, 1..3, 1-3 and 1,2,3, into the list that they
  * mean, so that the cells are the same. */
 #include <string.h>
 
@@ -20,12 +20,14 @@ static bool push_range(struct sg_node *out, double first, double count, const st
     return fine;
 }
 
-/* "7" or "1..10" [length], with blanks around the numbers. */
+/* "7", "1..10" or "1-10" [length], with blanks around the numbers. */
 static bool read_range(const char *text, size_t length, int64_t *first, int64_t *last) {
     const int64_t most = (int64_t)1 << 53;
     char part[2][24];
-    const char *dots = memmem(text, length, "..", 2);
-    const char *from[] = {text, dots != NULL ? dots + 2 : text};
+    const char *dots = memmem(text, length, "..", 2), *dash = memchr(text, '-', length);
+    const char *behind = dots != NULL ? dots + 2 : dash != NULL ? dash + 1 : text;
+    dots = dots != NULL ? dots : dash;
+    const char *from[] = {text, behind};
     const size_t size[] = {dots != NULL ? (size_t)(dots - text) : length,
                            dots != NULL ? length - (size_t)(from[1] - text) : length};
     for (size_t i = 0; i < 2; i++) {

@@ -8,6 +8,7 @@
 #include "sg_file.h"
 #include "sg_json.h"
 #include "sg_clock.h"
+#include "sg_dataset.h"
 #include "train_state.h"
 
 sg_status train_find_task(struct train *t, struct sg_error *err) {
@@ -189,10 +190,13 @@ static void announce_data(const struct train *t) {
     cJSON *facts = t->task_ops->describe(t->task);
     const char *name = sg_json_string(facts, "dataset.name", "");
     const char *train = sg_json_string(facts, "dataset.train_file", "train");
-    if (strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0)
-        announce(t, "data set '%s' was not found: using generated data (%s); results say so", name,
+    char near[64] = "";
+    if (strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0) {
+        const bool misspelt = sg_dataset_suggest(near, name);
+        announce(t, "data set '%s' was not found%s%s%s: using generated data (%s); results say so", name,
+                 misspelt ? " (did you mean '" : "", near, misspelt ? "'?)" : "",
                  sg_json_string(facts, "dataset.generator", ""));
-    else if (!sg_json_bool(facts, "dataset.verified", true))
+    } else if (!sg_json_bool(facts, "dataset.verified", true))
         announce(t, "data set '%s' is not the publisher's copy (SHA-256 %.12s…); results say so", name,
                  sg_json_string(facts, "dataset.sha256", ""));
     if (strcmp(train, "train") != 0)

@@ -26,6 +26,12 @@ sg_status tune_metric(const struct sg_tune *t, char name[TUNE_METRIC_CHARS], boo
     for (size_t i = 0; !t->metric && i < series->count && !name[0]; i++)
         if (sg_task_metric(task, series->child[i].string))
             sg_snake(name, TUNE_METRIC_CHARS, series->child[i].string);
+    if (!name[0] && strcmp(sg_node_string(root, "task.kind", ""), "recorded") == 0)
+        return sg_fail(
+            err, SG_ERR_ARGUMENT,
+            "%s: task 'recorded' has no metric: this needs a task that trains; for recorded gradients there is "
+            "--advise",
+            t->recipe->path);
     if (!name[0] || !tune_recorded(t, name))
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: record.series has no %s%s", t->recipe->path,
                        name[0] ? "" : "metric of the task", name);

@@ -110,8 +110,11 @@ static sg_status read_run(struct when_run *r, struct when_method *m, const struc
     else if (!(r->steps > 0))
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "%s has reached a %s of %.4g before its first step, at seed %" PRIu64
-                       " (give another one with --target)",
-                       cell->label, w->metric, w->target, cell->seed);
+                       ": give a --target %s %.4g, where it begins%s",
+                       cell->label, w->metric, w->target, cell->seed, w->higher ? "above" : "below", value[at],
+                       sg_node_absent(sg_node_get(&cell->resolved, "task.start"))
+                           ? ""
+                           : ", or begin further away, as with --set task.start.offset-from-optimum=10");
     if (m->why[0])
         return SG_OK;
     r->records = at + 1;

@@ -238,6 +238,8 @@ PY
         -e '/^claims:/,$d' -e 's/suboptimality, //' r.yaml >replay.yaml
     run -1 advise replay.yaml
     [[ $output == *"task.files: "*"run.g"* ]]
+    run -2 sparsetune --when --folder cells replay.yaml # --advise is for these
+    [[ $output == *"task 'recorded' has no metric"*"--advise"* ]]
     sparsetrain -q r.yaml --method Plain --seed 1 --set steps=12 --set claims=[] --record-gradients run.g -o run.ndjson
     run -0 advise replay.yaml
     run -2 advise replay.yaml --set workers=5

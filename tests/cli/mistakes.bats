@@ -205,3 +205,45 @@ r.yaml:12:52: task.shards: 'alpha' goes with kind 'dirichlet', and only with it 
     run -2 sparsebench "$SMOKE" --dry-run --set 'claims=[{text: t, metric: bits, of: Top-k, at-most: 1}]' --set 'plots=[]'
     [[ $output == *"unknown method 'Top-k'"* ]]
 }
+
+@test "a wrong command line: what to write instead" {
+    local name program
+    for name in 10gbe 10GbE 10gb; do
+        run -2 sparsebench "$SMOKE" --dry-run --network "link=$name"
+        [[ $output == *"unknown link '$name' (did you mean '10gbe-tcp'?)" ]]
+    done
+    run -2 sparsebench "$SMOKE" --dry-run --network link=40gbe # not 1gbe
+    [[ $output == *"link must be one of 1gbe, 10gbe-tcp, "*", got '40gbe'" ]]
+    run -2 sparsebench "$SMOKE" --dry-run --network "16 workers, 10 GbE"
+    [[ $output == "sparsebench: --network: '16 workers' is no KEY=VALUE: "*" --network workers=16,link=10gbe-tcp "* ]]
+    for program in "sparsebench --dry-run" "sparsetrain --method SGD" "sparsetune --match-density"; do
+        run -2 --separate-stderr $program "$SMOKE" --set workers 8
+        [ "${stderr_lines[0]}" = "${program%% *}: --set workers 8: write --set workers=8" ]
+        run -2 --separate-stderr $program --set workers "$SMOKE"
+        [ "${stderr_lines[0]}" = "${program%% *}: --set workers: write --set KEY=VALUE, as workers=4" ]
+    done
+    run -1 sparseplot-export "$SMOKE"
+    [[ $output == *"smoke.yaml: a recipe, and no result: sparsebench $SMOKE | sparseplot-export" ]]
+    run -2 sparsebench - </dev/null
+    [ "$output" = "sparsebench: <stdin>: empty, where a recipe is expected" ]
+}
+
+@test "a data set whose name is misspelt: the nearest that is described" {
+    run -2 sparsebench "$SMOKE" --folder cells --set 'task={kind: logreg, dataset: gisete, l2: L/100}'
+    [[ $output == *"data set 'gisete' is not here: "*"; did you mean 'gisette'? "* ]]
+    run -0 --separate-stderr sparsebench -q "$SMOKE" --method SGD --seed 1 --folder cells --set task.dataset=gisete --set steps=1
+    [[ $stderr == *"the data are generated (gisete), not the published set (did you mean 'gisette'?)"* ]]
+}
+
+@test "one number or word in the place of a list, and seeds as 1-2" {
+    sparsebench "$SMOKE" --dry-run --set 'seeds=[2]' >list
+    sparsebench "$SMOKE" --dry-run --set seeds=2 | cmp - list
+    sparsebench "$SMOKE" --dry-run --set 'seeds=[1, 2]' >list
+    sparsebench "$SMOKE" --dry-run --set seeds=1-2 | cmp - list
+    sparsebench "$SMOKE" --dry-run --set 'record.series=[bits]' --set claims=[] --set plots=[] >list
+    sparsebench "$SMOKE" --dry-run --set record.series=bits --set claims=[] --set plots=[] | cmp - list
+    run -2 sparsebench "$SMOKE" --dry-run --set seeds=-1
+    [[ $output == *"seeds must be between 0 and "*", got -1" ]]
+    run -2 sparsebench "$SMOKE" --dry-run --set record.series=bits,loss
+    [[ $output == *"series must be a list, got 'bits,loss'" ]]
+}

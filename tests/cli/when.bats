@@ -125,7 +125,7 @@ when() {
     run -2 when --target 1e-12
     [[ $output == *"SGD is the run without compression to compare with, and it does not reach the target at seed 1 (suboptimality 1e-12)"* ]]
     run -2 when --target 1e12
-    [[ $output == *"SGD has reached a suboptimality of 1e+12 before its first step, at seed 1"* ]]
+    [[ $output == *"SGD has reached a suboptimality of 1e+12 before its first step, at seed 1: give a --target below "*"offset-from-optimum="* ]]
     run -2 when --metric nothing
     [[ $output == *"r.yaml: record.series has no nothing"* ]]
 }

@@ -5,7 +5,8 @@
 
 static void test_yaml(void) {
     accepted(SMALL, "the small recipe");
-    refused("", "r.yaml:1:1: a recipe is a section of keys, got nothing");
+    refused("", "r.yaml: empty, where a recipe is expected");
+    refused("# none\n", "r.yaml:1:1: a recipe is a section of keys, got nothing");
     refused("- 1\n", "r.yaml:1:1: a recipe is a section of keys, got a list");
     refused("schema: 1\nname: [a\n",
             "r.yaml:3:1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
@@ -117,7 +118,8 @@ static void test_values(void) {
             "r.yaml:10:5: method 'C': accordion: 'density-min' must be above 0\n"
             "r.yaml:11:5: method 'D': accordion: needs 'k-min' and 'k-max', or 'density-min' and 'density-max'");
     refused(SMALL "seeds: []\n", "r.yaml:10:8: seeds must have 1 to 1000 entries, got 0");
-    refused(SMALL "seeds: 4\n", "r.yaml:10:8: seeds must be a list, got 4");
+    refused(SMALL "seeds: true\n", "r.yaml:10:8: seeds must be a list, got true");
+    refused(SMALL "seeds: 4.5\n", "r.yaml:10:8: seeds must be a whole number, got 4.5");
     refused(SMALL "seeds: x\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got 'x'");
     refused(SMALL "seeds: 3..1\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '3..1'");
     refused(SMALL "seeds: 1..\n", "r.yaml:10:8: seeds must be a list, as [1, 2], 1,2 or 1..10, got '1..'");

@@ -20,7 +20,12 @@ static void test_suggestions(void) {
     ok(strcmp(suggest("hard-treshold"), "hard-threshold") == 0, "a letter missing");
     ok(strcmp(suggest("sgd"), "SGD") == 0, "another case, however many letters differ by it");
     ok(strcmp(suggest("subopt"), "suboptimality") == 0, "the beginning of a word");
-    ok(strcmp(suggest("bit"), "bits") == 0, "the nearest before the beginning");
+    ok(strcmp(suggest("bit"), "bits") == 0, "the nearest and the beginning");
+    static const char *const links[] = {"1gbe", "10gbe-tcp", "25gbe-tcp", "100gbe-tcp", "100g-rdma"};
+    ok(strcmp(sg_suggest("10GbE", links, 5), "10gbe-tcp") == 0, "the beginning before the nearest, in any case");
+    ok(strcmp(sg_suggest("100g", links, 5), "100g-rdma") == 0, "the shortest of several that begin with it");
+    ok(strcmp(sg_suggest("10gb-tcp", links, 5), "10gbe-tcp") == 0, "a letter missing, with the same number");
+    ok(sg_suggest("40gbe", links, 5) == NULL, "another number is no misspelling");
     ok(strcmp(suggest("su"), "none") == 0, "two letters begin too many words");
     ok(strcmp(suggest("accuracy"), "none") == 0, "nothing near");
     ok(sg_suggest("x", NULL, 0) == NULL, "no candidates");
