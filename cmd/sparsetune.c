@@ -130,7 +130,8 @@ static const struct sg_program program = {
         "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-4 \\\n"
         "      --set task.start.offset-from-optimum=10 --table\n"
         "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n\n"
-        "Exit: 0 done, 1 a run failed or diverged, 2 usage or recipe error, or nothing within the tolerance,\n"
+        "Exit: 0 done, 1 a run failed or diverged (--match-bytes: of a method; the others are in the recipe), 2 usage "
+        "or recipe error, or nothing within the tolerance,\n"
         "128+n stopped by signal n.\n",
     .verbose = "also what finished cells said",
     .options = options,
@@ -256,6 +257,8 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run",
                                                sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
         status = deliver(&t, &file, &emitted, err);
+        if (status == SG_OK && t.failed[0])
+            status = sg_fail(err, SG_ERR_NONFINITE, "%s", t.failed);
     }
     sg_file_abandon(&file);
     sg_file_abandon(&emitted);

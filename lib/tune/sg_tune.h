@@ -37,7 +37,8 @@ struct sg_tune {
     void (*progress)(const char *what, double done, double total); /* of the work in this process; may be NULL */
 
     /* Set by the action, freed by sg_tune_free. */
-    char *text; /* the recipe with the found values; NULL = the action gives no recipe */
+    char failed[512]; /* methods for which nothing was found, and why, where the rest is whole; "" = there are none */
+    char *text;       /* the recipe with the found values; NULL = the action gives no recipe */
     /* Schema sparsebench/1 if cells are part of it, else sparsetune/1. Its "tune": {"action", …} says what was done. */
     cJSON *evidence;
     char *table; /* the evidence as a text for readers; NULL = the recipe is what readers get */

@@ -11,34 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune_private.h"
+#include "tune_bytes.h"
 
-enum { BUDGETS = 8, POINTS = 64, TURNS = 12, REPEATS = 2 };
+enum { TURNS = 12, REPEATS = 2 };
 
 static const double TOLERANCE = 0.05, PILOT = 0.02, LEAST_PILOT = 10, STEP = 4;
-
-struct goal {
-    double target; /* bytes of a worker at a step */
-    double value, bytes;
-    int repeats; /* how often another value gave no other bytes */
-};
-
-struct search {
-    struct sg_tune *t;
-    double tolerance, budget[BUDGETS]; /* as shares of what 32 bits for every element take */
-    size_t n, seeds;
-    double d;
-    /* the method being tuned */
-    const char *name, *key;
-    const struct sg_parameter *parameter;
-    bool rises; /* do the bytes rise with the value? */
-    struct tune_length length;
-    struct goal goal[BUDGETS];
-    struct tune_point point[POINTS]; /* what was measured at this stage, values as in `mapped` */
-    size_t n_points;
-    double slope, pilot_steps;
-    cJSON *trials;
-};
 
 /* ---- values ---- */
 
@@ -143,10 +120,6 @@ static void take_nearest(const struct search *s, struct goal *goal) {
     goal->bytes = near->entries;
 }
 
-static bool hits(const struct search *s, const struct goal *goal, double bytes) {
-    return fabs(bytes / goal->target - 1) <= s->tolerance;
-}
-
 /* Measures the values of all goals that are not known at this stage. */
 static sg_status measure_goals(struct search *s, double steps, size_t seeds, struct sg_error *err) {
     double value[BUDGETS], bytes[BUDGETS];
@@ -188,7 +161,7 @@ static sg_status stage(struct search *s, double steps, size_t seeds, struct sg_e
             struct goal *goal = &s->goal[i];
             goal->repeats += repeats(s, goal->value);
             take_nearest(s, goal);
-            if (hits(s, goal, goal->bytes) || goal->repeats > REPEATS)
+            if (bytes_hits(s, goal, goal->bytes) || goal->repeats > REPEATS)
                 continue;
             const double slope = s->n_points > 1 ? tune_secant(s->point, s->n_points, goal->target) : s->slope;
             const double next = possible(s, mapped(s, tune_solve(s->point, s->n_points, goal->target, slope)));
@@ -224,17 +197,13 @@ static sg_status find_direction(struct search *s, double first, double steps, st
 
 static sg_status search_method(struct search *s, const struct sg_cell *cell, double steps_per_epoch,
                                struct sg_error *err) {
-    s->name = cell->name;
-    s->parameter = tune_knob(cell->method);
-    s->key = s->parameter->name;
     s->length = tune_length(cell, steps_per_epoch);
     s->n_points = 0;
     s->pilot_steps = 0;
-    s->trials = cJSON_CreateArray();
     for (size_t i = 0; i < s->n; i++)
         s->goal[i] = (struct goal){.target = s->budget[i] * 4 * s->d};
     const double pilot = fmin(s->length.steps, fmax(LEAST_PILOT, floor(PILOT * s->length.steps)));
-    sg_status status = find_direction(s, sg_node_number(cell->method, s->key, NAN), pilot, err);
+    sg_status status = find_direction(s, s->start, pilot, err);
     if (status == SG_OK)
         status = stage(s, pilot, 1, err);
     for (size_t seeds = 1; status == SG_OK && seeds <= s->seeds; seeds = seeds < s->seeds ? s->seeds : s->seeds + 1) {
@@ -244,62 +213,7 @@ static sg_status search_method(struct search *s, const struct sg_cell *cell, dou
     return status;
 }
 
-/* ---- what comes out ---- */
-
-static cJSON *method_json(const struct search *s) {
-    cJSON *out = cJSON_CreateObject(), *targets = cJSON_CreateArray();
-    for (size_t i = 0; i < s->n; i++) {
-        const struct goal *goal = &s->goal[i];
-        cJSON *entry = cJSON_CreateObject();
-        sg_json_set_number(entry, "budget", s->budget[i]);
-        sg_json_set_number(entry, "value", goal->value);
-        sg_json_set_number(entry, "bytes", goal->bytes * s->length.steps);
-        sg_json_set_number(entry, "difference", goal->bytes / goal->target - 1);
-        sg_json_set_bool(entry, "within", hits(s, goal, goal->bytes));
-        sg_json_push(targets, entry);
-    }
-    sg_json_set_string(out, "method", s->name);
-    sg_json_set_string(out, "key", s->key);
-    sg_json_set(out, "targets", targets);
-    sg_json_set_number(out, "run_steps", s->length.steps);
-    sg_json_set_number(out, "pilot_steps", s->pilot_steps);
-    sg_json_set(out, "trials", s->trials);
-    return out;
-}
-
-static void say_nearest(const struct search *s, size_t i) {
-    const struct goal *goal = &s->goal[i];
-    char text[256];
-    snprintf(text, sizeof text, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%",
-             s->name, s->key, 100 * s->tolerance, s->budget[i], goal->value, 100 * (goal->bytes / goal->target - 1));
-    if (s->t->say)
-        s->t->say(text);
-}
-
-static sg_status keep(struct tune_found *f, const struct search *s, struct sg_error *err) {
-    f->name = s->name;
-    f->key = s->key;
-    f->value = calloc(s->n, sizeof *f->value);
-    f->how = calloc(s->n, sizeof *f->how);
-    if (!f->value || !f->how)
-        return sg_fail_memory(err, "the result");
-    for (size_t i = 0; i < s->n; i++) {
-        const struct goal *goal = &s->goal[i];
-        size_t at = 0;
-        if (!hits(s, goal, goal->bytes))
-            say_nearest(s, i);
-        while (at < f->n && f->value[at] != goal->value)
-            at++;
-        if (at < f->n) /* a recipe has each value once */
-            continue;
-        f->value[f->n++] = goal->value;
-        snprintf(f->how[at], sizeof f->how[at],
-                 "sparsetune --match-bytes: %s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s", s->key,
-                 goal->value, goal->bytes * s->length.steps / 1e6, 100 * (goal->bytes / goal->target - 1), s->budget[i],
-                 s->seeds, s->seeds == 1 ? "" : "s", hits(s, goal, goal->bytes) ? "" : ": the nearest");
-    }
-    return SG_OK;
-}
+/* ---- all methods ---- */
 
 static sg_status read_budgets(struct search *s, const char *list, struct sg_error *err) {
     s->n = tune_read_list(s->budget, BUDGETS, list, 1);
@@ -311,16 +225,16 @@ static sg_status read_budgets(struct search *s, const char *list, struct sg_erro
 }
 
 /* One step of one cell tells how many elements there are, and how many steps an epoch has. */
-static sg_status look(struct search *s, const char *name, double *steps_per_epoch, struct sg_error *err) {
+static sg_status look(struct search *s, double *steps_per_epoch, struct sg_error *err) {
     struct tune_sets sets;
     struct tune_trials b = {.count = 0};
     tune_sets_start(&sets, s->t);
-    sg_status status =
-        tune_set_length(&sets, NULL, 1) && tune_set(&sets, "record={every: 1, evaluate: 0, series: [bytes-sent]}")
-            ? SG_OK
-            : sg_fail_memory(err, "the pilots");
+    sg_status status = set_values(s, &sets, &s->start, 1) && tune_set_length(&sets, NULL, 1) &&
+                               tune_set(&sets, "record={every: 1, evaluate: 0, series: [bytes-sent]}")
+                           ? SG_OK
+                           : sg_fail_memory(err, "the pilots");
     if (status == SG_OK)
-        status = tune_trials_open(&b, s->t, &sets, name, NULL, 1, err);
+        status = tune_trials_open(&b, s->t, &sets, s->name, NULL, 1, err);
     if (status == SG_OK)
         status = tune_trials_run(&b, s->t, &sets, true, err);
     if (status == SG_OK) {
@@ -333,6 +247,34 @@ static sg_status look(struct search *s, const char *name, double *steps_per_epoc
     return status;
 }
 
+/* A method's search. One whose runs diverge or fail takes nothing from the others. */
+static sg_status search_one(struct search *s, const struct sg_cell *cell, double *steps_per_epoch,
+                            struct tune_found *found, cJSON *list, struct sg_error *err) {
+    struct sg_error reason;
+    s->name = cell->name;
+    s->parameter = tune_knob(cell->method);
+    s->key = s->parameter->name;
+    s->start = tune_start(cell->method, s->parameter);
+    if (!s->parameter->integer &&
+        sg_node_get(cell->method, s->key)->kind == SG_NODE_STRING) /* a share: 64 bits an entry */
+        s->start = possible(s, s->budget[0] / 2);
+    s->trials = cJSON_CreateArray();
+    sg_status status = isnan(*steps_per_epoch) ? look(s, steps_per_epoch, err) : SG_OK;
+    if (status == SG_OK)
+        status = search_method(s, cell, *steps_per_epoch, err);
+    const bool failed = status == SG_ERR_NONFINITE;
+    reason = *err;
+    if (failed)
+        status = bytes_keep_failed(found, s, cell->method, reason.msg, err);
+    else if (status == SG_OK)
+        status = bytes_keep(found, s, err);
+    if (status == SG_OK)
+        sg_json_push(list, bytes_json(s, failed ? reason.msg : NULL));
+    else
+        cJSON_Delete(s->trials);
+    return status;
+}
+
 static sg_status search_all(struct search *s, const struct sg_cell *cells, size_t n_cells, struct tune_found *found,
                             size_t *n, cJSON *list, struct sg_error *err) {
     double steps_per_epoch = NAN;
@@ -340,22 +282,26 @@ static sg_status search_all(struct search *s, const struct sg_cell *cells, size_
     for (size_t i = 0; status == SG_OK && i < n_cells; i++) {
         if ((i > 0 && strcmp(cells[i].name, cells[i - 1].name) == 0) || tune_knob(cells[i].method) == NULL)
             continue;
-        if (*n == 0)
-            status = look(s, cells[i].name, &steps_per_epoch, err);
-        if (status == SG_OK)
-            status = search_method(s, &cells[i], steps_per_epoch, err);
-        if (status == SG_OK)
-            status = keep(&found[(*n)++], s, err);
-        if (status == SG_OK)
-            sg_json_push(list, method_json(s));
+        status = search_one(s, &cells[i], &steps_per_epoch, &found[(*n)++], list, err);
     }
-    if (status == SG_OK && *n == 0)
-        return sg_fail(
-            err, SG_ERR_ARGUMENT,
-            "%s: no method has a number to find, as the density of topk, the lambda of hard-threshold or the "
-            "levels of qsgd",
-            s->t->recipe->path);
+    if (status == SG_OK)
+        status = bytes_judge(s->t, found, *n, err);
     return status == SG_OK ? tune_emit_recipe(&s->t->text, s->t, found, *n, err) : status;
+}
+
+/* Which methods have a knob but no number there, from which a search could start. */
+static void say_left(const struct search *s) {
+    const struct sg_node *methods = sg_node_get(&s->t->recipe->root, "methods");
+    char text[256];
+    for (size_t i = 0; s->t->say && i < methods->count; i++) {
+        const struct sg_parameter *knob = tune_wordy_knob(&methods->child[i]);
+        if (!knob)
+            continue;
+        snprintf(text, sizeof text, "%s: %s stays '%s'; to find it, give a number to start from, as %s: 0.01",
+                 sg_node_string(&methods->child[i], "name", ""), knob->name,
+                 sg_node_string(&methods->child[i], knob->name, ""), knob->name);
+        s->t->say(text);
+    }
 }
 
 static void plan(const struct search *s) {
@@ -363,6 +309,8 @@ static void plan(const struct search *s) {
     char text[256];
     for (size_t i = 0; s->t->say && i < methods->count; i++) {
         const char *key = tune_knob_key(&methods->child[i]);
+        if (tune_wordy_knob(&methods->child[i]))
+            continue; /* said already */
         snprintf(text, sizeof text, key ? "%s: one %s for each of %zu budgets" : "%s: nothing to find",
                  sg_node_string(&methods->child[i], "name", ""), key ? key : "", s->n);
         s->t->say(text);
@@ -392,6 +340,8 @@ sg_status tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "%s: record.series has no bytes-sent, by which the volume of a whole run is known (add it)",
                          t->recipe->path);
+    if (status == SG_OK)
+        say_left(s);
     if (status == SG_OK && t->dry_run)
         plan(s);
     else if (status == SG_OK)

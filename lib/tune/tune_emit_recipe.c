@@ -157,8 +157,10 @@ static bool make_edits(struct edits *e, const struct sg_tune *t, const struct tu
                    push(e, method->line, 0, NULL, text);
             free(text);
         }
-        for (size_t i = 0; fine && i < found[m].n; i++)
+        for (size_t i = 0; fine && (i < found[m].n || (i == 0 && found[m].failed)); i++)
             fine = push(e, method->line, 0, NULL, found[m].how[i]);
+        if (found[m].n == 0)
+            continue;
         const struct sg_node *values = sg_node_get(method, found[m].key);
         fine = fine && (found[m].appends && values->kind == SG_NODE_LIST
                             ? append_value(e, t->recipe->text, found[m].value[0], values)
@@ -238,7 +240,7 @@ static double some_value(const struct sg_node *method, const char *key, size_t i
 static sg_status try_write(const struct sg_tune *t, struct tune_found *found, size_t n_methods, size_t n,
                            struct sg_error *err) {
     double *value = calloc(n_methods * n + 1, sizeof *value);
-    char(*how)[160] = calloc(n + 1, sizeof *how);
+    char(*how)[TUNE_HOW_CHARS] = calloc(n + 1, sizeof *how);
     char *text = NULL;
     sg_status status = value && how ? SG_OK : sg_fail_memory(err, "the tuned recipe");
     for (size_t m = 0; status == SG_OK && m < n_methods; m++) {

@@ -136,14 +136,17 @@ double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
 
 /* ---- the emitted recipe ---- */
 
+enum { TUNE_HOW_CHARS = 256 };
+
 /* What was found for one method. */
 struct tune_found {
     const char *name;
     const char *key; /* whose values were found: "lambda" */
     size_t n;
-    double *value;    /* [n] rounded by tune_round */
-    char (*how)[160]; /* [n] a comment for each */
-    bool appends;     /* the list keeps its values and value[0] is appended; n = 1 */
+    double *value;               /* [n] rounded by tune_round */
+    char (*how)[TUNE_HOW_CHARS]; /* [n] a comment for each */
+    bool appends;                /* the list keeps its values and value[0] is appended; n = 1 */
+    bool failed; /* nothing was found, and how[0] says why; its values stay (n = 0) or are no longer `match` (n = 1) */
 };
 
 /* *out <- the recipe with each method's values replaced or appended, and comments before the method. Claims and plots
@@ -156,9 +159,14 @@ typedef const char *tune_key_fn(const struct sg_node *method);
 tune_key_fn tune_lambda_key; /* of hard-threshold with a lambda */
 tune_key_fn tune_knob_key;   /* of any compressor whose knob the method gives a number */
 
+/* Where a search for a method's parameter begins: its number, the first of its list, or for `match` a usual one; NAN = it
+ * has none. */
+double tune_start(const struct sg_node *method, const struct sg_parameter *parameter);
 /* The knob that a method of the recipe, or of one of its cells, gives a number; NULL = there is none, or a controller
  * has it. */
 const struct sg_parameter *tune_knob(const struct sg_node *method);
+/* The same where its value is a word or an expression, so that no search can begin there. */
+const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
 
 /* Called before anything runs: will the recipe take n values, one for each of n targets, of each key that is tuned?
  * what: the targets as messages name them, "Top-k densities" for example. */

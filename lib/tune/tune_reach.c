@@ -239,7 +239,7 @@ static sg_status find_methods(struct reach *r, struct sg_error *err) {
 
 static sg_status write_found(char **out, const struct reach *r, const struct reach_point *best, struct sg_error *err) {
     double lambda = best->lambda;
-    char how[1][160];
+    char how[1][TUNE_HOW_CHARS];
     const struct tune_found found = {
         .name = r->name, .key = "lambda", .n = 1, .value = &lambda, .how = how, .appends = true};
     snprintf(how[0], sizeof how[0],

@@ -30,8 +30,8 @@ struct group {
     char *task;                  /* its section, JSON: only how the data are dealt differs */
     const struct sg_cell *pilot; /* of the recipe's cells, cut to a pilot */
     struct sg_rules rules;
-    double *lambda;   /* [rules.count] */
-    char (*how)[160]; /* [rules.count] */
+    double *lambda;              /* [rules.count] */
+    char (*how)[TUNE_HOW_CHARS]; /* [rules.count] */
 };
 
 struct groups {

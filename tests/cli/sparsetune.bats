@@ -381,6 +381,25 @@ YAML
     jq -e '[.tune.methods[0].targets[] | .value, .within] == [1, false, 1, false]' e.json
 }
 
+@test "--match-bytes: a method that diverges is named, and the others are found; match is a start" {
+    sed -e 's/average-density/bytes-sent/' -e '/Top-k/,$d' r.yaml >bytes.yaml
+    cat >>bytes.yaml <<'YAML'
+  - {name: QSGD, compressor: qsgd, levels: 1, learning-rate: 1000/(L+l2)}
+  - {name: Top-k, compressor: topk, density: match}
+  - {name: Levels, compressor: qsgd, levels: match, error-feedback: none}
+YAML
+    run -1 --separate-stderr sparsetune bytes.yaml --match-bytes=0.5 --folder cells -o e.json --quiet
+    [[ $stderr == *"QSGD: no levels was found: QSGD levels="*", seed 1 diverged: "*"(the other 2 methods are in the recipe)"* ]]
+    [[ $output == *"# sparsetune --match-bytes: no levels was found: "*"levels: 1, learning-rate"*"density: 0."*"levels: "[1-9]* ]]
+    jq -e '.tune.methods | (.[0] | .targets == [] and (.failed | contains("diverged"))) and all(.[1:][]; .failed == null and (.targets | length) == 1)' e.json
+    sed -i '/QSGD/!b; s/levels: 1/levels: match/' bytes.yaml # its start takes the place of match, so that the recipe runs
+    run -1 --separate-stderr sparsetune bytes.yaml --match-bytes=0.5 --folder cells -o e.json --force --quiet
+    [[ $output == *"levels: 4, learning-rate"* ]]
+    sed -i '/Top-k/d; /Levels/d' bytes.yaml # nothing at all
+    run -1 --separate-stderr sparsetune bytes.yaml --match-bytes=0.5 --folder cells -o e.json --force --quiet
+    [ -z "$output" ] && [[ $stderr == *"diverged"* ]]
+}
+
 @test "--match-bytes says what is missing" {
     run -2 sparsetune r.yaml --match-bytes=0.1
     [[ $output == *"record.series has no bytes-sent"* ]]
@@ -393,7 +412,7 @@ YAML
     [[ $output == *"3 values of k, and 1 targets (budgets)"* ]]
     sed -i 's/k: \[1, 2, 4\]/k: 1/' bytes.yaml
     run -0 sparsetune bytes.yaml --match-bytes=0.1,0.2 --dry-run
-    [[ $output == *"SGD: nothing to find"*"Top-k: one k for each of 2 budgets"*"Hard-threshold: nothing to find"* ]]
+    [[ $output == "sparsetune: Hard-threshold: lambda stays 'match'; "*"give a number to start from"*"SGD: nothing to find"*"Top-k: one k for each of 2 budgets"* ]]
     sed '/Top-k/d' bytes.yaml >none.yaml
     run -2 sparsetune none.yaml --match-bytes=0.1 --folder cells -o e.json
     [[ $output == *"no method has a number to find"* ]]

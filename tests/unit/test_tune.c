@@ -181,7 +181,7 @@ static void volumes(void) {
 
 static void text(const struct sg_recipe *recipe) {
     double lambda[] = {3.5, 0.25};
-    char how[2][160] = {"first", "second"};
+    char how[2][TUNE_HOW_CHARS] = {"first", "second"};
     const struct tune_found found = {.name = "H: x", .key = "lambda", .n = 2, .value = lambda, .how = how};
     const struct sg_tune t = {.recipe = recipe};
     struct sg_error err = {.status = SG_OK};
