@@ -32,6 +32,17 @@ static double label_mean(const struct sg_cell_outcome *outcomes, size_t n, const
     return isfinite(sum) && n > 0 ? sum / (double)n : NAN;
 }
 
+/* Mean over the seeds of a label before the first step; NaN unless every seed has a value there. */
+static double label_start(const struct sg_cell_outcome *outcomes, size_t n, const char *metric) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_run *run = &outcomes[i].run;
+        const double *step = sg_run_series(run, "step"), *value = sg_run_series(run, metric);
+        sum += step && value && run->n_points > 0 && step[0] == 0 ? value[0] : NAN;
+    }
+    return isfinite(sum) && n > 0 ? sum / (double)n : NAN;
+}
+
 /* ---- traffic ---- */
 
 struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
@@ -136,7 +147,7 @@ struct comparison {
     struct quality quality;
     struct grid_traffic traffic;
     const char *baseline;
-    double base;
+    double base, start;    /* the baseline's; before its first step, NaN = not recorded */
     struct method *method; /* [n] without the baseline */
     size_t n;
 };
@@ -285,12 +296,23 @@ static void put_sentence(FILE *out, const struct comparison *c) {
     }
 }
 
+/* What reaches a baseline that lost by training has reached nothing. */
+static void put_warning(FILE *out, const struct comparison *c) {
+    const double worse = c->quality.metric->higher ? c->start - c->base : c->base - c->start;
+    if (worse > WITHIN * fabs(c->start))
+        fprintf(out,
+                "; but %.60s itself ends worse than it begins, at %.3g after %.3g: is its learning rate too large?",
+                c->baseline, c->base, c->start);
+}
+
 static char *sentence(const struct comparison *c) {
     size_t size;
     char *text;
     FILE *out = open_memstream(&text, &size);
-    if (out)
+    if (out) {
         put_sentence(out, c);
+        put_warning(out, c);
+    }
     return sg_stream_text(out, &text);
 }
 
@@ -311,6 +333,7 @@ static const char *begin(struct comparison *c, const struct sg_recipe *recipe, c
         if (cells[i].baseline && c->quality.metric) {
             c->baseline = cells[i].label;
             c->base = label_mean(outcomes + i, n, c->quality.metric->name, c->quality.at);
+            c->start = label_start(outcomes + i, n, c->quality.metric->name);
         }
     }
     return baselines == 0       ? "no method is a baseline to compare with"
@@ -324,7 +347,7 @@ static const char *begin(struct comparison *c, const struct sg_recipe *recipe, c
 
 cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count) {
-    struct comparison c = {.base = NAN};
+    struct comparison c = {.base = NAN, .start = NAN};
     const char *reason = begin(&c, recipe, cells, outcomes, count);
     const struct sg_metric *metric = c.quality.metric;
     size_t k = 0;
@@ -348,6 +371,7 @@ cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *c
     sg_json_set_string(out, "better", !metric ? NULL : metric->higher ? "higher" : "lower");
     sg_json_set_number(out, "within", WITHIN);
     sg_json_set_number(out, "value", reason ? NAN : c.base);
+    sg_json_set_number(out, "start", reason ? NAN : c.start);
     sg_json_set(out, "methods", reason ? NULL : methods_json(&c));
     free(text);
     free(c.method);
