@@ -75,12 +75,17 @@ static sg_status add_job(struct bench *b, const struct job *like, struct sg_erro
     return job->guess ? SG_OK : sg_fail_memory(err, "guesses");
 }
 
+/* Is it the work of one back-end, c, of which others have no form of their own? */
+static bool of_c_alone(const struct operation *operation) {
+    return operation->one_thread || operation->rival;
+}
+
 static sg_status add_kernel_jobs(struct bench *b, const struct operation *operation, struct sg_error *err) {
     const struct sg_node *tables = list(b, "back-ends");
     sg_status status = SG_OK;
     for (size_t t = 0; status == SG_OK && t < tables->count; t++) {
         const struct sg_kernels *kernels = b->cuda ? b->cuda : sg_kernels_cpu(tables->child[t].string);
-        if (!kernels || ((operation->one_thread || operation->rival) && strcmp(kernels->name, "c") != 0))
+        if (!kernels || (of_c_alone(operation) && strcmp(kernels->name, "c") != 0))
             continue;
         const int threads = operation->one_thread ? 1 : b->threads;
         const struct job job = {.operation = operation, .kernels = kernels, .exec = {.threads = threads}};
@@ -113,8 +118,7 @@ static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
         const struct operation *operation = find_operation(ops->child[o].string);
         if (!operation)
             return sg_fail(err, SG_ERR_ARGUMENT, "unknown operation '%s'", ops->child[o].string);
-        if (b->cuda ? operation->one_thread || operation->rival || operation->wire || operation->coder
-                    : operation->device_only)
+        if (b->cuda ? of_c_alone(operation) || operation->wire || operation->coder : operation->device_only)
             return sg_fail(err, SG_ERR_ARGUMENT, "operations: %s does not run on %s", operation->name,
                            b->cuda ? "cuda" : "the CPU's back-ends");
         status = operation->wire ? add_wire_jobs(b, operation, err) : add_kernel_jobs(b, operation, err);
@@ -320,7 +324,18 @@ static sg_status find_cuda(struct bench *b, struct sg_error *err) {
 }
 
 static void warn_missing(const struct bench *b) {
-    const struct sg_node *tables = list(b, "back-ends");
+    const struct sg_node *tables = list(b, "back-ends"), *ops = list(b, "operations");
+    bool plain = false;
+    for (size_t t = 0; t < tables->count; t++)
+        plain = plain || strcmp(tables->child[t].string, "c") == 0;
+    for (size_t o = 0; b->options->warn && !b->cuda && !plain && o < ops->count; o++) {
+        const struct operation *operation = find_operation(ops->child[o].string);
+        char text[120];
+        snprintf(text, sizeof text, "%s is timed beside the back-end c alone: left out (add c to back-ends)",
+                 ops->child[o].string);
+        if (operation && of_c_alone(operation))
+            b->options->warn(text);
+    }
     for (size_t t = 0; b->options->warn && !b->cuda && t < tables->count; t++) {
         char text[80];
         snprintf(text, sizeof text, "this machine has no %s: left out", tables->child[t].string);

@@ -56,6 +56,13 @@ YAML
     [ -z "$(ldd "$(command -v sparsebench)" | grep -E 'libtorch|libc10|libstdc')" ]
 }
 
+@test "an operation that the back-ends leave out is named" {
+    run -0 --separate-stderr sparsebench r.yaml -q --json --set 'operations=[ef-threshold, torch-topk, quickselect]' --set 'back-ends=[avx2]'
+    [[ $stderr == *"torch-topk is timed beside the back-end c alone: left out"*"quickselect is timed "* ]]
+    run -0 --separate-stderr sparsebench r.yaml -q --json --set 'operations=[ef-threshold, quickselect]'
+    [[ $stderr != *"left out"* ]]
+}
+
 @test "every compressor of the table is timed, and gives the bytes of plain C" {
     sparsetrain --help-compressors | grep -v '^#' | cut -d' ' -f1 >names
     run -0 --separate-stderr sparsebench r.yaml --json --set 'operations=[]' --set 'compressors.sizes=[4096]' --set 'back-ends=[c, avx2]'
