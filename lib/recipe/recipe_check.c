@@ -262,6 +262,10 @@ static bool check_given(struct sg_check *c, const struct sg_schema_row *row, con
         fine = check_value(c, row, variant, root, raw, out);
     if (fine && strcmp(row->path, "methods") == 0 && c->problems->count == before)
         fine = sg_check_methods(c, root, out);
+    if (fine && strcmp(row->path, "claims") == 0 && c->problems->count == before)
+        fine = sg_expand_claims(c, out);
+    if (fine && strcmp(row->path, "plots[].methods") == 0 && out->kind == SG_NODE_LIST && c->problems->count == before)
+        fine = sg_expand_plot_methods(c, out);
     return fine;
 }
 

@@ -303,8 +303,8 @@ static void check_parts(struct sg_check *c, const struct sg_node *run, const str
     sg_problem_at(c->problems, at->line, at->column, "method '%s': %s", sg_node_string(from, "name", ""), err.msg);
 }
 
-/* Adds a label, which it takes over. */
-static bool add_label(struct sg_check *c, const struct sg_node *at, char *label) {
+/* Adds a label, which it takes over; base: its length without the values of lists. */
+static bool add_label(struct sg_check *c, const struct sg_node *at, char *label, size_t base) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(at, "compressor", ""));
     char name[SG_EXCERPT];
     for (size_t i = 0; i < c->n_labels; i++)
@@ -319,7 +319,7 @@ static bool add_label(struct sg_check *c, const struct sg_node *at, char *label)
         return false;
     }
     c->label = grown;
-    c->label[c->n_labels++] = (struct sg_label){label, strlen(sg_node_string(at, "name", "")),
+    c->label[c->n_labels++] = (struct sg_label){label, base, strlen(sg_node_string(at, "name", "")),
                                                 ops->traits & SG_TRAIT_ABSOLUTE && ops->bound != NULL &&
                                                     sg_node_member(at, "controller") == NULL};
     return true;
@@ -346,7 +346,7 @@ static bool check_runs(struct sg_check *c, const struct sg_node *root, const str
             return true;
         check_form(c, &run.resolved, method);
         check_parts(c, &run.resolved, method);
-        bool fine = add_label(c, method, run.label);
+        bool fine = add_label(c, method, run.label, strlen(label));
         run.label = NULL;
         fine = fine && keep_swept(c, &run.swept);
         sg_run_choice_clear(&run);

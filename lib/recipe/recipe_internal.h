@@ -138,6 +138,7 @@ char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 /* A label that a cell can have. */
 struct sg_label {
     char *text;
+    size_t base;  /* how many of its bytes are those before the values of lists */
     size_t name;  /* how many of its bytes are the method's name, which stands for all cells of the method in plots */
     bool bounded; /* its compressor is absolute, so that there is an error-bound */
 };
@@ -186,6 +187,12 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
 /* The same for the list of methods; fills c->label if there is no problem. */
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 void sg_check_forget_labels(struct sg_check *c);
+
+/* Is it a label but for the values of lists, which are not those of the method's parameters? */
+bool sg_is_swept_label(const struct sg_check *c, const char *name);
+/* Replace each claim, and each entry of a plot's methods, that has such a name by one for each of its values. */
+bool sg_expand_claims(struct sg_check *c, struct sg_node *claims);
+bool sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods);
 
 /* ---- cells ---- */
 

@@ -261,12 +261,16 @@ void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term) {
         strcmp(metric->string, sg_common_constants[SG_CONSTANT_ERROR_BOUND].name) != 0)
         return;
     for (size_t i = 0; i < c->n_labels; i++) {
-        if (strcmp(c->label[i].text, of) == 0 && !c->label[i].bounded) {
+        const bool same = strcmp(c->label[i].text, of) == 0 ||
+                          (sg_is_swept_label(c, of) && strncmp(c->label[i].text, of, c->label[i].base) == 0 &&
+                           strlen(of) == c->label[i].base);
+        if (same && !c->label[i].bounded) {
             char name[SG_EXCERPT];
             sg_problem_at(c->problems, metric->line, metric->column,
                           "metric: method '%s' has no 'error-bound', which is a constant of absolute compressors "
                           "(hard-threshold)",
                           sg_excerpt(name, of));
+            return;
         }
     }
 }

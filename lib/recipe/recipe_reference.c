@@ -312,9 +312,9 @@ void sg_recipe_reference(FILE *out, bool markdown) {
         "A key whose type says 'or a list' takes several values: workers: [4, 8], or --set 'workers=[4, 8]'. Every\n"
         "method is then run with each of them, several lists with each combination. The label of a cell tells its\n"
         "values, those of the method's parameters first: 'Top-k k=1 workers=4'. Claims, plots and --method name it "
-        "so,\n"
-        "and a plot of kind points may have the key on an axis, x: workers: it joins the cells that differ in that "
-        "key\n"
+        "so;\n"
+        "a claim or a plot that leaves the lists out, 'Top-k k=1', is one for each of their values. A plot of kind\n"
+        "points may have the key on an axis, x: workers: it joins the cells that differ in that key\n"
         "alone. A cell is the same run as that of a recipe with single values, and is not run again. An expression of\n"
         "learning-rate is drawn at its value. Where a list is expected, a single number or word is a list of one.\n",
         out);

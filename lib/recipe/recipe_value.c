@@ -91,6 +91,8 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
             (whole && strlen(raw->string) == c->label[i].name &&
              strncmp(c->label[i].text, raw->string, c->label[i].name) == 0))
             return;
+    if (sg_is_swept_label(c, raw->string))
+        return;
     if (c->label == NULL) /* the methods themselves have problems */
         return;
     if (c->labels_set && raw->line > 0) { /* the file may be right as it stands */

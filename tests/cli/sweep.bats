@@ -120,8 +120,24 @@ SGD workers=4 learning-rate=0.1/(L+l2),4" ]
     [[ ${stderr_lines[0]} == "sparsebench: r.yaml:15:9: there is no method 'Top-k k=1 workers=4 learning-rate=0.5/(L+l2)' any more after --set workers=4 ("* ]]
     [[ $stderr == *"r.yaml:18:9: 'workers' is no list any more after --set workers=4 (leave plots out with --set plots=[], or change them too)"* ]]
     run -0 sparsebench r.yaml --dry-run --set workers=4 "${NONE[@]}"
-    run -2 --separate-stderr sparsebench "$ROOT/recipes/smoke.yaml" --dry-run --set 'workers=[4, 8]'
-    [[ ${stderr_lines[0]} == *"there is no method 'Top-k k=4' any more after --set workers=[4, 8] ("* ]]
+}
+
+@test "claims and plots of single values are those of each value of a list" {
+    local smoke=$ROOT/recipes/smoke.yaml
+    sparsebench "$smoke" --folder cells -q -o a.json --seed 1 --set 'workers=[4, 8]' --set 'batch=[1, 2]' --set steps=20
+    [ "$(jq '[.results[].label] | length' a.json)" = 16 ]
+    jq -e '.claims | length == 8 and (map(.text) | unique | length) == 8
+        and .[0].of == "Top-k k=4 workers=4 batch=1" and (.[0].text | endswith(" (workers=4 batch=1)")) and all(.[]; .verdict == "holds")' a.json
+    # The bound is that of the same value.
+    jq -e '.recipe.resolved.claims | all(.[]; (.of | split(" workers")[1]) == (.at_most.of | split(" workers")[1]))' a.json
+    jq -e '[.plots[].methods] | .[0] == null and (.[1] | index("Top-k k=1 workers=8 batch=2"))' a.json
+    [[ $(sparseplot-export a.json --panel=2 --format=csv) == *"Top-k k=4 workers=8 batch=1,"* ]]
+    # One that is named with its value stays one; a name of no method is still a mistake, said once.
+    run -0 --separate-stderr sparsebench "$smoke" --folder cells -q --json --seed 1 --set 'workers=[4, 8]' --set steps=20 --set 'plots=[]' \
+        --set 'claims=[{text: t, metric: bits, of: Top-k k=4, at-most: {times: 9, of: Top-k k=1 workers=8}}]'
+    [ "$(jq -c '[.claims[].of]' <<<"$output")" = '["Top-k k=4 workers=4","Top-k k=4 workers=8"]' ]
+    run -2 --separate-stderr sparsebench "$smoke" --dry-run --set 'workers=[4, 8]' --set 'claims=[{text: t, metric: bits, of: Top-k k=5, at-most: 1}]'
+    [ "$(grep -c "got 'Top-k k=5'$" <<<"$stderr")" = 1 ]
 }
 
 @test "what cannot be a list says why" {

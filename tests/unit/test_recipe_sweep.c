@@ -93,8 +93,8 @@ static void test_no_sweep(void) {
     refused(SMALL "workers: [4, 6]\nnetwork: {nodes: 4}\n",
             "r.yaml:11:10: a network needs what runs sent (add bytes-sent or bits to record.series)\n"
             "r.yaml:11:18: nodes must divide the 6 workers, got 4");
-    refused(SMALL "workers: [4, 8]\nclaims: [{text: t, metric: loss, of: Top-k, at-most: 1}]\n",
-            "r.yaml:11:38: unknown method 'Top-k' (did you mean 'Top-k workers=4'?)");
+    refused(SMALL "workers: [4, 8]\nclaims: [{text: t, metric: loss, of: Top-j workers=4, at-most: 1}]\n",
+            "r.yaml:11:38: unknown method 'Top-j workers=4' (did you mean 'Top-k workers=4'?)");
     refused(SMALL "plots: [{x: workers, y: loss, kind: points}]\n",
             "r.yaml:10:13: x: 'workers' is the same for all cells (make it a list, or name a series)");
     refused(SMALL "workers: [4, 8]\nplots: [{x: workers, y: loss}]\n",
@@ -102,12 +102,35 @@ static void test_no_sweep(void) {
     accepted(SMALL "workers: [4, 8]\nplots: [{x: workers, y: loss, kind: points}]\n", "a plot over a list");
 }
 
+/* A claim without the values of lists becomes one for each, with its bound. */
+static void test_sweep_claims(void) {
+    static const char text[] = SMALL "workers: [4, 8]\n"
+                                     "claims: [{text: a, metric: loss, of: Top-k, at-most: {of: SGD}}, "
+                                     "{text: b, metric: loss, of: Top-k workers=8, at-most: 1}]\n";
+    struct sg_recipe recipe;
+    struct sg_error err;
+    if (!ok(parse_set(&recipe, text, NULL, 0, &err) == SG_OK, "claims of a swept recipe")) {
+        printf("# %s\n", err.msg);
+        return;
+    }
+    const struct sg_node *claims = sg_node_get(&recipe.root, "claims");
+    ok(claims->count == 3, "three of two: %zu", claims->count);
+    for (size_t i = 0; i < 2 && claims->count == 3; i++) {
+        const struct sg_node *claim = &claims->child[i];
+        ok(strcmp(sg_node_string(claim, "text", ""), i ? "a (workers=8)" : "a (workers=4)") == 0 &&
+               strcmp(sg_node_string(claim, "of", ""), i ? "Top-k workers=8" : "Top-k workers=4") == 0 &&
+               strcmp(sg_node_string(claim, "at-most.of", ""), i ? "SGD workers=8" : "SGD workers=4") == 0,
+           "%s", sg_node_string(claim, "text", ""));
+    }
+    sg_recipe_free(&recipe);
+}
+
 /* A --set that makes a list of a value, or a value of a list, changes the labels that the file's claims name. */
 static void test_sweep_dangling(void) {
     static const char *const text[] = {SMALL "claims: [{text: t, metric: loss, of: Top-k, at-most: 1}]\n",
                                        SMALL "workers: [4, 8]\nplots: [{x: workers, y: loss, kind: points}]\n"
                                              "claims: [{text: t, metric: loss, of: Top-k workers=4, at-most: 1}]\n"};
-    static const char *const set[] = {"workers=[4, 8]", "workers=4"};
+    static const char *const set[] = {"methods.Top-k.k=[1, 2]", "workers=4"};
     for (size_t i = 0; i < 2; i++) {
         struct sg_recipe recipe;
         struct sg_error err;
@@ -125,6 +148,7 @@ int main(void) {
     test_sweep();
     test_sweep_keys();
     test_no_sweep();
+    test_sweep_claims();
     test_sweep_dangling();
     return tap_done();
 }
