@@ -72,12 +72,17 @@ static void compare_items(cJSON *list, const char *path, const cJSON *from, cons
     }
 }
 
+/* null says as if absent, and results of other versions have other keys that are null. */
+static bool is_absent(const cJSON *value) {
+    return !value || cJSON_IsNull(value);
+}
+
 /* Appends every key at or below `path` that differs. */
 static void compare_settings(cJSON *list, const char *path, const cJSON *a, const cJSON *b) {
     if ((cJSON_IsObject(a) && cJSON_IsObject(b)) || (is_named(a) && is_named(b))) {
         compare_items(list, path, a, b, false);
         compare_items(list, path, b, a, true);
-    } else if ((a || b) && (!a || !b || !cJSON_Compare(a, b, true))) {
+    } else if (!(is_absent(a) && is_absent(b)) && (!a || !b || !cJSON_Compare(a, b, true))) {
         push_setting(list, path, a, b);
     }
 }

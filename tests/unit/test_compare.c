@@ -74,6 +74,12 @@ static void test_documents(void) {
            cJSON_GetArraySize(sg_json_get(c, "settings")) == 0,
        "a result differs in nothing from itself");
     cJSON_Delete(c);
+    cJSON *resolved = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(b, "recipe"), "resolved");
+    cJSON_AddNullToObject(resolved, "batch"); /* a key that is null in one and unknown to the other */
+    ok(sg_compare(&c, a, b, &err) == SG_OK && cJSON_GetArraySize(sg_json_get(c, "settings")) == 2, "null is absent");
+    cJSON_Delete(c);
+    ok(sg_compare(&c, b, a, &err) == SG_OK && cJSON_GetArraySize(sg_json_get(c, "settings")) == 2, "either way");
+    cJSON_Delete(c);
     cJSON_Delete(a);
     cJSON_Delete(b);
     cJSON_Delete(other);
