@@ -10,12 +10,12 @@
 struct term {
     const char *of, *metric;
     const struct sg_node *at;
-    double times, plus; /* value = times x + plus */
 };
 
 struct claim {
-    struct term value, bound;
-    bool constant_bound; /* bound.plus alone */
+    struct term value, other;
+    double times, plus;  /* the bound is times x + plus, with x of `other` */
+    bool constant_bound; /* plus alone */
     bool at_least;
 };
 
@@ -33,20 +33,19 @@ static const struct sg_node *present(const struct sg_node *node, const char *pat
  * of, metric, at}. */
 static struct claim read_claim(const struct sg_node *node) {
     struct claim c = {
-        .value = {sg_node_string(node, "of", ""), sg_node_string(node, "metric", ""), present(node, "at"), 1, 0},
+        .value = {sg_node_string(node, "of", ""), sg_node_string(node, "metric", ""), present(node, "at")},
         .at_least = present(node, "at-least") != NULL};
     const struct sg_node *bound = present(node, c.at_least ? "at-least" : "at-most");
-    c.bound = c.value;
     if (!bound || bound->kind == SG_NODE_NUMBER) {
         c.constant_bound = true;
-        c.bound.plus = bound ? bound->number : NAN;
+        c.plus = bound ? bound->number : NAN;
         return c;
     }
-    c.bound.of = sg_node_string(bound, "of", c.value.of);
-    c.bound.metric = sg_node_string(bound, "metric", c.value.metric);
-    c.bound.at = present(bound, "at") ? present(bound, "at") : c.value.at;
-    c.bound.times = sg_node_number(bound, "times", 1);
-    c.bound.plus = sg_node_number(bound, "plus", 0);
+    c.other.of = sg_node_string(bound, "of", c.value.of);
+    c.other.metric = sg_node_string(bound, "metric", c.value.metric);
+    c.other.at = present(bound, "at") ? present(bound, "at") : c.value.at;
+    c.times = sg_node_number(bound, "times", 1);
+    c.plus = sg_node_number(bound, "plus", 0);
     return c;
 }
 
@@ -58,7 +57,7 @@ static double evaluate(const struct term *t, const struct sg_cell *cells, const 
             double x = sg_grid_value(&outcomes[i], t->metric, t->at, reason);
             if (*reason)
                 snprintf(why, SG_WHY_CHARS + 128, "%s, seed %llu: %s", t->of, (unsigned long long)seed, reason);
-            return t->times * x + t->plus;
+            return x;
         }
     snprintf(why, SG_WHY_CHARS + 128, "%.64s, seed %llu: not run", t->of, (unsigned long long)seed);
     return NAN;
@@ -70,7 +69,8 @@ static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, cons
                   const struct sg_cell_outcome *outcomes, size_t count, uint64_t seed) {
     char note[SG_WHY_CHARS + 128] = "";
     double value = evaluate(&c->value, cells, outcomes, count, seed, note);
-    double bound = c->constant_bound ? c->bound.plus : evaluate(&c->bound, cells, outcomes, count, seed, note);
+    double other = c->constant_bound ? NAN : evaluate(&c->other, cells, outcomes, count, seed, note);
+    double bound = c->constant_bound ? c->plus : c->times * other + c->plus;
     bool unknown = isnan(value) || isnan(bound) || (isinf(value) && isinf(bound));
     tally->seeds++;
     tally->unknown += unknown;
@@ -80,6 +80,7 @@ static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, cons
     cJSON *entry = cJSON_CreateObject();
     sg_json_set_u64(entry, "seed", seed);
     sg_json_set_number(entry, "value", value);
+    sg_json_set_number(entry, "other", other);
     sg_json_set_number(entry, "bound", bound);
     sg_json_set_number(entry, "ratio", value / bound);
     sg_json_set_string(entry, "note", *note ? note : NULL);
@@ -115,6 +116,23 @@ static const char *verdict(struct tally *t) {
     return t->holds > 0 ? "undecided" : "fails";
 }
 
+/* {"metric","at","of"} of a term, added to `out`; null where there is none. */
+static void set_term(cJSON *out, const struct term *t) {
+    char metric[64];
+    sg_json_set_string(out, "metric", t->metric ? sg_snake(metric, sizeof metric, t->metric) : NULL);
+    sg_json_set(out, "at", t->at ? sg_node_json(t->at) : NULL);
+    sg_json_set_string(out, "of", t->of);
+}
+
+/* What the bound is made of, so that a reader can compute it again from the `other` of each seed. */
+static cJSON *bound_json(const struct claim *c) {
+    cJSON *out = cJSON_CreateObject();
+    set_term(out, &c->other);
+    sg_json_set_number(out, "times", c->constant_bound ? NAN : c->times);
+    sg_json_set_number(out, "plus", c->plus);
+    return out;
+}
+
 static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count) {
     struct claim c = read_claim(node);
@@ -122,11 +140,11 @@ static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells
     char reach[SG_REACH_CHARS];
     cJSON *seeds = cJSON_CreateArray(), *out = cJSON_CreateObject();
     const char *missing = !asked_for(c.value.of, cells, count)                        ? c.value.of
-                          : !c.constant_bound && !asked_for(c.bound.of, cells, count) ? c.bound.of
+                          : !c.constant_bound && !asked_for(c.other.of, cells, count) ? c.other.of
                                                                                       : NULL;
     const struct sg_cell *open = unfinished(c.value.of, cells, outcomes, count);
     if (!open && !c.constant_bound)
-        open = unfinished(c.bound.of, cells, outcomes, count);
+        open = unfinished(c.other.of, cells, outcomes, count);
     for (size_t i = 0; i < count && !missing && !open; i++)
         if (strcmp(cells[i].label, c.value.of) == 0)
             weigh(seeds, &tally, &c, cells, outcomes, count, cells[i].seed);
@@ -136,14 +154,13 @@ static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells
     else if (open)
         snprintf(tally.reason, sizeof tally.reason, "not yet: %.64s, seed %llu: %s", open->label,
                  (unsigned long long)open->seed, sg_grid_reach_text(reach, open, &outcomes[open - cells]));
-    char metric[64];
-    sg_snake(metric, sizeof metric, c.value.metric);
     sg_json_set_string(out, "text", sg_node_string(node, "text", NULL));
+    sg_json_set_bool(out, "descriptive", sg_node_bool(node, "descriptive", false));
+    sg_json_set_string(out, "note", sg_node_string(node, "note", NULL));
     sg_json_set_string(out, "verdict", word);
-    sg_json_set_string(out, "metric", metric);
-    sg_json_set(out, "at", c.value.at ? sg_node_json(c.value.at) : NULL);
-    sg_json_set_string(out, "of", c.value.of);
+    set_term(out, &c.value);
     sg_json_set_string(out, "sense", c.at_least ? "at-least" : "at-most");
+    sg_json_set(out, "bound", bound_json(&c));
     sg_json_set_string(out, "reason", *tally.reason ? tally.reason : NULL);
     sg_json_set(out, "seeds", seeds);
     return out;

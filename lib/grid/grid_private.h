@@ -42,8 +42,8 @@ double grid_times_less(const struct grid_traffic *traffic, const struct sg_cell 
 /* "traffic": null|{"column","baseline"}, what "times_less" of the results is about. */
 cJSON *grid_traffic_json(const struct grid_traffic *traffic);
 
-/* "summary": {"text","reason","baseline","metric","at","better","within","value",
- *   "methods":null|[{"label","value","ratio","reaches","times_less"}]}; reason says why there is no text. NULL = no memory. */
+/* "summary": {"text","reason","baseline","metric","at","better","within","value","std",
+ *   "methods":null|[{"label","value","std","ratio","reaches","times_less"}]}; reason says why there is no text. NULL = no memory. */
 cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
                          const struct sg_cell_outcome *outcomes, size_t count);
 

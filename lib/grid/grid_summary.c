@@ -43,6 +43,16 @@ static double label_start(const struct sg_cell_outcome *outcomes, size_t n, cons
     return isfinite(sum) && n > 0 ? sum / (double)n : NAN;
 }
 
+/* The sample standard deviation of the same values about their mean; 0 for one seed. */
+static double label_std(const struct sg_cell_outcome *outcomes, size_t n, const char *metric, const struct sg_node *at,
+                        double mean) {
+    char why[SG_WHY_CHARS];
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += pow(sg_grid_value(&outcomes[i], metric, at, why) - mean, 2);
+    return n > 1 || isnan(mean) ? sqrt(sum / (double)(n - 1)) : 0;
+}
+
 /* ---- traffic ---- */
 
 struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
@@ -139,7 +149,7 @@ static struct quality choose_quality(const struct sg_recipe *recipe) {
 
 struct method {
     const char *label;
-    double value, times_less;
+    double value, std, times_less;
     bool reaches;
 };
 
@@ -147,7 +157,8 @@ struct comparison {
     struct quality quality;
     struct grid_traffic traffic;
     const char *baseline;
-    double base, start;    /* the baseline's; before its first step, NaN = not recorded */
+    double base, base_std; /* the baseline's, mean and deviation */
+    double start;          /* the baseline's before its first step, NaN = not recorded */
     struct method *method; /* [n] without the baseline */
     size_t n;
 };
@@ -164,6 +175,7 @@ static cJSON *methods_json(const struct comparison *c) {
         cJSON *entry = cJSON_CreateObject();
         sg_json_set_string(entry, "label", m->label);
         sg_json_set_number(entry, "value", m->value);
+        sg_json_set_number(entry, "std", m->std);
         sg_json_set_number(entry, "ratio", m->value / c->base);
         if (isnan(m->value))
             sg_json_set(entry, "reaches", NULL);
@@ -334,6 +346,7 @@ static const char *begin(struct comparison *c, const struct sg_recipe *recipe, c
             c->baseline = cells[i].label;
             c->base = label_mean(outcomes + i, n, c->quality.metric->name, c->quality.at);
             c->start = label_start(outcomes + i, n, c->quality.metric->name);
+            c->base_std = label_std(outcomes + i, n, c->quality.metric->name, c->quality.at, c->base);
         }
     }
     return baselines == 0       ? "no method is a baseline to compare with"
@@ -357,9 +370,9 @@ cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *c
         if (cells[i].baseline)
             continue;
         const double value = label_mean(outcomes + i, n, metric->name, c.quality.at);
-        c.method[k++] =
-            (struct method){cells[i].label, value, grid_times_less(&c.traffic, cells + i, outcomes + i, count - i),
-                            !isnan(value) && reaches(&c, value)};
+        c.method[k++] = (struct method){
+            cells[i].label, value, label_std(outcomes + i, n, metric->name, c.quality.at, value),
+            grid_times_less(&c.traffic, cells + i, outcomes + i, count - i), !isnan(value) && reaches(&c, value)};
     }
     char *text = c.method && !reason ? sentence(&c) : NULL;
     cJSON *out = cJSON_CreateObject();
@@ -372,6 +385,7 @@ cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *c
     sg_json_set_number(out, "within", WITHIN);
     sg_json_set_number(out, "value", reason ? NAN : c.base);
     sg_json_set_number(out, "start", reason ? NAN : c.start);
+    sg_json_set_number(out, "std", reason ? NAN : c.base_std);
     sg_json_set(out, "methods", reason ? NULL : methods_json(&c));
     free(text);
     free(c.method);

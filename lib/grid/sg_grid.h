@@ -213,7 +213,9 @@ cJSON *sg_grid_results(const struct sg_recipe *recipe, const struct sg_cell *cel
 /* The verdict on a claim of which a method is not among the cells. */
 #define SG_NOT_JUDGED "not judged"
 
-/* "claims": [{"text","verdict","metric","at","of","sense","reason","seeds":[{"seed","value","bound","ratio","note"}]}].
+/* "claims": [{"text","descriptive","note","verdict","metric","at","of","sense","bound":{"metric","at","of","times","plus"},
+ *             "reason","seeds":[{"seed","value","other","bound","ratio","note"}]}].
+ * The bound of a seed is times x other + plus; a bound that is a number is `plus`, and the others are null.
  * The verdict is "holds" if the claim is true at every seed, "fails" if at none, and else "undecided", also if a value
  * is missing. It is SG_NOT_JUDGED if one of the claim's methods is not among the cells, or has a cell that is not
  * finished yet. `reason` says why it is not "holds"; `note` says what is odd about a seed. NULL = no memory. */

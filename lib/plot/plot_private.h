@@ -75,8 +75,8 @@ struct sg_column_style sg_plot_column_style(const struct sg_summary *summary, si
  * small for the decimals. A scientific number is in `mean` as a whole. */
 void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const struct sg_column_style *style, double value,
                   double std, enum sg_text_kind kind);
-/* "ratio 0.97 … 1.03, 10 seeds; true at 9 of 10 seeds" into out. */
-enum { SG_NUMBERS_CHARS = 512 };
+/* "ratio 0.97 … 1.03, 10 seeds; descriptive; true at 9 of 10 seeds; the note" into out. */
+enum { SG_NUMBERS_CHARS = 2048 };
 void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim);
 /* "seed 1: 1.200e-3 ≤ 1.800e-3 (ratio 0.667)" into out. */
 void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim, const struct sg_claim_seed *seed);

@@ -142,7 +142,8 @@ struct sg_claim_seed {
     double value, bound, ratio; /* NaN = none */
 };
 struct sg_claim {
-    const char *text, *verdict, *reason; /* reason may be NULL */
+    const char *text, *verdict, *reason, *note; /* reason and note may be NULL */
+    bool descriptive;                           /* written after its result */
     bool at_least, judged;
     double ratio_min, ratio_max; /* of the ratios of all seeds; NaN = none */
     size_t n_seeds;

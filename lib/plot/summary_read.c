@@ -14,6 +14,7 @@ struct source {
     const cJSON *points; /* the values at `axis` of a plot of points; NULL = those where the runs ended */
     const char *axis;    /* "x" or "y" */
     const cJSON *at;     /* what the values are of a run; NULL = an older result, which does not say */
+    const cJSON *found;  /* the document's summary, whose values these are; NULL = they are not */
 };
 
 struct choice {
@@ -22,7 +23,7 @@ struct choice {
 };
 
 static bool same_source(const struct source *a, const struct source *b) {
-    return a->name == b->name && !a->points == !b->points &&
+    return a->name == b->name && !a->points == !b->points && !a->found == !b->found &&
            (!a->points || (a->axis == b->axis && cJSON_Compare(a->at, b->at, true)));
 }
 
@@ -85,6 +86,20 @@ static void add_modelled(struct choice *c, const cJSON *document) {
     }
 }
 
+/* The sentence that ends a table compares values of its own. Where they are not those of another column, they get one. */
+static void add_compared(struct choice *c, const cJSON *document) {
+    const cJSON *found = sg_json_get(document, "summary");
+    struct source s = {.at = sg_json_get(found, "at"), .found = found};
+    struct sg_error unknown;
+    if (!sg_json_string(found, "text", NULL) || !cJSON_IsObject(s.at) || sg_json_bool(s.at, "final", false) ||
+        sg_plot_resolve(&s.name, document, sg_json_string(found, "metric", ""), &unknown) != SG_OK)
+        return;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->source[i].points && c->source[i].name == s.name && cJSON_Compare(c->source[i].at, s.at, true))
+            return;
+    add(c, &s);
+}
+
 /* Chooses the columns that the document itself says, each about the plot of its number. */
 static void choose_told(struct choice *c, const cJSON *document, const cJSON *columns, size_t panel) {
     const cJSON *column;
@@ -123,6 +138,8 @@ static sg_status choose_metrics(struct choice *c, const cJSON *document, const s
             choose_plot(c, document, plot, notes);
     }
     if (n > 0) {
+        if (select->panel == 0)
+            add_compared(c, document);
         add_modelled(c, document);
         return SG_OK;
     }
@@ -163,20 +180,31 @@ static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document,
                              struct sg_error *err) {
     char at[96] = "", *name = sg_plot_heading(document, source->name, &m->formula, &m->latex);
     m->name = source->name;
-    if (source->points)
+    if (source->points || source->found)
         at_words(at, sizeof at, source->at);
     m->heading = name ? sg_format("%s%s", name, at) : NULL;
     free(name);
     return m->heading ? SG_OK : sg_fail_memory(err, "the table");
 }
 
+/* A label's entry in the summary, which is its own for the baseline; NULL = it has none. */
+static const cJSON *compared(const cJSON *found, const char *label) {
+    const cJSON *entry;
+    if (strcmp(label, sg_json_string(found, "baseline", "")) == 0)
+        return found;
+    cJSON_ArrayForEach(entry, sg_json_get(found, "methods")) if (strcmp(label, sg_json_string(entry, "label", "")) ==
+                                                                 0) return entry;
+    return NULL;
+}
+
 static void read_number(struct sg_summary_row *row, size_t m, const cJSON *result, const struct source *source) {
-    if (!source->points) {
+    if (!source->points && !source->found) {
         sg_plot_final(result, source->name, &row->mean[m], &row->std[m]);
         return;
     }
-    const cJSON *value = sg_json_get(sg_plot_point(source->points, result), source->axis);
-    row->mean[m] = sg_json_number(value, "mean", NAN);
+    const cJSON *value = source->found ? compared(source->found, row->label)
+                                       : sg_json_get(sg_plot_point(source->points, result), source->axis);
+    row->mean[m] = sg_json_number(value, source->found ? "value" : "mean", NAN);
     row->std[m] = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(value, "std", NAN) : NAN;
 }
 
@@ -230,6 +258,8 @@ static sg_status read_claims(struct sg_summary *s, const cJSON *document, struct
         c->text = sg_json_string(claim, "text", "");
         c->verdict = sg_json_string(claim, "verdict", "undecided");
         c->reason = sg_json_string(claim, "reason", NULL);
+        c->note = sg_json_string(claim, "note", NULL);
+        c->descriptive = sg_json_bool(claim, "descriptive", false);
         c->judged = strcmp(c->verdict, "not judged") != 0;
         c->at_least = strcmp(sg_json_string(claim, "sense", ""), "at-least") == 0;
         c->seed = calloc((size_t)cJSON_GetArraySize(seeds) + 1, sizeof *c->seed);

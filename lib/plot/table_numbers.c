@@ -137,12 +137,13 @@ void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_claim *cl
         snprintf(ratio, sizeof ratio, "ratio %s, ", low);
     else if (isfinite(claim->ratio_min))
         snprintf(ratio, sizeof ratio, "ratio %s … %s, ", low, high);
-    const char *reason = claim->reason ? claim->reason : "";
+    const char *reason = claim->reason ? claim->reason : "", *note = claim->note ? claim->note : "";
     if (claim->n_seeds == 0)
         snprintf(out, SG_NUMBERS_CHARS, "%.400s", reason);
     else
-        snprintf(out, SG_NUMBERS_CHARS, "%s%zu seed%s%s%.360s", ratio, claim->n_seeds, claim->n_seeds == 1 ? "" : "s",
-                 *reason ? "; " : "", reason);
+        snprintf(out, SG_NUMBERS_CHARS, "%s%zu seed%s%s%s%.360s%s%.1200s", ratio, claim->n_seeds,
+                 claim->n_seeds == 1 ? "" : "s", claim->descriptive ? "; descriptive" : "", *reason ? "; " : "", reason,
+                 *note ? "; " : "", note);
 }
 
 void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim, const struct sg_claim_seed *seed) {

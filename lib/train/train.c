@@ -19,6 +19,7 @@ static void clear_columns(double value[SG_COLUMNS]) {
 static sg_status record_start(struct train *t, struct sg_error *err) {
     double value[SG_COLUMNS];
     clear_columns(value);
+    value[SG_COLUMN_TOTAL_ERROR] = train_total_error(t);
     return train_record(t, value, NULL, err);
 }
 

@@ -124,6 +124,10 @@ static double mean_note(const struct train *t, const struct sg_outcome *outcome,
     return sum / (double)t->workers;
 }
 
+double train_total_error(const struct train *t) {
+    return t->config.feedback.rule->keeps ? t->totals.total_error : NAN;
+}
+
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]) {
     const struct sg_volume *v = &outcome->volume;
     const double error = mean_note(t, outcome, NOTE_ERROR_NORM), d = (double)t->d;
@@ -141,7 +145,7 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
     value[SG_COLUMN_AVERAGE_DENSITY_PADDED] = t->totals.values_padded / t->totals.steps / d;
     value[SG_COLUMN_BYTES_SENT] = t->totals.bytes;
     value[SG_COLUMN_ERROR_NORM] = error;
-    value[SG_COLUMN_TOTAL_ERROR] = t->totals.total_error;
+    value[SG_COLUMN_TOTAL_ERROR] = train_total_error(t);
     value[SG_COLUMN_ERROR_MAX] = mean_note(t, outcome, NOTE_ERROR_MAX);
     value[SG_COLUMN_COMPRESSION_ERROR] = mean_note(t, outcome, NOTE_COMPRESSION_ERROR);
     value[SG_COLUMN_TRAIN_LOSS] = t->task_ops->batch_loss ? mean_note(t, outcome, NOTE_TRAIN_LOSS) : NAN;

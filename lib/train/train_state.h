@@ -207,6 +207,8 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err);
 void train_measure_residual(struct train *t, size_t w, const float *g);
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);
+/* The sum so far; NaN where feedback keeps no residual, because a sum of 0 would say that nothing was lost. */
+double train_total_error(const struct train *t);
 /* Collective: sets layers_now of rank 0. train_layers_json makes JSON of it and of the modes of layers. */
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);

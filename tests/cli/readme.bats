@@ -161,6 +161,22 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
     [ "$count" -ge 20 ]
 }
 
+@test "the verdicts of the published results follow from the numbers beside them" {
+    local bounds=0 n
+    for result in results/*.json; do
+        n=$(jq 'def near($a; $b): ($a - $b | fabs) <= 1e-9 * ($b | fabs);
+            [.claims[]? | select(.bound) | . as $claim
+            | (.bound | if .of then "at" else "number" end) as $kind
+            | [.seeds[] | if near(.bound; if $kind == "at" then $claim.bound.times * .other + $claim.bound.plus else $claim.bound.plus end)
+                then (if $claim.sense == "at-least" then .value >= .bound else .value <= .bound end)
+                else error("bound of \($claim.text), seed \(.seed)") end]
+            | if (if all then "holds" elif any then "undecided" else "fails" end) == $claim.verdict then length
+                else error("verdict of \($claim.text)") end] | add // 0' "$result") || { echo "$result: $n"; false; }
+        bounds=$((bounds + n))
+    done
+    [ "$bounds" -ge 100 ]
+}
+
 @test "prose of the documents wraps at 100 columns" {
     run -0 python3 - README.md cmd/README.md datasets/README.md kernels/GPU.md lib/BUILD.md $(ls results/*.md | grep -v DEVIATIONS) <<'END'
 import sys

@@ -249,6 +249,29 @@ need_gnuplot() {
     done
 }
 
+@test "what the last sentence compares has a column, unless one of a plot shows the same" {
+    jq '.summary = {text: "it does", baseline: "SGD", metric: "suboptimality", at: {tail_median: 0.2}, value: 0.5, std: 0.01,
+        methods: [{label: "Hard-threshold", value: 0.25, std: 0.02}]}' fig1.json >"$OUT/found.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/found.json" --format=markdown
+    [[ $output == *"error norm | suboptimality, median of the last 20 % |"* ]]
+    [[ $output == *"| 0.500 ± 0.010 |"*"| – |"*"| 0.250 ± 0.020 |"* ]]
+    jq '.plots[0] |= (.kind = "points" | .y_at = {"tail_median": 0.2} | .points = [
+        {"label": "SGD", "x": {"mean": 10}, "y": {"mean": 0.75}}])' "$OUT/found.json" >"$OUT/drawn.json"
+    run -0 --separate-stderr sparseplot-export "$OUT/drawn.json" --format=markdown
+    [ "$(grep -o "median of the last 20 %" <<<"${lines[1]}" | wc -l)" = 1 ]
+    jq '.summary.at = {final: true}' "$OUT/found.json" | sparseplot-export - --format=markdown >"$OUT/final"
+    run -1 grep 0.500 "$OUT/final"
+}
+
+@test "a claim that was written after its result is marked, and its note stands behind its numbers" {
+    jq '.claims[0].descriptive = true | .claims[1].note = "wide from the start"' fig1.json >"$OUT/c.json"
+    for format in table markdown latex html; do
+        sparseplot-export -q "$OUT/c.json" --format=$format >"$OUT/c"
+        grep "converges as fast" "$OUT/c" | grep -q "2 seeds; descriptive"
+        grep "peaks at 20 times" "$OUT/c" | grep -q "seeds; wide from the start"
+    done
+}
+
 @test "one row for a claim, with -v its seeds; what is not judged only there" {
     jq '.claims += [{"text": "a secret", "verdict": "not judged", "reason": "SGD was not asked for", "seeds": []}]' fig1.json >"$OUT/c.json"
     for format in table markdown latex; do

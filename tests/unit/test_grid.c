@@ -307,6 +307,30 @@ static void test_verdicts(void) {
     cJSON_Delete(c);
     c = claim("metric: error-norm, of: A, at-most: 30");
     ok(cJSON_IsNull(sg_json_get(c, "reason")), "what holds needs no reason");
+    ok(cJSON_IsNull(sg_json_get(c, "bound.of")) && sg_json_number(c, "bound.plus", 0) == 30 &&
+           cJSON_IsNull(sg_json_get(cJSON_GetArrayItem(sg_json_get(c, "seeds"), 0), "other")),
+       "a bound that is a number compares with nothing else");
+    ok(!sg_json_bool(c, "descriptive", true) && cJSON_IsNull(sg_json_get(c, "note")),
+       "nothing is said of a claim unasked");
+    cJSON_Delete(c);
+}
+
+/* A bound can be computed again from what the document has, also where no other part of it has the number. */
+static void test_bounds(void) {
+    all_runs();
+    cJSON *c = claim("descriptive: true, note: from above, metric: error-norm, of: B, "
+                     "at-most: {times: 2, plus: 5, of: A, metric: step, at: {when: suboptimality, below: 0.125}}");
+    const cJSON *seed;
+    size_t right = 0;
+    cJSON_ArrayForEach(seed, sg_json_get(c, "seeds")) right +=
+        sg_json_number(seed, "other", NAN) == 30 && sg_json_number(seed, "bound", NAN) == 65;
+    ok(right == SEEDS && sg_json_number(c, "bound.times", 0) == 2 && sg_json_number(c, "bound.plus", 0) == 5 &&
+           strcmp(sg_json_string(c, "bound.of", ""), "A") == 0 &&
+           strcmp(sg_json_string(c, "bound.metric", ""), "step") == 0 &&
+           sg_json_number(c, "bound.at.below", 0) == 0.125,
+       "each seed has the number that its bound is made of");
+    ok(sg_json_bool(c, "descriptive", false) && strcmp(sg_json_string(c, "note", ""), "from above") == 0,
+       "what the recipe says of a claim stands beside its verdict");
     cJSON_Delete(c);
 }
 
@@ -422,7 +446,7 @@ static void test_summary(void) {
            strcmp(sg_json_string(d, "summary.metric", ""), "suboptimality") == 0 &&
            sg_json_number(d, "summary.at.tail_mean", 0) == 0.1 &&
            strcmp(sg_json_string(d, "summary.better", ""), "lower") == 0 &&
-           sg_json_number(d, "summary.value", 0) == ldexp(1, -10),
+           sg_json_number(d, "summary.value", 0) == ldexp(1, -10) && sg_json_number(d, "summary.std", NAN) == 0,
        "the first claim about quality in the end chooses the metric and where it is taken");
     ok(fabs(sg_json_number(b, "ratio", 0) - 4.6) < 1e-12 && !sg_json_bool(b, "reaches", true) &&
            sg_json_number(b, "times_less", 0) == 693,
@@ -521,6 +545,7 @@ int main(void) {
     test_reductions();
     test_null_records();
     test_verdicts();
+    test_bounds();
     test_missing();
     test_quartiles();
     test_plots();

@@ -35,6 +35,25 @@ static void test_error_feedback(const char *method, const char *const *set, cons
     sg_run_free(&run);
 }
 
+/* A sum of 0 would put a method that keeps nothing of what it loses before all others. */
+static void test_no_residual(void) {
+    static const char *const set[] = {"error-feedback=none", "error-feedback={form: momentum, beta: 0.5}"};
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+        watch(apart, three_layers, 3);
+        struct sg_run run = whole("Top-k", SET(set[i]));
+        const double *total = sg_run_series(&run, "total_error");
+        size_t known = 0;
+        for (size_t t = 0; t < run.n_points; t++)
+            known += isnan(total[t]) ? 0 : 1;
+        ok(run.n_points > 1 && known == 0, "without a residual there is no total error: %s", set[i]);
+        sg_run_free(&run);
+    }
+    watch(apart, three_layers, 3);
+    struct sg_run run = whole("SGD", NULL);
+    ok(sg_run_series(&run, "total_error")[run.n_points - 1] == 0, "where nothing is lost it is 0");
+    sg_run_free(&run);
+}
+
 /* Nothing is ever sent: e_t = decay e_{t-1} + gamma g, a geometric sum. */
 static void test_decay(void) {
     static const struct {
@@ -248,6 +267,7 @@ int main(void) {
     test_error_feedback("Top-k", SET("scope=model"), "Top-k of the model");
     test_error_feedback("Hard-threshold", NULL, "hard-threshold");
     test_error_feedback("Random-k", NULL, "random-k");
+    test_no_residual();
     test_decay();
     test_gradient_form(SET("error-feedback=gradient", "optimizer.learning-rate=0.0625"), 0, 0, 0);
     test_gradient_form(SET("error-feedback=gradient", "optimizer={learning-rate: 0.0625, momentum: 0.75}"), 0.75, 0, 0);
