@@ -21,11 +21,17 @@ static double bound(const double *param, size_t n) {
     return param[LEAST_ERROR] > 0 ? share * share / block : (double)NAN;
 }
 
+/* Four equal numbers lose 1.5 times their square in the mean with 1 bit, so without `least-error` no class holds. */
+static unsigned traits_of(const double *param) {
+    return SG_TRAIT_DENSE | SG_TRAIT_RANDOM | (param[LEAST_ERROR] > 0 ? SG_TRAIT_RELATIVE : 0);
+}
+
 const struct sg_compressor_ops sg_compress_eden = {
     .name = "eden",
     .summary = "every element of a randomly rotated block in 1 to 3 bits; with 1 bit this is DRIVE",
     .source = "Vargaftik et al., NeurIPS 2021 (DRIVE) and ICML 2022 (EDEN)",
-    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits = SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
+    .traits_of = traits_of,
     .params = sg_code_eden_params,
     .n_params = PARAMS,
     .knob = knob,

@@ -6,7 +6,8 @@
 
 enum { LEVELS, BUCKET };
 
-/* E|x - C(x)|^2 <= |x|^2 / 8 (Theorem 1), written as 1 - delta. It holds for normal floats below 2^127. */
+/* E|x - C(x)|^2 <= |x|^2 / 8 (Theorem 1), written as 1 - delta. It holds for normal floats below
+ * 2^127: those below 2^-126 lose up to 2^-252 each, and from 2^127 on nothing is rounded up. */
 static double bound_natural(const double *param, size_t n) {
     (void)param, (void)n;
     return 1 - 0.125;

@@ -98,8 +98,8 @@ sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
         out,
         "# A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and "
         "one\n"
-        "# with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input; it\n"
-        "# and draws are those of the presets.\n"
+        "# with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input of\n"
+        "# normal floats below 2^127; it and draws are those of the presets.\n"
         "# Bits: of one step on 4096 normal numbers, with presets, 1 %% of the elements, and 2 for what has no "
         "preset.\n"
         "# A quirk is what released code does in place of the publication; --help-recipe describes the keys of "

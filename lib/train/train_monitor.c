@@ -19,8 +19,9 @@ static const double SIGMAS = 5;
 static const double LEAST_STEPS = 30; /* fewer tell too little of their own deviation */
 static const double RARE = 15;        /* exp(-15) is as unlikely as 5 sigmas */
 static const double SLACK = 0x1p-20;  /* what rounding to floats may add, a share of what is allowed */
-static const double NOTHING = 0x1p-40,
-                    LEAST_SQUARE = 0x1p-298; /* shares of |p|^2, and squares, that are rounding only */
+/* What is rounding only: a share of |p|^2, and of every number the square of the least normal float, below which floats
+ * have too few bits for what a class promises. */
+static const double NOTHING = 0x1p-40, LEAST_SQUARE = 0x1p-252;
 
 /* The mean and the sum of squares around it of one number a recorded step, and how large it was or may have been. */
 struct tally {
@@ -203,7 +204,7 @@ static void add_worker(struct train *t, size_t worker, double value[SG_COLUMNS],
         all[LOST] += lost[l];
         all[ALONG] += along[l];
         m->share[l] += share / workers;
-        m->bias[l] += ratio(along[l], square[l]) / workers;
+        m->bias[l] += lost[l] <= elements * LEAST_SQUARE ? 0 : ratio(along[l], square[l]) / workers;
         m->sums->layer[n + l].most = fmax(m->sums->layer[n + l].most, ratio(allowed, square[l]));
         value[SG_COLUMN_BOUND_SHARE] = fmax(value[SG_COLUMN_BOUND_SHARE], share);
         value[SG_COLUMN_ELEMENT_ERROR_MAX] = fmax(value[SG_COLUMN_ELEMENT_ERROR_MAX], largest[l] / unit);

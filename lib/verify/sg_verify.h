@@ -55,7 +55,8 @@ enum sg_verify_property {
 extern const struct sg_verify_meaning { const char *name, *summary; } sg_verify_meaning[SG_VERIFY_PROPERTIES];
 
 struct sg_verdict {
-    size_t runs, failed; /* runs 0: the property does not apply to the compressor */
+    size_t runs, failed; /* runs 0: the property does not apply to the compressor, or was not tested */
+    bool untested;       /* it is declared without what a test needs; then the example says what is missing */
     char example[240];   /* the first failure: "levels = 7, n 33, +-0, ...: why"; else empty */
 };
 

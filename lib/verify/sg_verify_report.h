@@ -21,8 +21,9 @@ struct sg_verify_options {
     void (*begin)(const char *name, size_t done, size_t total);
 };
 
-/* Tries the compressors. *out is an array of {"compressor","passed","properties":[{"property","runs","failed","example"}]},
- * to be freed; a property with 0 runs does not apply, and "example" is the first failure or null. *passed: nothing failed.
+/* Tries the compressors. *out is an array of {"compressor","passed","properties":[{"property","runs","failed","untested",
+ * "example"}]}, to be freed. A property with 0 runs does not apply, or is declared without what a test needs, which "untested"
+ * says; "example" is the first failure or what is missing, or null. *passed: nothing failed.
  * SG_ERR_ARGUMENT, with a suggestion: an unknown name. After SG_ERR_INTERRUPTED *out has what was tried. */
 SG_CHECKED sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_options *options,
                                       struct sg_error *err);

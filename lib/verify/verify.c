@@ -186,6 +186,36 @@ void sg_verify_close(sg_verify *v) {
     free(v);
 }
 
+/* A class is tested against its bound, and where there are several rounds no message has one of its own. */
+static void find_untested(const struct sg_compressor_ops *ops, struct sg_verdict *v) {
+    enum { UNTESTED = 1000 }; /* elements */
+    if (v->failed > 0)
+        return;
+    for (int variant = 0; variant < VERIFY_VARIANTS; variant++) {
+        struct verify_run run = {.ops = ops, .feedback = {&sg_feedback_none, 1, {0}}, .gamma = 1};
+        verify_set(&run, variant, UNTESTED, false, VERIFY_WORKER + 1);
+        const unsigned traits = sg_compressor_traits(ops, run.param);
+        const bool relative = traits & SG_TRAIT_RELATIVE, biased = !(traits & SG_TRAIT_UNBIASED);
+        const bool tested = ops->rounds == NULL || v->runs > 0;
+        const double bound = ops->bound != NULL ? ops->bound(run.param, UNTESTED) : (double)NAN;
+        if (!(traits & (SG_TRAIT_RELATIVE | SG_TRAIT_ABSOLUTE)) || traits & SG_TRAIT_EXACT ||
+            (tested && isfinite(bound) && !(relative && biased && bound <= 0)))
+            continue;
+        v->untested = true;
+        const char *declared = relative ? "relative" : "absolute";
+        if (ops->bound == NULL)
+            snprintf(v->example, sizeof v->example, "it declares that it is %s, but has no 'bound' to say by how much",
+                     declared);
+        else if (!tested)
+            snprintf(v->example, sizeof v->example, "it declares that it is %s, which no message of a round shows",
+                     declared);
+        else
+            snprintf(v->example, sizeof v->example, "it declares that it is %s, but its 'bound' of %d elements is %g",
+                     declared, UNTESTED, bound);
+        return;
+    }
+}
+
 void sg_verify_compressor(sg_verify *v, const struct sg_compressor_ops *ops,
                           struct sg_verdict out[SG_VERIFY_PROPERTIES]) {
     memset(out, 0, SG_VERIFY_PROPERTIES * sizeof *out);
@@ -194,8 +224,10 @@ void sg_verify_compressor(sg_verify *v, const struct sg_compressor_ops *ops,
         verify_repeat(v, ops, out);
         verify_damage(v, ops, out);
     }
+    verify_class(v, ops, out);
     verify_mean(v, ops, out);
     verify_workers(v, ops, out);
     verify_edges(v, ops, out);
     verify_nonfinite(v, ops, out);
+    find_untested(ops, &out[SG_VERIFY_CLASS]);
 }

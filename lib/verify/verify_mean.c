@@ -45,7 +45,7 @@ void verify_mean(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_ve
             memcpy(run.param, param, sizeof param);
         const unsigned traits = sg_compressor_traits(ops, run.param);
         if (!(traits & (SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM)))
-            return;
+            continue;
         sg_method *m = verify_method(&run, 0, 1, NULL, 1, verdict);
         if (m == NULL)
             return;
@@ -66,7 +66,7 @@ void verify_mean(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_ve
                             means.sum[i], (double)v->g[i], fabs(means.sum[i] - (double)v->g[i]) / deviation);
         }
         const double bound = ops->bound != NULL && ops->rounds == NULL ? ops->bound(run.param, SMALL) : (double)NAN;
-        const double most = traits & SG_TRAIT_RELATIVE ? (1 - bound) * all : bound;
+        const double most = !(traits & SG_TRAIT_ABSOLUTE) ? (1 - bound) * all : bound;
         const double sigma = sqrt(fmax(0, means.lost_squares - means.lost * means.lost) / DRAWS);
         if (fine && !isnan(bound))
             verify_note(verdict, means.lost <= most * (1 + 1e-6) + 5 * sigma, &run,

@@ -107,7 +107,7 @@ static bool within_bound(const sg_verify *v, const struct verify_run *run, const
             j += sent;
         }
         const double bound = run->ops->bound(run->param, end - begin);
-        const double most = run->ops->traits & SG_TRAIT_RELATIVE ? (1 - bound) * all : bound * unit * unit;
+        const double most = !(run->ops->traits & SG_TRAIT_ABSOLUTE) ? (1 - bound) * all : bound * unit * unit;
         if (!isnan(bound) && !(left <= most * (1 + 0x1p-22) + all * 0x1p-44 + (double)(end - begin) * 0x1p-298))
             return false;
     }
@@ -239,6 +239,33 @@ void verify_repeat(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_
             memcpy(v->g, v->p, N * sizeof *v->p);
         }
         verify_note(&out[SG_VERIFY_REPEAT], fine, &run, "%s: what it sent is not sent again",
+                    sg_pattern_name[i % SG_PATTERNS]);
+        sg_method_close(method);
+    }
+}
+
+/* Of a compressor with one round the class is that of a worker's message. */
+void verify_class(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {
+    enum { N = 1000 };
+    if (ops->rounds == NULL || ops->rounds->count > 1 || ops->bound == NULL)
+        return;
+    for (int i = 0; i < VERIFY_VARIANTS * SG_PATTERNS; i++) {
+        struct verify_run run = {.ops = ops, .form = "none", .feedback = forms[1].feedback, .gamma = 1};
+        struct sg_error err;
+        struct sg_message m;
+        verify_set(&run, i / SG_PATTERNS, N, true, VERIFY_WORKER + 1);
+        if (sg_compressor_traits(ops, run.param) & SG_TRAIT_RANDOM)
+            continue;
+        sg_method *method = verify_method(&run, VERIFY_WORKER, 1, NULL, 1, &out[SG_VERIFY_CLASS]);
+        if (method == NULL)
+            return;
+        sg_pattern_fill(v->p, N, (enum sg_pattern)(i % SG_PATTERNS), 5);
+        bool fine =
+            sg_verify_send(method, (struct sg_verify_at){VERIFY_WORKER, 1, 0, NULL}, v->p, NULL, &m, &err) == SG_OK;
+        if (fine)
+            m.code->decode(v->first_value[0], &m, 0, m.count);
+        fine = fine && m.n == N && within_bound(v, &run, &m, v->first_value[0]);
+        verify_note(&out[SG_VERIFY_CLASS], fine, &run, "%s: more is lost than the declared bound allows",
                     sg_pattern_name[i % SG_PATTERNS]);
         sg_method_close(method);
     }

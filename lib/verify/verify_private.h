@@ -58,6 +58,7 @@ sg_method *verify_method(const struct verify_run *run, size_t first, size_t coun
 
 /* The checks; each notes its verdicts in out [SG_VERIFY_PROPERTIES]. */
 void verify_messages(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out, bool thorough);
+void verify_class(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
 void verify_repeat(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
 void verify_mean(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
 void verify_workers(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);

@@ -33,7 +33,8 @@ static cJSON *row_of(const struct sg_compressor_ops *ops, const struct sg_verdic
         sg_json_set_string(property, "property", sg_verify_meaning[p].name);
         sg_json_set_number(property, "runs", (double)verdict[p].runs);
         sg_json_set_number(property, "failed", (double)verdict[p].failed);
-        sg_json_set_string(property, "example", verdict[p].failed > 0 ? verdict[p].example : NULL);
+        sg_json_set_bool(property, "untested", verdict[p].untested);
+        sg_json_set_string(property, "example", verdict[p].example[0] != '\0' ? verdict[p].example : NULL);
         sg_json_push(properties, property);
         fine = fine && verdict[p].failed == 0;
     }
@@ -68,16 +69,21 @@ sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_opt
     return status;
 }
 
+static bool is_untested(const cJSON *property) {
+    return sg_json_bool(property, "untested", false);
+}
+
 static void print_property(FILE *out, const cJSON *property, const char *summary) {
     const double runs = sg_json_number(property, "runs", 0), failed = sg_json_number(property, "failed", 0);
     const char *example = sg_json_string(property, "example", NULL);
-    fprintf(out, "%-10s  %-6s  %8.0f  %7.0f  %s\n", sg_json_string(property, "property", "?"),
-            runs == 0    ? "-"
-            : failed > 0 ? "FAILS"
-                         : "holds",
+    fprintf(out, "%-10s  %-10s  %8.0f  %7.0f  %s\n", sg_json_string(property, "property", "?"),
+            failed > 0              ? "FAILS"
+            : is_untested(property) ? "not tested"
+            : runs == 0             ? "-"
+                                    : "holds",
             runs, failed, summary);
     if (example != NULL)
-        fprintf(out, "            first: %s\n", example);
+        fprintf(out, "            %s%s\n", failed > 0 ? "first: " : "", example);
 }
 
 void sg_verify_print(FILE *out, const cJSON *results) {
@@ -85,15 +91,22 @@ void sg_verify_print(FILE *out, const cJSON *results) {
     const cJSON *row, *property;
     cJSON_ArrayForEach(row, results) {
         const bool passed = sg_json_bool(row, "passed", false);
+        bool untested = false;
         double runs = 0;
         int p = 0;
-        cJSON_ArrayForEach(property, sg_json_get(row, "properties")) runs += sg_json_number(property, "runs", 0);
-        fprintf(out, "# %-18s  %s, %.0f runs\n", sg_json_string(row, "compressor", "?"),
-                passed ? "all that applies holds" : "FAILS", runs);
-        if (full || !passed)
-            fprintf(out, "# property  verdict     runs   failed\n");
         cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
-            if (full || sg_json_number(property, "failed", 0) > 0)
+            runs += sg_json_number(property, "runs", 0);
+            untested = untested || is_untested(property);
+        }
+        fprintf(out, "# %-18s  %s, %.0f runs\n", sg_json_string(row, "compressor", "?"),
+                !passed    ? "FAILS"
+                : untested ? "not all is tested"
+                           : "all that applies holds",
+                runs);
+        if (full || !passed || untested)
+            fprintf(out, "# property  verdict         runs   failed\n");
+        cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
+            if (full || sg_json_number(property, "failed", 0) > 0 || is_untested(property))
                 print_property(out, property, sg_verify_meaning[p].summary);
             p++;
         }

@@ -198,8 +198,9 @@ const struct sg_parameter sg_code_eden_params[PARAMS] = {
     [BITS] = {"bits", 1, MOST_BITS, 1, true, "b, of a number: 1 is DRIVE, 2 and 3 are EDEN"},
     [BLOCK] = {"block", 1, MOST_BLOCK, 1024, true,
                "numbers that are rotated together and share a scale of 32 bits, rounded up to a power of two"},
-    [LEAST_ERROR] = {"least-error", 0, 1, 0, true,
-                     "0: the scale of which the mean over rotations is right; 1: the one with the least error"},
+    [LEAST_ERROR] =
+        {"least-error", 0, 1, 0, true,
+         "0: the scale of which the mean over rotations is right; 1: the one with the least error, which is relative"},
 };
 
 const struct sg_code sg_code_eden = {

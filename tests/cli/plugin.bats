@@ -282,6 +282,19 @@ C
     [[ $stderr == *"all.json"* ]]
 }
 
+@test "sparsebench --verify-compressors: a class that is declared without a bound is not tested, which does not hold" {
+    local change
+    for change in '/\.bound = bound/d' 's/return n > 0 ? .*;/return (void)param, (void)n, -1;/' \
+        's/return n > 0 ? .*;/return (void)param, (void)n, (double)NAN;/'; do
+        variant boundless.so -e "$change" -e 's/^static double bound/__attribute__((unused)) &/'
+        run -0 --separate-stderr sparsebench --plugin ./boundless.so --verify-compressors --table my-topk
+        [[ ${lines[0]} == "# my-topk "*"not all is tested"* ]]
+        grep -A1 -E "^class +not tested +" <<<"$output" | grep -q "it is relative, but"
+    done
+    run -0 sparsebench --plugin ./boundless.so --verify-compressors my-topk --json
+    [ "$(jq -c '[.results[0].properties[] | select(.untested).property]' <<<"$output")" = '["class"]' ]
+}
+
 @test "sparsebench --verify-compressors: each promise that a broken plug-in breaks is seen to be broken, and no other" {
     local name expected
     build "$BATS_TEST_DIRNAME/broken_plugin.c" broken.so

@@ -19,6 +19,7 @@ int main(void) {
            "%s is found by its names", ops->name);
         sg_verify_compressor(v, ops, verdict);
         for (int p = 0; p < SG_VERIFY_PROPERTIES; p++) {
+            ok(!verdict[p].untested, "%s, %s: %s", ops->name, sg_verify_meaning[p].name, verdict[p].example);
             applies[p] += verdict[p].runs > 0;
             if (verdict[p].runs > 0)
                 ok(verdict[p].failed == 0, "%s, %s: %zu of %zu runs fail%s%s", ops->name, sg_verify_meaning[p].name,

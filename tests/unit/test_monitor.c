@@ -292,6 +292,20 @@ static void test_honest(const struct sg_compressor_ops *ops, const char *form) {
     sg_run_free(&run);
 }
 
+/* Floats below 2^-126 are too coarse for every class, which is no departure from one. */
+static void subnormal(float *g, size_t worker, uint32_t draw, const double *x) {
+    (void)x;
+    for (int j = 0; j < D; j++)
+        g[j] = 0x1p-137F * (2 + noise(worker, draw, j));
+}
+
+static void test_subnormal(const char *compressor) {
+    watch(subnormal, three_layers, 3);
+    struct sg_run run = run_of(compressor, "", "none");
+    ok(warnings == 0, "%s of subnormal gradients: nothing to warn of %s", compressor, warned);
+    sg_run_free(&run);
+}
+
 static void test_table(void) {
     const struct sg_compressor_ops *ops;
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
@@ -408,6 +422,8 @@ int main(void) {
         }
     test_liars();
     test_table();
+    test_subnormal("natural");
+    test_subnormal("int-block");
     test_resume("Random-k", SET("record.every=3", COLUMNS), in_valley);
     test_rules();
     test_silent_steps();
