@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { MAGNITUDES = SG_SHARE_PARAMS, PARAMS };
+enum { MAGNITUDES = SG_SHARE_PARAMS, QUIRK, PARAMS };
 enum { TESTS = 3 };
 
 /* z with P(|N(0, 1)| > z) = share; 0 < share <= 1. */
@@ -23,7 +23,7 @@ static float estimate(struct sg_worker *w, size_t layer, float *x, size_t n, siz
     const double z = two_sided_quantile((double)k / (double)n);
     const bool magnitudes = w->shared->param[MAGNITUDES] > 0;
     const double mean = sg_mean(x, n, magnitudes, 0), deviation = sqrt(sg_variance(x, n, magnitudes, mean));
-    double threshold = fabs(mean) + z * deviation;
+    double threshold = (w->shared->param[QUIRK] > 0 ? mean : fabs(mean)) + z * deviation;
     float t = INFINITY;
     (void)layer;
     for (int i = 0; i < TESTS; i++) {
@@ -48,6 +48,9 @@ static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
     [MAGNITUDES] = {"magnitudes", 0, 1, 0, true,
                     "1: fit the normal distribution to |p|, as the code of SIDCo's authors does, not to p"},
+    [QUIRK] = SG_QUIRK_PARAMETER("none|signed", 1,
+                                 "signed: the mean of p counts with its sign, as in the authors' code, so that -p is "
+                                 "given another threshold than p; none: by its size"),
 };
 
 const struct sg_compressor_ops sg_compress_gaussiank = {

@@ -26,7 +26,7 @@ static unsigned traits_8bit(const double *param) {
 
 const struct sg_compressor_ops sg_compress_8bit = {
     .name = "8bit",
-    .summary = "every element as a sign and one of 128 fractions of its layer's largest magnitude",
+    .summary = "every element as a sign and one of 128 fractions, from 1.5e-6, of its layer's largest magnitude",
     .source = "Dettmers, ICLR 2016",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE,
     .traits_of = traits_8bit,

@@ -254,7 +254,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_ok_topk = {
     .name = "ok-topk",
-    .summary = "about the k largest of the sum, by thresholds that are used for many steps",
+    .summary = "about the k largest of the sum, from the first step, by thresholds that are used for many steps",
     .source = "Li and Hoefler, PPoPP 2022",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

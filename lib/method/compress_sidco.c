@@ -228,5 +228,5 @@ static const struct sg_parameter params[PARAMS_GP] = {
 
 const struct sg_compressor_ops sg_compress_sidco_e = SIDCO("sidco-e", PARAMS_E_P, "exponential fits", select_e);
 const struct sg_compressor_ops sg_compress_sidco_gp =
-    SIDCO("sidco-gp", PARAMS_GP, "a gamma and generalised Pareto fits", select_gp);
+    SIDCO("sidco-gp", PARAMS_GP, "a gamma fit without zeros and generalised Pareto fits", select_gp);
 const struct sg_compressor_ops sg_compress_sidco_p = SIDCO("sidco-p", PARAMS_E_P, "generalised Pareto fits", select_p);

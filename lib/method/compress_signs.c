@@ -13,7 +13,7 @@ static double bound(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_ef_signsgd = {
     .name = "ef-signsgd",
-    .summary = "every element's sign, with the mean magnitude of its layer",
+    .summary = "every element's sign, + for 0, with the mean magnitude of its layer",
     .source = "Karimireddy et al., ICML 2019",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .code = &sg_code_signs,

@@ -162,7 +162,8 @@ const struct sg_compressor_ops sg_compress_signtopk = {
 
 const struct sg_compressor_ops sg_compress_stc = {
     .name = "stc",
-    .summary = "signtopk by each worker, and once more of the mean over workers with a residual of its own",
+    .summary =
+        "signtopk by each worker, and once more, of exactly k, of the mean over workers with a residual of its own",
     .source = "Sattler et al., IEEE TNNLS 2020",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
     .params = topk_params,

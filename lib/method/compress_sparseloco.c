@@ -157,7 +157,7 @@ static size_t knob(const double *param) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [K] = {"k", 1, BLOCK, 64, true, "elements sent of every tile; a tile with fewer sends all"},
+    [K] = {"k", 1, BLOCK, 64, true, "elements sent of every tile, odd or even; a tile with fewer sends all"},
     [CHUNK] = {"chunk", 1, MOST, 64, true, "the most rows and columns of a tile"},
     [CLIP] = {"clip", 0, 1, 1, true, "1: a worker's numbers of a layer are scaled down to the workers' median norm"},
 };

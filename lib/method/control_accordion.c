@@ -2,7 +2,7 @@
  * layer by itself.
  *
  * A layer is critical if this is the first decision, the learning rate fell since the last one, or the norm of its
- * gradient on worker 0 changed by more than `threshold` of what it was. Two rules for when and which gradient:
+ * gradient on worker 0 changed by at least `threshold` of what it was, or was 0. Two rules for when and which gradient:
  *   accumulate 0  as the paper of the project compares it: at the first step of the epochs 0, interval, 2 interval, …,
  *                 that step's gradient
  *   accumulate 1  as the code of ACCORDION's authors: after the epochs 0, interval, 2 interval, … the sum of that
@@ -68,7 +68,7 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
         double *norm = &norms(state)[l], *is_critical = &critical(state, f->layers)[l];
         if (f->lead_square) {
             const double now = sqrt(f->lead_square[l]);
-            *is_critical = is_first || fell || fabs(*norm - now) > param[THRESHOLD] * *norm;
+            *is_critical = is_first || fell || fabs(*norm - now) >= param[THRESHOLD] * *norm;
             *norm = now;
         } else if (due && fell) {
             *is_critical = 1;

@@ -1,4 +1,5 @@
-/* deviation_measure.c: what a setting of a compressor loses, on a gradient that is the same everywhere.
+/* deviation_measure.c: what a setting of a compressor loses, on a gradient that is the same everywhere: in single steps, each
+ * with an empty residual, and of all that came in over a sequence of steps with residuals.
  *
  * The gradient has a matrix of 48 x 80 with heavy tails around two outer products that all workers share, one of 40 x 25
  * that is smaller and normal, and a vector of 100 numbers below 0. */
@@ -11,19 +12,22 @@
 #include "sg_rng.h"
 
 enum { LARGE = 48 * 80, SMALL = 40 * 25, VECTOR = 100, D = LARGE + SMALL + VECTOR, LAYERS = 3, WORKERS = 4 };
+enum { SEQUENCE = 100 }; /* steps */
 
 static const size_t offset[LAYERS + 1] = {0, LARGE, LARGE + SMALL, D}, rows[LAYERS] = {48, 40, 1};
 
 struct example {
     float g[WORKERS][D], e[WORKERS][D], sum[D];
-    double p[D];    /* the mean of g */
-    double mean[D]; /* the sum over steps of C - p */
+    double p[D];               /* the mean of g */
+    double mean[D];            /* the sum over steps of C - p */
+    double all[D], arrived[D]; /* the sums over the steps of a sequence and over workers */
     struct sg_method_config config;
     double numbers[SG_TEXT_NUMBERS]; /* those of the configuration */
 };
 
-static void draw(float *g, uint32_t worker) {
-    sg_rng own = sg_rng_open(1, SG_RNG_TEST, worker, 0), common = sg_rng_open(1, SG_RNG_TEST, WORKERS, 0);
+/* The gradients of other steps share the outer products. */
+static void draw(float *g, uint32_t worker, uint64_t step) {
+    sg_rng own = sg_rng_open(1, SG_RNG_TEST, worker, step), common = sg_rng_open(1, SG_RNG_TEST, WORKERS, 0);
     double left[2][48], right[2][80];
     for (size_t k = 0; k < 2; k++) {
         for (size_t i = 0; i < 48; i++)
@@ -52,7 +56,6 @@ static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg
     if (leads)
         sg_method_lead(m, x->g[0], square);
     sg_method_begin(m, t, 1, leads ? square : NULL);
-    memset(x->e, 0, sizeof x->e);
     for (unsigned round = 0; round < sg_method_rounds(m); round++) {
         memset(x->sum, 0, sizeof x->sum);
         for (size_t w = 0; w < workers; w++) {
@@ -81,21 +84,15 @@ static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg
 /* What this step lost; its bias is returned. */
 static double compare(struct example *x, struct sg_deviation_measure *out) {
     const double workers = (double)x->config.count;
-    double all = 0, error = 0, bias = 0, lost = 0;
+    double all = 0, error = 0, bias = 0;
     for (size_t i = 0; i < D; i++) {
         const double off = (double)x->sum[i] / workers - x->p[i];
-        double kept = 0;
-        for (size_t w = 0; w < x->config.count; w++)
-            kept += (double)x->e[w][i];
-        const double gone = x->p[i] - kept / workers - (double)x->sum[i] / workers;
         all += x->p[i] * x->p[i];
         x->mean[i] += off;
         error += off * off;
         bias += off * x->p[i];
-        lost += gone * gone;
     }
     out->error += error / all;
-    out->lost += lost / all;
     return bias / all;
 }
 
@@ -109,11 +106,43 @@ static double systematic(const struct example *x, double error, double n) {
     return n > 1 ? (n * off / all - error) / (n - 1) : error;
 }
 
+/* *lost <- |sum of g - sum of what was sent - e| / |sum of g| after a sequence of steps; NaN for a compressor that is not
+ * meant for residuals. */
+static sg_status run_sequence(double *lost, struct example *x, struct sg_error *err) {
+    struct sg_deviation_measure unused = {0};
+    double square = 0, gone = 0;
+    sg_method *m;
+    sg_status status = sg_method_open(&m, &x->config, err);
+    memset(x->e, 0, sizeof x->e);
+    const bool keeps = status == SG_OK && sg_method_traits(m) & SG_TRAIT_WANTS_FEEDBACK;
+    for (uint64_t t = 0; status == SG_OK && keeps && t < SEQUENCE; t++) {
+        for (uint32_t w = 0; w < x->config.count; w++) {
+            draw(x->g[w], w, t);
+            for (size_t i = 0; i < D; i++)
+                x->all[i] += (double)x->g[w][i];
+        }
+        status = run_step(x, m, t, &unused, err);
+        for (size_t i = 0; i < D; i++)
+            x->arrived[i] += (double)x->sum[i];
+    }
+    sg_method_close(m);
+    for (size_t i = 0; i < D; i++) {
+        double rest = x->all[i] - x->arrived[i];
+        for (size_t w = 0; w < x->config.count; w++)
+            rest -= (double)x->e[w][i];
+        square += x->all[i] * x->all[i];
+        gone += rest * rest;
+    }
+    *lost = keeps ? sqrt(gone / square) : (double)NAN;
+    return status;
+}
+
 static sg_status measure(struct sg_deviation_measure *out, struct example *x, size_t steps, struct sg_error *err) {
     sg_method *m = NULL;
     double squares = 0;
     sg_status status = sg_method_open(&m, &x->config, err);
     for (uint64_t t = 0; status == SG_OK && t < steps; t++) {
+        memset(x->e, 0, sizeof x->e);
         status = run_step(x, m, t, out, err);
         const double bias = status == SG_OK ? compare(x, out) : 0;
         out->bias += bias;
@@ -127,7 +156,8 @@ static sg_status measure(struct sg_deviation_measure *out, struct example *x, si
     out->bias_off = sqrt(fmax(0, squares / n - out->bias * out->bias) / n);
     out->bits /= n;
     out->sent /= n;
-    out->lost /= n;
+    if (status == SG_OK)
+        status = run_sequence(&out->lost, x, err);
     return status;
 }
 
@@ -148,7 +178,7 @@ sg_status sg_deviation_measure(struct sg_deviation_measure *out, const char *set
                                           .kernels = sg_kernels_cpu(NULL),
                                           .exec = {.threads = 1}};
     for (uint32_t w = 0; w < workers; w++) {
-        draw(x->g[w], w);
+        draw(x->g[w], w, 0);
         for (size_t i = 0; i < D; i++)
             x->p[i] += (double)x->g[w][i] / (double)workers;
     }

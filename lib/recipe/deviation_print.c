@@ -1,4 +1,5 @@
 /* deviation_print.c: results/DEVIATIONS.md: the table of deviations with what each costs on the example. */
+#include <math.h>
 #include <string.h>
 
 #include "sg_deviations.h"
@@ -29,7 +30,9 @@ static const char head[] =
     "  arrives\n"
     "* bits: of a worker's messages, by element\n"
     "* sent: numbers of a worker in a step\n"
-    "* lost: the mean of |x|² / |p|², x what is neither sent nor kept in a residual\n"
+    "* lost: after 100 steps with residuals, and gradients that share the outer products, |x| / |Σg|: Σg is the sum "
+    "of\n"
+    "  all gradients, x what of it is neither sent nor kept in a residual; – without error feedback\n"
     "\n";
 
 static void print_code(FILE *out, const char *repository, const char *commit, const char *file) {
@@ -51,6 +54,13 @@ static void print_bias(FILE *out, const struct sg_deviation_measure *m) {
         fprintf(out, " ± %.1g", m->bias_off);
 }
 
+static void print_lost(FILE *out, double lost) {
+    if (isnan(lost))
+        fputs("–", out);
+    else
+        fprintf(out, "%.2g", lost < 1e-5 ? 0 : lost); /* below, it is rounding */
+}
+
 static sg_status print_row(FILE *out, const struct sg_deviation *d, struct sg_error *err) {
     struct sg_deviation_measure a, b;
     sg_status status = sg_deviation_measure(&a, d->published, d->workers, d->steps, err);
@@ -69,7 +79,10 @@ static sg_status print_row(FILE *out, const struct sg_deviation *d, struct sg_er
     print_bias(out, &b);
     print_pair(out, a.bits, b.bits);
     print_pair(out, a.sent, b.sent);
-    print_pair(out, a.lost, b.lost);
+    fprintf(out, " | ");
+    print_lost(out, a.lost);
+    fprintf(out, " → ");
+    print_lost(out, b.lost);
     fprintf(out, " | %zu |\n", d->workers);
     return SG_OK;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Compressors against independent twins in Python (tests/twins), bit for bit, on normal vectors and at the edges.
+# Compressors against their twins in Python (tests/twins), bit for bit, on normal vectors and at the edges.
 load common
 
 setup_file() {

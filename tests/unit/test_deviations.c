@@ -26,7 +26,7 @@ static bool shows(const struct sg_deviation *d, const struct sg_deviation_measur
     case SG_DEVIATION_FEWER_SENT:
         return b->sent < 0.99 * a->sent;
     case SG_DEVIATION_MORE_LOST:
-        return a->lost < 1e-12 && b->lost > 1e-4;
+        return a->lost < 1e-6 && b->lost > 0.05;
     }
     return false;
 }
