@@ -19,6 +19,7 @@
  * what is below 2^-L up. Memory: M of each layer. */
 #include "method_private.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "sg_philox.h"
@@ -39,6 +40,11 @@ static size_t floats(const struct sg_layout *layout) {
 static double factor_of(const struct sg_shared *s, size_t layer) {
     const double largest = (double)s->memory[layer];
     return largest > 0 ? (exp2(s->param[BITS] - 1) - 1) / ((double)s->workers * largest) : 0;
+}
+
+/* Levels of the largest floats add up to more than floats hold, also where the numbers themselves cancel. */
+static float within_floats(double x) {
+    return (float)fmax(-(double)FLT_MAX, fmin(x, (double)FLT_MAX));
 }
 
 static void round_layers(const struct sg_worker *w, float *q, const float *p) {
@@ -74,7 +80,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
             s->memory[l] = sg_integers_agreed(s, sum, layers, l);
         const double factor = factor_of(s, l);
         for (size_t i = offset[l]; round == 1 && i < offset[l + 1]; i++)
-            sum[i] = factor > 0 ? (float)((double)sum[i] / factor) : 0;
+            sum[i] = factor > 0 ? within_floats((double)sum[i] / factor) : 0;
     }
 }
 
@@ -87,7 +93,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const double factor = factor_of(s, l);
         for (size_t i = offset[l]; factor > 0 && i < offset[l + 1]; i++)
-            e[i] -= (float)((double)q[i] / factor);
+            e[i] -= within_floats((double)q[i] / factor);
     }
 }
 
@@ -227,7 +233,7 @@ static void combine_powers(const struct sg_shared *s, unsigned round, float *sum
             now = offset[l + 1] - at < SG_PHILOX_PIECE ? offset[l + 1] - at : SG_PHILOX_PIECE;
             add_piece(s, sum + at, at, now);
             for (size_t i = at; i < at + now; i++)
-                sum[i] = (float)((double)sum[i] / RAISED * unit_of(s, l));
+                sum[i] = within_floats((double)sum[i] / RAISED * unit_of(s, l));
         }
     }
 }
@@ -240,7 +246,7 @@ static void keep_powers(struct sg_worker *w, float *e, const float *sum) {
     round_to_powers(w, q, e);
     for (size_t l = 0; l < s->layout.n_layers; l++)
         for (size_t i = offset[l]; i < offset[l + 1]; i++)
-            e[i] -= (float)((double)q[i] / RAISED * unit_of(s, l));
+            e[i] -= within_floats((double)q[i] / RAISED * unit_of(s, l));
 }
 
 static sg_status open_powers(struct sg_worker *w, struct sg_error *err) {

@@ -2,6 +2,7 @@
 #include "sg_flat.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sg_wire.h"
 #include "sparsegrad.h"
@@ -48,8 +49,19 @@ sg_status sg_topk(const float *g, float *e, size_t n, size_t k, int threads, uin
         return err->status;
     if (k > n)
         return sg_fail(err, SG_ERR_ARGUMENT, "k = %zu of %zu elements", k, n);
-    const struct sg_select s = {&exec, 1, offset, g, e, 1, 1, index, value, &count};
-    return status_of(kernels->select_topk(&s, &k, NULL), err);
+    if (n == 0)
+        return SG_OK;
+    uint32_t *room = malloc(n * (sizeof *index + sizeof *value)); /* kernels write behind the k entries, too */
+    if (room == NULL)
+        return sg_fail_memory(err, "selecting elements");
+    const struct sg_select s = {&exec, 1, offset, g, e, 1, 1, room, (float *)(room + n), &count};
+    const sg_status status = status_of(kernels->select_topk(&s, &k, NULL), err);
+    if (status == SG_OK && k > 0) {
+        memcpy(index, s.index, k * sizeof *index);
+        memcpy(value, s.value, k * sizeof *value);
+    }
+    free(room);
+    return status;
 }
 
 sg_status sg_hard_threshold(const float *g, float *e, size_t n, float lambda, int threads, uint32_t *index,

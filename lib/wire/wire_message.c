@@ -170,7 +170,8 @@ sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t ava
     const struct sg_code *code = code_of(in);
     if (code->width > 0)
         data_bytes = count * code->width;
-    else if (!(at = get_number(&data_bytes, payload, at, end)) || count > 8 * data_bytes)
+    else if (!(at = get_number(&data_bytes, payload, at, end)) ||
+             (count > 8 * data_bytes && code != &sg_code_factors)) /* products of rank 0 stand for any count */
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %s with damaged sizes", code->name);
     if (payload > (uint64_t)(end - at) || payload < data_bytes)
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %llu entries is cut off or damaged",

@@ -29,6 +29,11 @@ static void test_selections(void) {
            value[1] == 5,
        "the two largest of e + g");
     ok(same(e, (float[]){1, 0, 0, 4, -3, 0}, 6), "and the rest is kept");
+    float three[4] = {0, 0, 0, 17};
+    uint32_t places[4] = {0, 0, 0, 17};
+    ok(sg_topk(g, NULL, 6, 3, 1, places, three, &err) == SG_OK && three[2] == -3 && three[3] == 17 && places[2] == 4 &&
+           places[3] == 17,
+       "three of six need room for three");
     ok(sg_topk(g, NULL, 6, 0, 1, index, value, &err) == SG_OK &&
            sg_topk(NULL, NULL, 0, 0, 1, NULL, NULL, &err) == SG_OK,
        "nothing of six, and of none");
@@ -57,6 +62,32 @@ static void test_bytes(void) {
     ok(sg_decode(sum, 6, bytes, n + 1, &err) == SG_ERR_FORMAT, "%s", err.msg);
     ok(sg_encode(bytes, 3, &n, 6, index, value, 2, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
     ok(sg_encode(bytes, sizeof bytes, &n, 6, descending, value, 2, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
+}
+
+/* The bytes of few singular triplets, or none, stand for a whole matrix, also beside a layer without elements. */
+static void test_low_rank(void) {
+    enum { SIDE = 60, N = SIDE * SIDE };
+    static const char *const texts[] = {"svd-threshold tau=1e9; error-feedback=none",
+                                        "atomo rank=1; error-feedback=none"};
+    static const size_t cut[] = {0, 0, N}, rows_of[] = {1, SIDE};
+    static const struct sg_layout matrix = {2, cut, NULL, rows_of};
+    static float g[N], sum[N];
+    for (int i = 0; i < 4; i++) {
+        sg_method *m = NULL;
+        const uint8_t *bytes;
+        size_t size = 0;
+        for (size_t j = 0; j < N; j++)
+            g[j] = i / 2 ? (float)(j % SIDE) : 0;
+        bool fine = sg_method_open_text(&m, texts[i % 2], &matrix, 1, 0, 1, &err) == SG_OK;
+        if (fine)
+            sg_method_begin(m, 0, 1, NULL);
+        fine = fine && sg_method_send_bytes(m, 0, 0, g, NULL, &bytes, &size, &err) == SG_OK &&
+               sg_method_receive_bytes(m, 0, &bytes, &size, sum, &err) == SG_OK;
+        const float wanted = i == 3 ? 1 : 0;
+        ok(fine && fabsf(sum[1] - wanted) < 1e-5F, "%s: %zu bytes of %d numbers %s", texts[i % 2], size, N,
+           fine ? "" : err.msg);
+        sg_method_close(m);
+    }
 }
 
 /* ---- texts ---- */
@@ -281,6 +312,7 @@ int main(void) {
     test_version();
     test_selections();
     test_bytes();
+    test_low_rank();
     test_texts();
     test_every_compressor();
     test_strangers();

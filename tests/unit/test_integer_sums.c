@@ -208,6 +208,23 @@ static void test_splits(const struct setting *s) {
         sg_method_close(part[p]);
 }
 
+/* Workers' largest floats, with both signs at every place. */
+static void test_largest(struct setting s) {
+    static float big[WORKERS][D], kept[WORKERS][D], total[D];
+    double bits;
+    bool fine = true;
+    sg_method *m = open_part(&s, 0, WORKERS, WORKERS);
+    memset(kept, 0, sizeof kept);
+    for (size_t i = 0; i < WORKERS * D; i++)
+        big[i / D][i % D] = i % 3 ? 0x1p127F : -0x1p127F;
+    fine = m != NULL && sg_verify_step(&m, (const size_t[]){WORKERS}, 1, 0, 1, big[0], s.rule->keeps ? kept[0] : NULL,
+                                       D, total, &bits);
+    for (size_t i = 0; i < WORKERS * D; i++)
+        fine = fine && isfinite(total[i % D]) && isfinite(kept[i / D][i % D]);
+    ok(fine, "%s of %g bits: the sum of +-2^127 is finite, and so are the residuals", s.name, s.param[0]);
+    sg_method_close(m);
+}
+
 static void refused(const char *why, struct setting s) {
     s.rule = &sg_feedback_none;
     sg_method *m = open_part(&s, 0, WORKERS, 1);
@@ -237,6 +254,8 @@ int main(void) {
     for (double bits = 3; bits <= 8; bits += 5)
         test_unbiased(&(struct setting){"global-qsgd-exp", {bits}, &sg_feedback_none}, 0);
     test_splits(&(struct setting){"global-qsgd-exp", {8}, &sg_feedback_gradient});
+    test_largest((struct setting){"global-qsgd", {2}, &sg_feedback_gradient});
+    test_largest((struct setting){"global-qsgd-exp", {4}, &sg_feedback_gradient});
     refused("too few for the sum of 4 workers", (struct setting){"global-qsgd-exp", {2}, NULL});
     refused("too few for the sum", (struct setting){"switchml", {3, 256}, NULL});
     refused("at most 24, or 32", (struct setting){"switchml", {30, 256}, NULL});
