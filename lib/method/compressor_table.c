@@ -62,7 +62,7 @@ static const struct sg_compressor_ops *const table[] = {
     /* clang-format on */
 };
 
-enum { COMPRESSORS = sizeof table / sizeof *table };
+enum { COMPRESSORS = sizeof table / sizeof *table, MOST_ROUNDS = 64 };
 
 static const struct sg_compressor_ops *added[SG_ADDED_ROWS];
 static size_t n_added;
@@ -94,6 +94,8 @@ static const char *lack_of(const struct sg_compressor_ops *ops) {
         return "has a knob that is none of its parameters";
     if (ops->rounds != NULL && (ops->rounds->count == 0 || ops->rounds->combine == NULL))
         return "has rounds without a count of them or without 'combine'";
+    if (ops->rounds != NULL && ops->rounds->count > MOST_ROUNDS)
+        return "has more than 64 rounds";
     return ops->rounds != NULL && ops->rounds->count > 1 && ops->rounds->keep == NULL
                ? "has several rounds, so it must have 'keep' for the residual"
                : NULL;
@@ -118,6 +120,13 @@ sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error
         return sg_fail(err, SG_ERR_ARGUMENT, "compressor '%s': no more than %d can be added", ops->name, SG_ADDED_ROWS);
     added[n_added++] = ops;
     return SG_OK;
+}
+
+bool method_is_added(const struct sg_compressor_ops *ops) {
+    for (size_t i = 0; i < n_added; i++)
+        if (added[i] == ops)
+            return true;
+    return false;
 }
 
 unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param) {

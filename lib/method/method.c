@@ -111,12 +111,25 @@ size_t method_doubles(const sg_method *m) {
 }
 
 size_t method_worker_doubles(const sg_method *m) {
-    return m->compressor->worker_doubles != NULL ? m->compressor->worker_doubles(&m->shared.layout) : 0;
+    return m->worker_doubles;
+}
+
+/* What the compressor asks for is asked once, so that checkpoints and memory agree on it. */
+static sg_status ask_for_room(sg_method *m, struct sg_error *err) {
+    const struct sg_compressor_ops *ops = m->compressor;
+    const struct sg_rounds *rounds = ops->rounds;
+    const size_t most = 64 * (m->d + m->shared.layout.n_layers) + 65536;
+    m->worker_doubles = ops->worker_doubles != NULL ? ops->worker_doubles(&m->shared.layout) : 0;
+    m->floats = rounds != NULL && rounds->floats != NULL ? rounds->floats(&m->shared.layout) : 0;
+    const size_t asked = m->worker_doubles > m->floats ? m->worker_doubles : m->floats;
+    return asked <= most ? SG_OK
+                         : sg_fail(err, SG_ERR_ARGUMENT,
+                                   "%s: it asks for %zu numbers to keep from step to step, and the most is %zu",
+                                   ops->name, asked, most);
 }
 
 size_t method_floats(const sg_method *m) {
-    const struct sg_rounds *rounds = m->compressor->rounds;
-    return rounds != NULL && rounds->floats != NULL ? rounds->floats(&m->shared.layout) : 0;
+    return m->floats;
 }
 
 bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
@@ -215,7 +228,10 @@ static sg_status open_workers(sg_method *m, struct sg_error *err) {
                                                .value = m->worker[w].room->value,
                                                .count = m->worker[w].count,
                                                .data = m->worker[w].room->data};
-        status = m->compressor->open != NULL ? m->compressor->open(&m->worker[w].seen, err) : SG_OK;
+        if (m->compressor->open == NULL)
+            continue;
+        err->msg[0] = '\0';
+        status = method_hook_status(m, m->compressor->open(&m->worker[w].seen, err), err);
     }
     return status;
 }
@@ -240,8 +256,13 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
                                  .layers = layout->n_layers,
                                  .d = m->d};
     status = method_resolve(m, config, err);
-    if (status == SG_OK)
+    if (status == SG_OK) {
+        const struct sg_code *code = m->compressor->code != NULL ? m->compressor->code : m->shared.code;
+        m->added = method_is_added(m->compressor) || code->number >= SG_CODE_ADDED_FIRST;
         status = copy_layout(&m->shared.layout, layout, err);
+    }
+    if (status == SG_OK)
+        status = ask_for_room(m, err);
     if (status == SG_OK)
         status = choose_kernels(m, config, err);
     if (status == SG_OK)

@@ -25,9 +25,20 @@ static sg_status resolve(double out[SG_METHOD_PARAMS], const char *name, const s
 
 /* ---- compressor and controller ---- */
 
+sg_status method_hook_status(const sg_method *m, sg_status status, struct sg_error *err) {
+    if (status == SG_OK || err->msg[0] != '\0')
+        return status;
+    return sg_fail(err, SG_ERR_ARGUMENT, "%s: it refuses, without a word why", m->compressor->name);
+}
+
 static sg_status check_compressor(const sg_method *m, const double *param, struct sg_error *err) {
     const struct sg_compressor_ops *ops = m->compressor;
-    return ops->check == NULL || ops->check(param, m->d, err) == SG_OK ? SG_OK : sg_prefix(err, "%s: ", ops->name);
+    if (ops->check == NULL)
+        return SG_OK;
+    err->msg[0] = '\0';
+    if (ops->check(param, m->d, err) == SG_OK)
+        return SG_OK;
+    return err->msg[0] != '\0' ? sg_prefix(err, "%s: ", ops->name) : method_hook_status(m, SG_ERR_ARGUMENT, err);
 }
 
 /* May a recipe give this controller to this compressor? own: the controller that the compressor brings, or NULL. */

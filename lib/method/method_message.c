@@ -94,6 +94,8 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     const struct message_room *room = w->room;
     const struct sg_code *code = m->shared.code;
     int status = m->compressor->select(&w->seen, &s);
+    if (m->added && status == SG_KERNEL_OK && (w->fault = method_selection_fault(m, &s)) != NULL)
+        return METHOD_MALFORMED;
     size_t count = status == SG_KERNEL_OK ? total(&s) : 0;
     const bool is_cut = (double)count > m->settings.most;
     if (is_cut) {
@@ -120,12 +122,14 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     } else if (code != &sg_code_fp32) {
         status = method_write(&w->seen, code,
                               (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param}, out);
-        if (s.e != NULL && status == SG_KERNEL_OK)
-            sg_message_read(&(struct sg_sink){.to = s.e, .index = out->index, .value = room->value}, out,
-                            m->shared.kernels, s.exec);
     }
     /* Floats and halves count as the paper counts: 32 bits a value and 32 a position. */
     out->bits = positions + (code->width > 0 ? 32.0 * (double)count : out->bits);
+    if (m->added && status == SG_KERNEL_OK && (w->fault = method_message_fault(m, 0, out)) != NULL)
+        return METHOD_MALFORMED;
+    if (code != &sg_code_fp16 && code != &sg_code_fp32 && s.e != NULL && status == SG_KERNEL_OK)
+        sg_message_read(&(struct sg_sink){.to = s.e, .index = out->index, .value = room->value}, out, m->shared.kernels,
+                        s.exec);
     return status;
 }
 
@@ -178,6 +182,8 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
         if (w->seen.status != SG_KERNEL_OK || out->code == NULL)
             return w->seen.status != SG_KERNEL_OK ? w->seen.status : SG_KERNEL_MEMORY;
     }
+    if (m->added && (w->fault = method_message_fault(m, round, out)) != NULL)
+        return METHOD_MALFORMED;
     if (s->e != NULL && (ops->rounds == NULL || ops->rounds->keep == NULL))
         sg_message_read(&(struct sg_sink){.to = s->e, .index = out->index, .weight = -1}, out, m->shared.kernels,
                         s->exec);

@@ -22,8 +22,9 @@ struct message_room {
 struct method_worker {
     struct sg_worker seen;
     struct message_room *room;
-    size_t *count; /* [n_layers] */
-    double *state; /* what the compressor keeps from step to step */
+    size_t *count;     /* [n_layers] */
+    double *state;     /* what the compressor keeps from step to step */
+    const char *fault; /* what was wrong with a message, if its status is METHOD_MALFORMED */
     double note;
     struct sg_feedback_state feedback;
     /* [d] what is compressed, in the kernels' memory, if later rounds need it and no residual holds it; else NULL */
@@ -36,7 +37,9 @@ struct sg_method {
     const struct sg_compressor_ops *compressor;
     const struct sg_controller_ops *controller; /* NULL = there is none, and the knob stays as it is */
     double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS], code_param[SG_METHOD_PARAMS];
-    struct sg_shared shared; /* what compressors see; its layout is a copy that the method owns */
+    struct sg_shared shared;       /* what compressors see; its layout is a copy that the method owns */
+    bool added;                    /* the compressor or the code is no row of the tables */
+    size_t worker_doubles, floats; /* as the compressor said when the method was opened */
     size_t d, first, count;
     struct method_worker *worker; /* [count] */
     struct message_room *room;    /* [rooms] one for each worker, or one for all */
@@ -96,6 +99,9 @@ extern const struct sg_compressor_ops sg_compress_ef_signsgd, sg_compress_sign_l
 extern const struct sg_feedback_rule sg_feedback_mean;
 extern const struct sg_feedback_rule sg_feedback_cser, sg_feedback_local_steps;
 
+/* A compressor's hook returned `status`; err->msg was empty before. Returns it, with a message in any case. */
+sg_status method_hook_status(const sg_method *m, sg_status status, struct sg_error *err);
+
 /* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
 
@@ -128,8 +134,17 @@ void method_combine(const struct sg_feedback_state *s, float *to, float factor, 
  * does sum [d]. */
 void method_add_to_estimate(const struct sg_feedback_state *common, float *sum);
 
-/* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status. If it is
- * SG_KERNEL_NONFINITE, w->count[0] is the layer. */
+/* Was the row added to the table? */
+bool method_is_added(const struct sg_compressor_ops *ops);
+
+/* What is wrong with a selection of all layers or a message of this round, whose code is not NULL, by itself (message_check.c);
+ * NULL = nothing. */
+const char *method_selection_fault(const sg_method *m, const struct sg_select *s);
+const char *method_message_fault(const sg_method *m, unsigned round, const struct sg_message *x);
+
+/* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status, or METHOD_MALFORMED, where w->fault
+ * says why. If it is SG_KERNEL_NONFINITE, w->count[0] is the layer. */
+enum { METHOD_MALFORMED = 64 };
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);
 

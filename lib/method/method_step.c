@@ -109,6 +109,11 @@ static sg_status fail_kernel(const sg_method *m, const struct method_worker *w, 
             m->shared.layout.name != NULL ? m->shared.layout.name[layer] : "");
     case SG_KERNEL_MEMORY:
         return sg_fail_memory(err, "selecting elements");
+    case METHOD_MALFORMED:
+        return sg_fail(
+            err, SG_ERR_FORMAT,
+            "worker %u, step %llu: a message of '%s' is wrong: %s (sparsebench --verify-compressors tries it)", number,
+            step, m->compressor->name, w->fault);
     default:
         return sg_fail(err, SG_ERR_UNSUPPORTED, "worker %u, step %llu: the device failed in %s (%s)", number, step,
                        m->compressor->name, m->shared.kernels->name);

@@ -221,6 +221,8 @@ void sg_verify_compressor(sg_verify *v, const struct sg_compressor_ops *ops,
     memset(out, 0, SG_VERIFY_PROPERTIES * sizeof *out);
     if (ops->rounds == NULL) {
         verify_messages(v, ops, out, v->room == VERIFY_MOST);
+        if (out[SG_VERIFY_FORM].failed > 0) /* then a step stops with an error, and nothing else can be seen */
+            return;
         verify_repeat(v, ops, out);
         verify_damage(v, ops, out);
     }

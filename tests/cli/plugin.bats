@@ -259,6 +259,34 @@ C
     [ "$(grep -c 'it cannot be read' <<<"$stderr")" = 1 ]
 }
 
+@test "a message of a plug-in that is no message stops the run with what is wrong about it" {
+    local code says
+    while IFS='|' read -r code says; do
+        variant wrong.so -e "s/^    (void)round;/    $code\n&/"
+        run -1 --separate-stderr sparsetrain -q --plugin ./wrong.so mine.yaml --method "Top-k k=4" --set steps=3
+        [[ $stderr == *"worker 0, step 0"*"'my-topk'"*"$says"* ]] || { echo "$code: $stderr"; false; }
+    done <<'END'
+w->index[sent - 1] = 4000000000u;|positions do not ascend
+w->index[1] = w->index[0];|positions do not ascend
+out->count = out->n + 1;|more numbers than its vector
+out->count = SIZE_MAX;|more numbers than its vector
+out->index = NULL;|no positions
+out->data = NULL;|no data
+out->bytes = 7;|other bytes
+out->bits = NAN;|its bits
+out->bits = -300;|its bits
+out->bits = 1e300;|its bits
+w->count[0] += 1;|numbers in a layer
+static struct sg_code own; own = sg_code_fp32; out->code = \&own;|its code
+END
+    variant silent.so -e 's/return isnan(param\[K\]) ?/return SG_ERR_IO; &/'
+    refused "my-topk: it refuses, without a word why" --plugin ./silent.so mine.yaml --method "Top-k k=4"
+    variant much.so -e 's/^    \.bound = bound,/&\n    .worker_doubles = much,/' \
+        -e 's/^static size_t knob/static size_t much(const struct sg_layout *l) { (void)l; return SIZE_MAX; }\n&/'
+    run -2 --separate-stderr sparsetrain -q --plugin ./much.so mine.yaml --method "Top-k k=4"
+    [[ $stderr == *"my-topk: it asks for "*" numbers"* ]]
+}
+
 @test "programs show a plug-in what the installed headers declare, and nothing else" {
     for program in sparsetrain sparsebench sparsetune; do
         nm -D --defined-only "$INSTALLED/usr/bin/$program" | awk '$3 ~ /^sg_/ { print $3 }' | sort >shown
