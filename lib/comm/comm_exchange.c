@@ -38,6 +38,11 @@ static enum comm_kind kind_of(const sg_comm *c, const struct sg_message *m) {
     return m->code == &sg_code_fp32 && c->raw ? COMM_PLAIN : COMM_ENCODED;
 }
 
+/* Are numbers written in fewer bits where that saves bytes? */
+static bool shortens(const sg_comm *c) {
+    return c->encoding == NULL;
+}
+
 /* Copies to the host what ranks or encodings need of a GPU's message. The memory is large enough for later messages
  * too. */
 static sg_status copy_message(sg_comm *c, size_t local, struct sg_error *err) {
@@ -52,7 +57,7 @@ static sg_status copy_message(sg_comm *c, size_t local, struct sg_error *err) {
         return status;
     if (index_bytes)
         got = c->kernels->get(&c->exec, copy->index, m->index, index_bytes);
-    if (got == SG_KERNEL_OK && c->world.size > 1)
+    if (got == SG_KERNEL_OK && (c->world.size > 1 || shortens(c)))
         got = c->kernels->get(&c->exec, copy->data, m->data, m->bytes);
     m->index = m->index ? copy->index : NULL;
     m->data = copy->data;
@@ -97,6 +102,8 @@ static sg_status size_message(sg_comm *c, size_t local, struct sg_error *err) {
     if (note->kind != COMM_ENCODED)
         return SG_OK;
     sg_status status = sg_wire_plan(&c->plan[local], c->encoding, m, err);
+    if (status == SG_OK && shortens(c))
+        sg_wire_shorten(&c->plan[local]);
     note->bytes = c->plan[local].bytes;
     return status;
 }

@@ -32,8 +32,8 @@ SG_CHECKED sg_status sg_comm_open(sg_comm **out, struct sg_error *err);
 /* Sets the number of workers. Called before any exchange. SG_ERR_ARGUMENT: there are fewer workers than ranks. */
 SG_CHECKED sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err);
 
-/* Sets how positions travel from now on, the same on every rank; NULL = the fewest bytes of each message. Without this
- * call it is raw. Messages that are encoded (sg_wire.h) are all but two kinds, which travel as they are: those of all n
+/* Sets how positions travel from now on, the same on every rank; NULL = the fewest bytes of each message, whose
+ * numbers then travel in fewer bits, too, if their code has levels (sg_wire_shorten). Without this call it is raw. Messages that are encoded (sg_wire.h) are all but two kinds, which travel as they are: those of all n
  * numbers in a code of fixed width, and fp32 under raw. */
 void sg_comm_set_encoding(sg_comm *c, const struct sg_wire_encoding *encoding);
 

@@ -196,6 +196,7 @@ static void encode_powers(struct sg_worker *w, unsigned round, const float *p, s
     round_to_powers(w, q, p);
     *out = (struct sg_message){.n = d, .count = d, .layer_count = w->count};
     method_write(w, &sg_code_natural_8, (struct sg_numbers){.value = q, .count = d}, out);
+    out->summed = true;
     out->bits = s->param[BITS] * (double)d;
 }
 

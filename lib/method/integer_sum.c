@@ -49,6 +49,7 @@ static void write_integers(const struct sg_worker *w, size_t count, unsigned bit
     out->data = room->data;
     out->bytes = sg_code_grid.encode(room->data, &numbers, &out->bits);
     out->bits = (double)bits * (double)count;
+    out->summed = true;
 }
 
 void sg_integers_write(const struct sg_worker *w, size_t n, unsigned bits, struct sg_message *out) {

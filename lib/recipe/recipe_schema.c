@@ -115,8 +115,8 @@ static const struct sg_schema_row static_row[] = {
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
         .help = "how messages travel, which bytes-sent counts"),
     {"message.encoding", SG_VALUE_ENCODING, .preset = "raw", .grid = true,
-     .help = "how the indices of a sparse message are written; auto: the smallest for each message. No encoding "
-             "changes what is received"},
+     .help = "how the indices of a sparse message are written; auto: the smallest for each message, and levels of "
+             "quantizers in a prefix code where that is smaller. No encoding changes what is received"},
     {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32", .grid = true,
      .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504); bf16: to the upper half of a float. The "
              "error "

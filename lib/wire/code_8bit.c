@@ -130,4 +130,5 @@ const struct sg_code sg_code_8bit = {
     .encode = fractions_encode,
     .decode = fractions_decode,
     .valid = fractions_valid,
+    .layout = &fractions.layout,
 };

@@ -110,6 +110,7 @@ const struct sg_code sg_code_dithering = {
     .encode = dithering_encode,
     .decode = dithering_decode,
     .valid = dithering_valid,
+    .layout = &dithering.layout,
     .encode_on_gpu = dithering_there,
     .read_on_gpu = read_there,
 };

@@ -77,7 +77,8 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t bits) {
 }
 
 static const struct wire_buckets grid = {
-    .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
+    .layout =
+        {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of, .sign = WIRE_TWOS_COMPLEMENT},
     .draws = at_random,
     .setting = setting_of,
     .measure = measure,
@@ -227,6 +228,7 @@ const struct sg_code sg_code_grid = {
     .encode = encode_grid,
     .decode = decode_grid,
     .valid = valid_grid,
+    .layout = &grid.layout,
     .encode_on_gpu = grid_there,
     .read_on_gpu = read_there,
 };

@@ -80,7 +80,8 @@ const struct sg_parameter sg_code_int_block_params[PARAMS] = {
 };
 
 static const struct wire_buckets int_block = {
-    .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
+    .layout =
+        {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of, .sign = WIRE_TWOS_COMPLEMENT},
     .draws = at_random,
     .bucket = bucket_of,
     .setting = setting_of,
@@ -103,6 +104,7 @@ const struct sg_code sg_code_int_block = {
     .encode = int_block_encode,
     .decode = int_block_decode,
     .valid = int_block_valid,
+    .layout = &int_block.layout,
 };
 
 /* ---- minmax ---- */
@@ -142,7 +144,7 @@ const struct sg_parameter sg_code_minmax_params[PARAMS] = {
 };
 
 static const struct wire_buckets minmax = {
-    .layout = {.scalars = 2, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of},
+    .layout = {.scalars = 2, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of, .sign = WIRE_UNSIGNED},
     .draws = at_random,
     .bucket = bucket_of,
     .setting = setting_of,
@@ -165,4 +167,5 @@ const struct sg_code sg_code_minmax = {
     .encode = minmax_encode,
     .decode = minmax_decode,
     .valid = minmax_valid,
+    .layout = &minmax.layout,
 };

@@ -204,6 +204,7 @@ const struct sg_code sg_code_levels = {
     .encode = encode_levels,
     .decode = decode_levels,
     .valid = valid_levels,
+    .layout = &layout,
     .encode_on_gpu = levels_there,
     .read_on_gpu = read_there,
 };

@@ -87,6 +87,7 @@ const struct sg_code sg_code_natural = {
     .encode = natural_encode,
     .decode = natural_decode,
     .valid = natural_valid,
+    .layout = &natural.layout,
     .encode_on_gpu = natural_there,
     .read_on_gpu = read_there,
 };
@@ -114,6 +115,7 @@ const struct sg_code sg_code_natural_8 = {
     .encode = natural_8_encode,
     .decode = natural_8_decode,
     .valid = natural_8_valid,
+    .layout = &natural_8.layout,
     .encode_on_gpu = natural_8_there,
     .read_on_gpu = read_there,
 };

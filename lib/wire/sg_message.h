@@ -22,6 +22,7 @@ extern "C" {
 #endif
 
 struct sg_code;
+struct wire_layout;
 
 struct sg_message {
     const struct sg_code *code;
@@ -34,6 +35,7 @@ struct sg_message {
     const size_t
         /* [layers] How many of `count` lie in each layer; NULL = n is not the size of the model. */
         *layer_count;
+    bool summed;  /* is it for a network that adds up such messages? Then no number is written in fewer bits */
     size_t parts; /* only of a message in a GPU's memory: into how many parts its code cut the numbers */
 };
 
@@ -79,6 +81,8 @@ struct sg_code {
     void (*decode)(float *out, const struct sg_message *m, size_t first, size_t count);
     /* Is `data` [bytes] well formed, and is every number finite? Any bytes are safe. */
     bool (*valid)(const struct sg_message *m);
+    /* Of the library's own codes: the layout of its fields, which sg_wire_shorten writes in fewer bits. NULL = they stay. */
+    const struct wire_layout *layout;
     /* The same as `encode`, with values and data in the memory of a GPU; all else of the numbers lies in the host's. *bytes <-
      * the bytes that are written. Returns enum sg_kernel_status. NULL = the code does not run on a GPU. */
     int (*encode_on_gpu)(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits);

@@ -4,7 +4,8 @@
  *               1 byte   encoding of the positions: row of the table
  *               1 byte   parameter of the encoding, 0 if it has none
  *               n, count, bytes of payload as LEB128 numbers (7 bits a byte, low first, high bit = more follow);
- *               for a code without a fixed width also the bytes of the numbers
+ *               for a code without a fixed width also the bytes of the numbers, and if they are written in fewer bits
+ *               how many bytes they take so
  *     payload   the positions as the encoding writes them; no bytes if count is 0 or n
  *               the numbers as the code writes them: its width times count, or as many bytes as the header says
  *
@@ -63,7 +64,8 @@ struct sg_wire_plan {
     const struct sg_wire_encoding *encoding;
     unsigned parameter;
     struct sg_message message; /* its index and data are borrowed */
-    size_t header_bytes, index_bytes;
+    bool shorter;              /* are the numbers written in fewer bits than the code has? */
+    size_t header_bytes, index_bytes, number_bytes;
     size_t bytes; /* of the whole encoded message: header, positions and numbers */
 };
 
@@ -72,6 +74,10 @@ struct sg_wire_plan {
  * not those of the code. */
 SG_CHECKED sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *encoding,
                                   const struct sg_message *message, struct sg_error *err);
+
+/* Plans to write the numbers in fewer bits, by how often each level occurs, if the code has levels, nobody adds the
+ * messages up on their way, and this one then takes fewer bytes. It reads the numbers. */
+void sg_wire_shorten(struct sg_wire_plan *plan);
 
 /* No message of this n, count and bytes of numbers takes more bytes, under any encoding. */
 uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes);
@@ -87,9 +93,11 @@ struct sg_wire_header {
     const struct sg_code *code;
     unsigned parameter;
     uint64_t n;
-    /* At most 8 times the bytes of the payload, so that allocating for it is safe. */
+    /* At most 8 times data_bytes or the bytes of the positions. data_bytes are those of the numbers that are decoded; number_bytes
+     * those that arrived, of which they are at most 1024 times as many. So allocating for both is safe. */
     size_t count;
-    size_t header_bytes, index_bytes, data_bytes;
+    bool shorter; /* as in the plan */
+    size_t header_bytes, index_bytes, number_bytes, data_bytes;
     size_t bytes; /* of the whole message; bytes behind them belong to something else */
 };
 

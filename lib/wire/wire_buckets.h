@@ -17,10 +17,14 @@
 
 enum { WIRE_BUCKETS_TAIL = 8, WIRE_MOST_SCALARS = 64, WIRE_WHOLE_PART = 0xffffffffU };
 
+/* A sign above a magnitude; two's complement; a number that is not below 0. */
+enum wire_sign { WIRE_SIGN_ABOVE, WIRE_TWOS_COMPLEMENT, WIRE_UNSIGNED };
+
 struct wire_layout {
     unsigned scalars;                     /* floats of a bucket, at most WIRE_MOST_SCALARS */
     uint32_t least_setting, most_setting; /* of the numbers that a part's setting may be */
     unsigned (*bits)(uint32_t setting);   /* of a field, 1 .. 32 */
+    enum wire_sign sign;                  /* what a field says, for those that are written shorter (wire_fields.h) */
     /* How many fields a part of so many numbers has; NULL = as many. */
     size_t (*fields)(size_t count, size_t bucket);
 };

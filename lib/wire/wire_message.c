@@ -1,8 +1,14 @@
 /* wire_message.c: header and data around what the encodings of the table write. */
-#include "wire_private.h"
 #include "sg_debug.h"
+#include "wire_fields.h"
 
-enum { VERSION = 1, FIXED_BYTES = 3, NUMBER_BYTES = 10 }; /* a 64-bit number takes at most 10 bytes */
+enum {
+    VERSION = 1,
+    FIXED_BYTES = 3,
+    NUMBER_BYTES = 10,
+    ROW_MASK = 7,
+    IS_SHORTER = 8
+}; /* a 64-bit number takes at most 10 bytes */
 
 /* Append only: a row's place is its number on the wire. */
 static const struct sg_wire_encoding *const table[] = {
@@ -27,36 +33,6 @@ static uint8_t row_of(const struct sg_wire_encoding *encoding) {
     while (table[row] != encoding)
         row++;
     return row;
-}
-
-/* ---- numbers of the header ---- */
-
-static size_t number_bytes(uint64_t x) {
-    size_t bytes = 1;
-    while (x >>= 7)
-        bytes++;
-    return bytes;
-}
-
-static uint8_t *put_number(uint8_t *out, uint64_t x) {
-    for (; x >= 0x80; x >>= 7)
-        *out++ = (uint8_t)(x | 0x80);
-    *out++ = (uint8_t)x;
-    return out;
-}
-
-/* NULL when it is cut off, longer than needed, or exceeds `most` (< 2^56). */
-static const uint8_t *get_number(uint64_t *out, uint64_t most, const uint8_t *in, const uint8_t *end) {
-    uint64_t x = 0;
-    for (unsigned shift = 0; shift < 56 && in < end; shift += 7) {
-        const uint8_t byte = *in++;
-        x |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *out = x;
-            return x <= most && (byte != 0 || shift == 0) ? in : NULL;
-        }
-    }
-    return NULL;
 }
 
 /* ---- sizes ---- */
@@ -96,6 +72,27 @@ static uint64_t choose(struct sg_wire_plan *plan, const struct sg_wire_encoding 
     return least;
 }
 
+/* The sizes of a message whose numbers travel in so many bytes. */
+static void set_sizes(struct sg_wire_plan *plan, size_t number_bytes) {
+    const struct sg_message *m = &plan->message;
+    plan->number_bytes = number_bytes;
+    plan->header_bytes = FIXED_BYTES + wire_number_bytes(m->n) + wire_number_bytes(m->count) +
+                         wire_number_bytes(plan->index_bytes + number_bytes) +
+                         (m->code->width > 0 ? 0 : wire_number_bytes(m->bytes)) +
+                         (plan->shorter ? wire_number_bytes(number_bytes) : 0);
+    plan->bytes = plan->header_bytes + plan->index_bytes + number_bytes;
+}
+
+void sg_wire_shorten(struct sg_wire_plan *plan) {
+    if (plan->message.code->layout == NULL || plan->message.summed || plan->message.bytes == 0)
+        return;
+    struct sg_wire_plan other = *plan;
+    other.shorter = true;
+    set_sizes(&other, (size_t)wire_fields_size(&plan->message));
+    if (other.bytes < plan->bytes)
+        *plan = other;
+}
+
 sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *encoding, const struct sg_message *m,
                        struct sg_error *err) {
     SG_ASSERT(m->code != NULL && (m->index != NULL || m->count == 0 || m->count == m->n));
@@ -112,9 +109,7 @@ sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *
                        m->code->name);
     struct sg_wire_plan plan = {.message = *m};
     plan.index_bytes = (size_t)choose(&plan, encoding);
-    plan.header_bytes = FIXED_BYTES + number_bytes(set.n) + number_bytes(set.count) +
-                        number_bytes(plan.index_bytes + m->bytes) + (m->code->width > 0 ? 0 : number_bytes(m->bytes));
-    plan.bytes = plan.header_bytes + plan.index_bytes + m->bytes;
+    set_sizes(&plan, m->bytes);
     SG_ASSERT(plan.bytes <= sg_wire_bound(set.n, set.count, m->bytes));
     SG_TRACE(3, "%zu of %llu positions as %s, parameter %u: %zu + %zu bytes", set.count, (unsigned long long)set.n,
              plan.encoding->name, plan.parameter, plan.index_bytes, m->bytes);
@@ -132,25 +127,30 @@ uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes) {
 /* ---- whole messages ---- */
 
 sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_plan *plan, struct sg_error *err) {
-    SG_ASSERT(plan->bytes == plan->header_bytes + plan->index_bytes + plan->message.bytes);
+    SG_ASSERT(plan->bytes == plan->header_bytes + plan->index_bytes + plan->number_bytes &&
+              (plan->shorter || plan->number_bytes == plan->message.bytes));
     const struct sg_message *m = &plan->message;
     const struct sg_wire_set set = positions_of(m);
     if (capacity < plan->bytes)
         return sg_fail(err, SG_ERR_ARGUMENT, "a message of %zu bytes into %zu", plan->bytes, capacity);
     *out++ = (uint8_t)(VERSION << 4 | (m->code->number & 15));
-    *out++ = (uint8_t)((m->code->number & 0xf0) | row_of(plan->encoding));
+    *out++ = (uint8_t)((m->code->number & 0xf0) | (plan->shorter ? IS_SHORTER : 0) | row_of(plan->encoding));
     *out++ = (uint8_t)plan->parameter;
-    out = put_number(out, set.n);
-    out = put_number(out, set.count);
-    out = put_number(out, plan->index_bytes + m->bytes);
+    out = wire_put_number(out, set.n);
+    out = wire_put_number(out, set.count);
+    out = wire_put_number(out, plan->index_bytes + plan->number_bytes);
     if (m->code->width == 0)
-        out = put_number(out, m->bytes);
+        out = wire_put_number(out, m->bytes);
+    if (plan->shorter)
+        out = wire_put_number(out, plan->number_bytes);
     SG_ASSERT(trivial(set.n, set.count) == (plan->index_bytes == 0));
     if (plan->index_bytes)
         plan->encoding->encode(out, plan->index_bytes, &set, plan->parameter);
     if (!m->code->valid(m))
         return sg_fail(err, SG_ERR_NONFINITE, "a message with a value that is NaN or Inf");
-    if (m->bytes) /* no bytes may also be no pointer */
+    if (plan->shorter)
+        wire_fields_encode(out + plan->index_bytes, plan->number_bytes, m);
+    else if (m->bytes) /* no bytes may also be no pointer */
         memcpy(out + plan->index_bytes, m->data, m->bytes);
     return SG_OK;
 }
@@ -162,28 +162,35 @@ static const struct sg_code *code_of(const uint8_t *in) {
 
 sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t available, struct sg_error *err) {
     const uint8_t *const end = in + available, *at = in + FIXED_BYTES;
-    uint64_t n, count, payload, data_bytes;
-    if (available < FIXED_BYTES || in[0] >> 4 != VERSION || !code_of(in) || (in[1] & 15) >= ROWS ||
-        !(at = get_number(&n, SG_WIRE_MAX_N, at, end)) || !(at = get_number(&count, n, at, end)) ||
-        !(at = get_number(&payload, (uint64_t)1 << 40, at, end)))
+    uint64_t n, count, payload, data_bytes, number_bytes;
+    if (available < FIXED_BYTES || in[0] >> 4 != VERSION || !code_of(in) || (in[1] & ROW_MASK) >= ROWS ||
+        !(at = wire_get_number(&n, SG_WIRE_MAX_N, at, end)) || !(at = wire_get_number(&count, n, at, end)) ||
+        !(at = wire_get_number(&payload, (uint64_t)1 << 40, at, end)))
         return sg_fail(err, SG_ERR_FORMAT, "not an encoded message, or one of another version");
     const struct sg_code *code = code_of(in);
+    const bool shorter = in[1] & IS_SHORTER;
     if (code->width > 0)
         data_bytes = count * code->width;
-    else if (!(at = get_number(&data_bytes, payload, at, end)) ||
+    else if (!(at = wire_get_number(&data_bytes, shorter ? WIRE_FIELDS_MOST * payload : payload, at, end)) ||
              (count > 8 * data_bytes && code != &sg_code_factors)) /* products of rank 0 stand for any count */
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %s with damaged sizes", code->name);
-    if (payload > (uint64_t)(end - at) || payload < data_bytes)
+    number_bytes = data_bytes;
+    if (shorter && (code->layout == NULL || !(at = wire_get_number(&number_bytes, payload, at, end)) ||
+                    data_bytes > WIRE_FIELDS_MOST * number_bytes))
+        return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %s with damaged sizes", code->name);
+    if (payload > (uint64_t)(end - at) || payload < number_bytes)
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %llu entries is cut off or damaged",
                        (unsigned long long)count);
-    *out = (struct sg_wire_header){.encoding = table[in[1] & 15],
+    *out = (struct sg_wire_header){.encoding = table[in[1] & ROW_MASK],
                                    .code = code,
                                    .parameter = in[2],
                                    .n = n,
                                    .count = (size_t)count,
                                    .header_bytes = (size_t)(at - in),
-                                   .index_bytes = (size_t)(payload - data_bytes),
+                                   .index_bytes = (size_t)(payload - number_bytes),
                                    .data_bytes = (size_t)data_bytes,
+                                   .number_bytes = (size_t)number_bytes,
+                                   .shorter = shorter,
                                    .bytes = (size_t)(at - in) + (size_t)payload};
     SG_ASSERT(out->bytes <= available && out->count <= 8 * (out->index_bytes + out->data_bytes));
     return SG_OK;
@@ -199,21 +206,23 @@ static bool decode_indices(uint32_t *index, const struct sg_wire_header *h, cons
 
 sg_status sg_wire_decode(struct sg_message *out, uint32_t *index, void *data, const struct sg_wire_header *header,
                          const uint8_t *in, struct sg_error *err) {
-    SG_ASSERT(header->bytes == header->header_bytes + header->index_bytes + header->data_bytes);
+    SG_ASSERT(header->bytes == header->header_bytes + header->index_bytes + header->number_bytes);
     SG_ASSERT((index != NULL || header->count == header->n || header->count == 0) &&
               (data != NULL || header->data_bytes == 0));
     in += header->header_bytes;
     if (!decode_indices(index, header, in))
         return sg_fail(err, SG_ERR_FORMAT, "the %s indices of a message of %zu entries are damaged",
                        header->encoding->name, header->count);
-    if (header->data_bytes)
-        memcpy(data, in + header->index_bytes, header->data_bytes);
     *out = (struct sg_message){.code = header->code,
                                .n = (size_t)header->n,
                                .count = header->count,
                                .index = index,
                                .data = data,
                                .bytes = header->data_bytes};
+    if (header->shorter && !wire_fields_decode(data, out, in + header->index_bytes, header->number_bytes))
+        return sg_fail(err, SG_ERR_FORMAT, "the numbers of a message of %zu entries are damaged", header->count);
+    if (!header->shorter && header->data_bytes)
+        memcpy(data, in + header->index_bytes, header->data_bytes);
     if (!header->code->valid(out))
         return sg_fail(err, SG_ERR_FORMAT, "a message holds a value that is NaN or Inf");
     return SG_OK;

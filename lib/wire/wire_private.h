@@ -50,6 +50,35 @@ static inline uint64_t wire_bytes_of_bits(uint64_t bits) {
     return (bits + 7) / 8;
 }
 
+/* Whole numbers as LEB128. */
+static inline size_t wire_number_bytes(uint64_t x) {
+    size_t bytes = 1;
+    while (x >>= 7)
+        bytes++;
+    return bytes;
+}
+
+static inline uint8_t *wire_put_number(uint8_t *out, uint64_t x) {
+    for (; x >= 0x80; x >>= 7)
+        *out++ = (uint8_t)(x | 0x80);
+    *out++ = (uint8_t)x;
+    return out;
+}
+
+/* NULL when it is cut off, longer than needed, or exceeds `most` (< 2^56). */
+static inline const uint8_t *wire_get_number(uint64_t *out, uint64_t most, const uint8_t *in, const uint8_t *end) {
+    uint64_t x = 0;
+    for (unsigned shift = 0; shift < 56 && in < end; shift += 7) {
+        const uint8_t byte = *in++;
+        x |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *out = x;
+            return x <= most && (byte != 0 || shift == 0) ? in : NULL;
+        }
+    }
+    return NULL;
+}
+
 /* Writes ones at ascending positions into a stream. Only words with a one are written, so the stream must be zero
  * before. */
 struct wire_ones {

@@ -236,6 +236,105 @@ def buckets(name, data, count):
     return [f32(x) for x in found]
 
 
+def prefix_code(stream, direct, cut):
+    """A function that reads an integer of the code that is described here."""
+    first, size = stream.low(10), stream.low(10)
+    lengths = {first + i: stream.low(4) for i in range(size)} if size > 1 else {}
+    lengths = {s: n for s, n in lengths.items() if n}
+    need(size < 2 or sum(2.0**-n for n in lengths.values()) == 1, "a prefix code that is not complete")
+    words, word, before = {}, 0, 0
+    for n, s in sorted((n, s) for s, n in lengths.items()):
+        word <<= n - before
+        words[n, word], before = s, n
+        word += 1
+
+    def read():
+        s, n, word = first, 0, 0
+        while size > 1 and (n, word) not in words:
+            n, word = n + 1, 2 * word + stream.low(1)
+        s = words[n, word] if size > 1 else first
+        if s < 1 << direct:
+            return s
+        length = direct + 1 + (s - (1 << direct) >> cut)
+        top = 1 << cut | (s - (1 << direct) & (1 << cut) - 1)
+        return top << length - 1 - cut | stream.low(length - 1 - cut)
+
+    return read
+
+
+class Bits:
+    def __init__(self, data):
+        self.all, self.at = int.from_bytes(data, "little"), 0
+
+    def low(self, n):
+        self.at += n
+        return self.all >> self.at - n & (1 << n) - 1
+
+    def zeros(self):
+        """The 0 bits before the next 1."""
+        n = 0
+        while not self.low(1):
+            n += 1
+        return n
+
+    def level(self):
+        n = self.zeros() + 1
+        return self.low(n) | 1 << n
+
+    def gamma(self, b):
+        n = self.zeros()
+        return self.low(b + n - 1) | 1 << b + n - 1 if n else self.low(b)
+
+
+def fewer_bits(name, data):
+    """The bytes of a code with parts and buckets, from its numbers in fewer bits."""
+    width_of, scalars, number = BUCKETS[name]
+    r = Reader(data)
+    parts, bucket = r.leb(), r.leb()
+    head, body = struct.pack("<2I", parts, bucket), b""
+    for _ in range(parts):
+        count, setting = r.leb(), r.leb()
+        head += struct.pack("<2I", count, setting)
+        width = width_of(setting)
+        body += r.bytes(4 * scalars * ((count + bucket - 1) // bucket))
+        if count == 0:
+            continue
+        stream = Bits(data[r.at :])
+        way = stream.low(2)
+        if way == 0:
+            need(r.bytes(1) == b"\0", "a way with more bits")
+            body += r.bytes((count * width + 7) // 8)
+            continue
+        if way == 3:
+            b = stream.low(5)
+            run, value = lambda: stream.gamma(b), stream.level
+        else:
+            run = prefix_code(stream, 4, 1) if way == 2 else None
+            value = prefix_code(stream, 9, 3)
+        fields, at = 0, 0
+        while at < count:
+            at += run() if run else 0
+            if at < count:
+                x, top = value(), 1 << (width - 1)
+                f = x >> 1
+                if x == 1 and name != "minmax":
+                    f = top
+                elif name in ("grid", "int-block"):
+                    f = (-f if x & 1 else f) & (2 * top - 1)
+                else:
+                    f = f | top * (x & 1) if name != "minmax" else x
+                fields |= f << at * width
+                at += 1
+        need(at == count, "a run of zeros beyond the numbers")
+        r.bytes((stream.at + 7) // 8)
+        need(stream.low(-stream.at % 8) == 0, "padding that is not 0")
+        body += fields.to_bytes((count * width + 7) // 8, "little")
+    last = r.leb()
+    body += r.bytes(8 * last) + struct.pack("<Q", last)
+    need(not any(data[r.at :]) and len(data) <= max(r.at, (len(head + body) + 1023) // 1024), "bytes behind the numbers")
+    return head + body
+
+
 def signs(name, data, count):
     """The numbers of the codes of one bit a number."""
     parts = struct.unpack("<I", data[:4])[0]
@@ -335,11 +434,13 @@ def messages(path):
         first, row, parameter = r.bytes(3)
         need(first >> 4 == 1, "version %d" % (first >> 4))
         name, kind, width = CODES[first & 15 | row & 0xF0]
-        row &= 15
+        fewer, row = row & 8, row & 7
         n, count, payload = r.leb(), r.leb(), r.leb()
         size = width * count if width else r.leb()
-        where = positions(row, parameter, n, count, r.bytes(payload - size))
-        data = r.bytes(size)
+        travels = r.leb() if fewer else size
+        where = positions(row, parameter, n, count, r.bytes(payload - travels))
+        data = fewer_bits(name, r.bytes(travels)) if fewer else r.bytes(size)
+        need(len(data) == size, "%d bytes of numbers in place of %d" % (len(data), size))
         numbers = struct.unpack("<%d%s" % (count, kind), data) if width else kind(name, data, count)
         if name == "bf16":
             numbers = [struct.unpack("<f", struct.pack("<I", x << 16))[0] for x in numbers]

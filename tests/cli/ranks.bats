@@ -167,6 +167,21 @@ same_over_ranks() { # METHOD...
     done
 }
 
+@test "levels in fewer bits: same bytes for R = 1 and 3, and only bytes_sent differs from raw, where it is less" {
+    set=(--set workers=5 --set 'record.series=[suboptimality, bits, bytes-sent]' --method SGD)
+    for code in "qsgd, levels: 3" terngrad natural-dithering "grid, step: 0.25, error-feedback: update"; do
+        method="methods=[{name: SGD, error-feedback: none, compressor: $code}]"
+        [[ $code != *feedback* ]] || method=${method/error-feedback: none, /}
+        sparsetrain -q recipes/smoke.yaml --set "$method" "${set[@]}" -o "$OUT/raw" --force
+        sparsetrain -q recipes/smoke.yaml --set "$method" "${set[@]}" --set message=auto -o "$OUT/one" --force
+        $MPI -n 3 "$BIN/sparsetrain" -q recipes/smoke.yaml --set "$method" "${set[@]}" --set message=auto -o "$OUT/three" \
+            --force 3>&-
+        same_series "$OUT/one" "$OUT/three" || { echo "R = 1 and 3 differ with $code"; false; }
+        cmp <(without_bytes "$OUT/raw") <(without_bytes "$OUT/three") || { echo "$code differs from raw"; false; }
+        cat "$OUT/raw" "$OUT/one" | jq -es '[.[] | select(.record == "step" and .step == 400).bytes_sent] | .[0] > .[1]'
+    done
+}
+
 @test "fp16 values: same bytes for R = 1 and 3, sparse and dense" {
     set=(--set workers=5 --set message.values=fp16)
     for method in "Top-k k=4" SGD; do

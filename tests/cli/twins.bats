@@ -30,6 +30,11 @@ twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more 
     done
 }
 
+@test "numbers in fewer bits: every bit, for each code that has levels" {
+    run -0 twin fields
+    [ "$output" = "378 cases, 0 wrong" ]
+}
+
 @test "powersgd: sum and residuals over steps, both kinds of residual, with and without a warm start" {
     run -0 twin powersgd
     [ "$output" = "40 steps, 0 wrong" ]

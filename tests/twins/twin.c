@@ -2,6 +2,7 @@
  * printed as the 8 hexadecimal digits of their bits.
  *
  *     twin qsgd      lines: case LEVELS BUCKET MAX-NORM STEP SIZE…; then p, data, e of worker 5 with seed 77
+ *     twin fields    a line for each message in fewer bits: CODE, its data, its numbers in fewer bits
  *     twin powersgd  lines: case RANK LOCAL QUIRK WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker, sum, and e
  *                    of every worker */
 #include <math.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "sg_method.h"
+#include "sg_wire.h"
 #include "vectors.h"
 
 enum { MOST = 4000, LAYERS = 3, WORKERS = 3, STEPS = 5 };
@@ -29,6 +31,11 @@ static void print_floats(const char *name, const float *x, size_t n) {
         printf(" %08x", (unsigned)bits);
     }
     printf("\n");
+}
+
+static void print_bytes(const uint8_t *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        printf("%02x", bytes[i]);
 }
 
 static void qsgd(void) {
@@ -68,12 +75,66 @@ static void qsgd(void) {
                 printf("\nbits %.17g\n", m.bits);
                 print_floats("p", sg_method_input(method, 5), n);
                 printf("data ");
-                for (size_t i = 0; i < m.bytes; i++)
-                    printf("%02x", ((const uint8_t *)m.data)[i]);
+                print_bytes(m.data, m.bytes);
                 printf("\n");
                 print_floats("e", e, n);
                 sg_method_close(method);
             }
+}
+
+/* Codes with two of their parameters; of each two layers, and one without numbers between them. */
+static void fields(void) {
+    static const struct {
+        const char *name;
+        double param[2];
+    } cases[] = {{"levels", {1, 512}},
+                 {"levels", {7, 512}},
+                 {"levels", {256, 4000}},
+                 {"levels", {32767, 64}},
+                 {"natural", {0}},
+                 {"natural-8", {0}},
+                 {"grid", {0.125, 8}},
+                 {"grid", {0.001, 24}},
+                 {"8bit", {0}},
+                 {"8bit", {1}},
+                 {"natural-dithering", {7, 512}},
+                 {"int-block", {4, 256}},
+                 {"int-block", {16, 4000}},
+                 {"minmax", {4, 512}}};
+    static const size_t counts[] = {7, 250, 1500};
+    static float x[MOST];
+    static uint8_t data[16 * MOST], out[16 * MOST];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases * 3 * MADE_UP; i++) {
+        const size_t c = i / 3 / MADE_UP, n = counts[i % 3], part[] = {n / 5, 0, n - n / 5};
+        const struct sg_code *code = sg_code_find(cases[c].name);
+        double param[4] = {cases[c].param[0], cases[c].param[1], 0, 0};
+        sg_rng r = sg_rng_open(3, SG_RNG_TEST, 0, i);
+        for (size_t j = 0; j < n; j++)
+            x[j] = draw((int)(i / 3 % MADE_UP), j, n, 0, &r);
+        const struct sg_numbers numbers = {.value = x,
+                                           .count = n,
+                                           .part = part,
+                                           .parts = 3,
+                                           .param = param,
+                                           .seed = 4,
+                                           .kernels = sg_kernels_cpu(NULL),
+                                           .threads = 1};
+        struct sg_message m = {.code = code, .n = n, .count = n, .data = data};
+        struct sg_wire_plan plan;
+        m.bytes = code->encode(data, &numbers, &m.bits);
+        if (sg_wire_plan(&plan, NULL, &m, &err) != SG_OK)
+            die();
+        sg_wire_shorten(&plan);
+        if (!plan.shorter)
+            continue;
+        if (sg_wire_encode(out, sizeof out, &plan, &err) != SG_OK)
+            die();
+        printf("%s ", code->name);
+        print_bytes(data, m.bytes);
+        printf(" ");
+        print_bytes(out + plan.header_bytes, plan.number_bytes);
+        printf("\n");
+    }
 }
 
 static void powersgd(double rank, double local, double quirk) {
@@ -124,10 +185,12 @@ static void powersgd(double rank, double local, double quirk) {
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "qsgd") == 0)
         qsgd();
+    else if (argc == 2 && strcmp(argv[1], "fields") == 0)
+        fields();
     else if (argc == 2 && strcmp(argv[1], "powersgd") == 0)
         for (int i = 0; i < 8; i++)
             powersgd(i % 4 < 2 ? 2 : 6, i % 2, i / 4);
     else
-        return fprintf(stderr, "usage: twin qsgd|powersgd\n"), 2;
+        return fprintf(stderr, "usage: twin qsgd|fields|powersgd\n"), 2;
     return 0;
 }

@@ -1,11 +1,12 @@
 /* The code `levels` (QSGD): what is read back is one of the two levels around a number, right in the mean, with the
- * variance that the publication bounds; exact bits; the same bytes for any threads; damaged bytes are refused. */
+ * variance that the publication bounds; exact bits; the same bytes for any threads; damaged bytes are refused. And how the
+ * numbers of every code with levels travel in fewer bits. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_message.h"
+#include "sg_wire.h"
 #include "sg_rng.h"
 #include "tap.h"
 
@@ -184,6 +185,127 @@ static void test_damage(void) {
     ok(!sg_code_levels.valid(&m), "a level 0 with a sign");
 }
 
+/* ---- in fewer bits ---- */
+
+/* Plans the message with its numbers in fewer bits. Returns false if it is not what arrives. */
+static bool travels(struct sg_wire_plan *plan, const struct sg_message *m, uint8_t **bytes) {
+    struct sg_wire_header h;
+    struct sg_message back;
+    struct sg_error err;
+    if (sg_wire_plan(plan, NULL, m, &err) != SG_OK)
+        return false;
+    const size_t before = plan->bytes;
+    sg_wire_shorten(plan);
+    uint8_t *in = *bytes = malloc(plan->bytes), *data = malloc(m->bytes);
+    const bool right = plan->bytes <= before && plan->shorter == (plan->bytes < before) &&
+                       sg_wire_encode(in, plan->bytes, plan, &err) == SG_OK &&
+                       sg_wire_peek(&h, in, plan->bytes, &err) == SG_OK && h.bytes == plan->bytes &&
+                       h.shorter == plan->shorter && sg_wire_decode(&back, NULL, data, &h, in, &err) == SG_OK &&
+                       back.bytes == m->bytes && memcmp(data, m->data, m->bytes) == 0;
+    free(data);
+    return right;
+}
+
+/* The first parameters of each code, more than one setting of each; the others are presets. */
+static void test_travel(void) {
+    static const size_t counts[] = {0, 1, 2, 31, 513, 5000};
+    static const double settings[][2] = {{1, 600}, {7, 64}, {24, 3}, {0.03125, 24}};
+    for (size_t c = 0; sg_code_at(c) != NULL; c++) {
+        const struct sg_code *code = sg_code_at(c);
+        bool right = true;
+        size_t shorter = 0;
+        for (size_t i = 0; code->layout != NULL && i < 4 * 6 * 7; i++) {
+            const size_t count = counts[i % 6], part[] = {count / 3, 0, count - count / 3};
+            double param[4], bits;
+            for (size_t j = 0; j < code->n_params; j++) {
+                const double x = j < 2 ? settings[i / 42][j] : code->params[j].preset;
+                param[j] = fmin(fmax(x, code->params[j].min), code->params[j].max);
+                param[j] = code->params[j].integer ? floor(param[j]) : param[j];
+            }
+            fill((int)(i / 6 % 7), count);
+            const struct sg_numbers n = {.value = value,
+                                         .count = count,
+                                         .part = part,
+                                         .parts = 3,
+                                         .param = param,
+                                         .seed = 1,
+                                         .kernels = sg_kernels_cpu(NULL),
+                                         .threads = 1};
+            void *data = malloc(code->most_bytes(&n));
+            uint8_t *bytes = NULL;
+            struct sg_wire_plan plan;
+            const size_t size = code->encode(data, &n, &bits);
+            const struct sg_message m = {.code = code, .n = count, .count = count, .data = data, .bytes = size};
+            right &= travels(&plan, &m, &bytes);
+            shorter += plan.shorter;
+            free(bytes);
+            free(data);
+        }
+        if (code->layout != NULL)
+            ok(right && shorter > 80, "%s: the same numbers in fewer bits, %zu of 168 times", code->name, shorter);
+    }
+}
+
+/* The code that is published needs 2.8 n + 32 bits for s = sqrt n, and no more than Theorem 3.2 says. */
+static void test_published(void) {
+    enum { N = 65536 };
+    static const struct setting settings[] = {{1, 512, 0}, {7, 512, 0}, {1, N, 0}, {256, N, 0}};
+    uint8_t *data = malloc(64 + 10 * N), *bytes;
+    fill(0, N);
+    for (size_t i = 0; i < 4; i++) {
+        const double s = settings[i].levels, b = settings[i].bucket, root = s + sqrt(b);
+        const double bound = i == 3 ? 2.8 * b + 32 : (3 + 1.5 * log2(2 * (s * s + b) / (s * root))) * s * root + 32;
+        struct sg_wire_plan plan;
+        double bits;
+        const struct sg_message m = message_of(data, write_into(data, N, 0, &settings[i], 1, 1, &bits), N);
+        const bool right = travels(&plan, &m, &bytes);
+        ok(right && 8.0 * (double)plan.bytes <= bound * N / b,
+           "%g levels, buckets of %g: %.3f bits a number, at most %.3f", s, b, 8.0 * (double)plan.bytes / N, bound / b);
+        free(bytes);
+    }
+    free(data);
+}
+
+/* A message whose numbers travel in fewer bits, with bits changed or cut off: refused, or finite numbers. */
+static void test_damaged_travel(void) {
+    enum { N = 700 };
+    static const struct setting settings[] = {{1, 700, 0}, {7, 64, 0}, {15, 700, 1}};
+    uint8_t data[64 + 10 * N], *bytes;
+    for (size_t s = 0; s < 3; s++) {
+        struct sg_wire_plan plan;
+        double bits;
+        fill(s == 2 ? 6 : 0, N);
+        const struct sg_message m = message_of(data, write_into(data, N, 40, &settings[s], 1, 1, &bits), N);
+        bool right = travels(&plan, &m, &bytes) && plan.shorter;
+        size_t refused = 0, tried = 0;
+        for (size_t bit = 0; bit < 9 * plan.bytes; bit++) {
+            const size_t length = bit < 8 * plan.bytes ? plan.bytes : bit - 8 * plan.bytes;
+            uint8_t *in = malloc(length + 1), *back;
+            struct sg_wire_header h;
+            struct sg_message now;
+            struct sg_error err;
+            memcpy(in, bytes, length);
+            if (length == plan.bytes)
+                in[bit / 8] ^= (uint8_t)(1U << bit % 8);
+            sg_status status = sg_wire_peek(&h, in, length, &err);
+            back = status == SG_OK && h.count == N ? malloc(h.data_bytes) : NULL;
+            if (back != NULL && h.n == N && sg_wire_decode(&now, NULL, back, &h, in, &err) == SG_OK) {
+                now.code->decode(out, &now, 0, N);
+                for (size_t i = 0; i < N; i++)
+                    right &= isfinite(out[i]);
+            } else {
+                refused++;
+            }
+            tried++;
+            free(back);
+            free(in);
+        }
+        ok(right && refused > tried / 2, "%g levels in fewer bits, damaged: refused %zu of %zu times, or finite",
+           settings[s].levels, refused, tried);
+        free(bytes);
+    }
+}
+
 int main(void) {
     static const struct setting settings[] = {{1, 512, 0}, {7, 512, 1}, {15, 3, 0}, {127, 1e6, 0}, {32767, 64, 1}};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
@@ -193,5 +315,8 @@ int main(void) {
         test_threads(&settings[i]);
     }
     test_damage();
+    test_travel();
+    test_published();
+    test_damaged_travel();
     return tap_done();
 }
