@@ -98,10 +98,15 @@ static sg_status size_message(sg_comm *c, size_t local, struct sg_error *err) {
     note->count = m->count;
     note->data_bytes = m->bytes;
     note->bits = m->bits;
-    note->bytes = COUNT_BYTES + m->bytes + (note->kind == COMM_WHOLE ? 0 : m->count * sizeof *m->index);
+    note->bytes = COUNT_BYTES + m->bytes + (note->kind == COMM_WHOLE || m->known ? 0 : m->count * sizeof *m->index);
     if (note->kind != COMM_ENCODED)
         return SG_OK;
-    sg_status status = sg_wire_plan(&c->plan[local], c->encoding, m, err);
+    struct sg_message travels = *m;
+    if (m->known) {
+        travels.n = m->count;
+        travels.index = NULL;
+    }
+    sg_status status = sg_wire_plan(&c->plan[local], c->encoding, &travels, err);
     if (status == SG_OK && shortens(c))
         sg_wire_shorten(&c->plan[local]);
     note->bytes = c->plan[local].bytes;

@@ -7,9 +7,13 @@ static bool encoded(const sg_comm *c) {
     return c->note->kind == COMM_ENCODED; /* if one is, all are */
 }
 
+static bool known(const sg_comm *c) {
+    return c->put->known; /* if those of one are, all are, and the same */
+}
+
 /* The bytes of a worker's message between ranks. Its count is in the note, so a plain one is only its entries. */
 static size_t moved_bytes(const sg_comm *c, size_t worker) {
-    return encoded(c) ? c->note[worker].bytes : c->note[worker].count * ENTRY_BYTES;
+    return encoded(c) ? c->note[worker].bytes : c->note[worker].count * (known(c) ? sizeof(float) : ENTRY_BYTES);
 }
 
 static sg_status put_message(sg_comm *c, size_t local, struct sg_error *err) {
@@ -17,9 +21,10 @@ static sg_status put_message(sg_comm *c, size_t local, struct sg_error *err) {
     uint8_t *out = (uint8_t *)c->mine + c->place[local];
     if (encoded(c))
         return sg_wire_encode(out, moved_bytes(c, c->first + local), &c->plan[local], err);
+    const size_t index_bytes = known(c) ? 0 : m->count * sizeof *m->index;
     if (m->count) { /* an empty message may have a NULL index, which memcpy must not see */
-        memcpy(out, m->index, m->count * sizeof *m->index);
-        memcpy(out + m->count * sizeof *m->index, m->data, m->bytes);
+        memcpy(out, m->index, index_bytes);
+        memcpy(out + index_bytes, m->data, m->bytes);
     }
     return SG_OK;
 }
@@ -31,11 +36,16 @@ static sg_status get_message(sg_comm *c, size_t worker, struct sg_error *err) {
     const uint8_t *in = (const uint8_t *)c->all + c->place[worker];
     struct sg_wire_header header;
     sg_status status = sg_wire_peek(&header, in, note->bytes, err);
-    if (status == SG_OK && (header.n != c->n || header.count != note->count || header.code->number != note->code ||
-                            header.data_bytes != note->data_bytes || header.bytes != note->bytes))
+    if (status == SG_OK &&
+        (header.n != (known(c) ? note->count : c->n) || header.count != note->count ||
+         header.code->number != note->code || header.data_bytes != note->data_bytes || header.bytes != note->bytes))
         status = sg_fail(err, SG_ERR_FORMAT, "not the message that was announced");
     if (status == SG_OK)
         status = sg_wire_decode(to, (uint32_t *)(uintptr_t)to->index, (void *)(uintptr_t)to->data, &header, in, err);
+    if (status == SG_OK && known(c)) {
+        to->n = c->n;
+        to->index = c->put->index;
+    }
     return status == SG_OK ? SG_OK : sg_prefix(err, "from worker %zu: ", worker);
 }
 
@@ -70,9 +80,9 @@ static sg_status put_messages(sg_comm *c, size_t bytes, struct sg_error *err) {
     return comm_for_workers(c, c->count, entries, put_message, err);
 }
 
-/* If all positions are there, they need not be written down. */
+/* If all positions are there, or known, they need not be written down. */
 static size_t index_bytes(const sg_comm *c, size_t count) {
-    return encoded(c) && count == c->n ? 0 : count * sizeof(uint32_t);
+    return known(c) || (encoded(c) && count == c->n) ? 0 : count * sizeof(uint32_t);
 }
 
 /* Room for data, rounded up so that a float may lie behind it. */
@@ -94,6 +104,9 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
     }
     for (size_t w = 0; w < c->workers; w++) {
         const struct note *note = &c->note[w];
+        if (known(c) && note->count != c->put->count)
+            return sg_fail(err, SG_ERR_ARGUMENT, "worker %zu sends %zu entries where all should send the same %zu", w,
+                           note->count, c->put->count);
         entries += note->count;
         c->arrived[w] =
             (struct sg_message){.code = c->put->code, .n = c->n, .count = note->count, .bytes = note->data_bytes};
@@ -105,7 +118,7 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
         struct sg_message *m = &c->arrived[w];
         const size_t before = index_bytes(c, m->count);
         at = encoded(c) ? at : (uint8_t *)c->all + c->place[w];
-        m->index = before || m->count == 0 ? (const void *)at : NULL;
+        m->index = known(c) && !encoded(c) ? c->put->index : before || m->count == 0 ? (const void *)at : NULL;
         m->data = at + before;
         at += before + data_room(m->bytes);
     }

@@ -56,7 +56,8 @@ size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
  * this rank's messages to all ranks. Where the messages have all n numbers in a code of fixed width and it is faster,
  * every rank adds up one slice of them, and the sums are sent to all ranks; the bits are the same. All ranks begin and
  * end the same exchanges, and whatever was begun must be ended. The messages of one exchange have one code, and all or
- * none of them have positions. An empty message has none and is fine. */
+ * none of them have positions. An empty message has none and is fine. Positions that every rank knows are not sent: those
+ * of the rank's own messages are taken. */
 
 enum { SG_COMM_NOTES = 5 };
 
@@ -90,7 +91,7 @@ struct sg_volume {
     double elements_max;  /* entries of the largest message: the padded length of an equal-size all-gather */
     double bits_mean;     /* the bits that a message states, mean over workers */
     /* Bytes of a message, mean over workers. An encoded message counts exactly, with its header; any other counts 4 for
-     * its length, 4 for each position, and its data. The numbers are the same within one process, where nothing
+     * its length, 4 for each position that is not known to all ranks anyway, and its data. The numbers are the same within one process, where nothing
      * travels. */
     double bytes_sent;
 };

@@ -3,7 +3,7 @@
  * The values are sent as they are: with error feedback that is the contraction with delta = k/n that the theory asks
  * for (E|x - C(x)|^2 = (1 - k/n)|x|^2). `unbiased` multiplies them by n/k instead, so that E C(x) = x; what the message
  * then leaves out is no longer what a residual could keep, so it excludes error feedback. `shared` draws the same subset
- * for all workers: who knows the seed knows the positions, and they cost no bits.
+ * for all workers: who knows the seed knows the positions, which are not sent and cost no bits.
  *
  * GRACE for torch.distributed and GraVAC draw k positions one by one. Those that are drawn twice are sent once, so less is
  * sent. GraVAC never draws the last position. */
@@ -83,6 +83,7 @@ static int select_subset(struct sg_worker *w, struct sg_select *s) {
         sent += s->count[l];
     }
     w->position_bits = 0; /* of a shared subset */
+    w->same_positions = w->shared->param[SHARED] > 0;
     const int status = w->shared->kernels->select_positions(s, position);
     return status == SG_KERNEL_OK && w->shared->param[UNBIASED] > 0 ? scale_up(s) : status;
 }
@@ -106,7 +107,7 @@ static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
     [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
     [UNBIASED] = {"unbiased", 0, 1, 0, true, "1: scale what is sent by n/k; only with error-feedback: none"},
-    [SHARED] = {"shared", 0, 1, 0, true, "1: all workers send the same positions, which then cost no bits"},
+    [SHARED] = {"shared", 0, 1, 0, true, "1: all workers send the same positions, which are then not sent"},
     [QUIRK] = SG_QUIRK_PARAMETER("none|grace|gravac", GRAVAC,
                                  "grace: as GRACE for torch.distributed, drawn with repetition; gravac: as GraVAC, and "
                                  "never the last element"),

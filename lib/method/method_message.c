@@ -116,6 +116,7 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
                                .layer_count = w->count};
     const bool cheap = !is_cut && sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_CHEAP_POSITIONS;
     const double positions = cheap ? w->seen.position_bits : room->index != NULL ? 32.0 * (double)count : 0;
+    out->known = cheap && w->seen.same_positions;
     if (code == &sg_code_fp16) {
         m->shared.kernels->encode_half(s.exec, room->data, room->value, room->index, count, s.e);
         out->data = room->data;

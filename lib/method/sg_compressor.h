@@ -98,6 +98,7 @@ struct sg_worker {
     void *data;
     int status;           /* enum sg_kernel_status: a coder sets it to what kept it from making its message */
     double position_bits; /* out, of selectors with SG_TRAIT_CHEAP_POSITIONS: what the positions cost */
+    bool same_positions;  /* out, of the same: do all workers send these positions, whoever knows the seed? */
 };
 
 struct sg_controller_ops;

@@ -31,6 +31,8 @@ struct sg_message {
     /* [bytes] The numbers as they travel, aligned for a float. Only the code knows their format. */
     const void *data;
     size_t bytes;
+    /* Does every rank know the positions, because all workers have the same? Then an exchange does not send them. */
+    bool known;
     double bits; /* what this message costs in bits, as the paper of its method counts */
     const size_t
         /* [layers] How many of `count` lie in each layer; NULL = n is not the size of the model. */

@@ -182,6 +182,18 @@ same_over_ranks() { # METHOD...
     done
 }
 
+@test "a subset that workers share: same bytes for R = 1 and 3, and no byte for positions" {
+    set=(--set workers=5 --set 'record={every: 1, series: [suboptimality, bits, bytes-sent]}' --set steps=7)
+    for how in raw auto "{encoding: rice, values: fp16}" "auto, values: levels"; do
+        method="methods=[{name: R, compressor: randomk, k: 6, shared: 1, message: $how}]"
+        sparsetrain -q recipes/smoke.yaml "${set[@]}" --set "$method" -o "$OUT/one" --force
+        $MPI -n 3 "$BIN/sparsetrain" -q recipes/smoke.yaml "${set[@]}" --set "$method" -o "$OUT/three" --force 3>&-
+        same_series "$OUT/one" "$OUT/three" || { echo "R = 1 and 3 differ with $how"; false; }
+        # 7 steps of 6 values, 32 bits each, and in bytes 4 more for their count
+        [ "$how" != raw ] || grep -q '"step":7,.*"bits":1344,"bytes_sent":196}' "$OUT/one"
+    done
+}
+
 @test "fp16 values: same bytes for R = 1 and 3, sparse and dense" {
     set=(--set workers=5 --set message.values=fp16)
     for method in "Top-k k=4" SGD; do
