@@ -363,10 +363,10 @@ static void set_node(cJSON *out, const struct sg_node *plot, const char *key, co
     sg_json_set(out, key, node && node->kind != SG_NODE_NULL ? sg_node_json(node) : NULL);
 }
 
-/* One point a label, for plots of kind "points". */
+/* One point a label, for plots of kinds "points" and "ranking". */
 static cJSON *plot_points(const struct sg_node *plot, const struct sg_cell *cells,
                           const struct sg_cell_outcome *outcomes, size_t count) {
-    if (strcmp(sg_node_string(plot, "kind", "curves"), "points") != 0)
+    if (strcmp(sg_node_string(plot, "kind", "curves"), "curves") == 0)
         return NULL;
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < count;) {

@@ -43,12 +43,40 @@ static void put_terminal(FILE *out, const struct sg_sheet *s, const char *format
     fprintf(out, "small = (format eq 'svg') ? ',%.4g' : ',%.4g'\n", SG_SMALL * points / 0.75, SG_SMALL * points);
 }
 
+/* A row of a ranking: value, row and the ends of its bar; then, behind two empty lines, the seeds. A baseline is a line
+ * through all rows and then the outline of its band. */
+static void put_row(FILE *out, const struct sg_panel *panel, const struct sg_curve *curve) {
+    char text[4][SG_NUMBER_CHARS], beyond[SG_BEYOND_CHARS];
+    double low, high;
+    if (*sg_plot_beyond(beyond, panel, curve))
+        return;
+    sg_plot_band(panel, curve, 0, &low, &high);
+    const char *value = sg_number_text(curve->x[0], text[0]), *row = sg_number_text(curve->y[0], text[1]);
+    const char *from = sg_number_text(low, text[2]), *to = sg_number_text(high, text[3]);
+    if (curve->level) {
+        const double bottom = panel->y.min, top = panel->y.max;
+        fprintf(out, "%s %g\n%s %g\n\n\n%s %g\n%s %g\n%s %g\n%s %g\n", value, bottom, value, top, from, bottom, to,
+                bottom, to, top, from, top);
+        return;
+    }
+    fprintf(out, "%s %s %s %s\n%s", value, row, from, to, curve->n_seeds > 0 ? "\n\n" : "");
+    for (size_t i = 0; i < curve->n_seeds; i++)
+        if (isfinite(curve->seed[i]) && !(panel->x.log && curve->seed[i] <= 0))
+            fprintf(out, "%s %s\n", sg_number_text(curve->seed[i], text[0]), row);
+}
+
 static void put_data(FILE *out, const struct sg_panel *panel, const struct sg_curve *curve, const char *label, size_t p,
                      size_t c, size_t *index) {
     char text[4][SG_NUMBER_CHARS];
     size_t n = sg_plot_visible(panel, curve, SG_PLOT_MAX_POINTS, index);
-    comment(out, label);
+    comment(out, panel->ranking ? curve->point[0] : label);
     fprintf(out, "$p%zuc%zu << EOD\n", p + 1, c + 1);
+    if (panel->ranking) {
+        if (n > 0)
+            put_row(out, panel, curve);
+        fputs("EOD\n", out);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         size_t k = index[i];
         double low, high;
@@ -105,6 +133,33 @@ static void put_tick_text(FILE *out, const struct sg_tick *tick) {
 
 /* ---- axes ---- */
 
+/* The names of a ranking's rows, each at a line across the panel, and what lies beyond its ends. */
+static void put_row_names(struct script *t, size_t p) {
+    const struct sg_panel *panel = &t->f->panel[p];
+    const char *before = "";
+    fprintf(t->out, "unset logscale y\nset yrange [%.10g:%.10g]\nset ytics scale 0 (", panel->y.min, panel->y.max);
+    for (size_t c = 0; c < panel->n_curves; c++)
+        if (!panel->curve[c].level) {
+            fprintf(t->out, "%s'' %.10g", before, panel->curve[c].y[0]);
+            before = ", ";
+        }
+    fputs(")\n", t->out);
+    for (size_t c = 0; c < panel->n_curves; c++)
+        if (!panel->curve[c].level) {
+            begin_label(t);
+            quoted(t->out, panel->curve[c].row);
+            fprintf(t->out, " at screen %.4f, first %.10g right font small noenhanced\n",
+                    t->s->place[p].y_numbers / t->s->width, panel->curve[c].y[0]);
+            char beyond[SG_BEYOND_CHARS];
+            const bool left = panel->curve[c].x[0] < panel->x.min;
+            if (*sg_plot_beyond(beyond, panel, &panel->curve[c])) {
+                begin_label(t);
+                fprintf(t->out, "'%s' at graph %s, first %.10g %s font small\n", beyond, left ? "0.02" : "0.98",
+                        panel->curve[c].y[0], left ? "left" : "right");
+            }
+        }
+}
+
 static void put_axis(struct script *t, size_t p, bool is_x) {
     const struct sg_place *place = &t->s->place[p];
     const struct sg_axis *axis = is_x ? &t->f->panel[p].x : &t->f->panel[p].y;
@@ -112,6 +167,10 @@ static void put_axis(struct script *t, size_t p, bool is_x) {
     char text[2][SG_NUMBER_CHARS];
     struct sg_ticks ticks;
     FILE *out = t->out;
+    if (!is_x && t->f->panel[p].ranking) {
+        put_row_names(t, p);
+        return;
+    }
     sg_sheet_ticks(&ticks, t->s, t->f, p, is_x);
     fprintf(out, "%s logscale %c\nset %crange [%s:%s]\nset %ctics (", axis->log ? "set" : "unset", side, side,
             sg_number_text(axis->min, text[0]), sg_number_text(axis->max, text[1]), side);
@@ -156,9 +215,34 @@ static void put_styles(FILE *out, const struct sg_figure *f) {
 /* Bands are drawn below lines and lines below baselines, because dashes below a line could not be seen. */
 enum pass { BANDS, LINES, BASELINES, PASSES };
 
+/* A row of a ranking: its seeds as small rings, then bar and marker. A baseline is a line with a band, below all rows. */
+static void put_ranked(FILE *out, const struct sg_figure *f, size_t p, size_t c, enum pass pass, const char **before) {
+    const struct sg_curve *curve = &f->panel[p].curve[c];
+    const size_t lt = curve->legend + 1;
+    char beyond[SG_BEYOND_CHARS];
+    if (pass != (curve->level ? BANDS : LINES) || !sg_plot_shows(&f->panel[p], curve) ||
+        *sg_plot_beyond(beyond, &f->panel[p], curve))
+        return;
+    fprintf(out, "%s$p%zuc%zu ", *before, p + 1, c + 1);
+    *before = ", \\\n     ";
+    if (curve->level) {
+        fprintf(out, "index 1 with filledcurves closed lt %zu fs transparent solid 0.18 noborder", lt);
+        fprintf(out, "%s$p%zuc%zu index 0 with lines lt %zu", *before, p + 1, c + 1, lt);
+        return;
+    }
+    if (curve->n_seeds > 0)
+        fprintf(out, "index 1 with points lt %zu pt 6 ps 0.4 lw 0.8 dt 1%s$p%zuc%zu ", lt, *before, p + 1, c + 1);
+    fprintf(out, "index 0 using 3:2:($4-$3):(0) with vectors heads size graph 0.006,90 lt %zu dt 1 lw 1", lt);
+    fprintf(out, "%s$p%zuc%zu index 0 using 1:2 with points lt %zu pt 7 ps 0.55 dt 1", *before, p + 1, c + 1, lt);
+}
+
 static void put_curve(FILE *out, const struct sg_figure *f, size_t p, size_t c, enum pass pass, const char **before) {
     const struct sg_panel *panel = &f->panel[p];
     const struct sg_curve *curve = &panel->curve[c];
+    if (panel->ranking) {
+        put_ranked(out, f, p, c, pass, before);
+        return;
+    }
     size_t lt = curve->legend + 1;
     const bool points = panel->points && !curve->level, marks = sg_plot_draws_marks(panel, curve);
     enum pass own = f->legend[curve->legend].baseline ? BASELINES : LINES;
@@ -205,7 +289,7 @@ static void put_entry(struct script *t, const struct sg_entry *e, double x, doub
 /* The legend of a panel begins at its axis; that of all panels stands in the middle under the title. */
 static void put_legend(struct script *t, size_t p) {
     const double em = t->s->em, first = p == SG_PLOT_ALL ? t->s->legend : t->s->place[p].legend;
-    double left = p == SG_PLOT_ALL ? 0 : t->s->place[p].x0;
+    double left = p == SG_PLOT_ALL ? 0 : t->s->place[p].left;
     struct sg_entry e = {0};
     while (sg_plot_next_entry(t->f, p, sg_sheet_legend_ems(t->s, p), &e)) {
         if (p == SG_PLOT_ALL && e.x == 0)
@@ -230,7 +314,7 @@ static void put_panel(struct script *t, size_t p) {
             1 - place->y1 / t->s->height);
     put_axis(t, p, true);
     put_axis(t, p, false);
-    put_lines(t, sg_plot_made(caption), sg_sheet_caption_ems(t->s, p), place->x0, place->caption, "left", t->s->em);
+    put_lines(t, sg_plot_made(caption), sg_sheet_caption_ems(t->s, p), place->left, place->caption, "left", t->s->em);
     if (!t->s->shared)
         put_legend(t, p);
     free(caption);

@@ -134,6 +134,66 @@ static void put_axis(FILE *out, const struct sg_sheet *s, const struct sg_figure
     put_ticks(out, side, &ticks, true);
 }
 
+/* The rows of a ranking, whose names stand where the other panels have numbers. */
+static void put_row_names(FILE *out, const struct sg_panel *panel) {
+    fprintf(out, ",\n  ymin=%g, ymax=%g, ytick style={draw=none}, yticklabel style={small}, ytick={", panel->y.min,
+            panel->y.max);
+    const char *before = "";
+    for (size_t c = 0; c < panel->n_curves; c++)
+        if (!panel->curve[c].level) {
+            fprintf(out, "%s%g", before, panel->curve[c].y[0]);
+            before = ",";
+        }
+    fputs("}, yticklabels={", out);
+    before = "";
+    for (size_t c = 0; c < panel->n_curves; c++)
+        if (!panel->curve[c].level) {
+            fprintf(out, "%s{", before);
+            sg_plot_put_tex(out, panel->curve[c].row);
+            fputs("}", out);
+            before = ",";
+        }
+    fputs("}", out);
+}
+
+/* A row: rings for the seeds, then the bar and the marker, or where its value lies. A baseline is a line with a band. */
+static void put_row(FILE *out, const struct sg_panel *panel, const struct sg_curve *curve) {
+    const size_t style = curve->legend + 1;
+    const double value = curve->x[0], row = curve->y[0], bottom = panel->y.min, top = panel->y.max;
+    char text[3][SG_NUMBER_CHARS], beyond[SG_BEYOND_CHARS];
+    double low, high;
+    sg_plot_band(panel, curve, 0, &low, &high);
+    if (curve->level) {
+        fprintf(out, "\\addplot[draw=none, fill=sg%zu, fill opacity=0.18, forget plot] coordinates {\n", style);
+        point(out, low, bottom);
+        point(out, high, bottom);
+        point(out, high, top);
+        point(out, low, top);
+        fprintf(out, "} -- cycle;\n\\addplot[forget plot, line %zu, no markers] coordinates {\n", style);
+        point(out, value, bottom);
+        point(out, value, top);
+        fputs("};\n", out);
+        return;
+    }
+    if (*sg_plot_beyond(beyond, panel, curve)) {
+        const bool left = value < panel->x.min;
+        fprintf(out, "\\node[small, anchor=%s] at (axis cs:%s,%g) {", left ? "west" : "east",
+                sg_number_text(left ? panel->x.min : panel->x.max, text[0]), row);
+        sg_plot_put_tex(out, beyond);
+        fputs("};\n", out);
+        return;
+    }
+    fprintf(out, "\\addplot[forget plot, only marks, sg%zu, mark=o, mark size=1pt] coordinates {\n", style);
+    for (size_t i = 0; i < curve->n_seeds; i++)
+        if (isfinite(curve->seed[i]) && !(panel->x.log && curve->seed[i] <= 0))
+            point(out, curve->seed[i], row);
+    fprintf(out,
+            "};\n\\addplot[forget plot, sg%zu, mark=*, mark size=1.4pt, error bars/.cd, x dir=both, x explicit] "
+            "coordinates {\n(%s,%g) += (%s,0) -= (%s,0)\n};\n",
+            style, sg_number_text(value, text[0]), row, sg_number_text(high - value, text[1]),
+            sg_number_text(value - low, text[2]));
+}
+
 static sg_status put_panel(FILE *out, const struct sg_sheet *s, const struct sg_figure *f, size_t p,
                            struct sg_error *err) {
     const struct sg_panel *panel = &f->panel[p];
@@ -141,9 +201,15 @@ static sg_status put_panel(FILE *out, const struct sg_sheet *s, const struct sg_
     fprintf(out, "\\begin{axis}[at={(%.3fin,%.3fin)}, width=%.3fin, height=%.3fin", place->x0, -place->y0,
             place->x1 - place->x0, place->y1 - place->y0);
     put_axis(out, s, f, p, true);
-    put_axis(out, s, f, p, false);
+    if (panel->ranking)
+        put_row_names(out, panel);
+    else
+        put_axis(out, s, f, p, false);
     fputs("]\n", out);
-    for (int pass = 0; pass < 2; pass++) /* bands below all lines */
+    for (size_t c = 0; panel->ranking && c < panel->n_curves; c++)
+        if (sg_plot_shows(panel, &panel->curve[c]))
+            put_row(out, panel, &panel->curve[c]);
+    for (int pass = panel->ranking ? 2 : 0; pass < 2; pass++) /* bands below all lines */
         for (size_t c = 0; c < panel->n_curves; c++) {
             const struct sg_curve *curve = &panel->curve[c];
             size_t *index = malloc((curve->n + 1) * sizeof *index);
@@ -174,7 +240,7 @@ static void put_text(FILE *out, const struct sg_sheet *s, const char *text, cons
 
 static void put_legend(FILE *out, const struct sg_sheet *s, const struct sg_figure *f, size_t p) {
     const double first = p == SG_PLOT_ALL ? s->legend : s->place[p].legend;
-    double left = p == SG_PLOT_ALL ? 0 : s->place[p].x0;
+    double left = p == SG_PLOT_ALL ? 0 : s->place[p].left;
     struct sg_entry e = {0};
     while (sg_plot_next_entry(f, p, sg_sheet_legend_ems(s, p), &e)) {
         if (p == SG_PLOT_ALL && e.x == 0)
@@ -205,7 +271,7 @@ sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, const char *f
     for (size_t p = 0; p < f->n_panels; p++) {
         char *caption = sg_plot_caption(f, p);
         put_text(out, &s, sg_plot_made(caption), "anchor=north west, align=left", sg_sheet_caption_ems(&s, p),
-                 s.place[p].x0, s.place[p].caption - half);
+                 s.place[p].left, s.place[p].caption - half);
         free(caption);
         if (!s.shared)
             put_legend(out, &s, f, p);

@@ -224,6 +224,67 @@ static cJSON *resolve_json(const char *what) {
     return out;
 }
 
+/* ---- rankings ---- */
+
+/* A row is one record and one for each of its seeds; the baseline is a record with a level. */
+static void put_row(cJSON *values, const struct sg_panel *panel, const struct sg_curve *curve, const char *color) {
+    cJSON *out = cJSON_CreateObject();
+    double low, high;
+    sg_plot_band(panel, curve, 0, &low, &high);
+    sg_json_set_string(out, "label", curve->row);
+    sg_json_set_string(out, "color", color);
+    sg_json_set_number(out, curve->level ? "level" : "x", curve->x[0]);
+    sg_json_set_number(out, curve->level ? "from" : "low", low);
+    sg_json_set_number(out, curve->level ? "to" : "high", high);
+    sg_json_push(values, out);
+    for (size_t i = 0; !curve->level && i < curve->n_seeds; i++) {
+        cJSON *seed = cJSON_CreateObject();
+        sg_json_set_string(seed, "label", curve->row);
+        sg_json_set_string(seed, "color", color);
+        sg_json_set_number(seed, "seed", curve->seed[i]);
+        sg_json_push(values, seed);
+    }
+}
+
+/* What all rows have of one kind: the band and the line of the baseline, rings, bars and markers. */
+static cJSON *rank_layer(const struct sg_sheet *s, const struct sg_figure *f, size_t p, size_t kind) {
+    static const struct {
+        const char *type, *x, *x2;
+        bool row, filled;
+        double size;
+    } kinds[] = {{"rect", "from", "to", false, true, 0},
+                 {"rule", "level", NULL, false, true, 0},
+                 {"point", "seed", NULL, true, false, 12},
+                 {"rule", "low", "high", true, true, 0},
+                 {"point", "x", NULL, true, true, 35}};
+    cJSON *out = cJSON_CreateObject(), *mark = cJSON_CreateObject(), *encoding = cJSON_CreateObject();
+    const double dash[] = {5, 3};
+    sg_json_set_string(mark, "type", kinds[kind].type);
+    sg_json_set_bool(mark, "clip", true);
+    sg_json_set_number(mark, "opacity", kind == 0 ? 0.18 : 1);
+    if (kind == 1)
+        sg_json_set(mark, "strokeDash", sg_json_numbers(dash, 2));
+    if (kinds[kind].size > 0) {
+        sg_json_set_bool(mark, "filled", kinds[kind].filled);
+        sg_json_set_number(mark, "size", kinds[kind].size);
+    }
+    sg_json_set(out, "mark", mark);
+    sg_json_set(encoding, "x", position(kinds[kind].x, s, f, p, true));
+    if (kinds[kind].x2)
+        sg_json_set(encoding, "x2", field(kinds[kind].x2, NULL));
+    if (kinds[kind].row) {
+        cJSON *row = field("label", "nominal");
+        sg_json_set(row, "sort", NULL); /* as the data are */
+        sg_json_set(row, "title", NULL);
+        sg_json_set(encoding, "y", row);
+    }
+    cJSON *color = field("color", "nominal");
+    sg_json_set(color, "scale", NULL); /* it is the colour itself */
+    sg_json_set(encoding, "color", color);
+    sg_json_set(out, "encoding", encoding);
+    return out;
+}
+
 static sg_status put_panel(cJSON *panels, const struct sg_sheet *s, const struct sg_figure *f, size_t p,
                            struct sg_error *err) {
     const struct sg_panel *panel = &f->panel[p];
@@ -233,7 +294,11 @@ static sg_status put_panel(cJSON *panels, const struct sg_sheet *s, const struct
     char *caption = sg_plot_caption(f, p);
     bool band = false, level = false, marks = false;
     sg_status status = SG_OK;
-    for (size_t c = 0; c < panel->n_curves && status == SG_OK; c++) {
+    for (size_t c = 0; panel->ranking && c < panel->n_curves; c++)
+        put_row(values, panel, &panel->curve[c], f->legend[panel->curve[c].legend].style.color);
+    for (size_t kind = 0; panel->ranking && kind < 5; kind++)
+        sg_json_push(layers, rank_layer(s, f, p, kind));
+    for (size_t c = 0; !panel->ranking && c < panel->n_curves && status == SG_OK; c++) {
         const struct sg_curve *curve = &panel->curve[c];
         band |= curve->y_std != NULL && !curve->level;
         level |= curve->level;
@@ -247,7 +312,8 @@ static sg_status put_panel(cJSON *panels, const struct sg_sheet *s, const struct
     sg_json_set(out, "data", data);
     if (band)
         sg_json_push(layers, layer(s, f, p, panel->points ? BARS : BAND, false));
-    sg_json_push(layers, layer(s, f, p, LINE, true));
+    if (!panel->ranking)
+        sg_json_push(layers, layer(s, f, p, LINE, true));
     if (level)
         sg_json_push(layers, layer(s, f, p, LEVEL, false));
     if (marks)

@@ -135,6 +135,14 @@ char *sg_reading_footnote(const struct sg_reading *r) {
                 r->log_bands ? ", downwards by the same factor on a logarithmic axis" : "");
         before = "; ";
     }
+    if (r->seeds) {
+        fprintf(out, "%srings: the seeds", before);
+        before = "; ";
+    }
+    if (r->ranked) {
+        fprintf(out, "%sdashed: no compression", before);
+        before = "; ";
+    }
     if (r->quartiles[0]) {
         fprintf(out, "%smedian and quartiles%s", before, r->bands || r->bars ? "" : over);
         put_where(out, r, r->quartiles);

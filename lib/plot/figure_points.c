@@ -22,9 +22,8 @@ static void insert_point(struct sg_curve *curve, double x, double y, double std,
     curve->point[i] = label;
 }
 
-/* The point that the document gives for a label (`plots[].points`), else its final values. */
-static void find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
-                       double *std) {
+void sg_reading_find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
+                           double *std) {
     const cJSON *point = sg_plot_point(points, result);
     double unused;
     if (point) {
@@ -69,7 +68,7 @@ bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const cJSON 
     const char *label = sg_json_string(result, "label", "");
     const bool baseline = sg_plot_is_baseline(result);
     double x, y, std;
-    find_point(points, result, panel, &x, &y, &std);
+    sg_reading_find_point(points, result, panel, &x, &y, &std);
     if (isnan(y) || (isnan(x) && (!baseline || sg_plot_swept(result, panel->x.name)))) {
         sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label,
                      isnan(y) ? panel->y.name : panel->x.name);

@@ -9,7 +9,8 @@ struct sg_reading {
     const cJSON *document;
     const struct sg_plot_select *select;
     struct sg_error *err;
-    bool bands, log_bands, bars;
+    bool *shown; /* of each result: is it in some panel? */
+    bool bands, log_bands, bars, seeds, ranked;
     char quartiles[SG_PLOT_MAX_PANELS + 1]; /* letters of the panels with quartiles, */
     char smoothed[SG_PLOT_MAX_PANELS + 1];  /* and of those whose curves are smoothed */
     int window;                             /* over so many records, the largest of these panels */
@@ -30,6 +31,14 @@ double *sg_reading_numbers(const cJSON *array, size_t n);
 /* Adds a result to a panel of points. `points` of the plot may be NULL; there are `capacity` results. */
 bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *points,
                       size_t capacity);
+/* The point that the document gives for a label (`plots[].points`), else its final values. */
+void sg_reading_find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
+                           double *std);
+/* Adds a result to a ranking if the plot's range of x holds it, or it is a baseline. `points` may be NULL. */
+bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *plot,
+                       const cJSON *points);
+/* Sorts and names the rows, and turns the panel unless data are exported. */
+bool sg_reading_end_ranking(const struct sg_reading *r, struct sg_panel *panel);
 /* Makes level lines of those baselines that have no place of their own on the x axis. */
 void sg_reading_end_points(const struct sg_reading *r, struct sg_panel *panel);
 

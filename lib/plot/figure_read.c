@@ -6,6 +6,7 @@
 #include "figure_private.h"
 #include "plot_style.h"
 #include "sg_debug.h"
+#include "sg_text.h"
 
 bool sg_reading_failed(const struct sg_reading *r) {
     sg_fail_memory(r->err, "the figure");
@@ -30,7 +31,7 @@ static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, cons
     if (!copy)
         return sg_reading_failed(r);
     f->legend[f->n_legend] = (struct sg_legend){.label = copy,
-                                                .method = panel->points ? copy : sg_json_string(result, "method", copy),
+                                                .method = panel->points || panel->ranking ? copy : sg_json_string(result, "method", copy),
                                                 .compressor = sg_json_string(result, "compressor", ""),
                                                 .baseline = baseline};
     *out = f->n_legend++;
@@ -152,7 +153,8 @@ static bool read_axis(struct sg_reading *r, struct sg_axis *axis, const cJSON *p
 
 static bool is_repeated(const struct sg_figure *figure, const struct sg_panel *panel) {
     for (const struct sg_panel *p = figure->panel; p < panel; p++)
-        if (p->x.name == panel->x.name && p->y.name == panel->y.name && p->points == panel->points)
+        if (p->x.name == panel->x.name && p->y.name == panel->y.name && p->points == panel->points && !p->ranking &&
+            !panel->ranking)
             return true;
     return false;
 }
@@ -165,6 +167,8 @@ static void free_panel(struct sg_panel *panel) {
         free(panel->curve[c].low);
         free(panel->curve[c].high);
         free(panel->curve[c].point);
+        free(panel->curve[c].row);
+        free(panel->curve[c].seed);
     }
     free(panel->curve);
     free(panel->x.label);
@@ -184,7 +188,11 @@ static bool read_panel(struct sg_reading *r, const cJSON *plot) {
     /* The title and kind in the recipe are about its own axes. Over another column a panel has curves, unless that is a
      * constant, of which a run has only one value. */
     panel->title = same_x && same_y ? sg_json_string(plot, "title", NULL) : NULL;
-    panel->points = strcmp(sg_json_string(plot, "kind", "curves"), "points") == 0;
+    const char *kind = sg_json_string(plot, "kind", "curves");
+    panel->points = strcmp(kind, "points") == 0;
+    panel->ranking = same_x && strcmp(kind, "ranking") == 0;
+    if (panel->ranking)
+        read_range(&panel->x, NULL); /* a range that chooses the rows */
     if (!same_x)
         panel->points = !sg_plot_is_recorded(r->document, panel->x.name);
     if ((r->select->x || r->select->y) && is_repeated(f, panel)) {
@@ -195,13 +203,19 @@ static bool read_panel(struct sg_reading *r, const cJSON *plot) {
     const cJSON *results = sg_json_get(r->document, "results"), *result;
     size_t count = (size_t)cJSON_GetArraySize(results);
     const cJSON *points = same_x && same_y ? sg_json_get(plot, "points") : NULL;
+    size_t at = 0;
     cJSON_ArrayForEach(result, results) {
+        const size_t curves = panel->n_curves, i = at++;
         if (!listed(sg_json_get(plot, "methods"), result))
             continue;
-        if (panel->points ? !sg_reading_point(r, panel, result, points, count)
-                          : !read_curve(r, panel, result, same_x && same_y ? plot : NULL))
+        if (panel->ranking  ? !sg_reading_ranked(r, panel, result, plot, points)
+            : panel->points ? !sg_reading_point(r, panel, result, points, count)
+                            : !read_curve(r, panel, result, same_x && same_y ? plot : NULL))
             return false;
+        r->shown[i] |= !panel->ranking || panel->n_curves > curves;
     }
+    if (panel->ranking && !sg_reading_end_ranking(r, panel))
+        return false;
     if (panel->points)
         sg_reading_end_points(r, panel);
     count_hidden(r, panel);
@@ -238,11 +252,37 @@ static bool read_panels(struct sg_reading *r) {
     return true;
 }
 
+/* How many methods the result has, or how many of them the figure shows. */
+static size_t count_methods(const struct sg_reading *r, bool shown) {
+    const cJSON *results = sg_json_get(r->document, "results"), *result, *other;
+    size_t n = 0, i = 0;
+    cJSON_ArrayForEach(result, results) {
+        bool is_new = !shown || r->shown[i];
+        size_t k = 0;
+        for (other = results->child; is_new && other != result; other = other->next, k++)
+            is_new = (shown && !r->shown[k]) ||
+                     strcmp(sg_json_string(other, "method", ""), sg_json_string(result, "method", "")) != 0;
+        n += is_new;
+        i++;
+    }
+    return n;
+}
+
+/* Puts "36 of 60 methods" before a footnote, which is taken over, if some are not shown. */
+static char *add_share(const struct sg_reading *r, char *take_footnote) {
+    const size_t all = count_methods(r, false), shown = count_methods(r, true);
+    if (!take_footnote || shown == all)
+        return take_footnote;
+    char *out = sg_format("%zu of %zu methods%s%s", shown, all, take_footnote[0] ? "; " : "", take_footnote);
+    free(take_footnote);
+    return out;
+}
+
 static bool read_texts(struct sg_reading *r) {
     struct sg_figure *f = r->figure;
     f->title = sg_plot_title(r->document, r->select->title);
     f->source = sg_plot_source(r->document);
-    f->footnote = sg_plot_add_unfinished(sg_reading_footnote(r), r->document);
+    f->footnote = sg_plot_add_unfinished(add_share(r, sg_reading_footnote(r)), r->document);
     return (f->title && f->source && f->footnote) || sg_reading_failed(r);
 }
 
@@ -250,13 +290,19 @@ sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const str
                          struct sg_error *err) {
     struct sg_figure figure = {.width = select->width, .height = select->height};
     struct sg_reading r = {.figure = &figure, .document = document, .select = select, .err = err};
+    const size_t count = (size_t)cJSON_GetArraySize(sg_json_get(document, "results"));
+    r.shown = calloc(count ? count : 1, sizeof *r.shown);
+    if (!r.shown)
+        return sg_fail_memory(err, "the figure");
     sg_plot_note_status(&figure.notes, document);
     if (!read_panels(&r) || !read_texts(&r) || sg_plot_choose_names(&figure, err) != SG_OK ||
         sg_plot_choose_styles(&figure, err) != SG_OK) {
         sg_figure_free(&figure);
+        free(r.shown);
         return err->status;
     }
     SG_ASSERT(figure.n_panels <= SG_PLOT_MAX_PANELS);
+    free(r.shown);
     *out = figure;
     return SG_OK;
 }

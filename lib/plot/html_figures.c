@@ -44,19 +44,21 @@ static double place_of(const cJSON *document, const char *label) {
 /* A panel's axes and which results its curves are of. The numbers are in the document. */
 static cJSON *panel_json(const cJSON *document, const struct sg_figure *figure, double plot, const char *caption) {
     const struct sg_panel *panel = &figure->panel[0];
+    const struct sg_axis *x = panel->ranking ? &panel->y : &panel->x, *y = panel->ranking ? &panel->x : &panel->y;
     cJSON *out = cJSON_CreateObject(), *curves = cJSON_CreateArray();
     sg_json_set_number(out, "plot", plot); /* null: chosen by the command line */
     sg_json_set_string(out, "caption", caption);
-    sg_json_set_string(out, "x", panel->x.name);
-    sg_json_set_string(out, "y", panel->y.name);
-    sg_json_set_bool(out, "xlog", panel->x.log);
-    sg_json_set_bool(out, "ylog", panel->y.log);
-    sg_json_set_bool(out, "points", panel->points);
+    sg_json_set_string(out, "x", x->name);
+    sg_json_set_string(out, "y", y->name);
+    sg_json_set_bool(out, "xlog", x->log);
+    sg_json_set_bool(out, "ylog", y->log);
+    sg_json_set_bool(out, "points", panel->points || panel->ranking);
+    sg_json_set_bool(out, "ranking", panel->ranking);
     for (size_t c = 0; c < panel->n_curves; c++) {
         const struct sg_curve *curve = &panel->curve[c];
         const struct sg_legend *legend = &figure->legend[curve->legend];
         cJSON *one = cJSON_CreateObject(), *at = cJSON_CreateArray();
-        sg_json_set_string(one, "name", legend->label);
+        sg_json_set_string(one, "name", curve->row ? curve->row : legend->label);
         sg_json_set_bool(one, "baseline", legend->baseline);
         for (size_t i = 0; i < (curve->point ? curve->n : 1); i++)
             sg_json_push_number(at, place_of(document, curve->point ? curve->point[i] : legend->label));

@@ -121,9 +121,9 @@ class Result {
     const curves = panel.curves.map((c) => {
       const results = c.at.map((i) => this.json.results[i]).filter(Boolean);
       const points = panel.points ? this.ends(results, x, y, planned ? plot.points : null, panel.ylog) : results.flatMap((r) => this.run(r, x, y, panel.ylog));
-      return { name: c.name, ...(results[0]?.look ?? { baseline: false, hue: 0, variant: 0 }), ...(panel.points && !c.baseline ? { variant: 0 } : {}), level: panel.points && c.baseline, points };
+      return { name: c.name, grey: panel.ranking && !this.named.has(c.name), ...(results[0]?.look ?? { baseline: false, hue: 0, variant: 0 }), ...(panel.points && !c.baseline ? { variant: 0 } : {}), level: panel.points && c.baseline, points };
     });
-    return { x: axis("x"), y: axis("y"), points: panel.points, curves };
+    return { x: axis("x"), y: axis("y"), points: panel.points, ranking: panel.ranking, curves };
   }
 
   run(result, x, y, log) {
@@ -142,7 +142,7 @@ class Result {
     return results.map((r) => {
       const point = given?.find((p) => p.label === r.label), at = point?.x ?? value(r, x), to = point?.y ?? value(r, y);
       const several = r.seeds?.length > 1, box = log && several && to?.values ? quartiles(to.values) : null, s = several ? to?.std ?? 0 : 0;
-      return { x: at?.mean ?? null, y: to?.mean ?? null, std: s, ...(box ? { low: box[0], high: box[1] } : around(to?.mean, s, log)), quartiles: !!box, label: r.label };
+      return { x: at?.mean ?? null, y: to?.mean ?? null, std: s, ...(box ? { low: box[0], high: box[1] } : around(to?.mean, s, log)), quartiles: !!box, seeds: (several && to?.values) || [], label: r.label };
     }).filter((p) => p.y !== null && p.y !== undefined && (p.x !== null || results[0].baseline));
   }
 
@@ -152,6 +152,7 @@ class Result {
   }
 
   start() {
+    this.named = new Set(this.view.panels.filter((p) => !p.ranking).flatMap((p) => p.curves.map((c) => c.name)));
     this.panels = this.view.panels.map((p, i) => {
       const { x, y, xlog, ylog } = p, plan = { x, y, xlog, ylog };
       return new Figure(this, { ...p, plan, ...this.saved.panels[i] }, i);
@@ -217,7 +218,7 @@ class Figure {
 
   fillControls() {
     const { panel, result } = this, parts = [];
-    for (const side of ["x", "y"]) {
+    for (const side of panel.ranking ? [] : ["x", "y"]) { // a ranking is of its own columns
       const select = make("select", { "data-key": side }, result.choices(panel, side).map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
       select.value = panel[side];
       select.addEventListener("change", () => this.change({ [side]: select.value }));
@@ -234,7 +235,7 @@ class Figure {
   }
 
   fillLegend(place) {
-    const { off } = this.result, curves = this.entries(), focus = place.contains(document.activeElement) ? document.activeElement.dataset.name : null;
+    const { off } = this.result, curves = this.entries().filter((c) => c.level || !this.panel.ranking), focus = place.contains(document.activeElement) ? document.activeElement.dataset.name : null;
     const button = (c) => {
       const b = make("button", { type: "button", "aria-pressed": !off.has(c.name), "data-name": c.name }, sample(c, this.panel.points), c.name);
       b.addEventListener("click", () => this.toggle([c.name], off.has(c.name)));

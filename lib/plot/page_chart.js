@@ -20,8 +20,9 @@ function show(v, digits = 4) {
   return text.replace("-", "−");
 }
 
-// The view of an axis over these values: `margin` is the share left free at each end that is not a natural one.
-function fit(values, log, margin) {
+// The view of an axis over these values: `margin` is the share left free at each end that is not a natural one, as 0 is
+// if the values come near it and `zero`.
+function fit(values, log, margin, zero = true) {
   let lo = Infinity, hi = -Infinity;
   for (const v of values) {
     if (!Number.isFinite(v) || (log && !(v > 0))) continue;
@@ -33,7 +34,7 @@ function fit(values, log, margin) {
     const free = hi / lo > 1.5 ? margin * Math.log10(hi / lo) : 0.25;
     return [lo * 10 ** -free, hi * 10 ** free];
   }
-  if (lo >= 0 && lo < 0.4 * hi && margin > 0) lo = 0;
+  if (zero && lo >= 0 && lo < 0.4 * hi && margin > 0) lo = 0;
   const free = hi > lo ? margin * (hi - lo) : 0.5 * Math.abs(hi) || 1;
   return [lo === 0 && hi > 0 ? 0 : lo - free, hi + free];
 }
@@ -85,6 +86,7 @@ const MARKS = [
 
 function style(curve) {
   if (curve.baseline) return { color: "var(--ink)", dash: curve.variant % 2 ? "3 4" : "8 5", mark: MARKS[0] };
+  if (curve.grey) return { color: "var(--muted)", dash: "", mark: MARKS[0] }; // no legend names it
   const hue = `var(--hue-${curve.hue % HUES})`, mix = [null, "62%, var(--ground)", "66%, var(--ink)"][curve.variant % 3];
   return {
     color: mix ? `color-mix(in oklab, ${hue} ${mix})` : hue,
@@ -120,6 +122,7 @@ class Chart {
     const data = (this.data = this.read()), { x, y } = data;
     this.width = this.plot.clientWidth;
     this.shown = data.curves.filter((c) => !this.isOff(c.name) && c.points.length);
+    if (data.ranking) return this.drawRanking(width);
     const free = this.shown.filter((c) => !c.level), all = (list, pick) => list.flatMap((c) => c.points.map(pick));
     const low = (p) => (!y.log && p.y >= 0 ? Math.max(p.low, 0) : p.low); // a band below zero does not make norms look negative
     let vx = x.range || fit(all(free.length ? free : this.shown, (p) => p.x), x.log, data.points ? 0.06 : 0);
@@ -162,11 +165,56 @@ class Chart {
       this.curve(c, data.points, { bands, line: c.baseline ? baselines : lines, edge });
     }
     svg.setAttribute("aria-label", this.describe());
+    this.listen(svg);
+  }
+
+  listen(svg) {
     svg.addEventListener("pointermove", (e) => this.point(e));
     svg.addEventListener("pointerdown", (e) => this.point(e));
     svg.addEventListener("pointerleave", () => this.hide());
     svg.addEventListener("blur", () => this.hide());
     svg.addEventListener("keydown", (e) => this.key(e));
+  }
+
+  // Rows with their names, the best at the top: seeds as rings, a bar and a mark; the baseline is a line down all rows.
+  drawRanking(width) {
+    const { y } = this.data, rows = this.shown.filter((c) => !c.level), lines = this.shown.filter((c) => c.level);
+    const values = this.shown.flatMap((c) => c.points.flatMap((p) => [p.y, p.low, p.high, ...p.seeds]));
+    const view = y.range || fit(values, y.log, 0.04, false), pitch = 17;
+    const left = Math.min(0.5 * width, 16 + 6.6 * Math.max(...rows.map((c) => c.name.length), 4));
+    const height = rows.length * pitch + 58, box = (this.box = { left, right: width - 14, top: 8, bottom: height - 42 });
+    const svg = (this.svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "application", "aria-roledescription": "chart" }));
+    this.plot.replaceChildren(svg, this.tip);
+    this.hide();
+    if (!view) return;
+    const [lo, hi] = y.log ? view.map(Math.log) : view, at = (v) => box.left + ((box.right - box.left) * ((y.log ? Math.log(v) : v) - lo)) / (hi - lo);
+    const inside = (v) => Math.min(Math.max(at(v), box.left), box.right), isIn = (v) => v >= view[0] && v <= view[1];
+    const t = ticks(view, y.log, Math.max(3, Math.floor((box.right - left) / 75)));
+    for (const tick of t.list)
+      svg.append(draw("path", { class: "grid", d: `M${at(tick.at)} ${box.top}V${box.bottom}` }), draw("text", { x: at(tick.at), y: box.bottom + 19, "text-anchor": "middle" }, tick.text));
+    svg.append(draw("path", { class: "axis", d: `M${box.left} ${box.top}V${box.bottom}H${box.right}` }),
+      draw("text", { x: box.right, y: height - 5, "text-anchor": "end" }, y.label + (t.exponent ? ` (×${power(t.exponent)})` : "")));
+    for (const c of lines) {
+      const p = c.points[0], s = style(c);
+      svg.append(draw("path", { class: "band", style: `fill:${s.color}`, d: `M${inside(p.low)} ${box.top}H${inside(p.high)}V${box.bottom}H${inside(p.low)}z` }),
+        draw("path", { class: "line", style: `stroke:${s.color}`, "stroke-dasharray": s.dash, d: `M${at(p.y)} ${box.top}V${box.bottom}` }));
+      c.spots = [{ p, px: at(p.y), py: box.top }];
+    }
+    this.cursor = svg.appendChild(draw("g", { "aria-hidden": "true" }));
+    rows.forEach((c, i) => {
+      const p = c.points[0], py = box.top + (i + 0.5) * pitch, s = style(c), color = `stroke:${s.color}`;
+      c.spots = [{ p, px: inside(p.y), py }];
+      svg.append(draw("text", { x: box.left - 7, y: py + 4, "text-anchor": "end" }, c.name), draw("path", { class: "grid", d: `M${box.left} ${py}H${box.right}` }));
+      if (!isIn(p.y)) {
+        const low = p.y < view[0];
+        svg.append(draw("text", { x: low ? box.left + 5 : box.right - 5, y: py + 4, "text-anchor": low ? "start" : "end" }, low ? `← ${show(p.y, 3)}` : `${show(p.y, 3)} →`));
+        return;
+      }
+      for (const v of p.seeds.filter(isIn)) svg.append(draw("circle", { cx: at(v), cy: py, r: 2.2, style: `fill:none;${color}` }));
+      svg.append(draw("path", { class: "line thin", style: color, d: `M${inside(p.low)} ${py}H${inside(p.high)}` }), draw("circle", { cx: at(p.y), cy: py, r: 3.4, style: `fill:${s.color}` }));
+    });
+    svg.setAttribute("aria-label", `${y.label}, ${rows.length} methods, the best first: ${rows.map((c) => c.name).join(", ")}. The arrow keys read values.`);
+    this.listen(svg);
   }
 
   curve(c, points, { bands, line, edge }) {
@@ -191,7 +239,7 @@ class Chart {
   nearest(c, px, py) {
     let best = null, least = Infinity;
     for (const spot of c.spots) {
-      const d = c.level ? 6 + Math.abs(spot.py - py) : this.data.points ? Math.hypot(spot.px - px, spot.py - py) : Math.abs(spot.px - px);
+      const d = c.level ? 6 + (this.data.ranking ? Math.abs(spot.px - px) : Math.abs(spot.py - py)) : this.data.points ? Math.hypot(spot.px - px, spot.py - py) : Math.abs(spot.px - px);
       if (d < least) [best, least] = [spot, d];
     }
     return best && { c, spot: best, away: this.data.points ? least : Math.abs(best.py - py), across: least };

@@ -11,6 +11,8 @@ static bool in_domain(const struct sg_axis *axis, double v) {
 
 bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve, size_t i) {
     SG_ASSERT(i < curve->n);
+    if (panel->ranking)
+        return in_domain(&panel->x, curve->x[i]);
     return (curve->level || in_domain(&panel->x, curve->x[i])) && in_domain(&panel->y, curve->y[i]);
 }
 
@@ -44,9 +46,10 @@ void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, si
         *high = isfinite(curve->high[i]) ? curve->high[i] : curve->y[i];
         return;
     }
-    const double y = curve->y[i], std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
-    *low = panel->y.log ? y / (1 + std / y) : y - std;
-    *high = y + std;
+    const double value = panel->ranking ? curve->x[i] : curve->y[i];
+    const double std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
+    *low = (panel->ranking ? panel->x.log : panel->y.log) ? value / (1 + std / value) : value - std;
+    *high = value + std;
 }
 
 struct range {
@@ -66,8 +69,8 @@ static double decades_between(double min, double max) {
 }
 
 /* `margin` is the share of the axis left free at each end that is not a natural end, as 0 is unless a marker lies there.
- */
-static void set_view(struct sg_axis *axis, struct range r, double margin, bool marks) {
+ * Values that come near 0 are shown from 0 if `zero`. */
+static void set_view(struct sg_axis *axis, struct range r, double margin, bool marks, bool zero) {
     SG_ASSERT(r.min <= r.max && (!axis->log || r.min > 0));
     double min = r.min, max = r.max;
     if (axis->log) {
@@ -78,7 +81,7 @@ static void set_view(struct sg_axis *axis, struct range r, double margin, bool m
         max = fmin(max * pow(10, free), 1e305);
     } else {
         const double least = min;
-        if (min >= 0 && min < (margin > 0 ? 0.4 : 0.25) * max)
+        if (zero && min >= 0 && min < (margin > 0 ? 0.4 : 0.25) * max)
             min = 0; /* densities, errors and bits start at 0, and a run does */
         double free = margin * (max - min);
         if (!(max > min))
@@ -95,7 +98,34 @@ static void set_view(struct sg_axis *axis, struct range r, double margin, bool m
     SG_ASSERT(axis->min < axis->max && (!axis->log || axis->min > 0));
 }
 
+/* Of a ranking: the values, with their bars and seeds, and a row for each. The axis of values need not begin at 0. */
+static void fit_ranking(struct sg_panel *panel) {
+    struct range x = {INFINITY, -INFINITY};
+    for (size_t c = 0; c < panel->n_curves; c++) {
+        const struct sg_curve *curve = &panel->curve[c];
+        if (!sg_plot_can_show(panel, curve, 0))
+            continue;
+        double low, high;
+        sg_plot_band(panel, curve, 0, &low, &high);
+        widen(&x, &panel->x, curve->x[0]);
+        widen(&x, &panel->x, low);
+        widen(&x, &panel->x, high);
+        for (size_t i = 0; i < curve->n_seeds; i++)
+            widen(&x, &panel->x, curve->seed[i]);
+    }
+    panel->y.min = panel->y.max = NAN;
+    if (!(x.min <= x.max))
+        return;
+    set_view(&panel->x, x, 0.04, true, false);
+    panel->y.min = 0.3;
+    panel->y.max = (double)sg_plot_rows(panel) + 0.7;
+}
+
 void sg_plot_fit(struct sg_panel *panel) {
+    if (panel->ranking) {
+        fit_ranking(panel);
+        return;
+    }
     struct range x = {INFINITY, -INFINITY}, y = x;
     for (size_t c = 0; c < panel->n_curves; c++) {
         const struct sg_curve *curve = &panel->curve[c];
@@ -116,6 +146,6 @@ void sg_plot_fit(struct sg_panel *panel) {
         panel->x.min = panel->x.max = panel->y.min = panel->y.max = NAN;
         return;
     }
-    set_view(&panel->x, x, panel->points ? 0.06 : 0, panel->points);
-    set_view(&panel->y, y, 0.05, false);
+    set_view(&panel->x, x, panel->points ? 0.06 : 0, panel->points, true);
+    set_view(&panel->y, y, 0.05, false, true);
 }

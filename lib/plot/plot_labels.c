@@ -24,6 +24,8 @@ static const struct {
     {"<", "\\textless{}"},
     {">", "\\textgreater{}"},
     {"−", "$-$"},
+    {"←", "$\\leftarrow$"},
+    {"→", "$\\rightarrow$"},
     {"±", "$\\pm$"},
     {"×", "$\\times$"},
     {"⁰", "$^0$"},

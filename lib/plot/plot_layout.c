@@ -22,11 +22,11 @@ double sg_sheet_footnote_ems(const struct sg_sheet *s) {
 }
 
 double sg_sheet_caption_ems(const struct sg_sheet *s, size_t p) {
-    return (s->place[p].x1 - s->place[p].x0 + RIGHT - EDGE) / s->em;
+    return (s->place[p].x1 - s->place[p].left + RIGHT - EDGE) / s->em;
 }
 
 double sg_sheet_legend_ems(const struct sg_sheet *s, size_t p) {
-    return p == SG_PLOT_ALL ? sg_sheet_title_ems(s) : (s->place[p].x1 - s->place[p].x0 + RIGHT - EDGE) / s->em;
+    return p == SG_PLOT_ALL ? sg_sheet_title_ems(s) : sg_sheet_caption_ems(s, p);
 }
 
 double sg_sheet_label_ems(const struct sg_sheet *s, size_t p, bool is_x) {
@@ -49,6 +49,8 @@ char *sg_sheet_label(const struct sg_axis *axis, const struct sg_ticks *ticks) {
 
 static size_t label_lines(const struct sg_sheet *s, const struct sg_figure *f, size_t p, bool is_x) {
     struct sg_ticks ticks;
+    if (!is_x && f->panel[p].ranking)
+        return 0;
     sg_sheet_ticks(&ticks, s, f, p, is_x);
     char *label = sg_sheet_label(is_x ? &f->panel[p].x : &f->panel[p].y, &ticks);
     const size_t lines = sg_plot_lines(sg_plot_made(label), sg_sheet_label_ems(s, p, is_x));
@@ -78,6 +80,11 @@ double sg_sheet_row_left(const struct sg_sheet *s, const struct sg_figure *f, st
 static double y_margin(const struct sg_sheet *s, const struct sg_figure *f, size_t p) {
     struct sg_ticks ticks;
     double widest = 0;
+    if (f->panel[p].ranking) { /* its rows have names in place of numbers and a title */
+        for (size_t c = 0; c < f->panel[p].n_curves; c++)
+            widest = fmax(widest, f->panel[p].curve[c].level ? 0 : SG_SMALL * sg_plot_ems(f->panel[p].curve[c].row));
+        return EDGE + (0.5 + widest + 0.7) * s->em;
+    }
     sg_sheet_ticks(&ticks, s, f, p, false);
     for (size_t i = 0; i < ticks.n; i++)
         if (ticks.tick[i].labelled)
@@ -85,48 +92,52 @@ static double y_margin(const struct sg_sheet *s, const struct sg_figure *f, size
     return EDGE + (SG_LINE * (double)label_lines(s, f, p, false) + 0.5 + widest + 0.7) * s->em;
 }
 
-/* The left ends of all axes of a column are in one line. */
+/* The left ends of all axes of a column are in one line, and so are those of its rankings. */
 static void place_column(struct sg_sheet *s, const struct sg_figure *f, size_t column) {
     const double cell = s->width / (double)s->columns, left = (double)column * cell;
-    double margin = 0;
+    double margin[2] = {0, 0};
     for (size_t p = column; p < f->n_panels; p += s->columns)
-        margin = fmax(margin, y_margin(s, f, p));
+        margin[f->panel[p].ranking] = fmax(margin[f->panel[p].ranking], y_margin(s, f, p));
     for (size_t p = column; p < f->n_panels; p += s->columns) {
         struct sg_place *place = &s->place[p];
-        place->x0 = left + fmin(margin, 0.6 * cell);
+        place->x0 = left + fmin(margin[f->panel[p].ranking], 0.6 * cell);
         place->x1 = left + cell - RIGHT;
+        place->left = f->panel[p].ranking ? left + EDGE : place->x0;
         place->y_numbers = place->x0 - 0.7 * s->em;
         place->y_label = left + EDGE + SG_LINE / 2 * s->em;
     }
 }
 
-/* Places a row of panels, of which axes and texts are in one line, below `top`; returns where it ends. */
+/* Places a row of panels, of which captions, axes and texts are in one line, below `top`; returns where it ends. */
 static double place_row(struct sg_sheet *s, const struct sg_figure *f, size_t row, double top, double axes) {
     const size_t first = row * s->columns, end = first + s->columns < f->n_panels ? first + s->columns : f->n_panels;
-    double above =
-        0; /* captions and legends stand upon the axes of their panel, all axes of the row beside each other */
+    double above = 0; /* room for captions and legends, which begin at the top */
     size_t labels = 1;
     for (size_t p = first; p < end; p++) {
         char *caption = sg_plot_caption(f, p);
         const size_t lines = sg_plot_lines(sg_plot_made(caption), sg_sheet_caption_ems(s, p));
         const size_t rows = s->shared ? 0 : legend_rows(s, f, p), x = label_lines(s, f, p, true);
-        s->place[p].legend = -(0.5 + SG_ROW * (double)rows) * s->em;
-        s->place[p].caption = s->place[p].legend - SG_LINE * (double)lines * s->em;
-        above = fmax(above, -s->place[p].caption);
+        s->place[p].caption = top + SG_LINE / 2 * s->em;
+        s->place[p].legend = top + (SG_LINE * (double)lines + SG_ROW / 2) * s->em;
+        above = fmax(above, (SG_LINE * (double)lines + SG_ROW * (double)rows + 0.5) * s->em);
         labels = x > labels ? x : labels;
         free(caption);
     }
-    const double y0 = top + above;
     for (size_t p = first; p < end; p++) {
         struct sg_place *place = &s->place[p];
-        place->caption += y0 + SG_LINE / 2 * s->em;
-        place->legend += y0 + SG_ROW / 2 * s->em;
-        place->y0 = y0;
-        place->y1 = y0 + axes;
+        place->y0 = top + above;
+        place->y1 = place->y0 + axes;
         place->x_numbers = place->y1 + 1.3 * s->em;
         place->x_label = place->x_numbers + 1.5 * s->em;
     }
-    return y0 + axes + (1.3 + 1.5 + SG_LINE * (double)labels - 0.2) * s->em;
+    return top + above + axes + (1.3 + 1.5 + SG_LINE * (double)labels - 0.2) * s->em;
+}
+
+/* How high the axes of a row of panels are: `axes`, or more where rankings have many rows. */
+static double row_height(const struct sg_sheet *s, const struct sg_figure *f, size_t row, double axes) {
+    for (size_t p = row * s->columns; p < (row + 1) * s->columns && p < f->n_panels; p++)
+        axes = fmax(axes, SG_ROW * s->em * ((double)sg_plot_rows(&f->panel[p]) + 0.4));
+    return axes;
 }
 
 /* Lays out the sheet with axes of this height; returns how high it is. */
@@ -134,7 +145,7 @@ static double lay_out(struct sg_sheet *s, const struct sg_figure *f, double axes
     double y = EDGE;
     for (size_t p = 0; p < f->n_panels; p++) {
         s->place[p].y0 = 0;
-        s->place[p].y1 = axes;
+        s->place[p].y1 = row_height(s, f, p / s->columns, axes);
     }
     for (size_t column = 0; column < s->columns; column++)
         place_column(s, f, column);
@@ -143,7 +154,7 @@ static double lay_out(struct sg_sheet *s, const struct sg_figure *f, double axes
     s->legend = y + (0.3 + SG_ROW / 2) * s->em;
     y += s->shared ? SG_ROW * (double)legend_rows(s, f, SG_PLOT_ALL) * s->em : 0;
     for (size_t row = 0; row < s->rows; row++)
-        y = place_row(s, f, row, y + 0.6 * s->em, axes);
+        y = place_row(s, f, row, y + 0.6 * s->em, row_height(s, f, row, axes));
     s->footnote = y + SG_LINE / 2 * SG_SMALL * s->em;
     return y + SG_LINE * SG_SMALL * s->em * (double)sg_plot_lines(f->footnote, sg_sheet_footnote_ems(s)) + EDGE;
 }

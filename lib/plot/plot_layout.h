@@ -7,11 +7,12 @@
 
 /* In ems. */
 #define SG_LINE 1.25 /* from one line of a text to the next */
-#define SG_ROW  1.25 /* from one row of a legend to the next */
+#define SG_ROW  1.25 /* from one row of a legend to the next, and of a ranking at least */
 
 /* A panel. Texts are placed by the middle of their first line, and their other lines follow. */
 struct sg_place {
     double x0, x1, y0, y1;     /* the axes; y0 is above y1 */
+    double left;               /* where caption and legend begin: at the axis, or at the names of a ranking */
     double caption, legend;    /* how far down */
     double x_numbers, x_label; /* how far down the numbers of the x axis and its title are */
     double y_numbers, y_label; /* where the numbers of the y axis end, and its title, which is turned, begins */

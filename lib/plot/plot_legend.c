@@ -10,13 +10,14 @@ bool sg_plot_draws_marks(const struct sg_panel *panel, const struct sg_curve *cu
     size_t shown = 0;
     for (size_t i = 0; i < curve->n && shown < 2; i++)
         shown += sg_plot_can_show(panel, curve, i);
-    return !curve->level && (panel->points || shown == 1);
+    return !curve->level && (panel->points || panel->ranking || shown == 1);
 }
 
 static bool names(const struct sg_panel *panel, size_t entry, bool *marks) {
     bool shown = false;
     for (size_t c = 0; c < panel->n_curves; c++)
-        if (panel->curve[c].legend == entry && sg_plot_shows(panel, &panel->curve[c])) {
+        if (panel->curve[c].legend == entry && sg_plot_shows(panel, &panel->curve[c]) &&
+            (!panel->ranking || panel->curve[c].level)) { /* rows have their names beside them */
             shown = true;
             *marks = *marks || sg_plot_draws_marks(panel, &panel->curve[c]);
         }

@@ -57,6 +57,8 @@ const cJSON *sg_plot_swept(const cJSON *result, const char *name);
 /* The label without the words " workers=8" of such a list: what cells that differ in it alone have in common. malloc'ed,
  * NULL = no memory. */
 char *sg_plot_label_without(const char *label, const char *name);
+/* Does a range of a plot, [from, to] or null, hold x? */
+bool sg_plot_is_within(const cJSON *range, double x);
 /* What plots[].points of the document have for a label: {"label","x","y"}; NULL = nothing. */
 const cJSON *sg_plot_point(const cJSON *points, const cJSON *result);
 
@@ -90,6 +92,11 @@ bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve
 bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve);
 /* The ends of the band at point i; the lower one stays inside a log axis. */
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high);
+/* How many rows a ranking has; 0 = the panel is none. */
+size_t sg_plot_rows(const struct sg_panel *panel);
+/* "← 0.2" of a row whose value lies outside the view, where it has no marker; "" of others. Returns out. */
+enum { SG_BEYOND_CHARS = 32 };
+const char *sg_plot_beyond(char out[SG_BEYOND_CHARS], const struct sg_panel *panel, const struct sg_curve *curve);
 /* Chooses the views of a panel; a limit that is not NaN stays. All are NaN if there is nothing to show. */
 void sg_plot_fit(struct sg_panel *panel);
 

@@ -76,7 +76,7 @@ static void find_methods(struct styling *s) {
         s->of[i] = m;
     }
     for (size_t p = 0; p < f->n_panels; p++)
-        for (size_t a = 0; a < f->panel[p].n_curves; a++)
+        for (size_t a = 0; !f->panel[p].ranking && a < f->panel[p].n_curves; a++)
             for (size_t b = 0; b < f->panel[p].n_curves; b++)
                 s->beside[s->of[f->panel[p].curve[a].legend] * s->n_methods + s->of[f->panel[p].curve[b].legend]] =
                     true;
@@ -107,7 +107,8 @@ static size_t free_hue(const struct styling *s, size_t m) {
     return best;
 }
 
-/* The first method of the compressors that have a hue of their own takes it, also where the hue stays unused. */
+/* The first method of the compressors that have a hue of their own takes it, also where the hue stays unused. A method
+ * that is in rankings alone, whose rows have names, needs none. */
 static void choose_hues(struct styling *s) {
     for (size_t hue = 0; hue < sizeof own_hue / sizeof *own_hue; hue++)
         for (size_t m = 0; m < s->n_methods; m++)
@@ -116,7 +117,7 @@ static void choose_hues(struct styling *s) {
                 break;
             }
     for (size_t m = 0; m < s->n_methods; m++)
-        if (!s->method[m].chosen && !is_black(s->figure, s->method[m].first))
+        if (!s->method[m].chosen && !is_black(s->figure, s->method[m].first) && s->beside[m * s->n_methods + m])
             take_hue(s, m, free_hue(s, m));
 }
 
@@ -193,6 +194,10 @@ static void set_style(const struct styling *s, size_t entry, struct sg_style *st
     const size_t dash = grid || parameter.of < 2 ? variant.at : parameter.at;
     const bool light = hues[method->hue][0] + 2 * hues[method->hue][1] + hues[method->hue][2] > 530;
     const double step = parameter.of > 1 ? (double)parameter.at / (double)(parameter.of - 1) : 0;
+    if (!method->chosen) {
+        *style = (struct sg_style){.color = "#606060", .width = 1.4};
+        return;
+    }
     *style = (struct sg_style){.width = 1.4, .hollow = variant.at % 2 == 1};
     set_color(style, hues[method->hue],
               parameter.of > 1 ? (light ? -0.5 + 0.7 * step : -0.35 + 0.75 * step)

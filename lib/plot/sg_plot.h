@@ -86,7 +86,10 @@ struct sg_curve {
     double *y_std;      /* [n]; NULL = no band, as there is one seed */
     double *low, *high; /* [n] the band, if it is not mean ± 1 standard deviation; both or neither */
     const char **point; /* [n] the label of each point if panel->points, else NULL */
-    bool level;         /* a points panel's baseline: a line across the panel at y[0] */
+    bool level;         /* a points panel's baseline: a line across the panel at y[0], of a ranking at x[0] */
+    char *row;          /* what the row of a ranking is called, else NULL */
+    size_t n_seeds;
+    double *seed;       /* [n_seeds] a ranking's value of each seed; NULL = none */
 };
 
 struct sg_axis {
@@ -102,6 +105,9 @@ struct sg_panel {
     /* One point per label (final y over final x), joined per method; a baseline is a level line. Over a key that is a list
      * of the recipe, those points are joined that differ in it alone, of baselines too. */
     bool points;
+    /* One row per label, the best at the top: x is its value, with the deviation in y_std, and y counts rows from the
+     * bottom and has the name of the column that chose them. Exporters of data get x and y as the plot names them. */
+    bool ranking;
     size_t n_curves;
     struct sg_curve *curve;
 };

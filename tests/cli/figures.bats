@@ -116,3 +116,37 @@ draw_all() { # OPTION...: every published figure into $OUT
     sparseplot-export -q "$OUT/one.json" --panel=1 --format=gnuplot | grep -q "with points lt 1"
     run -1 bash -c "sparseplot-export -q '$FIXTURES/fig1.json' --panel=1 --format=gnuplot | grep 'with points'"
 }
+
+@test "a ranking: what is within its range, the best first, the seeds, and a line at the baseline" {
+    ranked() { # DIRECTION-OF-METRIC RANGE
+        jq --arg y "$1" --argjson range "$2" 'walk(if type == "object" and has("accuracy") then .[$y] = .accuracy | del(.accuracy) else . end)
+            | .plots[0] += {"y": $y, "kind": "ranking", "log": "none", "x_range": $range}
+            | .plots[0].points[].y |= (.values = [.mean - .std, .mean, .mean + .std])' "$FIXTURES/points.json"
+    }
+    ranked test_accuracy '[0.002, 0.01]' >"$OUT/r.json"
+    labels() { sed -n 's/^a,\([^,]*\),.*/\1/p' | paste -sd,; }
+    run -0 bash -c "$(declare -f labels); sparseplot-export -q '$OUT/r.json' --format=csv | labels"
+    [ "$output" = "SGD,Hard-threshold density=0.0075,Hard-threshold density=0.0025,Top-k density=0.0075,Top-k density=0.0025" ]
+    ranked loss '[0.002, 0.01]' | sparseplot-export -q --format=csv | labels | grep -q "^SGD,Top-k density=0.0025,"
+    sparseplot-export -q "$OUT/r.json" --format=gnuplot >"$OUT/r"
+    grep -q "^94.2 4 94.05 94.35" "$OUT/r" # the best of four rows, its bar, and below its seeds
+    grep -q "^94.05 4$" "$OUT/r"
+    grep -q "'Hard-threshold k/d=0.0075' at screen .* right" "$OUT/r"
+    grep -q "rings: the seeds; dashed: no compression" "$OUT/r"
+    # A method with one row goes by its name. What is shown of the methods is said.
+    ranked test_accuracy '[0.0074, 0.0076]' | jq '.results |= map(select(.label != "Top-k density=0.0075"))' >"$OUT/one.json"
+    sparseplot-export -q "$OUT/one.json" --format=gnuplot >"$OUT/one"
+    grep -q "'Hard-threshold' at screen" "$OUT/one"
+    grep -q "2 of 3 methods" "$OUT/one"
+    run -1 grep -q "methods; mean" "$OUT/r"
+    # What lies beyond the view says where.
+    jq '.plots[0].y_range = [93, 95]' "$OUT/r.json" | sparseplot-export -q --format=svg >"$OUT/r.svg"
+    grep -q "← 92.4" "$OUT/r.svg"
+    figures overlaps "$OUT/r.svg"
+    sparseplot-export -q "$OUT/r.json" --format=pgfplots | grep -qF "yticklabels={{Hard-threshold k/d=0.0075},{Hard"
+    sparseplot-export -q "$OUT/r.json" --format=vegalite |
+        jq -e '[.concat[0].data.values[] | select(.x)] | .[0].label == "Hard-threshold k/d=0.0075" and length == 4'
+    sparseplot-export -q "$OUT/r.json" --format=html |
+        grep -q '"ranking":true,"curves":\[{"name":"SGD","baseline":true,.*{"name":"Hard-threshold k/d=0.0075"'
+    cmp <(sparseplot-export -q "$OUT/r.json" --x=step --format=csv 2>&1) <(jq '.plots[0].kind = "points"' "$OUT/r.json" | sparseplot-export -q --x=step --format=csv 2>&1)
+}

@@ -1,0 +1,139 @@
+/* figure_ranking.c: reads the panels that sort labels by a value: those that a range of another column holds, the best
+ * first, as all that send about the same. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figure_private.h"
+#include "sg_debug.h"
+#include "sg_task.h"
+
+bool sg_plot_is_within(const cJSON *range, double x) {
+    const double from = sg_json_number(cJSON_GetArrayItem(range, 0), "", -INFINITY);
+    const double to = sg_json_number(cJSON_GetArrayItem(range, 1), "", INFINITY);
+    return x >= from && x <= to;
+}
+
+/* The values of the seeds that the point of a plot has, or those of the run's end. */
+static bool read_seeds(struct sg_curve *curve, const cJSON *point, const cJSON *result, const char *column) {
+    const cJSON *values = point ? sg_json_get(point, "y.values")
+                                : sg_json_get(sg_plot_column(sg_json_get(result, "final"), column), "values");
+    const size_t n = (size_t)cJSON_GetArraySize(values);
+    if (n < 2)
+        return true;
+    curve->seed = sg_reading_numbers(values, n);
+    curve->n_seeds = n;
+    return curve->seed != NULL;
+}
+
+/* One row: a method that has a single label here goes by its name, which sg_reading_end_ranking decides. */
+bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *plot,
+                       const cJSON *points) {
+    const char *label = sg_json_string(result, "label", "");
+    const bool baseline = sg_plot_is_baseline(result);
+    double x, y, std;
+    sg_reading_find_point(points, result, panel, &x, &y, &std);
+    if (!baseline && !sg_plot_is_within(sg_json_get(plot, "x_range"), x))
+        return true;
+    if (isnan(y)) {
+        sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label, panel->y.name);
+        return true;
+    }
+    struct sg_curve *curve;
+    if (!sg_reading_add(r, panel, sg_json_string(result, "method", label), result, &curve))
+        return false;
+    curve->x = malloc(sizeof *curve->x);
+    curve->y = malloc(sizeof *curve->y);
+    curve->y_std = malloc(sizeof *curve->y_std);
+    curve->point = malloc(sizeof *curve->point);
+    if (!curve->x || !curve->y || !curve->y_std || !curve->point ||
+        !read_seeds(curve, sg_plot_point(points, result), result, panel->y.name))
+        return sg_reading_failed(r);
+    curve->n = 1;
+    *curve->x = x;
+    *curve->y = y;
+    *curve->y_std = std;
+    *curve->point = label;
+    curve->level = baseline;
+    r->ranked |= baseline;
+    r->bars |= std > 0;
+    r->seeds |= curve->n_seeds > 0;
+    return true;
+}
+
+/* Baselines come first, which need no row. */
+static int compare_rows(const struct sg_curve *a, const struct sg_curve *b, bool higher) {
+    if (a->level != b->level)
+        return a->level ? -1 : 1;
+    return a->y[0] == b->y[0] ? 0 : (a->y[0] > b->y[0]) == higher ? -1 : 1;
+}
+
+/* Equal ones stay in the order of the recipe. */
+static void sort_rows(struct sg_panel *panel) {
+    const struct sg_metric *metric = sg_column_find(panel->y.name);
+    const bool higher = metric && metric->higher;
+    for (size_t i = 1; i < panel->n_curves; i++) {
+        const struct sg_curve row = panel->curve[i];
+        size_t at = i;
+        for (; at > 0 && compare_rows(&panel->curve[at - 1], &row, higher) > 0; at--)
+            panel->curve[at] = panel->curve[at - 1];
+        panel->curve[at] = row;
+    }
+}
+
+/* What a row is called: its method, or its label where the method has several rows. */
+static bool name_rows(const struct sg_reading *r, struct sg_panel *panel) {
+    for (size_t c = 0; c < panel->n_curves; c++) {
+        size_t rows = 0;
+        for (size_t i = 0; i < panel->n_curves; i++)
+            rows += panel->curve[i].legend == panel->curve[c].legend;
+        panel->curve[c].row =
+            sg_plot_name(rows > 1 ? panel->curve[c].point[0] : r->figure->legend[panel->curve[c].legend].label, 3);
+        if (!panel->curve[c].row)
+            return sg_reading_failed(r);
+    }
+    return true;
+}
+
+/* Turns the panel: the value goes to the right, and the rows, which count from 1 at the top, go down. */
+static bool turn(const struct sg_reading *r, struct sg_panel *panel) {
+    struct sg_axis rows = {.name = panel->x.name, .label = strdup(""), .latex = strdup("")};
+    if (!rows.label || !rows.latex) {
+        free(rows.label);
+        free(rows.latex);
+        return sg_reading_failed(r);
+    }
+    free(panel->x.label);
+    free(panel->x.latex);
+    panel->x = panel->y;
+    panel->y = rows;
+    const size_t n = sg_plot_rows(panel);
+    for (size_t c = 0, row = 0; c < panel->n_curves; c++) {
+        struct sg_curve *curve = &panel->curve[c];
+        *curve->x = *curve->y;
+        *curve->y = curve->level ? (double)(n + 1) / 2 : (double)(n - row);
+        row += !curve->level;
+    }
+    return true;
+}
+
+size_t sg_plot_rows(const struct sg_panel *panel) {
+    size_t rows = 0;
+    for (size_t c = 0; panel->ranking && c < panel->n_curves; c++)
+        rows += !panel->curve[c].level;
+    return rows;
+}
+
+const char *sg_plot_beyond(char out[SG_BEYOND_CHARS], const struct sg_panel *panel, const struct sg_curve *curve) {
+    const double value = curve->x[0];
+    const bool left = value < panel->x.min;
+    out[0] = '\0';
+    if (panel->ranking && !curve->level && (left || value > panel->x.max))
+        snprintf(out, SG_BEYOND_CHARS, left ? "← %.3g" : "%.3g →", value);
+    return out;
+}
+
+bool sg_reading_end_ranking(const struct sg_reading *r, struct sg_panel *panel) {
+    sort_rows(panel);
+    return name_rows(r, panel) && (r->select->recorded || turn(r, panel));
+}
