@@ -212,7 +212,8 @@ static void put_styles(FILE *out, const struct sg_figure *f) {
     }
 }
 
-/* Bands are drawn below lines and lines below baselines, because dashes below a line could not be seen. */
+/* Bands are drawn below lines and lines below baselines, because dashes below a line could not be seen. Markers of a
+ * baseline would hide those of others. */
 enum pass { BANDS, LINES, BASELINES, PASSES };
 
 /* A row of a ranking: its seeds as small rings, then bar and marker. A baseline is a line with a band, below all rows. */
@@ -245,7 +246,7 @@ static void put_curve(FILE *out, const struct sg_figure *f, size_t p, size_t c, 
     }
     size_t lt = curve->legend + 1;
     const bool points = panel->points && !curve->level, marks = sg_plot_draws_marks(panel, curve);
-    enum pass own = f->legend[curve->legend].baseline ? BASELINES : LINES;
+    const enum pass own = f->legend[curve->legend].baseline && !marks ? BASELINES : LINES;
     if ((pass == BANDS ? points || !curve->y_std : pass != own) || !sg_plot_shows(panel, curve))
         return;
     fprintf(out, "%s$p%zuc%zu using ", *before, p + 1, c + 1);

@@ -26,6 +26,7 @@ bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct 
                      const cJSON *column);
 /* "mean over 3 seeds; bands: ±1 standard deviation", "" = no band; malloc'ed, NULL = no memory. */
 char *sg_reading_footnote(const struct sg_reading *r);
+void sg_axis_free(struct sg_axis *axis); /* its texts */
 /* The first n numbers of a JSON array; NULL = no memory. */
 double *sg_reading_numbers(const cJSON *array, size_t n);
 /* Adds a result to a panel of points. `points` of the plot may be NULL; there are `capacity` results. */

@@ -97,14 +97,12 @@ static bool name_rows(const struct sg_reading *r, struct sg_panel *panel) {
 
 /* Turns the panel: the value goes to the right, and the rows, which count from 1 at the top, go down. */
 static bool turn(const struct sg_reading *r, struct sg_panel *panel) {
-    struct sg_axis rows = {.name = panel->x.name, .label = strdup(""), .latex = strdup("")};
-    if (!rows.label || !rows.latex) {
-        free(rows.label);
-        free(rows.latex);
+    struct sg_axis rows = {.name = panel->x.name, .label = strdup(""), .latex = strdup(""), .words = strdup("")};
+    if (!rows.label || !rows.latex || !rows.words) {
+        sg_axis_free(&rows);
         return sg_reading_failed(r);
     }
-    free(panel->x.label);
-    free(panel->x.latex);
+    sg_axis_free(&panel->x);
     panel->x = panel->y;
     panel->y = rows;
     const size_t n = sg_plot_rows(panel);

@@ -6,6 +6,7 @@
 #include "figure_private.h"
 #include "plot_style.h"
 #include "sg_debug.h"
+#include "sg_task.h"
 #include "sg_text.h"
 
 bool sg_reading_failed(const struct sg_reading *r) {
@@ -148,7 +149,7 @@ static bool read_axis(struct sg_reading *r, struct sg_axis *axis, const cJSON *p
     const char *log = r->select->log ? r->select->log : *as_planned ? sg_json_string(plot, "log", "") : NULL;
     axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r->document, side, axis->name);
     read_range(axis, *as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
-    return sg_plot_label(&axis->label, &axis->latex, r->document, axis->name, r->err) == SG_OK;
+    return sg_plot_label(&axis->label, &axis->latex, &axis->words, r->document, axis->name, r->err) == SG_OK;
 }
 
 static bool is_repeated(const struct sg_figure *figure, const struct sg_panel *panel) {
@@ -157,6 +158,12 @@ static bool is_repeated(const struct sg_figure *figure, const struct sg_panel *p
             !panel->ranking)
             return true;
     return false;
+}
+
+void sg_axis_free(struct sg_axis *axis) {
+    free(axis->label);
+    free(axis->latex);
+    free(axis->words);
 }
 
 static void free_panel(struct sg_panel *panel) {
@@ -171,10 +178,8 @@ static void free_panel(struct sg_panel *panel) {
         free(panel->curve[c].seed);
     }
     free(panel->curve);
-    free(panel->x.label);
-    free(panel->x.latex);
-    free(panel->y.label);
-    free(panel->y.latex);
+    sg_axis_free(&panel->x);
+    sg_axis_free(&panel->y);
     *panel = (struct sg_panel){0};
 }
 
@@ -268,6 +273,39 @@ static size_t count_methods(const struct sg_reading *r, bool shown) {
     return n;
 }
 
+/* Is it a column in which a task measures its quality, as test_accuracy? */
+static bool is_quality(const char *column) {
+    const struct sg_metric *metric = sg_column_find(column);
+    for (size_t i = 0; i < SG_COLUMNS; i++)
+        if (metric == &sg_common_metrics[i])
+            return false;
+    return metric != NULL;
+}
+
+/* Does a figure that compares methods in the task's own measure lack a run without compression? */
+static bool lacks_baseline(const struct sg_reading *r) {
+    const struct sg_figure *f = r->figure;
+    const cJSON *result;
+    bool shown = false;
+    cJSON_ArrayForEach(result, sg_json_get(r->document, "results")) {
+        const char *compressor = sg_json_string(result, "compressor", "none"); /* older results do not say */
+        if (sg_plot_is_baseline(result) || strcmp(compressor, "none") == 0)
+            return false;
+    }
+    for (size_t p = 0; p < f->n_panels; p++)
+        shown |= is_quality(f->panel[p].y.name) || is_quality(f->panel[p].x.name);
+    return shown && count_methods(r, false) > 1;
+}
+
+/* Adds that there is no run without compression to a footnote, which is taken over. */
+static char *add_lack(const struct sg_reading *r, char *take_footnote) {
+    if (!take_footnote || !lacks_baseline(r))
+        return take_footnote;
+    char *out = sg_format("%s%sno run without compression", take_footnote, take_footnote[0] ? "; " : "");
+    free(take_footnote);
+    return out;
+}
+
 /* Puts "36 of 60 methods" before a footnote, which is taken over, if some are not shown. */
 static char *add_share(const struct sg_reading *r, char *take_footnote) {
     const size_t all = count_methods(r, false), shown = count_methods(r, true);
@@ -282,7 +320,7 @@ static bool read_texts(struct sg_reading *r) {
     struct sg_figure *f = r->figure;
     f->title = sg_plot_title(r->document, r->select->title);
     f->source = sg_plot_source(r->document);
-    f->footnote = sg_plot_add_unfinished(add_share(r, sg_reading_footnote(r)), r->document);
+    f->footnote = sg_plot_add_unfinished(add_lack(r, add_share(r, sg_reading_footnote(r))), r->document);
     return (f->title && f->source && f->footnote) || sg_reading_failed(r);
 }
 

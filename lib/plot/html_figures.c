@@ -15,16 +15,17 @@ static cJSON *columns_json(const cJSON *document, struct sg_error *err) {
     for (size_t g = 0; g < 3; g++)
         cJSON_ArrayForEach(result, sg_json_get(document, "results"))
             cJSON_ArrayForEach(item, sg_json_get(result, groups[g])) {
-            char *plain, *latex;
+            char *plain, *latex, *words;
             if (cJSON_GetObjectItemCaseSensitive(out, item->string))
                 continue;
-            if (sg_plot_label(&plain, &latex, document, item->string, err) != SG_OK) {
+            if (sg_plot_label(&plain, &latex, &words, document, item->string, err) != SG_OK) {
                 cJSON_Delete(out);
                 return NULL;
             }
             sg_json_set_string(out, item->string, plain);
             free(plain);
             free(latex);
+            free(words);
         }
     return out;
 }

@@ -86,25 +86,31 @@ char *sg_plot_heading(const cJSON *document, const char *column, const char **fo
     return name_with_unit(column, cJSON_IsString(unit) && !*formula[0] ? unit->valuestring : "");
 }
 
-sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column, struct sg_error *err) {
+/* What axes call the series that say what bursts cost; their panels' titles say of what. */
+static const char bursts_axis[] = "modelled cost added by bursts (share)";
+
+sg_status sg_plot_label(char **plain, char **latex, char **words, const cJSON *document, const char *column,
+                        struct sg_error *err) {
     const struct sg_metric *known = sg_column_find(column);
     const char *formula, *symbols;
     size_t size;
     char *heading = sg_plot_heading(document, column, &formula, &symbols);
-    const char *words = known && known->axis ? known->axis : heading;
+    const char *text = strncmp(column, "burst_", 6) == 0 ? bursts_axis : known && known->axis ? known->axis : heading;
     FILE *stream = open_memstream(latex, &size);
-    if (stream && words) {
-        sg_plot_put_tex(stream, words);
+    if (stream && text) {
+        sg_plot_put_tex(stream, text);
         fprintf(stream, "%s%s", symbols[0] ? " " : "", symbols);
     }
     *latex = sg_stream_text(stream, latex);
-    *plain = words ? sg_format("%s%s%s", words, formula[0] ? " " : "", formula) : NULL;
+    *plain = text ? sg_format("%s%s%s", text, formula[0] ? " " : "", formula) : NULL;
+    *words = text ? strdup(text) : NULL;
     free(heading);
-    if (*plain && *latex)
+    if (*plain && *latex && *words)
         return SG_OK;
     free(*plain);
     free(*latex);
-    *plain = *latex = NULL;
+    free(*words);
+    *plain = *latex = *words = NULL;
     return sg_fail_memory(err, column);
 }
 
@@ -127,7 +133,7 @@ static void data_warning(const cJSON *document, char *out, size_t size) {
         snprintf(out, size, "generated data (%s)",
                  sg_json_string(document, "dataset.generator", sg_json_string(document, "dataset.name", "")));
     else if (strcmp(train, "train") != 0)
-        snprintf(out, size, "trained on its file '%s'", train);
+        snprintf(out, size, "trained on the set's file '%s' in place of 'train'", train);
 }
 
 static bool same_key(const char *a, const char *b) {
@@ -220,7 +226,10 @@ const char *sg_plot_made(const char *text) {
 
 char *sg_plot_caption(const struct sg_figure *figure, size_t i) {
     const char *title = figure->panel[i].title;
+    const struct sg_axis *x = &figure->panel[i].x, *y = &figure->panel[i].y;
     char letter[8] = "";
+    if (figure->n_panels > 1 && !title && !figure->panel[i].ranking)
+        return sg_format("(%c) %s over %s", (int)('a' + (int)i), y->words, x->words);
     if (figure->n_panels > 1 && !(title && title[0] == '(')) /* recipes may give their panels letters themselves */
         snprintf(letter, sizeof letter, "(%c)%s", (int)('a' + (int)i), title ? " " : "");
     return sg_format("%s%s", letter, title ? title : "");

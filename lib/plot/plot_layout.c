@@ -102,7 +102,7 @@ static void place_column(struct sg_sheet *s, const struct sg_figure *f, size_t c
         struct sg_place *place = &s->place[p];
         place->x0 = left + fmin(margin[f->panel[p].ranking], 0.6 * cell);
         place->x1 = left + cell - RIGHT;
-        place->left = f->panel[p].ranking ? left + EDGE : place->x0;
+        place->left = f->panel[p].ranking || !s->shared ? left + EDGE : place->x0;
         place->y_numbers = place->x0 - 0.7 * s->em;
         place->y_label = left + EDGE + SG_LINE / 2 * s->em;
     }

@@ -46,28 +46,52 @@ bool sg_plot_shares_legend(const struct sg_figure *f) {
     return same || (whole && f->n_legend <= MOST_SHARED);
 }
 
-/* The part of a name that the name before it in the row does not say: "0.01" behind "Top-k k/d=0.003". */
+/* The part of a name that the name before it in the row does not say: "k/d=0.01" behind "Top-k k/d=0.003". */
 static const char *short_text(const struct sg_legend *e, const struct sg_legend *before) {
     const char *equals = strchr(e->text, '=');
     const size_t n = equals ? (size_t)(equals + 1 - e->text) : 0;
-    return n && strchr(equals + 1, '=') == NULL && strncmp(e->text, before->text, n) == 0 ? equals + 1 : e->text;
+    if (!n || strchr(equals + 1, '=') != NULL || strncmp(e->text, before->text, n) != 0)
+        return e->text;
+    while (equals > e->text && equals[-1] != ' ')
+        equals--;
+    return equals;
 }
 
 static double width_of(const char *text) {
     return SG_ENTRY + SG_SMALL * sg_plot_ems(text);
 }
 
+/* The next entry from `i` that the panel's legend names; n_legend = none. */
+static size_t next_named(const struct sg_figure *f, size_t panel, size_t i, bool *marks) {
+    while (i < f->n_legend && !sg_plot_is_named(f, panel, i, marks))
+        i++;
+    return i;
+}
+
+/* How wide entry `i` is with those behind it that need only their parameter. */
+static double group_width(const struct sg_figure *f, size_t panel, size_t i) {
+    double width = width_of(f->legend[i].text);
+    bool marks;
+    for (size_t next; (next = next_named(f, panel, i + 1, &marks)) < f->n_legend; i = next) {
+        const char *text = short_text(&f->legend[next], &f->legend[i]);
+        if (text == f->legend[next].text)
+            break;
+        width += width_of(text);
+    }
+    return width;
+}
+
 bool sg_plot_next_entry(const struct sg_figure *f, size_t panel, double most, struct sg_entry *e) {
     const struct sg_legend *before = e->text ? &f->legend[e->entry] : NULL;
-    size_t i = before ? e->entry + 1 : 0;
-    while (i < f->n_legend && !sg_plot_is_named(f, panel, i, &e->marks))
-        i++;
+    const size_t i = next_named(f, panel, before ? e->entry + 1 : 0, &e->marks);
     if (i == f->n_legend)
         return false;
     const char *text = before ? short_text(&f->legend[i], before) : f->legend[i].text;
     const double room = most + SG_ENTRY - SG_SAMPLE - SG_GAP; /* nothing follows the last of a row */
+    const double group = text == f->legend[i].text ? group_width(f, panel, i) : 0; /* which should share a row */
     e->x = e->end;
-    if (before && e->x + width_of(text) > room) { /* a new row repeats the whole name, if it has the room */
+    if (before && (e->x + width_of(text) > room || (e->x + group > room && group <= room))) {
+        /* a new row repeats the whole name, if it has the room */
         text = width_of(f->legend[i].text) <= room ? f->legend[i].text : text;
         e->row++;
         e->x = 0;

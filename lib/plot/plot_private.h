@@ -42,8 +42,8 @@ void sg_plot_final(const cJSON *result, const char *column, double *mean, double
 /* Is this label one without compression? */
 bool sg_plot_is_baseline(const cJSON *result);
 
-/* Axis title of a column with its unit: plain text and TeX. malloc'ed. */
-SG_CHECKED sg_status sg_plot_label(char **plain, char **latex, const cJSON *document, const char *column,
+/* Axis title of a column with its unit: plain text, TeX, and what comes before its formula. malloc'ed. */
+SG_CHECKED sg_status sg_plot_label(char **plain, char **latex, char **words, const cJSON *document, const char *column,
                                    struct sg_error *err);
 
 /* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula and *latex <- its formula, plain and for
@@ -149,7 +149,7 @@ bool sg_plot_is_named(const struct sg_figure *figure, size_t panel, size_t entry
 /* Is one legend above all panels right? They show the same, or one of them shows the little that there is. */
 bool sg_plot_shares_legend(const struct sg_figure *figure);
 /* An entry in the rows of a legend, in ems: where it begins in its row and where the next one may. {0} before the first.
- * After an entry of the same method only the parameter is shown. */
+ * After an entry of the same method only the parameter is shown, and such entries share a row if they can. */
 #define SG_SAMPLE 2.2 /* the piece of line */
 #define SG_GAP    0.5 /* between that and the text */
 #define SG_ENTRY  3.7 /* both and what keeps the next entry away */

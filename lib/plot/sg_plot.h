@@ -95,6 +95,7 @@ struct sg_curve {
 struct sg_axis {
     const char *name;    /* column: "bits" */
     char *label, *latex; /* with the unit: "bits per worker"; `latex` is the same for TeX */
+    char *words;         /* the same without its formula */
     bool log;
     double min, max; /* the view: min < max, positive if log; both NaN if the panel is empty */
 };

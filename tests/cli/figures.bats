@@ -150,3 +150,19 @@ draw_all() { # OPTION...: every published figure into $OUT
         grep -q '"ranking":true,"curves":\[{"name":"SGD","baseline":true,.*{"name":"Hard-threshold k/d=0.0075"'
     cmp <(sparseplot-export -q "$OUT/r.json" --x=step --format=csv 2>&1) <(jq '.plots[0].kind = "points"' "$OUT/r.json" | sparseplot-export -q --x=step --format=csv 2>&1)
 }
+
+@test "a legend keeps the parameters of a method in one row, and names them" {
+    # In a panel of its own and beside others: all labels of the group are at one height.
+    sparseplot-export -q qsgd-madelon.json --format=gnuplot >"$OUT/q"
+    run -0 sed -n "s/^set label [0-9]* '\(QSGD levels=1\|levels=7\|levels=63\)' at screen [0-9.]*, screen \([0-9.]*\) left.*/\1 \2/p" "$OUT/q"
+    row=${lines[0]#QSGD levels=1 }
+    [ "${lines[1]}" = "levels=7 $row" ]
+    [ "${lines[2]}" = "levels=63 $row" ]
+}
+
+@test "a figure of quality says that no run is without compression, a panel without title what it shows" {
+    sparseplot-export -q night-table1.json --format=csv | grep -q "no run without compression"
+    run -1 bash -c "sparseplot-export -q night-fig3.json --format=csv | grep 'no run without'"
+    jq 'del(.plots[].title)' night-fig3.json | sparseplot-export -q --format=gnuplot >"$OUT/untitled"
+    grep -q "'(a) test accuracy over epoch'" "$OUT/untitled"
+}

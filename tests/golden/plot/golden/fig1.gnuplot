@@ -109,7 +109,7 @@ set label 18 '10^{−1}' at screen 0.0559, first 0.1 right
 set label 19 '10^{0}' at screen 0.0559, first 1 right
 set label 20 '10^{1}' at screen 0.0559, first 10 right
 set label 21 'suboptimality f(x) − f*' at screen 0.0132, screen 0.5025 center rotate by 90 noenhanced
-set label 22 '(a)' at screen 0.0642, screen 0.8321 left noenhanced
+set label 22 '(a) suboptimality over epoch' at screen 0.0642, screen 0.8321 left noenhanced
 plot $p1c1 using 1:3:4 with filledcurves lt 1 fs transparent solid 0.18 noborder, \
      $p1c2 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder, \
      $p1c3 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder, \
@@ -137,7 +137,7 @@ set label 30 '10^{−1}' at screen 0.3892, first 0.1 right
 set label 31 '10^{0}' at screen 0.3892, first 1 right
 set label 32 '10^{1}' at screen 0.3892, first 10 right
 set label 33 'suboptimality f(x) − f*' at screen 0.3465, screen 0.5025 center rotate by 90 noenhanced
-set label 34 '(b)' at screen 0.3975, screen 0.8321 left noenhanced
+set label 34 '(b) suboptimality over bits per worker' at screen 0.3975, screen 0.8321 left noenhanced
 plot $p2c1 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder, \
      $p2c2 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder, \
      $p2c1 using 1:2 with lines lt 2, \
@@ -166,7 +166,7 @@ set label 45 '3' at screen 0.7008, first 3 right
 set label 46 '4' at screen 0.7008, first 4 right
 set label 47 '5' at screen 0.7008, first 5 right
 set label 48 'error norm ‖e‖²' at screen 0.6798, screen 0.5025 center rotate by 90 noenhanced
-set label 49 '(c)' at screen 0.7092, screen 0.8321 left noenhanced
+set label 49 '(c) error norm over epoch' at screen 0.7092, screen 0.8321 left noenhanced
 plot $p3c1 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder, \
      $p3c2 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder, \
      $p3c1 using 1:2 with lines lt 2, \
