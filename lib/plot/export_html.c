@@ -19,8 +19,7 @@ static const char *name_of(const cJSON *document) {
                           sg_json_string(document, "name", sg_json_string(document, "method", "result")));
 }
 
-/* What tells the result from others on the page: its file's name without folder and ending, else its own. */
-static void put_name(FILE *out, const struct sg_page_result *result) {
+void html_put_name(FILE *out, const struct sg_page_result *result) {
     const char *slash = result->name ? strrchr(result->name, '/') : NULL;
     char *name = strdup(slash ? slash + 1 : result->name ? result->name : name_of(result->document));
     char *dot = name && result->name ? strrchr(name, '.') : NULL;
@@ -96,7 +95,7 @@ static void put_header(const struct html_section *s, const struct sg_page_result
     const int heading = s->level - 1;
     fputs("<header>\n", s->out);
     fputs("<p class=\"kicker\">", s->out);
-    put_name(s->out, result);
+    html_put_name(s->out, result);
     fputs("</p>\n", s->out);
     fprintf(s->out, "<h%d id=\"r%d-title\">", heading, s->number);
     html_put(s->out, title[0] ? title : name_of(s->document));
@@ -178,20 +177,6 @@ static void put_head(FILE *out, const char *title, const char *status) {
     fputs("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n", out);
 }
 
-static void put_contents(FILE *out, const struct sg_page_result *result, size_t n) {
-    fputs("<nav class=\"contents\" aria-label=\"Results\">\n<ol>\n", out);
-    for (size_t i = 0; i < n; i++) {
-        char *title = sg_plot_title(result[i].document, NULL);
-        fprintf(out, "<li><a href=\"#r%zu\"><b>", i + 1);
-        put_name(out, &result[i]);
-        html_put_element(out, "</b> ", sg_plot_made(title), "</a> <span class=\"verdicts\">");
-        html_put_verdicts(out, result[i].document);
-        fputs("</span></li>\n", out);
-        free(title);
-    }
-    fputs("</ol>\n</nav>\n", out);
-}
-
 /* The first status that is not "ok". */
 static const char *worst_status(const struct sg_page_result *result, size_t n) {
     const char *status = "ok";
@@ -214,7 +199,7 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
     if (n > 1) {
         section.title = NULL; /* it is the page's */
         html_put_element(out, "<header class=\"page\"><h1>", title, "</h1>\n");
-        put_contents(out, result, n);
+        status = html_put_front(out, result, n, err);
         fputs("</header>\n", out);
     }
     fputs("<main id=\"main\">\n", out);

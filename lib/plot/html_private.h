@@ -13,6 +13,11 @@ void html_put_json(FILE *out, const cJSON *item);
 /* A tree of settings as YAML without the keys that are null, as it may stand in a pre element. */
 void html_put_yaml(FILE *out, const cJSON *item);
 
+/* What tells the result from others on the page: its file's name without folder and ending, else its own. */
+void html_put_name(FILE *out, const struct sg_page_result *result);
+/* The front of a page of several results. SG_ERR_MEMORY: memory ran out. */
+SG_CHECKED sg_status html_put_front(FILE *out, const struct sg_page_result *result, size_t n, struct sg_error *err);
+
 /* A section of the page, about one result. */
 struct html_section {
     FILE *out;
