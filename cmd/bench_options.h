@@ -7,7 +7,7 @@
 #include "grid_program.h"
 
 static struct {
-    const char *output, *html, *color, *network, *part;
+    const char *output, *html, *color, *network, *part, *sort;
     bool force, json, table, cells, prune, compare, dry_run, strict, judge, corrupt, verify;
     int64_t points;
     double time_limit;
@@ -54,6 +54,9 @@ static const struct sg_option options[] = {
      .help = "thin the series in the result to at most N points, 0 = all; finals and claims use every record"},
     {SG_OPTION_FLAG, "json", 0, &opt.json, .help = "JSON on stdout, also on a terminal (default in a pipe)"},
     {SG_OPTION_FLAG, "table", 0, &opt.table, .help = "the table on stdout, also in a pipe"},
+    {SG_OPTION_STRING, "sort", 0, &opt.sort, .value = "COLUMN", .bare = "",
+     .help =
+         "sort the table's methods by this column, best first; without COLUMN by the quality that the task measures"},
     {SG_OPTION_FLAG, "force", 'f', &opt.force,
      .help = "replace FILE if it exists; a partial result of the same command is replaced anyway"},
     {SG_OPTION_FLAG, "judge", 0, &opt.judge,

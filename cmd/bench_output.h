@@ -84,7 +84,9 @@ static sg_status print_table(const cJSON *result, struct sg_error *err) {
     if (status != SG_OK)
         return status;
     const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE,
-                                              .color = sg_color(STDOUT_FILENO, opt.color)};
+                                              .color = sg_color(STDOUT_FILENO, opt.color),
+                                              .columns = (size_t)sg_terminal_columns(STDOUT_FILENO),
+                                              .sort = opt.sort};
     status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
     cJSON_Delete(parsed);
     return status;

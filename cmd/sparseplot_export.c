@@ -30,6 +30,9 @@ static const struct sg_option table[] = {
      .help = "horizontal axis of every panel, instead of the recipe's"},
     {SG_OPTION_STRING, "y", 0, &options.select.y, .value = "COLUMN",
      .help = "vertical axis, or the column of a table; panels that become the same are merged"},
+    {SG_OPTION_STRING, "sort", 0, &options.select.sort, .value = "COLUMN", .bare = "",
+     .help = "sort the methods of a table by this column, best first; without COLUMN by the quality that the task "
+             "measures"},
     {SG_OPTION_CHOICE, "log", 0, &options.select.log, .choices = "none|x|y|xy",
      .help = "logarithmic axes, instead of the recipe's"},
     {SG_OPTION_INT, "panel", 0, &options.panel, .value = "N", .min = 0, .max = 99,
@@ -177,6 +180,7 @@ int main(int argc, char **argv) {
     options.select.panel = (size_t)options.panel;
     options.select.seeds = sg_app_verbosity() == SG_VERBOSE;
     options.select.color = !options.output && sg_color(STDOUT_FILENO, options.color);
+    options.select.columns = (size_t)sg_terminal_columns(options.output ? -1 : STDOUT_FILENO);
     const struct sg_exporter *exporter = choose_format(&err);
     sg_status status = exporter ? run(path, n_operands > 0 ? n_operands : 1, exporter, &err) : err.status;
     if (status != SG_OK)

@@ -247,6 +247,7 @@ static sg_status plan_output(struct sg_output *o, const struct sg_cell *cell, st
         return sg_fail(err, SG_ERR_ARGUMENT, "--record-inputs and --record-gradients: a run writes one recording");
     if (opt.checkpoint && !opt.output)
         return sg_fail(err, SG_ERR_ARGUMENT, "--checkpoint needs -o FILE");
+    const int columns = sg_terminal_columns(STDOUT_FILENO);
     static char identity[SG_CELL_IDENTITY]; /* the plan keeps a pointer to it */
     return sg_output_plan(
         o,
@@ -261,7 +262,7 @@ static sg_status plan_output(struct sg_output *o, const struct sg_cell *cell, st
                                     .check_arg = cell,
                                     .resume = opt.resume,
                                     .force = opt.force,
-                                    .columns = sg_terminal_columns()},
+                                    .columns = columns > 0 ? columns : 80},
         err);
 }
 
@@ -356,7 +357,9 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_OK);
     }
     if (opt.help_compressors || opt.help_deviations) {
-        const sg_status status = (opt.help_compressors ? sg_recipe_compressors : sg_deviations_print)(stdout, &err);
+        const size_t columns = (size_t)sg_terminal_columns(STDOUT_FILENO);
+        const sg_status status =
+            opt.help_compressors ? sg_recipe_compressors(stdout, columns, &err) : sg_deviations_print(stdout, &err);
         if (status != SG_OK)
             sg_log_error("%s", err.msg);
         return sg_app_finish(sg_exit_code(status));

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "grid_program.h"
 #include "sg_file.h"
@@ -241,6 +242,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                         .clusters = opt.clusters,
                         .target = opt.target,
                         .candidates = opt.candidates,
+                        .columns = (size_t)sg_terminal_columns(STDOUT_FILENO),
                         .emits = opt.emitted != NULL,
                         .points = (size_t)opt.points,
                         .repeats = (size_t)opt.repeats,

@@ -6,8 +6,9 @@
 
 enum value { NOTHING, WORDS, FILES, FOLDERS, ANYTHING };
 
+/* What follows an option, which is nothing where it needs no value. */
 static enum value value_of(const struct sg_option *o) {
-    if (o->type == SG_OPTION_FLAG)
+    if (o->type == SG_OPTION_FLAG || o->bare)
         return NOTHING;
     if (o->choices)
         return WORDS;
@@ -131,9 +132,11 @@ static void print_zsh(const struct sg_program *p) {
             if (letter)
                 printf("    '%s-%c%s[", repeats, o->letter, value == NOTHING ? "" : "+");
             else
-                printf("    '%s--%s%s%s[", repeats, prefix(o), o->name, value == NOTHING ? "" : "=");
+                printf("    '%s--%s%s%s[", repeats, prefix(o), o->name, o->bare ? "=-" : value == NOTHING ? "" : "=");
             print_zsh_help(o->help ? o->help : p->verbose);
             putchar(']');
+            if (o->bare)
+                printf("::%s: ", o->value);
             if (value != NOTHING) {
                 printf(":%s:", o->value ? o->value : "one of");
                 if (value == WORDS) {

@@ -105,8 +105,8 @@ static void default_text(const struct sg_option *o, char *out, size_t size) {
 static void print_option(FILE *out, const struct sg_program *p, const struct sg_option *o) {
     char left[512], right[1024], preset[256];
     const char *value = o->type == SG_OPTION_FLAG ? NULL : o->choices ? o->choices : o->value;
-    snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-             o->letter ? "," : " ", o->name, value ? "=" : "", or_empty(value));
+    snprintf(left, sizeof left, "  %c%c%s --%s%s%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+             o->letter ? "," : " ", o->name, o->bare ? "[" : "", value ? "=" : "", or_empty(value), o->bare ? "]" : "");
     default_text(o, preset, sizeof preset);
     snprintf(right, sizeof right, "%s%s", o->help ? o->help : p->verbose, preset);
     print_left(out, left);
@@ -283,6 +283,8 @@ int sg_options_parse(const struct sg_program *p, int argc, char **argv, const ch
                     return usage_error(p);
                 }
                 *(bool *)o->target = !negated;
+            } else if (o->bare && !equals) {
+                *(const char **)o->target = o->bare;
             } else if (!take_value(o, equals ? equals + 1 : NULL, argc, argv, &i)) {
                 return usage_error(p);
             }

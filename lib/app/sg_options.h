@@ -36,7 +36,9 @@ struct sg_option {
     const char *choices;
     double min, max;
     const char *help; /* lower case, no full stop */
-    bool hidden;      /* not shown in --help (test hooks) */
+    const char
+        *bare;   /* of a string: what it is where only --name is given, and its value needs "="; NULL = it needs one */
+    bool hidden; /* not shown in --help (test hooks) */
 };
 
 struct sg_program {

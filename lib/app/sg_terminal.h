@@ -64,9 +64,10 @@ void sg_progress_show(struct sg_progress *p, const char *what, double done, doub
 
 /* Is stdout a pipe whose reader is gone? That is no error to report. */
 bool sg_stdout_is_abandoned(void);
-/* Is stdout a terminal, and how many characters fit into one of its lines? 80 if that is not known or it is none. */
 bool sg_stdout_is_terminal(void);
-int sg_terminal_columns(void);
+/* How many characters fit into a line of this stream: what the variable COLUMNS says, else the terminal; 0 = neither
+ * does. */
+int sg_terminal_columns(int fd);
 /* Is this stream coloured? choice: "always", "never", or "auto", which means on a terminal with NO_COLOR unset or empty
  * and TERM not dumb. */
 bool sg_color(int fd, const char *choice);

@@ -19,6 +19,7 @@
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_json.h"
+#include "sg_words.h"
 
 /* What messages need to know. Only clock.c keeps other state of the process. */
 static struct {
@@ -237,9 +238,16 @@ bool sg_stdout_is_terminal(void) {
     return isatty(STDOUT_FILENO);
 }
 
-int sg_terminal_columns(void) {
+int sg_terminal_columns(int fd) {
+    enum { LEAST = 20, MOST = 10000, USUAL = 80 };
+    const char *given = getenv("COLUMNS");
     struct winsize size;
-    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    int64_t columns;
+    if (given && sg_parse_integer(&columns, given, LEAST, MOST))
+        return (int)columns;
+    if (!isatty(fd))
+        return 0;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= LEAST ? size.ws_col : USUAL;
 }
 
 bool sg_color(int fd, const char *choice) {

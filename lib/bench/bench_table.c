@@ -2,18 +2,11 @@
 #include <math.h>
 
 #include "sg_bench.h"
+#include "sg_table.h"
 
-/* "-" for what was not measured. */
-static void print_number(FILE *out, int width, const char *format, double x) {
-    char text[32] = "-";
-    if (!isnan(x))
-        snprintf(text, sizeof text, format, x);
-    fprintf(out, "  %*s", width, text);
-}
-
-static void print_output(FILE *out, const cJSON *r) {
+static const char *output_of(const cJSON *r) {
     const char *reason = sg_json_string(r, "reason", NULL);
-    fprintf(out, "  %s\n", reason ? reason : sg_json_bool(r, "verified", false) ? "right" : "WRONG");
+    return reason ? reason : sg_json_bool(r, "verified", false) ? "right" : "WRONG";
 }
 
 static double either(const cJSON *r, const char *key, const char *other) {
@@ -31,87 +24,139 @@ static size_t count_rows(const cJSON *results, bool of_compressors) {
     return count;
 }
 
-static void print_operations(FILE *out, const cJSON *results) {
-    fprintf(
-        out,
-        "# operation               back-end   threads  size      n          distribution   density  cache    k         "
-        "   median       p10       p90       min  bandwidth  of add/copy   of threshold   of libtorch   index   "
-        "output\n");
-    fprintf(
-        out,
-        "#                                                                                                            "
-        "       ms        ms        ms        ms       GB/s   median   min   median   min    median   min    bits\n");
-    const cJSON *r;
-    cJSON_ArrayForEach(r, results) {
-        if (is_compressor(r))
-            continue;
-        char name[48];
-        const char *operation = sg_json_string(r, "operation", "?"), *encoding = sg_json_string(r, "encoding", NULL);
-        if (encoding)
-            snprintf(name, sizeof name, "%s-%s-%s", operation, encoding, sg_json_string(r, "values", ""));
-        else
-            snprintf(name, sizeof name, "%s", operation);
-        fprintf(out, "%-24s  %-9s  %7.0f  %-8s  %-9.0f  %-13s  %7g  %-7s", name, sg_json_string(r, "back_end", "?"),
-                sg_json_number(r, "threads", NAN), sg_json_string(r, "size", "?"), sg_json_number(r, "n", NAN),
-                sg_json_string(r, "distribution", "?"), sg_json_number(r, "density", NAN),
-                sg_json_string(r, "cache", "?"));
-        print_number(out, -8, "%.0f", sg_json_number(r, "k", NAN));
-        print_number(out, 9, "%.4f", 1e3 * sg_json_number(r, "time_s.median", NAN));
-        print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.p10", NAN));
-        print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.p90", NAN));
-        print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.min", NAN));
-        print_number(out, 9, "%.1f", 1e-9 * sg_json_number(r, "bytes_per_s", NAN));
-        print_number(out, 6, "%.2f", either(r, "ratio_to_add", "ratio_to_copy"));
-        print_number(out, 4, "%.2f", either(r, "ratio_to_add_min", "ratio_to_copy_min"));
-        print_number(out, 7, "%.2f", sg_json_number(r, "times_threshold", NAN));
-        print_number(out, 4, "%.2f", sg_json_number(r, "times_threshold_min", NAN));
-        print_number(out, 7, "%.2f", sg_json_number(r, "times_torch", NAN));
-        print_number(out, 4, "%.2f", sg_json_number(r, "times_torch_min", NAN));
-        print_number(out, 5, "%.2f", sg_json_number(r, "bits_per_index", NAN));
-        print_output(out, r);
-    }
+#define LEFT(head, unit, weight)                                                                                       \
+    { head, unit, SG_TABLE_LEFT, weight, 0 }
+#define RIGHT(head, unit, weight)                                                                                      \
+    { head, unit, SG_TABLE_RIGHT, weight, 0 }
+
+static const struct sg_table_column operation_columns[] = {
+    LEFT("operation", NULL, SG_TABLE_ALWAYS),
+    LEFT("back-end", NULL, SG_TABLE_ALWAYS),
+    RIGHT("threads", NULL, 20),
+    LEFT("size", NULL, 12),
+    RIGHT("n", NULL, 19),
+    LEFT("distribution", NULL, 17),
+    RIGHT("density", NULL, 18),
+    LEFT("cache", NULL, 10),
+    RIGHT("k", NULL, 1),
+    RIGHT("median", "ms", SG_TABLE_ALWAYS),
+    RIGHT("p10", "ms", 2),
+    RIGHT("p90", "ms", 2),
+    RIGHT("min", "ms", 3),
+    RIGHT("bandwidth", "GB/s", 9),
+    RIGHT("of add/copy", "median", SG_TABLE_ALWAYS),
+    RIGHT("of add/copy", "min", 2),
+    RIGHT("of threshold", "median", 3),
+    RIGHT("of threshold", "min", 1),
+    RIGHT("of libtorch", "median", 3),
+    RIGHT("of libtorch", "min", 1),
+    RIGHT("index", "bits", 2),
+    {"output", NULL, SG_TABLE_WORDS, SG_TABLE_ALWAYS, 0},
+};
+
+static void add_operation(sg_table *t, const cJSON *r) {
+    const char *operation = sg_json_string(r, "operation", "?"), *encoding = sg_json_string(r, "encoding", NULL);
+    if (encoding)
+        sg_table_format(t, "%s-%s-%s", operation, encoding, sg_json_string(r, "values", ""));
+    else
+        sg_table_cell(t, operation, NULL);
+    sg_table_cell(t, sg_json_string(r, "back_end", "?"), NULL);
+    sg_table_number(t, "%.0f", sg_json_number(r, "threads", NAN));
+    sg_table_cell(t, sg_json_string(r, "size", "?"), NULL);
+    sg_table_number(t, "%.0f", sg_json_number(r, "n", NAN));
+    sg_table_cell(t, sg_json_string(r, "distribution", "?"), NULL);
+    sg_table_number(t, "%g", sg_json_number(r, "density", NAN));
+    sg_table_cell(t, sg_json_string(r, "cache", "?"), NULL);
+    sg_table_number(t, "%.0f", sg_json_number(r, "k", NAN));
+    sg_table_number(t, "%.4f", 1e3 * sg_json_number(r, "time_s.median", NAN));
+    sg_table_number(t, "%.4f", 1e3 * sg_json_number(r, "time_s.p10", NAN));
+    sg_table_number(t, "%.4f", 1e3 * sg_json_number(r, "time_s.p90", NAN));
+    sg_table_number(t, "%.4f", 1e3 * sg_json_number(r, "time_s.min", NAN));
+    sg_table_number(t, "%.1f", 1e-9 * sg_json_number(r, "bytes_per_s", NAN));
+    sg_table_number(t, "%.2f", either(r, "ratio_to_add", "ratio_to_copy"));
+    sg_table_number(t, "%.2f", either(r, "ratio_to_add_min", "ratio_to_copy_min"));
+    sg_table_number(t, "%.2f", sg_json_number(r, "times_threshold", NAN));
+    sg_table_number(t, "%.2f", sg_json_number(r, "times_threshold_min", NAN));
+    sg_table_number(t, "%.2f", sg_json_number(r, "times_torch", NAN));
+    sg_table_number(t, "%.2f", sg_json_number(r, "times_torch_min", NAN));
+    sg_table_number(t, "%.2f", sg_json_number(r, "bits_per_index", NAN));
+    sg_table_cell(t, output_of(r), NULL);
 }
 
-static void print_compressors(FILE *out, const cJSON *results) {
-    fprintf(
-        out,
-        "# One worker's step with error feedback: p is formed, the message made, the residual kept, and the message\n"
-        "# added to the sum (decode). Of several rounds all are timed, among so many workers in this process.\n"
-        "# Slow ones have fewer samples. Bytes: of the message, encoded as is shortest.\n");
-    fprintf(out,
-            "# compressor         back-end  threads  workers  size            n          distribution   density   "
-            "  median       min    decode   of add   of Top-k  samples    entries       bytes  bits per   of target"
-            "  layers off   output\n");
-    fprintf(out, "#                                                                                                   "
-                 "      ms        ms        ms        1          1                              element           1"
-                 "           1\n");
-    const cJSON *r;
-    cJSON_ArrayForEach(r, results) {
-        if (!is_compressor(r))
-            continue;
-        fprintf(out, "%-19s  %-8s  %7.0f  %7.0f  %-14s  %-9.0f  %-13s  %7g", sg_json_string(r, "compressor", "?"),
-                sg_json_string(r, "back_end", "?"), sg_json_number(r, "threads", NAN),
-                sg_json_number(r, "workers", NAN), sg_json_string(r, "size", "?"), sg_json_number(r, "n", NAN),
-                sg_json_string(r, "distribution", "?"), sg_json_number(r, "density", NAN));
-        const cJSON *samples = sg_json_get(r, "time_s.samples");
-        print_number(out, 9, "%.4f", 1e3 * sg_json_number(r, "time_s.median", NAN));
-        print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "time_s.min", NAN));
-        print_number(out, 8, "%.4f", 1e3 * sg_json_number(r, "decode_s", NAN));
-        print_number(out, 7, "%.2f", sg_json_number(r, "times_add", NAN));
-        print_number(out, 9, "%.2f", sg_json_number(r, "times_topk", NAN));
-        print_number(out, 7, "%.0f", samples ? (double)cJSON_GetArraySize(samples) : NAN);
-        print_number(out, 9, "%.0f", sg_json_number(r, "k", NAN));
-        print_number(out, 10, "%.0f", sg_json_number(r, "message_bytes", NAN));
-        print_number(out, 8, "%.4f", sg_json_number(r, "bits_per_element", NAN));
-        print_number(out, 10, "%.3f", sg_json_number(r, "of_target", NAN));
-        print_number(out, 10, "%.2f", sg_json_number(r, "layer_factor", NAN));
-        print_output(out, r);
-    }
+static const struct sg_table_column compressor_columns[] = {
+    LEFT("compressor", NULL, SG_TABLE_ALWAYS),
+    LEFT("back-end", NULL, SG_TABLE_ALWAYS),
+    RIGHT("threads", NULL, 20),
+    RIGHT("workers", NULL, 3),
+    LEFT("size", NULL, 19),
+    RIGHT("n", NULL, 9),
+    LEFT("distribution", NULL, 17),
+    RIGHT("density", NULL, 18),
+    RIGHT("median", "ms", SG_TABLE_ALWAYS),
+    RIGHT("min", "ms", 3),
+    RIGHT("decode", "ms", 6),
+    RIGHT("of add", NULL, SG_TABLE_ALWAYS),
+    RIGHT("of Top-k", NULL, 8),
+    RIGHT("samples", NULL, 1),
+    RIGHT("entries", NULL, 2),
+    RIGHT("bytes", NULL, 4),
+    RIGHT("bits per element", NULL, 7),
+    RIGHT("of target", NULL, 2),
+    RIGHT("layers off", NULL, 2),
+    {"output", NULL, SG_TABLE_WORDS, SG_TABLE_ALWAYS, 0},
+};
+
+static void add_compressor(sg_table *t, const cJSON *r) {
+    const cJSON *samples = sg_json_get(r, "time_s.samples");
+    sg_table_cell(t, sg_json_string(r, "compressor", "?"), NULL);
+    sg_table_cell(t, sg_json_string(r, "back_end", "?"), NULL);
+    sg_table_number(t, "%.0f", sg_json_number(r, "threads", NAN));
+    sg_table_number(t, "%.0f", sg_json_number(r, "workers", NAN));
+    sg_table_cell(t, sg_json_string(r, "size", "?"), NULL);
+    sg_table_number(t, "%.0f", sg_json_number(r, "n", NAN));
+    sg_table_cell(t, sg_json_string(r, "distribution", "?"), NULL);
+    sg_table_number(t, "%g", sg_json_number(r, "density", NAN));
+    sg_table_number(t, "%.4f", 1e3 * sg_json_number(r, "time_s.median", NAN));
+    sg_table_number(t, "%.4f", 1e3 * sg_json_number(r, "time_s.min", NAN));
+    sg_table_number(t, "%.4f", 1e3 * sg_json_number(r, "decode_s", NAN));
+    sg_table_number(t, "%.2f", sg_json_number(r, "times_add", NAN));
+    sg_table_number(t, "%.2f", sg_json_number(r, "times_topk", NAN));
+    sg_table_number(t, "%.0f", samples ? (double)cJSON_GetArraySize(samples) : NAN);
+    sg_table_number(t, "%.0f", sg_json_number(r, "k", NAN));
+    sg_table_number(t, "%.0f", sg_json_number(r, "message_bytes", NAN));
+    sg_table_number(t, "%.4f", sg_json_number(r, "bits_per_element", NAN));
+    sg_table_number(t, "%.3f", sg_json_number(r, "of_target", NAN));
+    sg_table_number(t, "%.2f", sg_json_number(r, "layer_factor", NAN));
+    sg_table_cell(t, output_of(r), NULL);
 }
 
-void sg_bench_table(FILE *out, const cJSON *results) {
+static sg_status print_rows(FILE *out, const cJSON *results, bool of_compressors, size_t width, struct sg_error *err) {
+    const struct sg_table_column *column = of_compressors ? compressor_columns : operation_columns;
+    const size_t n = of_compressors ? sizeof compressor_columns / sizeof *compressor_columns
+                                    : sizeof operation_columns / sizeof *operation_columns;
+    sg_table *t = sg_table_open();
+    const cJSON *r;
+    for (size_t i = 0; i < n; i++)
+        sg_table_column(t, &column[i]);
+    cJSON_ArrayForEach(r, results) {
+        if (is_compressor(r) == of_compressors)
+            (of_compressors ? add_compressor : add_operation)(t, r);
+    }
+    const sg_status status = sg_table_write_lines(out, t, &(struct sg_table_lines){.width = width, .mark = "# "}, err);
+    sg_table_free(t);
+    return status;
+}
+
+sg_status sg_bench_table(FILE *out, const cJSON *results, size_t width, struct sg_error *err) {
+    static const char note[] = "One worker's step with error feedback: p is formed, the message made, the residual "
+                               "kept, and the message added to the sum (decode). Of several rounds all are timed, "
+                               "among so many workers in this process. Slow ones have fewer samples. Bytes: of the "
+                               "message, encoded as is shortest.";
+    sg_status status = SG_OK;
     if (count_rows(results, false) > 0)
-        print_operations(out, results);
-    if (count_rows(results, true) > 0)
-        print_compressors(out, results);
+        status = print_rows(out, results, false, width, err);
+    if (status != SG_OK || count_rows(results, true) == 0)
+        return status;
+    sg_put_wrapped(out, note, width, "# ", "# ");
+    return print_rows(out, results, true, width, err);
 }

@@ -32,8 +32,8 @@ struct sg_bench_options {
 SG_CHECKED sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *recipe,
                                   const struct sg_bench_options *options, struct sg_error *err);
 
-/* Prints the results as a table with one row each. */
-void sg_bench_table(FILE *out, const cJSON *results);
+/* Prints the results as a table with one row each, in lines of at most `width` characters. SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_bench_table(FILE *out, const cJSON *results, size_t width, struct sg_error *err);
 
 #ifdef __cplusplus
 }

@@ -3,31 +3,14 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_table.h"
 #include "sg_text.h"
 
-enum { WIDTH = 80, HEADING = 12 };
-
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-static void put_blanks(FILE *out, size_t n) {
-    fprintf(out, "%*s", (int)n, "");
-}
+enum { HEADING = 12 };
 
 static void put_line(FILE *out, const char *before, const char *text) {
     if (text[0])
         fprintf(out, "%s%s\n", before, text);
-}
-
-/* A comment in lines of at most WIDTH columns, unless a word is longer. */
-static void put_wrapped(FILE *out, const char *text) {
-    for (const char *before = "# "; *text; before = "#   ") {
-        const size_t n = sg_text_line(text, WIDTH - strlen(before));
-        fprintf(out, "%s%.*s\n", before, (int)n, text);
-        text += n;
-        text += *text == ' ';
-    }
 }
 
 /* "bits per worker (×10⁶)"; malloc'ed, NULL = no memory. */
@@ -44,73 +27,56 @@ static bool is_shown(const struct sg_summary *s, const struct sg_claim *claim) {
 
 /* ---- the plain table ---- */
 
-struct column {
-    struct sg_column_style style;
-    char *heading;
-    const char *left;         /* of the heading, what the next line begins with */
-    size_t mean_width, width; /* of its numbers before a deviation; of all with the heading */
-};
-
-static size_t longest_word(const char *text) {
-    size_t longest = 0, n = 0;
-    for (; *text; text++) {
-        n = *text == ' ' ? 0 : n + (((unsigned char)*text & 0xc0) != 0x80);
-        longest = larger(longest, n);
-    }
-    return longest;
+/* Where in "time (s, modelled: 16 workers, ring)" its "modelled: …" stands, which is a line below the table, and how
+ * long it is; 0 = there is none. */
+static size_t explained(size_t *length, const char *heading) {
+    const char *bracket = strchr(heading, '('), *colon = bracket ? strstr(bracket, ": ") : NULL, *word = colon;
+    *length = colon ? strcspn(colon, ")") : 0;
+    if (!colon || !colon[*length])
+        return 0;
+    while (word[-1] != ' ' && word[-1] != '(')
+        word--;
+    *length += (size_t)(colon - word);
+    return (size_t)(word - heading);
 }
 
-static bool lay_out(struct column *c, const struct sg_summary *s, size_t m) {
-    size_t rest_width = 0;
-    c->style = sg_plot_column_style(s, m);
-    c->left = c->heading = heading_of(s, m, &c->style);
-    for (size_t r = 0; r < s->n_rows; r++) {
-        char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
-        sg_plot_cell(mean, rest, &c->style, s->row[r].mean[m], s->row[r].std[m], SG_TEXT_PLAIN);
-        c->mean_width = larger(c->mean_width, sg_text_width(mean));
-        rest_width = larger(rest_width, sg_text_width(rest));
-    }
-    c->width = larger(c->mean_width + rest_width, larger(HEADING, c->heading ? longest_word(c->heading) : 0));
-    if (c->heading && sg_text_width(c->heading) < c->width) /* no wider than it needs to be */
-        c->width = larger(c->mean_width + rest_width, sg_text_width(c->heading));
-    return c->heading != NULL;
+/* The columns that readers look for first are the last that are left out. */
+static int weight_of(const struct sg_summary *s, size_t m) {
+    const char *name = s->metric[m].name;
+    return m == s->quality                   ? SG_TABLE_ALWAYS
+           : strcmp(name, "time") == 0       ? SG_TABLE_ALWAYS - 1
+           : strcmp(name, "times_less") == 0 ? SG_TABLE_ALWAYS - 2
+                                             : 0; /* so the first stay longest */
 }
 
-/* Writes the headings side by side, each in lines as wide as its column. */
-static void put_headings(FILE *out, struct column *column, size_t n, size_t first) {
-    const char *corner = "method";
-    for (bool more = true; more; corner = "") {
-        more = false;
-        fputs(corner, out);
-        put_blanks(out, n ? first - strlen(corner) : 0);
-        size_t blanks = 0; /* not yet written, because a line must not end in blanks */
-        for (size_t m = 0; m < n; m++) {
-            struct column *c = &column[m];
-            const size_t length = sg_text_line(c->left, c->width);
-            char *text = strndup(c->left, length);
-            put_blanks(out, *c->left ? blanks + 2 : 0);
-            blanks = (*c->left ? 0 : blanks + 2) + c->width - sg_text_width(sg_plot_made(text));
-            fputs(sg_plot_made(text), out);
-            free(text);
-            c->left += length;
-            c->left += *c->left == ' ';
-            more = more || *c->left;
-        }
-        fputc('\n', out);
-    }
-}
-
-static void put_row(FILE *out, const struct sg_summary *s, const struct column *column, size_t r, size_t first) {
-    size_t blanks = first - sg_text_width(s->row[r].label);
-    fputs(s->row[r].label, out);
+static void put_heads(sg_table *t, const struct sg_summary *s) {
+    sg_table_column(t, &(struct sg_table_column){.head = "method", .align = SG_TABLE_LEFT});
     for (size_t m = 0; m < s->n_metrics; m++) {
-        char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
-        sg_plot_cell(mean, rest, &column[m].style, s->row[r].mean[m], s->row[r].std[m], SG_TEXT_PLAIN);
-        put_blanks(out, blanks + 2 + column[m].mean_width - sg_text_width(mean));
-        fprintf(out, "%s%s", mean, rest);
-        blanks = column[m].width - column[m].mean_width - sg_text_width(rest);
+        const struct sg_column_style style = sg_plot_column_style(s, m);
+        char *heading = heading_of(s, m, &style);
+        size_t length, word = heading ? explained(&length, heading) : 0;
+        if (word) { /* "time (s, modelled)" */
+            char *end = heading + word + length, *colon = strstr(heading + word, ": ");
+            memmove(colon, end, strlen(end) + 1);
+        }
+        sg_table_column(t, &(struct sg_table_column){.head = sg_plot_made(heading),
+                                                     .align = SG_TABLE_NUMBER,
+                                                     .weight = weight_of(s, m),
+                                                     .head_most = HEADING});
+        free(heading);
     }
-    fputc('\n', out);
+}
+
+static void put_rows(sg_table *t, const struct sg_summary *s, enum sg_text_kind kind) {
+    for (size_t r = 0; r < s->n_rows; r++) {
+        sg_table_cell(t, s->row[r].label, NULL);
+        for (size_t m = 0; m < s->n_metrics; m++) {
+            const struct sg_column_style style = sg_plot_column_style(s, m);
+            char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
+            sg_plot_cell(mean, rest, &style, s->row[r].mean[m], s->row[r].std[m], kind);
+            sg_table_cell(t, mean, rest);
+        }
+    }
 }
 
 const char *sg_verdict_color(const char *verdict) {
@@ -119,58 +85,61 @@ const char *sg_verdict_color(const char *verdict) {
 
 static void put_claims_plain(FILE *out, const struct sg_summary *s) {
     enum { VERDICT = 11 };
+    static const char inset[VERDICT + 1] = "           ";
     const char *heading = "\nclaims (ratio = value / bound)\n";
     for (size_t i = 0; i < s->n_claims; i++) {
         const struct sg_claim *claim = &s->claim[i];
-        char text[SG_NUMBERS_CHARS];
+        char numbers[SG_NUMBERS_CHARS], seed[SG_NUMBERS_CHARS];
         if (!is_shown(s, claim))
             continue;
-        fprintf(out, "%s%s", heading, s->color ? sg_verdict_color(claim->verdict) : "");
-        fputs(claim->verdict, out);
-        fputs(s->color ? "\033[0m" : "", out);
-        put_blanks(out, larger(sg_text_width(claim->verdict) + 1, VERDICT) - sg_text_width(claim->verdict));
-        fputs(claim->text, out);
-        sg_plot_claim_numbers(text, claim);
-        put_line(out, " (", text[0] ? strcat(text, ")") : "");
-        fputs(text[0] ? "" : "\n", out);
+        const size_t width = sg_text_width(claim->verdict);
+        char *verdict = sg_format("%s%s%s%*s", s->color ? sg_verdict_color(claim->verdict) : "", claim->verdict,
+                                  s->color ? "\033[0m" : "", width < VERDICT ? (int)(VERDICT - width) : 1, "");
+        sg_plot_claim_numbers(numbers, claim);
+        char *text = sg_format(numbers[0] ? "%s (%s)" : "%s", claim->text, numbers);
+        fputs(heading, out);
+        sg_put_wrapped(out, sg_plot_made(text), s->columns, sg_plot_made(verdict), inset);
         for (size_t k = 0; k < (s->seeds ? claim->n_seeds : 0); k++) {
-            sg_plot_claim_seed(text, claim, &claim->seed[k]);
-            put_blanks(out, VERDICT);
-            put_line(out, "", text);
+            sg_plot_claim_seed(seed, claim, &claim->seed[k]);
+            sg_put_wrapped(out, seed, s->columns, inset, inset);
         }
+        free(verdict);
+        free(text);
         heading = "";
     }
 }
 
 /* Writes the formulas below the table, because in the headings they would be as wide as the table itself. */
 static void put_formulas(FILE *out, const struct sg_summary *s) {
-    for (size_t m = 0; m < s->n_metrics; m++)
-        if (s->metric[m].formula[0])
-            fprintf(out, "# %s: %s\n", s->metric[m].heading, s->metric[m].formula);
+    const char *last = "";
+    for (size_t m = 0; m < s->n_metrics; m++) {
+        const char *heading = s->metric[m].heading;
+        size_t length;
+        const size_t word = explained(&length, heading);
+        char *line = s->metric[m].formula[0] ? sg_format("%s: %s", heading, s->metric[m].formula)
+                                             : sg_format("%.*s", word ? (int)length : 0, heading + word);
+        if (!word || strcmp(last, heading + word) != 0)
+            sg_put_wrapped(out, sg_plot_made(line), s->columns, "# ", "#   ");
+        last = word ? heading + word : last;
+        free(line);
+    }
 }
 
 sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error *err) {
-    struct column *column = calloc(s->n_metrics + 1, sizeof *column);
-    bool fine = column != NULL;
-    size_t first = strlen("method");
-    put_wrapped(out, s->title);
-    put_wrapped(out, s->source);
-    put_wrapped(out, s->footnote);
-    for (size_t r = 0; r < s->n_rows; r++)
-        first = larger(first, sg_text_width(s->row[r].label));
-    for (size_t m = 0; m < s->n_metrics && fine; m++)
-        fine = lay_out(&column[m], s, m);
-    if (fine)
-        put_headings(out, column, s->n_metrics, first);
-    for (size_t r = 0; r < s->n_rows && fine; r++)
-        put_row(out, s, column, r, first);
-    for (size_t m = 0; m < s->n_metrics && column; m++)
-        free(column[m].heading);
-    free(column);
+    const struct sg_table_lines how = {.width = s->columns ? s->columns : SG_PLOT_WIDTH, .mark = ""};
+    const char *const head[] = {s->title, s->source, s->footnote};
+    sg_table *t = sg_table_open();
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+        sg_put_wrapped(out, head[i], how.width, "# ", "#   ");
+    put_heads(t, s);
+    put_rows(t, s, SG_TEXT_PLAIN);
+    const sg_status status = sg_table_write_lines(out, t, &how, err);
+    sg_table_free(t);
     put_formulas(out, s);
     put_claims_plain(out, s);
-    put_line(out, "\n", s->finding ? s->finding : "");
-    return fine ? SG_OK : sg_fail_memory(err, "the table");
+    fputs(s->finding ? "\n" : "", out);
+    sg_put_wrapped(out, s->finding ? s->finding : "", s->columns, "", "");
+    return status;
 }
 
 /* ---- Markdown and LaTeX ---- */

@@ -70,6 +70,7 @@ struct sg_column_style {
     bool scientific;
     int exponent, decimals;
 };
+enum { SG_PLOT_WIDTH = 80 }; /* of a line where select.columns does not say it */
 enum sg_text_kind { SG_TEXT_PLAIN, SG_TEXT_TEX };
 enum { SG_CELL_CHARS = 96 };
 struct sg_column_style sg_plot_column_style(const struct sg_summary *summary, size_t metric);

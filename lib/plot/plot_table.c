@@ -79,13 +79,15 @@ sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *
                     const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
     if (notes)
         notes->n = 0;
+    if (select->sort && ((!exporter->page && !exporter->tables) || sg_plot_is_kernels(document)))
+        return sg_fail(err, SG_ERR_ARGUMENT, "--sort is for tables of methods");
     if (exporter->page)
         return exporter->page(out, &(struct sg_page_result){document, NULL}, 1, select, notes, err);
     if (sg_plot_is_kernels(document)) {
         if (exporter->tables != sg_export_table)
             return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels are tables only: --format=table or html");
-        sg_bench_table(out, sg_json_get(document, "results"));
-        return SG_OK;
+        return sg_bench_table(out, sg_json_get(document, "results"), select->columns ? select->columns : SG_PLOT_WIDTH,
+                              err);
     }
     sg_status status = (exporter->tables ? export_tables : export_figure)(out, exporter, document, select, notes, err);
     return status == SG_OK && sg_json_is_lost() ? sg_fail_memory(err, "the export") : status;

@@ -39,7 +39,10 @@ struct sg_plot_select {
     double width, height; /* of the whole figure, inches */
     bool seeds;           /* tables: also every seed of every claim, and claims that are not judged */
     bool color;           /* the plain table: colour the verdicts, for a terminal */
-    bool recorded;        /* figures: means and deviations as recorded, neither quartiles nor smoothed */
+    size_t columns;   /* the plain table: a line of the terminal; 0 = none, so 80, and sentences are one line each */
+    const char *sort; /* tables: the column that orders the methods, best first; "" = the one that says how good they
+                             are; NULL = as in the document */
+    bool recorded;    /* figures: means and deviations as recorded, neither quartiles nor smoothed */
 };
 
 /* What the reader of a figure must be told: labels without values, unfinished runs. */
@@ -139,6 +142,7 @@ struct sg_summary_metric {
     const char *name;
     char *heading;               /* with its unit: "hit rate (%), largest" */
     const char *formula, *latex; /* its formula, plain and for TeX; "" = the heading says it */
+    bool higher;                 /* are larger values better? */
 };
 struct sg_summary_row {
     const char *label;
@@ -160,15 +164,18 @@ struct sg_summary {
     char *title, *source, *footnote;
     const char *finding; /* a sentence that compares the methods with the baseline; NULL = none */
     char *traffic;       /* what "times less sent" compares; NULL = no such column */
-    bool seeds, color;   /* as selected */
+    bool seeds, color;   /* as selected, as is columns */
+    size_t columns;
     size_t n_metrics, n_rows, n_claims;
+    size_t quality; /* the metric that says how good a method is; n_metrics = none does */
     struct sg_summary_metric *metric;
     struct sg_summary_row *row;
     struct sg_claim *claim;
     struct sg_plot_notes notes;
 };
 
-/* Reads the metrics of the selected plots; of a document without plots, every column. */
+/* Reads the metrics of the selected plots; of a document without plots, every column. SG_ERR_ARGUMENT: there is no such
+ * column or panel, or none to sort by. */
 SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
                                      struct sg_error *err);
 void sg_summary_free(struct sg_summary *summary); /* zeroes it */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_task.h"
 #include "sg_text.h"
 
 enum { MAX_METRICS = 32 };
@@ -178,11 +179,13 @@ static void at_words(char *out, size_t size, const cJSON *at) {
 
 static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document, const struct source *source,
                              struct sg_error *err) {
+    const struct sg_metric *known = sg_column_find(source->name);
     char at[96] = "", *name = sg_plot_heading(document, source->name, &m->formula, &m->latex);
     m->name = source->name;
     if (source->points || source->found)
         at_words(at, sizeof at, source->at);
     m->heading = name ? sg_format("%s%s", name, at) : NULL;
+    m->higher = known && known->higher;
     free(name);
     return m->heading ? SG_OK : sg_fail_memory(err, "the table");
 }
@@ -216,6 +219,7 @@ static sg_status read_traffic(struct sg_summary *s, const cJSON *document, struc
     char *sent = sg_plot_heading(document, sg_json_string(document, "traffic.column", "bits"), &unused[0], &unused[1]);
     struct sg_summary_metric *m = &s->metric[s->n_metrics++];
     m->name = "times_less";
+    m->higher = true;
     m->heading = strdup("times less sent");
     s->traffic = sent ? sg_format("%s of %s / that of the method", sent, baseline) : NULL;
     free(sent);
@@ -278,9 +282,72 @@ static sg_status read_claims(struct sg_summary *s, const cJSON *document, struct
     return SG_OK;
 }
 
+/* ---- order ---- */
+
+/* Chooses the metric of the summary, taken where the summary does if it can; else the first that the task evaluates. */
+static void choose_quality(struct sg_summary *s, const cJSON *document, const struct choice *choice) {
+    const struct sg_task_kind *kind = sg_task_kind_find(sg_json_string(document, "recipe.resolved.task.kind", ""));
+    const char *name = sg_json_string(document, "summary.metric", NULL);
+    const cJSON *at = sg_json_get(document, "summary.at");
+    s->quality = s->n_metrics;
+    for (size_t pass = 0; pass < 3; pass++)
+        for (size_t m = 0; m < choice->n && s->quality == s->n_metrics; m++) {
+            const struct source *source = &choice->source[m];
+            const bool same =
+                pass < 2 ? name && strcmp(source->name, name) == 0 : sg_task_metric(kind, source->name) != NULL;
+            if (same && (pass > 0 || (source->points && cJSON_Compare(source->at, at, true))))
+                s->quality = m;
+        }
+}
+
+static sg_status find_order(size_t *out, const struct sg_summary *s, const char *sort, struct sg_error *err) {
+    const char *known[MAX_METRICS + 1];
+    char name[64], list[512] = "";
+    size_t used = 0;
+    sg_snake(name, sizeof name, sort);
+    for (*out = 0; *out < s->n_metrics; ++*out) {
+        known[*out] = s->metric[*out].name;
+        if (strcmp(known[*out], name) == 0)
+            return SG_OK;
+        if (used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", *out ? ", " : "", known[*out]);
+    }
+    const char *near = sg_suggest(name, known, s->n_metrics);
+    return sg_fail(err, SG_ERR_ARGUMENT, "--sort=%s: the table has no such column%s%s%s (it has %s)", sort,
+                   near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "", list);
+}
+
+/* Does row `a` stand before `b`? One without a value comes last. */
+static bool is_before(const struct sg_summary *s, size_t m, const struct sg_summary_row *a,
+                      const struct sg_summary_row *b) {
+    const double x = a->mean[m], y = b->mean[m];
+    return isnan(x) || isnan(y) ? !isnan(x) && isnan(y) : s->metric[m].higher ? x > y : x < y;
+}
+
+static sg_status sort_rows(struct sg_summary *s, const char *sort, struct sg_error *err) {
+    size_t m = s->quality;
+    if (!sort)
+        return SG_OK;
+    if (*sort) {
+        sg_status status = find_order(&m, s, sort, err);
+        if (status != SG_OK)
+            return status;
+    }
+    if (m == s->n_metrics)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "--sort: no column of the table says how good a method is: name a column, as --sort=bits");
+    for (size_t i = 1; i < s->n_rows; i++)
+        for (size_t k = i; k > 0 && is_before(s, m, &s->row[k], &s->row[k - 1]); k--) {
+            const struct sg_summary_row row = s->row[k];
+            s->row[k] = s->row[k - 1];
+            s->row[k - 1] = row;
+        }
+    return SG_OK;
+}
+
 sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
                           struct sg_error *err) {
-    struct sg_summary s = {.seeds = select->seeds, .color = select->color};
+    struct sg_summary s = {.seeds = select->seeds, .color = select->color, .columns = select->columns};
     struct choice choice = {.n = 0};
     int seeds = sg_plot_seeds(document);
     sg_plot_note_status(&s.notes, document);
@@ -309,6 +376,10 @@ sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const s
         status = read_rows(&s, document, &choice, err);
     if (status == SG_OK)
         status = read_claims(&s, document, err);
+    if (status == SG_OK) {
+        choose_quality(&s, document, &choice);
+        status = sort_rows(&s, select->sort, err);
+    }
 out:
     if (status == SG_OK)
         *out = s;

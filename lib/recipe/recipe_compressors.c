@@ -7,6 +7,8 @@
 #include "sg_drive.h"
 #include "sg_recipe.h"
 #include "sg_rng.h"
+#include "sg_table.h"
+#include "sg_text.h"
 
 enum { ROWS = 64, D = ROWS * ROWS, PARAMS = 16 };
 
@@ -48,64 +50,93 @@ static const char *class_of(const struct sg_compressor_ops *ops) {
                                              : "-";
 }
 
-/* "; quirk none|grace" for each parameter of words. */
-static void print_words(FILE *out, const struct sg_compressor_ops *ops) {
-    for (size_t i = 0; i < ops->n_params; i++)
+/* "Strom, Interspeech 2015; quirk none|grace": where it is from, and each parameter of words. NULL = no memory. */
+static char *source_of(const struct sg_compressor_ops *ops) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out)
+        fputs(ops->source, out);
+    for (size_t i = 0; out && i < ops->n_params; i++)
         if (ops->params[i].words != NULL)
             fprintf(out, "; %s %s", ops->params[i].name, ops->params[i].words);
+    return sg_stream_text(out, &text);
+}
+
+/* The names of the codes or rules that a GPU has, each with a blank before it. NULL = no memory. */
+static char *names_on_gpu(bool rules) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    for (size_t i = 0; out != NULL && !rules && sg_code_at(i) != NULL; i++)
+        if (sg_code_on_gpu(sg_code_at(i)))
+            fprintf(out, " %s", sg_code_at(i)->name);
+    for (size_t i = 0; out != NULL && rules && sg_feedback_at(i) != NULL; i++)
+        if (sg_feedback_at(i)->on_gpu)
+            fprintf(out, " %s", sg_feedback_at(i)->name);
+    return sg_stream_text(out, &text);
 }
 
 /* The column GPU, and what has no column. */
-static void print_on_gpu(FILE *out) {
-    fputs("# GPU: it runs with --device cuda, as presets are. The values of a selector may be in these codes there:\n#",
-          out);
-    for (size_t i = 0; sg_code_at(i) != NULL; i++)
-        if (sg_code_on_gpu(sg_code_at(i)))
-            fprintf(out, " %s", sg_code_at(i)->name);
-    fputs("\n# and error-feedback may have these forms:\n#", out);
-    for (size_t i = 0; sg_feedback_at(i) != NULL; i++)
-        if (sg_feedback_at(i)->on_gpu)
-            fprintf(out, " %s", sg_feedback_at(i)->name);
-    fputc('\n', out);
+static void print_on_gpu(FILE *out, size_t width) {
+    static const char *const words[] = {
+        "GPU: it runs with --device cuda, as presets are. The values of a selector may be in these codes there:",
+        "and error-feedback may have these forms:"};
+    for (int rules = 0; rules < 2; rules++) {
+        char *names = names_on_gpu(rules != 0);
+        sg_put_wrapped(out, words[rules], width, "# ", "# ");
+        sg_put_wrapped(out, names != NULL ? names + strspn(names, " ") : "", width, "# ", "# ");
+        free(names);
+    }
 }
 
-sg_status sg_recipe_compressors(FILE *out, struct sg_error *err) {
+static void add_row(sg_table *t, const struct sg_compressor_ops *ops, double bits) {
+    char *source = source_of(ops);
+    sg_table_cell(t, ops->name, NULL);
+    sg_table_cell(t, kind_of(ops), NULL);
+    sg_table_cell(t, class_of(ops), NULL);
+    sg_table_cell(t, ops->traits & SG_TRAIT_RANDOM ? "yes" : "no", NULL);
+    sg_table_cell(t, ops->traits & SG_TRAIT_WANTS_FEEDBACK ? "wanted" : "-", NULL);
+    sg_table_number(t, "%.3g", bits);
+    sg_table_cell(t, ops->traits & SG_TRAIT_GPU ? "yes" : "-", NULL);
+    sg_table_cell(t, source != NULL ? source : ops->source, NULL);
+    free(source);
+}
+
+sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err) {
+    enum { NOTES = 110 };
+    static const struct sg_table_column columns[] = {{.head = "compressor", .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "kind", .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "class", .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "draws", .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "feedback", .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "bits", .unit = "/element", .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "GPU", .weight = SG_TABLE_ALWAYS},
+                                                     {"source", NULL, SG_TABLE_WORDS, SG_TABLE_ALWAYS, 0}};
+    static const char *const notes[] = {
+        "A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and one "
+        "with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input of "
+        "normal floats below 2^127; it and draws are those of the presets.",
+        "Bits: of one step on 4096 normal numbers, with presets, 1 % of the elements, and 2 for what has no preset.",
+        "A quirk is what released code does in place of the publication; --help-recipe describes the keys of each."};
     float *g = malloc(D * sizeof *g), *sum = malloc(D * sizeof *sum);
+    sg_table *t = sg_table_open();
     const struct sg_compressor_ops *ops;
-    if (g == NULL || sum == NULL) {
-        free(g);
-        free(sum);
-        return sg_fail_memory(err, "the table of compressors");
-    }
+    sg_status status = g != NULL && sum != NULL ? SG_OK : sg_fail_memory(err, "the table of compressors");
     sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
-    for (size_t i = 0; i < D; i++)
+    for (size_t i = 0; i < D && status == SG_OK; i++)
         g[i] = (float)sg_rng_normal(&rng);
-    fprintf(out, "# compressor       kind      class     draws  feedback  bits    GPU  source\n"
-                 "#                                                       /element\n");
-    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
-        const double bits = bits_of(ops, g, sum);
-        fprintf(out, "%-18s %-9s %-9s %-6s %-9s ", ops->name, kind_of(ops), class_of(ops),
-                ops->traits & SG_TRAIT_RANDOM ? "yes" : "no", ops->traits & SG_TRAIT_WANTS_FEEDBACK ? "wanted" : "-");
-        if (isnan(bits))
-            fprintf(out, "%-7s ", "-");
-        else
-            fprintf(out, "%-7.3g ", bits);
-        fprintf(out, "%-4s %s", ops->traits & SG_TRAIT_GPU ? "yes" : "-", ops->source);
-        print_words(out, ops);
-        fputc('\n', out);
-    }
-    fprintf(
-        out,
-        "# A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and "
-        "one\n"
-        "# with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input of\n"
-        "# normal floats below 2^127; it and draws are those of the presets.\n"
-        "# Bits: of one step on 4096 normal numbers, with presets, 1 %% of the elements, and 2 for what has no "
-        "preset.\n"
-        "# A quirk is what released code does in place of the publication; --help-recipe describes the keys of "
-        "each.\n");
-    print_on_gpu(out);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        sg_table_column(t, &columns[i]);
+    for (size_t i = 0; status == SG_OK && (ops = sg_compressor_at(i)) != NULL; i++)
+        add_row(t, ops, bits_of(ops, g, sum));
+    if (status == SG_OK)
+        status = sg_table_write_lines(out, t, &(struct sg_table_lines){.width = width, .mark = "# "}, err);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        sg_put_wrapped(out, notes[i], width > 0 ? width : NOTES, "# ", "# ");
+    print_on_gpu(out, width > 0 ? width : NOTES);
+    sg_table_free(t);
     free(g);
     free(sum);
-    return SG_OK;
+    return status;
 }

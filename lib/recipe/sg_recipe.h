@@ -134,8 +134,9 @@ const struct sg_node *sg_method_place(const struct sg_node *method, const char *
 /* Prints the reference of all keys: plain text for --help-recipe, Markdown for recipes/README.md. */
 void sg_recipe_reference(FILE *out, bool markdown);
 
-/* Prints a row for each compressor: its kind, what it promises, its bits on an example, its publication. SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_recipe_compressors(FILE *out, struct sg_error *err);
+/* Prints a row for each compressor: its kind, what it promises, its bits on an example, its publication. Lines have at
+ * most `width` characters; 0 = any number. SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err);
 
 #ifdef __cplusplus
 }

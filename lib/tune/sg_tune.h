@@ -30,6 +30,7 @@ struct sg_tune {
     double target;          /* when: the metric to reach; NaN = the baseline's, within the tolerance */
     const char *candidates; /* advise: "built-in" methods or those of the "recipe"; NULL = built-in */
     bool emits;             /* advise: give a recipe, too */
+    size_t columns;         /* a line of the terminal; 0 = none, so tables have 80 and an answer is one line */
     bool dry_run;           /* check, and `say` what would be tuned; run nothing and give no result */
     void (*say)(const char *text);               /* told what goes on, in one line; may be NULL */
     bool (*begin)(void *grid_arg, size_t count); /* called before cells run; false = no memory; may be NULL */

@@ -201,25 +201,39 @@ cJSON *advise_assumptions(const struct advise *a) {
 
 /* ---- the table ---- */
 
-static void put_row(FILE *out, const struct advise *a, const struct advise_candidate *c, size_t width) {
-    char rank[24] = "";
-    const char *between = "  ";
-    if (c->rank > 0)
-        snprintf(rank, sizeof rank, "%zu", c->rank);
-    fprintf(out, "%4s  ", rank);
-    tune_put_cell(out, c->cell->label, width);
-    fprintf(out, "  %12.5g  %9.4g  %8.3g", c->bytes, 100 * c->bytes / dense_bytes(a), c->error);
-    if (isfinite(c->least))
-        fprintf(out, "  %13.3g", c->least);
-    else
-        fprintf(out, "  %13s", "-");
-    fprintf(out, "  %14.4g  %8.4g  %8.4g", 1e3 * c->coding_s, 1e3 * c->step_s, c->speedup);
+static const struct sg_table_column columns[] = {
+    {.head = "rank", .align = SG_TABLE_RIGHT},
+    {.head = "method", .weight = SG_TABLE_ALWAYS},
+    {.head = "bytes a step", .align = SG_TABLE_RIGHT, .weight = 2},
+    {.head = "% of all", .align = SG_TABLE_RIGHT, .weight = 5},
+    {.head = "error", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+    {.head = "error / least", .align = SG_TABLE_RIGHT, .weight = 1},
+    {.head = "compression, ms", .align = SG_TABLE_RIGHT, .weight = 3},
+    {.head = "step, ms", .align = SG_TABLE_RIGHT, .weight = 4},
+    {.head = "speed-up", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+    {.head = "what may go wrong", .align = SG_TABLE_WORDS, .weight = SG_TABLE_ALWAYS},
+};
+
+static void add_row(sg_table *t, const struct advise *a, const struct advise_candidate *c) {
+    char cautions[ADVISE_REASON] = "";
+    size_t used = 0;
     for (int i = 0; i < ADVISE_CAUTIONS && !c->baseline; i++)
-        if (c->caution[i]) {
-            fprintf(out, "%s%s", between, advise_caution_word((enum advise_caution)i));
-            between = ", ";
-        }
-    fputc('\n', out);
+        if (c->caution[i] && used < sizeof cautions)
+            used += (size_t)snprintf(cautions + used, sizeof cautions - used, "%s%s", used > 0 ? ", " : "",
+                                     advise_caution_word((enum advise_caution)i));
+    if (c->rank > 0)
+        sg_table_format(t, "%zu", c->rank);
+    else
+        sg_table_cell(t, "", NULL);
+    sg_table_cell(t, c->cell->label, NULL);
+    sg_table_number(t, "%.5g", c->bytes);
+    sg_table_number(t, "%.4g", 100 * c->bytes / dense_bytes(a));
+    sg_table_number(t, "%.3g", c->error);
+    sg_table_number(t, "%.3g", isfinite(c->least) ? c->least : NAN);
+    sg_table_number(t, "%.4g", 1e3 * c->coding_s);
+    sg_table_number(t, "%.4g", 1e3 * c->step_s);
+    sg_table_number(t, "%.4g", c->speedup);
+    sg_table_cell(t, cautions, NULL);
 }
 
 /* The rows: the first of the list, and the fastest where the answer names it. Returns how many. */
@@ -236,7 +250,7 @@ static size_t find_rows(const struct advise_candidate *row[ROWS + 1], const stru
 }
 
 /* What the words in the last column mean, each with the first method of the rows that it is said of. */
-static void put_legend(FILE *out, const struct advise_candidate *const *row, size_t n) {
+static void put_legend(FILE *out, const struct advise_candidate *const *row, size_t n, const struct sg_tune *tune) {
     char text[ADVISE_REASON], line[2 * ADVISE_REASON];
     for (int which = 0; which < ADVISE_CAUTIONS; which++)
         for (size_t i = 0; i < n; i++) {
@@ -245,7 +259,7 @@ static void put_legend(FILE *out, const struct advise_candidate *const *row, siz
                 continue;
             snprintf(line, sizeof line, "%s, as %s: %s.", advise_caution_word((enum advise_caution)which),
                      c->cell->label, advise_caution_text(text, c, (enum advise_caution)which));
-            tune_put_comment(out, line);
+            tune_put_comment(out, line, tune);
             break;
         }
 }
@@ -255,23 +269,25 @@ char *advise_table(const struct advise *a, const char *answer, const cJSON *assu
     const size_t n = find_rows(row, a);
     const cJSON *sentence;
     char *text = NULL;
-    size_t size, width = strlen("method");
+    size_t size;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    for (size_t i = 0; i < a->n; i++)
-        width = tune_wider(width, a->candidate[i].cell->label);
-    fprintf(out, "%s\n\n", answer);
-    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring);
-    fputs("#\n# rank  ", out);
-    tune_put_cell(out, "method", width - 2);
-    fputs("  bytes a step  % of all     error  error / least  compression, ms  step, ms  speed-up  what may go wrong\n",
-          out);
+    sg_table *t = sg_table_open();
+    if (!out || !t) {
+        sg_table_free(t);
+        return tune_table_text(out, &text, false);
+    }
+    sg_put_wrapped(out, answer, a->t->columns, "", "");
+    fputc('\n', out);
+    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring, a->t);
+    fputs("#\n", out);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        sg_table_column(t, &columns[i]);
     for (size_t i = 0; i < n; i++)
-        put_row(out, a, row[i], width);
-    put_row(out, a, &a->candidate[a->baseline], width);
+        add_row(t, a, row[i]);
+    add_row(t, a, &a->candidate[a->baseline]);
+    const bool fine = tune_put_table(out, t, a->t);
     if (a->listed > ROWS)
         fprintf(out, "# %zu more methods are within the tolerance: --json has them.\n", a->listed - ROWS);
-    put_legend(out, row, n);
-    return sg_stream_text(out, &text);
+    put_legend(out, row, n, a->t);
+    return tune_table_text(out, &text, fine);
 }

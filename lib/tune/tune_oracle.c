@@ -6,26 +6,44 @@
 #include "sg_text.h"
 #include "tune_private.h"
 
+static const struct sg_table_column columns[] = {
+    {.head = "method", .weight = SG_TABLE_ALWAYS},
+    {.head = "sent, %", .align = SG_TABLE_RIGHT, .weight = 2},
+    {.head = "error", .align = SG_TABLE_RIGHT, .weight = 2},
+    {.head = "least error", .align = SG_TABLE_RIGHT, .weight = 2},
+    {.head = "regret", .align = SG_TABLE_RIGHT, .weight = 1},
+    {.head = "error / least", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+    {.head = "lambda of as many", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+};
+
 static sg_status write_table(struct sg_tune *t, const struct sg_oracle *o, struct sg_error *err) {
     size_t size;
     FILE *out = open_memstream(&t->table, &size);
+    sg_table *table = sg_table_open();
     const double entries = (double)o->entries;
-    if (!out)
-        return sg_fail_memory(err, "the table");
-    fprintf(out,
-            "# what '%s', seed %llu, compressed: %llu steps of %zu workers, %zu parameters\n"
-            "# sent %llu entries, %.4g %%: lambda %.6g (down to %.6g), least total error %.6g\n"
-            "# method | sent, %% | error | least error | regret | error / least | lambda of as many\n",
-            o->cell->label, (unsigned long long)o->cell->seed, (unsigned long long)o->steps, o->workers, o->d,
-            (unsigned long long)o->best.k, 100 * (double)o->best.k / entries, o->best.kept_last, o->best.lost_most,
-            o->best.lost);
+    if (out)
+        fprintf(out,
+                "# what '%s', seed %llu, compressed: %llu steps of %zu workers, %zu parameters\n"
+                "# sent %llu entries, %.4g %%: lambda %.6g (down to %.6g), least total error %.6g\n",
+                o->cell->label, (unsigned long long)o->cell->seed, (unsigned long long)o->steps, o->workers, o->d,
+                (unsigned long long)o->best.k, 100 * (double)o->best.k / entries, o->best.kept_last, o->best.lost_most,
+                o->best.lost);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        sg_table_column(table, &columns[i]);
     for (size_t i = 0; i < o->n_methods; i++) {
         const struct sg_oracle_method *m = &o->method[i];
-        fprintf(out, "%-24s %10.4g %12.6g %12.6g %12.6g %8.4f %12.6g\n", m->cell->label,
-                100 * (double)m->sent / entries, m->error, m->best.lost, sg_oracle_regret(m),
-                m->best.lost > 0 ? m->error / m->best.lost : 1, m->best.kept_last);
+        sg_table_cell(table, m->cell->label, NULL);
+        sg_table_number(table, "%.4g", 100 * (double)m->sent / entries);
+        sg_table_number(table, "%.6g", m->error);
+        sg_table_number(table, "%.6g", m->best.lost);
+        sg_table_number(table, "%.6g", sg_oracle_regret(m));
+        sg_table_number(table, "%.4f", m->best.lost > 0 ? m->error / m->best.lost : 1);
+        sg_table_number(table, "%.6g", m->best.kept_last);
     }
-    return sg_stream_text(out, &t->table) ? SG_OK : sg_fail_memory(err, "the table");
+    const bool fine = out && tune_put_table(out, table, t);
+    if (!out)
+        sg_table_free(table);
+    return tune_table_text(out, &t->table, fine) ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 sg_status tune_oracle(struct sg_tune *t, struct sg_error *err) {

@@ -63,24 +63,26 @@ void tune_sentence(cJSON *list, const char *format, ...) {
     va_end(args);
 }
 
-void tune_put_comment(FILE *out, const char *text) {
+void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t) {
     enum { WIDTH = 100 };
-    for (const char *before = "# "; *text; before = "#   ") {
-        const size_t n = sg_text_line(text, WIDTH - strlen(before));
-        fprintf(out, "%s%.*s\n", before, (int)n, text);
-        text += n;
-        text += *text == ' ';
+    sg_put_wrapped(out, text, t->columns > 0 ? t->columns : WIDTH, "# ", "#   ");
+}
+
+bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t) {
+    enum { WIDTH = 80 };
+    const struct sg_table_lines how = {.width = t->columns > 0 ? t->columns : WIDTH, .mark = "# "};
+    struct sg_error unused;
+    const bool fine = sg_table_write_lines(out, take_table, &how, &unused) == SG_OK;
+    sg_table_free(take_table);
+    return fine;
+}
+
+char *tune_table_text(FILE *take_stream, char **text, bool fine) {
+    if (sg_stream_text(take_stream, text) && !fine) {
+        free(*text);
+        *text = NULL;
     }
-}
-
-void tune_put_cell(FILE *out, const char *text, size_t width) {
-    const size_t own = sg_text_width(text);
-    fprintf(out, "%s%*s", text, own < width ? (int)(width - own) : 0, "");
-}
-
-size_t tune_wider(size_t width, const char *text) {
-    const size_t own = sg_text_width(text);
-    return own > width ? own : width;
+    return *text;
 }
 
 void sg_tune_free(struct sg_tune *t) {

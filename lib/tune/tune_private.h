@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "sg_compressor.h"
+#include "sg_table.h"
 #include "sg_tune.h"
 
 /* ---- trials: cells of the recipe with some keys changed ---- */
@@ -178,11 +179,11 @@ SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_o
 /* Appends a sentence to an array; one that there is no memory for is left out. */
 void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
 /* A text as lines of comment, broken at blanks. */
-void tune_put_comment(FILE *out, const char *text);
-/* A text, and blanks up to `width` columns. */
-void tune_put_cell(FILE *out, const char *text, size_t width);
-/* The columns that the text takes, but at least `width`. */
-size_t tune_wider(size_t width, const char *text);
+void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
+/* Writes a table, which is freed, in lines that fit; false = no memory. */
+bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
+/* Closes a stream of open_memstream and hands over its text; NULL = no memory, or not all of it is fine. */
+char *tune_table_text(FILE *take_stream, char **text, bool fine);
 
 /* The --set value of the network where the recipe has none. */
 extern const char tune_assumed_network[];

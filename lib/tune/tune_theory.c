@@ -5,32 +5,50 @@
 #include "sg_text.h"
 #include "tune_private.h"
 
+static const struct sg_table_column columns[] = {
+    {.head = "method", .weight = SG_TABLE_ALWAYS},
+    {.head = "statement", .weight = SG_TABLE_ALWAYS},
+    {.head = "measured", .align = SG_TABLE_RIGHT, .weight = 1},
+    {.head = "right-hand side", .align = SG_TABLE_RIGHT, .weight = 1},
+    {.head = "measured / right", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+    {.head = "gamma / largest stated", .align = SG_TABLE_RIGHT, .weight = 2},
+};
+
+static void add_rows(sg_table *t, const struct sg_theory_method *m) {
+    enum sg_statement what;
+    double measured, bound, largest;
+    for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++) {
+        sg_table_cell(t, m->cell->label, NULL);
+        sg_table_cell(t, sg_statement_name(what), NULL);
+        sg_table_number(t, "%.5g", measured);
+        sg_table_number(t, "%.5g", bound);
+        sg_table_number(t, "%.3g", measured / bound);
+        sg_table_number(t, "%.3g", m->constants.gamma / largest);
+    }
+}
+
 static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, struct sg_error *err) {
     size_t size;
     FILE *out = open_memstream(&t->table, &size);
+    sg_table *table = sg_table_open();
     const struct sg_theory_constants *c = &theory->method[0].constants;
-    if (!out)
-        return sg_fail_memory(err, "the table");
-    fprintf(out, "# L %.6g, mu %.6g, n %.0f\n", c->L, c->mu, c->n);
-    for (size_t i = 0; i < theory->count; i++) {
+    if (out)
+        fprintf(out, "# L %.6g, mu %.6g, n %.0f\n", c->L, c->mu, c->n);
+    for (size_t i = 0; i < theory->count && out; i++) {
         c = &theory->method[i].constants;
         fprintf(out, "# %s: M %.4g, sigma^2 %.4g, C %.4g, zeta^2 %.4g, D %.4g\n", theory->method[i].cell->label, c->M,
                 c->sigma_squared, c->C, c->zeta_squared, c->D);
     }
-    for (size_t i = 0; i < theory->n_left_out; i++)
+    for (size_t i = 0; i < theory->n_left_out && out; i++)
         fprintf(out, "# %s is left out: %s\n", theory->left_out[i].cell->label, theory->left_out[i].why);
-    fprintf(out, "# method | statement | measured | right-hand side | measured / right | gamma / largest stated\n");
-    for (size_t i = 0; i < theory->count; i++) {
-        const struct sg_theory_method *m = &theory->method[i];
-        enum sg_statement what;
-        double measured, bound, largest;
-        for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++) {
-            fprintf(out, "%-24s %-10s %12.5g ", m->cell->label, sg_statement_name(what), measured);
-            fprintf(out, isnan(bound) ? "           -          - " : "%12.5g %10.3g ", bound, measured / bound);
-            fprintf(out, "%10.3g\n", m->constants.gamma / largest);
-        }
-    }
-    return sg_stream_text(out, &t->table) ? SG_OK : sg_fail_memory(err, "the table");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        sg_table_column(table, &columns[i]);
+    for (size_t i = 0; i < theory->count; i++)
+        add_rows(table, &theory->method[i]);
+    const bool fine = out && tune_put_table(out, table, t);
+    if (!out)
+        sg_table_free(table);
+    return tune_table_text(out, &t->table, fine) ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 sg_status tune_theory(struct sg_tune *t, struct sg_error *err) {

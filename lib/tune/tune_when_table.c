@@ -197,59 +197,79 @@ static const char *gain_text(const struct when_gain *g, char out[TEXT]) {
     return out;
 }
 
-static void put_points(FILE *out, const struct when *w, size_t width) {
-    fputs("# workers  Gbit/s  ", out);
-    tune_put_cell(out, "fastest", width);
-    fputs("  speed-up  worst seed  free, at most  no compression, s  within noise\n", out);
-    for (size_t c = 0; c < w->n_clusters; c++)
-        for (size_t b = 0; b < w->n_bandwidths; b++) {
-            const struct when_time *time = when_times(w, c, b);
-            const size_t best = when_fastest(w, time);
-            fprintf(out, "%9zu %7.4g  ", w->workers[c], w->bandwidth[b] / GBIT);
-            tune_put_cell(out, label_of(w, best), width);
-            fprintf(out, "  %8.4g  %10.4g", time[best].speedup, time[best].least);
-            if (isfinite(when_free(w, time)))
-                fprintf(out, "  %13.4g", when_free(w, time));
-            else
-                fprintf(out, "  %13s", "-");
-            fprintf(out, "  %17.4g", time[w->baseline].mean_s);
-            put_rivals(out, w, time, best, "  ", ", ");
-            fputc('\n', out);
-        }
+static const struct sg_table_column point_columns[] = {
+    {.head = "workers", .align = SG_TABLE_RIGHT},
+    {.head = "Gbit/s", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+    {.head = "fastest", .weight = SG_TABLE_ALWAYS},
+    {.head = "speed-up", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+    {.head = "worst seed", .align = SG_TABLE_RIGHT, .weight = 3},
+    {.head = "free, at most", .align = SG_TABLE_RIGHT, .weight = 2},
+    {.head = "no compression, s", .align = SG_TABLE_RIGHT, .weight = 1},
+    {.head = "within noise", .align = SG_TABLE_WORDS, .weight = SG_TABLE_ALWAYS},
+};
+
+static void add_point(sg_table *t, const struct when *w, size_t c, size_t b) {
+    const struct when_time *time = when_times(w, c, b);
+    const size_t best = when_fastest(w, time);
+    const double free_one = when_free(w, time);
+    char *rivals = NULL;
+    size_t size;
+    FILE *out = open_memstream(&rivals, &size);
+    if (out)
+        put_rivals(out, w, time, best, "", ", ");
+    sg_stream_text(out, &rivals);
+    sg_table_format(t, "%zu", w->workers[c]);
+    sg_table_number(t, "%.4g", w->bandwidth[b] / GBIT);
+    sg_table_cell(t, label_of(w, best), NULL);
+    sg_table_number(t, "%.4g", time[best].speedup);
+    sg_table_number(t, "%.4g", time[best].least);
+    sg_table_number(t, "%.4g", isfinite(free_one) ? free_one : NAN);
+    sg_table_number(t, "%.4g", time[w->baseline].mean_s);
+    sg_table_cell(t, rivals, NULL);
+    free(rivals);
 }
 
-static void put_gains(FILE *out, const struct when *w, size_t width) {
-    enum { CELL = 16 };
-    char text[TEXT];
-    fputs("#\n# at which bandwidths it gains over no compression, Gbit/s\n# ", out);
-    tune_put_cell(out, "workers", width);
+static bool put_points(FILE *out, const struct when *w) {
+    sg_table *t = sg_table_open();
+    for (size_t i = 0; i < sizeof point_columns / sizeof *point_columns; i++)
+        sg_table_column(t, &point_columns[i]);
     for (size_t c = 0; c < w->n_clusters; c++)
-        fprintf(out, "%*zu", CELL, w->workers[c]);
-    fputc('\n', out);
+        for (size_t b = 0; b < w->n_bandwidths; b++)
+            add_point(t, w, c, b);
+    return tune_put_table(out, t, w->t);
+}
+
+static bool put_gains(FILE *out, const struct when *w) {
+    sg_table *t = sg_table_open();
+    char text[TEXT];
+    fputs("#\n# at which bandwidths it gains over no compression, Gbit/s\n", out);
+    sg_table_column(t, &(struct sg_table_column){.head = "workers"});
+    for (size_t c = 0; c < w->n_clusters; c++) {
+        snprintf(text, sizeof text, "%zu", w->workers[c]);
+        sg_table_column(t, &(struct sg_table_column){.head = text, .align = SG_TABLE_RIGHT});
+    }
     for (size_t m = 0; m < w->n_methods; m++) {
         if (!competes(w, m))
             continue;
-        tune_put_cell(out, label_of(w, m), width + 2);
+        sg_table_cell(t, label_of(w, m), NULL);
         for (size_t c = 0; c < w->n_clusters; c++)
-            fprintf(out, "%*s", CELL, gain_text(&w->gain[c * w->n_methods + m], text));
-        fputc('\n', out);
+            sg_table_cell(t, gain_text(&w->gain[c * w->n_methods + m], text), NULL);
     }
+    return tune_put_table(out, t, w->t);
 }
 
 char *when_table(const struct when *w, const cJSON *answer, const cJSON *assumptions) {
     const cJSON *sentence;
     char *text = NULL;
-    size_t size, width = strlen("fastest");
+    size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    for (size_t m = 0; m < w->n_methods; m++)
-        width = tune_wider(width, label_of(w, m));
-    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring);
+    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring, w->t);
     fputs("#\n", out);
-    put_points(out, w, width);
-    put_gains(out, w, width);
-    cJSON_ArrayForEach(sentence, answer)
-        fprintf(out, "%s%s\n", sentence == answer->child ? "\n" : "", sentence->valuestring);
-    return sg_stream_text(out, &text);
+    bool fine = put_points(out, w);
+    fine = put_gains(out, w) && fine;
+    fputc('\n', out);
+    cJSON_ArrayForEach(sentence, answer) sg_put_wrapped(out, sentence->valuestring, w->t->columns, "", "");
+    return tune_table_text(out, &text, fine);
 }

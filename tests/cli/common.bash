@@ -4,7 +4,7 @@ ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 BIN=${SG_BIN:-$ROOT/build/bin}
 PATH=$BIN:$PATH
 SHARED=${SPARSE_SHARED_DATA:-$ROOT/../shared/data}
-unset SPARSE_DATA
+unset SPARSE_DATA COLUMNS
 export OMP_NUM_THREADS=2
 
 # Runs COMMAND until it succeeds, at most a minute.

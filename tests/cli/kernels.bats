@@ -28,7 +28,7 @@ YAML
 }
 
 @test "distributions and layer sets of every back-end are right" {
-    run -0 sparsebench r.yaml -q --table --set 'operations=[ef-threshold, ef-topk-warm, ef-topk-cold, quickselect]' \
+    run -0 env COLUMNS=300 sparsebench r.yaml -q --table --set 'operations=[ef-threshold, ef-topk-warm, ef-topk-cold, quickselect]' \
         --set 'sizes=[10000, 3]' --set 'distributions=[gaussian, laplace, heavy-tailed, one-hot-layer, all-equal]' \
         --set 'back-ends=[c, avx2, avx512]' --set 'threads=[3]'
     [[ $output != *WRONG* ]]

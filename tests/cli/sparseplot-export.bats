@@ -212,6 +212,45 @@ need_gnuplot() {
     [[ $output == *"(1.00 ± 0.30)e-12"* && $output == *"(4.10 ± 0.60)e-3"* ]]
 }
 
+@test "every published table fits 80 columns, says what it leaves out, and shows it where there is room" {
+    local left_out=0
+    for result in "$ROOT"/results/*.json; do
+        [[ $result != */links.json && $result != */advise-check.json ]] || continue
+        run -0 --separate-stderr sparseplot-export -q "$result" --format=table
+        [ "$(sed '/^claims/,$d' <<<"$output" | LC_ALL=C.UTF-8 wc -L)" -le 80 ] || { echo "$result"; false; }
+        [[ $output =~ "(COLUMNS="([0-9]+)" shows" ]] || continue
+        left_out=$((left_out + 1))
+        run -0 --separate-stderr env COLUMNS="${BASH_REMATCH[1]}" sparseplot-export -q "$result" --format=table
+        [[ $output != *"# no room for"* ]] || { echo "$result: $output"; false; }
+    done
+    [ "$left_out" -ge 5 ]
+    run -0 --separate-stderr sparseplot-export -q "$ROOT/results/bursts.json" --format=table
+    [[ $output == *"# modelled: 20 workers, 10gbe-tcp"* && $output == *"# no room for: "*"burst half hidden (modelled); "* ]]
+}
+
+# The methods of a table in its order.
+methods() { # ARGUMENT...
+    sparseplot-export -q fig1.json --format=markdown "$@" | sed -n 's/^| \([^|]*\) |.*/\1/p' | sed '1d; /^verdict/,$d' | paste -sd,
+}
+
+@test "--sort: the methods by quality or a column, best first, those without a value last" {
+    [ "$(methods)" = "SGD,Top-k,Hard-threshold" ]
+    jq '.summary = {"metric": "suboptimality", "better": "lower"} | .traffic = {"column": "bits", "baseline": "SGD"} |
+        .results[1].times_less = 20 | .results[2].times_less = 30' fig1.json >"$OUT/fig1.json"
+    cd "$OUT"
+    [ "$(methods --sort)" = "SGD,Hard-threshold,Top-k" ]
+    [ "$(methods --sort=times-less)" = "Hard-threshold,Top-k,SGD" ]
+    jq '.results[0].final.suboptimality.mean = null' fig1.json >null.json && mv null.json fig1.json
+    [ "$(methods --sort)" = "Hard-threshold,Top-k,SGD" ]
+    run -2 --separate-stderr sparseplot-export fig1.json --format=table --sort=bit
+    [[ $stderr == *"--sort=bit: "*"did you mean 'bits'? (it has suboptimality, bits, "* ]]
+    run -2 --separate-stderr sparseplot-export fig1.json --format=gnuplot --sort
+    [[ $stderr == *"--sort is for tables"* ]]
+    jq 'del(.summary) | .recipe.resolved.task.kind = "none"' fig1.json >none.json
+    run -2 --separate-stderr sparseplot-export none.json --format=table --sort
+    [[ $stderr == *"name a column"* ]]
+}
+
 @test "a table beside points shows them where the panel takes them, and says so" {
     jq '.plots[0] |= (.kind = "points" | .y_at = {"tail_median": 0.2} | .x_at = {"final": true} | .points = [
         {"label": "SGD", "x": {"mean": 10}, "y": {"mean": 0.5, "std": 0.01}},

@@ -62,6 +62,26 @@ setup() {
     done
 }
 
+@test "a terminal's lines hold claims, the last sentence, the answer and the list of compressors" {
+    on_terminal() { # COLUMNS COMMAND
+        script -qec "stty cols $1; NO_COLOR=1 $2" /dev/null | tr -d '\r' >"$OUT/shown"
+        [ "$(LC_ALL=C.UTF-8 wc -L <"$OUT/shown")" -le "$1" ] || { cat "$OUT/shown"; false; }
+    }
+    for columns in 60 80; do
+        on_terminal $columns "sparseplot-export -q results/mini-fig2b.json"
+        [ "$(sed -n '/^claims/,$p' "$OUT/shown" | grep -c '^           [^ ]')" -ge 5 ] # behind the verdict
+        [[ $(tr -s '\n ' ' ' <"$OUT/shown") == *"$(jq -r .summary.text results/mini-fig2b.json)"* ]]
+        on_terminal $columns "sparsebench -q $SMOKE --folder '$OUT/cells' --set steps=20 --network workers=16,link=10gbe-tcp 2>&-"
+        grep -q '^# modelled: 16 workers, 10gbe-tcp' "$OUT/shown"
+    done
+    on_terminal 80 "sparsetrain --help-compressors"
+    [[ $(tr -s '\n ' ' ' <"$OUT/shown") == *" Strom, Interspeech 2015; Dutta et al., AAAI 2020; quirk none|grace "* ]]
+    # A pipe has each of them in one line, unless COLUMNS says how long lines may be.
+    run -0 sparseplot-export -q results/mini-fig2b.json --format=table
+    [[ $output == *$'\n'"$(jq -r .summary.text results/mini-fig2b.json)"* ]]
+    [ "$(COLUMNS=50 sparseplot-export -q results/mini-fig2b.json --format=table | sed -n '/^claims/,$p' | LC_ALL=C.UTF-8 wc -L)" -le 50 ]
+}
+
 @test "a long run is some twenty aligned rows on a terminal, first and last among them" {
     run -0 script -qec "sparsetrain -q $SMOKE --method SGD --set epochs=null --set steps=3000 --set record.every=1" /dev/null
     text=$(tr -d '\r' <<<"$output")

@@ -1,0 +1,67 @@
+/* sg_table.h: a table of texts and numbers, and how it is written: for people in lines of a width, and in the markup of
+ * Markdown, LaTeX, HTML and TSV. */
+#ifndef SG_TABLE_H
+#define SG_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "sg_status.h"
+
+enum sg_table_align {
+    SG_TABLE_LEFT,
+    SG_TABLE_RIGHT,
+    SG_TABLE_NUMBER, /* numbers stand right, and their deviations behind them in a line; the head stands left */
+    SG_TABLE_WORDS   /* the last column: its words continue in the next line, or stand below their row */
+};
+
+enum { SG_TABLE_ALWAYS = 1000 };
+struct sg_table_column {
+    const char *head, *unit; /* `unit` stands in a row of its own below the heads; NULL = none */
+    enum sg_table_align align;
+    int weight;       /* where there is no room, columns that are the same in all rows are left out, then those of least
+                    weight, of several the last */
+    size_t head_most; /* the head continues in the next line where it is wider; 0 = any width */
+};
+
+typedef struct sg_table sg_table;
+
+/* Texts are copied. If memory runs out, the next sg_table_write_… returns SG_ERR_MEMORY. sg_table_free(NULL) is fine, as
+ * is NULL for the table of any other call. */
+sg_table *sg_table_open(void);
+void sg_table_column(sg_table *t, const struct sg_table_column *column);
+/* Appends a cell, row after row; `deviation` is what stands behind a number, NULL = nothing. */
+void sg_table_cell(sg_table *t, const char *text, const char *deviation);
+/* Appends a formatted cell; sg_table_number "-" for a NaN. */
+void sg_table_format(sg_table *t, const char *format, ...) SG_PRINTF(2, 3);
+void sg_table_number(sg_table *t, const char *format, double x);
+void sg_table_free(sg_table *t);
+
+/* How a table is written for people. */
+struct sg_table_lines {
+    size_t width;     /* of a line, in characters; 0 = any */
+    const char *mark; /* what the lines of the head begin with: "# " or "" */
+    bool inset;       /* the rows stand as far in as the mark is wide, else only the first head does */
+};
+/* Heads are wrapped more tightly, then columns are left out until a line fits. A line below the table says which, and that
+ * COLUMNS=N shows them. */
+SG_CHECKED sg_status sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how,
+                                          struct sg_error *err);
+
+/* What a format of markup puts around rows and cells. Cells and heads of numbers are written as they are, others by
+ * `put`. */
+struct sg_table_markup {
+    const char *row, *between, *end;
+    void (*put)(FILE *out, const char *text);
+};
+SG_CHECKED sg_status sg_table_write_head(FILE *out, const sg_table *t, const struct sg_table_markup *how,
+                                         struct sg_error *err);
+SG_CHECKED sg_status sg_table_write_rows(FILE *out, const sg_table *t, const struct sg_table_markup *how,
+                                         struct sg_error *err);
+
+/* Writes a text in lines of at most `width` characters, 0 = any, unless a word is longer. The first line begins with
+ * `first`, the others with `next`, which may have escape sequences of colour, and each ends. */
+void sg_put_wrapped(FILE *out, const char *text, size_t width, const char *first, const char *next);
+
+#endif
