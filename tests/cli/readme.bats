@@ -146,7 +146,9 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
 }
 
 @test "the verdicts in the README and in the report are those of the published results" {
-    local count=0 said
+    local count=0 said tables
+    # The table of the README, and the one of results/README.md, whose links begin there.
+    tables=$(cat README.md <(sed 's|](\([a-z0-9-]*\.svg\))|](results/\1)|g' results/README.md) | tr -d '*')
     for result in results/*.json; do
         name=$(basename "$result" .json)
         said=$(jq -r '[.claims[]?.verdict] | if length == 0 then "" else
@@ -154,7 +156,7 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
             (map(select(. == "fails")) | length | if . == 0 then "" else ", \(.) fail\(if . == 1 then "s" else "" end)" end) +
             (map(select(. == "undecided")) | length | if . == 0 then "" else ", \(.) undecided" end) end' "$result")
         [ -n "$said" ] || continue
-        tr -d '*' <README.md | grep -qF "[$said](results/$name.svg)" || { echo "README.md does not say: $name, $said"; false; }
+        grep -qF "[$said](results/$name.svg)" <<<"$tables" || { echo "no table says: $name, $said"; false; }
         tr '\n' ' ' <results/README.md | grep -qE "\`$name\`: $said[;.]" || { echo "results/README.md does not say: $name, $said"; false; }
         count=$((count + 1))
     done
