@@ -27,7 +27,7 @@ struct sg_table_column {
 
 typedef struct sg_table sg_table;
 
-/* Texts are copied. If memory runs out, the next sg_table_write_… returns SG_ERR_MEMORY. sg_table_free(NULL) is fine, as
+/* Texts are copied. If memory runs out, the next sg_table_write_… gives SG_ERR_MEMORY. sg_table_free(NULL) is fine, as
  * is NULL for the table of any other call. */
 sg_table *sg_table_open(void);
 void sg_table_column(sg_table *t, const struct sg_table_column *column);
@@ -44,7 +44,7 @@ struct sg_table_lines {
     const char *mark; /* what the lines of the head begin with: "# " or "" */
     bool inset;       /* the rows stand as far in as the mark is wide, else only the first head does */
 };
-/* Heads are wrapped more tightly, then columns are left out until a line fits. A line below the table says which, and that
+/* Heads wrap more tightly, then columns are left out until a line fits. A line below the table says which they are and that
  * COLUMNS=N shows them. */
 SG_CHECKED sg_status sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how,
                                           struct sg_error *err);

@@ -26,7 +26,9 @@ blocks() {
     while read -r line; do
         case $line in
         "make "*) run -0 bash -c "make -n DEPS=skip ${line#make }" </dev/null ;;
-        build/bin/*) run -0 --separate-stderr bash -o pipefail -c "$line" </dev/null ;;
+        "export PATH="*) eval "$line" && continue ;;
+        *--match-bytes=*) run -0 bash -c "${line%%|*} --dry-run" </dev/null ;; # the search itself takes half a minute
+        sparse*) run -0 --separate-stderr bash -o pipefail -c "$line" </dev/null ;;
         *) echo "no test for this line of the README: $line"; false ;;
         esac
         [[ $output != "" || $line == *" > "* ]]

@@ -70,6 +70,10 @@ same_everywhere() {
     same_everywhere smoke 100
 }
 
+@test "same bytes for 1 to 4 ranks and 1, 2 threads: one-percent" {
+    same_everywhere one-percent 7
+}
+
 @test "same bytes for 1 to 4 ranks and 1, 2 threads: budget" {
     same_everywhere budget 40
 }
