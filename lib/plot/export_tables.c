@@ -49,25 +49,31 @@ static int weight_of(const struct sg_summary *s, size_t m) {
                                              : 0; /* so the first stay longest */
 }
 
-static void put_heads(sg_table *t, const struct sg_summary *s) {
-    sg_table_column(t, &(struct sg_table_column){.head = "method", .align = SG_TABLE_LEFT});
+/* A head for lines: "time (s, modelled)". NULL = no memory. */
+static char *plain_head(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
+    char *heading = heading_of(s, m, style);
+    size_t length, word = heading ? explained(&length, heading) : 0;
+    if (word) {
+        char *end = heading + word + length, *colon = strstr(heading + word, ": ");
+        memmove(colon, end, strlen(end) + 1);
+    }
+    return heading;
+}
+
+/* The methods with their values; `head` makes the head of a metric. */
+static sg_table *values_of(const struct sg_summary *s, enum sg_text_kind kind,
+                           char *(*head)(const struct sg_summary *s, size_t m, const struct sg_column_style *style)) {
+    sg_table *t = sg_table_open();
+    sg_table_column(t, &(struct sg_table_column){.head = "method"});
     for (size_t m = 0; m < s->n_metrics; m++) {
         const struct sg_column_style style = sg_plot_column_style(s, m);
-        char *heading = heading_of(s, m, &style);
-        size_t length, word = heading ? explained(&length, heading) : 0;
-        if (word) { /* "time (s, modelled)" */
-            char *end = heading + word + length, *colon = strstr(heading + word, ": ");
-            memmove(colon, end, strlen(end) + 1);
-        }
-        sg_table_column(t, &(struct sg_table_column){.head = sg_plot_made(heading),
+        char *text = head(s, m, &style);
+        sg_table_column(t, &(struct sg_table_column){.head = sg_plot_made(text),
                                                      .align = SG_TABLE_NUMBER,
                                                      .weight = weight_of(s, m),
                                                      .head_most = HEADING});
-        free(heading);
+        free(text);
     }
-}
-
-static void put_rows(sg_table *t, const struct sg_summary *s, enum sg_text_kind kind) {
     for (size_t r = 0; r < s->n_rows; r++) {
         sg_table_cell(t, s->row[r].label, NULL);
         for (size_t m = 0; m < s->n_metrics; m++) {
@@ -77,6 +83,7 @@ static void put_rows(sg_table *t, const struct sg_summary *s, enum sg_text_kind 
             sg_table_cell(t, mean, rest);
         }
     }
+    return t;
 }
 
 const char *sg_verdict_color(const char *verdict) {
@@ -128,11 +135,9 @@ static void put_formulas(FILE *out, const struct sg_summary *s) {
 sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error *err) {
     const struct sg_table_lines how = {.width = s->columns ? s->columns : SG_PLOT_WIDTH, .mark = ""};
     const char *const head[] = {s->title, s->source, s->footnote};
-    sg_table *t = sg_table_open();
+    sg_table *t = values_of(s, SG_TEXT_PLAIN, plain_head);
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         sg_put_wrapped(out, head[i], how.width, "# ", "#   ");
-    put_heads(t, s);
-    put_rows(t, s, SG_TEXT_PLAIN);
     const sg_status status = sg_table_write_lines(out, t, &how, err);
     sg_table_free(t);
     put_formulas(out, s);
@@ -144,21 +149,46 @@ sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error
 
 /* ---- Markdown and LaTeX ---- */
 
-/* Verdict, text and numbers of a claim as the cells of a row, each text escaped by `put`. */
-static void put_claim(FILE *out, const struct sg_summary *s, const struct sg_claim *claim, const char *separator,
-                      void (*put)(FILE *out, const char *text)) {
-    char text[SG_NUMBERS_CHARS];
-    put(out, claim->verdict);
-    fputs(separator, out);
-    put(out, claim->text);
-    fputs(separator, out);
-    sg_plot_claim_numbers(text, claim);
-    put(out, text);
-    for (size_t k = 0; k < (s->seeds ? claim->n_seeds : 0); k++) {
-        fputs("; ", out);
-        sg_plot_claim_seed(text, claim, &claim->seed[k]);
-        put(out, text);
+/* Verdict, text and numbers of the claims that are shown, *n <- how many those are. */
+static sg_table *claims_of(const struct sg_summary *s, size_t *n) {
+    static const char *const head[] = {"verdict", "claim", "numbers (ratio = value / bound)"};
+    sg_table *t = sg_table_open();
+    *n = 0;
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+        sg_table_column(t, &(struct sg_table_column){.head = head[i]});
+    for (size_t i = 0; i < s->n_claims; i++) {
+        const struct sg_claim *claim = &s->claim[i];
+        char text[SG_NUMBERS_CHARS], *numbers = NULL;
+        size_t size;
+        if (!is_shown(s, claim))
+            continue;
+        FILE *out = open_memstream(&numbers, &size);
+        sg_plot_claim_numbers(text, claim);
+        if (out)
+            fputs(text, out);
+        for (size_t k = 0; out && k < (s->seeds ? claim->n_seeds : 0); k++) {
+            sg_plot_claim_seed(text, claim, &claim->seed[k]);
+            fprintf(out, "; %s", text);
+        }
+        sg_table_cell(t, claim->verdict, NULL);
+        sg_table_cell(t, claim->text, NULL);
+        sg_table_cell(t, sg_plot_made(sg_stream_text(out, &numbers)), NULL);
+        free(numbers);
+        ++*n;
     }
+    return t;
+}
+
+/* `text` as `put` writes it, and `raw` behind it as it is; NULL = no memory. */
+static char *escaped(const char *text, const char *raw, void (*put)(FILE *out, const char *text)) {
+    char *made = NULL;
+    size_t size;
+    FILE *out = open_memstream(&made, &size);
+    if (out) {
+        put(out, text);
+        fputs(raw, out);
+    }
+    return sg_stream_text(out, &made);
 }
 
 static void put_markdown(FILE *out, const char *text) {
@@ -166,15 +196,6 @@ static void put_markdown(FILE *out, const char *text) {
         if (strchr("|\\*_`<#[]", *text))
             fputc('\\', out);
         fputc(*text, out);
-    }
-}
-
-static void put_cells(FILE *out, const struct sg_summary *s, size_t r, const char *before, enum sg_text_kind kind) {
-    for (size_t m = 0; m < s->n_metrics; m++) {
-        const struct sg_column_style style = sg_plot_column_style(s, m);
-        char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
-        sg_plot_cell(mean, rest, &style, s->row[r].mean[m], s->row[r].std[m], kind);
-        fprintf(out, "%s%s%s", before, mean, rest);
     }
 }
 
@@ -192,49 +213,61 @@ static void put_formula_list(FILE *out, const struct sg_summary *s, void (*put)(
     fputs(before[0] ? ". " : "", out);
 }
 
+static char *markdown_head(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
+    char *heading = heading_of(s, m, style), *out = escaped(sg_plot_made(heading), "", put_markdown);
+    free(heading);
+    return out;
+}
+
 sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_error *err) {
-    (void)err;
+    static const struct sg_table_markup how = {.row = "| ", .between = " | ", .end = " |\n", .put = put_markdown};
+    size_t n_claims;
+    sg_table *values = values_of(s, SG_TEXT_PLAIN, markdown_head), *claims = claims_of(s, &n_claims);
     fputs(s->title[0] ? "**" : "", out);
     put_markdown(out, s->title);
     fputs(s->title[0] ? "**\n\n" : "", out);
-    fputs("| method", out);
-    for (size_t m = 0; m < s->n_metrics; m++) {
-        const struct sg_column_style style = sg_plot_column_style(s, m);
-        char *heading = heading_of(s, m, &style);
-        fputs(" | ", out);
-        put_markdown(out, sg_plot_made(heading));
-        free(heading);
-    }
-    fputs(" |\n|:--|", out);
+    sg_status status = sg_table_write_head(out, values, &how, err);
+    fputs("|:--|", out);
     for (size_t m = 0; m < s->n_metrics; m++)
         fputs("--:|", out);
-    for (size_t r = 0; r < s->n_rows; r++) {
-        fputs("\n| ", out);
-        put_markdown(out, s->row[r].label);
-        put_cells(out, s, r, " | ", SG_TEXT_PLAIN);
-        fputs(" |", out);
-    }
-    fprintf(out, "\n\n%s. ", s->footnote);
+    fputc('\n', out);
+    if (status == SG_OK)
+        status = sg_table_write_rows(out, values, &how, err);
+    fprintf(out, "\n%s. ", s->footnote);
     put_formula_list(out, s, put_markdown);
     fputs("Source: ", out);
     put_markdown(out, s->source);
     fputs(".\n", out);
-    const char *heading = "\n| verdict | claim | numbers (ratio = value / bound) |\n|:--|:--|:--|\n";
-    for (size_t i = 0; i < s->n_claims; i++)
-        if (is_shown(s, &s->claim[i])) {
-            fprintf(out, "%s| ", heading);
-            put_claim(out, s, &s->claim[i], " | ", put_markdown);
-            fputs(" |\n", out);
-            heading = "";
-        }
+    if (n_claims > 0 && status == SG_OK) {
+        fputc('\n', out);
+        status = sg_table_write_head(out, claims, &how, err);
+        fputs("|:--|:--|:--|\n", out);
+    }
+    if (status == SG_OK)
+        status = sg_table_write_rows(out, claims, &how, err);
     fputs(s->finding ? "\n" : "", out);
     put_markdown(out, s->finding ? s->finding : "");
     fputs(s->finding ? ".\n" : "", out);
-    return SG_OK;
+    sg_table_free(values);
+    sg_table_free(claims);
+    return status;
+}
+
+static char *latex_head(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
+    const struct sg_summary_metric *metric = &s->metric[m];
+    char power[SG_POWER_CHARS] = "";
+    if (style->exponent && !style->scientific)
+        snprintf(power, sizeof power, " ($\\times 10^{%d}$)", style->exponent);
+    char *symbols = sg_format("%s%s%s", metric->latex[0] ? " " : "", metric->latex, power);
+    char *out = escaped(metric->heading, sg_plot_made(symbols), sg_plot_put_tex);
+    free(symbols);
+    return out;
 }
 
 sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error *err) {
-    (void)err;
+    static const struct sg_table_markup how = {.row = "", .between = " & ", .end = " \\\\\n", .put = sg_plot_put_tex};
+    size_t n_claims;
+    sg_table *values = values_of(s, SG_TEXT_TEX, latex_head), *claims = claims_of(s, &n_claims);
     fputs("% needs \\usepackage{booktabs} and \\usepackage{textcomp}\n", out);
     put_line(out, "% ", s->title);
     put_line(out, "% ", s->source);
@@ -242,37 +275,26 @@ sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error
     fputs("\\begin{tabular}{l", out);
     for (size_t m = 0; m < s->n_metrics; m++)
         fputc('r', out);
-    fputs("}\n\\toprule\nmethod", out);
-    for (size_t m = 0; m < s->n_metrics; m++) {
-        const struct sg_column_style style = sg_plot_column_style(s, m);
-        fputs(" & ", out);
-        sg_plot_put_tex(out, s->metric[m].heading);
-        fprintf(out, "%s%s", s->metric[m].latex[0] ? " " : "", s->metric[m].latex);
-        if (style.exponent && !style.scientific)
-            fprintf(out, " ($\\times 10^{%d}$)", style.exponent);
-    }
-    fputs(" \\\\\n\\midrule\n", out);
-    for (size_t r = 0; r < s->n_rows; r++) {
-        sg_plot_put_tex(out, s->row[r].label);
-        put_cells(out, s, r, " & ", SG_TEXT_TEX);
-        fputs(" \\\\\n", out);
-    }
+    fputs("}\n\\toprule\n", out);
+    sg_status status = sg_table_write_head(out, values, &how, err);
+    fputs("\\midrule\n", out);
+    if (status == SG_OK)
+        status = sg_table_write_rows(out, values, &how, err);
     fputs("\\bottomrule\n\\end{tabular}\n", out);
-    const char *heading = "\n\\begin{tabular}{lp{0.45\\linewidth}p{0.4\\linewidth}}\n\\toprule\nverdict & claim & "
-                          "numbers (ratio = value / bound) \\\\\n\\midrule\n";
-    bool any = false;
-    for (size_t i = 0; i < s->n_claims; i++)
-        if (is_shown(s, &s->claim[i])) {
-            fputs(any ? "" : heading, out);
-            put_claim(out, s, &s->claim[i], " & ", sg_plot_put_tex);
-            fputs(" \\\\\n", out);
-            any = true;
-        }
-    fputs(any ? "\\bottomrule\n\\end{tabular}\n" : "", out);
+    if (n_claims > 0 && status == SG_OK) {
+        fputs("\n\\begin{tabular}{lp{0.45\\linewidth}p{0.4\\linewidth}}\n\\toprule\n", out);
+        status = sg_table_write_head(out, claims, &how, err);
+        fputs("\\midrule\n", out);
+        if (status == SG_OK)
+            status = sg_table_write_rows(out, claims, &how, err);
+        fputs("\\bottomrule\n\\end{tabular}\n", out);
+    }
     if (s->finding) {
         fputs("\n", out);
         sg_plot_put_tex(out, s->finding);
         fputs(".\n", out);
     }
-    return SG_OK;
+    sg_table_free(values);
+    sg_table_free(claims);
+    return status;
 }
