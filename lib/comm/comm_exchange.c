@@ -85,7 +85,26 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
 
 /* ---- the end ---- */
 
-/* Finds the exact bytes of a worker's message. An encoded one is planned, not yet written. */
+/* Finds the exact bytes of a message of this kind. An encoded one is planned, not yet written. */
+static sg_status size_of(const sg_comm *c, const struct sg_message *m, enum comm_kind kind, struct sg_wire_plan *plan,
+                         size_t *bytes, struct sg_error *err) {
+    *bytes = COUNT_BYTES + m->bytes + (kind == COMM_WHOLE || m->known ? 0 : m->count * sizeof *m->index);
+    if (kind != COMM_ENCODED)
+        return SG_OK;
+    struct sg_message travels = *m;
+    if (m->known) {
+        travels.n = m->count;
+        travels.index = NULL;
+    }
+    sg_status status = sg_wire_plan(plan, c->encoding, &travels, err);
+    if (status != SG_OK)
+        return status;
+    if (shortens(c))
+        sg_wire_shorten(plan);
+    *bytes = plan->bytes;
+    return SG_OK;
+}
+
 static sg_status size_message(sg_comm *c, size_t local, struct sg_error *err) {
     const struct sg_message *m = &c->put[local];
     struct note *note = &c->note[c->first + local];
@@ -98,18 +117,14 @@ static sg_status size_message(sg_comm *c, size_t local, struct sg_error *err) {
     note->count = m->count;
     note->data_bytes = m->bytes;
     note->bits = m->bits;
-    note->bytes = COUNT_BYTES + m->bytes + (note->kind == COMM_WHOLE || m->known ? 0 : m->count * sizeof *m->index);
-    if (note->kind != COMM_ENCODED)
-        return SG_OK;
-    struct sg_message travels = *m;
-    if (m->known) {
-        travels.n = m->count;
-        travels.index = NULL;
-    }
-    sg_status status = sg_wire_plan(&c->plan[local], c->encoding, &travels, err);
-    if (status == SG_OK && shortens(c))
-        sg_wire_shorten(&c->plan[local]);
-    note->bytes = c->plan[local].bytes;
+    return size_of(c, m, note->kind, &c->plan[local], &note->bytes, err);
+}
+
+sg_status sg_comm_bytes(const sg_comm *c, const struct sg_message *message, double *bytes, struct sg_error *err) {
+    struct sg_wire_plan plan;
+    size_t exact = 0;
+    sg_status status = size_of(c, message, kind_of(c, message), &plan, &exact, err);
+    *bytes = (double)exact;
     return status;
 }
 

@@ -110,6 +110,11 @@ struct sg_outcome {
 SG_CHECKED sg_status sg_comm_end(sg_comm *c, const struct sg_control *mine, struct sg_outcome *out,
                                  struct sg_error *err);
 
+/* *bytes <- how many bytes a message counts that is sent beside an exchange, as in sg_volume. It needs no data, unless its
+ * code has levels (sg_wire_shorten). */
+SG_CHECKED sg_status sg_comm_bytes(const sg_comm *c, const struct sg_message *message, double *bytes,
+                                   struct sg_error *err);
+
 /* The messages [workers] of all workers in the exchange that ended last, in host memory; borrowed until the next
  * exchange begins. NULL = they are not all here: they were all n numbers of a fixed width and came from several ranks, or
  * they lie on a GPU. */

@@ -54,7 +54,16 @@ static size_t floats(const struct sg_layout *layout) {
     return layout->offset[layout->n_layers];
 }
 
-static const struct sg_rounds twice = {.count = 1, .floats = floats, .combine = send_again};
+static void again(const struct sg_shared *s, const float *sum, struct sg_message *out) {
+    const size_t layers = s->layout.n_layers, d = s->layout.offset[layers];
+    (void)sum;
+    *out = (struct sg_message){.code = &sg_code_signs_rms, .n = d, .count = d, .bits = (double)d};
+    for (size_t l = 0; l < layers; l++)
+        out->bits += s->layout.offset[l + 1] > s->layout.offset[l] ? 32 : 0;
+    out->bytes = sg_code_signs_rms.most_bytes(&(struct sg_numbers){.count = d, .parts = layers});
+}
+
+static const struct sg_rounds twice = {.count = 1, .floats = floats, .combine = send_again, .again = again};
 
 const struct sg_compressor_ops sg_compress_sign_l2_twice = {
     .name = "sign-l2-twice",

@@ -12,6 +12,10 @@
 
 /* ---- the message of what was selected ---- */
 
+static double position_bits(size_t count, size_t n) {
+    return n > 1 ? (double)count * (64 - __builtin_clzll(n - 1)) : 0;
+}
+
 /* Writes the selection in the worker's room as a message; its values in `code`, with this magnitude of each layer. */
 static void finish(struct sg_worker *w, const struct sg_code *code, const double *magnitude, struct sg_message *out) {
     const struct sg_layout *layout = &w->shared->layout;
@@ -21,7 +25,7 @@ static void finish(struct sg_worker *w, const struct sg_code *code, const double
     for (size_t l = 0; l < layout->n_layers; l++) {
         const size_t n = layout->offset[l + 1] - layout->offset[l];
         out->count += w->count[l];
-        positions += n > 1 ? (double)w->count[l] * (64 - __builtin_clzll(n - 1)) : 0;
+        positions += position_bits(w->count[l], n);
     }
     w->status =
         method_write(w, code, (struct sg_numbers){.value = w->value, .count = out->count, .knob = magnitude}, out);
@@ -139,7 +143,26 @@ static void combine_stc(const struct sg_shared *s, unsigned round, float *sum) {
     (void)round;
 }
 
-static const struct sg_rounds stc_rounds = {.count = 1, .floats = floats, .combine = combine_stc};
+static size_t room_stc(const struct sg_shared *s) {
+    return s->layout.offset[s->layout.n_layers] * sizeof(uint32_t);
+}
+
+static void again_stc(const struct sg_shared *s, const float *sum, struct sg_message *out) {
+    uint32_t *index = s->room;
+    *out = (struct sg_message){.code = &sg_code_signs, .n = s->layout.offset[s->layout.n_layers], .index = index};
+    for (size_t l = 0; l < s->layout.n_layers; l++) {
+        const size_t begin = s->layout.offset[l], end = s->layout.offset[l + 1], before = out->count;
+        for (size_t i = begin; i < end; i++)
+            if (sum[i] != 0)
+                index[out->count++] = (uint32_t)i;
+        const size_t count = out->count - before;
+        out->bits += position_bits(count, end - begin) + (double)count + (count > 0 ? 32 : 0);
+    }
+    out->bytes = sg_code_signs.most_bytes(&(struct sg_numbers){.count = out->count, .parts = s->layout.n_layers});
+}
+
+static const struct sg_rounds stc_rounds = {
+    .count = 1, .floats = floats, .room = room_stc, .combine = combine_stc, .again = again_stc};
 
 static const struct sg_parameter topk_params[SG_SHARE_PARAMS] = {
     [SG_SHARE_K] = SG_SHARE_K_PARAMETER,

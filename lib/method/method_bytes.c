@@ -156,6 +156,11 @@ sg_status sg_method_receive_bytes(sg_method *m, unsigned round, const uint8_t *c
     if (sg_method_hears(m))
         sg_method_hear(m, b->m);
     sg_method_receive(m, round, sum);
+    const struct sg_message *again = sg_method_again(m);
+    if (again != NULL) {
+        b->spent.entries += (double)again->count / (double)workers;
+        b->spent.bits += again->bits / (double)workers;
+    }
     return SG_OK;
 }
 

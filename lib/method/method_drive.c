@@ -126,7 +126,10 @@ static sg_status exchange_play(void *of, unsigned round, size_t length, const st
 
 static void arrived_play(void *of) {
     struct sg_play *play = of;
+    const struct sg_message *again = sg_method_sends(play->part[0]) ? sg_method_again(play->part[0]) : NULL;
     charge_receive(play, 1);
+    play->entries += again != NULL ? (double)again->count : 0;
+    play->bits += again != NULL ? again->bits : 0;
     if (play->arrived != NULL)
         play->arrived(play->of);
 }

@@ -253,8 +253,15 @@ void sg_method_receive(sg_method *m, unsigned round, float *sum) {
     SG_ASSERT(round < sg_method_rounds(m) && sum != NULL && (m->shared.heard != NULL) == sg_method_hears(m));
     if (m->compressor->rounds != NULL)
         m->compressor->rounds->combine(&m->shared, round, sum);
+    m->again = (struct sg_message){0};
+    if (m->compressor->rounds != NULL && m->compressor->rounds->again != NULL)
+        m->compressor->rounds->again(&m->shared, sum, &m->again);
     if (method_resets(m))
         add_messages(m, round, sum);
+}
+
+const struct sg_message *sg_method_again(const sg_method *m) {
+    return m->again.code != NULL ? &m->again : NULL;
 }
 
 bool sg_method_keeps_late(const sg_method *m) {

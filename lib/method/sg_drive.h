@@ -61,7 +61,7 @@ struct sg_play {
      * 0 does to its message and its residual, and decoding is adding its message. */
     double (*clock_s)(void);
     double encode_s, decode_s;
-    double entries, bits; /* <- of all messages of this step */
+    double entries, bits; /* <- of all messages of this step, that of a second compression among them */
     double exchanged_s;   /* the driver's own */
 };
 

@@ -244,11 +244,25 @@ static void measure_inputs(void *of) {
     train_monitor_measure(of);
 }
 
+/* Counts the message of a second compression once, however many workers receive it. */
+static sg_status add_again(struct train *t, struct sg_error *err) {
+    const struct sg_message *again = sg_method_again(t->method);
+    double bytes = 0;
+    if (again == NULL)
+        return SG_OK;
+    const sg_status status = sg_comm_bytes(t->comm, again, &bytes, err);
+    t->volume.elements_mean += (double)again->count / (double)t->workers;
+    t->volume.bits_mean += again->bits / (double)t->workers;
+    t->volume.bytes_sent += bytes / (double)t->workers;
+    return status;
+}
+
 /* Completes residuals that need the sum. Their norms are told in an exchange of their own. */
 static sg_status keep(void *of, struct sg_error *err) {
     struct train *t = of;
-    if (!sg_method_keeps_late(t->method))
-        return SG_OK;
+    const sg_status status = add_again(t, err);
+    if (status != SG_OK || !sg_method_keeps_late(t->method))
+        return status;
     const double start_s = sg_clock_s();
     for (size_t w = 0; w < t->count; w++) {
         sg_method_keep(t->method, t->first + w, t->worker[w].residual, t->sum);

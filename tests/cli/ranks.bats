@@ -194,6 +194,17 @@ same_over_ranks() { # METHOD...
     done
 }
 
+@test "a second compression counts one message more for all workers" {
+    set=(--set workers=5 --set 'record={every: 1, series: [density, bits, bytes-sent]}' --set steps=1 --set message=raw)
+    for method in "stc, k: 4" "signtopk, k: 4" sign-l2-twice sign-l2; do
+        sparsetrain -q recipes/smoke.yaml "${set[@]}" --set "methods=[{name: M, compressor: $method}]" -o "$OUT/one" --force
+        grep '"step":1,' "$OUT/one"
+    done >"$OUT/four"
+    # 6 messages in place of 5, in entries, bits and bytes
+    jq -se 'def sixth($a; $b): [$a, $b] | map([.density, .bits, .bytes_sent]) | transpose | all(.[0] * 5 - .[1] * 6 | fabs < 1e-9);
+        sixth(.[0]; .[1]) and sixth(.[2]; .[3])' "$OUT/four"
+}
+
 @test "fp16 values: same bytes for R = 1 and 3, sparse and dense" {
     set=(--set workers=5 --set message.values=fp16)
     for method in "Top-k k=4" SGD; do

@@ -181,7 +181,7 @@ static void test_signum(void) {
 
 /* What is compressed twice: all gradients are in what the optimizer was given, in the workers' residuals or, once for
  * every worker, in the residual that the ranks share. */
-static void test_twice(const char *name, const double *param) {
+static void test_twice(const char *name, const double *param, size_t count, double bits) {
     enum { WORKERS = 3, STEPS = 60 };
     static float g[WORKERS][N], e[WORKERS][N];
     double left[N] = {0}, worst = 0, shared = 0;
@@ -197,6 +197,8 @@ static void test_twice(const char *name, const double *param) {
                 left[i] += (double)g[w][i];
             }
         right = step(m, WORKERS, t, g, e, sum);
+        const struct sg_message *again = sg_method_again(m);
+        right &= again != NULL && again->count == count && again->bits == bits;
         sg_method_common_save(m, common);
         for (size_t i = 0; i < N; i++) {
             double kept = WORKERS * (double)common[i];
@@ -207,8 +209,8 @@ static void test_twice(const char *name, const double *param) {
             shared += fabs((double)common[i]) / STEPS / N;
         }
     }
-    ok(right && worst < 1e-4 && shared > 0.01, "%s: nothing is lost (off by %.2g), and receivers keep %.2g", name,
-       worst, shared);
+    ok(right && worst < 1e-4 && shared > 0.01,
+       "%s: nothing is lost (off by %.2g), receivers keep %.2g, and the second message counts", name, worst, shared);
     sg_method_close(m);
 }
 
@@ -293,8 +295,8 @@ int main(void) {
     test_strom();
     test_ties();
     test_signum();
-    test_twice("stc", (const double[]){3, NAN});
-    test_twice("sign-l2-twice", (const double[]){NAN});
+    test_twice("stc", (const double[]){3, NAN}, 3, 3 * (1 + 3) + 32);
+    test_twice("sign-l2-twice", (const double[]){NAN}, N, N + 32);
     test_no_memory();
     test_damage();
     return tap_done();
