@@ -31,10 +31,11 @@ static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, cons
     char *copy = strdup(label);
     if (!copy)
         return sg_reading_failed(r);
-    f->legend[f->n_legend] = (struct sg_legend){.label = copy,
-                                                .method = panel->points || panel->ranking ? copy : sg_json_string(result, "method", copy),
-                                                .compressor = sg_json_string(result, "compressor", ""),
-                                                .baseline = baseline};
+    f->legend[f->n_legend] =
+        (struct sg_legend){.label = copy,
+                           .method = panel->points || panel->ranking ? copy : sg_json_string(result, "method", copy),
+                           .compressor = sg_json_string(result, "compressor", ""),
+                           .baseline = baseline};
     *out = f->n_legend++;
     return true;
 }

@@ -11,9 +11,9 @@
 
 /* A panel. Texts are placed by the middle of their first line, and their other lines follow. */
 struct sg_place {
-    double x0, x1, y0, y1;     /* the axes; y0 is above y1 */
-    double left;               /* where caption and legend begin: at the axis, or, to have more room, beside its numbers */
-    double caption, legend;    /* how far down */
+    double x0, x1, y0, y1;  /* the axes; y0 is above y1 */
+    double left;            /* where caption and legend begin: at the axis, or, to have more room, beside its numbers */
+    double caption, legend; /* how far down */
     double x_numbers, x_label; /* how far down the numbers of the x axis and its title are */
     double y_numbers, y_label; /* where the numbers of the y axis end, and its title, which is turned, begins */
 };

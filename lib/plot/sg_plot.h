@@ -92,7 +92,7 @@ struct sg_curve {
     bool level;         /* a points panel's baseline: a line across the panel at y[0], of a ranking at x[0] */
     char *row;          /* what the row of a ranking is called, else NULL */
     size_t n_seeds;
-    double *seed;       /* [n_seeds] a ranking's value of each seed; NULL = none */
+    double *seed; /* [n_seeds] a ranking's value of each seed; NULL = none */
 };
 
 struct sg_axis {

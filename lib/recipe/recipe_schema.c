@@ -245,9 +245,10 @@ static const struct sg_schema_row static_row[] = {
            .help = "[from, to]; absent: automatic. Of a ranking: which cells are in it; absent: all"),
     NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]; absent: automatic"),
     CHOICE("plots[].kind", "curves|points|ranking", .preset = "curves",
-           .help = "curves: y over x along each run; points: one point a cell, as quality against density; ranking: the "
-                   "cells whose x is within x-range sorted by y, the best at the top, each with its seeds, and a line "
-                   "where the baseline is, as quality at equal bytes"),
+           .help =
+               "curves: y over x along each run; points: one point a cell, as quality against density; ranking: the "
+               "cells whose x is within x-range sorted by y, the best at the top, each with its seeds, and a line "
+               "where the baseline is, as quality at equal bytes"),
     CHOICE("plots[].band", "auto|std|quartiles|none", .preset = "auto",
            .help = "curves: mean ± 1 standard deviation over the seeds, or median and quartiles; auto: these on a "
                    "logarithmic y axis, else std"),
@@ -255,8 +256,10 @@ static const struct sg_schema_row static_row[] = {
             .help = "curves: each record shows the mean of so many around it, geometric on a logarithmic y axis"),
     METHOD("plots[].methods", .least = 1, .most = 256,
            .help = "methods, or labels of cells, that are shown; absent: all"),
-    MAP("plots[].x-at", .preset = "{final: true}", .like = "claims[].at", .help = "points and rankings: which x of a run"),
-    MAP("plots[].y-at", .preset = "{final: true}", .like = "claims[].at", .help = "points and rankings: which y of a run"),
+    MAP("plots[].x-at", .preset = "{final: true}", .like = "claims[].at",
+        .help = "points and rankings: which x of a run"),
+    MAP("plots[].y-at", .preset = "{final: true}", .like = "claims[].at",
+        .help = "points and rankings: which y of a run"),
 };
 
 enum { STATIC_ROWS = sizeof static_row / sizeof *static_row };
