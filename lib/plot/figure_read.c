@@ -364,6 +364,9 @@ void sg_figure_free(struct sg_figure *figure) {
 sg_status sg_figure_drawable(const struct sg_figure *figure, struct sg_error *err) {
     for (size_t i = 0; i < figure->n_panels; i++) {
         const struct sg_axis *x = &figure->panel[i].x, *y = &figure->panel[i].y;
+        if (figure->panel[i].ranking && !(x->min < x->max))
+            return sg_fail(err, SG_ERR_FORMAT, "nothing to rank: no '%.60s' where '%.60s' is within the plot's x-range",
+                           x->name, y->name);
         if (!(x->min < x->max && y->min < y->max))
             return sg_fail(err, SG_ERR_FORMAT, "nothing to draw: no %svalues of '%.60s' over '%.60s'%s",
                            x->log || y->log ? "positive " : "", y->name, x->name,
