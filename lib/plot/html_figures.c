@@ -42,8 +42,23 @@ static double place_of(const cJSON *document, const char *label) {
     return -1;
 }
 
-/* A panel's axes and which results its curves are of. The numbers are in the document. */
-static cJSON *panel_json(const cJSON *document, const struct sg_figure *figure, double plot, const char *caption) {
+/* How a curve looks, as in the figure of all panels, so that it is the same there and in every other format. */
+static cJSON *style_json(const struct sg_figure *all, const struct sg_legend *legend) {
+    const struct sg_style *style = &legend->style;
+    for (size_t i = 0; i < all->n_legend; i++)
+        if (all->legend[i].baseline == legend->baseline && strcmp(all->legend[i].label, legend->label) == 0)
+            style = &all->legend[i].style;
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "color", style->color);
+    sg_json_set(out, "dash", sg_json_numbers(style->dash, style->n_dash));
+    sg_json_set_number(out, "mark", style->marker);
+    sg_json_set_bool(out, "hollow", style->hollow);
+    return out;
+}
+
+/* A panel's axes and which results its curves are of. The numbers are in the document. `all` may be empty. */
+static cJSON *panel_json(const cJSON *document, const struct sg_figure *figure, const struct sg_figure *all,
+                         double plot, const char *caption) {
     const struct sg_panel *panel = &figure->panel[0];
     const struct sg_axis *x = panel->ranking ? &panel->y : &panel->x, *y = panel->ranking ? &panel->x : &panel->y;
     cJSON *out = cJSON_CreateObject(), *curves = cJSON_CreateArray();
@@ -61,6 +76,8 @@ static cJSON *panel_json(const cJSON *document, const struct sg_figure *figure, 
         cJSON *one = cJSON_CreateObject(), *at = cJSON_CreateArray();
         sg_json_set_string(one, "name", curve->row ? curve->row : legend->label);
         sg_json_set_bool(one, "baseline", legend->baseline);
+        sg_json_set_bool(one, "level", curve->level);
+        sg_json_set(one, "style", style_json(all, legend));
         for (size_t i = 0; i < (curve->point ? curve->n : 1); i++)
             sg_json_push_number(at, place_of(document, curve->point ? curve->point[i] : legend->label));
         sg_json_set(one, "at", at);
@@ -72,6 +89,7 @@ static cJSON *panel_json(const cJSON *document, const struct sg_figure *figure, 
 
 struct panels {
     cJSON *list;
+    struct sg_figure all;                    /* of all panels; empty if not all can be read */
     const char *seen[SG_PLOT_MAX_PANELS][2]; /* columns of panels that the command line chose */
     size_t n_seen;
 };
@@ -112,7 +130,7 @@ static sg_status add_panel(struct panels *p, const cJSON *document, size_t i, si
         char *caption = n > 1 && n <= SG_PLOT_MAX_PANELS && !(title && title[0] == '(')
                             ? sg_format("(%c)%s%s", (int)('a' + (int)i), title ? " " : "", title ? title : "")
                             : sg_format("%s", title ? title : "");
-        sg_json_push(p->list, panel_json(document, &figure, chosen ? NAN : (double)i, sg_plot_made(caption)));
+        sg_json_push(p->list, panel_json(document, &figure, &p->all, chosen ? NAN : (double)i, sg_plot_made(caption)));
         free(caption);
     }
     if (figure.hidden)
@@ -155,8 +173,12 @@ cJSON *html_view(const cJSON *document, const struct sg_plot_select *select, str
     struct panels panels = {.list = cJSON_CreateArray()};
     cJSON *out = cJSON_CreateObject(), *columns = NULL;
     sg_status status = out && panels.list ? SG_OK : sg_fail_memory(err, "the page");
-    if (status == SG_OK && !sg_plot_is_kernels(document))
+    if (status == SG_OK && !sg_plot_is_kernels(document)) {
+        if (sg_figure_read(&panels.all, document, select, err) != SG_OK)
+            panels.all = (struct sg_figure){0};
         status = read_panels(&panels, document, select, notes, err);
+    }
+    sg_figure_free(&panels.all);
     if (status == SG_OK && (columns = columns_json(document, err)) != NULL) {
         sg_json_set(out, "columns", columns);
         sg_json_set(out, "panels", panels.list);
@@ -185,7 +207,7 @@ void html_put_figures(const struct html_section *s, const cJSON *view) {
     fputs("</div>\n", s->out);
     if (seeds > 1)
         fprintf(s->out,
-                "<p class=\"note\">Lines and points: mean over %d seeds. Bands and bars: ± 1 standard deviation; on a "
+                "<p class=\"note\">Lines and points: mean over %d seeds, rings: the seeds. Bands and bars: ± 1 standard deviation; on a "
                 "logarithmic axis the same factor up and down, and quartiles for points of four seeds or more.</p>\n",
                 seeds);
     fputs("</section>\n", s->out);

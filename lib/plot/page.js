@@ -81,21 +81,6 @@ class Result {
     const saved = (memory.all[this.number] ||= { off: [], panels: {} });
     this.off = new Set(saved.off);
     this.saved = saved;
-    this.find();
-  }
-
-  // Every method gets a hue, every label of a method a variant of it.
-  find() {
-    const count = new Map();
-    let hue = 0;
-    this.look = new Map();
-    this.json.results.forEach((r) => {
-      const method = (r.baseline ? "\n" : "") + (r.baseline ? "" : r.method ?? r.label), variant = count.get(method) ?? 0;
-      const own = variant ? this.look.get(method).hue : r.baseline ? 0 : hue++;
-      if (!variant) this.look.set(method, { hue: own, variant: 0 });
-      count.set(method, variant + 1);
-      r.look = { baseline: !!r.baseline, hue: own, variant };
-    });
   }
 
   label(column) {
@@ -121,7 +106,7 @@ class Result {
     const curves = panel.curves.map((c) => {
       const results = c.at.map((i) => this.json.results[i]).filter(Boolean);
       const points = panel.points ? this.ends(results, x, y, planned ? plot.points : null, panel.ylog) : results.flatMap((r) => this.run(r, x, y, panel.ylog));
-      return { name: c.name, grey: panel.ranking && !this.named.has(c.name), ...(results[0]?.look ?? { baseline: false, hue: 0, variant: 0 }), ...(panel.points && !c.baseline ? { variant: 0 } : {}), level: panel.points && c.baseline, points };
+      return { name: c.name, baseline: c.baseline, style: c.style, level: c.level && panel.points, points };
     });
     return { x: axis("x"), y: axis("y"), points: panel.points, ranking: panel.ranking, curves };
   }
@@ -152,7 +137,6 @@ class Result {
   }
 
   start() {
-    this.named = new Set(this.view.panels.filter((p) => !p.ranking).flatMap((p) => p.curves.map((c) => c.name)));
     this.panels = this.view.panels.map((p, i) => {
       const { x, y, xlog, ylog } = p, plan = { x, y, xlog, ylog };
       return new Figure(this, { ...p, plan, ...this.saved.panels[i] }, i);

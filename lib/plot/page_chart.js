@@ -76,23 +76,16 @@ function add(node, attributes, children) {
 const make = (name, attributes, ...children) => add(document.createElement(name), attributes, children);
 const draw = (name, attributes, ...children) => add(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
-// ---- styles: the hue is the method, shade, dash and mark are its parameters ----
+// ---- styles: those of every other format; a dark page has paler colours ----
 
-const HUES = 6, DASHES = ["", "7 4", "2 4", "9 3 2 3", "12 5"];
 const MARKS = [
   "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", "M-3.6 -3.6h7.2v7.2h-7.2z", "M0 -4.8L4.6 3.4H-4.6z",
-  "M0 -5L5 0L0 5L-5 0z", "M0 4.8L4.6 -3.4H-4.6z", "M-4 -1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7z",
+  "M0 -5L5 0L0 5L-5 0z", "M0 4.8L4.6 -3.4H-4.6z", "M0 -4.6L4.4 -1.4L2.7 3.7H-2.7L-4.4 -1.4z",
 ];
 
-function style(curve) {
-  if (curve.baseline) return { color: "var(--ink)", dash: curve.variant % 2 ? "3 4" : "8 5", mark: MARKS[0] };
-  if (curve.grey) return { color: "var(--muted)", dash: "", mark: MARKS[0] }; // no legend names it
-  const hue = `var(--hue-${curve.hue % HUES})`, mix = [null, "62%, var(--ground)", "66%, var(--ink)"][curve.variant % 3];
-  return {
-    color: mix ? `color-mix(in oklab, ${hue} ${mix})` : hue,
-    dash: DASHES[(curve.variant + Math.floor(curve.hue / HUES)) % DASHES.length],
-    mark: MARKS[(curve.hue + Math.floor(curve.hue / HUES)) % MARKS.length],
-  };
+function style({ style: s }) {
+  const color = s.color === "#000000" ? "var(--ink)" : `color-mix(in oklab, ${s.color} var(--strong), white)`;
+  return { color, dash: s.dash.map((d) => +(1.6 * d).toFixed(1)).join(" "), mark: MARKS[s.mark], fill: s.hollow ? "var(--ground)" : color };
 }
 
 // The sample of a legend or a tooltip.
@@ -100,7 +93,7 @@ function sample(curve, points) {
   const s = style(curve);
   return draw("svg", { viewBox: "0 0 30 12", width: 30, height: 12, "aria-hidden": "true" },
     draw("path", { d: "M1 6H29", class: "line", style: `stroke:${s.color}`, "stroke-dasharray": s.dash }),
-    points && !curve.baseline ? draw("path", { d: s.mark, transform: "translate(15 6)", style: `fill:${s.color}` }) : null);
+    points && !curve.level ? draw("path", { d: s.mark, transform: "translate(15 6)", style: `fill:${s.fill};stroke:${s.color}` }) : null);
 }
 
 // ---- a panel ----
@@ -225,7 +218,7 @@ class Chart {
       line.append(draw("path", { class: "line thin", d: path, style: color, "stroke-dasharray": s.dash }));
       for (const { p, px, py } of spots) {
         if (p.high > p.low) line.append(draw("path", { class: "line thin", style: color, d: `M${xy(px, edge(p.low))}V${edge(p.high).toFixed(1)}` }));
-        line.append(draw("path", { d: s.mark, transform: `translate(${xy(px, py)})`, style: `fill:${s.color}` }));
+        line.append(draw("path", { d: s.mark, transform: `translate(${xy(px, py)})`, style: `fill:${s.fill};stroke:${s.color}` }));
       }
       return;
     }

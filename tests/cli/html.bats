@@ -67,6 +67,14 @@ hostile_result() {
     [ "$(grep -c '<figure ' page.html)" -gt 1 ]
 }
 
+@test "curves of a page look as in the other formats" {
+    sparseplot-export -q "$ROOT/results/qsgd-madelon.json" --format=html >page.html
+    run -0 sed -n 's/.*"panels":.*"name":"DGC","baseline":false,"level":false,"style":{"color":"\(#[0-9A-F]*\)".*/\1/p' page.html
+    color=$output
+    sparseplot-export -q "$ROOT/results/qsgd-madelon.json" --format=vegalite |
+        jq -e --arg color "$color" '[.concat[].layer[].encoding.color.scale | [.domain, .range] | transpose[] | select(.[0] == "DGC")[1]] | unique == [$color]'
+}
+
 @test "no text of a result is markup" {
     hostile_result >evil.json
     sparseplot-export -q evil.json -o evil.html
