@@ -207,7 +207,8 @@ void html_put_figures(const struct html_section *s, const cJSON *view) {
     fputs("</div>\n", s->out);
     if (seeds > 1)
         fprintf(s->out,
-                "<p class=\"note\">Lines and points: mean over %d seeds, rings: the seeds. Bands and bars: ± 1 standard deviation; on a "
+                "<p class=\"note\">Lines and points: mean over %d seeds, rings: the seeds. Bands and bars: ± 1 "
+                "standard deviation; on a "
                 "logarithmic axis the same factor up and down, and quartiles for points of four seeds or more.</p>\n",
                 seeds);
     fputs("</section>\n", s->out);
