@@ -151,10 +151,10 @@ static bool allocate(sg_verify *v) {
     return fine && v->g != NULL && v->e != NULL && v->p != NULL && v->bytes != NULL && v->damaged != NULL;
 }
 
-sg_status sg_verify_open(sg_verify **out, bool thorough, struct sg_error *err) {
+sg_status sg_verify_open(sg_verify **out, size_t longest, struct sg_error *err) {
     sg_verify *v = calloc(1, sizeof *v);
     if (v != NULL)
-        v->room = thorough ? VERIFY_MOST : 4096;
+        v->room = longest;
     if (v == NULL || !allocate(v)) {
         sg_verify_close(v);
         return sg_fail_memory(err, "the checks of compressors");
@@ -220,7 +220,7 @@ void sg_verify_compressor(sg_verify *v, const struct sg_compressor_ops *ops,
                           struct sg_verdict out[SG_VERIFY_PROPERTIES]) {
     memset(out, 0, SG_VERIFY_PROPERTIES * sizeof *out);
     if (ops->rounds == NULL) {
-        verify_messages(v, ops, out, v->room == VERIFY_MOST);
+        verify_messages(v, ops, out);
         if (out[SG_VERIFY_FORM].failed > 0) /* then a step stops with an error, and nothing else can be seen */
             return;
         verify_repeat(v, ops, out);

@@ -201,15 +201,14 @@ static void play_all(sg_verify *v, const struct sg_compressor_ops *ops, size_t n
     }
 }
 
-void verify_messages(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out, bool thorough) {
-    static const size_t sizes[] = {0, 1, 2, 31, 32, 33, 1000, VERIFY_MOST - 2, VERIFY_MOST - 1, VERIFY_MOST};
+void verify_messages(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {
+    const size_t sizes[] = {0, 1, 2, 31, 32, 33, 1000, v->room - 2, v->room - 1, v->room};
+    const size_t n = sizeof sizes / sizeof *sizes - (v->room > VERIFY_MORE ? 0 : 3);
     for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes && sizes[s] <= v->room; s++) {
-            const bool large = sizes[s] > VERIFY_MORE;
-            if (!large || (ops->select != NULL && pattern <= SG_PATTERN_EQUAL) ||
-                (thorough && sizes[s] == VERIFY_MOST && pattern == SG_PATTERN_NORMAL))
+        for (size_t s = 0; s < n; s++)
+            if (sizes[s] <= VERIFY_MORE || (ops->select != NULL && pattern <= SG_PATTERN_EQUAL) ||
+                (sizes[s] == v->room && pattern == SG_PATTERN_NORMAL))
                 play_all(v, ops, sizes[s], (enum sg_pattern)pattern, out);
-        }
 }
 
 /* A deterministic selector with a bound applied to what it sent sends the same again. Without one it may estimate how

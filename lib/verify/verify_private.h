@@ -12,7 +12,6 @@ enum {
     VERIFY_CUTS = 4,       /* layers of an input that is cut */
     VERIFY_WORKER = 3,     /* the number of the one worker */
     VERIFY_MORE = 1 << 16, /* longer inputs take fewer of the settings */
-    VERIFY_MOST = (1 << 20) + 1,
     VERIFY_TABLES = 3
 };
 extern const char *const verify_table[VERIFY_TABLES]; /* kernel tables of the CPU; a machine may lack some */
@@ -57,7 +56,7 @@ sg_method *verify_method(const struct verify_run *run, size_t first, size_t coun
                          int threads, struct sg_verdict *v);
 
 /* The checks; each notes its verdicts in out [SG_VERIFY_PROPERTIES]. */
-void verify_messages(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out, bool thorough);
+void verify_messages(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
 void verify_class(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
 void verify_repeat(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);
 void verify_mean(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out);

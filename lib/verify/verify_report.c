@@ -52,7 +52,7 @@ sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_opt
     size_t n;
     sg_status status = choose(ops, &n, o, err);
     if (status == SG_OK)
-        status = sg_verify_open(&v, false, err);
+        status = sg_verify_open(&v, SG_VERIFY_SHORT, err);
     if (status != SG_OK)
         return status;
     *out = cJSON_CreateArray();
