@@ -212,14 +212,14 @@ sg_status sg_file_target(char **out, bool *device, const char *path, bool replac
     return status;
 }
 
-/* An open file of this process that `path` names and that may be written, or -1. */
+/* The descriptor of this process that `path` names, or -1. */
 static int descriptor_of(const char *path, const struct stat *info) {
     struct stat mine;
     char *end;
     const char *number = strrchr(path, '/');
     const long fd = number && is_open_file(path) ? strtol(number + 1, &end, 10) : -1;
     return fd >= 0 && fd <= INT_MAX && *end == '\0' && fstat((int)fd, &mine) == 0 && mine.st_dev == info->st_dev &&
-                   mine.st_ino == info->st_ino && (fcntl((int)fd, F_GETFL) & O_ACCMODE) != O_RDONLY
+                   mine.st_ino == info->st_ino
                ? (int)fd
                : -1;
 }
@@ -233,6 +233,11 @@ sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err) {
     const bool there = stat(path, &info) == 0, waits = there && S_ISFIFO(info.st_mode);
     const int keep = there && S_ISREG(info.st_mode) ? O_APPEND : 0, mine = there ? descriptor_of(path, &info) : -1;
     int fd = mine >= 0 ? fcntl(mine, F_DUPFD_CLOEXEC, 0) : -1;
+    if (fd >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* a closed standard output, for one */
+        close(fd);
+        errno = EBADF;
+        return sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
+    }
     while (mine < 0 && (fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | keep)) < 0 && waits &&
            errno == ENXIO)
         if (nanosleep(&moment, NULL) != 0)

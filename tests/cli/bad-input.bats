@@ -188,6 +188,6 @@ full_disk() { # COMMAND...
     run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o out --checkpoint folder
     [ "$stderr" = "sparsetrain: folder is a folder: name a file" ]
     run -2 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o out --checkpoint pipe
-    [ "$stderr" = "sparsetrain: --checkpoint pipe is not a plain file" ]
+    [ "$stderr" = "sparsetrain: pipe is not a plain file" ]
     [ -p pipe ] && [ -d folder ] && [ ! -e out ]
 }

@@ -310,6 +310,12 @@ flip() { # BYTE FILE: its lowest bit
 
     ln -s /proc/self/fd/1 "$OUT/stdout" # what /dev/stdout is
     ln -s /proc/self/fd "$OUT/fd"
+    local code=0
+    sparsetrain "${SHORT[@]}" -o "$OUT/stdout" >&- 2>"$OUT/err" || code=$?
+    [ $code = 1 ]
+    echo precious >"$OUT/in"
+    run -1 --separate-stderr sparsetrain "${SHORT[@]}" -o "$OUT/fd/0" --force <"$OUT/in"
+    [ "$(cat "$OUT/in")" = precious ]
     for force in "" --force; do
         for name in stdout fd/1; do
             { echo first; sparsetrain "${SHORT[@]}" -o "$OUT/$name" $force; } >"$OUT/got"
