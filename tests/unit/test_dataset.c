@@ -220,6 +220,9 @@ static void test_descriptors(void) {
         {"features that are no number",
          "format: libsvm\nfeatures: many\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n",
          ":2:11: features is a whole number from 1, not 'many'"},
+        {"a size that is no number",
+         "format: libsvm\nfiles: [{name: a, url: b, sha256: trust-on-first-use, bytes: 1e3}]\n",
+         "bytes is a whole number from 1, not '1e3'"},
         {"broken YAML", "format: [\n", "broken.yaml:2:1: "},
     };
     struct sg_provenance from;
