@@ -178,6 +178,12 @@ ZIP
         rm -r "$DEST/${link%%/*}" && mkdir "$DEST/${link%%/*}"
     done
     [ -z "$(find "$DEST" -type l)" ]
+    for pipe in tiny/rows.gz tiny/rows.gz.part tiny/SHA256SUMS pair/one.bin pair/pair.tar.gz; do
+        mkfifo "$DEST/$pipe"
+        run -1 timeout 20 "$ROOT/datasets/fetch" "${pipe%%/*}" "$DEST"
+        [[ $output == *"$DEST/$pipe: not a file"* ]]
+        rm "$DEST/$pipe"
+    done
 }
 
 # A curl that makes nothing of a part: this status, and this answer of the publisher.
