@@ -48,6 +48,12 @@ static const struct sg_option cell_options[] = {
 };
 enum { N_CELL_OPTIONS = sizeof cell_options / sizeof *cell_options };
 
+static void warn_of_plugins(void) {
+    char warning[SG_PLUGIN_WARNING];
+    for (size_t i = 0; sg_plugin_warning(warning, &i);)
+        sg_log_warning("%s", warning);
+}
+
 /* Returns SG_PARSE_RUN, or the code to exit with. */
 static int begin_program(const struct sg_program *program, int argc, char **argv, const char **operand, size_t most,
                          size_t *n_operands) {
@@ -59,6 +65,7 @@ static int begin_program(const struct sg_program *program, int argc, char **argv
         return code;
     const sg_status alone = sg_grid_alone(&speaker, &err);
     const bool runs = alone == SG_OK || cell_opt.help_recipe;
+    sg_app_expect_finish();
     if (runs &&
         sg_plugins_load(cell_opt.plugins.item, cell_opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {
         sg_log_error("%s", err.msg);

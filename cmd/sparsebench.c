@@ -344,6 +344,7 @@ int main(int argc, char **argv) {
     int code = begin_program(&program, argc, argv, operand, MOST_RECIPES, &n_operands);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
+    warn_of_plugins();
     if (opt.output && strcmp(opt.output, "-") == 0)
         opt.output = NULL;
     if (opt.network && !set_network(opt.network))

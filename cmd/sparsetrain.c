@@ -348,10 +348,14 @@ int main(int argc, char **argv) {
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
     struct sg_error err = {0};
+    sg_app_expect_finish();
     if (sg_plugins_load(opt.plugins.item, opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {
         say_early(err.msg);
         return sg_app_finish(sg_exit_code(err.status));
     }
+    char warning[SG_PLUGIN_WARNING];
+    for (size_t i = 0; sg_comm_launch_rank() <= 0 && sg_plugin_warning(warning, &i);)
+        sg_log_warning("%s", warning);
     if (opt.help_recipe || opt.help_recipe_markdown) {
         sg_recipe_reference(stdout, opt.help_recipe_markdown);
         return sg_app_finish(SG_EXIT_OK);

@@ -309,6 +309,7 @@ int main(int argc, char **argv) {
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
     sg_app_reexec_with_passive_waiting(argv);
+    warn_of_plugins();
     struct sg_recipe recipe = {0};
     code = (action = choose_action()) != NULL ? read_recipe(&recipe, path) : SG_EXIT_USAGE;
     if (code != SG_PARSE_RUN)

@@ -49,6 +49,9 @@ int sg_exit_code(sg_status status);
  * says so and returns SG_EXIT_FAILED, unless the program has reported a failure already. A closed pipe is no error. */
 int sg_app_finish(int code);
 
+/* From here on exit(0) before sg_app_finish is a failure, which the program says: code that it loads may call it. */
+void sg_app_expect_finish(void);
+
 /* Progress on stderr: a bar redrawn at most 6 times a second on a terminal and erased at the end, else a plain line
  * each 30 s, and nothing with --quiet. Calls are cheap. */
 struct sg_progress {

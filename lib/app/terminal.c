@@ -28,7 +28,8 @@ static struct {
     enum sg_verbosity verbosity;
     bool line_open;  /* a progress bar stands on stderr */
     bool said_error; /* a failure was reported already */
-} app = {"sparsegrad", 0, 1, SG_NORMAL, false, false};
+    bool finished;
+} app = {"sparsegrad", 0, 1, SG_NORMAL, false, false, false};
 
 /* open() gives the lowest free number. Each descriptor is opened the wrong way round, so that using it fails. */
 static void occupy_standard_descriptors(void) {
@@ -165,7 +166,20 @@ bool sg_stdout_is_abandoned(void) {
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
+static void refuse_early_exit(int code, void *unused) {
+    (void)unused;
+    if (code != SG_EXIT_OK || app.finished)
+        return;
+    sg_log_error("ended by a call of exit(0) before it was done: a plug-in must not call exit");
+    _exit(SG_EXIT_FAILED);
+}
+
+void sg_app_expect_finish(void) {
+    on_exit(refuse_early_exit, NULL);
+}
+
 int sg_app_finish(int code) {
+    app.finished = true;
     bool gone = sg_stdout_is_abandoned(), failed = ferror(stdout) != 0;
     bool waiting = __fpending(stdout) > 0; /* a closed stdout is an error only if there is something to print */
     /* A stream forgets why it failed, so write one more byte. */

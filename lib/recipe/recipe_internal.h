@@ -6,6 +6,8 @@
 #ifndef RECIPE_INTERNAL_H
 #define RECIPE_INTERNAL_H
 
+#include <fenv.h>
+
 #include "sg_compressor.h"
 #include "sg_expression.h"
 #include "sg_recipe.h"
@@ -233,5 +235,15 @@ struct sg_run_choice {
 bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
                    const struct sg_node *choice, const char *label, size_t turn);
 void sg_run_choice_clear(struct sg_run_choice *run);
+
+/* What a shared object may change when it is loaded (plugin_guard.c). The end puts back what was there at the beginning; what
+ * was printed on stdout in between is on stderr. It returns what was changed, for a warning; NULL = nothing. */
+struct plugin_guard {
+    fenv_t arithmetic;
+    char *locale;
+    int out;
+};
+void plugin_guard_begin(struct plugin_guard *g);
+const char *plugin_guard_end(struct plugin_guard *g);
 
 #endif

@@ -16,6 +16,7 @@ enum { MOST_PLUGINS = 64, MOST_BYTES = 1 << 30 };
 static struct plugin {
     char *path, sha256[65];
     const struct sg_compressor_plugin *rows;
+    const char *changed; /* what its loading had changed, and the program put back; NULL = nothing */
 } plugin[MOST_PLUGINS];
 static size_t n_plugins;
 
@@ -25,6 +26,17 @@ size_t sg_plugin_count(void) {
 
 const char *sg_plugin_path(size_t i) {
     return i < n_plugins ? plugin[i].path : NULL;
+}
+
+bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next) {
+    while (*next < n_plugins && plugin[*next].changed == NULL)
+        ++*next;
+    if (*next == n_plugins)
+        return false;
+    snprintf(out, SG_PLUGIN_WARNING, "plug-in %s: when it was loaded it changed %s, and this was put back",
+             plugin[*next].path, plugin[*next].changed);
+    ++*next;
+    return true;
 }
 
 /* ---- loading ---- */
@@ -91,12 +103,16 @@ static sg_status check_interface(const struct sg_plugin_interface *theirs, struc
                    same ? "another state of version" : "version", theirs->major, theirs->minor, ours.major, ours.minor);
 }
 
-static sg_status open_file(const struct sg_compressor_plugin **out, const char *path, struct sg_error *err) {
+static sg_status open_file(struct plugin *p, struct sg_error *err) {
+    struct plugin_guard guard;
     void *symbol;
-    switch (sg_plugin_file_symbol(&symbol, path, SG_PLUGIN_SYMBOL, err)) {
+    plugin_guard_begin(&guard);
+    const sg_status status = sg_plugin_file_symbol(&symbol, p->path, SG_PLUGIN_SYMBOL, err);
+    p->changed = plugin_guard_end(&guard);
+    switch (status) {
     case SG_OK:
-        *out = symbol;
-        return check_interface(&(*out)->interface, err);
+        p->rows = symbol;
+        return check_interface(&p->rows->interface, err);
     case SG_ERR_MISMATCH:
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "it has no symbol %s: define it as sg_compressor_plugin.h says, with SG_EXPORT before it",
@@ -127,7 +143,7 @@ static sg_status load(const char *given, struct sg_error *err) {
     if (status == SG_OK && !known && n_plugins == MOST_PLUGINS)
         status = sg_fail(err, SG_ERR_ARGUMENT, "it is one too many: %d can be loaded", MOST_PLUGINS);
     if (status == SG_OK && !known)
-        status = open_file(&p.rows, p.path, err);
+        status = open_file(&p, err);
     if (status == SG_OK && !known)
         status = add_rows(p.rows, err);
     if (status == SG_OK && !known)

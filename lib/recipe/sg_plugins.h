@@ -9,6 +9,7 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
+enum { SG_PLUGIN_WARNING = 512 };
 #define SG_PLUGINS_VARIABLE "SPARSEGRAD_PLUGINS"
 
 /* Loads these files and then those of `list`, which are separated by colons (NULL = none), and adds their rows to the
@@ -19,6 +20,9 @@ SG_CHECKED sg_status sg_plugins_load(const char *const *path, size_t n, const ch
 size_t sg_plugin_count(void);
 /* The path of the i-th plug-in, which holds in every folder; NULL past the end. */
 const char *sg_plugin_path(size_t i);
+/* Text for a warning where loading a plug-in had changed how the program computes or reads numbers, which was put back. It
+ * is called until it returns false. */
+bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next);
 
 /* The identity of the code that runs a cell: that of the program for its task (sg_version_identity), followed by '+' and 12
  * digits of a hash of the plug-ins that have the cell's compressor, code or feedback rule, if there are any. A finished cell

@@ -287,6 +287,24 @@ END
     [[ $stderr == *"my-topk: it asks for "*" numbers"* ]]
 }
 
+@test "what a plug-in does when it is loaded reaches no result, and no exit(0) of it is a success" {
+    loader() { # OBJECT CODE
+        { printf '#include <fenv.h>\n#include <stdio.h>\n' && cat "$BATS_FILE_TMPDIR/mine/plugin_template.c"
+            printf '__attribute__((constructor)) static void load(void) { %s }\n' "$2"; } >load.c
+        build load.c "$1" -lm
+    }
+    sparsetrain -q "$ROOT/recipes/smoke.yaml" --method "Top-k k=4" -o plain.ndjson
+    loader turned.so 'fesetround(FE_UPWARD); puts("hello"); fflush(stdout);'
+    run -0 --separate-stderr sparsetrain -q --plugin ./turned.so "$ROOT/recipes/smoke.yaml" --method "Top-k k=4"
+    [[ $stderr == *"turned.so: when it was loaded it changed how floats are rounded"* ]]
+    [[ $stderr == *hello* ]]
+    diff <(stable - <<<"$output") <(stable plain.ndjson)
+    loader left.so 'exit(0);'
+    run -1 --separate-stderr sparsetrain -q --plugin ./left.so mine.yaml --method "Top-k k=4"
+    [[ $stderr == *"exit(0)"* ]]
+    run -1 --separate-stderr sparsebench -q --plugin ./left.so mine.yaml
+}
+
 @test "programs show a plug-in what the installed headers declare, and nothing else" {
     for program in sparsetrain sparsebench sparsetune; do
         nm -D --defined-only "$INSTALLED/usr/bin/$program" | awk '$3 ~ /^sg_/ { print $3 }' | sort >shown

@@ -1,0 +1,45 @@
+/* plugin_guard.c: keeps what a shared object does when it is loaded from the program's results: a mode of arithmetic, such as
+ * the flushing of small numbers to zero that -ffast-math brings, a locale, and what it prints. */
+#include <fenv.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recipe_internal.h"
+
+/* Does this thread compute as IEEE 754 says: to the nearest, and with numbers below 2^-126? */
+static bool is_plain(void) {
+    volatile float least = 0x1p-130F, third = 3, one = 1;
+    volatile double up = 1;
+    return least * 0.5F == 0x1p-131F && one / third == 0x1.555556p-2F && up + 0x1p-60 == 1 && up - 0x1p-60 == 1;
+}
+
+void plugin_guard_begin(struct plugin_guard *g) {
+    const char *locale = setlocale(LC_ALL, NULL);
+    g->locale = locale != NULL ? strdup(locale) : NULL;
+    fegetenv(&g->arithmetic);
+    fflush(stdout);
+    g->out = dup(STDOUT_FILENO);
+    if (g->out >= 0)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+const char *plugin_guard_end(struct plugin_guard *g) {
+    const char *locale = setlocale(LC_ALL, NULL), *changed = NULL;
+    fflush(stdout);
+    if (g->out >= 0) {
+        dup2(g->out, STDOUT_FILENO);
+        close(g->out);
+    }
+    if (g->locale != NULL && locale != NULL && strcmp(locale, g->locale) != 0) {
+        changed = "the locale";
+        setlocale(LC_ALL, g->locale);
+    }
+    free(g->locale);
+    if (!is_plain())
+        changed = "how floats are rounded or small ones kept (compile it without -Ofast and -ffast-math)";
+    fesetenv(&g->arithmetic);
+    return changed;
+}
