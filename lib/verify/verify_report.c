@@ -1,10 +1,20 @@
 /* verify_report.c: tries compressors by their names, and says what was found as JSON and as a table. */
 #include "sg_verify_report.h"
 
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "sg_verify.h"
 #include "sg_words.h"
 
-enum { MOST_NAMES = 256, IN_FULL = 3 }; /* so many compressors have all their properties in the table */
+enum { MOST_NAMES = 256, IN_FULL = 3 };          /* so many compressors have all their properties in the table */
+enum { ENDED = 128, DONE = 93, NO_MEMORY = 94 }; /* codes with which the process of a compressor ends */
 
 /* The rows of these names, or of the whole table. */
 static sg_status choose(const struct sg_compressor_ops **ops, size_t *n, const struct sg_verify_options *o,
@@ -25,9 +35,43 @@ static sg_status choose(const struct sg_compressor_ops **ops, size_t *n, const s
     return SG_OK;
 }
 
-static cJSON *row_of(const struct sg_compressor_ops *ops, const struct sg_verdict *verdict, bool *passed) {
+/* Tries a compressor in a process of its own, because one that breaks its promises may break the process too. The verdicts lie
+ * in memory that both share. *ended says how that process ended before it was done; empty = it was done. */
+static sg_status try_apart(const struct sg_compressor_ops *ops, struct sg_verdict *verdict, char ended[ENDED],
+                           const struct sg_verify_options *o, struct sg_error *err) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int how = 0;
+    fflush(NULL);
+    const pid_t parent = getpid(), child = fork();
+    if (child < 0)
+        return sg_fail_errno(err, SG_ERR_IO, "a process for the checks cannot be started");
+    if (child == 0) {
+        sg_verify *v;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent || sg_verify_open(&v, SG_VERIFY_SHORT, err) != SG_OK)
+            _exit(NO_MEMORY);
+        sg_verify_compressor(v, ops, verdict);
+        _exit(DONE);
+    }
+    while (waitpid(child, &how, WNOHANG) == 0) {
+        if (o->stop != NULL && o->stop() != 0)
+            kill(child, SIGKILL);
+        nanosleep(&pause, NULL);
+    }
+    if (WIFEXITED(how) && WEXITSTATUS(how) == NO_MEMORY)
+        return sg_fail_memory(err, "the checks of compressors");
+    ended[0] = '\0';
+    if (WIFSIGNALED(how))
+        snprintf(ended, ENDED, "killed by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+    else if (WEXITSTATUS(how) != DONE)
+        snprintf(ended, ENDED, "with exit status %d", WEXITSTATUS(how));
+    return SG_OK;
+}
+
+static cJSON *row_of(const struct sg_compressor_ops *ops, const struct sg_verdict *verdict, const char *ended,
+                     bool *passed) {
     cJSON *row = cJSON_CreateObject(), *properties = cJSON_CreateArray();
-    bool fine = true;
+    bool fine = ended[0] == '\0';
     for (int p = 0; p < SG_VERIFY_PROPERTIES; p++) {
         cJSON *property = cJSON_CreateObject();
         sg_json_set_string(property, "property", sg_verify_meaning[p].name);
@@ -40,6 +84,7 @@ static cJSON *row_of(const struct sg_compressor_ops *ops, const struct sg_verdic
     }
     sg_json_set_string(row, "compressor", ops->name);
     sg_json_set_bool(row, "passed", fine);
+    sg_json_set_string(row, "ended", ended[0] != '\0' ? ended : NULL);
     sg_json_set(row, "properties", properties);
     *passed = *passed && fine;
     return row;
@@ -47,25 +92,28 @@ static cJSON *row_of(const struct sg_compressor_ops *ops, const struct sg_verdic
 
 sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_options *o, struct sg_error *err) {
     const struct sg_compressor_ops *ops[MOST_NAMES];
-    struct sg_verdict verdict[SG_VERIFY_PROPERTIES];
-    sg_verify *v = NULL;
+    char ended[ENDED];
     size_t n;
     sg_status status = choose(ops, &n, o, err);
-    if (status == SG_OK)
-        status = sg_verify_open(&v, SG_VERIFY_SHORT, err);
     if (status != SG_OK)
         return status;
+    struct sg_verdict *verdict =
+        mmap(NULL, SG_VERIFY_PROPERTIES * sizeof *verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (verdict == MAP_FAILED)
+        return sg_fail_memory(err, "the checks of compressors");
     *out = cJSON_CreateArray();
     *passed = true;
     for (size_t i = 0; i < n && status == SG_OK; i++) {
         if (o->begin != NULL)
             o->begin(ops[i]->name, i, n);
-        sg_verify_compressor(v, ops[i], verdict);
-        sg_json_push(*out, row_of(ops[i], verdict, passed));
-        if (o->stop != NULL && o->stop() != 0)
-            status = sg_fail(err, SG_ERR_INTERRUPTED, "interrupted after %zu of %zu compressors", i + 1, n);
+        memset(verdict, 0, SG_VERIFY_PROPERTIES * sizeof *verdict);
+        status = try_apart(ops[i], verdict, ended, o, err);
+        if (status == SG_OK && o->stop != NULL && o->stop() != 0)
+            status = sg_fail(err, SG_ERR_INTERRUPTED, "interrupted after %zu of %zu compressors", i, n);
+        if (status == SG_OK)
+            sg_json_push(*out, row_of(ops[i], verdict, ended, passed));
     }
-    sg_verify_close(v);
+    munmap(verdict, SG_VERIFY_PROPERTIES * sizeof *verdict);
     return status;
 }
 
@@ -103,6 +151,9 @@ void sg_verify_print(FILE *out, const cJSON *results) {
                 : untested ? "not all is tested"
                            : "all that applies holds",
                 runs);
+        const char *ended = sg_json_string(row, "ended", NULL);
+        if (ended != NULL)
+            fprintf(out, "            the process that tried it ended early: %s\n", ended);
         if (full || !passed || untested)
             fprintf(out, "# property  verdict         runs   failed\n");
         cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {

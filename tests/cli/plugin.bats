@@ -356,4 +356,7 @@ END
     run -3 --separate-stderr sparsebench --plugin broken.so --verify-compressors --table bits topk mean form
     [[ $output == *"bits        FAILS"*"first: n=1: normal: the message states 16 bits for 1 numbers in 4 bytes of code fp32"* ]]
     [[ $output == *"it declares that it is unbiased, and sends "*" sigma off"* ]]
+    variant dies.so -e 's/^    (void)round;/    abort();\n&/'
+    run -3 --separate-stderr sparsebench --plugin ./dies.so --verify-compressors my-topk topk --json
+    [ "$(jq -c '[.results[] | [.passed, .ended]]' <<<"$output")" = '[[false,"killed by signal 6 (Aborted)"],[true,null]]' ]
 }
