@@ -96,7 +96,7 @@ static void test_promise(const struct promise *p, enum sg_pattern pattern) {
        "%s, %s: x in the mean%s", p->ops->name, sg_pattern_name[pattern], p->at_random ? "" : " is not promised");
     for (size_t l = 0; l < 2; l++) {
         const double bound = p->ops->bound != NULL ? p->ops->bound(p->param, l == 0 ? offset[1] : N - offset[1]) : NAN;
-        const double most = p->ops->traits & SG_TRAIT_RELATIVE ? (1 - bound) * all[l] : bound;
+        const double most = !(p->ops->traits & SG_TRAIT_ABSOLUTE) ? (1 - bound) * all[l] : bound;
         const double deviation = sqrt(fmax(lost_squares[l] - lost[l] * lost[l], 0) / (double)draws);
         ok(isnan(most) || lost[l] <= most * (1 + 0x1p-22) + 5 * deviation, "%s, %s: loses %.3g of %.3g, at most %.3g",
            p->ops->name, sg_pattern_name[pattern], lost[l], all[l], most);
