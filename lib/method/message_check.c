@@ -1,5 +1,5 @@
-/* message_check.c: are the messages of rows that were added to the tables well formed? Of a compressor or code that nobody
- * here tested, a wrong position or size would harm memory or be taken for a result. */
+/* message_check.c: are the messages of rows that were added to the tables well formed? Of a compressor or code that
+ * nobody here tested, a wrong position or size would harm memory or be taken for a result. */
 #include <math.h>
 
 #include "method_private.h"

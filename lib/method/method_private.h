@@ -138,13 +138,13 @@ void method_add_to_estimate(const struct sg_feedback_state *common, float *sum);
 /* Was the row added to the table? */
 bool method_is_added(const struct sg_compressor_ops *ops);
 
-/* What is wrong with a selection of all layers or a message of this round, whose code is not NULL, by itself (message_check.c);
- * NULL = nothing. */
+/* What is wrong with a selection of all layers or a message of this round, whose code is not NULL, by itself
+ * (message_check.c); NULL = nothing. */
 const char *method_selection_fault(const sg_method *m, const struct sg_select *s);
 const char *method_message_fault(const sg_method *m, unsigned round, const struct sg_message *x);
 
-/* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status, or METHOD_MALFORMED, where w->fault
- * says why. If it is SG_KERNEL_NONFINITE, w->count[0] is the layer. */
+/* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status, or METHOD_MALFORMED, where
+ * w->fault says why. If it is SG_KERNEL_NONFINITE, w->count[0] is the layer. */
 enum { METHOD_MALFORMED = 64 };
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);

@@ -13,8 +13,8 @@
  * The object may call every function of the installed headers: the program that loads it has them. It must not be linked
  * with the library. The rows must stay as they are for as long as the program runs.
  *
- * Every message of an added compressor or code is checked where it is made: its code, counts, positions, bytes and bits. One
- * that is no message stops the run with an error that says what is wrong. Values are not checked. */
+ * Every message of an added compressor or code is checked where it is made: its code, counts, positions, bytes and
+ * bits. One that is no message stops the run with an error that says what is wrong. Values are not checked. */
 #ifndef SG_COMPRESSOR_PLUGIN_H
 #define SG_COMPRESSOR_PLUGIN_H
 

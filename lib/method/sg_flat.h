@@ -32,8 +32,8 @@ const char *sg_library_version(void);
  *   e [n]      the residual, zeros before the first step; NULL = no error feedback: p = g, and what is not sent is lost
  *   n          0 .. 2^32 - 1
  *   threads    >= 1
- *   index      out: where what is sent lies, ascending: [k] of sg_topk, which writes no more; [n] of sg_hard_threshold, where
- *              those behind the result are undefined
+ *   index      out: where what is sent lies, ascending: [k] of sg_topk, which writes no more; [n] of sg_hard_threshold,
+ *              where those behind the result are undefined
  *   value      out, in the same way: the entries of p there, unchanged
  *
  * SG_ERR_ARGUMENT: k or lambda is out of its range. SG_ERR_NONFINITE: some p is NaN or Inf. SG_ERR_MEMORY. After the

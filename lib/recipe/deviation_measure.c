@@ -1,5 +1,5 @@
-/* deviation_measure.c: what a setting of a compressor loses, on a gradient that is the same everywhere: in single steps, each
- * with an empty residual, and of all that came in over a sequence of steps with residuals.
+/* deviation_measure.c: what a setting of a compressor loses, on a gradient that is the same everywhere: in single
+ * steps, each with an empty residual, and of all that came in over a sequence of steps with residuals.
  *
  * The gradient has a matrix of 48 x 80 with heavy tails around two outer products that all workers share, one of 40 x 25
  * that is smaller and normal, and a vector of 100 numbers below 0. */
@@ -106,8 +106,8 @@ static double systematic(const struct example *x, double error, double n) {
     return n > 1 ? (n * off / all - error) / (n - 1) : error;
 }
 
-/* *lost <- |sum of g - sum of what was sent - e| / |sum of g| after a sequence of steps; NaN for a compressor that is not
- * meant for residuals. */
+/* *lost <- |sum of g - sum of what was sent - e| / |sum of g| after a sequence of steps; NaN for a compressor that is
+ * not meant for residuals. */
 static sg_status run_sequence(double *lost, struct example *x, struct sg_error *err) {
     struct sg_deviation_measure unused = {0};
     double square = 0, gone = 0;

@@ -1,5 +1,5 @@
-/* plugin_guard.c: keeps what a shared object does when it is loaded from the program's results: a mode of arithmetic, such as
- * the flushing of small numbers to zero that -ffast-math brings, a locale, and what it prints. */
+/* plugin_guard.c: keeps what a shared object does when it is loaded from the program's results: a mode of arithmetic,
+ * such as the flushing of small numbers to zero that -ffast-math brings, a locale, and what it prints. */
 #include <fenv.h>
 #include <locale.h>
 #include <stdio.h>

@@ -236,8 +236,9 @@ bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const 
                    const struct sg_node *choice, const char *label, size_t turn);
 void sg_run_choice_clear(struct sg_run_choice *run);
 
-/* What a shared object may change when it is loaded (plugin_guard.c). The end puts back what was there at the beginning; what
- * was printed on stdout in between is on stderr. It returns what was changed, for a warning; NULL = nothing. */
+/* What a shared object may change when it is loaded (plugin_guard.c). The end puts back what was there at the
+ * beginning; what was printed on stdout in between is on stderr. It returns what was changed, for a warning; NULL =
+ * nothing. */
 struct plugin_guard {
     fenv_t arithmetic;
     char *locale;

@@ -47,8 +47,8 @@ struct sg_deviation_measure {
     double systematic;     /* the same of the mean of C over the steps, without what is left of its draws */
     double bias, bias_off; /* mean of <C - p, p> / |p|^2, and the standard error of that mean */
     double bits, sent;     /* by element of a worker; numbers of a worker in a step */
-    /* After 100 steps with residuals and gradients that share outer products: |x| / |sum of g|, x what of that sum is neither
-     * sent nor in a residual; NaN for a compressor that is not meant for residuals. */
+    /* After 100 steps with residuals and gradients that share outer products: |x| / |sum of g|, x what of that sum is
+     * neither sent nor in a residual; NaN for a compressor that is not meant for residuals. */
     double lost;
 };
 /* SG_ERR_ARGUMENT: there is no such compressor or parameter. */

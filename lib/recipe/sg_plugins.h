@@ -20,8 +20,8 @@ SG_CHECKED sg_status sg_plugins_load(const char *const *path, size_t n, const ch
 size_t sg_plugin_count(void);
 /* The path of the i-th plug-in, which holds in every folder; NULL past the end. */
 const char *sg_plugin_path(size_t i);
-/* Text for a warning where loading a plug-in had changed how the program computes or reads numbers, which was put back. It
- * is called until it returns false. */
+/* Text for a warning where loading a plug-in had changed how the program computes or reads numbers, which was put back.
+ * It is called until it returns false. */
 bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next);
 
 /* The identity of the code that runs a cell: that of the program for its task (sg_version_identity), followed by '+' and 12
