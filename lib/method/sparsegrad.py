@@ -72,9 +72,9 @@ def _floats(x, n):
 def topk(gradient, residual, k, threads=1):
     """The k largest of residual + gradient: index [k], value [k]. The residual, or None, keeps the rest."""
     n = gradient.size
-    index, value = np.empty(n, np.uint32), np.empty(n, np.float32)
+    index, value = np.empty(min(k, n), np.uint32), np.empty(min(k, n), np.float32)
     _topk(_floats(gradient, n), _floats(residual, n), n, k, threads, index.ctypes.data, value.ctypes.data)
-    return index[:k], value[:k]
+    return index, value
 
 
 class Method:
