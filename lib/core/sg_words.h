@@ -11,9 +11,9 @@
 size_t sg_edit_distance(const char *a, const char *b);
 
 /* What `word` was probably meant to be: the first candidate that differs in case only; else the shortest that begins
- * with word, in any case, if word has three letters or more; else the nearest one, if its edit distance is <= (length of
- * word + 1) / 2 and it does not begin with another number (25gbe is no 1gbe). NULL = none. Of candidates that are equal in
- * this the first wins. */
+ * with word, in any case, if word has three letters or more; else the nearest one, if its edit distance is
+ * <= (length of word + 1) / 2 and it does not begin with another number (25gbe is no 1gbe). NULL = none. Of candidates
+ * that are equal in this the first wins. */
 const char *sg_suggest(const char *word, const char *const *candidates, size_t n);
 
 /* The place of `word` in `choices`, written "a|b|c", from 0 on; -1 if it is none of them, as the empty word. */

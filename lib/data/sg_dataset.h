@@ -66,8 +66,8 @@ SG_CHECKED sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance
 SG_CHECKED sg_status sg_dataset_identify(struct sg_provenance *from, const struct sg_dataset_request *request,
                                          struct sg_error *err);
 
-/* out <- the described data set (datasets/NAME.yaml) that `set` was probably meant to be, for it begins so or differs by
- * a letter or two. False = there is none, or `set` is one of them. */
+/* out <- the described data set (datasets/NAME.yaml) that `set` was probably meant to be, for it begins so or differs
+ * by a letter or two. False = there is none, or `set` is one of them. */
 bool sg_dataset_suggest(char out[64], const char *set);
 
 /* The folder for what is derived from data (parsed matrices, x*); it is created if needed, and the caller frees the

@@ -1,5 +1,5 @@
-/* recipe_sweep.c: claims and plots that name a method without the value of a list, as 'Top-k k=1' where workers is a list,
- * mean it at each value: 'Top-k k=1 workers=4', 'Top-k k=1 workers=8'. Here they are written out. */
+/* recipe_sweep.c: writes out claims and plots that name a method without the value of a list. Where workers is a list,
+ * 'Top-k k=1' means 'Top-k k=1 workers=4' and 'Top-k k=1 workers=8'. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

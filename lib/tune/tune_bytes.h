@@ -35,8 +35,8 @@ bool bytes_hits(const struct search *s, const struct goal *goal, double bytes);
 
 /* *f <- what was found for the method of the search. */
 SG_CHECKED sg_status bytes_keep(struct tune_found *f, const struct search *s, struct sg_error *err);
-/* *f <- that nothing was found, for this reason. Where the recipe's method says `match` it gets the value that the search
- * began with. */
+/* *f <- that nothing was found, for this reason. Where the recipe's method says `match` it gets the value that the
+ * search began with. */
 SG_CHECKED sg_status bytes_keep_failed(struct tune_found *f, const struct search *s, const struct sg_node *method,
                                        const char *reason, struct sg_error *err);
 /* The evidence of a method, which takes s->trials; failed: why nothing was found, or NULL. */

@@ -6,8 +6,8 @@
 
 enum { MOST_PARAMS = 64 };
 
-/* Where a search begins that is given none: of shares at one in a hundred, of whole numbers at 4. NAN = any other number
- * is on a scale that only the gradients know. */
+/* Where a search begins that is given no number: of shares at one in a hundred, of whole numbers at 4. NAN = any other
+ * number is on a scale that only the gradients know. */
 static double usual_start(const struct sg_parameter *parameter) {
     if (!parameter->integer)
         return parameter->max <= 1 ? 0.01 : NAN;

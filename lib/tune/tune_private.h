@@ -160,8 +160,8 @@ typedef const char *tune_key_fn(const struct sg_node *method);
 tune_key_fn tune_lambda_key; /* of hard-threshold with a lambda */
 tune_key_fn tune_knob_key;   /* of any compressor whose knob the method gives a number */
 
-/* Where a search for a method's parameter begins: its number, the first of its list, or for `match` a usual one; NAN = it
- * has none. */
+/* Where a search for a method's parameter begins: its number, the first of its list, or for `match` a usual one.
+ * NAN = it has none. */
 double tune_start(const struct sg_node *method, const struct sg_parameter *parameter);
 /* The knob that a method of the recipe, or of one of its cells, gives a number; NULL = there is none, or a controller
  * has it. */
