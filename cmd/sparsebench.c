@@ -267,7 +267,8 @@ static int compare(const char *const *path, size_t n) {
     if (status == SG_OK && opt.output)
         status = sg_file_begin(&file, opt.output, opt.force, &err);
     if (status == SG_OK && !opt.json && (opt.table || !opt.output))
-        sg_compare_print(stdout, comparison, sg_app_verbosity() == SG_VERBOSE);
+        status = sg_compare_print(stdout, comparison, sg_app_verbosity() == SG_VERBOSE,
+                                  (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
     if (status == SG_OK && (opt.output || opt.json))
         status = write_json(comparison, &file, &err);
     if (status != SG_OK)
@@ -296,7 +297,7 @@ static int verify(const char *const *name, size_t n, int argc, char **argv) {
     if (status == SG_OK)
         status = sg_verify_report(&results, &passed, &how, &err);
     if (status == SG_OK && table_wanted())
-        sg_verify_print(stdout, results);
+        status = sg_verify_print(stdout, results, (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
     sg_json_set_string(document, "schema", "sparsebench-verify/1");
     sg_json_set_string(document, "status", passed ? "ok" : "failed");
     sg_json_set(document, "program", version_json(&none));

@@ -4,6 +4,7 @@
 
 #include "grid_private.h"
 #include "sg_grid_cells.h"
+#include "sg_table.h"
 
 static const char *const state_name[] = {"finished", "checkpoint", "broken"};
 
@@ -30,25 +31,46 @@ static const char *label_of(const struct sg_cell_file *f) {
     return sg_json_string(f->header, "method", slash ? slash + 1 : f->path);
 }
 
-void sg_grid_cells_table(FILE *out, const struct sg_cell_files *files, const char *folder, bool marked) {
+sg_status sg_grid_cells_table(FILE *out, const struct sg_cell_files *files, const char *folder, bool marked,
+                              size_t width, struct sg_error *err) {
+    static const struct sg_table_column columns[] = {
+        {.head = "state", .weight = SG_TABLE_ALWAYS},
+        {.head = "use", .weight = SG_TABLE_ALWAYS},
+        {.head = "key", .weight = 2},
+        {.head = "seed", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+        {.head = "age", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+        {.head = "size", .align = SG_TABLE_RIGHT, .weight = 3},
+        {.head = "version", .weight = 1},
+        {.head = "label; data", .align = SG_TABLE_WORDS, .weight = SG_TABLE_ALWAYS},
+    };
+    sg_table *t = sg_table_open();
     double bytes = 0;
     char age[16], size[16], data[DATA_TEXT];
     for (size_t i = 0; i < files->count; i++)
         bytes += files->item[i].bytes;
     fprintf(out, "# %s: %zu cells, %s\n", folder, files->count, scaled(bytes, sizes, size));
-    fprintf(out, "# %-10s  %s%-12s  %4s  %7s  %8s  %-18s  %s; %s\n", "state", marked ? "use     " : "", "key", "seed",
-            "age", "size", "version", "label", "data");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (marked || strcmp(columns[i].head, "use") != 0)
+            sg_table_column(t, &columns[i]);
     for (size_t i = 0; i < files->count; i++) {
         const struct sg_cell_file *f = &files->item[i];
-        const char *use = !marked ? "" : f->asked ? "asked   " : sg_grid_cells_spare(f) ? "spare   " : "foreign ";
-        fprintf(out, "  %-10s  %s%-12.12s  %4s  %7s  %8s  %-18s  %s", state_name[f->state], use,
-                sg_json_string(f->header, "cell_key", "?"), sg_json_string(f->header, "seed", "?"),
-                scaled(f->age_s > 0 ? f->age_s : 0, ages, age), scaled(f->bytes, sizes, size),
-                sg_json_string(f->header, "program.identity", "?"), label_of(f));
+        sg_table_cell(t, state_name[f->state], NULL);
+        if (marked)
+            sg_table_cell(t, f->asked ? "asked" : sg_grid_cells_spare(f) ? "spare" : "foreign", NULL);
+        sg_table_format(t, "%.12s", sg_json_string(f->header, "cell_key", "?"));
+        sg_table_cell(t, sg_json_string(f->header, "seed", "?"), NULL);
+        sg_table_cell(t, scaled(f->age_s > 0 ? f->age_s : 0, ages, age), NULL);
+        sg_table_cell(t, scaled(f->bytes, sizes, size), NULL);
+        sg_table_cell(t, sg_json_string(f->header, "program.identity", "?"), NULL);
         if (f->header)
-            fprintf(out, "; %s", grid_data_text(data, sg_json_get(f->header, "dataset")));
-        fputc('\n', out);
+            sg_table_format(t, "%s; %s", label_of(f), grid_data_text(data, sg_json_get(f->header, "dataset")));
+        else
+            sg_table_cell(t, label_of(f), NULL);
     }
+    const struct sg_table_lines how = {.width = width, .mark = "# ", .inset = true};
+    const sg_status status = sg_table_write_lines(out, t, &how, err);
+    sg_table_free(t);
+    return status;
 }
 
 cJSON *sg_grid_cells_json(const struct sg_cell_files *files, const char *folder, bool marked) {

@@ -50,8 +50,8 @@ static sg_status print(const struct sg_cell_files *files, const char *folder, co
                        struct sg_error *err) {
     if (c->json)
         return sg_app_print_json(sg_grid_cells_json(files, folder, c->n_recipes > 0), "the list of cells", err);
-    sg_grid_cells_table(stdout, files, folder, c->n_recipes > 0);
-    return SG_OK;
+    const size_t width = (size_t)sg_terminal_columns(STDOUT_FILENO);
+    return sg_grid_cells_table(stdout, files, folder, c->n_recipes > 0, width, err);
 }
 
 static sg_status prune(const struct sg_cell_files *files, const char *folder, bool dry_run, struct sg_error *err) {

@@ -45,8 +45,10 @@ void sg_grid_cells_free(struct sg_cell_files *files); /* zeroes it */
 SG_CHECKED sg_status sg_grid_cells_mark(struct sg_cell_files *files, const struct sg_cell *cells, size_t count,
                                         bool any_version, const cJSON *dataset, struct sg_error *err);
 
-/* Prints the list for people; `marked` adds which lines a recipe asks for. */
-void sg_grid_cells_table(FILE *out, const struct sg_cell_files *files, const char *folder, bool marked);
+/* Prints the list for people; `marked` adds which lines a recipe asks for. Lines have at most `width` characters; 0 = any
+ * number. SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_grid_cells_table(FILE *out, const struct sg_cell_files *files, const char *folder, bool marked,
+                                         size_t width, struct sg_error *err);
 /* The list as {"schema":"sparsebench-cells/1","folder","cells":[{"state","file","cell_key","label","seed","dataset",
  * "identity","age_s","bytes","asked"}]}; "asked" is null unless `marked`. NULL = no memory. */
 cJSON *sg_grid_cells_json(const struct sg_cell_files *files, const char *folder, bool marked);

@@ -9,6 +9,7 @@
 #include "plot_private.h"
 #include "sg_compare.h"
 #include "sg_stats.h"
+#include "sg_table.h"
 #include "sg_text.h"
 
 enum { MOST_SEEDS = 4096 };
@@ -241,24 +242,41 @@ size_t sg_compare_changes(const cJSON *comparison) {
 
 /* ---- as text ---- */
 
-static void print_columns(FILE *out, const cJSON *columns, bool all) {
+static const struct sg_table_column compared[] = {
+    {.head = "label", .weight = SG_TABLE_ALWAYS},
+    {.head = "series", .weight = SG_TABLE_ALWAYS},
+    {.head = "a", .align = SG_TABLE_RIGHT, .weight = 2},
+    {.head = "b", .align = SG_TABLE_RIGHT, .weight = 2},
+    {.head = "b - a", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
+    {.head = "+-", .align = SG_TABLE_RIGHT, .weight = 3},
+    {.head = "seeds", .align = SG_TABLE_RIGHT, .weight = 1},
+    {.head = "verdict", .weight = SG_TABLE_ALWAYS},
+};
+
+static sg_status print_columns(FILE *out, const cJSON *columns, bool all, size_t width, struct sg_error *err) {
+    sg_table *t = sg_table_open();
     const cJSON *row;
     bool any = false;
+    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++)
+        sg_table_column(t, &compared[i]);
     cJSON_ArrayForEach(row, columns) {
         const char *verdict = sg_json_string(row, "verdict", "");
         if (!all && (strcmp(verdict, words[SG_SAME]) == 0 || strcmp(verdict, words[SG_WITHIN_NOISE]) == 0))
             continue;
-        if (!any)
-            fprintf(out, "%-36s %-24s %12s %12s %12s %12s %5s\n", "# label", "series", "a", "b", "b - a", "+-",
-                    "seeds");
         any = true;
-        char half[24] = "-";
-        if (!isnan(sg_json_number(row, "half_width", NAN)))
-            snprintf(half, sizeof half, "%.3g", sg_json_number(row, "half_width", NAN));
-        fprintf(out, "%-36s %-24s %12.6g %12.6g %+12.4g %12s %5.0f  %s\n", sg_json_string(row, "label", "?"),
-                sg_json_string(row, "series", "?"), sg_json_number(row, "a", NAN), sg_json_number(row, "b", NAN),
-                sg_json_number(row, "difference", NAN), half, sg_json_number(row, "seeds", NAN), verdict);
+        sg_table_cell(t, sg_json_string(row, "label", "?"), NULL);
+        sg_table_cell(t, sg_json_string(row, "series", "?"), NULL);
+        sg_table_number(t, "%.6g", sg_json_number(row, "a", NAN));
+        sg_table_number(t, "%.6g", sg_json_number(row, "b", NAN));
+        sg_table_number(t, "%+.4g", sg_json_number(row, "difference", NAN));
+        sg_table_number(t, "%.3g", sg_json_number(row, "half_width", NAN));
+        sg_table_number(t, "%.0f", sg_json_number(row, "seeds", NAN));
+        sg_table_cell(t, verdict, NULL);
     }
+    const struct sg_table_lines how = {.width = width, .mark = "# "};
+    const sg_status status = any || !t ? sg_table_write_lines(out, t, &how, err) : SG_OK;
+    sg_table_free(t);
+    return status;
 }
 
 static void print_labels(FILE *out, const cJSON *labels, const char *where) {
@@ -266,30 +284,43 @@ static void print_labels(FILE *out, const cJSON *labels, const char *where) {
     cJSON_ArrayForEach(label, labels) fprintf(out, "# only in %s: %s\n", where, label->valuestring);
 }
 
-void sg_compare_print(FILE *out, const cJSON *comparison, bool all) {
-    size_t count[sizeof words / sizeof *words] = {0};
+/* The sentence at the end; NULL = no memory. */
+static char *closing_text(const cJSON *columns) {
+    size_t count[sizeof words / sizeof *words] = {0}, size;
     const cJSON *item;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &size);
+    cJSON_ArrayForEach(item, columns) for (size_t i = 0; i < sizeof words / sizeof *words; i++) count[i] +=
+        strcmp(sg_json_string(item, "verdict", ""), words[i]) == 0;
+    const size_t paired = count[SG_WITHIN_NOISE] + count[SG_BEYOND_NOISE];
+    if (out)
+        fprintf(out, "%zu of %d final values are the same.", count[SG_SAME], cJSON_GetArraySize(columns));
+    if (out && paired > 0)
+        fprintf(out,
+                " Of %zu that differ, %zu differ beyond noise: zero is outside of Student's 95 %% interval of the"
+                " differences by seed. Chance alone would bring about %.0f.",
+                paired, count[SG_BEYOND_NOISE], ceil(0.05 * (double)paired));
+    if (out && count[SG_ONE_SEED] > 0)
+        fprintf(out, " %zu differ that have one seed in common, which tells nothing about noise.", count[SG_ONE_SEED]);
+    return sg_stream_text(out, &text);
+}
+
+sg_status sg_compare_print(FILE *out, const cJSON *comparison, bool all, size_t width, struct sg_error *err) {
+    const cJSON *item, *columns = sg_json_get(comparison, "columns");
     cJSON_ArrayForEach(item, sg_json_get(comparison, "settings"))
         fprintf(out, "# %s: %s, now %s\n", sg_json_string(item, "key", "?"), sg_json_string(item, "a", "?"),
                 sg_json_string(item, "b", "?"));
     print_labels(out, sg_json_get(comparison, "only_a"), "a");
     print_labels(out, sg_json_get(comparison, "only_b"), "b");
-    print_columns(out, sg_json_get(comparison, "columns"), all);
-    cJSON_ArrayForEach(item, sg_json_get(comparison, "claims"))
-        fprintf(out, "claim: %s: %s, now %s\n", sg_json_string(item, "text", "?"), sg_json_string(item, "a", "?"),
-                sg_json_string(item, "b", "?"));
-    cJSON_ArrayForEach(item, sg_json_get(comparison, "columns")) for (size_t i = 0; i < sizeof words / sizeof *words;
-                                                                      i++) count[i] +=
-        strcmp(sg_json_string(item, "verdict", ""), words[i]) == 0;
-    const size_t paired = count[SG_WITHIN_NOISE] + count[SG_BEYOND_NOISE];
-    fprintf(out, "%zu of %d final values are the same.", count[SG_SAME],
-            cJSON_GetArraySize(sg_json_get(comparison, "columns")));
-    if (paired > 0)
-        fprintf(out,
-                " Of %zu that differ, %zu differ beyond noise: zero is outside of Student's 95 %% interval of the"
-                " differences by seed. Chance alone would bring about %.0f.",
-                paired, count[SG_BEYOND_NOISE], ceil(0.05 * (double)paired));
-    if (count[SG_ONE_SEED] > 0)
-        fprintf(out, " %zu differ that have one seed in common, which tells nothing about noise.", count[SG_ONE_SEED]);
-    fputc('\n', out);
+    const sg_status status = print_columns(out, columns, all, width, err);
+    cJSON_ArrayForEach(item, sg_json_get(comparison, "claims")) {
+        char *line = sg_format("claim: %s: %s, now %s", sg_json_string(item, "text", "?"),
+                               sg_json_string(item, "a", "?"), sg_json_string(item, "b", "?"));
+        sg_put_wrapped(out, sg_plot_made(line), width, "", "  ");
+        free(line);
+    }
+    char *closing = closing_text(columns);
+    sg_put_wrapped(out, sg_plot_made(closing), width, "", "");
+    free(closing);
+    return status;
 }

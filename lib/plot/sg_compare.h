@@ -40,7 +40,8 @@ SG_CHECKED sg_status sg_compare_files(cJSON **out, const char *a, const char *b,
 /* How many final values differ beyond noise. */
 size_t sg_compare_changes(const cJSON *comparison);
 
-/* Prints it as text: what differs, or with `all` every value; and a sentence at the end. */
-void sg_compare_print(FILE *out, const cJSON *comparison, bool all);
+/* Prints it as text: what differs, or with `all` every value; and a sentence at the end. Lines have at most `width`
+ * characters; 0 = any number. SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_compare_print(FILE *out, const cJSON *comparison, bool all, size_t width, struct sg_error *err);
 
 #endif

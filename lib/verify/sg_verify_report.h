@@ -30,8 +30,9 @@ struct sg_verify_options {
 SG_CHECKED sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_options *options,
                                       struct sg_error *err);
 
-/* Prints such an array for people: every property of a few compressors, and of many what fails. */
-void sg_verify_print(FILE *out, const cJSON *results);
+/* Prints such an array for people: every property of a few compressors, and of many what fails. `width`: a line of the
+ * terminal; 0 = there is none. SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_verify_print(FILE *out, const cJSON *results, size_t width, struct sg_error *err);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sg_table.h"
 #include "sg_verify.h"
 #include "sg_words.h"
 
@@ -121,27 +122,60 @@ static bool is_untested(const cJSON *property) {
     return sg_json_bool(property, "untested", false);
 }
 
-static void print_property(FILE *out, const cJSON *property, const char *summary) {
-    const double runs = sg_json_number(property, "runs", 0), failed = sg_json_number(property, "failed", 0);
-    const char *example = sg_json_string(property, "example", NULL);
-    fprintf(out, "%-10s  %-10s  %8.0f  %7.0f  %s\n", sg_json_string(property, "property", "?"),
-            failed > 0              ? "FAILS"
-            : is_untested(property) ? "not tested"
-            : runs == 0             ? "-"
-                                    : "holds",
-            runs, failed, summary);
-    if (example != NULL)
-        fprintf(out, "            %s%s\n", failed > 0 ? "first: " : "", example);
+/* Has the property something that has to be read, though all others hold? */
+static bool is_notable(const cJSON *property) {
+    return sg_json_number(property, "failed", 0) > 0 || is_untested(property);
 }
 
-void sg_verify_print(FILE *out, const cJSON *results) {
+static void add_property(sg_table *t, const cJSON *property, const char *summary) {
+    const double runs = sg_json_number(property, "runs", 0), failed = sg_json_number(property, "failed", 0);
+    sg_table_cell(t, sg_json_string(property, "property", "?"), NULL);
+    sg_table_cell(t, failed > 0 ? "FAILS" : is_untested(property) ? "not tested" : runs == 0 ? "-" : "holds", NULL);
+    sg_table_number(t, "%.0f", runs);
+    sg_table_number(t, "%.0f", failed);
+    sg_table_cell(t, summary, NULL);
+}
+
+/* Prints the properties of a compressor, all or those that fail, and the first failure of each. */
+static sg_status print_properties(FILE *out, const cJSON *row, bool full, size_t width, struct sg_error *err) {
+    enum { WIDTH = 80 };
+    static const struct sg_table_column columns[] = {
+        {.head = "property", .weight = SG_TABLE_ALWAYS},
+        {.head = "verdict", .weight = SG_TABLE_ALWAYS},
+        {.head = "runs", .align = SG_TABLE_RIGHT, .weight = 1},
+        {.head = "failed", .align = SG_TABLE_RIGHT, .weight = 2},
+        {.head = "what it is", .align = SG_TABLE_WORDS, .weight = SG_TABLE_ALWAYS},
+    };
+    sg_table *t = sg_table_open();
+    const cJSON *property;
+    int p = 0;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        sg_table_column(t, &columns[i]);
+    cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
+        if (full || is_notable(property))
+            add_property(t, property, sg_verify_meaning[p].summary);
+        p++;
+    }
+    const struct sg_table_lines how = {.width = width > 0 ? width : WIDTH, .mark = "# "};
+    const sg_status status = sg_table_write_lines(out, t, &how, err);
+    sg_table_free(t);
+    cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
+        char before[64];
+        snprintf(before, sizeof before, "# %s%s: ", sg_json_string(property, "property", "?"),
+                 sg_json_number(property, "failed", 0) > 0 ? ", first" : "");
+        sg_put_wrapped(out, sg_json_string(property, "example", ""), width, before, "#   ");
+    }
+    return status;
+}
+
+sg_status sg_verify_print(FILE *out, const cJSON *results, size_t width, struct sg_error *err) {
     const bool full = cJSON_GetArraySize(results) <= IN_FULL;
+    sg_status status = SG_OK;
     const cJSON *row, *property;
     cJSON_ArrayForEach(row, results) {
         const bool passed = sg_json_bool(row, "passed", false);
         bool untested = false;
         double runs = 0;
-        int p = 0;
         cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
             runs += sg_json_number(property, "runs", 0);
             untested = untested || is_untested(property);
@@ -153,13 +187,9 @@ void sg_verify_print(FILE *out, const cJSON *results) {
                 runs);
         const char *ended = sg_json_string(row, "ended", NULL);
         if (ended != NULL)
-            fprintf(out, "            the process that tried it ended early: %s\n", ended);
-        if (full || !passed || untested)
-            fprintf(out, "# property  verdict         runs   failed\n");
-        cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
-            if (full || sg_json_number(property, "failed", 0) > 0 || is_untested(property))
-                print_property(out, property, sg_verify_meaning[p].summary);
-            p++;
-        }
+            fprintf(out, "#   the process that tried it ended early: %s\n", ended);
+        if ((full || !passed || untested) && status == SG_OK)
+            status = print_properties(out, row, full, width, err);
     }
+    return status;
 }
