@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_text.h"
 
@@ -226,7 +227,7 @@ static int descriptor_of(const char *path, const struct stat *info) {
 
 /* A descriptor of this process is duplicated and not opened again: it then goes on where the shell left it, appends if
  * the shell said so, and may be a socket. The wait for a reader sleeps between attempts, because open would start to
- * wait again after a signal, and a sleep does not. */
+ * wait again after a signal, and a sleep does not; a signal may also have come before. */
 sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err) {
     const struct timespec moment = {.tv_nsec = 20000000};
     struct stat info;
@@ -240,7 +241,7 @@ sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err) {
     }
     while (mine < 0 && (fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | keep)) < 0 && waits &&
            errno == ENXIO)
-        if (nanosleep(&moment, NULL) != 0)
+        if (sg_signal_pending() || nanosleep(&moment, NULL) != 0)
             return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal while nobody read the pipe %s", path);
     if (fd >= 0 && (mine >= 0 || fcntl(fd, F_SETFL, keep) == 0) && (*out = fdopen(fd, "w")))
         return SG_OK;

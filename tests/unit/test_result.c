@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_result.h"
 #include "sg_rng.h"
@@ -382,6 +384,20 @@ static void test_fstat(const char *folder) {
        failed);
 }
 
+/* The last test, as the signal stays. */
+static void test_signal(const char *folder) {
+    struct sg_error err = {0};
+    struct sg_file_writer w;
+    char path[300];
+    snprintf(path, sizeof path, "%s/waiting", folder);
+    sg_signals_catch();
+    raise(SIGTERM);
+    alarm(10);
+    ok(mkfifo(path, 0600) == 0 && sg_file_begin(&w, path, true, &err) == SG_ERR_INTERRUPTED,
+       "a signal that came before the wait for a pipe's reader ends it too");
+    alarm(0);
+}
+
 int main(void) {
     char folder[] = "/tmp/sg-test-XXXXXX", command[64];
     if (!mkdtemp(folder))
@@ -396,6 +412,7 @@ int main(void) {
     test_sha256();
     test_runs();
     test_seal(folder);
+    test_signal(folder);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     ok(system(command) == 0, "clean up");
     return tap_done();
