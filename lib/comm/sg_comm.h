@@ -32,9 +32,10 @@ SG_CHECKED sg_status sg_comm_open(sg_comm **out, struct sg_error *err);
 /* Sets the number of workers. Called before any exchange. SG_ERR_ARGUMENT: there are fewer workers than ranks. */
 SG_CHECKED sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err);
 
-/* Sets how positions travel from now on, the same on every rank; NULL = the fewest bytes of each message, whose
- * numbers then travel in fewer bits, too, if their code has levels (sg_wire_shorten). Without this call it is raw. Messages that are encoded (sg_wire.h) are all but two kinds, which travel as they are: those of all n
- * numbers in a code of fixed width, and fp32 under raw. */
+/* Sets how positions travel from now on, the same on every rank; NULL = the fewest bytes of each message, whose numbers
+ * then travel in fewer bits, too, if their code has levels (sg_wire_shorten). Without this call it is raw. Messages
+ * that are encoded (sg_wire.h) are all but two kinds, which travel as they are: those of all n numbers in a code of
+ * fixed width, and fp32 under raw. */
 void sg_comm_set_encoding(sg_comm *c, const struct sg_wire_encoding *encoding);
 
 int sg_comm_rank(const sg_comm *c);
@@ -91,8 +92,8 @@ struct sg_volume {
     double elements_max;  /* entries of the largest message: the padded length of an equal-size all-gather */
     double bits_mean;     /* the bits that a message states, mean over workers */
     /* Bytes of a message, mean over workers. An encoded message counts exactly, with its header; any other counts 4 for
-     * its length, 4 for each position that is not known to all ranks anyway, and its data. The numbers are the same within one process, where nothing
-     * travels. */
+     * its length, 4 for each position that is not known to all ranks anyway, and its data. The numbers are the same
+     * within one process, where nothing travels. */
     double bytes_sent;
 };
 
@@ -110,8 +111,8 @@ struct sg_outcome {
 SG_CHECKED sg_status sg_comm_end(sg_comm *c, const struct sg_control *mine, struct sg_outcome *out,
                                  struct sg_error *err);
 
-/* *bytes <- how many bytes a message counts that is sent beside an exchange, as in sg_volume. It needs no data, unless its
- * code has levels (sg_wire_shorten). */
+/* *bytes <- how many bytes a message counts that is sent beside an exchange, as in sg_volume. It needs no data, unless
+ * its code has levels (sg_wire_shorten). */
 SG_CHECKED sg_status sg_comm_bytes(const sg_comm *c, const struct sg_message *message, double *bytes,
                                    struct sg_error *err);
 

@@ -122,8 +122,8 @@ struct sg_rounds {
      * must turn sum [d] into what is divided by the number of workers: the sum over workers of the vectors that they
      * sent, or what takes its place. */
     void (*combine)(const struct sg_shared *s, unsigned round, float *sum);
-    /* *out <- the message that `combine` made of the sum, where it compresses once more what all workers then receive; sum is
-     * as it left it. The message has no data: it is only counted. NULL = there is none. */
+    /* *out <- the message that `combine` made of the sum, where it compresses once more what all workers then receive;
+     * sum is as it left it. The message has no data: it is only counted. NULL = there is none. */
     void (*again)(const struct sg_shared *s, const float *sum, struct sg_message *out);
     /* Called for each worker after the last round, if there is feedback. e [d] holds p and becomes what did not arrive;
      * sum is as the last `combine` left it. The worker's room may be overwritten. NULL, only if there is one round:

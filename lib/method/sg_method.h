@@ -124,8 +124,8 @@ void sg_method_hear(sg_method *m, const struct sg_message *messages);
 /* Called after the exchange of a round. The first sg_method_length numbers of sum [d] are the sum of the messages, and
  * become what the next round needs. After the last round, sum [d] is the sum over workers. */
 void sg_method_receive(sg_method *m, unsigned round, float *sum);
-/* The message of a second compression, which that call made of the sum for all workers together, whoever sends it; without
- * data, for it only counts. NULL = there is none. It is valid until the next receive. */
+/* The message of a second compression, which that call made of the sum for all workers together, whoever sends it;
+ * without data, for it only counts. NULL = there is none. It is valid until the next receive. */
 const struct sg_message *sg_method_again(const sg_method *m);
 /* Are residuals complete only after the last sg_method_receive of this step? Then sg_method_keep completes that of each
  * worker, with the sum as that call left it. Else, as at a step that sends nothing, sg_method_keep does nothing. */

@@ -83,7 +83,8 @@ struct sg_code {
     void (*decode)(float *out, const struct sg_message *m, size_t first, size_t count);
     /* Is `data` [bytes] well formed, and is every number finite? Any bytes are safe. */
     bool (*valid)(const struct sg_message *m);
-    /* Of the library's own codes: the layout of its fields, which sg_wire_shorten writes in fewer bits. NULL = they stay. */
+    /* Of the library's own codes: the layout of its fields, which sg_wire_shorten writes in fewer bits. NULL = they
+     * stay. */
     const struct wire_layout *layout;
     /* The same as `encode`, with values and data in the memory of a GPU; all else of the numbers lies in the host's. *bytes <-
      * the bytes that are written. Returns enum sg_kernel_status. NULL = the code does not run on a GPU. */

@@ -93,8 +93,8 @@ struct sg_wire_header {
     const struct sg_code *code;
     unsigned parameter;
     uint64_t n;
-    /* At most 8 times data_bytes or the bytes of the positions. data_bytes are those of the numbers that are decoded; number_bytes
-     * those that arrived, of which they are at most 1024 times as many. So allocating for both is safe. */
+    /* At most 8 times data_bytes or the bytes of the positions. data_bytes are those of the numbers that are decoded;
+     * number_bytes those that arrived, of which they are at most 1024 times as many. So allocating for both is safe. */
     size_t count;
     bool shorter; /* as in the plan */
     size_t header_bytes, index_bytes, number_bytes, data_bytes;

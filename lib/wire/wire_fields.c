@@ -93,7 +93,8 @@ static void count_integers(struct occurrences *o, const struct wire_layout *l, c
     o->value[0] = (uint32_t)(p->count - values);
 }
 
-/* Bits of a run whose length without its low bits has `length` bits: these in unary, all but the highest, the low ones. */
+/* Bits of a run whose length, less its low bits, has `length` bits: that in unary, then the low ones and all but the
+ * highest. */
 static uint64_t gamma_run_bits(unsigned length, unsigned low) {
     return 1 + low + length + (length > 0 ? length - 1 : 0);
 }
@@ -339,8 +340,8 @@ static bool read_every(struct reader *r, const struct wire_layout *l, uint8_t *d
     return true;
 }
 
-/* The fields of a part that are not 0, with the runs of zeros between them. Fields have at most 24 bits, so that each lies
- * in 4 bytes, of which some may be behind the part. */
+/* The fields of a part that are not 0, with the runs of zeros between them. Fields have at most 24 bits, so that each
+ * lies in 4 bytes, of which some may be behind the part. */
 static bool read_runs(struct reader *r, enum way way, const struct wire_layout *l, uint8_t *data,
                       const struct wire_part *p) {
     memset(data + p->at, 0, p->end - p->at + WORD);

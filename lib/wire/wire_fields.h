@@ -19,7 +19,8 @@ uint64_t wire_fields_size(const struct sg_message *m);
 void wire_fields_encode(uint8_t *out, size_t bytes, const struct sg_message *m);
 
 /* Writes the numbers of a message that has this code, count and number of bytes as the code has them. Any `bytes` bytes
- * are safe. Returns false unless they are such numbers; then the data is undefined. sg_code.valid is still to be asked. */
+ * are safe. Returns false unless they are such numbers; then the data is undefined. sg_code.valid is still to be asked.
+ * */
 bool wire_fields_decode(uint8_t *data, const struct sg_message *m, const uint8_t *in, size_t bytes);
 
 #endif

@@ -35,15 +35,17 @@ static inline uint64_t prefix_least(struct prefix_alphabet a, unsigned symbol) {
     return symbol >> a.direct == 0 ? symbol : (uint64_t)top << prefix_low_bits(a, symbol);
 }
 
-/* A code of the symbols first .. first + count - 1. With one symbol it has no bits, and with none nothing can be written. */
+/* A code of the symbols first .. first + count - 1. With one symbol it has no bits, and with none nothing can be
+ * written. */
 struct prefix {
     unsigned first, count;
     uint8_t length[PREFIX_MOST_SYMBOLS]; /* of each symbol's code word; 0 = it does not occur, or is the only one */
     uint16_t word[PREFIX_MOST_SYMBOLS];  /* its bits in the order of the stream */
 };
 
-/* The code for symbols that occur so often. It is Huffman's, where of equal weights the lower symbol is joined first and a
- * symbol before what was joined; while a word is longer than PREFIX_LONGEST, all weights are halved and rounded up. */
+/* The code for symbols that occur so often. It is Huffman's, where of equal weights the lower symbol is joined first
+ * and a symbol before what was joined; while a word is longer than PREFIX_LONGEST, all weights are halved and rounded
+ * up. */
 void prefix_choose(struct prefix *p, const uint32_t occurs[PREFIX_MOST_SYMBOLS]);
 
 /* The bits of the code's description, and of all integers with their low bits. */
