@@ -1,5 +1,6 @@
 /* plugin_guard.c: keeps what a shared object does when it is loaded from the program's results: a mode of arithmetic,
  * such as the flushing of small numbers to zero that -ffast-math brings, a locale, and what it prints. */
+#include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 #include "recipe_internal.h"
+
+enum { FAR = 200 }; /* a descriptor that nobody closes by guessing */
 
 /* Does this thread compute as IEEE 754 says: to the nearest, and with numbers below 2^-126? */
 static bool is_plain(void) {
@@ -21,7 +24,7 @@ void plugin_guard_begin(struct plugin_guard *g) {
     g->locale = locale != NULL ? strdup(locale) : NULL;
     fegetenv(&g->arithmetic);
     fflush(stdout);
-    g->out = dup(STDOUT_FILENO);
+    g->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FAR);
     if (g->out >= 0)
         dup2(STDERR_FILENO, STDOUT_FILENO);
 }
