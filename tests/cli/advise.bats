@@ -147,7 +147,7 @@ PY
     [[ $output == *"# PowerSGD is left out: no layer is a matrix."* ]]
     "$PYTHON" -c 'import numpy as np; np.save("g.npy", np.load("g.npy")[:, :, :50])'
     run -0 advise replay.yaml --set 'task={kind: recorded, files: g.npy}'
-    jq -e '.tune.left_out[] | select(.method == "DGC") | .reason == "0.01 of 50 elements is less than one"' advice.json
+    jq -e '.tune.left_out[] | select(.method == "DGC selection") | .reason == "0.01 of 50 elements is less than one"' advice.json
 }
 
 @test "--advise: the tolerance decides, and where nothing pays it says so" {
