@@ -49,7 +49,7 @@ hostile_result() {
     # Each says what was found, and shows its first figure, if it has one.
     [ "$(grep -c '<li>.*<svg class="thumb"' page.html)" = 8 ]
     grep -q '<li>.*PowerSGD rank=4 reaches SGD.*8.71 times less' page.html
-    grep -q '<li>.*<p>Holds: Hard-threshold converges' page.html
+    grep -q '<li>.*<p>Holds: Hard-threshold is more accurate' page.html
     run -2 --separate-stderr sparseplot-export "$@" -o figure.svg
     [[ $stderr == *"at most 8 results lie over each other"* && ! -e figure.svg ]]
 }

@@ -168,7 +168,7 @@ static void test_bursts(void) {
 
 static void test_refused(void) {
     refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:13:23: unknown key 'lnik' (did you mean 'link'?)");
-    refused(WITH("{link: 10gbe}"), "r.yaml:13:17: unknown link '10gbe' (did you mean '1gbe'?)");
+    refused(WITH("{link: 10gbe}"), "r.yaml:13:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
     refused(WITH("{collective: rign}"), "r.yaml:13:23: unknown collective 'rign' (did you mean 'ring'?)");
     refused(WITH("{gather: all-gathre}"), "r.yaml:13:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
     refused(WITH("{overlap: layer}"), "r.yaml:13:20: overlap 'layer' goes by layers (add record.layers: true)");
