@@ -200,7 +200,7 @@ compressors: {names: [topk], sizes: [recording], densities: [0.05], recording: g
 threads: [1]
 samples: 20
 YAML
-    sparsebench -q kernels.yaml --table | grep -q '^topk .* recording .* 1000 .* right$'
+    COLUMNS=200 sparsebench -q kernels.yaml --table | grep -q '^topk .* recording .* 1000 .* right$'
 }
 
 @test "a file larger than the memory that a run may have is replayed" {
