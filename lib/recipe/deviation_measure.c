@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sg_deviations.h"
+#include "sg_drive.h"
 #include "sg_flat.h"
 #include "sg_rng.h"
 
@@ -48,37 +49,22 @@ static void draw(float *g, uint32_t worker, uint64_t step) {
 /* One step; adds what every worker's messages cost. */
 static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg_deviation_measure *out,
                           struct sg_error *err) {
-    const size_t workers = x->config.count;
+    const double workers = (double)x->config.count;
     struct sg_message message[WORKERS];
-    double square[LAYERS];
-    struct sg_spent spent = {0};
-    const bool leads = sg_method_leads(m, t, 1);
-    if (leads)
-        sg_method_lead(m, x->g[0], square);
-    sg_method_begin(m, t, 1, leads ? square : NULL);
-    for (unsigned round = 0; round < sg_method_rounds(m); round++) {
-        memset(x->sum, 0, sizeof x->sum);
-        for (size_t w = 0; w < workers; w++) {
-            const float *g = round == 0 ? x->g[w] : NULL;
-            const sg_status status = sg_method_send(m, w, round, g, x->e[w], NULL, &message[w], err);
-            if (status != SG_OK)
-                return status;
-            out->bits += message[w].bits / D / (double)workers;
-            spent.bits += message[w].bits / (double)workers;
-            spent.entries += (double)message[w].count / (double)workers;
-        }
-        sg_message_add_all(x->sum, sg_method_length(m, round), message, workers, x->config.kernels, &x->config.exec);
-        if (sg_method_hears(m))
-            sg_method_hear(m, message);
-        sg_method_receive(m, round, x->sum);
-    }
-    for (size_t w = 0; w < workers; w++) {
-        sg_method_keep(m, w, x->e[w], x->sum);
-        spent.largest = fmax(spent.largest, sg_method_note(m, w));
-    }
-    out->sent += spent.entries;
-    sg_method_end(m, x->sum, &spent);
-    return SG_OK;
+    float *sum = x->sum;
+    struct sg_play play = {.part = &m,
+                           .parts = 1,
+                           .workers = x->config.count,
+                           .d = D,
+                           .g = *x->g,
+                           .e = *x->e,
+                           .sum = &sum,
+                           .message = message,
+                           .optimizes = true};
+    const sg_status status = sg_method_play(&play, t, 1, err);
+    out->bits += play.bits / D / workers;
+    out->sent += play.entries / workers;
+    return status;
 }
 
 /* What this step lost; its bias is returned. */
