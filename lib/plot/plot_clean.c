@@ -9,7 +9,7 @@
 static size_t decode(const unsigned char *s, unsigned long *out) {
     static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    unsigned long c = n == 1 ? s[0] : n ? s[0] & (0xff >> (n + 1)) : 0;
+    unsigned long c = n == 1 ? s[0] : n ? s[0] & (0xffU >> (n + 1)) : 0;
     for (size_t i = 1; i < n; i++) {
         if ((s[i] & 0xc0) != 0x80)
             return 0;
