@@ -225,7 +225,7 @@ need_gnuplot() {
     done
     [ "$left_out" -ge 5 ]
     run -0 --separate-stderr sparseplot-export -q "$ROOT/results/bursts.json" --format=table
-    [[ $output == *"# modelled: 20 workers, 10gbe-tcp"* && $output == *"# no room for: "*"burst half hidden (modelled); "* ]]
+    [[ $output == *"# modelled: 20 workers, 10gbe-tcp"* && $output == *"# no room for: "*"burst hidden (modelled); "* ]]
 }
 
 # The methods of a table in its order.
