@@ -132,7 +132,8 @@ torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comm
 
 bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
 built_lib   := $(bin:%/bin=%)/lib
-plugins     := $(if $(filter 1,$(torch)),$(addprefix $(built_lib)/sparsegrad/,tasks-torch.so rivals.so))
+# Sanitizers have nothing to find in the rivals of sparsebench, and take minutes to compile them.
+plugins     := $(if $(filter 1,$(torch)),$(addprefix $(built_lib)/sparsegrad/,tasks-torch.so $(if $(filter asan tsan,$(MODE)),,rivals.so)))
 # As long as the major version is 0, a minor one may change the interface: both are in the shared library's name, and in
 # the version that each of its symbols has.
 interface   := $(if $(VERSION:0.%=),$(firstword $(subst ., ,$(VERSION))),$(basename $(VERSION)))
