@@ -71,7 +71,7 @@ same_everywhere() {
 }
 
 @test "same bytes for 1 to 4 ranks and 1, 2 threads: one-percent" {
-    same_everywhere one-percent 7
+    same_everywhere one-percent 8
 }
 
 @test "same bytes for 1 to 4 ranks and 1, 2 threads: budget" {

@@ -27,6 +27,10 @@ SETTINGS = [
 ]
 
 
+def within_floats(x):
+    return np.clip(x, -FLOAT_MAX, FLOAT_MAX)
+
+
 def switchml_scale(xs, bits):
     """f of one block."""
     largest = max(np.abs(x).max() for x in xs)
@@ -44,9 +48,9 @@ def switchml(case, xs):
             f = switchml_scale([x[part] for x in xs], bits) * (2 if hint else 1)
             q = [np.sign(x[part]) * np.floor(np.abs(x[part]) * f + 0.5) for x in xs]
             q = [np.clip(x, -(2 ** (bits - 1) // len(xs)) if hint else -most, most) for x in q]
-            total[part] = np.clip(sum(q) / f, -FLOAT_MAX, FLOAT_MAX)
+            total[part] = within_floats(sum(q) / f)
             for e, own in zip(kept, q):
-                e[part] -= np.clip(own / f, -FLOAT_MAX, FLOAT_MAX).astype(np.float32)
+                e[part] -= within_floats(own / f).astype(np.float32)
             blocks += 1
     return [bits * d + 8 * blocks] * len(xs), total, kept
 
@@ -83,9 +87,8 @@ def global_qsgd(case, xs, step):
         factor[a:b] = (2 ** (bits - 1) - 1) / (n * largest) if largest > 0 else 0
     q = [integers(case, x, w, step, factor, np.inf) for w, x in enumerate(xs)]
     scale = np.where(factor > 0, factor, 1)
-    with np.errstate(over="ignore"):
-        kept = [x - (own / scale).astype(np.float32) for x, own in zip(xs, q)]
-    return [bits * len(xs[0]) + 32 * len(case.sizes)] * n, sum(q) / scale, kept
+    kept = [x - within_floats(own / scale).astype(np.float32) for x, own in zip(xs, q)]
+    return [bits * len(xs[0]) + 32 * len(case.sizes)] * n, within_floats(sum(q) / scale), kept
 
 
 def add_powers(a, b, u):
@@ -116,9 +119,8 @@ def global_exponents(case, xs, step):
             u = uniform(draws(case.seed, COMPRESS, n + r + stride, step, 0, d))
             part[r] = add_powers(part[r], part[r + stride], u)
         stride *= 2
-    with np.errstate(over="ignore"):
-        kept = [x - (own * unit).astype(np.float32) for x, own in zip(xs, levels)]
-    return [bits * d + 32 * len(case.sizes)] * n, part[0] * unit, kept
+    kept = [x - within_floats(own * unit).astype(np.float32) for x, own in zip(xs, levels)]
+    return [bits * d + 32 * len(case.sizes)] * n, within_floats(part[0] * unit), kept
 
 
 def step(case, ps, t):
