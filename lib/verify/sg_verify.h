@@ -62,8 +62,9 @@ struct sg_verdict {
 
 typedef struct sg_verify sg_verify;
 
-/* Allocates inputs and room. The longest vectors that are tried have `longest` elements, 1000 or more: 2^20 + 1 takes
- * seconds for each compressor. Only those of more than 2^16 are worked on by several threads. SG_ERR_MEMORY. */
+/* Allocates inputs and room. Vectors of up to 1000 elements are tried in every way. If `longest`, 1000 or more, is above
+ * 2^16 + 2, vectors of it and of one and two elements fewer are tried as well, in fewer ways: there threads share the
+ * work. 2^20 + 1 takes seconds for each compressor. SG_ERR_MEMORY. */
 enum { SG_VERIFY_SHORT = 4096, SG_VERIFY_LONG = (1 << 20) + 1 };
 SG_CHECKED sg_status sg_verify_open(sg_verify **out, size_t longest, struct sg_error *err);
 void sg_verify_close(sg_verify *v);

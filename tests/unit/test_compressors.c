@@ -8,7 +8,7 @@
 #define __has_feature(x) 0 /* gcc has no ThreadSanitizer that knows OpenMP */
 #endif
 /* ThreadSanitizer makes everything tens of times slower, and needs no longer vectors than those that threads share. */
-enum { LONGEST = __has_feature(thread_sanitizer) ? (1 << 16) + 1 : SG_VERIFY_LONG };
+enum { LONGEST = __has_feature(thread_sanitizer) ? (1 << 16) + 3 : SG_VERIFY_LONG };
 
 int main(void) {
     const struct sg_compressor_ops *ops;
