@@ -27,9 +27,9 @@ struct sg_table_column {
 
 typedef struct sg_table sg_table;
 
-/* Texts are copied. If memory runs out, the next sg_table_write_… gives SG_ERR_MEMORY. sg_table_free(NULL) is fine, as
- * is NULL for the table of any other call. */
-sg_table *sg_table_open(void);
+/* Opens a table with these columns [n], to which more may be added. Texts are copied. If memory runs out, the next
+ * sg_table_write_… gives SG_ERR_MEMORY. sg_table_free(NULL) is fine, as is NULL for the table of any other call. */
+sg_table *sg_table_open(const struct sg_table_column *column, size_t n);
 void sg_table_column(sg_table *t, const struct sg_table_column *column);
 /* Appends a cell, row after row; `deviation` is what stands behind a number, NULL = nothing. */
 void sg_table_cell(sg_table *t, const char *text, const char *deviation);

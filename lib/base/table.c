@@ -10,10 +10,6 @@
 
 /* ---- what stands in it ---- */
 
-sg_table *sg_table_open(void) {
-    return calloc(1, sizeof(sg_table));
-}
-
 static bool is_power_of_two(size_t n) {
     return (n & (n - 1)) == 0;
 }
@@ -37,6 +33,13 @@ void sg_table_column(sg_table *t, const struct sg_table_column *column) {
         return;
     t->column = larger;
     t->column[t->n_columns++] = (struct table_column){*column, copy(t, column->head), copy(t, column->unit)};
+}
+
+sg_table *sg_table_open(const struct sg_table_column *column, size_t n) {
+    sg_table *t = calloc(1, sizeof *t);
+    for (size_t i = 0; i < n; i++)
+        sg_table_column(t, &column[i]);
+    return t;
 }
 
 void sg_table_cell(sg_table *t, const char *text, const char *deviation) {

@@ -45,7 +45,6 @@ void run_coder(struct job *job) {
     const struct data *d = job->data;
     struct sg_play play = {.part = &job->method,
                            .parts = 1,
-                           .workers = 1,
                            .d = d->layers->n,
                            .g = d->g,
                            .e = d->e,

@@ -72,7 +72,6 @@ static sg_status count_message(void *of, size_t worker, unsigned round, const st
 sg_status share_step(struct share *s, const float *g, struct sg_error *err) {
     struct sg_play play = {.part = &s->method,
                            .parts = 1,
-                           .workers = s->setting.workers,
                            .d = s->setting.layers->n,
                            .g = g,
                            .e = s->e,

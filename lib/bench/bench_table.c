@@ -134,10 +134,8 @@ static sg_status print_rows(FILE *out, const cJSON *results, bool of_compressors
     const struct sg_table_column *column = of_compressors ? compressor_columns : operation_columns;
     const size_t n = of_compressors ? sizeof compressor_columns / sizeof *compressor_columns
                                     : sizeof operation_columns / sizeof *operation_columns;
-    sg_table *t = sg_table_open();
+    sg_table *t = sg_table_open(column, n);
     const cJSON *r;
-    for (size_t i = 0; i < n; i++)
-        sg_table_column(t, &column[i]);
     cJSON_ArrayForEach(r, results) {
         if (is_compressor(r) == of_compressors)
             (of_compressors ? add_compressor : add_operation)(t, r);

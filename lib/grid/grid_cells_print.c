@@ -43,7 +43,7 @@ sg_status sg_grid_cells_table(FILE *out, const struct sg_cell_files *files, cons
         {.head = "version", .weight = 1},
         {.head = "label; data", .align = SG_TABLE_WORDS, .weight = SG_TABLE_ALWAYS},
     };
-    sg_table *t = sg_table_open();
+    sg_table *t = sg_table_open(NULL, 0);
     double bytes = 0;
     char age[16], size[16], data[DATA_TEXT];
     for (size_t i = 0; i < files->count; i++)

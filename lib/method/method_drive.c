@@ -68,6 +68,30 @@ static void add(const struct sg_play *play, size_t p, const struct sg_message *m
     sg_message_add_all(play->sum[p], m->n, m, 1, shared->kernels, &shared->exec);
 }
 
+static size_t workers_of(const struct sg_play *play) {
+    size_t n = 0;
+    for (size_t p = 0; p < play->parts; p++)
+        n += play->part[p]->count;
+    return n;
+}
+
+/* The method that has worker w of the play. */
+static sg_method *method_of(const struct sg_play *play, size_t w) {
+    size_t p = 0, first = 0;
+    for (; w >= first + play->part[p]->count; p++)
+        first += play->part[p]->count;
+    return play->part[p];
+}
+
+/* That worker's number among all of the run. */
+static size_t number_of(const struct sg_play *play, size_t w) {
+    return play->part[0]->first + w;
+}
+
+static float *residual_of(const struct sg_play *play, size_t w) {
+    return play->e != NULL ? play->e + w * play->d : NULL;
+}
+
 /* What lies between an exchange and the next call of a hook is receiving, which is a part of encoding. */
 static void charge_receive(struct sg_play *play, unsigned round) {
     if (round > 0)
@@ -76,13 +100,12 @@ static void charge_receive(struct sg_play *play, unsigned round) {
 
 /* The message of worker w of the play is made, shown and, where it need not wait for others, added: a method whose workers
  * take turns has room for one message. */
-static sg_status send_one(struct sg_play *play, sg_method *m, size_t w, unsigned round, size_t length,
-                          struct sg_error *err) {
+static sg_status send_one(struct sg_play *play, size_t w, unsigned round, size_t length, struct sg_error *err) {
     const float *g = round == 0 ? play->g + w * play->d : NULL;
-    float *e = play->e != NULL ? play->e + w * play->d : NULL;
     struct sg_message *message = &play->message[w];
     const double start_s = now(play);
-    sg_status status = sg_method_send(m, play->part[0]->first + w, round, g, e, NULL, message, err);
+    sg_status status =
+        sg_method_send(method_of(play, w), number_of(play, w), round, g, residual_of(play, w), NULL, message, err);
     const double sent_s = now(play);
     if (status != SG_OK)
         return status;
@@ -109,16 +132,15 @@ static sg_status lead_play(void *of, double *square, struct sg_error *err) {
 static sg_status exchange_play(void *of, unsigned round, size_t length, const struct sg_message **all,
                                struct sg_error *err) {
     struct sg_play *play = of;
+    const size_t workers = workers_of(play), needed = play->part[0]->shared.workers;
     charge_receive(play, round);
     for (size_t p = 0; play->sum != NULL && p < play->parts; p++)
         memset(play->sum[p], 0, (length > 0 ? length : play->d) * sizeof *play->sum[p]);
-    for (size_t p = 0, w = 0; p < play->parts; p++)
-        for (size_t i = 0; i < play->part[p]->count; i++, w++)
-            if (send_one(play, play->part[p], w, round, length, err) != SG_OK)
-                return err->status;
-    if (sg_method_hears(play->part[0]) && play->workers < play->part[0]->shared.workers)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "the messages of %zu other workers are needed",
-                       play->part[0]->shared.workers - play->workers);
+    for (size_t w = 0; w < workers; w++)
+        if (send_one(play, w, round, length, err) != SG_OK)
+            return err->status;
+    if (sg_method_hears(play->part[0]) && workers < needed)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "the messages of %zu other workers are needed", needed - workers);
     *all = play->message;
     play->exchanged_s = now(play);
     return SG_OK;
@@ -137,23 +159,21 @@ static void arrived_play(void *of) {
 static sg_status keep_play(void *of, struct sg_error *err) {
     struct sg_play *play = of;
     (void)err;
-    for (size_t p = 0, w = 0; p < play->parts; p++)
-        for (size_t i = 0; i < play->part[p]->count; i++, w++) {
-            const double start_s = now(play);
-            sg_method_keep(play->part[p], play->part[0]->first + w, play->e != NULL ? play->e + w * play->d : NULL,
-                           play->sum[p]);
-            play->encode_s += w == 0 ? now(play) - start_s : 0;
-        }
+    for (size_t w = 0; w < workers_of(play); w++) {
+        const double start_s = now(play);
+        sg_method_keep(method_of(play, w), number_of(play, w), residual_of(play, w), play->sum[0]);
+        play->encode_s += w == 0 ? now(play) - start_s : 0;
+    }
     return SG_OK;
 }
 
 static void spend_play(void *of, struct sg_spent *spent) {
     const struct sg_play *play = of;
-    for (size_t p = 0, w = 0; p < play->parts; p++)
-        for (size_t i = 0; i < play->part[p]->count; i++, w++)
-            spent->largest = fmax(spent->largest, sg_method_note(play->part[p], play->part[0]->first + w));
-    spent->entries = play->entries / (double)play->workers;
-    spent->bits = play->bits / (double)play->workers;
+    const size_t workers = workers_of(play);
+    for (size_t w = 0; w < workers; w++)
+        spent->largest = fmax(spent->largest, sg_method_note(method_of(play, w), number_of(play, w)));
+    spent->entries = play->entries / (double)workers;
+    spent->bits = play->bits / (double)workers;
 }
 
 sg_status sg_method_play(struct sg_play *play, uint64_t step, double gamma, struct sg_error *err) {

@@ -43,11 +43,10 @@ struct sg_drive {
 /* Plays step `step` at learning rate gamma. Returns what the hook that failed returned. */
 SG_CHECKED sg_status sg_method_drive(const struct sg_drive *drive, uint64_t step, double gamma, struct sg_error *err);
 
-/* A step of workers that all live in this process, in host memory. Parts share the workers in order. */
+/* A step of workers that all live in this process, in host memory: those of part[0], then those of part[1], ... */
 struct sg_play {
-    sg_method *const *part; /* [parts], as above */
-    size_t parts, workers;  /* workers of all parts, which have the numbers from that of part[0]'s first worker on */
-    size_t d;
+    sg_method *const *part;     /* [parts], as above */
+    size_t parts, d;            /* d: from one worker's vectors to the next's; the model's size, or more */
     const float *g;             /* [workers][d] gradients */
     float *e;                   /* [workers][d] residuals; NULL = there are none */
     float *const *sum;          /* [parts][d] <- the sum over workers; NULL as above */

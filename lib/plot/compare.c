@@ -254,11 +254,9 @@ static const struct sg_table_column compared[] = {
 };
 
 static sg_status print_columns(FILE *out, const cJSON *columns, bool all, size_t width, struct sg_error *err) {
-    sg_table *t = sg_table_open();
+    sg_table *t = sg_table_open(compared, sizeof compared / sizeof *compared);
     const cJSON *row;
     bool any = false;
-    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++)
-        sg_table_column(t, &compared[i]);
     cJSON_ArrayForEach(row, columns) {
         const char *verdict = sg_json_string(row, "verdict", "");
         if (!all && (strcmp(verdict, words[SG_SAME]) == 0 || strcmp(verdict, words[SG_WITHIN_NOISE]) == 0))

@@ -63,8 +63,7 @@ static char *plain_head(const struct sg_summary *s, size_t m, const struct sg_co
 /* The methods with their values; `head` makes the head of a metric. */
 static sg_table *values_of(const struct sg_summary *s, enum sg_text_kind kind,
                            char *(*head)(const struct sg_summary *s, size_t m, const struct sg_column_style *style)) {
-    sg_table *t = sg_table_open();
-    sg_table_column(t, &(struct sg_table_column){.head = "method"});
+    sg_table *t = sg_table_open(&(struct sg_table_column){.head = "method"}, 1);
     for (size_t m = 0; m < s->n_metrics; m++) {
         const struct sg_column_style style = sg_plot_column_style(s, m);
         char *text = head(s, m, &style);
@@ -151,11 +150,10 @@ sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error
 
 /* Verdict, text and numbers of the claims that are shown, *n <- how many those are. */
 static sg_table *claims_of(const struct sg_summary *s, size_t *n) {
-    static const char *const head[] = {"verdict", "claim", "numbers (ratio = value / bound)"};
-    sg_table *t = sg_table_open();
+    static const struct sg_table_column columns[] = {
+        {.head = "verdict"}, {.head = "claim"}, {.head = "numbers (ratio = value / bound)"}};
+    sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
     *n = 0;
-    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-        sg_table_column(t, &(struct sg_table_column){.head = head[i]});
     for (size_t i = 0; i < s->n_claims; i++) {
         const struct sg_claim *claim = &s->claim[i];
         char text[SG_NUMBERS_CHARS], *numbers = NULL;

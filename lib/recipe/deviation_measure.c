@@ -52,15 +52,8 @@ static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg
     const double workers = (double)x->config.count;
     struct sg_message message[WORKERS];
     float *sum = x->sum;
-    struct sg_play play = {.part = &m,
-                           .parts = 1,
-                           .workers = x->config.count,
-                           .d = D,
-                           .g = *x->g,
-                           .e = *x->e,
-                           .sum = &sum,
-                           .message = message,
-                           .optimizes = true};
+    struct sg_play play = {
+        .part = &m, .parts = 1, .d = D, .g = *x->g, .e = *x->e, .sum = &sum, .message = message, .optimizes = true};
     const sg_status status = sg_method_play(&play, t, 1, err);
     out->bits += play.bits / D / workers;
     out->sent += play.entries / workers;

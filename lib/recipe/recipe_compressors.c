@@ -32,7 +32,7 @@ static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum)
     if (sg_method_open(&m, &config, &err) != SG_OK)
         return NAN;
     struct sg_message message;
-    struct sg_play play = {.part = &m, .parts = 1, .workers = 1, .d = D, .g = g, .sum = &sum, .message = &message};
+    struct sg_play play = {.part = &m, .parts = 1, .d = D, .g = g, .sum = &sum, .message = &message};
     const sg_status status = sg_method_play(&play, 0, 1, &err);
     sg_method_close(m);
     return status == SG_OK ? play.bits / D : NAN;
@@ -120,14 +120,12 @@ sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err) {
         "Bits: of one step on 4096 normal numbers, with presets, 1 % of the elements, and 2 for what has no preset.",
         "A quirk is what released code does in place of the publication; --help-recipe describes the keys of each."};
     float *g = malloc(D * sizeof *g), *sum = malloc(D * sizeof *sum);
-    sg_table *t = sg_table_open();
+    sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
     const struct sg_compressor_ops *ops;
     sg_status status = g != NULL && sum != NULL ? SG_OK : sg_fail_memory(err, "the table of compressors");
     sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
     for (size_t i = 0; i < D && status == SG_OK; i++)
         g[i] = (float)sg_rng_normal(&rng);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        sg_table_column(t, &columns[i]);
     for (size_t i = 0; status == SG_OK && (ops = sg_compressor_at(i)) != NULL; i++)
         add_row(t, ops, bits_of(ops, g, sum));
     if (status == SG_OK)

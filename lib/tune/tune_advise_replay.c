@@ -57,7 +57,6 @@ static void see_inputs(void *of) {
 static sg_status run_step(struct replay *r, size_t step, double gamma, struct sg_error *err) {
     struct sg_play play = {.part = &r->method,
                            .parts = 1,
-                           .workers = r->a->workers,
                            .d = r->a->d,
                            .g = r->g,
                            .e = r->e,

@@ -271,7 +271,7 @@ char *advise_table(const struct advise *a, const char *answer, const cJSON *assu
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    sg_table *t = sg_table_open();
+    sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
     if (!out || !t) {
         sg_table_free(t);
         return tune_table_text(out, &text, false);
@@ -280,8 +280,6 @@ char *advise_table(const struct advise *a, const char *answer, const cJSON *assu
     fputc('\n', out);
     cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring, a->t);
     fputs("#\n", out);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        sg_table_column(t, &columns[i]);
     for (size_t i = 0; i < n; i++)
         add_row(t, a, row[i]);
     add_row(t, a, &a->candidate[a->baseline]);

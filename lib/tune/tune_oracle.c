@@ -19,7 +19,7 @@ static const struct sg_table_column columns[] = {
 static sg_status write_table(struct sg_tune *t, const struct sg_oracle *o, struct sg_error *err) {
     size_t size;
     FILE *out = open_memstream(&t->table, &size);
-    sg_table *table = sg_table_open();
+    sg_table *table = sg_table_open(columns, sizeof columns / sizeof *columns);
     const double entries = (double)o->entries;
     if (out)
         fprintf(out,
@@ -28,8 +28,6 @@ static sg_status write_table(struct sg_tune *t, const struct sg_oracle *o, struc
                 o->cell->label, (unsigned long long)o->cell->seed, (unsigned long long)o->steps, o->workers, o->d,
                 (unsigned long long)o->best.k, 100 * (double)o->best.k / entries, o->best.kept_last, o->best.lost_most,
                 o->best.lost);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        sg_table_column(table, &columns[i]);
     for (size_t i = 0; i < o->n_methods; i++) {
         const struct sg_oracle_method *m = &o->method[i];
         sg_table_cell(table, m->cell->label, NULL);

@@ -30,7 +30,7 @@ static void add_rows(sg_table *t, const struct sg_theory_method *m) {
 static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, struct sg_error *err) {
     size_t size;
     FILE *out = open_memstream(&t->table, &size);
-    sg_table *table = sg_table_open();
+    sg_table *table = sg_table_open(columns, sizeof columns / sizeof *columns);
     const struct sg_theory_constants *c = &theory->method[0].constants;
     if (out)
         fprintf(out, "# L %.6g, mu %.6g, n %.0f\n", c->L, c->mu, c->n);
@@ -41,8 +41,6 @@ static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, 
     }
     for (size_t i = 0; i < theory->n_left_out && out; i++)
         fprintf(out, "# %s is left out: %s\n", theory->left_out[i].cell->label, theory->left_out[i].why);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        sg_table_column(table, &columns[i]);
     for (size_t i = 0; i < theory->count; i++)
         add_rows(table, &theory->method[i]);
     const bool fine = out && tune_put_table(out, table, t);

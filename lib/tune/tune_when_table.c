@@ -230,9 +230,7 @@ static void add_point(sg_table *t, const struct when *w, size_t c, size_t b) {
 }
 
 static bool put_points(FILE *out, const struct when *w) {
-    sg_table *t = sg_table_open();
-    for (size_t i = 0; i < sizeof point_columns / sizeof *point_columns; i++)
-        sg_table_column(t, &point_columns[i]);
+    sg_table *t = sg_table_open(point_columns, sizeof point_columns / sizeof *point_columns);
     for (size_t c = 0; c < w->n_clusters; c++)
         for (size_t b = 0; b < w->n_bandwidths; b++)
             add_point(t, w, c, b);
@@ -240,10 +238,9 @@ static bool put_points(FILE *out, const struct when *w) {
 }
 
 static bool put_gains(FILE *out, const struct when *w) {
-    sg_table *t = sg_table_open();
+    sg_table *t = sg_table_open(&(struct sg_table_column){.head = "workers"}, 1);
     char text[TEXT];
     fputs("#\n# at which bandwidths it gains over no compression, Gbit/s\n", out);
-    sg_table_column(t, &(struct sg_table_column){.head = "workers"});
     for (size_t c = 0; c < w->n_clusters; c++) {
         snprintf(text, sizeof text, "%zu", w->workers[c]);
         sg_table_column(t, &(struct sg_table_column){.head = text, .align = SG_TABLE_RIGHT});

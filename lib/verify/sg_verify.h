@@ -86,13 +86,13 @@ struct sg_verify_at {
 SG_CHECKED sg_status sg_verify_send(sg_method *m, struct sg_verify_at at, const float *g, float *e,
                                     struct sg_message *out, struct sg_error *err);
 
-enum { SG_VERIFY_WORKERS = 16, SG_VERIFY_LAYERS = 16 }; /* at most so many in one step */
+enum { SG_VERIFY_WORKERS = 16 }; /* at most so many in one step */
 
-/* A step of methods that share the workers of a run, as ranks do: part [parts], of which part[i] has count[i] workers. The
+/* A step of methods that share the workers of a run, as ranks do: part [parts]. The
  * gradients g [workers][d] and residuals e [workers][d] (NULL = none) give the sum [d] and what it cost, *bits. Returns
  * false if something fails, or if ranks do not agree. */
-bool sg_verify_step(sg_method **part, const size_t *count, size_t parts, uint64_t step, double gamma, const float *g,
-                    float *e, size_t d, float *sum, double *bits);
+bool sg_verify_step(sg_method **part, size_t parts, uint64_t step, double gamma, const float *g, float *e, size_t d,
+                    float *sum, double *bits);
 
 /* Saves what a checkpoint has of `from`, whose workers are first .. first + count - 1, and loads it into `to`. Returns false
  * if there is no memory. */

@@ -20,8 +20,7 @@ static bool all_finite(const float *x, size_t n) {
 /* One worker's step, all rounds that need no other worker: the sum that it sends. Returns its status. */
 static sg_status send_one(sg_method *m, uint64_t t, const float *g, float *e, float *sum, struct sg_error *err) {
     struct sg_message message;
-    struct sg_play play = {
-        .part = &m, .parts = 1, .workers = 1, .d = N, .g = g, .e = e, .sum = &sum, .message = &message};
+    struct sg_play play = {.part = &m, .parts = 1, .d = N, .g = g, .e = e, .sum = &sum, .message = &message};
     const sg_status status = sg_method_play(&play, t, 1, err);
     return status == SG_ERR_UNSUPPORTED ? SG_OK : status;
 }

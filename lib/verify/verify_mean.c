@@ -18,7 +18,7 @@ static bool draw(struct means *out, sg_method *m, const float *g) {
     for (uint64_t t = 0; t < DRAWS && fine; t++) {
         float sent[SMALL] = {0};
         double error = 0, bits;
-        fine = sg_verify_step(&m, (const size_t[]){1}, 1, t, 1, g, NULL, SMALL, sent, &bits);
+        fine = sg_verify_step(&m, 1, t, 1, g, NULL, SMALL, sent, &bits);
         for (size_t i = 0; i < SMALL; i++) {
             out->sum[i] += (double)sent[i] / DRAWS;
             out->squares[i] += (double)sent[i] * (double)sent[i] / DRAWS;

@@ -146,11 +146,9 @@ static sg_status print_properties(FILE *out, const cJSON *row, bool full, size_t
         {.head = "failed", .align = SG_TABLE_RIGHT, .weight = 2},
         {.head = "what it is", .align = SG_TABLE_WORDS, .weight = SG_TABLE_ALWAYS},
     };
-    sg_table *t = sg_table_open();
+    sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
     const cJSON *property;
     int p = 0;
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        sg_table_column(t, &columns[i]);
     cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
         if (full || is_notable(property))
             add_property(t, property, sg_verify_meaning[p].summary);

@@ -24,8 +24,8 @@ static void compare_sums(void *of) {
         a->are = a->are && memcmp(a->sum[0], a->sum[p], a->d * sizeof **a->sum) == 0;
 }
 
-bool sg_verify_step(sg_method **part, const size_t *count, size_t parts, uint64_t step, double gamma, const float *g,
-                    float *e, size_t d, float *sum, double *bits) {
+bool sg_verify_step(sg_method **part, size_t parts, uint64_t step, double gamma, const float *g, float *e, size_t d,
+                    float *sum, double *bits) {
     struct sg_message m[SG_VERIFY_WORKERS];
     struct sg_error err;
     float *room = malloc(parts * d * sizeof *room + 1), *of_part[SG_VERIFY_WORKERS] = {sum};
@@ -39,10 +39,8 @@ bool sg_verify_step(sg_method **part, const size_t *count, size_t parts, uint64_
                            .message = m,
                            .arrived = compare_sums,
                            .of = &alike};
-    for (size_t p = 0; p < parts; p++) {
-        play.workers += count[p];
-        of_part[p] = p == 0 ? sum : room + p * d;
-    }
+    for (size_t p = 1; p < parts; p++)
+        of_part[p] = room + p * d;
     const bool whole = room != NULL && sg_method_play(&play, step, gamma, &err) == SG_OK;
     *bits = play.bits;
     free(room);

@@ -21,9 +21,8 @@ struct room {
     float g[WORKERS * D], e[2][WORKERS * D], sum[2][D];
 };
 
-static bool step(struct room *r, int which, sg_method **part, const size_t *count, size_t parts, uint64_t t,
-                 double *bits) {
-    return sg_verify_step(part, count, parts, t, 0.1, r->g, r->e[which], D, r->sum[which], bits);
+static bool step(struct room *r, int which, sg_method **part, size_t parts, uint64_t t, double *bits) {
+    return sg_verify_step(part, parts, t, 0.1, r->g, r->e[which], D, r->sum[which], bits);
 }
 
 static bool same(const struct room *r, const double bits[2]) {
@@ -33,7 +32,7 @@ static bool same(const struct room *r, const double bits[2]) {
 
 /* The same steps by one rank and by three, whose methods are closed and opened again from a checkpoint at step `saved`. */
 static void split(struct room *r, const struct verify_run *run, uint64_t saved, struct sg_verdict *verdict) {
-    static const size_t all[] = {WORKERS}, count[RANKS] = {1, 2, 1};
+    static const size_t count[RANKS] = {1, 2, 1};
     sg_method *whole = verify_method(run, 0, WORKERS, NULL, 1, verdict), *part[RANKS] = {NULL};
     bool fine = whole != NULL;
     double bits[2];
@@ -43,11 +42,11 @@ static void split(struct room *r, const struct verify_run *run, uint64_t saved, 
     const char *trouble = NULL;
     for (uint64_t t = 0; fine && trouble == NULL && t < STEPS; t++) {
         draw(r->g, t);
-        trouble = !step(r, 0, &whole, all, 1, t, &bits[0])       ? "a step of one rank fails"
-                  : !step(r, 1, part, count, RANKS, t, &bits[1]) ? "a step of three ranks fails"
-                  : !same(r, bits) && t < saved                  ? "other bits by three ranks with three threads each"
-                  : !same(r, bits)                               ? "other bits after a checkpoint"
-                                                                 : NULL;
+        trouble = !step(r, 0, &whole, 1, t, &bits[0])     ? "a step of one rank fails"
+                  : !step(r, 1, part, RANKS, t, &bits[1]) ? "a step of three ranks fails"
+                  : !same(r, bits) && t < saved           ? "other bits by three ranks with three threads each"
+                  : !same(r, bits)                        ? "other bits after a checkpoint"
+                                                          : NULL;
         for (size_t p = 0, first = 0; t + 1 == saved && trouble == NULL && p < RANKS; first += count[p++]) {
             sg_method *again = verify_method(run, first, count[p], NULL, 3, verdict);
             if (again == NULL || !sg_verify_copy_state(again, part[p], first, count[p]))

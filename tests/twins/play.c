@@ -189,7 +189,6 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
     float *to = sum;
     struct sg_play play = {.part = &m,
                            .parts = 1,
-                           .workers = s->workers,
                            .d = MOST,
                            .g = *g,
                            .e = keeps ? *e : NULL,

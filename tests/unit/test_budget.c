@@ -140,7 +140,6 @@ static bool step(sg_method *m, float (*e)[D], uint64_t t, double gamma, bool dri
     struct sg_error err;
     struct sg_play play = {.part = &m,
                            .parts = 1,
-                           .workers = WORKERS,
                            .d = D,
                            .g = *g,
                            .e = *e,

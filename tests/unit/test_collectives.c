@@ -67,7 +67,7 @@ static double lost(const struct setting *s, size_t workers, bool whole, bool *fi
         for (size_t w = 0; w < workers; w++)
             for (size_t i = 0; i < D; i++)
                 before[i] += (double)(e[w][i] + g[w][i]);
-        *fine = sg_verify_step(&m, &workers, 1, t, 0.1, *g, *e, D, sum, &bits) && bits > 0;
+        *fine = sg_verify_step(&m, 1, t, 0.1, *g, *e, D, sum, &bits) && bits > 0;
         size_t entries = 0;
         for (size_t i = 0; i < D; i++) {
             double after = (double)sum[i];
@@ -112,8 +112,8 @@ static void test_splits(const struct setting *s, const char *rule) {
     double bits, bits_other;
     for (uint64_t t = 0; fine && t < 20; t++) {
         draw(workers, t, false);
-        fine = sg_verify_step(&whole, &workers, 1, t, 0.1, *g, keeps ? *e : NULL, D, sum, &bits) &&
-               sg_verify_step(part, count, 3, t, 0.1, *g, keeps ? *e_other : NULL, D, sum_other, &bits_other) &&
+        fine = sg_verify_step(&whole, 1, t, 0.1, *g, keeps ? *e : NULL, D, sum, &bits) &&
+               sg_verify_step(part, 3, t, 0.1, *g, keeps ? *e_other : NULL, D, sum_other, &bits_other) &&
                bits == bits_other && memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, e_other, sizeof e) == 0;
         for (size_t p = 0, first = 0; fine && t == 9 && p < 3; first += count[p++]) {
             sg_method *again = opened(s, rule, workers, first, count[p], 3);
@@ -138,7 +138,7 @@ static void test_near_k(void) {
     memset(e, 0, sizeof e);
     for (uint64_t t = 0; fine && t < 100; t++) {
         draw(workers, t, false);
-        fine = sg_verify_step(&m, &workers, 1, t, 0.1, *g, *e, D, sum, &bits);
+        fine = sg_verify_step(&m, 1, t, 0.1, *g, *e, D, sum, &bits);
         for (size_t i = 0; i < D; i++)
             all += sum[i] != 0;
         cost += bits;
@@ -167,7 +167,7 @@ static void test_transform(void) {
         float residual[8] = {0}, out[8];
         double off = 0, kept = 0, bits = 0;
         bool fine =
-            sg_method_open(&m, &config, &err) == SG_OK && sg_verify_step(&m, &one, 1, 0, 1, x, residual, 8, out, &bits);
+            sg_method_open(&m, &config, &err) == SG_OK && sg_verify_step(&m, 1, 0, 1, x, residual, 8, out, &bits);
         for (size_t i = 0; i < 8; i++) {
             off = fmax(off, fabs((double)out[i] - (sign ? copysign(1, (double)right[i]) : (double)right[i])));
             kept += (double)residual[i] * (double)residual[i];

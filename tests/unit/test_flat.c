@@ -178,15 +178,8 @@ static void begin(sg_method *m, sg_method *leader, const float *g, uint64_t step
 static bool step_whole(sg_method *m, float (*g)[D], struct side *s, uint64_t step) {
     struct sg_message message[WORKERS];
     float *sum = s->sum;
-    struct sg_play play = {.part = &m,
-                           .parts = 1,
-                           .workers = WORKERS,
-                           .d = D,
-                           .g = *g,
-                           .e = *s->e,
-                           .sum = &sum,
-                           .message = message,
-                           .optimizes = true};
+    struct sg_play play = {
+        .part = &m, .parts = 1, .d = D, .g = *g, .e = *s->e, .sum = &sum, .message = message, .optimizes = true};
     return sg_method_play(&play, step, 1, &err) == SG_OK;
 }
 

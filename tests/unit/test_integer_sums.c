@@ -59,7 +59,6 @@ static bool step(sg_method **part, size_t parts, uint64_t t, bool keeps, float k
         of_part[p] = p + 1 < parts ? sums[p] : to;
     struct sg_play play = {.part = part,
                            .parts = parts,
-                           .workers = WORKERS,
                            .d = D,
                            .g = *g,
                            .e = keeps ? *kept : NULL,
@@ -217,8 +216,7 @@ static void test_largest(struct setting s) {
     memset(kept, 0, sizeof kept);
     for (size_t i = 0; i < WORKERS * D; i++)
         big[i / D][i % D] = i % 3 ? 0x1p127F : -0x1p127F;
-    fine = m != NULL && sg_verify_step(&m, (const size_t[]){WORKERS}, 1, 0, 1, big[0], s.rule->keeps ? kept[0] : NULL,
-                                       D, total, &bits);
+    fine = m != NULL && sg_verify_step(&m, 1, 0, 1, big[0], s.rule->keeps ? kept[0] : NULL, D, total, &bits);
     for (size_t i = 0; i < WORKERS * D; i++)
         fine = fine && isfinite(total[i % D]) && isfinite(kept[i / D][i % D]);
     ok(fine, "%s of %g bits: the sum of +-2^127 is finite, and so are the residuals", s.name, s.param[0]);

@@ -45,8 +45,7 @@ static bool run(sg_method *m, float (*e)[D], uint64_t from, uint64_t to, float *
     for (uint64_t t = from; fine && t < to; t++) {
         float g[WORKERS][D], step_sum[D], *to_sum = step_sum;
         struct sg_message message[WORKERS];
-        struct sg_play play = {
-            .part = &m, .parts = 1, .workers = WORKERS, .d = D, .g = *g, .e = *e, .sum = &to_sum, .message = message};
+        struct sg_play play = {.part = &m, .parts = 1, .d = D, .g = *g, .e = *e, .sum = &to_sum, .message = message};
         for (size_t w = 0; w < WORKERS; w++)
             gradient(g[w], w, t);
         fine = sg_method_play(&play, t, t < 40 ? 0.5 : 0.05, &err) == SG_OK;

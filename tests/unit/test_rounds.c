@@ -57,9 +57,8 @@ static void draw(float *g, size_t worker, uint64_t step, size_t rank) {
     }
 }
 
-static bool step(sg_method **part, const size_t *count, size_t parts, uint64_t t, float (*g)[D], float (*e)[D],
-                 float *sum, double *bits) {
-    return sg_verify_step(part, count, parts, t, t % 3 ? 0.1 : 0.2, *g, e ? *e : NULL, D, sum, bits);
+static bool step(sg_method **part, size_t parts, uint64_t t, float (*g)[D], float (*e)[D], float *sum, double *bits) {
+    return sg_verify_step(part, parts, t, t % 3 ? 0.1 : 0.2, *g, e ? *e : NULL, D, sum, bits);
 }
 
 static float g[WORKERS][D], e[WORKERS][D], sum[D], e_other[WORKERS][D], sum_other[D];
@@ -85,7 +84,7 @@ static void test_nothing_is_lost(double local) {
             for (size_t i = 0; i < D; i++)
                 before[i] += (double)(e[w][i] + g[w][i]);
         }
-        fine = step(&m, (size_t[]){WORKERS}, 1, t, g, e, sum, &bits);
+        fine = step(&m, 1, t, g, e, sum, &bits);
         for (size_t i = 0; i < D; i++) {
             double after = (double)sum[i];
             for (size_t w = 0; w < WORKERS; w++)
@@ -113,7 +112,7 @@ static void test_rank(void) {
         draw(g[w], 0, 0, 2); /* the sum is of rank 2 too */
     double off = INFINITY, first = INFINITY;
     for (uint64_t t = 0; fine && t < 30; t++) {
-        fine = step(&m, (size_t[]){WORKERS}, 1, t, g, NULL, sum, &bits);
+        fine = step(&m, 1, t, g, NULL, sum, &bits);
         float lost[D];
         for (size_t i = 0; i < D; i++)
             lost[i] = sum[i] - WORKERS * g[0][i];
@@ -128,10 +127,10 @@ static void test_rank(void) {
     /* A layer without gradients for some steps */
     memset(g, 0, sizeof g);
     for (uint64_t t = 30; fine && t < 33; t++)
-        fine = step(&m, (size_t[]){WORKERS}, 1, t, g, NULL, sum, &bits) && square_of(sum, D) == 0;
+        fine = step(&m, 1, t, g, NULL, sum, &bits) && square_of(sum, D) == 0;
     for (size_t w = 0; w < WORKERS; w++)
         draw(g[w], 0, 0, 2);
-    fine = fine && step(&m, (size_t[]){WORKERS}, 1, 33, g, NULL, sum, &bits);
+    fine = fine && step(&m, 1, 33, g, NULL, sum, &bits);
     ok(fine && square_of(sum, N) > square_of(g[0], N), "gradients of 0 send 0, and no column gets stuck there");
     sg_method_close(m);
 }
@@ -161,8 +160,8 @@ static void test_splits(const char *compressor, const struct sg_feedback_rule *r
         for (size_t w = 0; w < WORKERS; w++)
             draw(g[w], w, t, 0);
         const bool keeps = rule->keeps;
-        fine = step(&whole, (size_t[]){WORKERS}, 1, t, g, keeps ? e : NULL, sum, &bits) &&
-               step(part, count, 3, t, g, keeps ? e_other : NULL, sum_other, &bits_other) && bits == bits_other &&
+        fine = step(&whole, 1, t, g, keeps ? e : NULL, sum, &bits) &&
+               step(part, 3, t, g, keeps ? e_other : NULL, sum_other, &bits_other) && bits == bits_other &&
                memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, e_other, sizeof e) == 0;
         if (t != 5)
             continue;

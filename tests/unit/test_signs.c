@@ -128,7 +128,6 @@ static bool step(sg_method *m, size_t workers, uint64_t t, float (*g)[N], float 
     struct sg_error err;
     struct sg_play play = {.part = &m,
                            .parts = 1,
-                           .workers = workers,
                            .d = N,
                            .g = *g,
                            .e = e ? *e : NULL,

@@ -15,9 +15,7 @@ static sg_table *example(const char *words) {
         {.head = "step, ms", .unit = "(λ)", .align = SG_TABLE_RIGHT, .weight = 1},
         {.head = "remarks", .align = SG_TABLE_WORDS, .weight = SG_TABLE_ALWAYS},
     };
-    sg_table *t = sg_table_open();
-    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
-        sg_table_column(t, &column[i]);
+    sg_table *t = sg_table_open(column, sizeof column / sizeof *column);
     sg_table_cell(t, "Top-k", NULL);
     sg_table_cell(t, "12.5", " ± 0.5");
     sg_table_number(t, "%.3f", 1.5);
