@@ -45,12 +45,10 @@ static sg_status live_page_write(const struct live_page *page, const cJSON *resu
         text ? sg_plot_parse(&parsed, text, strlen(text), "the result", err) : sg_fail_memory(err, "the page");
     free(text);
     FILE *stream = status == SG_OK ? open_memstream(&html, &size) : NULL;
-    if (status == SG_OK)
-        status = stream ? sg_page_write(stream, &(struct sg_page_result){parsed, NULL}, 1, &as_planned, NULL, err)
-                        : sg_fail_memory(err, "the page");
+    SG_DO(status, stream ? sg_page_write(stream, &(struct sg_page_result){parsed, NULL}, 1, &as_planned, NULL, err)
+                         : sg_fail_memory(err, "the page"));
     html = sg_stream_text(stream, &html);
-    if (status == SG_OK)
-        status = html ? sg_file_replace(page->path, html, strlen(html), err) : sg_fail_memory(err, "the page");
+    SG_DO(status, html ? sg_file_replace(page->path, html, strlen(html), err) : sg_fail_memory(err, "the page"));
     free(html);
     cJSON_Delete(parsed);
     return status;

@@ -83,8 +83,7 @@ static sg_status list_cells(struct bench *b, struct sg_error *err) {
 
 static sg_status prepare(struct bench *b, const char *path, struct sg_error *err) {
     sg_status status = sg_recipe_cells(&b->recipe, &b->cells, &b->all, err);
-    if (status == SG_OK)
-        status = sg_grid_choose(&b->count, b->cells, b->all, &opt.methods, &opt.seeds, err);
+    SG_DO(status, sg_grid_choose(&b->count, b->cells, b->all, &opt.methods, &opt.seeds, err));
     if (status == SG_OK && opt.part)
         status = sg_grid_choose_part(&b->count, b->cells, b->count, opt.part, err);
     if (status != SG_OK)
@@ -294,8 +293,7 @@ static int verify(const char *const *name, size_t n, int argc, char **argv) {
     const double start_s = sg_clock_s();
     sg_clock_utc(started_at);
     sg_status status = opt.output ? sg_file_begin(&file, opt.output, opt.force, &err) : SG_OK;
-    if (status == SG_OK)
-        status = sg_verify_report(&results, &passed, &how, &err);
+    SG_DO(status, sg_verify_report(&results, &passed, &how, &err));
     if (status == SG_OK && table_wanted())
         status = sg_verify_print(stdout, results, (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
     sg_json_set_string(document, "schema", "sparsebench-verify/1");

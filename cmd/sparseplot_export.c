@@ -140,13 +140,11 @@ static sg_status run(const char *const *path, size_t n_paths, const struct sg_ex
                        exporter->name);
     if (!to_stdout) /* before the input, which may take its time */
         status = sg_file_begin(&writer, options.output, options.force, err);
-    if (status == SG_OK)
-        status = read_input(&in, path, n_paths, exporter->page != NULL, err);
+    SG_DO(status, read_input(&in, path, n_paths, exporter->page != NULL, err));
     if (status == SG_OK && !options.format && to_stdout &&
         strcmp(sg_json_string(in.document[0], "kind", ""), "kernels") == 0)
         exporter = sg_exporter_find("table"); /* the one text they have, in a pipe as well */
-    if (status == SG_OK)
-        status = write_output(to_stdout ? stdout : writer.stream, &in, path, exporter, &notes, err);
+    SG_DO(status, write_output(to_stdout ? stdout : writer.stream, &in, path, exporter, &notes, err));
     for (size_t i = 0; i < notes.n; i++)
         sg_log_note("%s", notes.text[i]);
     if (status == SG_OK && !to_stdout)

@@ -197,8 +197,7 @@ static sg_status check_cells(const struct sg_recipe *recipe, struct sg_cell *cel
                                                .problem = on_problem,
                                                .arg = &problems};
     sg_status status = sg_grid_choose(&wanted, cells, n, &opt.methods, NULL, &err);
-    if (status == SG_OK)
-        status = sg_train_check(cells, wanted, &how, &err);
+    SG_DO(status, sg_train_check(cells, wanted, &how, &err));
     sg_progress_end(&bar);
     if (status != SG_OK && problems == 0)
         sg_log_error("%s", err.msg);
@@ -278,14 +277,12 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
     if (status == SG_OK && lead)
         status = sg_output_look(&finished, o, err);
     status = sg_comm_agree(comm, status, err);
-    if (status == SG_OK)
-        status = sg_comm_broadcast(comm, &finished, sizeof finished, err);
+    SG_DO(status, sg_comm_broadcast(comm, &finished, sizeof finished, err));
     if (status == SG_OK && finished) {
         sg_log_note("%s is finished: nothing to resume", opt.output);
         return SG_OK;
     }
-    if (status == SG_OK)
-        status = sg_comm_agree(comm, lead ? sg_output_open(o, err) : SG_OK, err);
+    SG_DO(status, sg_comm_agree(comm, lead ? sg_output_open(o, err) : SG_OK, err));
     if (status != SG_OK)
         return status;
     struct sg_train_options train = {.recipe = recipe,
@@ -382,8 +379,7 @@ int main(int argc, char **argv) {
     sg_comm *comm = NULL;
     struct sg_output output = {0};
     sg_status status = read_recipe(&recipe, path, &err);
-    if (status == SG_OK)
-        status = sg_recipe_cells(&recipe, &cells, &n_cells, &err);
+    SG_DO(status, sg_recipe_cells(&recipe, &cells, &n_cells, &err));
     if (status == SG_OK && !opt.check)
         status = choose_cell(&cell, cells, n_cells, &err);
     if (status != SG_OK) {

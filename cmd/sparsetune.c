@@ -251,8 +251,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
                         .say = say,
                         .begin = begin_batch,
                         .end = end_batch};
-    if (status == SG_OK)
-        status = sg_tune_find(action)->run(&t, err);
+    SG_DO(status, sg_tune_find(action)->run(&t, err));
     sg_progress_end(&bar);
     if (status == SG_OK && !opt.dry_run) {
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", program_json(program.name, recipe));

@@ -344,8 +344,7 @@ void sg_file_abandon(struct sg_file_writer *w) {
 sg_status sg_file_replace(const char *path, const void *data, size_t length, struct sg_error *err) {
     struct sg_file_writer w;
     sg_status status = sg_file_make_way(path, err);
-    if (status == SG_OK)
-        status = sg_file_begin(&w, path, true, err);
+    SG_DO(status, sg_file_begin(&w, path, true, err));
     if (status != SG_OK)
         return status;
     fwrite(data, 1, length, w.stream); /* a short write shows in ferror at commit */

@@ -257,16 +257,13 @@ static sg_status run_size(struct run *r, const struct sg_node *size, struct sg_e
     r->from.workers = WORKERS;
     sg_status status = recorded ? open_recording(r, &layers, strcmp(name, "recording-flat") == 0, err)
                                 : layers_open(&layers, size, err);
-    if (status == SG_OK)
-        status = data_open(&r->data, &layers, err);
-    if (status == SG_OK)
-        status = open_part(r, err);
+    SG_DO(status, data_open(&r->data, &layers, err));
+    SG_DO(status, open_part(r, err));
     if (status == SG_OK) {
         r->from.g = malloc(r->from.workers * layers.n * sizeof *r->from.g);
         status = r->from.g ? SG_OK : sg_fail_memory(err, "gradients");
     }
-    if (status == SG_OK)
-        status = recorded ? run_recorded(r, err) : run_drawn(r, err);
+    SG_DO(status, recorded ? run_recorded(r, err) : run_drawn(r, err));
     free(r->from.g);
     free(r->part_k);
     r->from.g = NULL;

@@ -161,8 +161,7 @@ static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
         SG_ASSERT(like < sizeof b->expected / sizeof *b->expected && like < n_operations);
         if (!x->e) {
             sg_status status = expected_open(x, b->data.layers, err);
-            if (status == SG_OK)
-                status = expect(x, &operations[like], &b->data, err);
+            SG_DO(status, expect(x, &operations[like], &b->data, err));
             if (status != SG_OK)
                 return status;
         }
@@ -276,13 +275,10 @@ static sg_status run_case(struct bench *b, double density, struct sg_error *err)
     sg_status status = data_set_density(&b->data, density, err);
     if (status == SG_OK && b->cuda)
         status = device_open(&b->device, &b->data, err);
-    if (status == SG_OK)
-        status = choose_jobs(b, err);
-    if (status == SG_OK)
-        status = verify_jobs(b, err);
+    SG_DO(status, choose_jobs(b, err));
+    SG_DO(status, verify_jobs(b, err));
     forget_expected(b);
-    if (status == SG_OK)
-        status = time_jobs(b, err);
+    SG_DO(status, time_jobs(b, err));
     if (status == SG_OK)
         report(b);
     free_jobs(b);
@@ -368,12 +364,10 @@ sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *
     for (size_t i = 0; status == SG_OK && cases > 0 && i < sizes->count; i++) {
         struct layers layers = {0};
         status = layers_open(&layers, &sizes->child[i], err);
-        if (status == SG_OK)
-            status = run_size(b, &layers, err);
+        SG_DO(status, run_size(b, &layers, err));
         layers_close(&layers);
     }
-    if (status == SG_OK)
-        status = compressors_run(rows, &b->verified, root, options, cases, b->total, err);
+    SG_DO(status, compressors_run(rows, &b->verified, root, options, cases, b->total, err));
     if (status == SG_OK || status == SG_ERR_INTERRUPTED) {
         *results = rows;
         *verified = b->verified;

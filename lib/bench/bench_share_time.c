@@ -34,15 +34,13 @@ sg_status share_verify(const struct share_setting *setting, const struct share_s
     plain.kernels = sg_kernels_cpu("c");
     plain.exec.threads = 1;
     sg_status status = share_open(&a, &plain, err);
-    if (status == SG_OK)
-        status = share_open(&b, setting, err);
+    SG_DO(status, share_open(&b, setting, err));
     if (status == SG_OK) {
         fill_residuals(&a, from->g);
         fill_residuals(&b, from->g);
         status = share_step(&a, from->g, err);
     }
-    if (status == SG_OK)
-        status = share_step(&b, from->g, err);
+    SG_DO(status, share_step(&b, from->g, err));
     if (status == SG_OK && corrupt)
         b.sum[0] += 1;
     *right = status == SG_OK && same_bytes(&a, &b);
@@ -110,8 +108,7 @@ static sg_status time_drawn(const struct share_source *from, struct share *s, st
     const double most = BUDGET_S / (wall * (double)calls);
     samples = most >= (double)samples ? samples : most > LEAST_SAMPLES ? (size_t)most : LEAST_SAMPLES;
     time_add(from, s, &once, 0);
-    if (status == SG_OK)
-        status = measured_open(m, samples, calls, calls_for(*once.sample), err);
+    SG_DO(status, measured_open(m, samples, calls, calls_for(*once.sample), err));
     for (size_t i = 0; i < samples && status == SG_OK; i++) {
         time_add(from, s, &m->add, i);
         status = interrupted(from, err);
@@ -138,12 +135,10 @@ static sg_status time_recorded(const struct share_source *from, struct share *s,
     sg_status status = measured_open(m, steps - first, 1, ADD_CALLS, err);
     for (size_t t = 0; t < steps && status == SG_OK; t++) {
         status = share_read(from, t, err);
-        if (status == SG_OK)
-            status = interrupted(from, err);
+        SG_DO(status, interrupted(from, err));
         if (status == SG_OK && t >= first)
             time_add(from, s, &m->add, t - first);
-        if (status == SG_OK)
-            status = share_step(s, from->g, err);
+        SG_DO(status, share_step(s, from->g, err));
         if (status == SG_OK && t >= first)
             take_step(m, s, t - first);
     }
@@ -155,17 +150,14 @@ sg_status share_measure(struct share_measured *m, const struct share_source *fro
     struct share s;
     setting.decay = from->recording ? 1 : 0;
     sg_status status = share_open(&s, &setting, err);
-    if (status == SG_OK)
-        status = from->recording ? time_recorded(from, &s, m, err) : time_drawn(from, &s, m, err);
+    SG_DO(status, from->recording ? time_recorded(from, &s, m, err) : time_drawn(from, &s, m, err));
     share_close(&s);
     const double steps = (double)m->own.samples * (double)m->own.calls;
     m->bits /= steps;
     m->bytes /= steps;
     m->entries /= steps;
     m->off /= steps;
-    if (status == SG_OK)
-        status = timing_summarise(&m->own, err);
-    if (status == SG_OK)
-        status = timing_summarise(&m->decode, err);
+    SG_DO(status, timing_summarise(&m->own, err));
+    SG_DO(status, timing_summarise(&m->decode, err));
     return status == SG_OK ? timing_summarise(&m->add, err) : status;
 }

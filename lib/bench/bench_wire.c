@@ -43,8 +43,7 @@ void run_encode(struct job *job) {
     struct sg_error err;
     struct sg_wire_plan plan;
     sg_status status = plan_message(job, &plan, &err);
-    if (status == SG_OK)
-        status = sg_wire_encode(job->message, job->message_bytes, &plan, &err);
+    SG_DO(status, sg_wire_encode(job->message, job->message_bytes, &plan, &err));
     job->status = status == SG_OK ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 

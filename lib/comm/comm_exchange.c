@@ -51,8 +51,7 @@ static sg_status copy_message(sg_comm *c, size_t local, struct sg_error *err) {
     const size_t index_bytes = m->index ? m->count * sizeof *m->index : 0, most = c->n * sizeof(float);
     int got = SG_KERNEL_OK;
     sg_status status = comm_reserve(&copy->index, &copy->index_bytes, m->index ? most : 0, err);
-    if (status == SG_OK)
-        status = comm_reserve(&copy->data, &copy->data_bytes, m->bytes > most ? m->bytes : most, err);
+    SG_DO(status, comm_reserve(&copy->data, &copy->data_bytes, m->bytes > most ? m->bytes : most, err));
     if (status != SG_OK)
         return status;
     if (index_bytes)

@@ -40,8 +40,7 @@ static sg_status get_message(sg_comm *c, size_t worker, struct sg_error *err) {
         (header.n != (known(c) ? note->count : c->n) || header.count != note->count ||
          header.code->number != note->code || header.data_bytes != note->data_bytes || header.bytes != note->bytes))
         status = sg_fail(err, SG_ERR_FORMAT, "not the message that was announced");
-    if (status == SG_OK)
-        status = sg_wire_decode(to, (uint32_t *)(uintptr_t)to->index, (void *)(uintptr_t)to->data, &header, in, err);
+    SG_DO(status, sg_wire_decode(to, (uint32_t *)(uintptr_t)to->index, (void *)(uintptr_t)to->data, &header, in, err));
     if (status == SG_OK && known(c)) {
         to->n = c->n;
         to->index = c->put->index;
@@ -130,16 +129,12 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
 sg_status comm_sum_sparse(sg_comm *c, struct sg_error *err) {
     size_t local = 0, total = 0;
     sg_status status = count_blocks(c, &local, &total, err);
-    if (status == SG_OK)
-        status = comm_reserve(&c->mine, &c->mine_bytes, local * BLOCK_BYTES, err);
-    if (status == SG_OK)
-        status = comm_reserve(&c->all, &c->all_bytes, total * BLOCK_BYTES, err);
-    if (status == SG_OK)
-        status = put_messages(c, local * BLOCK_BYTES, err);
+    SG_DO(status, comm_reserve(&c->mine, &c->mine_bytes, local * BLOCK_BYTES, err));
+    SG_DO(status, comm_reserve(&c->all, &c->all_bytes, total * BLOCK_BYTES, err));
+    SG_DO(status, put_messages(c, local * BLOCK_BYTES, err));
     if (status == SG_OK && total)
         status = comm_gather(c, c->mine, c->all, BLOCK_BYTES, err);
-    if (status == SG_OK)
-        status = get_messages(c, err);
+    SG_DO(status, get_messages(c, err));
     if (status == SG_OK)
         sg_message_add_all(c->sum, c->n, c->arrived, c->workers, c->kernels, &c->exec);
     return status;
@@ -238,8 +233,7 @@ sg_status comm_sum_whole(sg_comm *c, struct sg_error *err) {
     const size_t chunk = c->n < DENSE_CHUNK * ranks ? c->n : DENSE_CHUNK * ranks;
     const size_t slice = padded((chunk + ranks - 1) / ranks);
     sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * ranks * slice * width, err);
-    if (status == SG_OK)
-        status = comm_reserve(&c->all, &c->all_bytes, c->workers * slice * width, err);
+    SG_DO(status, comm_reserve(&c->all, &c->all_bytes, c->workers * slice * width, err));
     if (status == SG_OK && share && c->exec.device)
         status = comm_reserve(&c->decoded, &c->decoded_bytes, chunk * sizeof *c->sum, err);
     for (size_t start = 0; status == SG_OK && start < c->n; start += chunk) {

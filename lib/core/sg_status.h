@@ -54,6 +54,14 @@ sg_status sg_fail_memory(struct sg_error *err, const char *what);
 /* Puts text in front of the message in *err (for "reading X: …") and returns its status. */
 sg_status sg_prefix(struct sg_error *err, const char *format, ...) SG_PRINTF(2, 3);
 
+/* A sequence of calls that ends at the first failure: SG_DO(status, call) assigns the call's status, and makes no call
+ * when `status` is a failure already. The call is not evaluated then. */
+#define SG_DO(status, ...)                                                                                             \
+    do {                                                                                                               \
+        if ((status) == SG_OK)                                                                                         \
+            (status) = (__VA_ARGS__);                                                                                  \
+    } while (0)
+
 #ifdef __cplusplus
 }
 #endif

@@ -166,8 +166,7 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     struct sg_provenance found = {0};
     char *folder = NULL, *path = NULL;
     sg_status status = begin(&found, &path, &descriptor, request, err);
-    if (status == SG_OK)
-        status = sg_dataset_cache_folder(&folder, request->data_dir, err);
+    SG_DO(status, sg_dataset_cache_folder(&folder, request->data_dir, err));
     if (status == SG_OK && path)
         status = load_file(out, &found, path, &descriptor, folder, request, err);
     else if (status == SG_OK && request->stand_in)

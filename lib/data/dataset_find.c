@@ -95,11 +95,9 @@ sg_status dataset_file_identify(struct sg_provenance *from, const char *path, co
     struct sg_provenance found = *from;
     char *folder = NULL;
     sg_status status = sg_dataset_cache_folder(&folder, data_dir, err);
-    if (status == SG_OK)
-        status = dataset_checksum(found.sha256, path, folder, err);
+    SG_DO(status, dataset_checksum(found.sha256, path, folder, err));
     free(folder);
-    if (status == SG_OK)
-        status = dataset_verify(&found.verified, path, set, descriptor, file, found.sha256, strict, err);
+    SG_DO(status, dataset_verify(&found.verified, path, set, descriptor, file, found.sha256, strict, err));
     if (status == SG_OK && !(found.path = strdup(path)))
         status = sg_fail_memory(err, path);
     if (status != SG_OK)

@@ -116,8 +116,7 @@ sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, c
         status = gradient_files_count(&steps, files, true, err);
     if (status == SG_OK && by_worker)
         status = gradient_files_count(&workers, files, false, err);
-    if (status == SG_OK)
-        status = sg_dataset_cache_folder(&folder, data_dir, err);
+    SG_DO(status, sg_dataset_cache_folder(&folder, data_dir, err));
     if (status == SG_OK && (by_step || by_worker))
         status = checksum_all(found.sha256, files, steps, workers, folder, err);
     else if (status == SG_OK)

@@ -171,8 +171,7 @@ static sg_status look(struct sg_gradients *g, const char *path, struct sg_error 
         status = npy_read_head(&g->npy, fd, path, err);
     else if (status == SG_OK)
         status = safetensors_read_head(&g->tensors, fd, path, err);
-    if (status == SG_OK)
-        status = g->format == FORMAT_NPY ? look_npy(g, path, err) : look_safetensors(g, err);
+    SG_DO(status, g->format == FORMAT_NPY ? look_npy(g, path, err) : look_safetensors(g, err));
     if (status == SG_OK && !g->by_step && !g->by_worker) {
         g->fd = fd;
         posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -212,8 +211,7 @@ sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *l
         status = g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, first, err);
         free(first);
     }
-    if (status == SG_OK)
-        status = choose_layers(g, layers, err);
+    SG_DO(status, choose_layers(g, layers, err));
     if (status == SG_OK)
         *out = g;
     else
@@ -288,8 +286,7 @@ static sg_status read_safetensors(const sg_gradients *g, int fd, const char *pat
     sg_status status = g->fd < 0 ? safetensors_read_head(&h, fd, path, err) : SG_OK;
     if (status == SG_OK && g->fd < 0 && !same_tensors(&h, &g->tensors))
         status = fail_unlike(path, err);
-    if (status == SG_OK)
-        status = read_tensors(g, fd, path, g->fd < 0 ? h.begin : g->tensors.begin, out, err);
+    SG_DO(status, read_tensors(g, fd, path, g->fd < 0 ? h.begin : g->tensors.begin, out, err));
     safetensors_free(&h);
     return status;
 }

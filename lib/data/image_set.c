@@ -22,8 +22,7 @@ static sg_status read_part(struct dataset_part *p, size_t *count, const struct c
                            struct sg_error *err) {
     bool whole = strcmp(set, format->name) == 0;
     sg_status status = data_text_open(&p->text, p->path, err);
-    if (status == SG_OK)
-        status = cifar_check(count, format, p->text.at, p->text.length, whole ? file->records : 0, p->path, err);
+    SG_DO(status, cifar_check(count, format, p->text.at, p->text.length, whole ? file->records : 0, p->path, err));
     return status == SG_OK ? dataset_part_verify(p, set, descriptor, err) : status;
 }
 
@@ -67,12 +66,9 @@ static sg_status load_files(struct sg_image_set *out, struct dataset_part *part,
     const size_t tests = format->train_files;
     size_t count[CIFAR_FILES];
     sg_status status = descriptor_find(&descriptor, request->set.name, err);
-    if (status == SG_OK)
-        status = read_parts(part, count, format, request->set.name, &descriptor, err);
-    if (status == SG_OK)
-        status = join(&out->train, part, count, tests, format, request->most_train, err);
-    if (status == SG_OK)
-        status = join(&out->test, part + tests, count + tests, 1, format, request->most_test, err);
+    SG_DO(status, read_parts(part, count, format, request->set.name, &descriptor, err));
+    SG_DO(status, join(&out->train, part, count, tests, format, request->most_train, err));
+    SG_DO(status, join(&out->test, part + tests, count + tests, 1, format, request->most_test, err));
     return status == SG_OK ? dataset_parts_describe(&out->from, part, file_count(format), err) : status;
 }
 
@@ -92,9 +88,8 @@ static sg_status load_generated(struct sg_image_set *out, const struct cifar_for
         train += format->file[i].records;
     sg_status status = sg_images_generate(&out->train, at_most(train, request->most_train), format->classes,
                                           request->set.seed, 0, err);
-    if (status == SG_OK)
-        status = sg_images_generate(&out->test, at_most(format->file[format->train_files].records, request->most_test),
-                                    format->classes, request->set.seed, 1, err);
+    SG_DO(status, sg_images_generate(&out->test, at_most(format->file[format->train_files].records, request->most_test),
+                                     format->classes, request->set.seed, 1, err));
     if (status != SG_OK)
         return status;
     sg_sha256 all;

@@ -122,16 +122,13 @@ sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char
 
     struct sg_file_writer w;
     sg_status status = sg_file_make_way(path, err);
-    if (status == SG_OK)
-        status = sg_file_begin(&w, path, true, err);
+    SG_DO(status, sg_file_begin(&w, path, true, err));
     if (status != SG_OK)
         return status;
     if (fwrite(&h, sizeof h, 1, w.stream) != 1 || !write_arrays(w.stream, a, &l, sizeof h))
         status = sg_fail_errno(err, SG_ERR_IO, "%s: cannot write", path);
-    if (status == SG_OK)
-        status = seal(&h, &w, l.total, err);
-    if (status == SG_OK)
-        status = sg_file_commit(&w, err);
+    SG_DO(status, seal(&h, &w, l.total, err));
+    SG_DO(status, sg_file_commit(&w, err));
     sg_file_abandon(&w);
     return status;
 }

@@ -181,8 +181,7 @@ sg_status sg_generator_check(const char *name, struct sg_error *err) {
 sg_status sg_generate(struct sg_matrix *out, const char *generator, uint64_t seed, struct sg_error *err) {
     struct sg_matrix a = {0};
     sg_status status = sg_generator_check(generator, err);
-    if (status == SG_OK)
-        status = find(generator)->make(&a, seed, err);
+    SG_DO(status, find(generator)->make(&a, seed, err));
     if (status)
         sg_matrix_free(&a);
     else

@@ -171,10 +171,8 @@ sg_status npy_read_head(struct npy_head *out, int fd, const char *path, struct s
     status = sg_file_read_at(fd, text, (size_t)length, (off_t)before, path, err);
     if (status == SG_OK && strlen(text) != length)
         status = sg_fail(err, SG_ERR_FORMAT, "%s: its header holds zero bytes: it is damaged", path);
-    if (status == SG_OK)
-        status = parse(&h, text, path, err);
-    if (status == SG_OK)
-        status = check_length(&h, st.st_size, path, err);
+    SG_DO(status, parse(&h, text, path, err));
+    SG_DO(status, check_length(&h, st.st_size, path, err));
     free(text);
     if (status == SG_OK)
         *out = h;

@@ -177,8 +177,7 @@ sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *ratin
     struct sorting s = {0};
     struct sg_ratings r = {0};
     sg_status status = number_ids(&s, rating, count, err);
-    if (status == SG_OK)
-        status = group_by_user(&s, rating, count, err);
+    SG_DO(status, group_by_user(&s, rating, count, err));
     if (status)
         goto out;
     r.users = settle_all(&s);

@@ -18,10 +18,8 @@ static sg_status read_file(struct sg_rating **rating, size_t *count, struct sg_p
     struct descriptor descriptor;
     struct data_text text = {0};
     sg_status status = descriptor_find(&descriptor, set, err);
-    if (status == SG_OK)
-        status = data_text_open(&text, from->path, err);
-    if (status == SG_OK)
-        status = sg_ratings_parse(rating, count, text.at, text.length, format->name, from->path, err);
+    SG_DO(status, data_text_open(&text, from->path, err));
+    SG_DO(status, sg_ratings_parse(rating, count, text.at, text.length, format->name, from->path, err));
     if (status == SG_OK && strcmp(set, format->name) == 0 && *count != format->ratings)
         status = sg_fail(err, SG_ERR_FORMAT, "%s: %zu ratings, but %s has %zu: %s", from->path, *count, set,
                          format->ratings, *count < format->ratings ? "it is truncated" : "it is another file");
@@ -100,8 +98,7 @@ sg_status sg_ratings_identify(struct sg_provenance *from, const struct sg_rating
     struct sg_provenance found = {0};
     char *path = NULL;
     sg_status status = find_format(&format, request, err);
-    if (status == SG_OK)
-        status = dataset_find_file(&path, &request->set, format->file, err);
+    SG_DO(status, dataset_find_file(&path, &request->set, format->file, err));
     if (status != SG_OK)
         return status;
     snprintf(found.name, sizeof found.name, "%s", name);

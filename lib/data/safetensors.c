@@ -135,12 +135,10 @@ sg_status safetensors_read_head(struct safetensors_head *out, int fd, const char
     char *text = malloc((size_t)length + 1);
     cJSON *all = NULL;
     status = text ? sg_file_read_at(fd, text, (size_t)length, sizeof start, path, err) : sg_fail_memory(err, path);
-    if (status == SG_OK)
-        status = sg_json_parse(&all, text, (size_t)length, path, err);
+    SG_DO(status, sg_json_parse(&all, text, (size_t)length, path, err));
     if (status == SG_OK && !cJSON_IsObject(all))
         status = sg_fail(err, SG_ERR_FORMAT, "%s: its header is no JSON object: it is damaged", path);
-    if (status == SG_OK)
-        status = take_tensors(&h, all, (uint64_t)(st.st_size - h.begin), path, err);
+    SG_DO(status, take_tensors(&h, all, (uint64_t)(st.st_size - h.begin), path, err));
     cJSON_Delete(all);
     free(text);
     if (status == SG_OK)

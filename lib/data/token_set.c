@@ -77,8 +77,7 @@ static sg_status read_texts(struct sg_token_set *out, const struct dataset_part 
     for (size_t p = 0; p < PARTS && status == SG_OK; p++)
         status = token_text_read(tokens[p], &l, p == TRAIN, request->lower_case, part[p].text.at, part[p].text.length,
                                  part[p].path, err);
-    if (status == SG_OK)
-        status = number_words(&id, &out->vocabulary, &l, request->most_words, err);
+    SG_DO(status, number_words(&id, &out->vocabulary, &l, request->most_words, err));
     if (status == SG_OK) {
         renumber(&out->train, id, request->most_train);
         renumber(&out->test, id, request->most_test);
@@ -99,11 +98,9 @@ static sg_status load_files(struct sg_token_set *out, struct dataset_part part[P
                     set, descriptor.format);
     for (size_t p = 0; p < PARTS && status == SG_OK; p++) {
         status = data_text_open(&part[p].text, part[p].path, err);
-        if (status == SG_OK)
-            status = dataset_part_verify(&part[p], set, &descriptor, err);
+        SG_DO(status, dataset_part_verify(&part[p], set, &descriptor, err));
     }
-    if (status == SG_OK)
-        status = read_texts(out, part, request, err);
+    SG_DO(status, read_texts(out, part, request, err));
     return status == SG_OK ? dataset_parts_describe(&out->from, part, PARTS, err) : status;
 }
 
@@ -113,9 +110,8 @@ static sg_status load_generated(struct sg_token_set *out, const struct sg_token_
     out->vocabulary = at_most(generated_words, request->most_words);
     sg_status status = sg_tokens_generate(&out->train, at_most(generated_tokens[TRAIN], request->most_train),
                                           out->vocabulary, seed, TRAIN, err);
-    if (status == SG_OK)
-        status = sg_tokens_generate(&out->test, at_most(generated_tokens[TEST], request->most_test), out->vocabulary,
-                                    seed, TEST, err);
+    SG_DO(status, sg_tokens_generate(&out->test, at_most(generated_tokens[TEST], request->most_test), out->vocabulary,
+                                     seed, TEST, err));
     if (status != SG_OK)
         return status;
     sg_sha256 all;
@@ -151,10 +147,8 @@ sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_requ
     struct sg_token_set set = {0};
     char file[PARTS][sizeof set.train_file + 4];
     sg_status status = name_files(&set, part, file, request, err);
-    if (status == SG_OK)
-        status = dataset_parts_find(part, PARTS, &request->set, stand_in_name, err);
-    if (status == SG_OK)
-        status = part[TRAIN].path ? load_files(&set, part, request, err) : load_generated(&set, request, err);
+    SG_DO(status, dataset_parts_find(part, PARTS, &request->set, stand_in_name, err));
+    SG_DO(status, part[TRAIN].path ? load_files(&set, part, request, err) : load_generated(&set, request, err));
     if (status == SG_OK)
         *out = set;
     else
@@ -169,8 +163,7 @@ sg_status sg_token_set_identify(struct sg_provenance *from, const struct sg_toke
     struct sg_token_set set = {0};
     char file[PARTS][sizeof set.train_file + 4];
     sg_status status = name_files(&set, part, file, request, err);
-    if (status == SG_OK)
-        status = dataset_parts_identify(&set.from, part, PARTS, &request->set, stand_in_name, err);
+    SG_DO(status, dataset_parts_identify(&set.from, part, PARTS, &request->set, stand_in_name, err));
     if (status == SG_OK)
         *from = set.from;
     dataset_parts_free(part, PARTS);

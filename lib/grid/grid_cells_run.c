@@ -17,8 +17,7 @@ static sg_status mark(struct sg_cell_files *files, const struct sg_recipe *recip
     sg_status status = sg_recipe_cells(recipe, &cells, &count, err);
     if (status == SG_OK && count > 0)
         status = sg_task_dataset(&dataset, &cells[0].resolved, c->data_dir, err);
-    if (status == SG_OK)
-        status = sg_grid_cells_mark(files, cells, count, c->any_version, dataset, err);
+    SG_DO(status, sg_grid_cells_mark(files, cells, count, c->any_version, dataset, err));
     cJSON_Delete(dataset);
     sg_recipe_cells_free(cells, count);
     return status;
@@ -77,12 +76,10 @@ static sg_status list_folder(const struct sg_recipe *recipe, const char *folder,
         return sg_fail_errno(err, SG_ERR_MISSING, "%s", folder);
     if (c->prune && !c->dry_run) /* holds the lock, so that no run changes what is removed below */
         status = sg_grid_lock(&lock, folder, true, err);
-    if (status == SG_OK)
-        status = sg_grid_cells_list(&files, folder, err);
+    SG_DO(status, sg_grid_cells_list(&files, folder, err));
     for (size_t i = 0; i < c->n_recipes && status == SG_OK; i++)
         status = mark(&files, &recipe[i], c, err);
-    if (status == SG_OK)
-        status = print(&files, folder, c, err);
+    SG_DO(status, print(&files, folder, c, err));
     fflush(stdout);
     if (status == SG_OK && c->prune)
         status = prune(&files, folder, c->dry_run, err);
@@ -103,10 +100,8 @@ sg_status sg_grid_cells_run(const struct sg_cells_command *c, struct sg_error *e
         else if (status == SG_OK && strcmp(sg_node_string(&recipe[i].root, "kind", ""), "kernels") == 0)
             status = sg_fail(err, SG_ERR_ARGUMENT, "%s: a recipe of kind: kernels has no cells", recipe[i].path);
     }
-    if (status == SG_OK)
-        status = choose_folder(folder, recipe, c, err);
-    if (status == SG_OK)
-        status = list_folder(recipe, folder, c, err);
+    SG_DO(status, choose_folder(folder, recipe, c, err));
+    SG_DO(status, list_folder(recipe, folder, c, err));
     for (size_t i = 0; recipe && i < c->n_recipes; i++)
         sg_recipe_free(&recipe[i]);
     free(recipe);

@@ -116,8 +116,7 @@ static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell
         if (status == SG_OK && !column[c])
             status = sg_fail_memory(err, "the network's series");
     }
-    if (status == SG_OK)
-        status = sg_grid_messages_time(column, messages, n, run->n_points, err);
+    SG_DO(status, sg_grid_messages_time(column, messages, n, run->n_points, err));
     for (size_t c = 0; c < SG_NET_SERIES; c++) {
         if (status == SG_OK)
             status = sg_run_add_series(run, sg_net_series[c].name, unit, column[c], err);

@@ -169,8 +169,7 @@ sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *c
     cJSON *dataset = NULL;
     sg_status status = count > 0 && !o->fresh ? sg_task_dataset(&dataset, &cells[0].resolved, o->data_dir, err) : SG_OK;
     const struct wanted wanted = {o->any_version, dataset, o->device};
-    if (status == SG_OK)
-        status = look(outcomes, cells, count, o, &wanted, err);
+    SG_DO(status, look(outcomes, cells, count, o, &wanted, err));
     cJSON_Delete(dataset);
     return status;
 }

@@ -93,8 +93,7 @@ sg_status sg_encode(uint8_t *out, size_t capacity, size_t *bytes, size_t n, cons
     const struct sg_message m = {
         .code = &sg_code_fp32, .n = n, .count = count, .index = index, .data = value, .bytes = count * sizeof *value};
     sg_status status = sg_wire_plan(&plan, NULL, &m, err);
-    if (status == SG_OK)
-        status = sg_wire_encode(out, capacity, &plan, err);
+    SG_DO(status, sg_wire_encode(out, capacity, &plan, err));
     if (status == SG_OK)
         *bytes = plan.bytes;
     return status;

@@ -261,16 +261,11 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
         m->added = method_is_added(m->compressor) || code->number >= SG_CODE_ADDED_FIRST;
         status = copy_layout(&m->shared.layout, layout, err);
     }
-    if (status == SG_OK)
-        status = ask_for_room(m, err);
-    if (status == SG_OK)
-        status = choose_kernels(m, config, err);
-    if (status == SG_OK)
-        status = allocate(m, config, err);
-    if (status == SG_OK)
-        status = method_bytes_open(m, err);
-    if (status == SG_OK)
-        status = open_workers(m, err);
+    SG_DO(status, ask_for_room(m, err));
+    SG_DO(status, choose_kernels(m, config, err));
+    SG_DO(status, allocate(m, config, err));
+    SG_DO(status, method_bytes_open(m, err));
+    SG_DO(status, open_workers(m, err));
     SG_ASSERT(m->compressor->rounds == NULL || m->compressor->rounds->keep != NULL ||
               m->compressor->rounds->count == 1);
     SG_ASSERT((m->compressor->select != NULL) + (m->compressor->code != NULL) + (m->compressor->encode != NULL) == 1);

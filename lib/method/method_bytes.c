@@ -71,8 +71,7 @@ sg_status sg_method_send_bytes(sg_method *m, size_t worker, unsigned round, cons
                        "steps in bytes are for vectors in host memory and for workers that "
                        "share their parameters");
     sg_status status = sg_method_send(m, worker, round, g, e, NULL, &message, err);
-    if (status == SG_OK)
-        status = sg_wire_plan(&plan, NULL, &message, err);
+    SG_DO(status, sg_wire_plan(&plan, NULL, &message, err));
     if (status != SG_OK)
         return status;
     struct sent *sent = &m->bytes->sent[worker - m->first];

@@ -81,8 +81,7 @@ static sg_status check_knobs(const sg_method *m, const char *key, const struct s
             continue;
         param[ops->knob(m->param)] = value[i];
         sg_status status = resolve(whole, ops->name, ops->params, ops->n_params, param, err);
-        if (status == SG_OK)
-            status = check_compressor(m, whole, err);
+        SG_DO(status, check_compressor(m, whole, err));
         if (status != SG_OK)
             return sg_prefix(err, "%s.%s: ", key, params[i].name);
     }
@@ -117,8 +116,7 @@ static sg_status resolve_compressor(sg_method *m, const struct sg_method_config 
         double *threshold = &m->param[ops->knob(m->param)];
         *threshold = isnan(*threshold) ? ops->params[ops->knob(m->param)].max : *threshold;
     }
-    if (status == SG_OK)
-        status = check_compressor(m, m->param, err);
+    SG_DO(status, check_compressor(m, m->param, err));
     if (status != SG_OK || m->controller == NULL)
         return status;
     if (config->controller == NULL)
@@ -178,8 +176,7 @@ static sg_status resolve_code(sg_method *m, const struct sg_method_config *confi
 
 sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
     sg_status status = resolve_compressor(m, config, err);
-    if (status == SG_OK)
-        status = resolve_feedback(m, &config->feedback, err);
+    SG_DO(status, resolve_feedback(m, &config->feedback, err));
     return status == SG_OK ? resolve_code(m, config, err) : status;
 }
 

@@ -223,10 +223,8 @@ sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_erro
 sg_status sg_compare_files(cJSON **out, const char *a, const char *b, struct sg_error *err) {
     cJSON *one = NULL, *other = NULL;
     sg_status status = sg_plot_read(&one, a, err);
-    if (status == SG_OK)
-        status = sg_plot_read(&other, b, err);
-    if (status == SG_OK)
-        status = sg_compare(out, one, other, err);
+    SG_DO(status, sg_plot_read(&other, b, err));
+    SG_DO(status, sg_compare(out, one, other, err));
     cJSON_Delete(one);
     cJSON_Delete(other);
     return status;

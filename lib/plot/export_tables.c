@@ -229,8 +229,7 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
     for (size_t m = 0; m < s->n_metrics; m++)
         fputs("--:|", out);
     fputc('\n', out);
-    if (status == SG_OK)
-        status = sg_table_write_rows(out, values, &how, err);
+    SG_DO(status, sg_table_write_rows(out, values, &how, err));
     fprintf(out, "\n%s. ", s->footnote);
     put_formula_list(out, s, put_markdown);
     fputs("Source: ", out);
@@ -241,8 +240,7 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
         status = sg_table_write_head(out, claims, &how, err);
         fputs("|:--|:--|:--|\n", out);
     }
-    if (status == SG_OK)
-        status = sg_table_write_rows(out, claims, &how, err);
+    SG_DO(status, sg_table_write_rows(out, claims, &how, err));
     fputs(s->finding ? "\n" : "", out);
     put_markdown(out, s->finding ? s->finding : "");
     fputs(s->finding ? ".\n" : "", out);
@@ -276,15 +274,13 @@ sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error
     fputs("}\n\\toprule\n", out);
     sg_status status = sg_table_write_head(out, values, &how, err);
     fputs("\\midrule\n", out);
-    if (status == SG_OK)
-        status = sg_table_write_rows(out, values, &how, err);
+    SG_DO(status, sg_table_write_rows(out, values, &how, err));
     fputs("\\bottomrule\n\\end{tabular}\n", out);
     if (n_claims > 0 && status == SG_OK) {
         fputs("\n\\begin{tabular}{lp{0.45\\linewidth}p{0.4\\linewidth}}\n\\toprule\n", out);
         status = sg_table_write_head(out, claims, &how, err);
         fputs("\\midrule\n", out);
-        if (status == SG_OK)
-            status = sg_table_write_rows(out, claims, &how, err);
+        SG_DO(status, sg_table_write_rows(out, claims, &how, err));
         fputs("\\bottomrule\n\\end{tabular}\n", out);
     }
     if (s->finding) {

@@ -114,8 +114,7 @@ sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char
             return status;
     }
     sg_status status = sg_plot_clean_document(document, name, err);
-    if (status == SG_OK)
-        status = check(document, name, err);
+    SG_DO(status, check(document, name, err));
     if (status != SG_OK)
         cJSON_Delete(document);
     else

@@ -69,8 +69,7 @@ static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, co
     if (notes)
         *notes = figure.notes;
     status = exporter->data ? SG_OK : sg_figure_drawable(&figure, err);
-    if (status == SG_OK)
-        status = exporter->figure(out, &figure, exporter->name, err);
+    SG_DO(status, exporter->figure(out, &figure, exporter->name, err));
     sg_figure_free(&figure);
     return status;
 }

@@ -372,10 +372,8 @@ sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const s
         status = read_metric(&s.metric[s.n_metrics], document, &choice.source[s.n_metrics], err);
     if (status == SG_OK && !select->y)
         status = read_traffic(&s, document, err);
-    if (status == SG_OK)
-        status = read_rows(&s, document, &choice, err);
-    if (status == SG_OK)
-        status = read_claims(&s, document, err);
+    SG_DO(status, read_rows(&s, document, &choice, err));
+    SG_DO(status, read_claims(&s, document, err));
     if (status == SG_OK) {
         choose_quality(&s, document, &choice);
         status = sort_rows(&s, select->sort, err);

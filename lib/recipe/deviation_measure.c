@@ -135,8 +135,7 @@ static sg_status measure(struct sg_deviation_measure *out, struct example *x, si
     out->bias_off = sqrt(fmax(0, squares / n - out->bias * out->bias) / n);
     out->bits /= n;
     out->sent /= n;
-    if (status == SG_OK)
-        status = run_sequence(&out->lost, x, err);
+    SG_DO(status, run_sequence(&out->lost, x, err));
     return status;
 }
 
@@ -162,8 +161,7 @@ sg_status sg_deviation_measure(struct sg_deviation_measure *out, const char *set
             x->p[i] += (double)x->g[w][i] / (double)workers;
     }
     sg_status status = sg_method_read_text(&x->config, x->numbers, setting, err);
-    if (status == SG_OK)
-        status = measure(out, x, steps, err);
+    SG_DO(status, measure(out, x, steps, err));
     free(x);
     return status == SG_OK ? SG_OK : sg_prefix(err, "%s: ", setting);
 }

@@ -64,8 +64,7 @@ static void print_lost(FILE *out, double lost) {
 static sg_status print_row(FILE *out, const struct sg_deviation *d, struct sg_error *err) {
     struct sg_deviation_measure a, b;
     sg_status status = sg_deviation_measure(&a, d->published, d->workers, d->steps, err);
-    if (status == SG_OK)
-        status = sg_deviation_measure(&b, d->released, d->workers, d->steps, err);
+    SG_DO(status, sg_deviation_measure(&b, d->released, d->workers, d->steps, err));
     if (status != SG_OK)
         return status;
     fprintf(out, "| `%s` | `%s` | ", d->published, d->released);

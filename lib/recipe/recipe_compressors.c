@@ -128,8 +128,7 @@ sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err) {
         g[i] = (float)sg_rng_normal(&rng);
     for (size_t i = 0; status == SG_OK && (ops = sg_compressor_at(i)) != NULL; i++)
         add_row(t, ops, bits_of(ops, g, sum));
-    if (status == SG_OK)
-        status = sg_table_write_lines(out, t, &(struct sg_table_lines){.width = width, .mark = "# "}, err);
+    SG_DO(status, sg_table_write_lines(out, t, &(struct sg_table_lines){.width = width, .mark = "# "}, err));
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         sg_put_wrapped(out, notes[i], width > 0 ? width : NOTES, "# ", "# ");
     print_on_gpu(out, width > 0 ? width : NOTES);

@@ -95,10 +95,8 @@ sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUM
     if (out->compressor == NULL)
         return unknown(&r, method, "compressor", name);
     sg_status status = read_parameters(room, &r, method, NULL, out->compressor->params, out->compressor->n_params);
-    if (status == SG_OK)
-        status = read_controller(out, room + PART, &r, method);
-    if (status == SG_OK)
-        status = read_code(out, room + 2 * (size_t)PART, &r, method, message);
+    SG_DO(status, read_controller(out, room + PART, &r, method));
+    SG_DO(status, read_code(out, room + 2 * (size_t)PART, &r, method, message));
     return status == SG_OK ? read_feedback(&out->feedback, &r, feedback) : status;
 }
 

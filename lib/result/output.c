@@ -172,8 +172,7 @@ static sg_status open_part(struct sg_output *o, struct sg_error *err) {
     const struct sg_output_options *p = &o->options;
     const bool there = is_there(o->part);
     sg_status status = sg_file_hold(&o->series, o->part, true, err);
-    if (status == SG_OK)
-        status = sg_file_target(NULL, NULL, p->path, p->force || p->resume, err);
+    SG_DO(status, sg_file_target(NULL, NULL, p->path, p->force || p->resume, err));
     if (status != SG_OK)
         return status;
     const bool unfinished = there && is_there(o->checkpoint);

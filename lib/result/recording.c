@@ -160,10 +160,8 @@ sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *
     }
     if (status == SG_OK) /* parse the text that was written, as a reader will */
         status = sg_json_parse(&r.header, text, strlen(text), path, err);
-    if (status == SG_OK)
-        status = take_shape(&r, err);
-    if (status == SG_OK)
-        status = open_part(&r, step, err);
+    SG_DO(status, take_shape(&r, err));
+    SG_DO(status, open_part(&r, step, err));
     if (status == SG_OK && step)
         status = go_on(&r, text, step, sha256, err);
     else if (status == SG_OK)
@@ -214,8 +212,7 @@ static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
     if (!fgets(line, HEADER_BYTES, r->file) || !strchr(line, '\n') || strncmp(line, "{\"schema\"", 9) != 0)
         status = sg_fail(err, SG_ERR_FORMAT,
                          "%s is not a recording of a run (sparsetrain --record-inputs or --record-gradients)", r->path);
-    if (status == SG_OK)
-        status = sg_json_parse(&r->header, line, strlen(line), r->path, err);
+    SG_DO(status, sg_json_parse(&r->header, line, strlen(line), r->path, err));
     free(line);
     return status == SG_OK ? take_shape(r, err) : status;
 }
@@ -251,11 +248,9 @@ sg_status sg_recording_open(struct sg_recording *out, const char *path, struct s
         close(fd);
     if (!r.path || !r.file)
         status = sg_fail_memory(err, path);
-    if (status == SG_OK)
-        status = read_header(&r, err);
+    SG_DO(status, read_header(&r, err));
     r.begin = status == SG_OK ? ftell(r.file) : 0;
-    if (status == SG_OK)
-        status = check_records(&r, err);
+    SG_DO(status, check_records(&r, err));
     if (status != SG_OK) {
         sg_recording_free(&r);
         return status;

@@ -128,8 +128,7 @@ static sg_status take_record(struct reading *r, cJSON *line, struct sg_error *er
     if (strcmp(kind, "header") == 0 && !run->header) {
         run->header = line;
         sg_status status = sg_schema_check(sg_json_string(line, "schema", NULL), SG_SCHEMA_TRAIN, name, err);
-        if (status == SG_OK)
-            status = make_series(run, r->lines, r->length, name, err);
+        SG_DO(status, make_series(run, r->lines, r->length, name, err));
         return status == SG_OK ? make_index(&r->index, run, name, err) : status;
     }
     if (!run->header) {
@@ -215,8 +214,7 @@ static sg_status unfold(struct sg_run *run, cJSON *folded, size_t length, const 
     sg_status status = worth(n, columns, length) < n
                            ? sg_fail(err, SG_ERR_FORMAT, "%s: not every series has %zu points", name, n)
                            : make_series(run, n, length, name, err);
-    if (status == SG_OK)
-        status = take_series(run, series, n, name, err);
+    SG_DO(status, take_series(run, series, n, name, err));
     run->n_points = status == SG_OK ? n : 0;
     cJSON_Delete(series);
     return status;

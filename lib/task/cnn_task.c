@@ -188,12 +188,9 @@ static sg_status cnn_open(struct sg_task **out, const struct sg_task_config *con
     if (status == SG_OK)
         status =
             cnn_model_open(&t->net, sg_node_string(config->task, "model", ""), (int64_t)t->data.train.classes, err);
-    if (status == SG_OK)
-        status = allocate(t, config, err);
-    if (status == SG_OK)
-        status = deal_images(t, config, err);
-    if (status == SG_OK)
-        status = open_batches(t, config, err);
+    SG_DO(status, allocate(t, config, err));
+    SG_DO(status, deal_images(t, config, err));
+    SG_DO(status, open_batches(t, config, err));
     if (status != SG_OK) {
         cnn_close(t);
         return status;
@@ -267,8 +264,7 @@ static sg_status cnn_gradient(struct sg_task *t, size_t worker, uint64_t step, f
     sg_tensor *images = t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels);
     sg_tensor *loss = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, images), label);
     sg_status status = sg_backward(pass.scope, loss, err);
-    if (status == SG_OK)
-        status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
+    SG_DO(status, sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err));
     if (status == SG_OK)
         t->kernels->get_later(&t->exec, &t->loss[local], t->batch_loss + local, sizeof *t->loss);
     sg_scope_begin(pass.scope, 1, false); /* frees the tensors of the last pass */

@@ -175,10 +175,8 @@ static sg_status lm_open(struct sg_task **out, const struct sg_task_config *conf
     t->dropout = sg_node_number(config->task, "dropout", 0);
     t->clip = sg_node_number(config->task, "clip", 0);
     sg_status status = load_text(t, config, err);
-    if (status == SG_OK)
-        status = open_net(t, config->task, err);
-    if (status == SG_OK)
-        status = allocate(t, config, err);
+    SG_DO(status, open_net(t, config->task, err));
+    SG_DO(status, allocate(t, config, err));
     if (status != SG_OK) {
         lm_close(t);
         return status;
@@ -276,10 +274,8 @@ static sg_status lm_gradient(struct sg_task *t, size_t worker, uint64_t step, fl
     sg_scope_begin(pass.scope, 1, true);
     sg_tensor *loss = sg_cross_entropy(pass.scope, lm_net_forward(&pass), room->label);
     sg_status status = lm_net_carry(&pass, room->spare, err); /* the backward pass still reads the old state */
-    if (status == SG_OK)
-        status = sg_backward(pass.scope, loss, err);
-    if (status == SG_OK)
-        status = sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err);
+    SG_DO(status, sg_backward(pass.scope, loss, err));
+    SG_DO(status, sg_tensor_store(pass.scope, loss, t->batch_loss + local, 1, err));
     if (status == SG_OK)
         t->kernels->get_later(&t->exec, &t->loss[local], t->batch_loss + local, sizeof *t->loss);
     if (status == SG_OK && t->clip > 0)

@@ -98,8 +98,7 @@ static sg_status find_optimum(struct sg_task *t, const struct sg_task_config *co
     char *folder = NULL;
     sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
     const struct sg_optimum_options options = optimum_options(t, config, folder);
-    if (status == SG_OK)
-        status = sg_optimum_solve(&t->best, &t->data, t->l2, &options, err);
+    SG_DO(status, sg_optimum_solve(&t->best, &t->data, t->l2, &options, err));
     free(folder);
     t->solved = status == SG_OK;
     return status;
@@ -110,8 +109,7 @@ static sg_status measure(struct sg_task *t, const struct sg_task_config *config,
     char *folder = NULL;
     sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
     const struct sg_optimum_options options = optimum_options(t, config, folder);
-    if (status == SG_OK)
-        status = sg_optimum_lipschitz(&c, &t->data, &options, err);
+    SG_DO(status, sg_optimum_lipschitz(&c, &t->data, &options, err));
     free(folder);
     if (status != SG_OK)
         return status;
@@ -162,8 +160,7 @@ static sg_status deal_rows(struct sg_task *t, const struct sg_task_config *confi
     for (size_t i = 0; i < t->data.m; i++)
         side[i] = t->data.label[i] > 0;
     sg_status status = task_shards_read(&shards, config->task, err);
-    if (status == SG_OK)
-        status = sg_shards_deal(t->row, &shards, side, t->data.m, 2, t->workers, t->seed, err);
+    SG_DO(status, sg_shards_deal(t->row, &shards, side, t->data.m, 2, t->workers, t->seed, err));
     if (status == SG_OK)
         set_constant(t, "label_skew", sg_shards_skew(t->row, side, t->data.m, 2, t->workers));
     for (size_t w = 0; status == SG_OK && t->solved && w < t->workers; w++) {
@@ -215,16 +212,11 @@ static sg_status logreg_open(struct sg_task **out, const struct sg_task_config *
     t->seed = config->seed;
     t->threads = config->threads;
     sg_status status = load_data(t, config, err);
-    if (status == SG_OK)
-        status = measure(t, config, err);
-    if (status == SG_OK)
-        status = find_optimum(t, config, err);
-    if (status == SG_OK)
-        status = evaluate_key(&t->start_offset, t, config->task, "start.offset-from-optimum", NAN, err);
-    if (status == SG_OK)
-        status = allocate(t, err);
-    if (status == SG_OK)
-        status = deal_rows(t, config, err);
+    SG_DO(status, measure(t, config, err));
+    SG_DO(status, find_optimum(t, config, err));
+    SG_DO(status, evaluate_key(&t->start_offset, t, config->task, "start.offset-from-optimum", NAN, err));
+    SG_DO(status, allocate(t, err));
+    SG_DO(status, deal_rows(t, config, err));
     if (status != SG_OK) {
         logreg_close(t);
         return status;

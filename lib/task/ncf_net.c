@@ -293,8 +293,7 @@ static sg_status chunk_gradient(const struct ncf_pass *p, const uint32_t *user, 
     sg_scope_begin(p->scope, 1, true);
     sg_tensor *part = sg_binary_cross_entropy(p->scope, forward(p, count, g), label, (double)batch);
     sg_status status = sg_tensor_store(p->scope, part, loss, 1, err);
-    if (status == SG_OK)
-        status = sg_backward(p->scope, part, err);
+    SG_DO(status, sg_backward(p->scope, part, err));
     if (status == SG_OK && !p->net->dense)
         scatter(p, user, item, count, g);
     return status;

@@ -173,10 +173,8 @@ static sg_status ncf_open(struct sg_task **out, const struct sg_task_config *con
     t->exec = config->exec;
     t->rivals = (size_t)sg_node_number(config->task, "test-negatives", 100);
     sg_status status = load_ratings(t, config, err);
-    if (status == SG_OK)
-        status = open_net(t, config, err);
-    if (status == SG_OK)
-        status = allocate(t, config, err);
+    SG_DO(status, open_net(t, config, err));
+    SG_DO(status, allocate(t, config, err));
     if (status != SG_OK) {
         ncf_close(t);
         return status;

@@ -162,8 +162,7 @@ sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_
     sg_status status = SG_OK;
     if (!grown || !opened || !s.g || !s.mean || !s.all || !s.state)
         status = sg_fail_memory(err, "measuring the noise");
-    if (status == SG_OK)
-        status = measure(&p, &s, ops, task, workers, points->count, err);
+    SG_DO(status, measure(&p, &s, ops, task, workers, points->count, err));
     free(s.g);
     free(s.mean);
     free(s.all);

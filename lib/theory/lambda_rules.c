@@ -84,8 +84,7 @@ static sg_status run_pilot(struct pilot *p, struct sg_error *err) {
         train.series ? sg_comm_open(&comm, err) : sg_fail_errno(err, SG_ERR_IO, "cannot write /dev/null");
     if (status == SG_OK && sg_comm_size(comm) > 1)
         status = sg_fail(err, SG_ERR_UNSUPPORTED, "a pilot runs in one process: start it without mpirun");
-    if (status == SG_OK)
-        status = sg_train_run(&report, comm, &train, err);
+    SG_DO(status, sg_train_run(&report, comm, &train, err));
     sg_comm_close(comm);
     if (train.series)
         fclose(train.series);
@@ -105,8 +104,7 @@ static sg_status elements_of(double *k, const struct pilot *p, const struct sg_c
         if (value && value->kind != SG_NODE_NULL)
             status = sg_expression(&param[i], value->string, p->constant, p->n_constants, err);
     }
-    if (status == SG_OK)
-        status = sg_compressor_check(ops, param, p->out->d, err);
+    SG_DO(status, sg_compressor_check(ops, param, p->out->d, err));
     if (status != SG_OK)
         return sg_prefix(err, "method '%s': ", cell->label);
     const bool model = strcmp(sg_node_string(&cell->resolved, "scope", "layer"), "model") == 0;
@@ -164,8 +162,7 @@ sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, si
         return sg_fail(err, SG_ERR_ARGUMENT, "the recipe has no method with compressor topk: the rules take its k");
     rules.rule = calloc(n, sizeof *rules.rule);
     sg_status status = rules.rule ? run_pilot(&p, err) : sg_fail_memory(err, "the rules");
-    if (status == SG_OK)
-        status = apply(&p, cells, count, err);
+    SG_DO(status, apply(&p, cells, count, err));
     free(p.offset);
     free(p.constant);
     if (status == SG_OK)

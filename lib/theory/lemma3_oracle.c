@@ -86,11 +86,9 @@ static sg_status open_method(struct oracle_state *k, struct replayed_method *s, 
     s->sent = calloc(r->workers, sizeof *s->sent);
     s->bits = calloc(r->workers, sizeof *s->bits);
     sg_status status = s->error && s->sent && s->bits ? SG_OK : sg_fail_memory(err, "the oracle");
-    if (status == SG_OK)
-        status = sg_cell_method(&config, room, cell, k->constant, k->n_constants, &at, err);
+    SG_DO(status, sg_cell_method(&config, room, cell, k->constant, k->n_constants, &at, err));
     config.feedback = (struct sg_feedback){.rule = &sg_feedback_gradient, .decay = 0};
-    if (status == SG_OK)
-        status = sg_method_open(&s->method, &config, err);
+    SG_DO(status, sg_method_open(&s->method, &config, err));
     if (status == SG_OK && sg_method_rounds(s->method) > 1)
         status = sg_fail(err, SG_ERR_UNSUPPORTED, "the oracle compresses in one round, and it takes more");
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", cell->label);
@@ -234,8 +232,7 @@ static sg_status two_passes(struct oracle_state *k, struct sg_error *err) {
             rank[i + 1] = out->method[i].sent;
         status = sg_magnitudes_ask(k->magnitudes, rank, out->n_methods + 1, err);
     }
-    if (status == SG_OK)
-        status = read_through(k, REFINE, NULL, err);
+    SG_DO(status, read_through(k, REFINE, NULL, err));
     if (status == SG_OK) {
         out->entries = sg_magnitudes_total(k->magnitudes);
         out->best = sg_magnitudes_rank(k->magnitudes, 0);
@@ -272,16 +269,11 @@ sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const stru
                          "%s holds gradients, and the oracle goes by what compressors were given: record that with "
                          "sparsetrain --record-inputs",
                          recording);
-    if (status == SG_OK)
-        status = find_recorded(&k, cells, count, err);
-    if (status == SG_OK)
-        status = read_constants(&k, err);
-    if (status == SG_OK)
-        status = allocate(&k, err);
-    if (status == SG_OK)
-        status = open_methods(&k, cells, count, err);
-    if (status == SG_OK)
-        status = two_passes(&k, err);
+    SG_DO(status, find_recorded(&k, cells, count, err));
+    SG_DO(status, read_constants(&k, err));
+    SG_DO(status, allocate(&k, err));
+    SG_DO(status, open_methods(&k, cells, count, err));
+    SG_DO(status, two_passes(&k, err));
     oracle.steps = k.recording.steps;
     oracle.workers = k.recording.workers;
     oracle.d = k.recording.d;

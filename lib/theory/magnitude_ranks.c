@@ -100,8 +100,7 @@ sg_status sg_magnitudes_ask(sg_magnitudes *m, const uint64_t *k, size_t n_ranks,
             return sg_fail(err, SG_ERR_ARGUMENT, "the %llu-th largest of %llu entries", (unsigned long long)k[i],
                            (unsigned long long)m->total);
         status = look_into(&r->kept, m, k[i], err);
-        if (status == SG_OK)
-            status = look_into(&r->lost, m, k[i] + 1, err);
+        SG_DO(status, look_into(&r->lost, m, k[i] + 1, err));
     }
     return status;
 }

@@ -97,10 +97,8 @@ static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
                                           .progress = v->options->progress,
                                           .notice = v->options->notice};
     sg_status status = theory_recipe_check(v->cell, err);
-    if (status == SG_OK)
-        status = sg_task_load(&v->ops, "logreg", err);
-    if (status == SG_OK)
-        status = v->ops->open(&v->observer, &config, err);
+    SG_DO(status, sg_task_load(&v->ops, "logreg", err));
+    SG_DO(status, v->ops->open(&v->observer, &config, err));
     if (status != SG_OK)
         return status;
     v->d = v->ops->info(v->observer)->d;
@@ -129,8 +127,7 @@ static sg_status train(struct theory_run *v, struct sg_error *err) {
     sg_comm *comm = NULL;
     sg_status status =
         options.series ? sg_comm_open(&comm, err) : sg_fail_errno(err, SG_ERR_IO, "cannot write /dev/null");
-    if (status == SG_OK)
-        status = sg_train_run(&report, comm, &options, err);
+    SG_DO(status, sg_train_run(&report, comm, &options, err));
     sg_comm_close(comm);
     if (options.series)
         fclose(options.series);
@@ -176,8 +173,7 @@ static double dissimilarity_at_optimum(const struct theory_run *v) {
 static sg_status run_cell(struct theory_run *v, const char **why, struct sg_error *err) {
     struct sg_theory_constants *c = &v->out->constants;
     sg_status status = open_observer(v, err);
-    if (status == SG_OK)
-        status = bound_of(why, v, err);
+    SG_DO(status, bound_of(why, v, err));
     if (status == SG_OK && !*why)
         status = train(v, err);
     if (status == SG_OK && !*why) {

@@ -33,8 +33,7 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
         return SG_OK;
     if (t->info->evaluation == SG_EVALUATE_SHARED && train_evaluates(t, t->step))
         status = train_evaluate_shares(t, err);
-    if (status == SG_OK)
-        status = train_monitor_record(t, value, err);
+    SG_DO(status, train_monitor_record(t, value, err));
     if (status == SG_OK && t->series.wants_layers)
         status = train_collect_layers(t, err);
     if (status == SG_OK)
@@ -59,12 +58,9 @@ static sg_status loop(struct train *t, struct sg_error *err) {
         struct sg_outcome outcome;
         sg_status status = visit(t, err);
         train_monitor_begin(t);
-        if (status == SG_OK)
-            status = train_step(t, due && t->lead, recorded, &outcome, err);
-        if (status == SG_OK)
-            status = recording_write(t, err);
-        if (status == SG_OK)
-            status = record(t, &outcome, &recorded, err);
+        SG_DO(status, train_step(t, due && t->lead, recorded, &outcome, err));
+        SG_DO(status, recording_write(t, err));
+        SG_DO(status, record(t, &outcome, &recorded, err));
         if (status != SG_OK)
             return status;
         t->stop = outcome.stop;
@@ -72,8 +68,7 @@ static sg_status loop(struct train *t, struct sg_error *err) {
         t->longest_step_s = fmax(t->longest_step_s, ended_s - begun_s);
         if ((outcome.save || t->stop) && t->step < t->plan.steps) {
             status = sg_comm_agree(t->comm, recorded, err);
-            if (status == SG_OK)
-                status = train_save(t, err);
+            SG_DO(status, train_save(t, err));
             if (status != SG_OK)
                 return status;
             saved_s = sg_clock_s();
@@ -109,35 +104,28 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     sg_sha256_start(&t.series.hash);
     bool resumed = false, header = false;
     sg_status status = train_setup(&t, err);
-    if (status == SG_OK)
-        status = train_load(&t, &resumed, err);
+    SG_DO(status, train_load(&t, &resumed, err));
     if (status == SG_OK && !resumed) {
         status = t.task_ops->start(t.task, err);
         if (status == SG_OK && options->series)
             status = train_header(&t, err);
-        if (status == SG_OK)
-            status = record_start(&t, err);
+        SG_DO(status, record_start(&t, err));
         status = sg_comm_agree(comm, status, err);
     }
     header = status == SG_OK;
-    if (status == SG_OK)
-        status = recording_open(&t, err);
+    SG_DO(status, recording_open(&t, err));
     t.loop_s = t.series.last_flush_s = sg_clock_s();
     report->setup_s = t.loop_s - start_s;
-    if (status == SG_OK)
-        status = loop(&t, err);
-    if (status == SG_OK)
-        status = train_ranks_verify(&t, err);
-    if (status == SG_OK)
-        status = sg_comm_agree(comm, recording_end(&t, err), err);
+    SG_DO(status, loop(&t, err));
+    SG_DO(status, train_ranks_verify(&t, err));
+    SG_DO(status, sg_comm_agree(comm, recording_end(&t, err), err));
     if (header) {
         struct sg_error trouble; /* the first error wins, but a failed write of a good run is one */
         sg_status last = train_flush(&t, &trouble);
         report->elapsed_s = sg_clock_s() - t.loop_s;
         report->steps = t.step;
         snprintf(report->status, sizeof report->status, "%s", word_for(status));
-        if (last == SG_OK)
-            last = train_ending(&t, report, status == SG_OK ? NULL : err->msg, &trouble);
+        SG_DO(last, train_ending(&t, report, status == SG_OK ? NULL : err->msg, &trouble));
         if (status == SG_OK && last != SG_OK) {
             *err = trouble;
             status = last;

@@ -109,12 +109,9 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
     struct sg_error why;
     sg_status status = SG_OK, opened = train_choose_kernels(&t, &why);
     t.worker_exec = t.exec;
-    if (opened == SG_OK)
-        opened = train_find_task(&t, &why);
-    if (opened == SG_OK)
-        opened = train_open_task(&t, &why);
-    if (opened == SG_OK)
-        opened = train_know_task(&t, &why);
+    SG_DO(opened, train_find_task(&t, &why));
+    SG_DO(opened, train_open_task(&t, &why));
+    SG_DO(opened, train_know_task(&t, &why));
     if (opened == SG_ERR_MEMORY)
         status = sg_fail(err, SG_ERR_MEMORY, "%s", why.msg);
     const size_t n_constants = t.n_constants;

@@ -119,8 +119,7 @@ static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *
             sg_method_worker_save(t->method, w, mine + n.residual + n.task);
         }
         status = sg_comm_agree(t->comm, status, err);
-        if (status == SG_OK)
-            status = sg_comm_collect(t->comm, w, mine, incoming, total(n), err);
+        SG_DO(status, sg_comm_collect(t->comm, w, mine, incoming, total(n), err));
         if (status == SG_OK)
             put(s, incoming, total(n));
     }
@@ -170,8 +169,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     cJSON_Delete(segments);
     p.segments_bytes = history ? strlen(history) : 0;
     sg_status status = mine && incoming && history ? train_flush(t, err) : sg_fail_memory(err, "the checkpoint");
-    if (status == SG_OK)
-        status = recording_sync(t, err);
+    SG_DO(status, recording_sync(t, err));
     if (status == SG_OK && t->options->series) {
         off_t at = ftello(t->options->series);
         char hex[65];
@@ -191,8 +189,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         sg_sha256_start(&s.hash);
         put(&s, &p, sizeof p);
         status = put_vector(t, &s, t->task_ops->parameters(t->task), (size_t)p.x_bytes, mine, err);
-        if (status == SG_OK)
-            status = put_vector(t, &s, t->optimizer.state, optimizer_bytes, mine, err);
+        SG_DO(status, put_vector(t, &s, t->optimizer.state, optimizer_bytes, mine, err));
         status = sg_comm_agree(t->comm, status, err);
     }
     if (status == SG_OK) {
@@ -302,8 +299,7 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     }
     char lead = present; /* rank 0 decides; a rank that cannot see the file says so */
     status = sg_comm_agree(t->comm, status, err);
-    if (status == SG_OK)
-        status = sg_comm_broadcast(t->comm, &lead, 1, err);
+    SG_DO(status, sg_comm_broadcast(t->comm, &lead, 1, err));
     if (status == SG_OK && lead) {
         status = present ? restore(t, data, err)
                          : sg_fail(err, SG_ERR_MISSING, "%s is not visible on this host: use a shared folder",

@@ -57,7 +57,6 @@ sg_status train_ranks_verify(struct train *t, struct sg_error *err) {
     sg_status status = sg_comm_agree(t->comm, train_x_hash(t, hex, err), err);
     snprintf(mine[0], FACT_CHARS, "SHA-256 %.12s after step %llu", status == SG_OK ? hex : "",
              (unsigned long long)t->step);
-    if (status == SG_OK)
-        status = compare(t, what, mine, 1, "a bug or broken memory, so that no number of it can be trusted", err);
+    SG_DO(status, compare(t, what, mine, 1, "a bug or broken memory, so that no number of it can be trusted", err));
     return sg_comm_agree(t->comm, status, err);
 }

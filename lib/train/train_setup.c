@@ -55,8 +55,7 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
     if (status == SG_OK && !t->lead)
         status = train_open_task(t, err);
     status = sg_comm_agree(t->comm, status, err);
-    if (status == SG_OK)
-        status = train_know_task(t, err);
+    SG_DO(status, train_know_task(t, err));
     return status == SG_OK && t->device.gpu ? train_gpu_check_task(t, err) : status;
 }
 
@@ -169,8 +168,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     if (status == SG_OK && !allocate_buffers(t))
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
                          t->count, t->d);
-    if (status == SG_OK)
-        status = train_monitor_open(t, err);
+    SG_DO(status, train_monitor_open(t, err));
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
 

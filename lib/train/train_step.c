@@ -85,8 +85,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     const double start_s = sg_clock_s();
     sg_status status = sg_method_send(t->method, t->first + w, 0, g, worker->residual, touched, &worker->message, err);
     charge_time(worker, PHASE_COMPRESSION, start_s);
-    if (status == SG_OK)
-        status = train_measure_message(t, w, 0, err);
+    SG_DO(status, train_measure_message(t, w, 0, err));
     if (status == SG_OK && !sg_method_keeps_late(t->method))
         train_measure_residual(t, w, g);
     for (size_t i = 0; touched && i < touched->count; i++)
@@ -115,8 +114,7 @@ static sg_status lead(void *of, double *square, struct sg_error *err) {
             *err = t->worker[0].error;
     }
     status = sg_comm_agree(t->comm, status, err);
-    if (status == SG_OK)
-        status = sg_comm_broadcast(t->comm, square, t->config.layout.n_layers * sizeof *square, err);
+    SG_DO(status, sg_comm_broadcast(t->comm, square, t->config.layout.n_layers * sizeof *square, err));
     return status;
 }
 
@@ -167,8 +165,7 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
         const double start_s = sg_clock_s();
         sg_status status = sg_method_send(t->method, t->first + w, round, NULL, worker->residual, NULL,
                                           &worker->message, &worker->error);
-        if (status == SG_OK)
-            status = train_measure_message(t, w, round, &worker->error);
+        SG_DO(status, train_measure_message(t, w, round, &worker->error));
         if (status == SG_OK && worker->residual && !sg_method_keeps_late(t->method))
             train_measure_residual(t, w, NULL);
         put_message(t, w, status);

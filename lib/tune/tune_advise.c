@@ -21,8 +21,7 @@ static sg_status read_network(struct advise *a, struct sg_error *err) {
         return SG_OK;
     tune_sets_start(&sets, a->t);
     sg_status status = tune_set(&sets, "%s", tune_assumed_network) ? SG_OK : sg_fail_memory(err, "the network");
-    if (status == SG_OK)
-        status = sg_recipe_parse(&with, r->text, strlen(r->text), r->path, sets.item, sets.count, err);
+    SG_DO(status, sg_recipe_parse(&with, r->text, strlen(r->text), r->path, sets.item, sets.count, err));
     if (status == SG_OK && !sg_grid_network_read(&a->network, &with))
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s: there is no network", r->path);
     sg_recipe_free(&with);
@@ -64,10 +63,8 @@ static sg_status run_candidates(struct advise *a, struct sg_error *err) {
     if (status == SG_OK && !tune_set(&a->sets, "methods=%s", methods))
         status = sg_fail_memory(err, "the methods");
     free(methods);
-    if (status == SG_OK)
-        status = tune_trials_open(&a->trials, a->t, &a->sets, NULL, NULL, 1, err);
-    if (status == SG_OK)
-        status = tune_trials_run(&a->trials, &a->replay, &a->sets, false, err);
+    SG_DO(status, tune_trials_open(&a->trials, a->t, &a->sets, NULL, NULL, 1, err));
+    SG_DO(status, tune_trials_run(&a->trials, &a->replay, &a->sets, false, err));
     if (status != SG_OK)
         return status;
     a->n = a->trials.count;
@@ -133,20 +130,14 @@ sg_status tune_advise(struct sg_tune *t, struct sg_error *err) {
         say_plan(&a);
         goto out;
     }
-    if (status == SG_OK)
-        status = advise_source(&a, err);
+    SG_DO(status, advise_source(&a, err));
     if (status == SG_OK && !set_replay(&a))
         status = sg_fail_memory(err, "the replays");
-    if (status == SG_OK)
-        status = run_candidates(&a, err);
-    if (status == SG_OK)
-        status = measure_candidates(&a, err);
-    if (status == SG_OK)
-        status = advise_rank(&a, err);
-    if (status == SG_OK)
-        status = t->emits ? advise_recipe(&a, err) : SG_OK;
-    if (status == SG_OK)
-        status = advise_document(&a, err);
+    SG_DO(status, run_candidates(&a, err));
+    SG_DO(status, measure_candidates(&a, err));
+    SG_DO(status, advise_rank(&a, err));
+    SG_DO(status, t->emits ? advise_recipe(&a, err) : SG_OK);
+    SG_DO(status, advise_document(&a, err));
 out:
     close_advise(&a);
     return status;

@@ -164,10 +164,8 @@ static sg_status try_lambdas(struct advise *a, const double *lambda, size_t n, s
     char *methods = sg_format("methods=[{name: Hard-threshold, compressor: hard-threshold, lambda: [%s]}]", list);
     sets.item[sets.count++] = methods;
     sg_status status = methods ? SG_OK : sg_fail_memory(err, "the thresholds");
-    if (status == SG_OK)
-        status = tune_trials_open(&b, a->t, &sets, NULL, NULL, 1, err);
-    if (status == SG_OK)
-        status = tune_trials_run(&b, &a->replay, &sets, true, err);
+    SG_DO(status, tune_trials_open(&b, a->t, &sets, NULL, NULL, 1, err));
+    SG_DO(status, tune_trials_run(&b, &a->replay, &sets, true, err));
     for (size_t i = 0; status == SG_OK && i < b.count && *n_points < POINTS; i++) {
         const double sent = last(&b.outcomes[i].run, "average_density") * (double)a->d;
         point[(*n_points)++] = (struct tune_point){lambda[i], fmax(sent, 1e-3)};

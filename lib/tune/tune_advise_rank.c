@@ -131,8 +131,7 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
         if (status == SG_OK && !column[i])
             status = sg_fail_memory(err, "the times");
     }
-    if (status == SG_OK)
-        status = sg_grid_messages_time(column, messages, &network, run->n_points, err);
+    SG_DO(status, sg_grid_messages_time(column, messages, &network, run->n_points, err));
     if (status == SG_OK) {
         c->step_s = column[SG_NET_TIME][run->n_points - 1] / steps;
         c->exposed_s = column[SG_NET_EXPOSED_TIME][run->n_points - 1] / steps;

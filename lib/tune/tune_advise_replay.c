@@ -67,8 +67,7 @@ static sg_status run_step(struct replay *r, size_t step, double gamma, struct sg
                            .of = r,
                            .clock_s = sg_clock_s};
     sg_status status = read_step(r, step, err);
-    if (status == SG_OK)
-        status = sg_method_play(&play, step, gamma, err);
+    SG_DO(status, sg_method_play(&play, step, gamma, err));
     r->encode_s[r->timed] += play.encode_s;
     r->add_s[r->timed] += play.decode_s;
     r->bits += play.bits;
@@ -107,15 +106,13 @@ static double total_error(const struct sg_run *run) {
 static sg_status two_passes(struct replay *r, struct advise_candidate *c, double gamma, struct sg_error *err) {
     sg_magnitudes *m = NULL;
     sg_status status = sg_magnitudes_open(&m, err);
-    if (status == SG_OK)
-        status = pass(r, gamma, m, sg_magnitudes_count, err);
+    SG_DO(status, pass(r, gamma, m, sg_magnitudes_count, err));
     if (status == SG_OK) {
         /* Entries that cost as many bits, a float32 and a position of 32 bits each. */
         const uint64_t total = sg_magnitudes_total(m), rank = (uint64_t)fmin((double)total, floor(r->bits / 64));
         status = sg_magnitudes_ask(m, &rank, 1, err);
     }
-    if (status == SG_OK)
-        status = pass(r, gamma, m, sg_magnitudes_refine, err);
+    SG_DO(status, pass(r, gamma, m, sg_magnitudes_refine, err));
     if (status == SG_OK) {
         const double least = sg_magnitudes_rank(m, 0).lost;
         c->least = least > 0 ? r->lost_square / least : NAN;
@@ -180,8 +177,7 @@ sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_
     r.add_s = calloc(2 * r.steps, sizeof *r.add_s);
     if (status == SG_OK && (!r.message || !r.g || !r.sum || !r.lost || !r.encode_s || !r.add_s))
         status = sg_fail_memory(err, "the replay");
-    if (status == SG_OK)
-        status = two_passes(&r, c, gamma > 0 ? gamma : 1, err);
+    SG_DO(status, two_passes(&r, c, gamma > 0 ? gamma : 1, err));
     void *const owned[] = {r.message, r.g, r.e, r.sum, r.lost, r.encode_s, r.add_s};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);

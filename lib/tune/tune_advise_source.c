@@ -41,16 +41,14 @@ static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps
                                tune_set(&sets, "methods=[{name: \"%s\", compressor: none}]", advise_baseline(a))
                            ? SG_OK
                            : sg_fail_memory(err, "the recording");
-    if (status == SG_OK)
-        status = tune_trials_open(b, &with, &sets, NULL, NULL, 1, err);
+    SG_DO(status, tune_trials_open(b, &with, &sets, NULL, NULL, 1, err));
     if (status == SG_OK && record) {
         a->files = sg_format("%s/first-%.0f-steps-%.12s.gradients", with.grid.folder, steps, b->cells[0].key);
         status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
         with.grid.record_gradients = a->files;
         with.grid.fresh = with.grid.fresh || (a->files && !is_whole(a->files));
     }
-    if (status == SG_OK)
-        status = tune_trials_run(b, &with, &sets, true, err);
+    SG_DO(status, tune_trials_run(b, &with, &sets, true, err));
     tune_sets_free(&sets);
     return status;
 }
@@ -72,8 +70,7 @@ static sg_status record_first(struct advise *a, struct sg_error *err) {
         a->share = steps / all;
     }
     tune_trials_close(&b);
-    if (status == SG_OK)
-        status = run_dense(&b, a, steps, "gradients", err);
+    SG_DO(status, run_dense(&b, a, steps, "gradients", err));
     tune_trials_close(&b);
     return status;
 }

@@ -69,8 +69,7 @@ static sg_status measure(struct search *s, const double *value, double *bytes, s
                            tune_set(&sets, "record={every: %.0f, evaluate: 0, series: [bytes-sent]}", steps)))
             ? SG_OK
             : sg_fail_memory(err, "the pilots");
-    if (status == SG_OK)
-        status = tune_trials_open(&b, s->t, &sets, s->name, NULL, seeds, err);
+    SG_DO(status, tune_trials_open(&b, s->t, &sets, s->name, NULL, seeds, err));
     if (status == SG_OK) {
         say(s, whole ? "whole run" : "pilot", n, steps);
         status = tune_trials_run(&b, s->t, &sets, true, err);
@@ -204,8 +203,7 @@ static sg_status search_method(struct search *s, const struct sg_cell *cell, dou
         s->goal[i] = (struct goal){.target = s->budget[i] * 4 * s->d};
     const double pilot = fmin(s->length.steps, fmax(LEAST_PILOT, floor(PILOT * s->length.steps)));
     sg_status status = find_direction(s, s->start, pilot, err);
-    if (status == SG_OK)
-        status = stage(s, pilot, 1, err);
+    SG_DO(status, stage(s, pilot, 1, err));
     for (size_t seeds = 1; status == SG_OK && seeds <= s->seeds; seeds = seeds < s->seeds ? s->seeds : s->seeds + 1) {
         s->n_points = 0;
         status = stage(s, s->length.steps, seeds, err);
@@ -233,10 +231,8 @@ static sg_status look(struct search *s, double *steps_per_epoch, struct sg_error
                                tune_set(&sets, "record={every: 1, evaluate: 0, series: [bytes-sent]}")
                            ? SG_OK
                            : sg_fail_memory(err, "the pilots");
-    if (status == SG_OK)
-        status = tune_trials_open(&b, s->t, &sets, s->name, NULL, 1, err);
-    if (status == SG_OK)
-        status = tune_trials_run(&b, s->t, &sets, true, err);
+    SG_DO(status, tune_trials_open(&b, s->t, &sets, s->name, NULL, 1, err));
+    SG_DO(status, tune_trials_run(&b, s->t, &sets, true, err));
     if (status == SG_OK) {
         const struct sg_run *run = &b.outcomes[0].run;
         *steps_per_epoch = 1 / sg_run_series(run, "epoch")[run->n_points - 1];
@@ -260,8 +256,7 @@ static sg_status search_one(struct search *s, const struct sg_cell *cell, double
         s->start = possible(s, s->budget[0] / 2);
     s->trials = cJSON_CreateArray();
     sg_status status = isnan(*steps_per_epoch) ? look(s, steps_per_epoch, err) : SG_OK;
-    if (status == SG_OK)
-        status = search_method(s, cell, *steps_per_epoch, err);
+    SG_DO(status, search_method(s, cell, *steps_per_epoch, err));
     const bool failed = status == SG_ERR_NONFINITE;
     reason = *err;
     if (failed)
@@ -284,8 +279,7 @@ static sg_status search_all(struct search *s, const struct sg_cell *cells, size_
             continue;
         status = search_one(s, &cells[i], &steps_per_epoch, &found[(*n)++], list, err);
     }
-    if (status == SG_OK)
-        status = bytes_judge(s->t, found, *n, err);
+    SG_DO(status, bytes_judge(s->t, found, *n, err));
     return status == SG_OK ? tune_emit_recipe(&s->t->text, s->t, found, *n, err) : status;
 }
 

@@ -175,8 +175,7 @@ sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tun
     struct sg_recipe check = {0};
     char *text = NULL;
     sg_status status = make_edits(&e, t, found, n_methods) ? SG_OK : sg_fail_memory(err, "the tuned recipe");
-    if (status == SG_OK)
-        status = sg_recipe_edited(&text, t->recipe, e.edit, e.n, err);
+    SG_DO(status, sg_recipe_edited(&text, t->recipe, e.edit, e.n, err));
     if (status == SG_OK) {
         status = sg_recipe_parse(&check, text, strlen(text), t->recipe->path, NULL, 0, err);
         if (status != SG_OK)
@@ -250,8 +249,7 @@ static sg_status try_write(const struct sg_tune *t, struct tune_found *found, si
             found[m].value[i] = some_value(method_of(t->recipe, found[m].name), found[m].key, i);
         found[m].how = how;
     }
-    if (status == SG_OK)
-        status = tune_emit_recipe(&text, t, found, n_methods, err);
+    SG_DO(status, tune_emit_recipe(&text, t, found, n_methods, err));
     free(text);
     free(how);
     free(value);
@@ -272,8 +270,7 @@ sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n
         found[n_tuned++] = (struct tune_found){.name = sg_node_string(method, "name", ""), .key = key};
         status = check_values(t, method, key, n, what, err);
     }
-    if (status == SG_OK)
-        status = try_write(t, found, n_tuned, n, err);
+    SG_DO(status, try_write(t, found, n_tuned, n, err));
     free(found);
     return status;
 }

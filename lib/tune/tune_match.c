@@ -90,8 +90,7 @@ static sg_status measure(struct match *m, struct tune_point *p, size_t n, double
     sg_status status = different > 0 && (whole || (tune_set_length(&sets, &m->length, steps) && tune_set_record(&sets)))
                            ? SG_OK
                            : sg_fail_memory(err, "the pilots");
-    if (status == SG_OK)
-        status = tune_trials_open(&b, m->t, &sets, m->name, NULL, seeds, err);
+    SG_DO(status, tune_trials_open(&b, m->t, &sets, m->name, NULL, seeds, err));
     if (status == SG_OK) {
         say(m, whole ? "whole run" : "pilot", different, steps);
         status = tune_trials_run(&b, m->t, &sets, true, err);
@@ -133,15 +132,13 @@ static sg_status run_pilots(struct match *m, double *slope, struct sg_error *err
         p[2 * j].lambda = tune_round(m->target[j].lambda / sqrt(SPREAD), text);
         p[2 * j + 1].lambda = tune_round(m->target[j].lambda * sqrt(SPREAD), text);
     }
-    if (status == SG_OK)
-        status = measure(m, p, 2 * n, pilot_steps(m, 0.02), 1, err);
+    SG_DO(status, measure(m, p, 2 * n, pilot_steps(m, 0.02), 1, err));
     *slope = tune_slope(p, 2 * n);
     for (size_t j = 0; status == SG_OK && j < n; j++)
         m->target[j].lambda = tune_solve(p, 2 * n, m->target[j].entries, *slope);
     for (size_t j = 0; j < n; j++)
         p[j].lambda = tune_round(m->target[j].lambda, text);
-    if (status == SG_OK)
-        status = measure(m, p, n, pilot_steps(m, 0.05), 1, err);
+    SG_DO(status, measure(m, p, n, pilot_steps(m, 0.05), 1, err));
     for (size_t j = 0; status == SG_OK && j < n; j++)
         m->target[j].lambda = tune_solve(p, n, m->target[j].entries, *slope);
     return status;
@@ -332,12 +329,10 @@ static sg_status match_all(struct match *m, const struct sg_cell *const *cell, s
     sg_status status = tune_targets(&m->topk, m->t, err);
     m->n_targets = m->topk.n;
     m->d = m->topk.d;
-    if (status == SG_OK)
-        status = tune_emit_check(m->t, tune_lambda_key, m->n_targets, "Top-k densities", err);
+    SG_DO(status, tune_emit_check(m->t, tune_lambda_key, m->n_targets, "Top-k densities", err));
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         status = match_method(m, cell[i], err);
-        if (status == SG_OK)
-            status = keep(&found[i], m, err);
+        SG_DO(status, keep(&found[i], m, err));
         sg_json_push(list, method_json(m));
     }
     return status == SG_OK ? tune_emit_recipe(&m->t->text, m->t, found, n, err) : status;
@@ -366,8 +361,7 @@ sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
     sg_json_set_bool(tune, "padded", t->padded);
     for (size_t i = 0; status == SG_OK && i < n; i++)
         status = tune_need_volume(t, cell[i], err);
-    if (status == SG_OK)
-        status = t->dry_run ? tune_plan(t, "", err) : match_all(m, cell, n, found, list, err);
+    SG_DO(status, t->dry_run ? tune_plan(t, "", err) : match_all(m, cell, n, found, list, err));
     if (status == SG_OK && !t->dry_run) {
         status = tune_cells_evidence(t, t->text, "hard-threshold", tune, err);
         tune = NULL;

@@ -53,12 +53,9 @@ sg_status tune_oracle(struct sg_tune *t, struct sg_error *err) {
     sg_status status = sg_recipe_cells(t->recipe, &cells, &count, err);
     if (status == SG_OK && t->dry_run)
         goto out;
-    if (status == SG_OK)
-        status = sg_oracle_run(&oracle, t->recording, cells, count, &options, err);
-    if (status == SG_OK)
-        status = tune_evidence(t, "oracle", sg_oracle_json(&oracle), err);
-    if (status == SG_OK)
-        status = write_table(t, &oracle, err);
+    SG_DO(status, sg_oracle_run(&oracle, t->recording, cells, count, &options, err));
+    SG_DO(status, tune_evidence(t, "oracle", sg_oracle_json(&oracle), err));
+    SG_DO(status, write_table(t, &oracle, err));
     sg_oracle_free(&oracle);
 out:
     sg_recipe_cells_free(cells, count);

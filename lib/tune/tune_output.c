@@ -34,10 +34,8 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
     with.grid.fresh = false; /* they were run just now */
     tune_sets_start(&sets, t);
     sg_status status = tune_set(&sets, "claims=[]") ? SG_OK : sg_fail_memory(err, "the evidence");
-    if (status == SG_OK)
-        status = tune_trials_open(&b, &with, &sets, NULL, compressor, SIZE_MAX, err);
-    if (status == SG_OK)
-        status = sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err);
+    SG_DO(status, tune_trials_open(&b, &with, &sets, NULL, compressor, SIZE_MAX, err));
+    SG_DO(status, sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err));
     if (status == SG_OK) {
         t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
         sg_json_set(t->evidence, "tune", take_tune);

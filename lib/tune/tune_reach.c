@@ -66,8 +66,7 @@ static sg_status measure(struct reach *r, struct reach_point *p, size_t n, doubl
              isnan(steps) ? r->length.steps : steps, r->length.steps);
     if (r->t->say)
         r->t->say(what);
-    if (status == SG_OK)
-        status = reach_run(&b, r, &sets, r->name, steps, seeds, err);
+    SG_DO(status, reach_run(&b, r, &sets, r->name, steps, seeds, err));
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         double value = 0, entries = 0;
         for (size_t c = 0; c < b.count; c++)
@@ -104,8 +103,7 @@ static sg_status halve(struct reach *r, struct reach_point p[LADDER], size_t *le
     for (size_t rung = 0; status == SG_OK && rung < 2; rung++) {
         const double steps = fmax(1, floor(r->length.steps / (rung == 0 ? 9 : 3)));
         status = measure_baseline(r, steps, 1, err);
-        if (status == SG_OK)
-            status = measure(r, p, *left, steps, 1, err);
+        SG_DO(status, measure(r, p, *left, steps, 1, err));
         if (status == SG_OK) {
             narrow(r, p, *left, keep[rung]);
             *left = keep[rung];
@@ -178,10 +176,8 @@ static sg_status decide(struct reach *r, const struct reach_point *start, size_t
     char text[TUNE_LAMBDA_CHARS];
     r->n_whole = 0;
     sg_status status = measure_baseline(r, NAN, r->seeds, err);
-    if (status == SG_OK)
-        status = measure_given(r, err);
-    if (status == SG_OK)
-        status = measure_whole(r, start, n, 1, err);
+    SG_DO(status, measure_given(r, err));
+    SG_DO(status, measure_whole(r, start, n, 1, err));
     for (int turn = 0; status == SG_OK;) {
         ends(r, &in, &out);
         if (turn == STEPS_OUT || (in && out && out->lambda <= NARROW * in->lambda)) {
@@ -271,10 +267,8 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
         ladder[i] =
             (struct reach_point){.lambda = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
     status = halve(r, ladder, &left, err);
-    if (status == SG_OK)
-        status = decide(r, ladder, left, err);
-    if (status == SG_OK)
-        status = write_found(&r->t->text, r, r->best, err);
+    SG_DO(status, decide(r, ladder, left, err));
+    SG_DO(status, write_found(&r->t->text, r, r->best, err));
     return status == SG_OK ? reach_document(r, err) : status;
 }
 
@@ -287,12 +281,9 @@ sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     struct sg_cell *cells = NULL;
     size_t count = 0, i = 0;
     sg_status status = find_methods(&r, err);
-    if (status == SG_OK)
-        status = tune_metric(t, metric, &r.higher, err);
-    if (status == SG_OK)
-        status = check_text(&r, err);
-    if (status == SG_OK)
-        status = sg_recipe_cells(t->recipe, &cells, &count, err);
+    SG_DO(status, tune_metric(t, metric, &r.higher, err));
+    SG_DO(status, check_text(&r, err));
+    SG_DO(status, sg_recipe_cells(t->recipe, &cells, &count, err));
     for (size_t c = 0; status == SG_OK && c < count; c++)
         if (strcmp(sg_node_string(cells[c].method, "compressor", ""), "none") != 0) /* no volume of it is shown */
             status = tune_need_volume(t, &cells[c], err);

@@ -149,8 +149,7 @@ sg_status reach_document(struct reach *r, struct sg_error *err) {
     r->t->grid.fresh = false; /* hard-threshold's and the baseline's were run just now */
     if (status == SG_OK && !set_document(&sets, r))
         status = sg_fail_memory(err, "the evidence");
-    if (status == SG_OK)
-        status = reach_run(&b, r, &sets, NULL, NAN, r->seeds, err);
+    SG_DO(status, reach_run(&b, r, &sets, NULL, NAN, r->seeds, err));
     struct summary *s = calloc(b.count + 1, sizeof *s);
     if (status == SG_OK && !s)
         status = sg_fail_memory(err, "the evidence");

@@ -28,7 +28,6 @@ sg_status reach_run(struct tune_trials *b, struct reach *r, struct tune_sets *se
                     size_t seeds, struct sg_error *err) {
     sg_status status =
         isnan(steps) || tune_set_length(sets, &r->length, steps) ? SG_OK : sg_fail_memory(err, "the trials");
-    if (status == SG_OK)
-        status = tune_trials_open(b, r->t, sets, name, NULL, seeds, err);
+    SG_DO(status, tune_trials_open(b, r->t, sets, name, NULL, seeds, err));
     return status == SG_OK ? tune_trials_run(b, r->t, sets, name && name == r->baseline, err) : status;
 }

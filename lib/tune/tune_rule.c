@@ -189,20 +189,14 @@ static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size
     struct groups groups = {0};
     struct tune_targets topk;
     sg_status status = tune_targets(&topk, t, err);
-    if (status == SG_OK)
-        status = tune_emit_check(t, tune_lambda_key, topk.n, "Top-k densities", err);
-    if (status == SG_OK)
-        status = read_pilot(&pilot, t, &cells[0], &topk, err);
-    if (status == SG_OK)
-        status = sg_recipe_cells(&pilot, &pilots, &n_pilots, err);
-    if (status == SG_OK)
-        status = group_methods(&groups, t, pilots, n_pilots, err);
+    SG_DO(status, tune_emit_check(t, tune_lambda_key, topk.n, "Top-k densities", err));
+    SG_DO(status, read_pilot(&pilot, t, &cells[0], &topk, err));
+    SG_DO(status, sg_recipe_cells(&pilot, &pilots, &n_pilots, err));
+    SG_DO(status, group_methods(&groups, t, pilots, n_pilots, err));
     for (size_t i = 0; i < groups.count && status == SG_OK; i++)
         status = measure(&groups.group[i], t, &pilot, cells, count, err);
-    if (status == SG_OK)
-        status = tune_evidence(t, "rule", groups_json(&groups), err);
-    if (status == SG_OK)
-        status = fill_in(t, &groups, err);
+    SG_DO(status, tune_evidence(t, "rule", groups_json(&groups), err));
+    SG_DO(status, fill_in(t, &groups, err));
     groups_free(&groups);
     sg_recipe_cells_free(pilots, n_pilots);
     sg_recipe_free(&pilot);
@@ -224,10 +218,8 @@ sg_status tune_rule(struct sg_tune *t, struct sg_error *err) {
         snprintf(how, sizeof how, ", by the rule '%s'", t->rule);
         return tune_plan(t, how, err);
     }
-    if (status == SG_OK)
-        status = sg_recipe_cells(t->recipe, &cells, &count, err);
-    if (status == SG_OK)
-        status = run_pilots(t, cells, count, err);
+    SG_DO(status, sg_recipe_cells(t->recipe, &cells, &count, err));
+    SG_DO(status, run_pilots(t, cells, count, err));
     sg_recipe_cells_free(cells, count);
     return status;
 }

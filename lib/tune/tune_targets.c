@@ -48,16 +48,14 @@ sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_er
     tune_sets_start(&sets, t);
     sg_status status =
         tune_set_length(&sets, NULL, 1) && tune_set_record(&sets) ? SG_OK : sg_fail_memory(err, "the pilots");
-    if (status == SG_OK)
-        status = tune_trials_open(&b, t, &sets, NULL, "topk", 1, err);
+    SG_DO(status, tune_trials_open(&b, t, &sets, NULL, "topk", 1, err));
     if (status == SG_OK && b.count == 0)
         status = no_topk(t, err);
     if (status == SG_OK && b.count > TUNE_DENSITIES)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_DENSITIES);
     if (status == SG_OK && t->say)
         t->say("one step of every Top-k method, for its density");
-    if (status == SG_OK)
-        status = tune_trials_run(&b, t, &sets, true, err);
+    SG_DO(status, tune_trials_run(&b, t, &sets, true, err));
     if (status == SG_OK)
         take(out, &b);
     tune_trials_close(&b);

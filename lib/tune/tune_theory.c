@@ -62,10 +62,8 @@ sg_status tune_theory(struct sg_tune *t, struct sg_error *err) {
     sg_status status = sg_recipe_cells(t->recipe, &cells, &count, err);
     if (status == SG_OK && !t->dry_run) {
         status = sg_theory_run(&theory, cells, count, &options, err);
-        if (status == SG_OK)
-            status = tune_evidence(t, "theory", sg_theory_json(&theory), err);
-        if (status == SG_OK)
-            status = write_table(t, &theory, err);
+        SG_DO(status, tune_evidence(t, "theory", sg_theory_json(&theory), err));
+        SG_DO(status, write_table(t, &theory, err));
     }
     sg_theory_free(&theory);
     sg_recipe_cells_free(cells, count);

@@ -66,8 +66,7 @@ sg_status tune_trials_open(struct tune_trials *out, const struct sg_tune *t, con
     struct tune_trials b = {.count = 0};
     const struct sg_recipe *r = t->recipe;
     sg_status status = sg_recipe_parse(&b.recipe, r->text, strlen(r->text), r->path, sets->item, sets->count, err);
-    if (status == SG_OK)
-        status = sg_recipe_cells(&b.recipe, &b.cells, &b.all, err);
+    SG_DO(status, sg_recipe_cells(&b.recipe, &b.cells, &b.all, err));
     if (status == SG_OK) {
         choose(&b, name, compressor, seeds);
         b.outcomes = calloc(b.count + 1, sizeof *b.outcomes);

@@ -31,9 +31,8 @@ static sg_status read_options(struct when *w, struct sg_error *err) {
     double workers[WHEN_CLUSTERS] = {0};
     sg_status status = read_list(w->bandwidth, &w->n_bandwidths, WHEN_BANDWIDTHS, "bandwidths",
                                  t->bandwidths ? t->bandwidths : default_bandwidths, 1e6, "bandwidths in Gbit/s", err);
-    if (status == SG_OK)
-        status = read_list(workers, &w->n_clusters, WHEN_CLUSTERS, "clusters",
-                           t->clusters ? t->clusters : default_clusters, 65536, "numbers of workers", err);
+    SG_DO(status, read_list(workers, &w->n_clusters, WHEN_CLUSTERS, "clusters",
+                            t->clusters ? t->clusters : default_clusters, 65536, "numbers of workers", err));
     for (size_t b = 0; b < w->n_bandwidths; b++)
         w->bandwidth[b] *= 1e9;
     for (size_t c = 0; status == SG_OK && c < w->n_clusters; c++) {
@@ -192,26 +191,19 @@ sg_status tune_when(struct sg_tune *t, struct sg_error *err) {
     struct tune_trials b = {.count = 0};
     tune_sets_start(&sets, t);
     sg_status status = read_options(&w, err);
-    if (status == SG_OK)
-        status = tune_metric(t, w.metric, &w.higher, err);
+    SG_DO(status, tune_metric(t, w.metric, &w.higher, err));
     if (status == SG_OK && w.assumed && !tune_set(&sets, "%s", tune_assumed_network))
         status = sg_fail_memory(err, "the network");
-    if (status == SG_OK)
-        status = tune_trials_open(&b, t, &sets, NULL, NULL, SIZE_MAX, err);
-    if (status == SG_OK)
-        status = read_network(&w, &b.recipe, err);
-    if (status == SG_OK)
-        status = find_methods(&w, &b, err);
+    SG_DO(status, tune_trials_open(&b, t, &sets, NULL, NULL, SIZE_MAX, err));
+    SG_DO(status, read_network(&w, &b.recipe, err));
+    SG_DO(status, find_methods(&w, &b, err));
     if (status == SG_OK && t->dry_run) {
         say_plan(&w);
     } else if (status == SG_OK) {
         status = tune_trials_run(&b, t, &sets, false, err);
-        if (status == SG_OK)
-            status = read_runs(&w, &b, err);
-        if (status == SG_OK)
-            status = model(&w, err);
-        if (status == SG_OK)
-            status = when_document(&w, &b, err);
+        SG_DO(status, read_runs(&w, &b, err));
+        SG_DO(status, model(&w, err));
+        SG_DO(status, when_document(&w, &b, err));
     }
     close_when(&w);
     tune_trials_close(&b);

@@ -114,10 +114,8 @@ static sg_status gains(bool *out, const struct when *w, size_t method, double bi
     struct sg_grid_network network;
     struct when_time own, base;
     sg_status status = sg_grid_network_change(&network, &w->network, bits_per_s, workers, err);
-    if (status == SG_OK)
-        status = measure(&own, w, method, &network, err);
-    if (status == SG_OK)
-        status = measure(&base, w, w->baseline, &network, err);
+    SG_DO(status, measure(&own, w, method, &network, err));
+    SG_DO(status, measure(&base, w, w->baseline, &network, err));
     *out = status == SG_OK && own.mean_s < base.mean_s;
     return status;
 }

@@ -14,8 +14,7 @@ static bool open_grid(struct grid *g, const char *text, const char *const *set, 
     struct sg_error err;
     *g = (struct grid){0};
     sg_status status = parse_set(&g->recipe, text, set, n_set, &err);
-    if (status == SG_OK)
-        status = sg_recipe_cells(&g->recipe, &g->cell, &g->count, &err);
+    SG_DO(status, sg_recipe_cells(&g->recipe, &g->cell, &g->count, &err));
     if (status != SG_OK)
         printf("# %s\n", err.msg);
     return ok(status == SG_OK, "recipe with cells");

@@ -192,8 +192,7 @@ static sg_status pass(struct run *r, uint64_t step, bool training, bool gradient
     sg_scope_begin(r->scope, threads, gradients);
     sg_tensor *out = cnn_net_forward(&p, cnn_net_images(&p, pixel)), *mean = sg_cross_entropy(r->scope, out, label);
     sg_status status = sg_tensor_read(r->scope, out, logits, (size_t)(GOLDEN_COUNT * golden->classes), &r->err);
-    if (status == SG_OK)
-        status = sg_tensor_read(r->scope, mean, loss, 1, &r->err);
+    SG_DO(status, sg_tensor_read(r->scope, mean, loss, 1, &r->err));
     if (status == SG_OK && gradients)
         status = sg_backward(r->scope, mean, &r->err);
     return status;
@@ -239,12 +238,10 @@ static void repeated(const struct golden_cnn *golden) {
         sg_status status = pass(&r, 0, true, true, 1, logits, &loss);
         memcpy(first, r.g, r.net.d * sizeof *first);
         memset(r.g, 0, r.net.d * sizeof *r.g);
-        if (status == SG_OK)
-            status = pass(&r, 0, true, true, 1, logits, &loss);
+        SG_DO(status, pass(&r, 0, true, true, 1, logits, &loss));
         ok(status == SG_OK && memcmp(first, r.g, r.net.d * sizeof *first) == 0, "%s: the same bits again",
            golden->model);
-        if (status == SG_OK)
-            status = pass(&r, 0, true, true, 1, logits, &loss);
+        SG_DO(status, pass(&r, 0, true, true, 1, logits, &loss));
         size_t doubled = 0;
         for (size_t j = 0; j < r.net.d; j++)
             doubled += r.g[j] == 2 * first[j];

@@ -49,8 +49,7 @@ static sg_status open_grid(struct grid *g, const char *text, int layers, struct 
                                    : "";
     *g = (struct grid){.n = 0};
     sg_status status = parse_set(&g->recipe, text, NULL, 0, err);
-    if (status == SG_OK)
-        status = sg_recipe_cells(&g->recipe, &g->cell, &g->n, err);
+    SG_DO(status, sg_recipe_cells(&g->recipe, &g->cell, &g->n, err));
     int used = snprintf(run, sizeof run, header,
                         layers ? "[{\"name\":\"a\",\"elements\":300},{\"name\":\"b\",\"elements\":700}]" : "null");
     snprintf(run + used, sizeof run - (size_t)used, steps, layers ? ",\"layers\":null" : "", entries, entries);

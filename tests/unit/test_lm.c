@@ -124,10 +124,8 @@ static sg_status pass(struct run *r, int64_t step, bool training, float *logits,
     sg_scope_begin(r->scope, 1, training);
     sg_tensor *out = lm_net_forward(&p), *mean = sg_cross_entropy(r->scope, out, label);
     sg_status status = sg_tensor_read(r->scope, out, logits, LOGITS, &err);
-    if (status == SG_OK)
-        status = sg_tensor_read(r->scope, mean, loss, 1, &err);
-    if (status == SG_OK)
-        status = lm_net_carry(&p, r->next, &err);
+    SG_DO(status, sg_tensor_read(r->scope, mean, loss, 1, &err));
+    SG_DO(status, lm_net_carry(&p, r->next, &err));
     if (status == SG_OK && training)
         status = sg_backward(r->scope, mean, &err);
     memcpy(r->state, r->next, r->n_state * sizeof *r->state);

@@ -184,8 +184,7 @@ static void in_chunks(struct run *r) {
             many[j] = 1;
             one[j] = 1 + (double)r->g[j];
         }
-        if (status == SG_OK)
-            status = gradient(&pass, user, item, label, MANY, many, &all);
+        SG_DO(status, gradient(&pass, user, item, label, MANY, many, &all));
         /* A thousand additions to 1 round by up to 2^-25 each. */
         ok(status == SG_OK && fabs(all / few - 1) <= 1e-5 && distance(many, one, d) <= 3e-5,
            "%d examples in chunks: off by %.1e", MANY, distance(many, one, d));

@@ -88,8 +88,7 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
     if (step % EVERY != 0)
         return SG_OK;
     status = sg_noise_measure(&exact, ops, task, WORKERS, step, 0, e);
-    if (status == SG_OK)
-        status = sg_noise_measure(&drawn, ops, task, WORKERS, step, REPEATS, e);
+    SG_DO(status, sg_noise_measure(&drawn, ops, task, WORKERS, step, REPEATS, e));
     for (size_t i = 0; i < SETS && status == SG_OK; i++)
         status = sg_noise_measure(&few, ops, task, WORKERS, step, FEW, e);
     if (status == SG_OK)

@@ -70,11 +70,9 @@ static sg_status run(struct sg_theory *out, const char *set, const char *also) {
     n = 0;
     sg_status status =
         sg_recipe_parse(&recipe, text, strlen(text), "theory.yaml", sets, (size_t)(set != NULL) + (also != NULL), &err);
-    if (status == SG_OK)
-        status = sg_recipe_cells(&recipe, &cells, &n, &err);
+    SG_DO(status, sg_recipe_cells(&recipe, &cells, &n, &err));
     const struct sg_theory_options options = {.recipe = &recipe, .threads = 1};
-    if (status == SG_OK)
-        status = sg_theory_run(out, cells, n, &options, &err);
+    SG_DO(status, sg_theory_run(out, cells, n, &options, &err));
     sg_recipe_free(&recipe);
     return status;
 }
