@@ -91,36 +91,31 @@ SG_CHECKED sg_status sg_method_read_text(struct sg_method_config *config, double
 SG_CHECKED sg_status sg_method_open_text(sg_method **out, const char *text, const struct sg_layout *layout,
                                          size_t workers, size_t first, size_t count, struct sg_error *err);
 
-/* ---- a step whose messages travel as bytes ----
- *
- * The calls of sg_method.h for those who bring their own exchange. Every process does
- *
- *     if (sg_method_leads(m, step, gamma))     as there
- *     sg_method_begin(m, step, gamma, square);
- *     for each round r < sg_method_rounds(m):
- *         for each own worker w:               sg_method_send_bytes(m, w, r, g or NULL, e, &bytes, &size, &err);
- *         exchange:                            all processes get the bytes of all workers, in the workers' order
- *         sg_method_receive_bytes(m, r, all bytes, all sizes, sum, &err);
- *     for each own worker w:                   sg_method_keep(m, w, e, sum);
- *     sg_method_end_bytes(m, sum);
- *
- * and then has the same sum, which the trainer has, too, bit for bit. Divided by the number of workers it is the mean. It
- * works for every compressor, code, controller and number of rounds, but not for feedback rules whose workers have
- * parameters of their own (sg_method_is_local), nor on a GPU: SG_ERR_UNSUPPORTED. */
+/* ---- a step whose messages travel as bytes ---- */
 
-/* sg_method_send, and its message as bytes (lib/FORMATS.md). *bytes [*size] is borrowed until the worker's next send. */
-SG_CHECKED sg_status sg_method_send_bytes(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
-                                          const uint8_t **bytes, size_t *size, struct sg_error *err);
+/* An exchange of the caller's own: gives every process the bytes of all workers.
+ *   own [count], own_size [count]      the bytes of the workers of this process, in their order, borrowed for the call
+ *   *all [workers], *all_size          <- those of all workers, in their order, the own ones among them. They stay as
+ *                                      they are until the next call, or until the step has ended
+ * A failure fills err and ends the step. */
+typedef sg_status sg_gather(void *of, const uint8_t *const *own, const size_t *own_size, const uint8_t *const **all,
+                            const size_t **all_size, struct sg_error *err);
 
-/* Called after the own workers' sends of the round. bytes [workers], size [workers]: of all workers. sum [d] <- their sum,
- * as sg_method_receive leaves it. SG_ERR_FORMAT or SG_ERR_MISMATCH names the worker whose bytes are no message, or not one
- * of this length and code; then the sum is undefined. Messages are otherwise trusted, as the ranks of a run trust each
- * other. */
-SG_CHECKED sg_status sg_method_receive_bytes(sg_method *m, unsigned round, const uint8_t *const *bytes,
-                                             const size_t *size, float *sum, struct sg_error *err);
-
-/* sg_method_end, told what the bytes of this step said. */
-void sg_method_end_bytes(sg_method *m, float *sum);
+/* Plays step `step` at learning rate gamma: compresses, exchanges as often as the method needs, decodes, adds and keeps
+ * the residuals. Every process calls it for the same steps. All then have the same sum, which the trainer has, too, bit
+ * for bit. Divided by the number of workers it is the mean.
+ *   g [count]      the gradients [d] of the own workers, not modified
+ *   e [count]      their residuals [d], zeros before the first step; NULL, or an entry of NULL, where the method has none
+ *                  (sg_method_has_residuals)
+ *   sum [d]        <- what all workers sent, added
+ *   gather, of     called once in each round of the method, and once before where it has a controller that goes by
+ *                  worker 0's gradient; NULL = all workers are in this process
+ * It works for every compressor, code, controller and number of rounds, but not for feedback rules whose workers have
+ * parameters of their own (sg_method_is_local), nor on a GPU: SG_ERR_UNSUPPORTED. SG_ERR_FORMAT or SG_ERR_MISMATCH names
+ * the worker whose bytes are no message, or not one of this length and code. Messages are otherwise trusted, as the
+ * ranks of a run trust each other. After a failure residuals and sum are undefined, and the method must be closed. */
+SG_CHECKED sg_status sg_method_step(sg_method *m, uint64_t step, double gamma, const float *const *g, float *const *e,
+                                    float *sum, sg_gather *gather, void *of, struct sg_error *err);
 
 #ifdef __cplusplus
 }

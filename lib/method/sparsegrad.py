@@ -18,6 +18,7 @@ _name = "libsparsegrad.so.0.1"
 _above = list(pathlib.Path(__file__).resolve().parents)[2:4]
 _near = [above / lib / _name for above, lib in zip(_above, ("build/lib", "lib")) if (above / lib / _name).exists()]
 _lib = c.CDLL(str((_near + [_name])[0]))
+_FAILED = 7  # SG_ERR_COMM
 _size, _text, _any, _real = c.c_size_t, c.c_char_p, c.c_void_p, c.c_double
 
 
@@ -51,14 +52,8 @@ _topk = _checked("sg_topk", _any, _any, _size, _size, c.c_int, _any, _any)
 _open = _checked("sg_method_open_text", c.POINTER(_any), _text, c.POINTER(_Layout), _size, _size, _size)
 _close = _function("sg_method_close", None, _any)
 _residuals = _function("sg_method_has_residuals", c.c_bool, _any)
-_leads = _function("sg_method_leads", c.c_bool, _any, c.c_uint64, _real)
-_lead = _function("sg_method_lead", None, _any, _any, _any)
-_begin = _function("sg_method_begin", None, _any, c.c_uint64, _real, _any)
-_rounds = _function("sg_method_rounds", c.c_uint, _any)
-_send = _checked("sg_method_send_bytes", _any, _size, c.c_uint, _any, _any, c.POINTER(_any), c.POINTER(_size))
-_receive = _checked("sg_method_receive_bytes", _any, c.c_uint, _any, _any, _any)
-_keep = _function("sg_method_keep", None, _any, _size, _any, _any)
-_end = _function("sg_method_end_bytes", None, _any, _any)
+_gather = c.CFUNCTYPE(c.c_int, _any, c.POINTER(_any), c.POINTER(_size), c.POINTER(_any), c.POINTER(_any), c.POINTER(_Error))
+_step = _checked("sg_method_step", _any, c.c_uint64, _real, _any, _any, _any, _gather, _any)
 version = _function("sg_library_version", _text)().decode()
 
 
@@ -101,29 +96,26 @@ class Method:
 
     def step(self, step, gradients, residuals, gather=lambda own: own, rate=1.0):
         """One step of the own workers: the sum over all workers of what was sent. Gradients are arrays [n]; residuals, from
-        residual(), are updated in place. gather(bytes of the own workers) returns those of all
-        workers, in their order, to every process."""
-        total, square = np.zeros(self.n, np.float32), None
-        own = range(self.count)
-        if _leads(self.handle, step, rate):  # a controller goes by the gradient of worker 0
-            square = np.zeros(len(self.rows))
-            if self.first == 0:
-                _lead(self.handle, _floats(gradients[0], self.n), square.ctypes.data)
-            square = np.frombuffer(gather([square.tobytes()] * self.count)[0])
-        _begin(self.handle, step, rate, None if square is None else square.ctypes.data)
-        for r in range(_rounds(self.handle)):
-            data, size, mine = _any(), _size(), []
-            for i in own:
-                gradient = _floats(gradients[i], self.n) if r == 0 else None
-                residual = _floats(residuals[i], self.n)
-                _send(self.handle, self.first + i, r, gradient, residual, c.byref(data), c.byref(size))
-                mine.append(c.string_at(data, size.value))
-            every = gather(mine)
-            if len(every) != self.workers:
-                raise ValueError(f"gather returned {len(every)} messages of {self.workers} workers")
-            messages, sizes = (c.c_char_p * self.workers)(*every), (_size * self.workers)(*map(len, every))
-            _receive(self.handle, r, messages, sizes, total.ctypes.data)
-        for i in own:
-            _keep(self.handle, self.first + i, _floats(residuals[i], self.n), total.ctypes.data)
-        _end(self.handle, total.ctypes.data)
+        residual(), are updated in place. gather(bytes of the own workers) returns those of all workers, in their order,
+        to every process."""
+        total, kept, failed = np.zeros(self.n, np.float32), [], []
+
+        def exchange(_, own, own_size, every, every_size, err):
+            try:
+                messages = gather([c.string_at(own[i], own_size[i]) for i in range(self.count)])
+                if len(messages) != self.workers:
+                    raise ValueError(f"gather returned {len(messages)} messages of {self.workers} workers")
+                kept[:] = (c.c_char_p * self.workers)(*messages), (_size * self.workers)(*map(len, messages))
+                every[0], every_size[0] = (c.addressof(part) for part in kept)
+                return 0
+            except BaseException as e:  # no exception passes through C
+                failed.append(e)
+                err[0].status = _FAILED
+                return _FAILED
+
+        vectors = [(_any * self.count)(*(_floats(x[i], self.n) for i in range(self.count))) for x in (gradients, residuals)]
+        try:
+            _step(self.handle, step, rate, *vectors, total.ctypes.data, _gather(exchange), None)
+        except RuntimeError as e:
+            raise (failed or [e])[0] from None
         return total

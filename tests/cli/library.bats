@@ -36,7 +36,7 @@ reference() { # builds ./reference
 @test "every function of the man page is declared as it says there" {
     sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$ROOT/lib/method/sparsegrad.3" | grep '^\.BI' | sed 's/^\.BI //; s/"//g' | tr -d '\n' |
         sed 's/);/);\n/g' | tr -d ' ' | sort >page
-    [ "$(wc -l <page)" -ge 12 ]
+    [ "$(wc -l <page)" -ge 8 ]
     cat "$INSTALLED"/usr/include/sparsegrad/sg_{flat,method}.h | tr '\n' ' ' | tr ';' '\n' | tr -d ' ' | sed 's/$/;/; s/^.*SG_CHECKED//' >declared
     while read -r line; do
         grep -qF -- "$line" declared || { echo "not in a header: $line"; false; }
@@ -68,7 +68,7 @@ reference() { # builds ./reference
     # shellcheck disable=SC2046
     gcc first.c -o first $(PKG_CONFIG_PATH=$own/lib/pkgconfig pkg-config --cflags --libs sparsegrad)
     run -0 ./first
-    [ "${#lines[@]}" = 2 ]
+    [ "${#lines[@]}" = 6 ]
     need_numpy
     for python in "$own/share/sparsegrad/python" "$ROOT/lib/method"; do
         PYTHONPATH=$python run -0 "$PYTHON" -c 'import numpy, sparsegrad; print(sparsegrad.topk(numpy.arange(9, dtype="f4"), None, 2)[0])'

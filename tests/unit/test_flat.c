@@ -1,7 +1,10 @@
 /* The flat calls: selections and bytes of one vector, methods from texts, steps in bytes of every compressor. */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sg_drive.h"
 #include "sg_flat.h"
@@ -74,18 +77,12 @@ static void test_low_rank(void) {
     static float g[N], sum[N];
     for (int i = 0; i < 4; i++) {
         sg_method *m = NULL;
-        const uint8_t *bytes;
-        size_t size = 0;
         for (size_t j = 0; j < N; j++)
             g[j] = i / 2 ? (float)(j % SIDE) : 0;
-        bool fine = sg_method_open_text(&m, texts[i % 2], &matrix, 1, 0, 1, &err) == SG_OK;
-        if (fine)
-            sg_method_begin(m, 0, 1, NULL);
-        fine = fine && sg_method_send_bytes(m, 0, 0, g, NULL, &bytes, &size, &err) == SG_OK &&
-               sg_method_receive_bytes(m, 0, &bytes, &size, sum, &err) == SG_OK;
+        const bool fine = sg_method_open_text(&m, texts[i % 2], &matrix, 1, 0, 1, &err) == SG_OK &&
+                          sg_method_step(m, 0, 1, (const float *const[]){g}, NULL, sum, NULL, NULL, &err) == SG_OK;
         const float wanted = i == 3 ? 1 : 0;
-        ok(fine && fabsf(sum[1] - wanted) < 1e-5F, "%s: %zu bytes of %d numbers %s", texts[i % 2], size, N,
-           fine ? "" : err.msg);
+        ok(fine && fabsf(sum[1] - wanted) < 1e-5F, "%s of %d numbers %s", texts[i % 2], N, fine ? "" : err.msg);
         sg_method_close(m);
     }
 }
@@ -165,15 +162,6 @@ static void gradient(float *g, size_t w, uint64_t step) {
         g[i] = (float)(sg_rng_normal(&r) / 100);
 }
 
-static double square[SG_CANDIDATES * LAYERS];
-
-static void begin(sg_method *m, sg_method *leader, const float *g, uint64_t step) {
-    const bool leads = sg_method_leads(m, step, 1);
-    if (leads)
-        sg_method_lead(leader, g, square);
-    sg_method_begin(m, step, 1, leads ? square : NULL);
-}
-
 /* The trainer's way: one method has all workers, and the messages stay where they are. */
 static bool step_whole(sg_method *m, float (*g)[D], struct side *s, uint64_t step) {
     struct sg_message message[WORKERS];
@@ -183,29 +171,61 @@ static bool step_whole(sg_method *m, float (*g)[D], struct side *s, uint64_t ste
     return sg_method_play(&play, step, 1, &err) == SG_OK;
 }
 
-/* Every worker has a method of its own, as if it were a process; `sum` is the last one's. */
-static bool step_bytes(sg_method **m, float (*g)[D], struct side *s, uint64_t step) {
+/* Every worker has a method of its own, as a process would. They are threads here, which meet in `gather`. */
+static struct meeting {
+    pthread_barrier_t all_here;
+    uint8_t copy[WORKERS][16384];
     const uint8_t *bytes[WORKERS];
     size_t size[WORKERS];
-    static float sum[WORKERS][D];
-    for (size_t w = 0; w < WORKERS; w++)
-        begin(m[w], m[0], g[0], step);
-    for (unsigned r = 0; r < sg_method_rounds(m[0]); r++) {
-        for (size_t w = 0; w < WORKERS; w++)
-            if (sg_method_send_bytes(m[w], w, r, r == 0 ? g[w] : NULL, s->e[w], &bytes[w], &size[w], &err) != SG_OK)
-                return false;
-        for (size_t w = 0; w < WORKERS; w++)
-            if (sg_method_receive_bytes(m[w], r, bytes, size, sum[w], &err) != SG_OK)
-                return false;
+} meeting;
+
+struct process {
+    size_t worker;
+    sg_method *m;
+    const float *g;
+    float *e, sum[D];
+    uint64_t step;
+    struct sg_error err;
+};
+
+static sg_status gather(void *of, const uint8_t *const *own, const size_t *own_size, const uint8_t *const **all,
+                        const size_t **all_size, struct sg_error *e) {
+    const struct process *p = of;
+    (void)e;
+    pthread_barrier_wait(&meeting.all_here); /* nobody reads the last round's any more */
+    if (*own_size > sizeof *meeting.copy)
+        abort();
+    memcpy(meeting.copy[p->worker], *own, *own_size);
+    meeting.bytes[p->worker] = meeting.copy[p->worker];
+    meeting.size[p->worker] = *own_size;
+    pthread_barrier_wait(&meeting.all_here);
+    *all = meeting.bytes;
+    *all_size = meeting.size;
+    return SG_OK;
+}
+
+static void *process_step(void *of) {
+    struct process *p = of;
+    p->err.status = sg_method_step(p->m, p->step, 1, &p->g, &p->e, p->sum, gather, p, &p->err);
+    return NULL;
+}
+
+static bool step_bytes(sg_method **m, float (*g)[D], struct side *s, uint64_t step) {
+    static struct process process[WORKERS];
+    pthread_t thread[WORKERS];
+    bool fine = true;
+    for (size_t w = 0; w < WORKERS; w++) {
+        process[w] = (struct process){.worker = w, .m = m[w], .g = g[w], .e = s->e[w], .step = step};
+        pthread_create(&thread[w], NULL, process_step, &process[w]);
     }
     for (size_t w = 0; w < WORKERS; w++) {
-        sg_method_keep(m[w], w, s->e[w], sum[w]);
-        sg_method_end_bytes(m[w], sum[w]);
-        if (!same(sum[w], sum[0], D))
-            return false;
+        pthread_join(thread[w], NULL);
+        if (process[w].err.status != SG_OK)
+            err = process[w].err;
+        fine = fine && process[w].err.status == SG_OK && same(process[w].sum, process[0].sum, D);
     }
-    memcpy(s->sum, sum[0], sizeof s->sum);
-    return true;
+    memcpy(s->sum, process[0].sum, sizeof s->sum);
+    return fine;
 }
 
 static void test_steps(const char *text) {
@@ -255,53 +275,75 @@ static void test_every_compressor(void) {
     test_steps("topk k=30; error-feedback=dgc-momentum");
 }
 
-static void test_strangers(void) {
-    static float e[D], g[D], sum[D];
-    const uint8_t *bytes, *in[1];
-    uint8_t damaged[4096];
-    size_t size, refused = 0;
+/* What a gather gives back instead of the message that worker 0 made. */
+struct stranger {
+    uint8_t bytes[4096];
+    const uint8_t *all[1];
+    size_t size, made, cut; /* size 0: the message itself, without its last `cut` bytes */
+};
+
+static sg_status estrange(void *of, const uint8_t *const *own, const size_t *own_size, const uint8_t *const **all,
+                          const size_t **all_size, struct sg_error *e) {
+    struct stranger *s = of;
+    (void)e;
+    s->made = *own_size;
+    if (s->size == 0) {
+        memcpy(s->bytes, *own, *own_size);
+        s->size = *own_size - s->cut;
+    }
+    s->all[0] = s->bytes;
+    *all = s->all;
+    *all_size = &s->size;
+    return SG_OK;
+}
+
+static sg_status step_with(struct stranger *s) {
+    float e[D] = {0}, g[D], sum[D];
     sg_method *m;
     gradient(g, 0, 0);
-    if (sg_method_open_text(&m, "topk k=30 | fp16", &layout, 1, 0, 1, &err) != SG_OK) {
-        ok(false, "%s", err.msg);
-        return;
-    }
-    sg_method_begin(m, 0, 1, NULL);
-    ok(sg_method_send_bytes(m, 0, 0, g, e, &bytes, &size, &err) == SG_OK && size <= sizeof damaged, "%zu bytes", size);
-    in[0] = damaged;
-    for (size_t length = 0; length < size; length++) {
-        memcpy(damaged, bytes, size);
-        refused += sg_method_receive_bytes(m, 0, in, &length, sum, &err) != SG_OK;
-    }
-    ok(refused == size, "a message that is cut is refused: %s", err.msg);
-    const size_t head = 16;
-    size_t other;
-    ok(sg_encode(damaged + head, sizeof damaged - head, &other, D, NULL, g, D, &err) == SG_OK, "a message of all");
-    memset(damaged, 0, head);
-    other += head;
-    ok(sg_method_receive_bytes(m, 0, in, &other, sum, &err) == SG_ERR_MISMATCH && strstr(err.msg, "the code fp32"),
-       "%s", err.msg);
-    memset(damaged, 0xff, 8);
-    ok(sg_method_receive_bytes(m, 0, in, &size, sum, &err) == SG_ERR_FORMAT && strstr(err.msg, "from worker 0"), "%s",
-       err.msg);
+    sg_status status = sg_method_open_text(&m, "topk k=30 | fp16", &layout, 1, 0, 1, &err);
+    SG_DO(status, sg_method_step(m, 0, 1, (const float *const[]){g}, (float *const[]){e}, sum, estrange, s, &err));
     sg_method_close(m);
+    return status;
+}
+
+static void test_strangers(void) {
+    enum { HEAD = 16 };
+    static struct stranger s;
+    float g[D];
+    size_t refused = 0;
+    ok(step_with(&s) == SG_OK && s.made <= sizeof s.bytes, "%zu bytes", s.made);
+    for (size_t cut = 1; cut < s.made; cut++) {
+        s.size = 0;
+        s.cut = cut;
+        refused += step_with(&s) != SG_OK;
+    }
+    ok(refused == s.made - 1, "a message that is cut is refused: %s", err.msg);
+    gradient(g, 0, 0);
+    ok(sg_encode(s.bytes + HEAD, sizeof s.bytes - HEAD, &s.size, D, NULL, g, D, &err) == SG_OK, "a message of all");
+    memset(s.bytes, 0, HEAD);
+    s.size += HEAD;
+    ok(step_with(&s) == SG_ERR_MISMATCH && strstr(err.msg, "the code fp32"), "%s", err.msg);
+    memset(s.bytes, 0xff, 8);
+    ok(step_with(&s) == SG_ERR_FORMAT && strstr(err.msg, "from worker 0"), "%s", err.msg);
 }
 
 static void test_refused(void) {
-    static float e[D], g[D];
-    const uint8_t *bytes;
-    size_t size;
-    sg_method *m = NULL;
-    ok(sg_method_open_text(&m, "topk k=30; error-feedback=local-steps steps=2", &layout, 1, 0, 1, &err) == SG_OK, "%s",
-       m != NULL ? "local steps" : err.msg);
-    if (m == NULL)
-        return;
-    sg_method_begin(m, 0, 1, NULL);
-    ok(sg_method_send_bytes(m, 0, 0, g, e, &bytes, &size, &err) == SG_ERR_UNSUPPORTED, "%s", err.msg);
-    sg_method_close(m);
+    static float e[D], g[D], sum[D];
+    static const char *const texts[] = {"topk k=30; error-feedback=local-steps steps=2", "topk k=30"};
+    static const sg_status wanted[] = {SG_ERR_UNSUPPORTED, SG_ERR_ARGUMENT};
+    for (size_t i = 0; i < 2; i++) { /* the second has two workers, of which one is here, and no gather */
+        sg_method *m = NULL;
+        sg_status status = sg_method_open_text(&m, texts[i], &layout, 1 + i, 0, 1, &err);
+        SG_DO(status, sg_method_step(m, 0, 1, (const float *const[]){g}, (float *const[]){e}, sum, NULL, NULL, &err));
+        ok(status == wanted[i], "%s: %s", texts[i], err.msg);
+        sg_method_close(m);
+    }
 }
 
 int main(void) {
+    alarm(300); /* a process that fails alone would leave the others at the barrier */
+    pthread_barrier_init(&meeting.all_here, NULL, WORKERS);
     test_version();
     test_selections();
     test_bytes();
