@@ -43,8 +43,8 @@ __attribute__((unused)) static void test_tables(void (*test)(const struct sg_ker
 #endif
 }
 
-/* The test's vectors lie in the memory of the kernels, which `exec` names. */
-__attribute__((unused)) static struct sg_exec exec = {.threads = 1};
+/* The test's vectors lie in the memory of the kernels, which `in_place` names. */
+__attribute__((unused)) static struct sg_exec in_place = {.threads = 1};
 __attribute__((unused)) static void test_tables_in_place(void (*test)(const struct sg_kernels *kernels)) {
 #ifdef SG_TEST_CUDA
     char why[256];
@@ -53,7 +53,7 @@ __attribute__((unused)) static void test_tables_in_place(void (*test)(const stru
         tap_no_gpu(why);
         return;
     }
-    exec.device = device;
+    in_place.device = device;
     test(sg_cuda_kernels());
     sg_cuda_device_close(device);
 #else

@@ -12,13 +12,15 @@
 #include "cnn_net.h"
 #include "tap.h"
 
-/* Of a single layer PyTorch's own single precision is off by up to 2e-5 of its double precision. Between the windows of
+/* Of a single layer PyTorch's own single precision is off by up to 2e-5 of its double precision. Where rounding carries the
+ * input of a ReLU over 0, a number more or fewer goes back through it: with the convolutions of a machine without AVX-512
+ * the gradients of seresnet18 are off by 4e-5 together and 4e-3 in the bias of one layer. Between the windows of
  * GoogLeNet's max-pools there are always near ties that rounding decides, so that some gradients go another way: PyTorch's
  * own are off by 9e-3 together and 3e-2 in one layer. */
 struct tolerance {
     double forward, gradient, layer, later;
 };
-static const struct tolerance SMOOTH = {1e-5, 1e-5, 5e-5, 1e-5}, JUMPS = {1e-5, 2e-2, 5e-2, 5e-3};
+static const struct tolerance SMOOTH = {1e-5, 1e-4, 1e-2, 1e-5}, JUMPS = {1e-5, 2e-2, 5e-2, 5e-3};
 enum { PIXELS = GOLDEN_COUNT * 32 * 32 * 3, MOST_CLASSES = 100 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

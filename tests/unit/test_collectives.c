@@ -153,7 +153,7 @@ static void test_near_k(void) {
 static void test_transform(void) {
     static const float x[8] = {0.5F, -1.25F, 2, -0.125F, 0, 3, -2.5F, 0.75F},
                        right[8] = {0.34375F, -2.1875F, 2.1875F, -0.34375F, -0.34375F, 2.1875F, -2.1875F, 0.34375F};
-    static const size_t whole[] = {0, 8}, one = 1;
+    static const size_t whole[] = {0, 8};
     for (int sign = 0; sign < 2; sign++) {
         const double param[] = {2, NAN, sign};
         const struct sg_method_config config = {.compressor = sg_compressor_find("demo"),

@@ -34,17 +34,17 @@ static const struct sg_kernels *kernels;
 static struct { float *m, *p, *q, *got; } there;
 
 static void open_room(void) {
-    there.m = kernels->allocate(&exec, sizeof m);
-    there.p = kernels->allocate(&exec, sizeof p);
-    there.q = kernels->allocate(&exec, sizeof q);
-    there.got = kernels->allocate(&exec, sizeof got);
+    there.m = kernels->allocate(&in_place, sizeof m);
+    there.p = kernels->allocate(&in_place, sizeof p);
+    there.q = kernels->allocate(&in_place, sizeof q);
+    there.got = kernels->allocate(&in_place, sizeof got);
 }
 
 static void close_room(void) {
-    kernels->release(&exec, there.m);
-    kernels->release(&exec, there.p);
-    kernels->release(&exec, there.q);
-    kernels->release(&exec, there.got);
+    kernels->release(&in_place, there.m);
+    kernels->release(&in_place, there.p);
+    kernels->release(&in_place, there.q);
+    kernels->release(&in_place, there.got);
 }
 
 static float times_at(const struct sg_shape *s, size_t k, size_t i) {
@@ -73,11 +73,11 @@ static float outer_at(const struct sg_shape *s, size_t i, size_t j, bool subtrac
 static void clear(const float *from, size_t n) {
     for (size_t i = 0; i < sizeof got / sizeof *got; i++)
         got[i] = right[i] = from && i < n ? from[i] : -77;
-    kernels->put(&exec, there.got, got, sizeof got);
+    kernels->put(&in_place, there.got, got, sizeof got);
 }
 
 static bool same(void) {
-    return kernels->get(&exec, got, there.got, sizeof got) == SG_KERNEL_OK && memcmp(got, right, sizeof got) == 0;
+    return kernels->get(&in_place, got, there.got, sizeof got) == SG_KERNEL_OK && memcmp(got, right, sizeof got) == 0;
 }
 
 static bool are_right(const struct sg_shape *s) {
@@ -86,24 +86,24 @@ static bool are_right(const struct sg_shape *s) {
     draw(m, s->rows * s->columns, 1);
     draw(p, s->rank * s->rows, 2);
     draw(q, s->rank * s->columns, 3);
-    kernels->put(&exec, there.m, m, sizeof m);
-    kernels->put(&exec, there.p, p, sizeof p);
-    kernels->put(&exec, there.q, q, sizeof q);
+    kernels->put(&in_place, there.m, m, sizeof m);
+    kernels->put(&in_place, there.p, p, sizeof p);
+    kernels->put(&in_place, there.q, q, sizeof q);
     clear(NULL, 0);
-    products->times(&exec, there.got, there.m, there.q, s);
+    products->times(&in_place, there.got, there.m, there.q, s);
     for (size_t k = 0; k < s->rank; k++)
         for (size_t i = 0; i < s->rows; i++)
             right[k * s->rows + i] = times_at(s, k, i);
     all &= same();
     clear(NULL, 0);
-    products->transposed(&exec, there.got, there.m, there.p, s);
+    products->transposed(&in_place, there.got, there.m, there.p, s);
     for (size_t k = 0; k < s->rank; k++)
         for (size_t j = 0; j < s->columns; j++)
             right[k * s->columns + j] = transposed_at(s, k, j);
     all &= same();
     for (int subtract = 0; subtract < 2; subtract++) {
         clear(m, s->rows * s->columns);
-        products->outer(&exec, there.got, there.p, there.q, s, subtract);
+        products->outer(&in_place, there.got, there.p, there.q, s, subtract);
         for (size_t i = 0; i < s->rows; i++)
             for (size_t j = 0; j < s->columns; j++)
                 right[i * s->columns + j] = outer_at(s, i, j, subtract);
@@ -117,7 +117,7 @@ static void test_table(const struct sg_kernels *table) {
     open_room();
     for (size_t rank = 1; rank <= MOST_RANK; rank++) {
         bool all = strcmp(kernels->products->name, kernels->name) == 0;
-        exec.threads = 1 + (int)(rank % 3);
+        in_place.threads = 1 + (int)(rank % 3);
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
             for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
                 all &= are_right(&(struct sg_shape){rows[r], columns[c], rank});

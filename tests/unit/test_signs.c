@@ -123,7 +123,7 @@ static void test_strom(void) {
 /* ---- votes ---- */
 
 /* One step of all workers; sum [N] is what the optimizer is given. */
-static bool step(sg_method *m, size_t workers, uint64_t t, float (*g)[N], float (*e)[N], float *sum) {
+static bool step(sg_method *m, uint64_t t, float (*g)[N], float (*e)[N], float *sum) {
     struct sg_message message[8];
     struct sg_error err;
     struct sg_play play = {.part = &m,
@@ -143,7 +143,7 @@ static void test_ties(void) {
     for (int tie = 0; tie <= 1; tie++) {
         float sum[N];
         sg_method *m = opened("signsgd", (const double[]){tie}, &sg_feedback_none, 2);
-        ok(m != NULL && step(m, 2, 0, g, NULL, sum) && memcmp(sum, want[tie], sizeof sum) == 0,
+        ok(m != NULL && step(m, 0, g, NULL, sum) && memcmp(sum, want[tie], sizeof sum) == 0,
            "a vote of two: ties are %s", tie ? "plus" : "zero");
         sg_method_close(m);
     }
@@ -168,7 +168,7 @@ static void test_signum(void) {
                 plain[i] += g[w][i] < 0 ? -1 : 1;
             }
         }
-        right = step(m, WORKERS, t, g, NULL, sum);
+        right = step(m, t, g, NULL, sum);
         for (size_t i = 0; i < N; i++) {
             right &= sum[i] == (votes[i] > 0 ? WORKERS : -WORKERS);
             others += (votes[i] > 0) != (plain[i] > 0);
@@ -195,7 +195,7 @@ static void test_twice(const char *name, const double *param, size_t count, doub
                 g[w][i] = (float)sg_rng_normal(&r);
                 left[i] += (double)g[w][i];
             }
-        right = step(m, WORKERS, t, g, e, sum);
+        right = step(m, t, g, e, sum);
         const struct sg_message *again = sg_method_again(m);
         right &= again != NULL && again->count == count && again->bits == bits;
         sg_method_common_save(m, common);

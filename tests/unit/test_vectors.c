@@ -31,12 +31,12 @@ static void draw(float *out, uint32_t stream) {
 
 static void begin(void) {
     memcpy(right, x, sizeof right);
-    kernels->put(&exec, there.x, x, sizeof x);
+    kernels->put(&in_place, there.x, x, sizeof x);
 }
 
 /* The bits of what came are right, for all numbers but NaN; a NaN is one. */
 static bool ended(void) {
-    if (kernels->get(&exec, got, there.x, sizeof got) != SG_KERNEL_OK)
+    if (kernels->get(&in_place, got, there.x, sizeof got) != SG_KERNEL_OK)
         return false;
     for (size_t i = 0; i < MOST + GUARD; i++)
         if (memcmp(&got[i], &right[i], sizeof *got) != 0 && !(isnan(got[i]) && isnan(right[i])))
@@ -46,7 +46,7 @@ static bool ended(void) {
 
 static bool mixes(size_t n) {
     begin();
-    kernels->mix(&exec, there.x, 0.75F, there.x, -3, there.y, n);
+    kernels->mix(&in_place, there.x, 0.75F, there.x, -3, there.y, n);
     for (size_t i = 0; i < n; i++) {
         const volatile float a = 0.75F * x[i], b = -3 * y[i];
         right[i] = a + b;
@@ -56,7 +56,7 @@ static bool mixes(size_t n) {
 
 static bool adds(size_t n, float divisor) {
     begin();
-    kernels->add_quotient(&exec, there.x, there.y, divisor, n);
+    kernels->add_quotient(&in_place, there.x, there.y, divisor, n);
     for (size_t i = 0; i < n; i++) {
         const volatile float quotient = y[i] / divisor;
         right[i] = x[i] + quotient;
@@ -66,14 +66,14 @@ static bool adds(size_t n, float divisor) {
 
 static bool copies(size_t n) {
     begin();
-    kernels->copy(&exec, there.x, there.y, n);
+    kernels->copy(&in_place, there.x, there.y, n);
     memcpy(right, y, n * sizeof *right);
     return ended();
 }
 
 static bool zeros(size_t n) {
     begin();
-    kernels->zero_at(&exec, there.x, there.position, n / 3);
+    kernels->zero_at(&in_place, there.x, there.position, n / 3);
     for (size_t j = 0; j < n / 3; j++)
         right[position[j]] = 0;
     return ended();
@@ -82,12 +82,12 @@ static bool zeros(size_t n) {
 static void test_table(const struct sg_kernels *table) {
     kernels = table;
     bool mix = true, add = true, copy = true, zero = true;
-    there.x = kernels->allocate(&exec, sizeof x);
-    there.y = kernels->allocate(&exec, sizeof y);
-    there.position = kernels->allocate(&exec, sizeof position);
-    kernels->put(&exec, there.y, y, sizeof y);
-    kernels->put(&exec, there.position, position, sizeof position);
-    for (exec.threads = 1; exec.threads <= 3; exec.threads++)
+    there.x = kernels->allocate(&in_place, sizeof x);
+    there.y = kernels->allocate(&in_place, sizeof y);
+    there.position = kernels->allocate(&in_place, sizeof position);
+    kernels->put(&in_place, there.y, y, sizeof y);
+    kernels->put(&in_place, there.position, position, sizeof position);
+    for (in_place.threads = 1; in_place.threads <= 3; in_place.threads++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
             mix &= mixes(lengths[i]);
             copy &= copies(lengths[i]);
@@ -99,9 +99,9 @@ static void test_table(const struct sg_kernels *table) {
     ok(add, "%s: add_quotient rounds the quotient, and the sum", kernels->name);
     ok(copy, "%s: copy", kernels->name);
     ok(zero, "%s: zero_at", kernels->name);
-    kernels->release(&exec, there.x);
-    kernels->release(&exec, there.y);
-    kernels->release(&exec, there.position);
+    kernels->release(&in_place, there.x);
+    kernels->release(&in_place, there.y);
+    kernels->release(&in_place, there.position);
 }
 
 int main(void) {
