@@ -65,12 +65,18 @@ struct sg_entries {
     size_t count;
 };
 
-/* What becomes of the j-th number v that is read. It concerns to[at], at = index[j], or j if index is NULL. */
+/* What becomes of the j-th number v that is read, at place i = index[j], or j if index is NULL. */
+enum sg_sink_kind {
+    SG_SINK_STORE,     /* to[i] <- v */
+    SG_SINK_ADD,       /* to[i] += weight v */
+    SG_SINK_DIFFERENCE /* to[i] += value[j] - v */
+};
 struct sg_sink {
+    enum sg_sink_kind kind;
     float *to;
-    const uint32_t *index; /* ascending */
-    const float *value;    /* not NULL: to[at] += value[j] - v, and weight is not used */
-    float weight;          /* to[at] += weight v; 0: to[at] <- v */
+    const uint32_t *index; /* ascending; NULL with SG_SINK_STORE */
+    const float *value;    /* of SG_SINK_DIFFERENCE */
+    float weight;          /* of SG_SINK_ADD */
 };
 
 /* Parameters begin .. end-1, all with weight decay or all without. */

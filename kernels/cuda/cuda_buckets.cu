@@ -348,7 +348,7 @@ int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_d
                                (steps ? b->parts : 0) * sizeof(float) + chunks * sizeof(uint32_t),
                            &room);
     if (status != SG_KERNEL_OK)
-        return cuda_begun(exec, status);
+        return cuda_record_launch(exec, status);
     c.data = (uint8_t *)data;
     c.part = (bucket_part *)((double *)room + measures);
     c.parts = (uint32_t)b->parts;
@@ -368,7 +368,7 @@ int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_d
                         stream);
     if (status == SG_KERNEL_OK && steps)
         status = cuda_list_beyond(c, b->x, (uint32_t)b->count, (uint32_t *)(c.step + b->parts));
-    status = cuda_begun(exec, status);
+    status = cuda_record_launch(exec, status);
     if (status == SG_KERNEL_OK && steps)
         status =
             sg_cuda_kernels()->get(exec, b->beyond, (uint32_t *)(c.step + b->parts) + chunks - 1, sizeof *b->beyond);
@@ -389,5 +389,5 @@ void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, con
     if (status == SG_KERNEL_OK && count > 0)
         status = launch(blocks_for_warps(count / CHUNK), false, NULL, read_fields_kernel, *to, c, (uint64_t)bytes,
                         (uint32_t)count);
-    (void)cuda_begun(exec, status);
+    (void)cuda_record_launch(exec, status);
 }

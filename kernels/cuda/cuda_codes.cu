@@ -8,7 +8,7 @@ __global__ void vote_kernel(float *sum, uint64_t n, float all, float tie) {
 
 static void vote(const struct sg_exec *exec, float *sum, size_t n, float all, float tie) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec, launch(pass_blocks(n), false, NULL, vote_kernel, sum, (uint64_t)n, all, tie));
+        (void)cuda_record_launch(exec, launch(pass_blocks(n), false, NULL, vote_kernel, sum, (uint64_t)n, all, tie));
 }
 
 const struct sg_device_codes cuda_codes = {

@@ -13,7 +13,7 @@ bool cuda_ready(const struct sg_exec *exec);
 /* `bytes` of the device's memory, in *out, until the next call for the table. */
 int cuda_room(const struct sg_exec *exec, size_t bytes, void **out);
 /* Tells the device what a launch returned, and returns it. */
-int cuda_begun(const struct sg_exec *exec, int status);
+int cuda_record_launch(const struct sg_exec *exec, int status);
 
 extern const struct sg_products cuda_products; /* cuda_products.cu */
 extern const struct sg_device_codes cuda_codes;
@@ -79,10 +79,17 @@ template <typename At> __device__ inline uint32_t last_at_most(uint32_t n, uint6
 /* What a number v that was read does; no two numbers of a message meet in an element. */
 __device__ inline void put_number(const sg_sink &s, uint64_t j, float v) {
     float *to = s.to + (s.index ? s.index[j] : j);
-    if (s.value)
+    switch (s.kind) {
+    case SG_SINK_STORE:
+        *to = v;
+        break;
+    case SG_SINK_ADD:
+        *to = __fadd_rn(*to, __fmul_rn(s.weight, v));
+        break;
+    case SG_SINK_DIFFERENCE:
         *to = __fadd_rn(*to, __fadd_rn(s.value[j], -v));
-    else
-        *to = s.weight == 0 ? v : __fadd_rn(*to, __fmul_rn(s.weight, v));
+        break;
+    }
 }
 
 /* The sum over 16 lanes, in the order of sg_kernels.h: halves are added onto each other. The first of them has it. */

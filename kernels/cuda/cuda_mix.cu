@@ -20,20 +20,23 @@ __global__ void zero_at_kernel(float *x, const uint32_t *index, uint64_t count) 
 
 void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec, launch(pass_blocks(n), false, NULL, mix_kernel, to, a, x, b, y, (uint64_t)n));
+        (void)cuda_record_launch(exec, launch(pass_blocks(n), false, NULL, mix_kernel, to, a, x, b, y, (uint64_t)n));
 }
 
 void cuda_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec, launch(pass_blocks(n), false, NULL, add_quotient_kernel, x, y, divisor, (uint64_t)n));
+        (void)cuda_record_launch(exec,
+                                 launch(pass_blocks(n), false, NULL, add_quotient_kernel, x, y, divisor, (uint64_t)n));
 }
 
 void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) {
     if (n > 0 && cuda_ready(exec))
-        (void)cuda_begun(exec, device_status(cudaMemcpyAsync(to, x, n * sizeof *to, cudaMemcpyDeviceToDevice, NULL)));
+        (void)cuda_record_launch(exec,
+                                 device_status(cudaMemcpyAsync(to, x, n * sizeof *to, cudaMemcpyDeviceToDevice, NULL)));
 }
 
 void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec, launch(pass_blocks(count), false, NULL, zero_at_kernel, x, index, (uint64_t)count));
+        (void)cuda_record_launch(exec,
+                                 launch(pass_blocks(count), false, NULL, zero_at_kernel, x, index, (uint64_t)count));
 }

@@ -20,12 +20,13 @@ __global__ void read_plain_kernel(sg_sink to, const void *data, uint64_t count, 
 int cuda_write_bf16(const struct sg_exec *exec, uint16_t *data, const float *x, size_t count) {
     if (!cuda_ready(exec))
         return SG_KERNEL_DEVICE;
-    return cuda_begun(exec, launch(pass_blocks(count), false, NULL, write_bf16_kernel, data, x, (uint64_t)count));
+    return cuda_record_launch(exec,
+                              launch(pass_blocks(count), false, NULL, write_bf16_kernel, data, x, (uint64_t)count));
 }
 
 void cuda_read_plain(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                      enum sg_plain_code code) {
     if (cuda_ready(exec))
-        (void)cuda_begun(exec,
-                         launch(pass_blocks(count), false, NULL, read_plain_kernel, *to, data, (uint64_t)count, code));
+        (void)cuda_record_launch(
+            exec, launch(pass_blocks(count), false, NULL, read_plain_kernel, *to, data, (uint64_t)count, code));
 }

@@ -169,7 +169,7 @@ int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_dev
     sign_room r;
     int status = room_of(&r, exec, s->count, s->parts);
     if (status != SG_KERNEL_OK)
-        return cuda_begun(exec, status);
+        return cuda_record_launch(exec, status);
     sg_cuda_kernels()->put(exec, data, s->head, s->head_bytes);
     if (s->values != SG_VALUES_GIVEN) {
         status = launch(1, false, NULL, sign_parts_kernel, (const void *)data, parts, r.part);
@@ -182,7 +182,7 @@ int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_dev
     if (status == SG_KERNEL_OK)
         status = launch(blocks_for_warps(s->count / CHUNK), false, NULL, pack_signs_kernel,
                         (uint32_t *)((char *)data + s->head_bytes), s->x, (uint32_t)s->count);
-    status = cuda_begun(exec, status);
+    status = cuda_record_launch(exec, status);
     if (status == SG_KERNEL_OK && below != NULL)
         status = sg_cuda_kernels()->get(exec, below, r.of_parts, s->parts * sizeof *below);
     return status;
@@ -223,5 +223,5 @@ void cuda_read_signs(const struct sg_exec *exec, const struct sg_sink *to, const
     if (status == SG_KERNEL_OK && count > 0)
         status = launch(blocks_for_warps(count / CHUNK), false, NULL, read_signs_kernel, *to, data, (uint32_t)count,
                         (uint32_t)parts, (const sign_part *)r.part);
-    (void)cuda_begun(exec, status);
+    (void)cuda_record_launch(exec, status);
 }

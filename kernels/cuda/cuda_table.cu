@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void begun(sg_cuda_device *d, int status) {
+/* Keeps the first error of the device, for a launch that returned `status`. */
+static void record_launch(sg_cuda_device *d, int status) {
     if (status != SG_KERNEL_OK && d->error == cudaSuccess) {
         const cudaError_t error = cudaGetLastError();
         d->error = error != cudaSuccess ? error : cudaErrorUnknown;
@@ -31,14 +32,15 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
     return SG_KERNEL_OK;
 }
 
-/* `bytes` at `at` of d->there, once everything begun before is done; they stay until the next copy is begun. */
-static const void *answer(sg_cuda_device *d, size_t at, size_t bytes) {
+/* Waits for all work of the stream, and copies [at, at + bytes) of d->there to the host. The copy is valid until the next
+ * one. NULL = the device failed. */
+static const void *copy_to_host(sg_cuda_device *d, size_t at, size_t bytes) {
     SG_ASSERT(at + bytes <= d->room);
-    char *arrives = table_place(d, bytes);
-    if (arrives == NULL)
+    char *on_host = table_place(d, bytes);
+    if (on_host == NULL)
         return NULL;
-    check(d, cudaMemcpyAsync(arrives, d->there + at, bytes, cudaMemcpyDeviceToHost, STREAM));
-    return table_wait_for_all(d) == SG_KERNEL_OK ? arrives : NULL;
+    check(d, cudaMemcpyAsync(on_host, d->there + at, bytes, cudaMemcpyDeviceToHost, STREAM));
+    return table_wait_for_all(d) == SG_KERNEL_OK ? on_host : NULL;
 }
 
 /* A workspace for the layout, kept while that stays; for `offset` NULL any that has n elements. */
@@ -65,8 +67,8 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
     d->n_layers = n_layers;
     const int status = sg_cuda_open(&d->workspace, n_layers, offset);
     if (status == SG_KERNEL_DEVICE)
-        begun(d, status);
-    (void)cudaGetLastError(); /* out of memory is told by the status */
+        record_launch(d, status);
+    (void)cudaGetLastError(); /* the status says that memory ran out */
     return status;
 }
 
@@ -80,14 +82,15 @@ int cuda_room(const struct sg_exec *exec, size_t bytes, void **out) {
     return status;
 }
 
-int cuda_begun(const struct sg_exec *exec, int status) {
-    begun(device_of(exec), status);
+int cuda_record_launch(const struct sg_exec *exec, int status) {
+    record_launch(device_of(exec), status);
     return status;
 }
 
 /* ---- selections -------------------------------------------------------------------------------------------------- */
 
-/* One after another at d->there: the call's parameter, guesses, counts, 4 bytes a layer each; the result. */
+/* Layout of d->there: float or uint32 parameter [n_layers], float guess [n_layers], uint32 count [n_layers], then a struct
+ * sg_cuda_result. These are the bytes of each of the arrays. */
 static size_t layers_bytes(const struct sg_select *s) {
     return s->n_layers * sizeof(uint32_t);
 }
@@ -101,17 +104,17 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
         status = reserve(d, 3 * each + sizeof(struct sg_cuda_result));
     if (status != SG_KERNEL_OK)
         return status;
-    char *leaves = table_place(d, 3 * each);
-    if (leaves == NULL)
+    char *on_host = table_place(d, 3 * each);
+    if (on_host == NULL)
         return SG_KERNEL_DEVICE;
-    uint32_t *count = (uint32_t *)(leaves + 2 * each);
+    uint32_t *count = (uint32_t *)(on_host + 2 * each);
     for (size_t l = 0; l < s->n_layers; l++)
         count[l] = (uint32_t)s->count[l];
     if (parameter != NULL)
-        memcpy(leaves, parameter, each);
+        memcpy(on_host, parameter, each);
     if (guess != NULL)
-        memcpy(leaves + each, guess, each);
-    check(d, cudaMemcpyAsync(d->there, leaves, 3 * each, cudaMemcpyHostToDevice, STREAM));
+        memcpy(on_host + each, guess, each);
+    check(d, cudaMemcpyAsync(d->there, on_host, 3 * each, cudaMemcpyHostToDevice, STREAM));
     *out = {};
     out->g = s->g;
     out->e = s->e;
@@ -127,10 +130,10 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
 static int finish(const struct sg_select *s, int status, float *guess) {
     sg_cuda_device *d = device_of(s->exec);
     const size_t each = layers_bytes(s);
-    begun(d, status);
+    record_launch(d, status);
     if (status != SG_KERNEL_OK)
         return status;
-    const char *found = (const char *)answer(d, each, 2 * each + sizeof(struct sg_cuda_result));
+    const char *found = (const char *)copy_to_host(d, each, 2 * each + sizeof(struct sg_cuda_result));
     if (found == NULL)
         return SG_KERNEL_DEVICE;
     const struct sg_cuda_result *result = (const struct sg_cuda_result *)(found + 2 * each);
@@ -200,7 +203,7 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
         struct sg_cuda_entries batch[SG_CUDA_MESSAGES];
         const size_t now = n_messages - m < SG_CUDA_MESSAGES ? n_messages - m : (size_t)SG_CUDA_MESSAGES;
         const int status = reserve(d, sizeof batch);
-        begun(d, status);
+        record_launch(d, status);
         if (status != SG_KERNEL_OK)
             return;
         uint32_t count[SG_CUDA_MESSAGES];
@@ -209,7 +212,7 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
             batch[i] = {message[m + i].index, message[m + i].value, (const uint32_t *)d->there + i};
         }
         table_put(exec, d->there, count, now * sizeof *count);
-        begun(d, sg_cuda_scatter_add_messages(STREAM, dense, n, batch, now));
+        record_launch(d, sg_cuda_scatter_add_messages(STREAM, dense, n, batch, now));
     }
 }
 
@@ -217,7 +220,7 @@ static void scatter_add(const struct sg_exec *exec, float *dense, const uint32_t
                         size_t count) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        begun(d, sg_cuda_scatter_add(STREAM, dense, index, value, count));
+        record_launch(d, sg_cuda_scatter_add(STREAM, dense, index, value, count));
 }
 
 /* Side by side into `staged`, then as if they had been there. */
@@ -260,14 +263,14 @@ static int begin_squares(sg_cuda_device *d, const float *x, size_t n) {
         status = reserve(d, sizeof(double));
     if (status == SG_KERNEL_OK)
         status = sg_cuda_sum_squares(d->workspace, STREAM, x, n, (double *)d->there);
-    begun(d, status);
+    record_launch(d, status);
     return status;
 }
 
 static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
     sg_cuda_device *d = device_of(exec);
     const double *sum =
-        begin_squares(d, x, n) == SG_KERNEL_OK ? (const double *)answer(d, 0, sizeof *sum) : (const double *)NULL;
+        begin_squares(d, x, n) == SG_KERNEL_OK ? (const double *)copy_to_host(d, 0, sizeof *sum) : (const double *)NULL;
     return sum != NULL ? *sum : (double)NAN;
 }
 
@@ -283,8 +286,8 @@ static float max_abs(const struct sg_exec *exec, const float *x, size_t n) {
     int status = reserve(d, sizeof(float));
     if (status == SG_KERNEL_OK)
         status = sg_cuda_max_abs(STREAM, x, n, (uint32_t *)d->there);
-    begun(d, status);
-    const float *most = status == SG_KERNEL_OK ? (const float *)answer(d, 0, sizeof *most) : NULL;
+    record_launch(d, status);
+    const float *most = status == SG_KERNEL_OK ? (const float *)copy_to_host(d, 0, sizeof *most) : NULL;
     return most != NULL ? *most : NAN;
 }
 
@@ -293,41 +296,41 @@ static double dot_shifted(const struct sg_exec *exec, const struct sg_entries *m
     int status = reserve(d, sizeof(double));
     if (status == SG_KERNEL_OK)
         status = sg_cuda_dot_shifted(STREAM, message, x, weight, (double *)d->there);
-    begun(d, status);
-    const double *sum = status == SG_KERNEL_OK ? (const double *)answer(d, 0, sizeof *sum) : NULL;
+    record_launch(d, status);
+    const double *sum = status == SG_KERNEL_OK ? (const double *)copy_to_host(d, 0, sizeof *sum) : NULL;
     return sum != NULL ? *sum : (double)NAN;
 }
 
 static void running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        begun(d, sg_cuda_running_mean(STREAM, mean, x, n, weight));
+        record_launch(d, sg_cuda_running_mean(STREAM, mean, x, n, weight));
 }
 
 static void encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
                         size_t count, float *e) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        begun(d, sg_cuda_encode_half(STREAM, half, value, index, count, e));
+        record_launch(d, sg_cuda_encode_half(STREAM, half, value, index, count, e));
 }
 
 static void decode_half(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        begun(d, sg_cuda_decode_half(STREAM, value, half, count));
+        record_launch(d, sg_cuda_decode_half(STREAM, value, half, count));
 }
 
 static void keep_mask(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
                       float kept) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        begun(d, sg_cuda_keep_mask(STREAM, mask, n, draws, least, kept));
+        record_launch(d, sg_cuda_keep_mask(STREAM, mask, n, draws, least, kept));
 }
 
 static void update(const struct sg_exec *exec, const struct sg_update *u) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        begun(d, sg_cuda_update(STREAM, u));
+        record_launch(d, sg_cuda_update(STREAM, u));
 }
 
 /* Set by name, because a row in the place of another would compile where their types agree. */

@@ -56,7 +56,7 @@ int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, do
     return launch(pass_blocks(n), false, stream, running_mean_kernel, mean, x, (uint64_t)n, weight);
 }
 
-/* Indices differ, so no two threads meet in dense. */
+/* Indices differ, so no two threads write the same dense[index[j]]. */
 __global__ void scatter_add_kernel(float *dense, const uint32_t *index, const float *value, uint64_t count) {
     for (uint64_t j = first_place(); j < count; j += stride()) {
         float *sum = &dense[index != NULL ? index[j] : j];
@@ -68,7 +68,7 @@ int sg_cuda_scatter_add(void *stream, float *dense, const uint32_t *index, const
     return launch(pass_blocks(count), false, stream, scatter_add_kernel, dense, index, value, (uint64_t)count);
 }
 
-/* Nor do they in e. */
+/* Indices differ, so no two threads write the same e[index[j]]. */
 __global__ void encode_half_kernel(uint16_t *half, const float *value, const uint32_t *index, uint64_t count,
                                    float *e) {
     for (uint64_t j = first_place(); j < count; j += stride()) {

@@ -75,8 +75,8 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
     if (local != c->added++)
         return sg_fail(err, SG_ERR_ARGUMENT, "on a GPU workers put their messages in order");
     if (adds_at_once(c))
-        sg_message_read(&(struct sg_sink){.to = c->sum, .index = message->index, .weight = 1}, message, c->kernels,
-                        &c->exec);
+        sg_message_read(&(struct sg_sink){.kind = SG_SINK_ADD, .to = c->sum, .index = message->index, .weight = 1},
+                        message, c->kernels, &c->exec);
     if (status == SG_OK && (c->world.size > 1 || kind_of(c, message) == COMM_ENCODED))
         status = copy_message(c, local, err);
     return status;

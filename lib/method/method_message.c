@@ -129,8 +129,9 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     if (m->added && status == SG_KERNEL_OK && (w->fault = method_message_fault(m, 0, out)) != NULL)
         return METHOD_MALFORMED;
     if (code != &sg_code_fp16 && code != &sg_code_fp32 && s.e != NULL && status == SG_KERNEL_OK)
-        sg_message_read(&(struct sg_sink){.to = s.e, .index = out->index, .value = room->value}, out, m->shared.kernels,
-                        s.exec);
+        sg_message_read(
+            &(struct sg_sink){.kind = SG_SINK_DIFFERENCE, .to = s.e, .index = out->index, .value = room->value}, out,
+            m->shared.kernels, s.exec);
     return status;
 }
 
@@ -186,8 +187,8 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
     if (m->added && (w->fault = method_message_fault(m, round, out)) != NULL)
         return METHOD_MALFORMED;
     if (s->e != NULL && (ops->rounds == NULL || ops->rounds->keep == NULL))
-        sg_message_read(&(struct sg_sink){.to = s->e, .index = out->index, .weight = -1}, out, m->shared.kernels,
-                        s->exec);
+        sg_message_read(&(struct sg_sink){.kind = SG_SINK_ADD, .to = s->e, .index = out->index, .weight = -1}, out,
+                        m->shared.kernels, s->exec);
     return SG_KERNEL_OK;
 }
 

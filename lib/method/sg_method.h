@@ -112,9 +112,8 @@ SG_CHECKED sg_status sg_method_send(sg_method *m, size_t worker, unsigned round,
 const float *sg_method_values(sg_method *m, size_t worker, const struct sg_message *message);
 /* What the worker must tell the others after its send: one number, 0 for most methods. */
 double sg_method_note(const sg_method *m, size_t worker);
-/* What the worker's compressor was given in round 0, [d]; NULL unless the method was opened with `inputs`, or if the copy
- * was not wanted. sg_method_keep_inputs, which needs such a method, says whether it is from the next send on; at first it
- * is. */
+/* What the worker's compressor was given in round 0, [d]. NULL if the method was opened without `inputs`, or if the last
+ * send came after sg_method_keep_inputs(m, false). sg_method_keep_inputs needs a method that was opened with `inputs`. */
 const float *sg_method_input(const sg_method *m, size_t worker);
 void sg_method_keep_inputs(sg_method *m, bool keep);
 /* Must every rank know the messages of single workers? Then sg_method_hear is called before each sg_method_receive.
@@ -136,8 +135,8 @@ void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
  * valid. Where the workers' vectors have no message each, C(p) is what the compressor counts as arrived. It changes
  * nothing that later steps see. */
 void sg_method_lost(sg_method *m, size_t worker, const struct sg_message *message, const float *sum, float *lost);
-/* Is p what a worker's message says and what its residual keeps, together? Not if the residual is complete only after the
- * exchange, with or without feedback, nor if the feedback rule keeps something else. */
+/* true: right after sg_method_send, p is the decoded message plus the residual. false for compressors of several rounds,
+ * and for feedback rules that keep something else in the residual. */
 bool sg_method_splits(const sg_method *m);
 /* Called after the step. sum [d] becomes what the optimizer is given; NULL if the caller has no use for it. In `spent`,
  * `largest` is the largest note of all workers. */

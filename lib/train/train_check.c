@@ -111,7 +111,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
     t.worker_exec = t.exec;
     SG_DO(opened, train_find_task(&t, &why));
     SG_DO(opened, train_open_task(&t, &why));
-    SG_DO(opened, train_know_task(&t, &why));
+    SG_DO(opened, train_read_task_facts(&t, &why));
     if (opened == SG_ERR_MEMORY)
         status = sg_fail(err, SG_ERR_MEMORY, "%s", why.msg);
     const size_t n_constants = t.n_constants;
@@ -127,7 +127,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
         else if (judge(&t, &why) != SG_OK)
             status = why.status == SG_ERR_MEMORY ? sg_fail(err, SG_ERR_MEMORY, "%s", why.msg)
                                                  : add_finding(c, i, t.at, why.msg, err);
-        train_forget_choice(&t);
+        train_free_choice(&t);
         t.n_constants = n_constants; /* only the task's are kept */
     }
     train_teardown(&t);

@@ -157,7 +157,7 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-void train_forget_choice(struct train *t) {
+void train_free_choice(struct train *t) {
     free(t->optimizer.param);
     free(t->plan.schedule.decay_at);
     t->optimizer.param = t->plan.schedule.decay_at = NULL;

@@ -40,7 +40,7 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
     return t->task_ops->open(&t->task, &config, err);
 }
 
-sg_status train_know_task(struct train *t, struct sg_error *err) {
+sg_status train_read_task_facts(struct train *t, struct sg_error *err) {
     sg_status status = SG_OK;
     t->info = t->task_ops->info(t->task);
     t->d = t->info->d;
@@ -55,7 +55,7 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
     if (status == SG_OK && !t->lead)
         status = train_open_task(t, err);
     status = sg_comm_agree(t->comm, status, err);
-    SG_DO(status, train_know_task(t, err));
+    SG_DO(status, train_read_task_facts(t, err));
     return status == SG_OK && t->device.gpu ? train_gpu_check_task(t, err) : status;
 }
 
@@ -250,7 +250,7 @@ void train_teardown(struct train *t) {
         t->task_ops->close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
-    train_forget_choice(t);
+    train_free_choice(t);
     void *const owned[] = {t->worker,           t->gradient,          t->series.row,
                            t->series.evaluated, t->series.layers_now, t->series.entries_of,
                            t->series.column,    t->constant,          t->shared_x};

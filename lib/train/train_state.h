@@ -166,10 +166,10 @@ void train_teardown(struct train *t);
 sg_status train_choose_kernels(struct train *t, struct sg_error *err);
 sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
-sg_status train_know_task(struct train *t, struct sg_error *err);
+sg_status train_read_task_facts(struct train *t, struct sg_error *err);
 sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err);
 sg_status train_choose(struct train *t, struct sg_error *err);
-void train_forget_choice(struct train *t);
+void train_free_choice(struct train *t);
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
 size_t train_x_bytes(const struct train *t); /* of x */
 /* Copies out of the kernels' memory. Its error is that of a device that failed. */

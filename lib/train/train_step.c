@@ -16,7 +16,7 @@ static void charge_time(struct worker *w, enum phase phase, double since_s) {
 }
 
 /* Puts a worker's own parameters, x less the offset, in the place of x, of which shared_x becomes a copy. */
-static void leave_x(struct train *t, const float *offset) {
+static void apply_worker_offset(struct train *t, const float *offset) {
     void *x = t->task_ops->parameters(t->task);
     memcpy(t->shared_x, x, train_x_bytes(t));
 #pragma omp parallel for schedule(static) num_threads(t->threads) if (t->d >= OFFSET_WORTH_THREADS)
@@ -32,7 +32,7 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     const double start_s = sg_clock_s();
     const float *offset = sg_method_offset(t->method, t->first + w, worker->residual);
     if (offset)
-        leave_x(t, offset);
+        apply_worker_offset(t, offset);
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
     if (offset)
         memcpy(t->task_ops->parameters(t->task), t->shared_x, train_x_bytes(t));
@@ -43,7 +43,7 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
 
 /* Takes the training loss of a worker. A loss that is not finite tells more than the gradient behind it, so its error
  * takes the place of the message's. */
-static void take_loss(struct train *t, size_t w) {
+static void read_batch_loss(struct train *t, size_t w) {
     struct worker *worker = &t->worker[w];
     const double loss = worker->note[NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
     if (!isfinite(loss))
@@ -52,7 +52,7 @@ static void take_loss(struct train *t, size_t w) {
 }
 
 /* Takes the losses of this rank's workers that have a gradient. They are asked for together, as a GPU is waited for. */
-static void take_losses(struct train *t) {
+static void read_batch_losses(struct train *t) {
     struct sg_error device;
     const bool arrived = train_wait(t, &device) == SG_OK;
     for (size_t w = 0; w < t->count; w++) {
@@ -62,7 +62,7 @@ static void take_losses(struct train *t) {
         if (!arrived)
             *error = device;
         else if (t->task_ops->batch_loss)
-            take_loss(t, w);
+            read_batch_loss(t, w);
     }
 }
 
@@ -154,7 +154,7 @@ static sg_status first_messages(struct train *t, struct sg_error *err) {
             workers_zigzag(t, begin + n * part / parts, begin + n * (part + 1) / parts, t->gradient[part]);
         }
     }
-    take_losses(t);
+    read_batch_losses(t);
     return workers_status(t, err);
 }
 

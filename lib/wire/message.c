@@ -96,7 +96,7 @@ const float *sg_message_values(const struct sg_message *m, float *room, const st
     SG_ASSERT(m->code == &sg_code_fp32 || room != NULL || m->count == 0);
     if (m->code == &sg_code_fp32)
         return m->data;
-    sg_message_read(&(struct sg_sink){.to = room}, m, kernels, exec);
+    sg_message_read(&(struct sg_sink){.kind = SG_SINK_STORE, .to = room}, m, kernels, exec);
     return room;
 }
 
@@ -164,15 +164,14 @@ static void keep_rounding(const struct sg_sink *to, const struct sg_message *m) 
 
 void sg_message_read(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
                      const struct sg_exec *exec) {
-    const bool moves = to->value == NULL && to->weight == 0;
-    SG_ASSERT(to->index == (moves ? NULL : m->index));
+    SG_ASSERT(to->index == (to->kind == SG_SINK_STORE ? NULL : m->index));
     if (m->count == 0)
         return;
     if (exec->device != NULL)
         m->code->read_on_gpu(to, m, kernels, exec);
-    else if (moves)
+    else if (to->kind == SG_SINK_STORE)
         m->code->decode(to->to, m, 0, m->count);
-    else if (to->value != NULL)
+    else if (to->kind == SG_SINK_DIFFERENCE)
         keep_rounding(to, m);
     else
         sg_message_add(to->to, m, to->weight, exec);

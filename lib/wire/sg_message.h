@@ -34,9 +34,8 @@ struct sg_message {
     /* Does every rank know the positions, because all workers have the same? Then an exchange does not send them. */
     bool known;
     double bits; /* what this message costs in bits, as the paper of its method counts */
-    const size_t
-        /* [layers] How many of `count` lie in each layer; NULL = n is not the size of the model. */
-        *layer_count;
+    /* [layers] How many of `count` lie in each layer; NULL = n is not the size of the model. */
+    const size_t *layer_count;
     bool summed;  /* is it for a network that adds up such messages? Then no number is written in fewer bits */
     size_t parts; /* only of a message in a GPU's memory: into how many parts its code cut the numbers */
 };

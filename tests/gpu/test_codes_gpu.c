@@ -65,7 +65,7 @@ static struct {
 /* Reads with the sink on both sides, from vectors that are equal before. */
 static bool reads(const struct sg_message *sent, struct sg_sink sink) {
     const size_t n = sent->count;
-    const bool indexed = sink.index != NULL, kept = sink.value != NULL;
+    const bool indexed = sink.index != NULL, kept = sink.kind == SG_SINK_DIFFERENCE;
     float piece[MOST];
     for (size_t i = 0; i < n; i++)
         m.want[i] = (float)(i % 13) - 6;
@@ -73,7 +73,9 @@ static bool reads(const struct sg_message *sent, struct sg_sink sink) {
     sent->code->decode(piece, sent, 0, n);
     for (size_t j = 0; j < n; j++) {
         float *to = &m.want[indexed ? m.index[j] : j];
-        *to = kept ? *to + (m.value[j] - piece[j]) : sink.weight == 0 ? piece[j] : *to + sink.weight * piece[j];
+        *to = kept                         ? *to + (m.value[j] - piece[j])
+              : sink.kind == SG_SINK_STORE ? piece[j]
+                                           : *to + sink.weight * piece[j];
     }
     struct sg_message device_message = *sent;
     device_message.data = m.data;
@@ -105,9 +107,10 @@ static bool same(const struct sg_code *code, const struct sg_numbers *host) {
     for (size_t i = bytes; i < m.room && right; i++)
         right = m.other[i] == 0x5a; /* nothing is written behind the message */
     right = right && code->valid(&sent);
-    return right && reads(&sent, (struct sg_sink){.weight = 0}) && reads(&sent, (struct sg_sink){.weight = -1}) &&
-           reads(&sent, (struct sg_sink){.weight = 1, .index = m.index}) &&
-           reads(&sent, (struct sg_sink){.value = m.value, .index = m.index});
+    return right && reads(&sent, (struct sg_sink){.kind = SG_SINK_STORE}) &&
+           reads(&sent, (struct sg_sink){.kind = SG_SINK_ADD, .weight = -1}) &&
+           reads(&sent, (struct sg_sink){.kind = SG_SINK_ADD, .weight = 1, .index = m.index}) &&
+           reads(&sent, (struct sg_sink){.kind = SG_SINK_DIFFERENCE, .value = m.value, .index = m.index});
 }
 
 /* ---- tests -------------------------------------------------------------------------------------------------------- */
