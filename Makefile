@@ -111,6 +111,10 @@ gpu_small   := $(patsubst %,$(B)/gpu/%_64,$(filter-out $(gpu_torch),$(gpu_names)
 gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%) $(gpu_small))
 unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %,$(B)/tests/%_emulated,$(gpu_names) $(if $(filter release debug,$(MODE)),$(gpu_wide:%=%_512))))
 
+# What is tried as it is optimized on each push: arithmetic, and kernels of whole blocks of threads.
+arithmetic  := kernels sums vectors products dense half codes levels wire compressors
+arithmetic  := $(filter $(arithmetic:%=$(B)/tests/test_%) $(gpu_wide:%=$(B)/tests/%_512_emulated),$(unit_tests))
+
 # Nothing here traps, and with -fno-trapping-math comparisons of floats become vectors; no number changes by it.
 isa_flags_c      := -O3 -fno-trapping-math -DSG_ISA=c
 isa_flags_avx2   := -O3 -fno-trapping-math -DSG_ISA=avx2 -mavx2 -mfma -mbmi -mbmi2
@@ -466,8 +470,21 @@ check: all $(unit_tests) $(installed) $(link_tools) ## after each change: unit t
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
-	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(arithmetic) $(gpu_tests) $(installed) $(link_tools)
 	@sh tests/run all
+arithmetic:
+	@echo $(notdir $(arithmetic))
+nightly: ## those, the slow ones, other compilers and builds, ThreadSanitizer, faults: an hour
+	@$(need) $(packages_test) valgrind
+	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
+	@sh tests/run nightly
+# Another compiler, and a build without what can be left out, without generating code: test runs it, nightly builds both.
+syntax: ## compile all sources with clang, and without MPI, libtorch and CUDA; nothing is linked
+	@$(MAKE) --no-print-directory CC=clang MODE=debug WITH_TORCH=0 WITH_CUDA=0 WERROR=1 syntax-only
+	@$(MAKE) --no-print-directory WITH_MPI=0 WITH_TORCH=0 WITH_CUDA=0 MODE=debug WERROR=1 syntax-only
+syntax-only: $(B)/flags $(B)/version.h $(B)/page_files.h
+	@printf '%s\n' $(core_src) $(engine_src) $(wildcard cmd/*.c) | xargs -P $(JOBS) -n 40 $(CC) $(cflags) -fsyntax-only
+	@$(foreach i,c avx2 avx512,$(CC) $(cflags) $(isa_flags_$(i)) -fsyntax-only $(isa_src) &&) true
 TORTURE     ?= 60
 torture: ## kills, faults and hostile input for an hour (TORTURE=minutes SEED=number)
 	@$(need) $(packages_test) valgrind
@@ -529,5 +546,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish carry report advise-check build-tests torture fuzz fuzz-merge bare bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: install publish carry report advise-check build-tests torture fuzz fuzz-merge bare nightly arithmetic syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
