@@ -69,10 +69,9 @@ mpi_libs    := $(shell mpicc --showme:link)
 endif
 
 ifeq ($(cuda),1)
-# The runtime is linked statically and looks for the driver when it is first asked: programs start without either. No C++
-# run-time library is needed: what CUB wants of it (the rivals of sparsebench) is linked statically too.
+# The runtime is linked statically and looks for the driver when it is first asked: programs start without either.
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
-cuda_libs   := $(addprefix -L,$(wildcard $(addprefix $(cuda_dir)/,lib64 lib targets/x86_64-linux/lib))) -lcudart_static -l:libstdc++.a -lpthread -ldl -lrt
+cuda_libs   := $(addprefix -L,$(wildcard $(addprefix $(cuda_dir)/,lib64 lib targets/x86_64-linux/lib))) -lcudart_static -lpthread -ldl -lrt
 nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 --fmad=false -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
@@ -136,8 +135,9 @@ torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comm
 
 bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
 built_lib   := $(bin:%/bin=%)/lib
-# Sanitizers have nothing to find in the rivals of sparsebench, and take minutes to compile them.
-plugins     := $(if $(filter 1,$(torch)),$(addprefix $(built_lib)/sparsegrad/,tasks-torch.so $(if $(filter asan tsan,$(MODE)),,rivals.so)))
+plugins     := $(if $(filter 1,$(torch)),$(built_lib)/sparsegrad/tasks-torch.so)
+# What sparsebench compares kernels with, where it was built. Sanitizers have nothing to find in it, and take minutes.
+rivals      := $(if $(filter release debug,$(MODE)),$(addprefix $(built_lib)/sparsegrad/,$(if $(filter 1,$(torch)),rivals.so) $(if $(filter 1,$(cuda)),rivals-cuda.so)))
 # As long as the major version is 0, a minor one may change the interface: both are in the shared library's name, and in
 # the version that each of its symbols has.
 interface   := $(if $(VERSION:0.%=),$(firstword $(subst ., ,$(VERSION))),$(basename $(VERSION)))
@@ -259,13 +259,17 @@ $(B)/lib/tensor/%.o: lib/tensor/%.cpp $(B)/flags
 %/lib/sparsegrad/tasks-torch.so: $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
 	$(call run,LD)$(CXX) -shared $(ldflags) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ $^ $(torch_libs) -lcjson -lyaml -lm -ldl
-%/lib/sparsegrad/rivals.so: lib/bench/rivals.cpp lib/bench/bench_rival.h $(B)/flags
+%/lib/sparsegrad/rivals.so: tests/bench/rivals.cpp lib/bench/bench_rival.h $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CXX)$(CXX) $(torch_cxx) -O3 -shared -Ilib/bench -o $@ $< $(torch_libs)
+%/lib/sparsegrad/rivals-cuda.so: tests/bench/rivals_cuda.cu lib/bench/bench_rival.h $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,NVCC)$(NVCC) $(nvcc_flags) -shared -cudart static -Ilib/bench -o $@ $<
 
 $(B)/tests/%: tests/unit/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -Itests/links -MMD -MP -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+$(B)/tests/test_net $(B)/tests/test_net_published $(B)/links/report: $(B)/tests/links/net_fit.o
 $(torch_tests:tests/unit/%.c=$(B)/tests/%): $(B)/tests/%: tests/unit/%.c $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -MMD -MP -MF $@.d -o $@ $< $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a \
@@ -277,8 +281,8 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 # The emulation: the same sources as C++, with 64 threads a block, so that small vectors have many, and with 512 as on a device.
 emulate     := -std=c++17 -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(checks) $(filter -fsanitize%,$(opt_$(MODE))) \
                -Itests/emulation $(addprefix -I,$(include_dirs:/=))
-emulated     = $(patsubst %.cu,$(B)/emulation/$(1)/%.o,$(notdir $(cuda_src)) bench_cuda_table.cu)
-vpath %.cu kernels/cuda lib/bench
+emulated     = $(patsubst %.cu,$(B)/emulation/$(1)/%.o,$(notdir $(cuda_src)) cuda_host_table.cu)
+vpath %.cu kernels/cuda tests/gpu
 define emulation_rule
 $(B)/emulation/$(1)/%.o: %.cu $(B)/flags
 	@mkdir -p $$(@D)
@@ -293,7 +297,7 @@ $(B)/gpu/64/%.o: kernels/cuda/%.cu $(B)/flags
 vpath test_%.c tests/gpu tests/unit
 $(gpu_names:%=$(B)/gpu/%.o): $(B)/gpu/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(call run,CC)$(CC) $(cflags) -DSG_TEST_CUDA -Itests/unit -MMD -MP -c -o $@ $<
+	$(call run,CC)$(CC) $(cflags) -DSG_TEST_CUDA -Itests/unit -Itests/gpu -MMD -MP -c -o $@ $<
 # Tests of libtorch's tasks have them linked in; --wrap lets them say so, and put tensors beside an emulated GPU's vectors.
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): libs := $(torch_libs) -lstdc++ $(libs)
 $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%): ldflags += -Wl,--wrap=sg_task_load,--wrap=sg_scope_open
@@ -304,9 +308,9 @@ $(gpu_wide:%=$(B)/tests/%_512_emulated): $(B)/tests/%_512_emulated: $(B)/gpu/%.o
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a -lstdc++ $(libs) $(mpi_libs)
 $(gpu_small): $(B)/gpu/%_64: $(cuda_src:kernels/cuda/%.cu=$(B)/gpu/64/%.o)
-$(gpu_small): $(B)/gpu/%_64: $(B)/gpu/%.o $(B)/libengine.a $(B)/libsparsegrad.a
+$(gpu_small): $(B)/gpu/%_64: $(B)/gpu/%.o $(B)/tests/gpu/cuda_host_table.o $(B)/libengine.a $(B)/libsparsegrad.a
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
-$(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/libengine.a $(B)/libsparsegrad.a
+$(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/tests/gpu/cuda_host_table.o $(B)/libengine.a $(B)/libsparsegrad.a
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # ---- the library, installed -----------------------------------------------------------------------------------------
@@ -393,6 +397,7 @@ $(figures):
 	@$(if $(carried),,$(need) $(packages_build) $(packages_plot) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch)))
 	@$(if $(carried),,$(MAKE) --no-print-directory all)
 	@sh recipes/run $@ $(or $(carried),$(bin)) $(JOBS)
+kernels kernels-cuda: $(if $(carried),,$(rivals))
 fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints table, verdicts and plot
 fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers
@@ -465,8 +470,8 @@ unit: $(unit_tests) ## unit tests of this MODE
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
 link_tools  := $(B)/links/report $(if $(filter 1,$(mpi)),$(B)/links/measure)
 installed   := $(B)/installed/libsparsegrad.a $(B)/sparse-recipe.5 # made before the tests that look at them run beside others
-build-tests: all $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed) $(link_tools)
-check: all $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then program tests
+build-tests: all $(rivals) $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed) $(link_tools)
+check: all $(rivals) $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then program tests
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
@@ -504,7 +509,8 @@ check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them,
 	@$(if $(gpu_tests),SG_REQUIRE_GPU=1 prove -v $(gpu_tests),echo "built without CUDA (no nvcc, or WITH_CUDA=0)" >&2; exit 1)
 kernel-resources: ## registers, spills and shared memory of every CUDA kernel
 	@$(if $(filter 1,$(cuda)),sh tests/bench/resources $(NVCC) $(nvcc_flags) $(addprefix -I,$(include_dirs:/=)) -- $(cuda_src),echo "needs nvcc" >&2; exit 1)
-bench: all ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
+rivals: $(rivals) ## what sparsebench compares kernels with: libtorch, std::nth_element, CUB
+bench: all rivals ## time Figure 1 and the kernels behind it, as ratios to limits measured in the same run
 	@sh tests/bench/figure1 $(bin)
 $(B)/training_libtorch: tests/bench/training_libtorch.cpp
 	@mkdir -p $(@D)
@@ -521,7 +527,7 @@ bench-compressors: all ## time a worker's step of every compressor
 	$(bin)/sparsebench recipes/kernels.yaml --table --quiet --force -o build/bench/compressors.json --set 'operations=[]' --set 'threads=[2]' $(ARGS)
 $(B)/links/%: tests/links/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(cflags) $(ldflags) $(mpi_cflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(cflags) $(ldflags) $(mpi_cflags) -MMD -MP -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 link-tools: all $(link_tools)
 links: ## steps on real links, shaped in namespaces of this machine, beside the network model; root, 8 quiet minutes
 	@$(need) $(packages_build) libopenmpi-dev openmpi-bin $(packages_torch)
@@ -546,5 +552,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish carry report advise-check build-tests torture fuzz fuzz-merge bare nightly arithmetic syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly arithmetic syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_cuda_rivals.h"
 #include "bench_device.h"
 #include "sg_cuda.h"
 
@@ -25,7 +24,8 @@ struct device {
     uint32_t *k_total; /* one */
     struct sg_cuda_result *result;
     double *sum;
-    struct rival rival;
+    float decay; /* of the residual: 0 when timed, as in bench_operation.c */
+    struct sg_rival_cuda_call rival;
     unsigned turn;
     cudaError_t error; /* the first one */
 };
@@ -57,12 +57,8 @@ static void lay_out(struct device *d) {
     take(d, &d->k_total, 1);
     take(d, &d->result, 1);
     take(d, &d->sum, 1);
-    struct rival *r = &d->rival;
+    struct sg_rival_cuda_call *r = &d->rival;
     take(d, &r->found, 1);
-    take(d, &r->key, n);
-    take(d, &r->place, n);
-    take(d, &r->sorted_key, n);
-    take(d, &r->sorted_place, n);
     take(d, (char **)&r->scratch, r->scratch_bytes);
     r->g = d->g;
     r->e = d->e;
@@ -90,6 +86,10 @@ static void upload_all(struct device *d, const uint32_t *k) {
     check(d, cudaDeviceSynchronize());
 }
 
+bool device_available(char *why, size_t room) {
+    return sg_cuda_available(why, room);
+}
+
 sg_status device_open(struct device **out, const struct data *data, struct sg_error *err) {
     const size_t layers = data->layers->count;
     struct device *d = (struct device *)calloc(1, sizeof *d);
@@ -104,8 +104,12 @@ sg_status device_open(struct device **out, const struct data *data, struct sg_er
         k[l] = (uint32_t)data->k[l];
     d->data = data;
     d->rival.n = data->layers->n;
+    d->rival.layers = layers;
+    d->rival.offset = data->layers->offset;
+    d->rival.k = data->k;
     d->rival.tau = data->tau[0]; /* one for all layers */
-    d->rival.scratch_bytes = rival_scratch_bytes(&d->rival, data->layers->offset, layers);
+    if (rival_cuda() != NULL && rival_cuda()("cub-sort", &d->rival) != 0)
+        d->rival.scratch_bytes = 0;
     lay_out(d);
     check(d, cudaMalloc(&d->memory, d->used));
     check(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
@@ -157,7 +161,7 @@ static struct sg_cuda_select selection(const struct device *d) {
     s.g = d->g;
     s.e = d->e;
     s.scale = 1;
-    s.decay = 0; /* as in bench_operation.c */
+    s.decay = d->decay;
     s.index = d->index;
     s.value = d->value;
     s.count = d->count;
@@ -196,14 +200,17 @@ static int squares(struct device *d) {
     return sg_cuda_sum_squares(d->workspace, d->stream, d->g, d->data->layers->n, d->sum);
 }
 
+static int rival(struct device *d, const char *name) {
+    d->rival.decay = d->decay;
+    return rival_cuda() != NULL && rival_cuda()(name, &d->rival) == 0 ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+}
+
 static int cub_select(struct device *d) {
-    return rival_threshold(&d->rival) == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+    return rival(d, "cub-select");
 }
 
 static int cub_sort(struct device *d) {
-    const struct layers *layers = d->data->layers;
-    return rival_topk(&d->rival, layers->offset, d->data->k, layers->count) == cudaSuccess ? SG_KERNEL_OK
-                                                                                           : SG_KERNEL_DEVICE;
+    return rival(d, "cub-sort");
 }
 
 static int copy(struct device *d) {
@@ -213,13 +220,26 @@ static int copy(struct device *d) {
                : SG_KERNEL_DEVICE;
 }
 
-static const struct {
+/* What an operation leaves beside the residual. */
+enum output { ENTRIES, GUESSES, NOTHING, SUM, FOUND_ENTRIES, K_ENTRIES };
+
+static const struct device_operation {
     const char *name; /* as in bench_operation.c */
     int (*enqueue)(struct device *d);
+    enum output output;
 } table[] = {
-    {"ef-threshold", threshold}, {"ef-topk-warm", topk_warm}, {"ef-topk-cold", topk_cold}, {"randomk", randomk},
-    {"scatter-add", scatter},    {"sum-squares", squares},    {"cub-select", cub_select},  {"cub-sort", cub_sort},
+    {"ef-threshold", threshold, ENTRIES},      {"ef-topk-warm", topk_warm, GUESSES},
+    {"ef-topk-cold", topk_cold, ENTRIES},      {"randomk", randomk, ENTRIES},
+    {"scatter-add", scatter, NOTHING},         {"sum-squares", squares, SUM},
+    {"cub-select", cub_select, FOUND_ENTRIES}, {"cub-sort", cub_sort, K_ENTRIES},
 };
+
+static const struct device_operation *find(const struct job *job) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].name, job->operation->name) == 0)
+            return &table[i];
+    return NULL;
+}
 
 static double time_enqueued(struct device *d, int (*enqueue)(struct device *d), size_t calls) {
     float elapsed_ms = 0;
@@ -238,13 +258,11 @@ double device_time_copy(struct device *d, size_t calls) {
 }
 
 double device_time(struct job *job, size_t calls) {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].name, job->operation->name) == 0)
-            return time_enqueued(job->device, table[i].enqueue, calls);
-    return NAN;
+    const struct device_operation *o = find(job);
+    return o != NULL ? time_enqueued(job->device, o->enqueue, calls) : NAN;
 }
 
-/* ---- rivals, compared ---- */
+/* ---- one call, compared ---- */
 
 struct entry {
     uint32_t index;
@@ -256,7 +274,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Entries of the host's arrays by index, and how many each layer has: the order of a rival's output is its own affair. */
+/* Sorts the entries in the arrays of the host by index, and counts those of each layer: rivals give neither. */
 static int order_entries(struct data *data, size_t sent) {
     struct entry *entry = (struct entry *)malloc((sent + 1) * sizeof *entry);
     if (entry == NULL)
@@ -280,36 +298,70 @@ template <typename T> static void download(struct device *d, T *to, const T *fro
     check(d, cudaMemcpy(to, from, count * sizeof *to, cudaMemcpyDeviceToHost));
 }
 
-static void run_and_order(struct job *job, int (*enqueue)(struct device *d), bool counted) {
+static int download_counts(struct job *job, const uint32_t *from) {
+    const size_t layers = job->data->layers->count;
+    uint32_t *count = (uint32_t *)malloc(layers * sizeof *count);
+    if (count == NULL)
+        return SG_KERNEL_MEMORY;
+    download(job->device, count, from, layers);
+    for (size_t l = 0; l < layers; l++)
+        job->data->count[l] = count[l];
+    free(count);
+    return SG_KERNEL_OK;
+}
+
+/* Brings the entries of a selection to the arrays of the host. */
+static int download_entries(struct job *job, const struct device_operation *o) {
     struct device *d = job->device;
-    struct data *data = job->data;
-    uint32_t sent = (uint32_t)data->k_total;
-    upload(d, d->e, data->e, data->layers->n);
-    check(d, cudaDeviceSynchronize());
-    d->rival.decay = job->decay;
-    job->status = enqueue(d);
-    check(d, cudaStreamSynchronize(d->stream));
-    d->rival.decay = 0;
-    if (counted)
-        download(d, &sent, d->rival.found, 1);
-    if (d->error == cudaSuccess) {
-        download(d, data->e, d->e, data->layers->n);
-        download(d, data->index, d->index, sent);
-        download(d, data->value, d->value, sent);
+    struct sg_cuda_result r = {SG_KERNEL_OK, 0, (uint32_t)job->data->k_total};
+    const bool rival = o->output == FOUND_ENTRIES || o->output == K_ENTRIES;
+    if (o->output == FOUND_ENTRIES)
+        download(d, &r.sent, d->rival.found, 1);
+    else if (!rival)
+        download(d, &r, d->result, 1);
+    if (r.status != SG_KERNEL_OK || d->error != cudaSuccess)
+        return r.status != SG_KERNEL_OK ? (int)r.status : (int)SG_KERNEL_DEVICE;
+    job->sent = r.sent;
+    download(d, job->data->index, d->index, r.sent);
+    download(d, job->data->value, d->value, r.sent);
+    return rival ? order_entries(job->data, r.sent) : download_counts(job, o->enqueue == randomk ? d->k : d->count);
+}
+
+static int download_all(struct job *job, const struct device_operation *o) {
+    struct device *d = job->device;
+    job->sent = o->output == NOTHING ? job->data->k_total : 0;
+    download(d, job->data->e, d->e, job->data->layers->n);
+    if (o->output == NOTHING)
+        return SG_KERNEL_OK;
+    if (o->output == SUM) {
+        download(d, &job->sum, d->sum, 1);
+        return SG_KERNEL_OK;
     }
-    job->sent = sent;
+    if (o->output == GUESSES)
+        download(d, job->guess, d->guess, job->data->layers->count);
+    return download_entries(job, o);
+}
+
+/* Afterwards the device is as it was before, but for the residual, which calls that are timed multiply by 0. */
+void device_run(struct job *job) {
+    struct device *d = job->device;
+    const struct device_operation *o = find(job);
+    const size_t layers = job->data->layers->count;
+    if (o->output == GUESSES) {
+        set_guess(job);
+        upload(d, d->guess, job->guess, layers);
+    }
+    upload(d, d->e, job->data->e, job->data->layers->n);
+    check(d, cudaDeviceSynchronize());
+    d->decay = job->decay;
+    job->status = o->enqueue(d);
+    d->decay = 0;
+    check(d, cudaStreamSynchronize(d->stream));
     if (job->status == SG_KERNEL_OK)
-        job->status = d->error == cudaSuccess ? order_entries(data, sent) : SG_KERNEL_DEVICE;
-}
-
-const char *cub_missing(void) {
-    return rival_cub_missing();
-}
-
-void cub_select_threshold(struct job *job) {
-    run_and_order(job, cub_select, true);
-}
-
-void cub_sort_topk(struct job *job) {
-    run_and_order(job, cub_sort, false);
+        job->status = download_all(job, o);
+    upload(d, d->guess, job->data->kth, layers);
+    check(d, cudaDeviceSynchronize());
+    d->turn = 0;
+    if (d->error != cudaSuccess)
+        job->status = SG_KERNEL_DEVICE;
 }

@@ -1,17 +1,17 @@
-/* bench_device.h: what the benchmark needs of a GPU. Implemented in bench_cuda*.cu, in builds without CUDA by
+/* bench_device.h: what the benchmark needs of a GPU. Implemented in bench_cuda.cu, in builds without CUDA by
  * bench_no_cuda.c, where nothing can be opened. */
 #ifndef BENCH_DEVICE_H
 #define BENCH_DEVICE_H
 
 #include "bench_private.h"
+#include "bench_rival.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The CUDA kernels as a table on host memory: each call copies its arrays to the device and back, so it serves to
- * compare and not to time. NULL = there is no device, and `why` [room] says so. */
-const struct sg_kernels *cuda_table(char *why, size_t room);
+/* Is there a device? If not, `why` [room] says what is missing. */
+bool device_available(char *why, size_t room);
 
 /* The arrays of one case on the device. */
 struct device;
@@ -25,11 +25,15 @@ double device_cache_bytes(struct device *d);
 double device_time_copy(struct device *d, size_t calls); /* copies n floats on the device */
 double device_time(struct job *job, size_t calls);       /* runs job->operation on job->device */
 
-/* Rivals made of parts of CUB. They copy from host memory to the device and back, so they serve to compare. cub_missing:
- * why this build has none; NULL = it has. */
-const char *cub_missing(void);
-void cub_select_threshold(struct job *job);
-void cub_sort_topk(struct job *job);
+/* Runs job->operation once on job->device, from the residual in job->data on, and brings all its output back: what is
+ * compared is what is timed. */
+void device_run(struct job *job);
+
+/* job->guess <- guesses of warm Top-k that are off, up and down in turn. */
+void set_guess(struct job *job);
+
+/* The rivals by CUB; NULL = they were not built. */
+sg_rival_cuda_fn *rival_cuda(void);
 
 #ifdef __cplusplus
 }

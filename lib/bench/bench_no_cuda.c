@@ -5,9 +5,9 @@
 
 #define UNAVAILABLE "this build has no CUDA: rebuild with WITH_CUDA=1"
 
-const struct sg_kernels *cuda_table(char *why, size_t room) {
-    snprintf(why, room, "%s", UNAVAILABLE);
-    return NULL;
+bool device_available(char *why, size_t room) {
+    snprintf(why, room, UNAVAILABLE);
+    return false;
 }
 
 sg_status device_open(struct device **out, const struct data *data, struct sg_error *err) {
@@ -37,14 +37,6 @@ double device_time(struct job *job, size_t calls) {
     return NAN;
 }
 
-const char *cub_missing(void) {
-    return UNAVAILABLE;
-}
-
-void cub_select_threshold(struct job *job) {
-    job->status = SG_KERNEL_DEVICE;
-}
-
-void cub_sort_topk(struct job *job) {
+void device_run(struct job *job) {
     job->status = SG_KERNEL_DEVICE;
 }

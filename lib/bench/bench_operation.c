@@ -34,11 +34,15 @@ static void run_threshold(struct job *job) {
     note_sent(job);
 }
 
-static void run_warm(struct job *job) {
-    const struct sg_select s = selection(job);
+void set_guess(struct job *job) {
     const float miss = job->turn++ % 2 ? 1 + WARM_MISS : 1 - WARM_MISS;
     for (size_t l = 0; l < job->data->layers->count; l++)
         job->guess[l] = miss * job->data->kth[l];
+}
+
+static void run_warm(struct job *job) {
+    const struct sg_select s = selection(job);
+    set_guess(job);
     job->status = job->kernels->select_topk(&s, job->data->k, job->guess);
     note_sent(job);
 }
@@ -135,9 +139,8 @@ const struct operation operations[] = {
     {"torch-threshold", run_rival, bytes_select, .rival = true, .compared_with = 0},
     {"encode", run_encode, bytes_wire, .wire = true},
     {"decode", run_decode, bytes_wire, .wire = true},
-    {"cub-select", cub_select_threshold, bytes_select, .writes_residual = true, .sends = true, .device_only = true,
-     .compared_with = 0},
-    {"cub-sort", cub_sort_topk, bytes_select, .writes_residual = true, .sends = true, .device_only = true,
+    {"cub-select", NULL, bytes_select, .writes_residual = true, .sends = true, .device_only = true, .compared_with = 0},
+    {"cub-sort", NULL, bytes_select, .writes_residual = true, .sends = true, .device_only = true,
      .compared_with = TOPK_COLD},
     {"ef-qsgd", run_coder, bytes_coder, .writes_residual = true, .coder = "qsgd", .compared_with = QSGD},
     {"lowrank-products", run_products, bytes_products, .writes_residual = true, .compared_with = PRODUCTS,

@@ -87,7 +87,7 @@ struct operation {
     double (*bytes)(const struct job *job); /* bytes that anyone must move; results/BENCHMARKS.md has the table */
     bool writes_residual, sends; /* which outputs are compared: e and the scalars always, index and value if it sends */
     bool one_thread;             /* it runs on one thread, in plain C or C++ */
-    bool device_only;            /* runs on back-end cuda and there alone */
+    bool device_only;            /* a rival on back-end cuda, where it runs by its name; `run` is NULL */
     size_t compared_with; /* the operation, as an index into operations, whose plain C version defines the output */
     bool rival;           /* one of bench_rival.h; its order and its choice among ties may differ from plain C's */
     bool floats;          /* a rival that adds up in floats: its output is near plain C's */
@@ -112,8 +112,8 @@ enum { BENCH_RANK = 2 };
 void run_products(struct job *job);
 bool is_low_rank(const struct layers *layers, size_t layer);
 
-/* What the rivals in C++ lack; NULL = nothing. */
-const char *rival_missing(void);
+/* What a rival needs to run; NULL = nothing, or the operation is no rival. */
+const char *rival_missing(const struct operation *operation);
 void run_rival(struct job *job);
 /* Compares with what plain C sent and kept; p [n], what it kept, is overwritten. */
 bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count);

@@ -5,29 +5,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_private.h"
+#include "bench_device.h"
 #include "sg_plugin.h"
 
-static sg_rival_run_fn *load(void) {
+/* A shared object of rivals: a function pointer after the first try to load it, or NULL. */
+struct rivals {
+    const char *library, *symbol;
+    void *found;
+    bool tried;
+};
+
+static void *load(struct rivals *of) {
     struct sg_error ignored;
-    void *symbol;
-    sg_rival_run_fn *run = NULL;
-    if (sg_plugin_symbol(&symbol, "rivals.so", "sg_rival_run", &ignored) == SG_OK)
-        memcpy(&run, &symbol, sizeof run);
-    return run;
+    if (!of->tried && sg_plugin_symbol(&of->found, of->library, of->symbol, &ignored) != SG_OK)
+        of->found = NULL;
+    of->tried = true;
+    return of->found;
 }
 
 static sg_rival_run_fn *rivals(void) {
-    static sg_rival_run_fn *run;
-    static bool tried;
-    if (!tried)
-        run = load();
-    tried = true;
+    static struct rivals of = {.library = "rivals.so", .symbol = "sg_rival_run"};
+    sg_rival_run_fn *run = NULL;
+    void *symbol = load(&of);
+    memcpy(&run, &symbol, sizeof run);
     return run;
 }
 
-const char *rival_missing(void) {
-    return rivals() ? NULL : "needs libtorch: apt-get install libtorch-dev, and rebuild";
+sg_rival_cuda_fn *rival_cuda(void) {
+    static struct rivals of = {.library = "rivals-cuda.so", .symbol = "sg_rival_cuda"};
+    sg_rival_cuda_fn *run = NULL;
+    void *symbol = load(&of);
+    memcpy(&run, &symbol, sizeof run);
+    return run;
+}
+
+const char *rival_missing(const struct operation *operation) {
+    if (operation->device_only)
+        return rival_cuda() ? NULL : "needs the rivals by CUB: make rivals, where nvcc is";
+    if (operation->rival)
+        return rivals() ? NULL : "needs the rivals by libtorch: apt-get install libtorch-dev, and make rivals";
+    return NULL;
 }
 
 void run_rival(struct job *job) {

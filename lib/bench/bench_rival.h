@@ -1,5 +1,6 @@
-/* bench_rival.h: what the kernels are compared with from C++: std::nth_element and libtorch. They live in a shared
- * object of their own (rivals.cpp), loaded where it was built, so that programs need neither to start. */
+/* bench_rival.h: what the kernels are compared with: std::nth_element and libtorch on the CPU, CUB on a GPU. They are no
+ * part of the programs. tests/bench has them, `make rivals` builds them as shared objects beside the programs, and the
+ * benchmark loads them where they are there. */
 #ifndef BENCH_RIVAL_H
 #define BENCH_RIVAL_H
 
@@ -26,9 +27,28 @@ struct sg_rival_call {
     size_t *count; /* [layers] out */
 };
 
-/* "nth-element", "torch-topk", "torch-threshold", "torch-products". 0 = done. */
+/* "nth-element", "torch-topk", "torch-threshold", "torch-products". 0 = done. In rivals.so. */
 typedef int sg_rival_run_fn(const char *name, const struct sg_rival_call *call);
 sg_rival_run_fn sg_rival_run;
+
+/* The same on a GPU, where all arrays lie but offset and k. The threshold is one for all layers. */
+struct sg_rival_cuda_call {
+    size_t n, layers;
+    const size_t *offset; /* [layers + 1] */
+    const float *g;
+    float *e, decay;
+    const size_t *k; /* [layers] of Top-k */
+    float tau;
+    uint32_t *index, *found; /* out; found: how many entries the threshold selected */
+    float *value;
+    void *scratch; /* NULL = nothing is done but setting scratch_bytes to what a call needs */
+    size_t scratch_bytes;
+    void *stream;
+};
+
+/* "cub-select", "cub-sort". 0 = enqueued. In rivals-cuda.so. */
+typedef int sg_rival_cuda_fn(const char *name, struct sg_rival_cuda_call *call);
+sg_rival_cuda_fn sg_rival_cuda;
 
 #ifdef __cplusplus
 }

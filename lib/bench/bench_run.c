@@ -1,6 +1,7 @@
 /* bench_run.c: runs the cases of a recipe and makes its results. */
 #include "bench_compressors.h"
 #include "bench_device.h"
+#include "sg_cuda.h"
 #include "sg_debug.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ struct bench {
     size_t jobs, done, total;
     const char *distribution;
     int threads;
-    const struct sg_kernels *cuda; /* NULL = the back-ends are those of the CPU */
+    const struct sg_kernels *cuda; /* names the back-end cuda; NULL = they are those of the CPU */
     struct device *device;         /* this case's; NULL on a CPU */
     cJSON *results;
     bool verified;
@@ -140,13 +141,6 @@ static void free_jobs(struct bench *b) {
     b->jobs = 0;
 }
 
-/* What a rival lacks in this build or on this machine; NULL = nothing, or it is no rival. */
-static const char *missing_part(const struct operation *o) {
-    if (o->run == cub_select_threshold || o->run == cub_sort_topk)
-        return cub_missing();
-    return o->rival ? rival_missing() : NULL;
-}
-
 /* Compares the outputs of all operations; wrong ones are not timed. */
 static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
     for (size_t i = 0; i < b->jobs; i++) {
@@ -165,7 +159,7 @@ static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
             if (status != SG_OK)
                 return status;
         }
-        if (missing_part(job->operation)) {
+        if (rival_missing(job->operation)) {
             b->right[i] = false;
             continue;
         }
@@ -213,7 +207,7 @@ static void report(struct bench *b) {
     for (size_t i = 0; i < b->jobs; i++) {
         const struct job *job = &b->job[i];
         const struct timing *t = &b->timed[i + 1].timing;
-        const char *missing = missing_part(job->operation);
+        const char *missing = rival_missing(job->operation);
         const char *back_end = job->operation->rival ? "c++" : job->operation->wire ? "c" : job->kernels->name;
         times.own = t;
         times.k = (double)job->sent;
@@ -315,8 +309,10 @@ static sg_status find_cuda(struct bench *b, struct sg_error *err) {
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "back-ends: cuda is compared with a copy on the device, the others with "
                        "e += g on the CPU: give cuda a recipe of its own");
-    b->cuda = cuda_table(why, sizeof why);
-    return b->cuda ? SG_OK : sg_fail(err, SG_ERR_UNSUPPORTED, "back-end cuda: %s", why);
+    if (!device_available(why, sizeof why))
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "back-end cuda: %s", why);
+    b->cuda = sg_cuda_kernels();
+    return SG_OK;
 }
 
 static void warn_missing(const struct bench *b) {

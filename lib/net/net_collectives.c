@@ -158,6 +158,13 @@ static double nccl_seconds(const struct sg_net *net, const struct sg_traffic *t)
     return net->workers == 1 ? 0 : sg_nccl_fastest(&machine, t->most);
 }
 
+double sg_net_pieces_seconds(const struct sg_net_piece *piece, size_t n, double bytes) {
+    size_t i = 0;
+    while (i + 1 < n && piece[i + 1].bytes <= bytes)
+        i++;
+    return piece[i].alpha_s + bytes * piece[i].byte_s;
+}
+
 static double measured_seconds(const struct sg_net *net, const struct sg_traffic *t) {
     return net->workers == 1 ? 0 : sg_net_pieces_seconds(net->piece, net->n_pieces, t->most);
 }

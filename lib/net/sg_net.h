@@ -103,28 +103,6 @@ double sg_nccl_seconds(const struct sg_nccl *machine, enum sg_nccl_algorithm alg
 /* The least of them, as NCCL chooses. */
 double sg_nccl_fastest(const struct sg_nccl *machine, double bytes);
 
-/* ---- Fits ---- */
-
-/* alpha + bytes beta, fitted to measured times. */
-struct sg_net_fit {
-    double alpha_s, byte_s;
-    double alpha_error_s, byte_error_s; /* standard errors; NaN for two points, which leave no residual */
-    double cross;                       /* covariance of alpha and beta */
-    double worst;                       /* largest |fitted / measured - 1| */
-};
-
-/* Least squares of the relative residuals, so that small messages count as much as large ones. alpha >= 0: where the
- * best one is negative, it is 0 and has no error. n >= 2 pairs of different bytes and seconds > 0, else
- * SG_ERR_ARGUMENT. */
-SG_CHECKED sg_status sg_net_fit_line(struct sg_net_fit *out, const double *bytes, const double *seconds, size_t n,
-                                     struct sg_error *err);
-/* The standard error of the fitted time at this many bytes, from the line's own uncertainty. */
-double sg_net_fit_error_s(const struct sg_net_fit *fit, double bytes);
-
-/* The best n_pieces straight pieces through n points, bytes ascending; each piece has three points or more. `work` has
- * room for 2 n_pieces (n + 1) doubles. SG_ERR_ARGUMENT if there are too few points. */
-SG_CHECKED sg_status sg_net_fit_pieces(struct sg_net_piece *out, size_t n_pieces, const double *bytes,
-                                       const double *seconds, size_t n, double *work, struct sg_error *err);
 /* The time that pieces [n] give. Below 0 bytes there is nothing: 0 bytes belong to the first piece. */
 double sg_net_pieces_seconds(const struct sg_net_piece *piece, size_t n, double bytes);
 
@@ -228,25 +206,6 @@ extern const struct sg_burst_cost sg_burst_table[SG_BURSTS];
  * after the last one is the mean step. Costs are those before anything is hidden. What is below 1e-12 is rounding, and
  * becomes 0. */
 void sg_burst_gaps(double *gap, const double *seconds, const double *of_mean, size_t steps, double hidden);
-
-/* ---- Whether to compress, tensor by tensor ---- */
-
-/* A cost of x numbers: floor_s up to the x where the line exceeds it, else alpha_s + x number_s. */
-struct sg_partition_cost {
-    double number_s, alpha_s, floor_s;
-};
-
-/* What SeCoPa knows of a cluster (Bai et al., HiPress, SOSP 2021; src/SeCoPa/SeCoPa.py, commit aa1b594). */
-struct sg_partition_costs {
-    size_t workers;
-    struct sg_partition_cost encode, decode, ring_step, gather, broadcast;
-    double ratio; /* numbers that are sent for each one of the tensor */
-};
-
-/* The fewest seconds over 1..workers partitions to exchange a tensor of so many numbers, by a ring or by co-located
- * parameter servers, compressed or not. *partitions is the first number that attains them. */
-double sg_partition_seconds(const struct sg_partition_costs *costs, double numbers, bool ring, bool compressed,
-                            size_t *partitions);
 
 #ifdef __cplusplus
 }

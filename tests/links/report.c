@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 
 #include "sg_json.h"
+#include "net_fit.h"
 #include "sg_net.h"
 #include "sg_text.h"
 #include "sg_version.h"
@@ -51,7 +52,7 @@ static cJSON *read_file(const char *folder, const char *name) {
 struct curve {
     size_t points;
     double bytes[POINTS], seconds[POINTS];
-    struct sg_net_fit line; /* through those of messages that exchanges move, from LARGE bytes on */
+    struct net_fit line; /* through those of messages that exchanges move, from LARGE bytes on */
     struct sg_net_piece piece[PIECES];
 };
 
@@ -71,8 +72,8 @@ static bool read_curve(struct curve *c, const char *folder, const char *name) {
         return false;
     while (small < c->points && c->bytes[small] < LARGE)
         small++;
-    if (sg_net_fit_line(&c->line, c->bytes + small, c->seconds + small, c->points - small, &err) != SG_OK ||
-        sg_net_fit_pieces(c->piece, PIECES, c->bytes, c->seconds, c->points, work, &err) != SG_OK)
+    if (net_fit_line(&c->line, c->bytes + small, c->seconds + small, c->points - small, &err) != SG_OK ||
+        net_fit_pieces(c->piece, PIECES, c->bytes, c->seconds, c->points, work, &err) != SG_OK)
         fail(&err);
     return true;
 }

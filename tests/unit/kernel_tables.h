@@ -10,7 +10,7 @@
 #include "sg_rng.h"
 #include "tap.h"
 #ifdef SG_TEST_CUDA
-#include "bench_device.h"
+#include "cuda_host_table.h"
 #include "sg_cuda.h"
 #if defined(__SANITIZE_ADDRESS__) /* which the emulation's threads are slow with */
 enum { ONE_HINT_IN = 16, MOST_THREADS = 0 };
@@ -27,7 +27,7 @@ enum { LONG_N = 300000 }; /* long enough to be cut for threads */
 __attribute__((unused)) static void test_tables(void (*test)(const struct sg_kernels *kernels)) {
 #ifdef SG_TEST_CUDA
     char why[256];
-    const struct sg_kernels *kernels = cuda_table(why, sizeof why);
+    const struct sg_kernels *kernels = cuda_host_table(why, sizeof why);
     if (kernels != NULL)
         test(kernels);
     else

@@ -370,7 +370,7 @@ static void test_block_limit(const struct sg_kernels *kernels) {
     size_t taken = 0;
     for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
         setenv("SG_CUDA_BLOCKS", nonsense[i], 1);
-        taken += cuda_table(why, sizeof why) != NULL || strstr(why, "SG_CUDA_BLOCKS=") == NULL;
+        taken += cuda_host_table(why, sizeof why) != NULL || strstr(why, "SG_CUDA_BLOCKS=") == NULL;
     }
     ok(taken == 0, "a limit of blocks that is not a number is refused: %s", why);
     setenv("SG_CUDA_BLOCKS", kept, 1);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "net_fit.h"
 #include "net_models.h"
 #include "sg_net.h"
 
@@ -37,18 +38,18 @@ static double worst_off(const struct sg_net_piece *piece, size_t n, size_t first
 
 static void test_h200(void) {
     struct sg_error err;
-    struct sg_net_fit line;
+    struct net_fit line;
     struct sg_net_piece piece[PIECES];
     double work[2 * PIECES * (SIZES + 1)], half_bytes[SIZES / 2], half_s[SIZES / 2];
     for (size_t i = 0; i < SIZES; i++) {
         bytes[i] = ldexp(32768, (int)i);
         seconds[i] = bytes[i] / (h200_gbyte_per_s[i] * 1e9);
     }
-    ok(sg_net_fit_line(&line, bytes, seconds, SIZES, &err) == SG_OK, "one line");
+    ok(net_fit_line(&line, bytes, seconds, SIZES, &err) == SG_OK, "one line");
     printf("#   8 H200: %.1f +- %.1f us + bytes / %.0f GB/s (+- %.1f %%), off by up to %.0f %%\n", 1e6 * line.alpha_s,
            1e6 * line.alpha_error_s, 1e-9 / line.byte_s, 100 * line.byte_error_s / line.byte_s, 100 * line.worst);
     ok(line.worst > 0.15, "8 H200: one line is not enough");
-    ok(sg_net_fit_pieces(piece, PIECES, bytes, seconds, SIZES, work, &err) == SG_OK, "%d pieces", PIECES);
+    ok(net_fit_pieces(piece, PIECES, bytes, seconds, SIZES, work, &err) == SG_OK, "%d pieces", PIECES);
     print_pieces(piece, PIECES);
     const double worst = worst_off(piece, PIECES, 0, 1, 1);
     ok(worst <= 0.08, "8 H200: %d pieces are off by up to %.1f %%", PIECES, 100 * worst);
@@ -57,7 +58,7 @@ static void test_h200(void) {
         half_bytes[i] = bytes[2 * i];
         half_s[i] = seconds[2 * i];
     }
-    ok(sg_net_fit_pieces(piece, PIECES, half_bytes, half_s, SIZES / 2, work, &err) == SG_OK, "from half of the sizes");
+    ok(net_fit_pieces(piece, PIECES, half_bytes, half_s, SIZES / 2, work, &err) == SG_OK, "from half of the sizes");
     const double unseen = worst_off(piece, PIECES, 1, 2, 1);
     ok(unseen <= 0.20, "8 H200: sizes that were not fitted are off by up to %.1f %%", 100 * unseen);
 }
@@ -92,12 +93,59 @@ static void test_nccl(void) {
     ok(grows, "the fastest of them takes no less time for more bytes");
 }
 
+/* ---- whether to compress, tensor by tensor, and into how many parts, as SeCoPa decides ---- */
+
+/* A cost of x numbers: floor_s up to the x where the line exceeds it, else alpha_s + x number_s. */
+struct partition_cost {
+    double number_s, alpha_s, floor_s;
+};
+
+/* What SeCoPa knows of a cluster (Bai et al., HiPress, SOSP 2021; src/SeCoPa/SeCoPa.py, commit aa1b594). */
+struct partition_costs {
+    size_t workers;
+    struct partition_cost encode, decode, ring_step, gather, broadcast;
+    double ratio; /* numbers that are sent for each one of the tensor */
+};
+
+static double cost_s(const struct partition_cost *c, double numbers) {
+    const double from = c->number_s > 0 ? fmax(0, (c->floor_s - c->alpha_s) / c->number_s) : 0;
+    return numbers < from ? c->floor_s : c->alpha_s + numbers * c->number_s;
+}
+
+/* A tensor in k parts, of which every server or ring handles one at a time. */
+static double parts_s(const struct partition_costs *c, double numbers, size_t k, bool ring, bool compressed) {
+    const double n = (double)c->workers, part = numbers / (double)k, sent = compressed ? part * c->ratio : part;
+    double encodes = n, decodes = n, s = 2 * (n - 1) * cost_s(&c->ring_step, sent);
+    if (!ring) {
+        s = cost_s(&c->gather, sent) + cost_s(&c->broadcast, sent);
+        encodes = fmin((double)k + 1, n);
+        decodes = fmin(n - 1 + (double)k, 2 * (n - 1));
+    }
+    return compressed ? s + encodes * cost_s(&c->encode, part) + decodes * cost_s(&c->decode, sent) : s;
+}
+
+/* The fewest seconds over 1..workers partitions to exchange a tensor of so many numbers, by a ring or by co-located
+ * parameter servers, compressed or not. *partitions is the first number that attains them. */
+static double partition_seconds(const struct partition_costs *costs, double numbers, bool ring, bool compressed,
+                                size_t *partitions) {
+    double least = INFINITY;
+    *partitions = 1;
+    for (size_t k = 1; k <= costs->workers; k++) {
+        const double s = parts_s(costs, numbers, k, ring, compressed);
+        if (s < least) {
+            least = s;
+            *partitions = k;
+        }
+    }
+    return least;
+}
+
 /* HiPress, commit aa1b594, src/SeCoPa/SeCoPa.py: milliseconds of x floats. */
 #define LINE(slope, start, floor)                                                                                      \
     { slope, start, floor }
 static const struct {
     size_t workers;
-    struct sg_partition_cost gather, broadcast;
+    struct partition_cost gather, broadcast;
     const char *ring, *servers; /* what the released code says for 2^10 ... 2^28 floats: compress or not */
     int parts[19];              /* and into how many parts, with servers */
 } hipress[] = {
@@ -121,8 +169,8 @@ static const struct {
      {16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 6, 8, 12, 16, 16, 16, 16}},
 };
 
-static struct sg_partition_costs hipress_costs(int i) {
-    return (struct sg_partition_costs){
+static struct partition_costs hipress_costs(int i) {
+    return (struct partition_costs){
         .workers = hipress[i].workers,
         .encode = LINE(1.4133e-8, 5.8938e-2, 0.05408),
         .decode = LINE(6.2041e-9, 1.3956e-1, 0.07287),
@@ -135,16 +183,16 @@ static struct sg_partition_costs hipress_costs(int i) {
 
 static void test_hipress(void) {
     for (int i = 0; i < 3; i++) {
-        const struct sg_partition_costs costs = hipress_costs(i);
+        const struct partition_costs costs = hipress_costs(i);
         char servers[20] = "", ring[20] = "";
         int same = 1;
         for (int e = 10; e <= 28; e++) {
             size_t plain_parts, packed_parts, other;
             const double x = ldexp(1, e);
-            const double plain = sg_partition_seconds(&costs, x, false, false, &plain_parts);
-            const double packed = sg_partition_seconds(&costs, x, false, true, &packed_parts);
-            const double plain_ring = sg_partition_seconds(&costs, x, true, false, &other);
-            const double packed_ring = sg_partition_seconds(&costs, x, true, true, &other);
+            const double plain = partition_seconds(&costs, x, false, false, &plain_parts);
+            const double packed = partition_seconds(&costs, x, false, true, &packed_parts);
+            const double plain_ring = partition_seconds(&costs, x, true, false, &other);
+            const double packed_ring = partition_seconds(&costs, x, true, true, &other);
             servers[e - 10] = plain > packed ? 'y' : 'n';
             ring[e - 10] = plain_ring > packed_ring ? 'y' : 'n';
             same = same && (int)(plain > packed ? packed_parts : plain_parts) == hipress[i].parts[e - 10];

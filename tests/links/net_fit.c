@@ -1,7 +1,8 @@
 /* net_fit.c: alpha and beta from measured times, in one line or in pieces. */
+#include "net_fit.h"
+
 #include <math.h>
 
-#include "net_private.h"
 #include "sg_debug.h"
 #include "sg_stats.h"
 
@@ -26,7 +27,7 @@ static struct line residuals(struct line l, const double *bytes, const double *s
     return l;
 }
 
-static bool fit(struct sg_net_fit *out, double *squares, const double *bytes, const double *seconds, size_t n) {
+static bool fit(struct net_fit *out, double *squares, const double *bytes, const double *seconds, size_t n) {
     struct moments m = {0};
     for (size_t i = 0; i < n; i++) {
         const double weight = 1 / (seconds[i] * seconds[i]);
@@ -54,7 +55,7 @@ static bool fit(struct sg_net_fit *out, double *squares, const double *bytes, co
     double worst;
     l = residuals(l, bytes, seconds, n, &worst);
     const double variance = n > parameters ? l.squares / (double)(n - parameters) : NAN;
-    *out = (struct sg_net_fit){.alpha_s = l.alpha_s, .byte_s = l.byte_s, .worst = worst};
+    *out = (struct net_fit){.alpha_s = l.alpha_s, .byte_s = l.byte_s, .worst = worst};
     if (parameters == 2) {
         out->alpha_error_s = sqrt(variance * (1 / weights + x * x / spread));
         out->byte_error_s = sqrt(variance / spread);
@@ -67,8 +68,8 @@ static bool fit(struct sg_net_fit *out, double *squares, const double *bytes, co
     return true;
 }
 
-sg_status sg_net_fit_line(struct sg_net_fit *out, const double *bytes, const double *seconds, size_t n,
-                          struct sg_error *err) {
+sg_status net_fit_line(struct net_fit *out, const double *bytes, const double *seconds, size_t n,
+                       struct sg_error *err) {
     for (size_t i = 0; i < n; i++)
         if (!(bytes[i] >= 0 && isfinite(bytes[i]) && seconds[i] > 0 && isfinite(seconds[i])))
             return sg_fail(err, SG_ERR_ARGUMENT, "measurement %zu is %g s for %g bytes: a time must be above 0", i + 1,
@@ -79,21 +80,21 @@ sg_status sg_net_fit_line(struct sg_net_fit *out, const double *bytes, const dou
                : sg_fail(err, SG_ERR_ARGUMENT, "a line needs times for at least two different sizes");
 }
 
-double sg_net_fit_error_s(const struct sg_net_fit *f, double bytes) {
+double net_fit_error_s(const struct net_fit *f, double bytes) {
     const double variance =
         f->alpha_error_s * f->alpha_error_s + 2 * bytes * f->cross + bytes * bytes * f->byte_error_s * f->byte_error_s;
     return sqrt(fmax(0, variance));
 }
 
 /* What pieces [0, k] cost at least if they end before point j, and where the last of them starts. */
-sg_status sg_net_fit_pieces(struct sg_net_piece *out, size_t n_pieces, const double *bytes, const double *seconds,
-                            size_t n, double *work, struct sg_error *err) {
+sg_status net_fit_pieces(struct sg_net_piece *out, size_t n_pieces, const double *bytes, const double *seconds,
+                         size_t n, double *work, struct sg_error *err) {
     enum { LEAST = 3 };
     if (n_pieces == 0 || n / LEAST < n_pieces)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu pieces need %zu measurements, there are %zu", n_pieces,
                        LEAST * n_pieces, n);
-    struct sg_net_fit whole;
-    sg_status status = sg_net_fit_line(&whole, bytes, seconds, n, err);
+    struct net_fit whole;
+    sg_status status = net_fit_line(&whole, bytes, seconds, n, err);
     for (size_t i = 1; status == SG_OK && i < n; i++)
         if (bytes[i] <= bytes[i - 1])
             status = sg_fail(err, SG_ERR_ARGUMENT, "the sizes of measurements must be ascending");
@@ -105,7 +106,7 @@ sg_status sg_net_fit_pieces(struct sg_net_piece *out, size_t n_pieces, const dou
             double *const best = &least[k * (n + 1) + j];
             *best = INFINITY;
             for (size_t i = k > 0 ? LEAST : 0; i + LEAST <= j && (k > 0 || i == 0); i++) {
-                struct sg_net_fit f;
+                struct net_fit f;
                 double squares;
                 if (!fit(&f, &squares, bytes + i, seconds + i, j - i))
                     continue;
@@ -118,7 +119,7 @@ sg_status sg_net_fit_pieces(struct sg_net_piece *out, size_t n_pieces, const dou
         }
     for (size_t k = n_pieces, end = n; k-- > 0;) {
         const size_t start = (size_t)from[k * (n + 1) + end];
-        struct sg_net_fit f;
+        struct net_fit f;
         double squares;
         SG_ASSERT(start + LEAST <= end);
         if (!fit(&f, &squares, bytes + start, seconds + start, end - start))
@@ -127,11 +128,4 @@ sg_status sg_net_fit_pieces(struct sg_net_piece *out, size_t n_pieces, const dou
         end = start;
     }
     return SG_OK;
-}
-
-double sg_net_pieces_seconds(const struct sg_net_piece *piece, size_t n, double bytes) {
-    size_t i = 0;
-    while (i + 1 < n && piece[i + 1].bytes <= bytes)
-        i++;
-    return piece[i].alpha_s + bytes * piece[i].byte_s;
 }

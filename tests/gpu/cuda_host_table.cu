@@ -1,12 +1,13 @@
-/* bench_cuda_table.cu: the CUDA kernels as a table on host memory, for comparisons that know CPU tables: each call copies
- * its inputs to the device, runs, waits and copies back. The unit tests use it too, on a device and on the emulation. */
+/* cuda_host_table.cu: the CUDA kernels as a table on host memory: each call copies its inputs to the device, runs, waits
+ * and copies back. Tests use it on a device and on the emulation. */
 #include <cuda_runtime.h>
+
+#include "cuda_host_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_device.h"
 #include "sg_cuda.h"
 
 /* Not the default one: nothing may depend on it. Copies go through it, too, because it does not wait for others. */
@@ -244,7 +245,7 @@ static void keep_mask(const struct sg_exec *exec, float *mask, size_t n, const s
 }
 
 /* Comparisons need no more of it. */
-const struct sg_kernels *cuda_table(char *why, size_t room) {
+const struct sg_kernels *cuda_host_table(char *why, size_t room) {
     static struct sg_kernels table;
     table.name = "cuda";
     table.select_threshold = select_threshold;
