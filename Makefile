@@ -88,7 +88,7 @@ core_src    := $(sort $(filter-out lib/method/plugin_template.c,$(wildcard lib/c
 torch_tasks := cnn lm ncf # lib/task/NAME*.c, their tests and recipes are only where libtorch is on
 torch_task  := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
 engine_src  := $(sort $(filter-out lib/core/% lib/wire/% lib/method/% $(torch_task),$(wildcard lib/*/*.c)))
-programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/*.c)))))
+programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/sparse*.c)))))
 torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(filter 1,$(torch)),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -240,8 +240,10 @@ $(B)/api.list: $(B)/api.symbols
 	@{ echo '{'; sed 's/$$/;/' $<; echo '};'; } > $@
 $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(ldflags) $(beside) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o %/libengine.a,$^) \
+	$(call run,LD)$(CC) $(ldflags) $(beside) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o,$^) $(B)/libengine.a \
 	  -Wl,--whole-archive $(B)/libsparsegrad.a -Wl,--no-whole-archive $(libs) $(mpi_libs)
+$(bin)/sparsebench: $(B)/cmd/bench_options.o $(B)/cmd/bench_output.o
+$(bin)/sparsebench $(bin)/sparsetune: $(B)/cmd/grid_program.o
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<
@@ -349,7 +351,7 @@ $(B)/sparse-recipe.5: $(bin)/sparsetrain
 # The documents, and the figures that they show, in their folders, so that links between them hold.
 documents   := LICENSE README.md $(wildcard */README.md */*/README.md cmd/*.md kernels/*.md lib/*.md recipes/*.md results/*.md results/*.svg)
 install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recipe.5 ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/plugin $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/plugin $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(shared) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so.$(VERSION)
@@ -364,9 +366,7 @@ install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recip
 	install -m 644 lib/method/plugin_template.c $(DESTDIR)$(PREFIX)/share/sparsegrad/plugin
 	install -m 644 $(B)/sparse-recipe.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	for p in $(programs); do \
-	  $(bin)/$$p --completion=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$p && \
-	  $(bin)/$$p --completion=zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$p && \
-	  $(bin)/$$p --completion=fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$p.fish || exit; done
+	  $(bin)/$$p --completion=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$p || exit; done
 	install -m 644 $(wildcard recipes/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes
 	install -m 644 $(wildcard recipes/mini/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/mini
 	install -m 644 $(wildcard recipes/night/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/recipes/night
@@ -389,7 +389,7 @@ packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace zsh fish chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 carried     := $(if $(filter command,$(firstword $(origin BIN))),$(BIN))

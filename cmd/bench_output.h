@@ -2,207 +2,45 @@
 #ifndef BENCH_OUTPUT_H
 #define BENCH_OUTPUT_H
 
-#include <inttypes.h>
-#include <math.h>
-#include <unistd.h>
+#include "sg_file.h"
+#include "sg_grid.h"
+#include "sg_json.h"
+#include "sg_recipe.h"
 
-#include "bench_options.h"
-#include "live_page.h"
-#include "sg_dataset.h"
-#include "sg_plot.h"
-#include "sg_result.h"
-
-static cJSON *version_json(const struct sg_recipe *recipe) {
-    return program_json(program.name, recipe);
-}
-
-/* ---- the result ---- */
+/* The "program" of a result of this recipe. */
+cJSON *version_json(const struct sg_recipe *recipe);
 
 /* What the options choose of the recipe. */
-static const struct sg_grid_command command = {&cell_opt.set, &opt.methods, &opt.seeds, &opt.part};
+extern const struct sg_grid_command command;
 
-static cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, const struct sg_grid_options *o) {
-    cJSON *out = sg_result_command(argc, argv, started_at, sg_clock_s() - start_s);
-    sg_json_set_number(out, "jobs", o->jobs);
-    sg_json_set_number(out, "threads", o->threads > 0 ? (double)o->threads : NAN); /* null: sparsetrain's choice */
-    sg_json_set_string(out, "launcher", o->launcher);
-    sg_json_set_string(out, "folder", o->folder);
-    sg_grid_command_json(out, &command);
-    return out;
-}
+/* The "run" of a result that began at start_s, by sg_clock_s. */
+cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, const struct sg_grid_options *o);
 
-/* In the form of the other results, so that one reader does for both. */
-static cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
-    sg_json_set_string(out, "kind", "kernels");
-    sg_json_set_string(out, "status", status);
-    sg_json_set(out, "program", version_json(recipe));
-    sg_json_set(out, "run", take_run);
-    sg_json_set(out, "recipe", sg_recipe_json(recipe));
-    sg_json_set(out, "host", sg_result_host());
-    sg_json_set(out, "results", take_results);
-    return out;
-}
-
-/* Is this part of two results the same? */
-static bool same_part(const cJSON *a, const cJSON *b, const char *key) {
-    char *one = sg_json_text(sg_json_get(a, key), false), *other = sg_json_text(sg_json_get(b, key), false);
-    const bool same = one && other && strcmp(one, other) == 0;
-    free(one);
-    free(other);
-    return same;
-}
+/* The result of a kernel benchmark, in the form of the other results, so that one reader does for both. */
+cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results);
 
 /* The result at `path` if it is an interrupted one of the same kernels, program and machine; else NULL. */
-static cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe) {
-    struct sg_error unused;
-    cJSON *then = NULL, *now = NULL, *made = kernels_json(recipe, "interrupted", NULL, NULL);
-    char *text = sg_json_text(made, false); /* read again, so that numbers are alike */
-    const bool found =
-        path && !cell_opt.fresh && text && sg_file_is_regular(path) && sg_json_read(&then, path, &unused) == SG_OK &&
-        sg_json_parse(&now, text, strlen(text), "the recipe", &unused) == SG_OK && same_part(then, now, "kind") &&
-        same_part(then, now, "status") && same_part(then, now, "recipe") && same_part(then, now, "program") &&
-        same_part(then, now, "host");
-    cJSON_Delete(made);
-    cJSON_Delete(now);
-    free(text);
-    if (found)
-        return then;
-    cJSON_Delete(then);
-    return NULL;
-}
-
-/* Re-read, as the exporters get it: the numbers in `result` are raw text. */
-static sg_status print_table(const cJSON *result, struct sg_error *err) {
-    cJSON *parsed;
-    char *text = sg_json_text(result, false);
-    if (!text)
-        return sg_fail_memory(err, "the result");
-    sg_status status = sg_plot_parse(&parsed, text, strlen(text), "the result", err);
-    free(text);
-    if (status != SG_OK)
-        return status;
-    const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE,
-                                              .color = sg_color(STDOUT_FILENO, opt.color),
-                                              .columns = (size_t)sg_terminal_columns(STDOUT_FILENO),
-                                              .sort = opt.sort};
-    status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
-    cJSON_Delete(parsed);
-    return status;
-}
+cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe);
 
 /* A terminal gets the table, also beside -o. */
-static bool table_wanted(void) {
-    return opt.table || (sg_stdout_is_terminal() && !opt.json);
-}
+bool table_wanted(void);
 
 /* The document to the file that was begun, else to stdout. */
-static sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err) {
-    char *text = sg_json_text(document, true);
-    if (!text)
-        return sg_fail_memory(err, "the result");
-    fputs(text, file->stream ? file->stream : stdout);
-    free(text);
-    return file->stream ? sg_file_commit(file, err) : SG_OK;
-}
+SG_CHECKED sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err);
 
-/* Has some cell come to anything that a table can show? */
-static bool has_rows(const cJSON *result) {
-    const cJSON *method, *cell;
-    cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
-        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) {
-            if (sg_json_number(cell, "steps", 0) > 0)
-                return true;
-        }
-    }
-    return sg_json_get(result, "kind") != NULL;
-}
-
-/* The result to where it belongs, and its page; takes it over. */
-static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struct live_page *page,
-                         struct sg_error *err) {
-    sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
-    if (status == SG_OK && table_wanted() && has_rows(result))
-        status = print_table(result, err);
-    struct sg_error lost; /* the page is written even where the result could not be, because it would reload for ever */
-    const sg_status paged = live_page_write(page, result, status == SG_OK ? err : &lost);
-    status = status == SG_OK ? paged : status;
-    cJSON_Delete(result);
-    return status;
-}
-
-/* ---- what is said at the end ---- */
+/* The result to where it belongs: JSON to the file that was begun, or else to stdout, and a table that is wanted. */
+SG_CHECKED sg_status put_result(const cJSON *result, struct sg_file_writer *file, struct sg_error *err);
 
 /* How far each cell of an unfinished grid came. */
-static void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
-    char text[SG_REACH_CHARS];
-    for (size_t i = 0; i < count; i++)
-        sg_log_note("%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed,
-                    sg_grid_unfinished(&outcomes[i]) ? sg_grid_reach_text(text, &cells[i], &outcomes[i])
-                                                     : sg_grid_status(&outcomes[i]));
-}
+void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Says of a run that went from one machine to another where it was. */
-static void report_devices(const struct sg_cell *cell, const struct sg_run *run) {
-    cJSON *devices = sg_grid_devices(run);
-    const int n = cJSON_GetArraySize(devices);
-    if (n > 1)
-        sg_log_note("%s, seed %" PRIu64 " ran on %s, %sand at last on %s", cell->label, cell->seed,
-                    cJSON_GetArrayItem(devices, 0)->valuestring, n > 2 ? "then on others " : "",
-                    cJSON_GetArrayItem(devices, n - 1)->valuestring);
-    cJSON_Delete(devices);
-}
-
-static void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const char *status = sg_grid_status(&outcomes[i]);
-        const char *message =
-            outcomes[i].message ? outcomes[i].message : sg_json_string(outcomes[i].run.end, "message", "?");
-        if (strcmp(status, "failed") == 0)
-            sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
-        else if (strcmp(status, "diverged") == 0)
-            sg_log_warning("%s, seed %" PRIu64 " diverged: %s", cells[i].label, cells[i].seed, message);
-        report_devices(&cells[i], &outcomes[i].run);
-        const cJSON *warning;
-        cJSON_ArrayForEach(warning, sg_json_get(outcomes[i].run.end, "warnings")) sg_log_warning(
-            "%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed, sg_json_string(warning, "text", "?"));
-    }
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(sg_json_string(outcomes[i].run.header, "dataset.source", ""), "generated") == 0) {
-            const char *name = sg_json_string(outcomes[i].run.header, "dataset.name", "?");
-            char near[64] = "";
-            const bool misspelt = sg_dataset_suggest(near, name);
-            sg_log_warning("the data are generated (%s), not the published set%s%s%s", name,
-                           misspelt ? " (did you mean '" : "", near, misspelt ? "'?)" : "");
-            break;
-        }
-}
+/* Says of each cell what went wrong with it. */
+void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 
 /* Returns whether a claim fails. The table says the same, so beside it this stays quiet. */
-static bool report_claims(const cJSON *result, bool beside_table) {
-    bool color = sg_color(STDERR_FILENO, opt.color), fails = false;
-    const cJSON *claim;
-    cJSON_ArrayForEach(claim, sg_json_get(result, "claims")) {
-        const char *verdict = sg_json_string(claim, "verdict", ""), *reason = sg_json_string(claim, "reason", NULL);
-        fails = fails || strcmp(verdict, "fails") == 0;
-        if (!beside_table && strcmp(verdict, SG_NOT_JUDGED) != 0)
-            sg_log_note("claim %s%s%s: %s%s%s%s", color ? sg_verdict_color(verdict) : "", verdict,
-                        color ? "\033[0m" : "", sg_json_string(claim, "text", ""), reason ? " (" : "",
-                        reason ? reason : "", reason ? ")" : "");
-    }
-    const char *finding = sg_json_string(result, "summary.text", NULL);
-    if (finding && !beside_table)
-        sg_log_note("%s", finding);
-    return fails;
-}
+bool report_claims(const cJSON *result, bool beside_table);
 
-static int exit_code(const char *status, bool claim_fails) {
-    if (strcmp(status, "interrupted") == 0)
-        return sg_exit_code(SG_ERR_INTERRUPTED);
-    if (strcmp(status, "ok") != 0)
-        return SG_EXIT_FAILED;
-    return opt.strict && claim_fails ? SG_EXIT_GATE : SG_EXIT_OK;
-}
+/* The exit code of a grid whose result has this status. */
+int exit_code(const char *status, bool claim_fails);
 
 #endif

@@ -1,14 +1,22 @@
 /* sparsebench: the grid methods x parameters x seeds of a recipe; each cell is a sparsetrain process. */
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "bench_options.h"
 #include "bench_output.h"
+#include "grid_program.h"
+#include "live_page.h"
 #include "sg_bench.h"
 #include "sg_clock.h"
 #include "sg_compare.h"
 #include "sg_file.h"
 #include "sg_grid_cells.h"
+#include "sg_result.h"
 #include "sg_task.h"
+#include "sg_terminal.h"
 #include "sg_verify_report.h"
 
 enum { MOST_RECIPES = 64 };
@@ -18,6 +26,17 @@ static double launched_s; /* when this program began, by sg_clock_s */
 /* When --time-limit ends, by sg_clock_s; 0 = there is no limit. */
 static double stop_at_s(void) {
     return isnan(opt.time_limit) ? 0 : launched_s + opt.time_limit;
+}
+
+/* Puts the result and its page where they belong; takes the result over. */
+static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struct live_page *page,
+                         struct sg_error *err) {
+    sg_status status = put_result(result, file, err);
+    struct sg_error lost; /* the page is written even where the result could not be, because it would reload for ever */
+    const sg_status paged = live_page_write(page, result, status == SG_OK ? err : &lost);
+    status = status == SG_OK ? paged : status;
+    cJSON_Delete(result);
+    return status;
 }
 
 /* ---- the run ---- */

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "grid_program.h"
+#include "sg_clock.h"
 #include "sg_file.h"
 #include "sg_result.h"
+#include "sg_terminal.h"
 #include "sg_tune.h"
 
 static struct {
@@ -137,8 +139,7 @@ static const struct sg_program program = {
     .verbose = "also what finished cells said",
     .options = options,
     .n_options = sizeof options / sizeof *options,
-    .shared = cell_options,
-    .n_shared = N_CELL_OPTIONS,
+    .shared = &cell_options,
 };
 
 static bool begin_batch(void *arg, size_t count) {

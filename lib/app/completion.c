@@ -1,4 +1,4 @@
-/* completion.c: scripts that let a shell complete a program's command line, written from its option table. */
+/* completion.c: the script that lets bash complete a program's command line, written from its option table. */
 #include "app_private.h"
 
 #include <ctype.h>
@@ -44,9 +44,7 @@ static void print_choices(const char *choices) {
         putchar(*choices == '|' ? ' ' : *choices);
 }
 
-/* ---- bash ---- */
-
-static void print_bash_case(const struct sg_option *o) {
+static void print_case(const struct sg_option *o) {
     printf("    --%s", o->name);
     if (o->letter)
         printf("|-%c", o->letter);
@@ -70,7 +68,7 @@ static void print_bash_case(const struct sg_option *o) {
     puts("return ;;");
 }
 
-static void print_bash(const struct sg_program *p) {
+void app_print_completion(const struct sg_program *p) {
     const struct sg_option *o;
     printf("# Completion of %s for bash: . <(%s --completion=bash)\n", p->name, p->name);
     print_function(p);
@@ -86,7 +84,7 @@ static void print_bash(const struct sg_program *p) {
          "    case $before in");
     for (size_t i = 0; (o = next(p, &i)) != NULL;)
         if (value_of(o) != NOTHING)
-            print_bash_case(o);
+            print_case(o);
     fputs("    esac\n"
           "    if [[ $word = -* ]]; then\n"
           "        mapfile -t COMPREPLY < <(compgen -W '--help --version",
@@ -105,101 +103,4 @@ static void print_bash(const struct sg_program *p) {
            p->operand);
     print_function(p);
     printf(" %s\n", p->name);
-}
-
-/* ---- zsh ---- */
-
-/* Help in quotes of a specification of _arguments, where brackets and colons have a meaning. */
-static void print_zsh_help(const char *text) {
-    for (; *text; text++) {
-        if (strchr("[]:\\", *text))
-            putchar('\\');
-        fputs(*text == '\'' ? "'\\''" : (const char[]){*text, '\0'}, stdout);
-    }
-}
-
-static void print_zsh(const struct sg_program *p) {
-    const struct sg_option *o;
-    printf("#compdef %s\n"
-           "# Completion of %s for zsh: %s --completion=zsh > _%s in a folder of $fpath\n"
-           "_arguments -s -S \\\n"
-           "    '(- *)--help[this text]' '(- *)-h[short help]' '(- *)--version[version, build and libraries]' \\\n",
-           p->name, p->name, p->name, p->name);
-    for (size_t i = 0; (o = next(p, &i)) != NULL;) {
-        const enum value value = value_of(o);
-        const char *repeats = o->type == SG_OPTION_LIST ? "*" : "";
-        for (int letter = 0; letter <= (o->letter != 0); letter++) {
-            if (letter)
-                printf("    '%s-%c%s[", repeats, o->letter, value == NOTHING ? "" : "+");
-            else
-                printf("    '%s--%s%s%s[", repeats, prefix(o), o->name, o->bare ? "=-" : value == NOTHING ? "" : "=");
-            print_zsh_help(o->help ? o->help : p->verbose);
-            putchar(']');
-            if (o->bare)
-                printf("::%s: ", o->value);
-            if (value != NOTHING) {
-                printf(":%s:", o->value ? o->value : "one of");
-                if (value == WORDS) {
-                    putchar('(');
-                    print_choices(o->choices);
-                    putchar(')');
-                } else {
-                    fputs(value == FILES ? "_files" : value == FOLDERS ? "_files -/" : "", stdout);
-                }
-            }
-            puts("' \\");
-        }
-    }
-    printf("    '*:file:_files -g \"*.(%s)\"'\n", p->operand);
-}
-
-/* ---- fish ---- */
-
-static void print_fish_text(const char *text) {
-    for (; *text; text++)
-        fputs(*text == '\'' ? "\\'" : *text == '\\' ? "\\\\" : (const char[]){*text, '\0'}, stdout);
-}
-
-static void print_fish(const struct sg_program *p) {
-    const struct sg_option *o;
-    printf("# Completion of %s for fish: %s --completion=fish | source\n"
-           "complete -c %s -l help -d 'this text'\n"
-           "complete -c %s -s h -d 'short help'\n"
-           "complete -c %s -l version -d 'version, build and libraries'\n",
-           p->name, p->name, p->name, p->name, p->name);
-    for (size_t i = 0; (o = next(p, &i)) != NULL;) {
-        printf("complete -c %s -l %s%s", p->name, prefix(o), o->name);
-        if (o->letter)
-            printf(" -s %c", o->letter);
-        switch (value_of(o)) {
-        case WORDS:
-            fputs(" -x -a '", stdout);
-            print_choices(o->choices);
-            putchar('\'');
-            break;
-        case FILES:
-            fputs(" -r -F", stdout);
-            break;
-        case FOLDERS:
-            fputs(" -x -a '(__fish_complete_directories)'", stdout);
-            break;
-        case ANYTHING:
-            fputs(" -x", stdout);
-            break;
-        case NOTHING:
-            break;
-        }
-        fputs(" -d '", stdout);
-        print_fish_text(o->help ? o->help : p->verbose);
-        puts("'");
-    }
-    for (const char *at = p->operand; *at;) {
-        const size_t length = strcspn(at, "|");
-        printf("complete -c %s -k -a '(__fish_complete_suffix .%.*s)'\n", p->name, (int)length, at);
-        at += length + (at[length] == '|');
-    }
-}
-
-void app_print_completion(const struct sg_program *p, const char *shell) {
-    (strcmp(shell, "bash") == 0 ? print_bash : strcmp(shell, "zsh") == 0 ? print_zsh : print_fish)(p);
 }

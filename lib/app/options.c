@@ -20,7 +20,7 @@ static const struct sg_option common_options[] = {
     {SG_OPTION_GROUP, .name = "Messages"},
     {SG_OPTION_FLAG, "quiet", 'q', &common.quiet, .help = "errors and warnings only"},
     {SG_OPTION_FLAG, "verbose", 'v', &common.verbose, .help = NULL}, /* the program has its own */
-    {SG_OPTION_CHOICE, "completion", 0, &common.completion, .choices = "bash|zsh|fish",
+    {SG_OPTION_CHOICE, "completion", 0, &common.completion, .choices = "bash",
      .hidden = true}, /* print_help has it below */
     {SG_OPTION_FLAG, "fake-clock", 0, &common.fake_clock, .help = "all times are zero", .hidden = true},
 };
@@ -29,9 +29,11 @@ const struct sg_option *app_option_at(const struct sg_program *p, size_t i) {
     if (i < p->n_options)
         return &p->options[i];
     i -= p->n_options;
-    if (i < p->n_shared)
-        return &p->shared[i];
-    i -= p->n_shared;
+    if (p->shared) {
+        if (i < p->shared->count)
+            return &p->shared->option[i];
+        i -= p->shared->count;
+    }
     return i < sizeof common_options / sizeof *common_options ? &common_options[i] : NULL;
 }
 
@@ -133,9 +135,8 @@ static void print_help(const struct sg_program *p, bool full) {
     }
     printf("\nHelp:\n  -h                            short help\n      --help                    this text\n"
            "      --version                 version, build and libraries\n"
-           "      --completion=bash|zsh|fish\n"
-           "                                print a script that makes this shell complete\n"
-           "                                options and files\n");
+           "      --completion=bash         print a script that makes bash complete options\n"
+           "                                and files\n");
     if (p->details) {
         printf("\n");
         print_details(stdout, p->details);
@@ -304,7 +305,7 @@ int sg_options_parse(const struct sg_program *p, int argc, char **argv, const ch
         }
     }
     if (common.completion) {
-        app_print_completion(p, common.completion);
+        app_print_completion(p);
         return SG_EXIT_OK;
     }
     sg_app_set_verbosity(common.quiet ? SG_QUIET : common.verbose ? SG_VERBOSE : SG_NORMAL);

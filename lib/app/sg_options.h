@@ -41,6 +41,11 @@ struct sg_option {
     bool hidden; /* not shown in --help (test hooks) */
 };
 
+struct sg_option_table {
+    const struct sg_option *option;
+    size_t count;
+};
+
 struct sg_program {
     const char *name;    /* "sparsetrain" */
     const char *usage;   /* "[options] RECIPE" */
@@ -52,13 +57,12 @@ struct sg_program {
     const char *verbose; /* what --verbose does, for --help */
     const struct sg_option *options;
     size_t n_options;
-    const struct sg_option *shared; /* more of them, which other programs have too; NULL = none */
-    size_t n_shared;
+    const struct sg_option_table *shared; /* more of them, which other programs have too; NULL = none */
 };
 
 /* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the code
  * to exit with. Every program also has -h, --help and --version, which print on stdout, and --quiet, --verbose and the
- * hidden --fake-clock, which are in force afterwards; and --completion, which prints a shell's script on stdout. A
+ * hidden --fake-clock, which are in force afterwards; and --completion, which prints bash's script on stdout. A
  * usage error is printed on stderr. */
 enum { SG_PARSE_RUN = -1 };
 int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,
