@@ -82,6 +82,19 @@ bool sg_node_push(struct sg_node *parent, struct sg_node *child) {
     return true;
 }
 
+bool sg_node_push_plain(struct sg_node *parent, const char *key, const char *text) {
+    struct sg_node child = {0};
+    if (sg_node_set_plain(&child, text, strlen(text)) && (key == NULL || sg_node_set_key(&child, key)))
+        return sg_node_push(parent, &child);
+    sg_node_clear(&child);
+    return false;
+}
+
+bool sg_node_push_number(struct sg_node *parent, const char *key, double number) {
+    char text[SG_NUMBER_CHARS];
+    return sg_node_push_plain(parent, key, sg_number_text(number, text));
+}
+
 bool sg_node_copy(struct sg_node *out, const struct sg_node *node) {
     struct sg_node copy = *node;
     copy.key = copy.string = NULL;

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,12 @@ double sg_node_number(const struct sg_node *node, const char *path, double fallb
 bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
 cJSON *sg_node_json(const struct sg_node *node); /* with keys in snake_case; NULL = no memory */
 
+/* Writes the value as YAML with lists and maps in brackets. Members that are null are left out. If `lines`, every scalar
+ * ends a line, else all is one line. */
+void sg_node_put_yaml(FILE *out, const struct sg_node *node, bool lines);
+/* The scalar, list or map without entries that ends line `line`, counted from 1, of such a text; NULL = it is shorter. */
+const struct sg_node *sg_node_of_line(const struct sg_node *node, size_t line);
+
 /* The member of a map with exactly this key; NULL if it is absent or null. */
 struct sg_node *sg_node_member(const struct sg_node *map, const char *key);
 bool sg_node_absent(const struct sg_node *node);
@@ -53,6 +60,9 @@ bool sg_node_set_key(struct sg_node *node, const char *key);
 bool sg_node_set_string(struct sg_node *node, const char *text, size_t length);
 /* Makes the node the scalar that the plain YAML `text` is: null, true, false, a decimal number, else a string. */
 bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length);
+/* Appends such a scalar to a list (key NULL) or to a map. */
+bool sg_node_push_plain(struct sg_node *parent, const char *key, const char *text);
+bool sg_node_push_number(struct sg_node *parent, const char *key, double number);
 /* Frees what the node holds and zeroes it. */
 void sg_node_clear(struct sg_node *node);
 

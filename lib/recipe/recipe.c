@@ -65,26 +65,32 @@ static bool keep_set(struct sg_recipe *recipe, const char *const *set, size_t n_
     return recipe->set != NULL;
 }
 
-sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name,
-                          const char *const *set, size_t n_set, struct sg_error *err) {
-    if (length > SG_RECIPE_BYTES)
-        return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length,
-                       SG_RECIPE_BYTES);
-    if (strspn(text, " \t\r\n") == length)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: empty, where a recipe is expected", name);
-    struct sg_problems problems = {.path = name, .set = set}, dangling = problems;
-    struct sg_recipe recipe = {.path = strdup(name), .text = malloc(length + 1)};
-    struct sg_node raw = {0};
+/* Where a recipe comes from. */
+struct source {
+    const char *text, *name;
+    size_t length;
+    const char *const *set;
+    size_t n_set;
+    const struct sg_recipe_change *change;
+    size_t n_changes;
+};
+
+/* *raw <- the tree before it is completed; the caller clears it, also after an error. */
+static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct source *from, struct sg_error *err) {
+    struct sg_problems problems = {.path = from->name, .set = from->set}, dangling = problems;
+    struct sg_recipe recipe = {.path = strdup(from->name), .text = malloc(from->length + 1)};
     sg_status status = SG_OK;
     const char *labels_set = NULL;
-    bool fine =
-        recipe.path != NULL && recipe.text != NULL && read_raw(&raw, text, length, &problems, n_set, &labels_set);
+    bool fine = recipe.path != NULL && recipe.text != NULL &&
+                read_raw(raw, from->text, from->length, &problems, from->n_set, &labels_set);
+    for (size_t i = 0; fine && problems.count == 0 && i < from->n_changes; i++)
+        fine = sg_recipe_change(raw, &from->change[i], &problems);
     if (fine && problems.count > 0) {
         status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
         goto out;
     }
-    if (!fine || !check_raw(&recipe.root, &raw, &problems, &dangling, n_set, labels_set) ||
-        !keep_dangling(&recipe, &dangling) || !keep_set(&recipe, set, n_set)) {
+    if (!fine || !check_raw(&recipe.root, raw, &problems, &dangling, from->n_set, labels_set) ||
+        !keep_dangling(&recipe, &dangling) || !keep_set(&recipe, from->set, from->n_set)) {
         status = sg_fail_memory(err, "the recipe");
         goto out;
     }
@@ -92,15 +98,48 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
         status = sg_problems_report(&problems, SG_ERR_ARGUMENT, err);
         goto out;
     }
-    memcpy(recipe.text, text, length);
-    recipe.text[length] = '\0';
-    sg_sha256_of(text, length, recipe.sha256);
+    memcpy(recipe.text, from->text, from->length);
+    recipe.text[from->length] = '\0';
+    sg_sha256_of(from->text, from->length, recipe.sha256);
     *out = recipe;
     recipe = (struct sg_recipe){0};
 out:
-    sg_node_clear(&raw);
     sg_recipe_free(&recipe);
     return status;
+}
+
+sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name,
+                          const char *const *set, size_t n_set, struct sg_error *err) {
+    const struct source from = {.text = text, .length = length, .name = name, .set = set, .n_set = n_set};
+    struct sg_node raw = {0};
+    if (length > SG_RECIPE_BYTES)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length,
+                       SG_RECIPE_BYTES);
+    if (strspn(text, " \t\r\n") == length)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: empty, where a recipe is expected", name);
+    const sg_status status = parse(out, &raw, &from, err);
+    sg_node_clear(&raw);
+    return status;
+}
+
+sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const struct sg_recipe *from,
+                         const struct sg_recipe_change *changes, size_t n, struct sg_error *err) {
+    const struct source source = {.text = from->text,
+                                  .length = strlen(from->text),
+                                  .name = from->path,
+                                  .set = (const char *const *)from->set,
+                                  .n_set = from->n_set,
+                                  .change = changes,
+                                  .n_changes = n};
+    struct sg_node raw = {0};
+    const sg_status status = parse(out, &raw, &source, err);
+    if (status != SG_OK) {
+        sg_node_clear(&raw);
+        return status;
+    }
+    sg_recipe_settle_lengths(&raw);
+    *written = raw;
+    return SG_OK;
 }
 
 sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *const *set, size_t n_set,

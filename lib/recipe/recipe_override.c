@@ -1,4 +1,5 @@
-/* recipe_override.c: applies --set key=value to the raw tree. It creates any key; the check that follows knows them. */
+/* recipe_override.c: applies --set key=value, and changes that a program makes, to the raw tree. It creates any key; the
+ * check that follows knows them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,4 +130,57 @@ bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_
     sg_node_clear(&value);
     free(path);
     return fine;
+}
+
+bool sg_recipe_change(struct sg_node *root, const struct sg_recipe_change *change, struct sg_problems *p) {
+    struct sg_node value = {0}, *place = NULL;
+    if (!sg_node_copy(&value, &change->value) || !walk(root, change->path, SG_ORIGIN_PRESET, p, &place)) {
+        sg_node_clear(&value);
+        return false;
+    }
+    if (place == NULL) {
+        sg_node_clear(&value);
+        return true;
+    }
+    free(value.key);
+    value.key = place->key;
+    value.key_line = place->key_line;
+    value.key_column = place->key_column;
+    place->key = NULL;
+    sg_node_clear(place);
+    *place = value;
+    return true;
+}
+
+static void set_null(struct sg_node *map, const char *key) {
+    struct sg_node *node = sg_node_member(map, key);
+    if (node == NULL)
+        return;
+    char *own = node->key;
+    node->key = NULL;
+    sg_node_clear(node);
+    node->key = own;
+}
+
+/* Of a length that a --set gives and one of the file the first counts; the other one becomes null. Returns whether a --set
+ * gives one. */
+static bool settle(struct sg_node *map) {
+    const struct sg_node *epochs = sg_node_member(map, "epochs"), *steps = sg_node_member(map, "steps");
+    const bool set_epochs = epochs != NULL && sg_node_from_set(epochs),
+               set_steps = steps != NULL && sg_node_from_set(steps);
+    if (set_epochs != set_steps)
+        set_null(map, set_steps ? "epochs" : "steps");
+    return set_epochs || set_steps;
+}
+
+void sg_recipe_settle_lengths(struct sg_node *root) {
+    const bool all = settle(root);
+    struct sg_node *methods = sg_node_member(root, "methods");
+    for (size_t i = 0; methods != NULL && i < methods->count; i++) {
+        struct sg_node *method = &methods->child[i];
+        if (method->kind == SG_NODE_MAP && !settle(method) && all) {
+            set_null(method, "epochs");
+            set_null(method, "steps");
+        }
+    }
 }

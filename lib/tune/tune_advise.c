@@ -13,19 +13,18 @@ static const double TOLERANCE = 0.5;
 /* ---- what was asked for ---- */
 
 static sg_status read_network(struct advise *a, struct sg_error *err) {
-    struct tune_sets sets;
+    struct tune_changes c;
     struct sg_recipe with = {0};
-    const struct sg_recipe *r = a->t->recipe;
-    a->assumed = !sg_grid_network_read(&a->network, r);
+    a->assumed = !sg_grid_network_read(&a->network, a->t->recipe);
     if (!a->assumed)
         return SG_OK;
-    tune_sets_start(&sets, a->t);
-    sg_status status = tune_set(&sets, "%s", tune_assumed_network) ? SG_OK : sg_fail_memory(err, "the network");
-    SG_DO(status, sg_recipe_parse(&with, r->text, strlen(r->text), r->path, sets.item, sets.count, err));
+    tune_changes_start(&c, a->t, NULL);
+    tune_change_network(&c);
+    sg_status status = tune_changes_read(&with, NULL, &c, err);
     if (status == SG_OK && !sg_grid_network_read(&a->network, &with))
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: there is no network", r->path);
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: there is no network", a->t->recipe->path);
     sg_recipe_free(&with);
-    tune_sets_free(&sets);
+    tune_changes_free(&c);
     return status;
 }
 
@@ -39,32 +38,39 @@ static sg_status read_options(struct advise *a, struct sg_error *err) {
 
 /* ---- the replays ---- */
 
-/* The --set values of replays, all but the methods. */
-static bool set_replay(struct advise *a) {
-    struct tune_sets *s = &a->sets;
-    const struct sg_node *seeds = sg_node_get(&a->t->recipe->root, "seeds");
-    tune_sets_start(s, a->t);
-    bool fine =
-        tune_set_length(s, NULL, (double)a->steps) && tune_set(s, "seeds=[%.0f]", seeds->child[0].number) &&
-        tune_set(s, "record={every: 1, layers: true, series: [error-norm, total-error, density, density-padded, "
-                    "average-density, bits, bytes-sent, compression-error, compression-bias, compression-bias-sigma]}");
-    if (a->recorded_here)
-        fine = fine && tune_set(s, "batch=null") && tune_set(s, "task={kind: recorded, files: \"%s\"}", a->files) &&
-               tune_set(s, "optimizer={kind: sgd, learning-rate: %.17g}", a->gamma);
+/* The changes of replays, all but the methods. */
+static void change_replay(struct advise *a) {
+    static const char *const series[] = {
+        "error-norm", "total-error", "density",           "density-padded",   "average-density",
+        "bits",       "bytes-sent",  "compression-error", "compression-bias", "compression-bias-sigma",
+        NULL};
+    struct tune_changes *c = &a->changes;
+    struct sg_node seeds = {.kind = SG_NODE_LIST};
+    tune_changes_start(c, a->t, NULL);
+    tune_change_length(c, NULL, (double)a->steps);
+    c->lost = !sg_node_push_number(&seeds, NULL, sg_node_number(&a->t->recipe->root, "seeds.0", 1)) || c->lost;
+    tune_change(c, "seeds", &seeds);
+    tune_change_record(c, 1, true, series);
+    tune_change(c, "record.layers", &(struct sg_node){.kind = SG_NODE_BOOL, .boolean = true});
+    if (a->recorded_here) {
+        tune_change_null(c, "batch");
+        tune_change_null(c, "task");
+        tune_change_word(c, "task.kind", "recorded");
+        tune_change_word(c, "task.files", a->files);
+        tune_change_null(c, "optimizer");
+        tune_change_word(c, "optimizer.kind", "sgd");
+        tune_change_number(c, "optimizer.learning-rate", a->gamma);
+    }
     a->replay = *a->t;
     a->replay.grid.device = NULL; /* gradients are replayed on the CPU */
     a->replay.grid.launcher = NULL;
-    return fine;
 }
 
 static sg_status run_candidates(struct advise *a, struct sg_error *err) {
-    char *methods = NULL;
-    sg_status status = advise_methods(&methods, a, err);
-    if (status == SG_OK && !tune_set(&a->sets, "methods=%s", methods))
-        status = sg_fail_memory(err, "the methods");
-    free(methods);
-    SG_DO(status, tune_trials_open(&a->trials, a->t, &a->sets, NULL, NULL, 1, err));
-    SG_DO(status, tune_trials_run(&a->trials, &a->replay, &a->sets, false, err));
+    change_replay(a);
+    sg_status status = advise_methods(a, err);
+    SG_DO(status, tune_trials_open(&a->trials, &a->changes, NULL, NULL, 1, err));
+    SG_DO(status, tune_trials_run(&a->trials, &a->replay, false, err));
     if (status != SG_OK)
         return status;
     a->n = a->trials.count;
@@ -114,7 +120,7 @@ static void say_plan(const struct advise *a) {
 static void close_advise(struct advise *a) {
     sg_gradients_close(a->gradients);
     tune_trials_close(&a->trials);
-    tune_sets_free(&a->sets);
+    tune_changes_free(&a->changes);
     free(a->files);
     free(a->layers);
     free(a->candidate);
@@ -131,8 +137,6 @@ sg_status tune_advise(struct sg_tune *t, struct sg_error *err) {
         goto out;
     }
     SG_DO(status, advise_source(&a, err));
-    if (status == SG_OK && !set_replay(&a))
-        status = sg_fail_memory(err, "the replays");
     SG_DO(status, run_candidates(&a, err));
     SG_DO(status, measure_candidates(&a, err));
     SG_DO(status, advise_rank(&a, err));

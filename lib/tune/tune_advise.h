@@ -4,7 +4,7 @@
 
 #include "sg_gradients.h"
 #include "sg_grid_network.h"
-#include "tune_private.h"
+#include "tune_search.h"
 
 enum { ADVISE_REASON = 160, ADVISE_LEFT_OUT = 32 };
 
@@ -63,7 +63,7 @@ struct advise {
     size_t steps, workers, d;
     double square; /* sum over steps of the mean over workers of |g|^2 */
 
-    struct tune_sets sets;              /* of the replays */
+    struct tune_changes changes;        /* of the replays */
     struct sg_tune replay;              /* *t with the identity of replays */
     struct tune_trials trials;          /* the candidates' runs */
     int threads;                        /* that compression is timed with */
@@ -81,16 +81,16 @@ struct advise {
  * without compression is recorded, if it is not there already. Opens them and adds up their squares. */
 SG_CHECKED sg_status advise_source(struct advise *a, struct sg_error *err);
 
-/* The text of a method in a recipe: {name: …, compressor: …}, without what is absent or refused by a replay. cell: its
- * values take the place of the method's lists; may be NULL. NULL = no memory. */
-char *advise_method_text(const struct sg_node *method, const struct sg_node *cell, const char *name);
-/* The same of a candidate, under its label. */
+/* The text of a candidate's method in a recipe, {name: …, compressor: …}, under its label, without what is absent or
+ * refused by a replay. NULL = no memory. */
 char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c);
-/* The methods of the replays as YAML, to be freed: those of the recipe, or the built-in ones, for whose hard threshold it
- * runs trials. Always with one without compression. */
-SG_CHECKED sg_status advise_methods(char **out, struct advise *a, struct sg_error *err);
+/* The methods of the replays, as a change: those of the recipe, or the built-in ones, for whose hard threshold it runs
+ * trials. Always with one without compression. */
+SG_CHECKED sg_status advise_methods(struct advise *a, struct sg_error *err);
 /* The name of the method without compression. */
 const char *advise_baseline(const struct advise *a);
+/* Appends that method to a list; false = no memory. */
+bool advise_push_baseline(struct sg_node *out, const struct advise *a);
 
 /* Replays the gradients in this process, twice, to see what a method is given: fills in error, least, encode_s and
  * add_s. */

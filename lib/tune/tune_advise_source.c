@@ -30,26 +30,26 @@ static bool is_whole(const char *files) {
     return whole;
 }
 
-/* Runs `steps` steps without compression. *run borrows from *b. */
-static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps, const char *record,
-                           struct sg_error *err) {
-    struct tune_sets sets;
+/* Runs `steps` steps without compression, and records their gradients if `records`. */
+static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps, bool records, struct sg_error *err) {
+    static const char *const series[] = {"learning-rate", NULL};
+    struct tune_changes c;
+    struct sg_node methods = {.kind = SG_NODE_LIST};
     struct sg_tune with = *a->t;
-    tune_sets_start(&sets, a->t);
-    sg_status status = tune_set_length(&sets, NULL, steps) &&
-                               tune_set(&sets, "record={every: %.0f, evaluate: 0, series: [learning-rate]}", steps) &&
-                               tune_set(&sets, "methods=[{name: \"%s\", compressor: none}]", advise_baseline(a))
-                           ? SG_OK
-                           : sg_fail_memory(err, "the recording");
-    SG_DO(status, tune_trials_open(b, &with, &sets, NULL, NULL, 1, err));
-    if (status == SG_OK && record) {
+    tune_changes_start(&c, a->t, NULL);
+    tune_change_length(&c, NULL, steps);
+    tune_change_record(&c, steps, false, series);
+    c.lost = !advise_push_baseline(&methods, a) || c.lost;
+    tune_change(&c, "methods", &methods);
+    sg_status status = tune_trials_open(b, &c, NULL, NULL, 1, err);
+    if (status == SG_OK && records) {
         a->files = sg_format("%s/first-%.0f-steps-%.12s.gradients", with.grid.folder, steps, b->cells[0].key);
         status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
         with.grid.record_gradients = a->files;
         with.grid.fresh = with.grid.fresh || (a->files && !is_whole(a->files));
     }
-    SG_DO(status, tune_trials_run(b, &with, &sets, true, err));
-    tune_sets_free(&sets);
+    SG_DO(status, tune_trials_run(b, &with, true, err));
+    tune_changes_free(&c);
     return status;
 }
 
@@ -57,7 +57,7 @@ static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps
 static sg_status record_first(struct advise *a, struct sg_error *err) {
     struct tune_trials b = {.count = 0};
     double steps = 0;
-    sg_status status = run_dense(&b, a, 1, NULL, err);
+    sg_status status = run_dense(&b, a, 1, false, err);
     if (status == SG_OK) {
         const struct sg_run *run = &b.outcomes[0].run;
         const size_t last = run->n_points - 1;
@@ -70,7 +70,7 @@ static sg_status record_first(struct advise *a, struct sg_error *err) {
         a->share = steps / all;
     }
     tune_trials_close(&b);
-    SG_DO(status, run_dense(&b, a, steps, "gradients", err));
+    SG_DO(status, run_dense(&b, a, steps, true, err));
     tune_trials_close(&b);
     return status;
 }

@@ -26,15 +26,16 @@ sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune,
 
 sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *compressor, cJSON *take_tune,
                               struct sg_error *err) {
-    struct tune_sets sets;
+    struct tune_changes c;
     struct tune_trials b = {.count = 0};
     struct sg_tune with = *t;
-    const struct sg_recipe found = {.path = t->recipe->path, .text = (char *)(uintptr_t)text};
+    struct sg_recipe found = *t->recipe;
+    found.text = (char *)(uintptr_t)text;
     with.recipe = &found;
     with.grid.fresh = false; /* they were run just now */
-    tune_sets_start(&sets, t);
-    sg_status status = tune_set(&sets, "claims=[]") ? SG_OK : sg_fail_memory(err, "the evidence");
-    SG_DO(status, tune_trials_open(&b, &with, &sets, NULL, compressor, SIZE_MAX, err));
+    tune_changes_start(&c, &with, NULL);
+    tune_change_null(&c, "claims");
+    sg_status status = tune_trials_open(&b, &c, NULL, compressor, SIZE_MAX, err);
     SG_DO(status, sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err));
     if (status == SG_OK) {
         t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
@@ -44,11 +45,9 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
     if (status != SG_OK)
         cJSON_Delete(take_tune);
     tune_trials_close(&b);
-    tune_sets_free(&sets);
+    tune_changes_free(&c);
     return status;
 }
-
-const char tune_assumed_network[] = "network.link=10gbe-tcp";
 
 void tune_sentence(cJSON *list, const char *format, ...) {
     char *text = NULL;

@@ -10,38 +10,51 @@
 
 /* ---- trials: cells of the recipe with some keys changed ---- */
 
-enum { TUNE_SETS = 16, TUNE_LAMBDA_CHARS = 24 };
+enum { TUNE_LAMBDA_CHARS = 24 };
 
-/* The --set values of trials, which follow the user's. */
-struct tune_sets {
-    const char *item[64 + TUNE_SETS];
-    char *own[TUNE_SETS]; /* the ones that we added, owned */
-    size_t count, n_own;
-    const struct sg_node *methods; /* of the recipe */
+/* The changes that trials make to the user's recipe, its --set values applied. A change for which there is no memory is
+ * reported when the recipe is read. */
+struct tune_changes {
+    const struct sg_recipe *recipe;
+    struct sg_recipe_change *item; /* [count] */
+    size_t count;
+    bool lost; /* there was no memory for one */
 };
-void tune_sets_start(struct tune_sets *s, const struct sg_tune *t);
-/* Adds a value. false = no memory, which the trials then report. */
-bool tune_set(struct tune_sets *s, const char *format, ...) SG_PRINTF(2, 3);
-/* The values "a, b, …" of a key of a method. */
-bool tune_set_values(struct tune_sets *s, const char *method, const char *key, const char *list);
-void tune_sets_free(struct tune_sets *s);
+/* Begins with copies of the changes of `base`; NULL = none. */
+void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base);
+/* The value of the key at a dotted path; NULL = there was no memory to make it. It is moved from and zeroed. */
+void tune_change(struct tune_changes *c, const char *path, struct sg_node *take_value);
+void tune_change_null(struct tune_changes *c, const char *path);
+void tune_change_number(struct tune_changes *c, const char *path, double number);
+void tune_change_word(struct tune_changes *c, const char *path, const char *word);
+/* A list of words, with NULL behind the last. */
+void tune_change_words(struct tune_changes *c, const char *path, const char *const *words);
+/* The network where the recipe has none. */
+void tune_change_network(struct tune_changes *c);
+void tune_changes_free(struct tune_changes *c);
+
+/* Reads the changed recipe; *written may be NULL (sg_recipe_with). */
+SG_CHECKED sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *written, const struct tune_changes *c,
+                                       struct sg_error *err);
 
 struct tune_trials {
     struct sg_recipe recipe;
-    struct sg_cell *cells; /* the chosen ones first */
+    struct sg_node written; /* what the cells' processes read; null = the user's own file */
+    struct sg_cell *cells;  /* the chosen ones first */
     size_t all, count;
     struct sg_cell_outcome *outcomes; /* [count] */
 };
 
-/* Opens the recipe with `sets` and chooses its cells of method `name` and compressor `compressor` (NULL = any) at the
- * first `seeds` seeds, in recipe order. */
-SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, const struct sg_tune *t, const struct tune_sets *sets,
-                                      const char *name, const char *compressor, size_t seeds, struct sg_error *err);
+/* Opens the recipe with these changes and chooses its cells of method `name` and compressor `compressor` (NULL = any) at
+ * the first `seeds` seeds, in recipe order. */
+SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, const struct tune_changes *c, const char *name,
+                                      const char *compressor, size_t seeds, struct sg_error *err);
 /* Runs the chosen cells that are missing. A cell that fails is an error, one that diverges only if `converges`. */
-SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, const struct tune_sets *sets,
-                                     bool converges, struct sg_error *err);
+SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converges, struct sg_error *err);
 void tune_trials_close(struct tune_trials *b);
 
+/* The last value of a column; NaN = there is none. */
+double tune_last(const struct sg_run *run, const char *column);
 /* Entries that a worker sent at a step of a run of `cell`, on average. They come from bits-values or from
  * average-density times d (0 = not known); from bits only where an entry costs 64 of them. If padded, they are those of
  * the largest message of each step, from average-density-padded times d. NaN = what was recorded does not tell. */
@@ -107,31 +120,19 @@ struct tune_length {
 };
 struct tune_length tune_length(const struct sg_cell *cell, double steps_per_epoch);
 
-/* Sets the keys for runs of `steps` steps without claims and plots. Unless length is NULL, the learning-rate schedule
- * is scaled with them. */
-bool tune_set_length(struct tune_sets *s, const struct tune_length *length, double steps);
-/* Sets the keys that record at every step what is sent. */
-bool tune_set_record(struct tune_sets *s);
+/* Runs get `steps` steps, without claims and plots. Unless length is NULL, the learning-rate schedule is scaled with
+ * them. */
+void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps);
+/* Records these series (NULL behind the last) every so many steps; evaluates only where `evaluates`. */
+void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *const *series);
+/* The series that tell at every step what is sent. */
+extern const char *const tune_volume_series[];
 
 /* Entries of a step, averaged over a whole run, from a pilot of it; d and padded are those of tune_entries. In each
  * stretch of the learning-rate schedule it takes what the pilot sent there, and for the rest of the stretch the rate of
  * the pilot's second half. */
 double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, bool padded);
 
-/* ---- search ---- */
-
-struct tune_point {
-    double lambda, entries;
-};
-
-/* The lambda at which `target` entries are sent at a step, from points (lambda, entries): interpolated between the two
- * that enclose it, else extrapolated from the nearest, along entries ~ lambda^-slope. */
-double tune_solve(const struct tune_point *points, size_t n, double target, double slope);
-/* The slope of ln entries over -ln lambda, by least squares over the points, kept within [0.5, 4]. If the points do not
- * tell, it is 2, the slope of a random walk that leaves at lambda. */
-double tune_slope(const struct tune_point *points, size_t n);
-/* The same slope through the two points nearest to the target; n >= 1. */
-double tune_secant(const struct tune_point *points, size_t n, double target);
 /* Rounds lambda to four digits and writes it as recipes spell it. */
 double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
 
@@ -184,9 +185,6 @@ void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
 bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
 /* Closes a stream of open_memstream and hands over its text; NULL = no memory, or not all of it is fine. */
 char *tune_table_text(FILE *take_stream, char **text, bool fine);
-
-/* The --set value of the network where the recipe has none. */
-extern const char tune_assumed_network[];
 
 /* ---- actions ---- */
 

@@ -18,77 +18,34 @@ enum { LADDER = 9, STEPS_OUT = 8, GIVEN = REACH_POINTS - LADDER - STEPS_OUT };
 
 static const double TOLERANCE = 0.05, NARROW = 1.25;
 
-static bool reaches(const struct reach *r, const struct reach_point *p) {
-    return reach_is_near(r, p->value, p->base);
-}
-
-static void note_trial(struct reach *r, const struct reach_point *p, double steps) {
-    cJSON *trial = cJSON_CreateObject();
-    sg_json_set_number(trial, "lambda", p->lambda);
-    sg_json_set_number(trial, "steps", steps);
-    sg_json_set_number(trial, "seeds", (double)p->seeds);
-    sg_json_set_number(trial, "density", p->entries / r->topk.d);
-    sg_json_set_number(trial, "value", p->value);
-    sg_json_set_number(trial, "baseline", p->base);
-    sg_json_set_bool(trial, "reaches", reaches(r, p));
-    sg_json_push(r->trials, trial);
-}
-
 /* The baseline's value at this length. */
 static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, struct sg_error *err) {
-    struct tune_sets sets;
+    struct tune_search *s = &r->search;
+    struct tune_changes c;
     struct tune_trials b = {.count = 0};
-    tune_sets_start(&sets, r->t);
-    sg_status status = reach_run(&b, r, &sets, r->baseline, steps, seeds, err);
+    tune_changes_start(&c, s->t, NULL);
+    if (steps < s->length.steps)
+        tune_change_length(&c, &s->length, steps);
+    sg_status status = tune_trials_open(&b, &c, r->baseline, NULL, seeds, err);
+    SG_DO(status, tune_trials_run(&b, s->t, true, err));
     double sum = 0;
     for (size_t i = 0; status == SG_OK && i < b.count; i++)
-        sum += tune_tail_median(&b.outcomes[i], r->metric);
-    r->base = sum / (double)b.count;
-    r->base_first = status == SG_OK ? tune_tail_median(&b.outcomes[0], r->metric) : NAN;
-    if (status == SG_OK && isnan(r->base))
-        status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", r->metric, r->baseline);
+        sum += tune_tail_median(&b.outcomes[i], s->metric);
+    s->base = sum / (double)b.count;
+    s->base_first = status == SG_OK ? tune_tail_median(&b.outcomes[0], s->metric) : NAN;
+    if (status == SG_OK && isnan(s->base))
+        status = sg_fail(err, SG_ERR_ARGUMENT, "'%s': %s has no value at the end of a run", s->metric, r->baseline);
     if (status == SG_OK)
         r->base_steps = sg_json_number(b.outcomes[0].run.end, "steps", NAN);
     tune_trials_close(&b);
-    tune_sets_free(&sets);
-    return status;
-}
-
-/* Runs the lambdas of p [n], rounded and all different, for `steps` steps; NaN = whole runs. */
-static sg_status measure(struct reach *r, struct reach_point *p, size_t n, double steps, size_t seeds,
-                         struct sg_error *err) {
-    struct tune_sets sets;
-    struct tune_trials b = {.count = 0};
-    char what[160];
-    tune_sets_start(&sets, r->t);
-    sg_status status = reach_set_lambdas(&sets, r, p, n) ? SG_OK : sg_fail_memory(err, "the trials");
-    snprintf(what, sizeof what, "%s: %zu lambda%s, %.0f of %.0f steps", r->name, n, n == 1 ? "" : "s",
-             isnan(steps) ? r->length.steps : steps, r->length.steps);
-    if (r->t->say)
-        r->t->say(what);
-    SG_DO(status, reach_run(&b, r, &sets, r->name, steps, seeds, err));
-    for (size_t i = 0; status == SG_OK && i < n; i++) {
-        double value = 0, entries = 0;
-        for (size_t c = 0; c < b.count; c++)
-            if (sg_node_number(b.cells[c].method, "lambda", NAN) == p[i].lambda) {
-                value += tune_tail_median(&b.outcomes[c], r->metric) / (double)seeds;
-                entries += tune_entries(&b.outcomes[c].run, &b.cells[c], r->topk.d, false) / (double)seeds;
-            }
-        p[i].value = value;
-        p[i].entries = entries;
-        p[i].base = seeds == 1 ? r->base_first : r->base;
-        p[i].seeds = seeds;
-        note_trial(r, &p[i], isnan(steps) ? r->length.steps : steps);
-    }
-    tune_trials_close(&b);
-    tune_sets_free(&sets);
+    tune_changes_free(&c);
     return status;
 }
 
 /* Keeps the m points nearest to the largest lambda that reaches the baseline; p [n] with lambda descending. */
-static void narrow(const struct reach *r, struct reach_point *p, size_t n, size_t m) {
+static void narrow(const struct reach *r, struct tune_point *p, size_t n, size_t m) {
     size_t best = 0;
-    while (best + 1 < n && !reaches(r, &p[best]))
+    while (best + 1 < n && !tune_reaches(&r->search, &p[best]))
         best++;
     size_t from = best > m / 2 ? best - m / 2 : 0;
     from = from + m > n ? n - m : from;
@@ -96,14 +53,15 @@ static void narrow(const struct reach *r, struct reach_point *p, size_t n, size_
 }
 
 /* Runs the ladder at the lengths below a whole run. */
-static sg_status halve(struct reach *r, struct reach_point p[LADDER], size_t *left, struct sg_error *err) {
+static sg_status halve(struct reach *r, struct tune_point p[LADDER], size_t *left, struct sg_error *err) {
+    struct tune_search *s = &r->search;
     static const size_t keep[] = {5, 3};
     sg_status status = SG_OK;
     *left = LADDER;
     for (size_t rung = 0; status == SG_OK && rung < 2; rung++) {
-        const double steps = fmax(1, floor(r->length.steps / (rung == 0 ? 9 : 3)));
+        const double steps = fmax(1, floor(s->length.steps / (rung == 0 ? 9 : 3)));
         status = measure_baseline(r, steps, 1, err);
-        SG_DO(status, measure(r, p, *left, steps, 1, err));
+        SG_DO(status, tune_measure(s, p, *left, steps, 1, err));
         if (status == SG_OK) {
             narrow(r, p, *left, keep[rung]);
             *left = keep[rung];
@@ -113,89 +71,95 @@ static sg_status halve(struct reach *r, struct reach_point p[LADDER], size_t *le
 }
 
 /* Largest lambda that reaches the baseline, and the smallest above it that does not; NULL = none. */
-static void ends(struct reach *r, struct reach_point **in, struct reach_point **out) {
+static void ends(struct reach *r, struct tune_point **in, struct tune_point **out) {
+    struct tune_search *s = &r->search;
     *in = *out = NULL;
-    for (size_t i = 0; i < r->n_whole; i++)
-        if (reaches(r, &r->whole[i]) && (!*in || r->whole[i].lambda > (*in)->lambda))
-            *in = &r->whole[i];
-    for (size_t i = 0; i < r->n_whole; i++)
-        if (!reaches(r, &r->whole[i]) && (!*in || r->whole[i].lambda > (*in)->lambda) &&
-            (!*out || r->whole[i].lambda < (*out)->lambda))
-            *out = &r->whole[i];
+    for (size_t i = 0; i < s->n_points; i++)
+        if (tune_reaches(s, &s->point[i]) && (!*in || s->point[i].value > (*in)->value))
+            *in = &s->point[i];
+    for (size_t i = 0; i < s->n_points; i++)
+        if (!tune_reaches(s, &s->point[i]) && (!*in || s->point[i].value > (*in)->value) &&
+            (!*out || s->point[i].value < (*out)->value))
+            *out = &s->point[i];
 }
 
 /* Makes whole runs of those of p [n] that have none yet. */
-static sg_status measure_whole(struct reach *r, const struct reach_point *p, size_t n, size_t seeds,
+static sg_status measure_whole(struct reach *r, const struct tune_point *p, size_t n, size_t seeds,
                                struct sg_error *err) {
-    const size_t first = r->n_whole;
+    struct tune_search *s = &r->search;
+    const size_t first = s->n_points;
     for (size_t i = 0; i < n; i++) {
         bool made = false;
-        for (size_t j = 0; j < r->n_whole; j++)
-            made = made || r->whole[j].lambda == p[i].lambda;
+        for (size_t j = 0; j < s->n_points; j++)
+            made = made || s->point[j].value == p[i].value;
         if (!made)
-            r->whole[r->n_whole++] = p[i];
+            s->point[s->n_points++] = p[i];
     }
-    return r->n_whole > first ? measure(r, r->whole + first, r->n_whole - first, NAN, seeds, err) : SG_OK;
+    return s->n_points > first ? tune_measure(s, s->point + first, s->n_points - first, s->length.steps, seeds, err)
+                               : SG_OK;
 }
 
 /* Runs the recipe's own lambdas, which are cells of its figure, at all seeds. */
 static sg_status measure_given(struct reach *r, struct sg_error *err) {
-    struct reach_point given[GIVEN];
+    const struct tune_search *s = &r->search;
+    struct tune_point given[GIVEN];
     const size_t n = r->given->kind == SG_NODE_LIST ? r->given->count : 0;
     for (size_t i = 0; i < n; i++)
-        given[i] = (struct reach_point){.lambda = r->given->child[i].number, .spelling = r->given->child[i].string};
-    return measure_whole(r, given, n, r->seeds, err);
+        given[i] = (struct tune_point){.value = r->given->child[i].number, .spelling = r->given->child[i].string};
+    return measure_whole(r, given, n, s->seeds, err);
 }
 
 /* The lambda to try next, between the two ends, of which one may be missing. */
-static double next_lambda(const struct reach_point *in, const struct reach_point *out) {
-    return !out ? in->lambda * 2 : !in || in->lambda == 0 ? out->lambda / 2 : sqrt(in->lambda * out->lambda);
+static double next_lambda(const struct tune_point *in, const struct tune_point *out) {
+    return !out ? in->value * 2 : !in || in->value == 0 ? out->value / 2 : sqrt(in->value * out->value);
 }
 
 /* Says what one must know to read the result. */
 static void say_ends(const struct reach *r) {
+    const struct tune_search *s = &r->search;
     char text[256] = "", lengths[256];
-    if (r->base_steps != r->length.steps && r->t->say) {
-        snprintf(lengths, sizeof lengths, "%s: its runs have %.0f steps, those of the baseline %s %.0f", r->name,
-                 r->length.steps, r->baseline, r->base_steps);
-        r->t->say(lengths);
+    if (r->base_steps != s->length.steps && s->t->say) {
+        snprintf(lengths, sizeof lengths, "%s: its runs have %.0f steps, those of the baseline %s %.0f", s->name,
+                 s->length.steps, r->baseline, r->base_steps);
+        s->t->say(lengths);
     }
     if (!r->next)
-        snprintf(text, sizeof text, "%s: no lambda was found that fails, up to %.4g: the tolerance is wide", r->name,
-                 r->best->lambda);
-    else if (r->next->lambda > NARROW * r->best->lambda)
+        snprintf(text, sizeof text, "%s: no lambda was found that fails, up to %.4g: the tolerance is wide", s->name,
+                 r->best->value);
+    else if (r->next->value > NARROW * r->best->value)
         snprintf(text, sizeof text, "%s: stopped with %.4g reaching %s and %.4g not: the largest may lie between",
-                 r->name, r->best->lambda, r->baseline, r->next->lambda);
-    if (text[0] && r->t->say)
-        r->t->say(text);
+                 s->name, r->best->value, r->baseline, r->next->value);
+    if (text[0] && s->t->say)
+        s->t->say(text);
 }
 
 /* Makes whole runs until the two ends are close and both are confirmed at all seeds. */
-static sg_status decide(struct reach *r, const struct reach_point *start, size_t n, struct sg_error *err) {
-    struct reach_point *in = NULL, *out = NULL;
+static sg_status decide(struct reach *r, const struct tune_point *start, size_t n, struct sg_error *err) {
+    struct tune_search *s = &r->search;
+    struct tune_point *in = NULL, *out = NULL;
     char text[TUNE_LAMBDA_CHARS];
-    r->n_whole = 0;
-    sg_status status = measure_baseline(r, NAN, r->seeds, err);
+    s->n_points = 0;
+    sg_status status = measure_baseline(r, s->length.steps, s->seeds, err);
     SG_DO(status, measure_given(r, err));
     SG_DO(status, measure_whole(r, start, n, 1, err));
     for (int turn = 0; status == SG_OK;) {
         ends(r, &in, &out);
-        if (turn == STEPS_OUT || (in && out && out->lambda <= NARROW * in->lambda)) {
-            struct reach_point *open = in && in->seeds < r->seeds ? in : out && out->seeds < r->seeds ? out : NULL;
+        if (turn == STEPS_OUT || (in && out && out->value <= NARROW * in->value)) {
+            struct tune_point *open = in && in->seeds < s->seeds ? in : out && out->seeds < s->seeds ? out : NULL;
             if (!open)
                 break;
-            status = measure(r, open, 1, NAN, r->seeds, err);
+            status = tune_measure(s, open, 1, s->length.steps, s->seeds, err);
             continue;
         }
         const double lambda = tune_round(next_lambda(in, out), text);
-        status = measure_whole(r, &(struct reach_point){.lambda = lambda}, 1, 1, err);
+        status = measure_whole(r, &(struct tune_point){.value = lambda}, 1, 1, err);
         turn++;
     }
     if (status == SG_OK && !in)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "%s: no lambda down to %.4g reaches %s's %s of %.4g within %g %%: that one has %.4g (allow more "
                        "with --tolerance)",
-                       r->name, out->lambda, r->baseline, r->metric, r->base, 100 * r->tolerance, out->value);
+                       s->name, out->value, r->baseline, s->metric, s->base, 100 * s->tolerance, out->quality);
     r->best = in;
     r->next = out;
     if (status == SG_OK)
@@ -206,13 +170,14 @@ static sg_status decide(struct reach *r, const struct reach_point *start, size_t
 /* ---- the recipe ---- */
 
 static sg_status find_methods(struct reach *r, struct sg_error *err) {
-    const struct sg_recipe *recipe = r->t->recipe;
+    struct tune_search *s = &r->search;
+    const struct sg_recipe *recipe = s->t->recipe;
     const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
     r->baseline = tune_baseline(methods);
     size_t wanting = 0;
     for (size_t i = 0; i < methods->count; i++)
         if (tune_wants_lambda(&methods->child[i]) && wanting++ == 0) {
-            r->name = sg_node_string(&methods->child[i], "name", "");
+            s->name = sg_node_string(&methods->child[i], "name", "");
             r->given = sg_node_get(&methods->child[i], "lambda");
         }
     if (!r->baseline || wanting != 1 || r->given->line == 0)
@@ -229,76 +194,83 @@ static sg_status find_methods(struct reach *r, struct sg_error *err) {
         if (r->given->child[i].kind != SG_NODE_NUMBER)
             return sg_fail(err, SG_ERR_ARGUMENT, "%s:%d:%d: a list of lambdas is searched beside: numbers only",
                            recipe->path, r->given->child[i].line, r->given->child[i].column);
-    r->seeds = sg_node_get(&recipe->root, "seeds")->count;
     return SG_OK;
 }
 
-static sg_status write_found(char **out, const struct reach *r, const struct reach_point *best, struct sg_error *err) {
-    double lambda = best->lambda;
+static sg_status write_found(char **out, const struct reach *r, const struct tune_point *best, struct sg_error *err) {
+    const struct tune_search *s = &r->search;
+    double lambda = best->value;
     char how[1][TUNE_HOW_CHARS];
     const struct tune_found found = {
-        .name = r->name, .key = "lambda", .n = 1, .value = &lambda, .how = how, .appends = true};
+        .name = s->name, .key = "lambda", .n = 1, .value = &lambda, .how = how, .appends = true};
     snprintf(how[0], sizeof how[0],
              "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
-             100 * best->entries / r->topk.d, r->metric, best->value, r->baseline, r->base, r->seeds,
-             r->seeds == 1 ? "" : "s");
-    return tune_emit_recipe(out, r->t, &found, 1, err);
+             100 * best->amount / r->topk.d, s->metric, best->quality, r->baseline, s->base, s->seeds,
+             s->seeds == 1 ? "" : "s");
+    return tune_emit_recipe(out, s->t, &found, 1, err);
 }
 
 /* Before anything is run: will the recipe take what is found? */
 static sg_status check_text(const struct reach *r, struct sg_error *err) {
     char *text = NULL;
-    sg_status status = write_found(&text, r, &(struct reach_point){.lambda = 0.1234}, err);
+    sg_status status = write_found(&text, r, &(struct tune_point){.value = 0.1234}, err);
     free(text);
     return status;
 }
 
 static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_error *err) {
-    struct reach_point ladder[LADDER];
+    struct tune_search *s = &r->search;
+    struct tune_point ladder[LADDER];
     char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
-    sg_status status = tune_targets(&r->topk, r->t, err);
+    sg_status status = tune_targets(&r->topk, s->t, err);
     if (status != SG_OK)
         return status;
-    r->length = tune_length(cell, r->topk.steps_per_epoch);
+    s->d = r->topk.d;
+    s->steps_per_epoch = r->topk.steps_per_epoch;
+    tune_search_start(s, cell, "lambda", NULL);
     for (size_t i = 1; i < r->topk.n; i++)
         least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
     for (size_t i = 0; i < LADDER; i++) /* most of the ladder is below this, because gradients are largest at first */
         ladder[i] =
-            (struct reach_point){.lambda = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
+            (struct tune_point){.value = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
     status = halve(r, ladder, &left, err);
     SG_DO(status, decide(r, ladder, left, err));
-    SG_DO(status, write_found(&r->t->text, r, r->best, err));
+    SG_DO(status, write_found(&s->t->text, r, r->best, err));
     return status == SG_OK ? reach_document(r, err) : status;
 }
 
 sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     char metric[TUNE_METRIC_CHARS];
-    struct reach r = {.t = t,
-                      .metric = metric,
-                      .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance,
-                      .trials = cJSON_CreateArray()};
+    struct reach *r = calloc(1, sizeof *r);
+    if (!r)
+        return sg_fail_memory(err, "the search");
+    struct tune_search *s = &r->search;
     struct sg_cell *cells = NULL;
     size_t count = 0, i = 0;
-    sg_status status = find_methods(&r, err);
-    SG_DO(status, tune_metric(t, metric, &r.higher, err));
-    SG_DO(status, check_text(&r, err));
+    tune_search_open(s, t, &tune_in_entries, TOLERANCE);
+    s->metric = metric;
+    s->key = "lambda";
+    sg_status status = find_methods(r, err);
+    SG_DO(status, tune_metric(t, metric, &s->higher, err));
+    SG_DO(status, check_text(r, err));
     SG_DO(status, sg_recipe_cells(t->recipe, &cells, &count, err));
     for (size_t c = 0; status == SG_OK && c < count; c++)
         if (strcmp(sg_node_string(cells[c].method, "compressor", ""), "none") != 0) /* no volume of it is shown */
             status = tune_need_volume(t, &cells[c], err);
-    while (status == SG_OK && strcmp(cells[i].name, r.name) != 0)
+    while (status == SG_OK && strcmp(cells[i].name, s->name) != 0)
         i++;
     if (status == SG_OK && t->dry_run) {
         char text[256];
-        snprintf(text, sizeof text, "%s: the largest lambda whose %s comes within %g %% of %s's", r.name, metric,
-                 100 * r.tolerance, r.baseline);
+        snprintf(text, sizeof text, "%s: the largest lambda whose %s comes within %g %% of %s's", s->name, metric,
+                 100 * s->tolerance, r->baseline);
         if (t->say)
             t->say(text);
     } else if (status == SG_OK) {
-        status = search(&r, &cells[i], err);
+        status = search(r, &cells[i], err);
     }
-    cJSON_Delete(r.trials);
+    cJSON_Delete(s->trials);
     sg_recipe_cells_free(cells, count);
+    free(r);
     return status;
 }

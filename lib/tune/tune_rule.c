@@ -13,15 +13,14 @@ static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct sg_cell *cell,
                             const struct tune_targets *topk, struct sg_error *err) {
     const double steps = ceil(PILOT * tune_length(cell, topk->steps_per_epoch).steps);
-    struct tune_sets sets;
-    tune_sets_start(&sets, t);
-    const bool fine = tune_set_length(&sets, NULL, fmax((double)t->points, steps)) &&
-                      tune_set(&sets, "record.every=1000000000") && tune_set(&sets, "record.layers=false") &&
-                      tune_set(&sets, "record.workers=false");
-    sg_status status = fine ? sg_recipe_parse(pilot, t->recipe->text, strlen(t->recipe->text), t->recipe->path,
-                                              sets.item, sets.count, err)
-                            : sg_fail_memory(err, "the pilot");
-    tune_sets_free(&sets);
+    struct tune_changes c;
+    tune_changes_start(&c, t, NULL);
+    tune_change_length(&c, NULL, fmax((double)t->points, steps));
+    tune_change_number(&c, "record.every", 1e9);
+    tune_change_null(&c, "record.layers");
+    tune_change_null(&c, "record.workers");
+    sg_status status = tune_changes_read(pilot, NULL, &c, err);
+    tune_changes_free(&c);
     return status;
 }
 

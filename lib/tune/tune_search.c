@@ -1,67 +1,341 @@
-/* tune_search.c: finds the lambda at which so many entries are sent, from known points of that curve. It runs nothing,
- * so tests can give it made-up curves. */
+/* tune_search.c: the stages of a search over a knob: pilots, whole runs at the first seed, whole runs at all seeds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "sg_debug.h"
-#include "tune_private.h"
+#include "tune_search.h"
 
-static const double SLOPE = 2, LEAST_SLOPE = 0.5, MOST_SLOPE = 4;
+enum { REPEATS = 2 };
 
-double tune_slope(const struct tune_point *points, size_t n) {
-    double x = 0, y = 0, xx = 0, xy = 0;
-    for (size_t i = 0; i < n; i++) {
-        x += log(points[i].lambda) / (double)n;
-        y += log(points[i].entries) / (double)n;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const double dx = log(points[i].lambda) - x;
-        xx += dx * dx;
-        xy += dx * (log(points[i].entries) - y);
-    }
-    return xx > 1e-4 ? fmin(MOST_SLOPE, fmax(LEAST_SLOPE, -xy / xx)) : SLOPE;
+/* SPREAD: between two values around one, that tell the slope. STEP: to a value that tells the direction. */
+static const double SPREAD = 1.5, STEP = 4;
+
+void tune_search_open(struct tune_search *s, struct sg_tune *t, const struct tune_unit *unit, double tolerance) {
+    *s = (struct tune_search){.t = t,
+                              .unit = unit,
+                              .tolerance = isnan(t->tolerance) ? tolerance : t->tolerance,
+                              .steps_per_epoch = NAN,
+                              .seeds = sg_node_get(&t->recipe->root, "seeds")->count,
+                              .slope = 1};
 }
 
-static double distance(const struct tune_point *p, double target) {
-    return fabs(log(p->entries / target));
+void tune_search_start(struct tune_search *s, const struct sg_cell *cell, const char *key,
+                       const struct sg_parameter *parameter) {
+    s->name = cell->name;
+    s->key = key;
+    s->integer = parameter && parameter->integer;
+    s->min = parameter ? parameter->min : 0;
+    s->max = parameter ? parameter->max : INFINITY;
+    s->rises = false;
+    s->length = tune_length(cell, s->steps_per_epoch);
+    s->n_points = 0;
+    s->mean_of_first = 1;
+    s->pilot_steps = 0;
+    s->trials = cJSON_CreateArray();
 }
 
-double tune_secant(const struct tune_point *points, size_t n, double target) {
-    SG_ASSERT(n >= 1);
-    struct tune_point near[2] = {points[0], points[0]};
-    for (size_t i = 1; i < n; i++) {
-        const struct tune_point p = points[i];
-        if (distance(&p, target) < distance(&near[0], target)) {
-            near[1] = near[0];
-            near[0] = p;
-        } else if (near[1].lambda == near[0].lambda || distance(&p, target) < distance(&near[1], target)) {
-            near[1] = p;
-        }
-    }
-    return tune_slope(near, 2);
+double tune_possible(const struct tune_search *s, double x) {
+    char text[TUNE_LAMBDA_CHARS];
+    x = s->integer ? rint(x) : tune_round(x, text);
+    x = fmin(fmax(x, s->min), s->max);
+    return x > 0 ? x : tune_round(ldexp(1, -40), text);
 }
 
-double tune_solve(const struct tune_point *points, size_t n, double target, double slope) {
-    SG_ASSERT(n >= 1 && slope > 0);
-    const struct tune_point *above = NULL, *below = NULL, *near = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const struct tune_point *p = &points[i];
-        if (p->entries >= target && (above == NULL || p->lambda > above->lambda))
-            above = p;
-        if (p->entries <= target && (below == NULL || p->lambda < below->lambda))
-            below = p;
-        if (near == NULL || distance(p, target) < distance(near, target))
+bool tune_hits(const struct tune_search *s, const struct tune_goal *goal, double amount) {
+    return fabs(amount / goal->target - 1) <= s->tolerance;
+}
+
+/* ---- points ---- */
+
+static struct tune_point *find(struct tune_search *s, double value) {
+    for (size_t i = 0; i < s->n_points; i++)
+        if (s->point[i].value == value)
+            return &s->point[i];
+    return NULL;
+}
+
+static void keep(struct tune_search *s, const struct tune_point *p) {
+    struct tune_point *at = find(s, p->value);
+    if (!at && s->n_points < TUNE_POINTS)
+        at = &s->point[s->n_points++];
+    if (at)
+        *at = *p;
+}
+
+/* Does another point have the amount of this value? Then amounts go in steps here. */
+static bool repeats(struct tune_search *s, double value) {
+    const struct tune_point *own = find(s, value);
+    for (size_t i = 0; i < s->n_points; i++)
+        if (own && &s->point[i] != own && s->point[i].amount == own->amount)
+            return true;
+    return false;
+}
+
+/* The point that comes nearest to the target, of all or of those that are no estimates; NULL = there is none. */
+static const struct tune_point *nearest(const struct tune_search *s, double target, bool estimates) {
+    const struct tune_point *near = NULL;
+    for (size_t i = 0; i < s->n_points; i++) {
+        const struct tune_point *p = &s->point[i];
+        if ((estimates || !p->estimated) && (!near || fabs(log(p->amount / target)) < fabs(log(near->amount / target))))
             near = p;
     }
-    if (above != NULL && below != NULL && above->lambda < below->lambda && above->entries > below->entries) {
-        const double share = log(above->entries / target) / log(above->entries / below->entries);
-        return above->lambda * pow(below->lambda / above->lambda, share);
-    }
-    return near->lambda * pow(near->entries / target, 1 / slope);
+    return near;
 }
 
-double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]) {
-    snprintf(text, TUNE_LAMBDA_CHARS, "%.4g", lambda);
-    return strtod(text, NULL);
+/* The points as those of a curve that falls. */
+static size_t falling(struct tune_point out[TUNE_POINTS], const struct tune_search *s) {
+    for (size_t i = 0; i < s->n_points; i++) {
+        out[i] = s->point[i];
+        out[i].value = s->rises ? 1 / out[i].value : out[i].value;
+    }
+    return s->n_points;
+}
+
+static double slope_of(const struct tune_search *s) {
+    struct tune_point p[TUNE_POINTS];
+    return tune_slope(p, falling(p, s));
+}
+
+/* Solves along the given slope; NAN = the one near the target. */
+static double solve(const struct tune_search *s, double target, double slope) {
+    struct tune_point p[TUNE_POINTS];
+    const size_t n = falling(p, s);
+    if (isnan(slope))
+        slope = n > 1 ? tune_secant(p, n, target) : s->slope;
+    const double found = tune_solve(p, n, target, slope);
+    return s->rises ? 1 / found : found;
+}
+
+/* Adds a value to those that are to be tried; each once. */
+static size_t add(struct tune_point *p, size_t n, double value) {
+    for (size_t i = 0; i < n; i++)
+        if (p[i].value == value)
+            return n;
+    p[n] = (struct tune_point){.value = value};
+    return n + 1;
+}
+
+/* ---- pilots ---- */
+
+static sg_status try_all(struct tune_search *s, struct tune_point *p, size_t n, double steps, struct sg_error *err) {
+    const sg_status status = tune_measure(s, p, n, steps, 1, err);
+    s->n_points = 0;
+    for (size_t i = 0; status == SG_OK && i < n; i++)
+        keep(s, &p[i]);
+    return status;
+}
+
+sg_status tune_pilot(struct tune_search *s, double steps, bool spread, bool fit, struct sg_error *err) {
+    struct tune_point p[2 * TUNE_GOALS];
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_goals; i++) {
+        const double value = s->goal[i].value, apart = spread ? sqrt(SPREAD) : 1;
+        n = add(p, n, tune_possible(s, value / apart));
+        n = add(p, n, tune_possible(s, value * apart));
+    }
+    const sg_status status = try_all(s, p, n, steps, err);
+    if (status == SG_OK && fit)
+        s->slope = slope_of(s);
+    for (size_t i = 0; status == SG_OK && i < s->n_goals; i++)
+        s->goal[i].value = solve(s, s->goal[i].target, s->slope);
+    return status;
+}
+
+sg_status tune_find_direction(struct tune_search *s, double start, double steps, struct sg_error *err) {
+    struct tune_point p[2] = {{.value = tune_possible(s, start)}, {.value = tune_possible(s, start * STEP)}};
+    if (p[1].value == p[0].value)
+        p[1].value = tune_possible(s, start / STEP);
+    if (p[1].value == p[0].value)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: %s has no other value than %g", s->name, s->key, start);
+    const sg_status status = try_all(s, p, 2, steps, err);
+    s->rises = (p[1].amount > p[0].amount) == (p[1].value > p[0].value);
+    for (size_t i = 0; status == SG_OK && i < s->n_goals; i++)
+        s->goal[i].value = solve(s, s->goal[i].target, slope_of(s));
+    return status;
+}
+
+/* ---- to the tolerance ---- */
+
+/* The point's amount at the first seed was `first`: estimates of other values are corrected by what the mean is of it. */
+static void learn_mean_of_first(struct tune_search *s, double ratio) {
+    for (size_t i = 0; i < s->n_points; i++)
+        if (s->point[i].estimated)
+            s->point[i].amount *= ratio / s->mean_of_first;
+    s->mean_of_first = ratio;
+}
+
+/* Tries these values, which are known at the first seed, at all seeds. */
+static sg_status confirm(struct tune_search *s, const struct tune_refine *how, struct tune_point *p, size_t n,
+                         struct sg_error *err) {
+    double first[TUNE_GOALS];
+    for (size_t i = 0; i < n; i++)
+        first[i] = find(s, p[i].value)->amount / s->mean_of_first;
+    const sg_status status = n > 0 ? tune_measure(s, p, n, how->steps, how->seeds, err) : SG_OK;
+    for (size_t i = 0; status == SG_OK && i < n; i++) {
+        keep(s, &p[i]);
+        learn_mean_of_first(s, p[i].amount / first[i]);
+    }
+    return status;
+}
+
+/* Tries the values of the open goals at the first seed, and those that are near their goal, or were tried there before, at
+ * all seeds. */
+static sg_status try_open(struct tune_search *s, const struct tune_refine *how, struct tune_goal *const *open, size_t n,
+                          struct sg_error *err) {
+    struct tune_point p[TUNE_GOALS], sure[TUNE_GOALS];
+    size_t n_new = 0, n_sure = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct tune_point *known = find(s, open[i]->value = tune_possible(s, open[i]->value));
+        if (!known)
+            n_new = add(p, n_new, open[i]->value);
+        else if (known->estimated)
+            n_sure = add(sure, n_sure, open[i]->value);
+    }
+    const sg_status status = n_new > 0 ? tune_measure(s, p, n_new, how->steps, 1, err) : SG_OK;
+    for (size_t i = 0; status == SG_OK && i < n_new; i++) {
+        p[i].estimated = how->seeds > 1;
+        p[i].amount *= s->mean_of_first;
+        keep(s, &p[i]);
+        for (size_t j = 0; how->seeds > 1 && j < n; j++)
+            if (open[j]->value == p[i].value &&
+                fabs(p[i].amount / open[j]->target - 1) <= fmax(how->near, s->tolerance))
+                n_sure = add(sure, n_sure, p[i].value);
+    }
+    return status == SG_OK ? confirm(s, how, sure, n_sure, err) : status;
+}
+
+static void end(struct tune_goal *goal, const struct tune_point *p, bool missed) {
+    goal->value = p->value;
+    goal->reached = p->amount;
+    goal->done = true;
+    goal->missed = missed;
+}
+
+/* Chooses the value that a goal tries next, or ends it. */
+static void choose(struct tune_search *s, const struct tune_refine *how, struct tune_goal *goal) {
+    const struct tune_point *near = nearest(s, goal->target, true);
+    goal->repeats += repeats(s, goal->value);
+    if (!near->estimated && tune_hits(s, goal, near->amount)) {
+        end(goal, near, false);
+        return;
+    }
+    const double next = goal->repeats > REPEATS ? near->value : tune_possible(s, solve(s, goal->target, NAN));
+    const struct tune_point *known = find(s, next);
+    if (!known || known->estimated)
+        goal->value = next;
+    else if (near->estimated && !how->strict)
+        goal->value = near->value;
+    else
+        end(goal, near->estimated ? known : near, true);
+}
+
+/* The goals that are open in this turn. */
+static size_t open_goals(struct tune_goal **open, struct tune_search *s, bool middle_alone) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_goals; i++)
+        if (!s->goal[i].done && (!middle_alone || i == s->n_goals / 2))
+            open[n++] = &s->goal[i];
+    return n;
+}
+
+sg_status tune_refine(struct tune_search *s, const struct tune_refine *how, struct sg_error *err) {
+    struct tune_goal *open[TUNE_GOALS];
+    sg_status status = SG_OK;
+    bool stopped = false;
+    s->n_points = how->goes_on ? s->n_points : 0;
+    for (size_t i = 0; i < s->n_goals; i++) {
+        s->goal[i].done = s->goal[i].missed = false;
+        s->goal[i].repeats = 0;
+    }
+    for (int turn = 0; status == SG_OK && !stopped && turn < how->turns; turn++) {
+        const bool middle_alone = how->middle_first && turn == 0;
+        const size_t n = open_goals(open, s, middle_alone);
+        const double middle = s->goal[s->n_goals / 2].target;
+        status = n > 0 ? try_open(s, how, open, n, err) : SG_OK;
+        const double shift =
+            status == SG_OK && middle_alone ? solve(s, middle, s->slope) / s->goal[s->n_goals / 2].value : 1;
+        for (size_t i = 0; status == SG_OK && middle_alone && i < s->n_goals; i++)
+            s->goal[i].value *= i == s->n_goals / 2 ? 1 : shift;
+        for (size_t i = 0; status == SG_OK && i < n; i++) {
+            choose(s, how, open[i]);
+            stopped = stopped || (how->strict && open[i]->missed);
+        }
+    }
+    for (size_t i = 0; status == SG_OK && !stopped && i < s->n_goals; i++) {
+        struct tune_goal *goal = &s->goal[i];
+        const struct tune_point *near = nearest(s, goal->target, false);
+        if (near && (!how->strict || !goal->done))
+            end(goal, near, !tune_hits(s, goal, near->amount));
+    }
+    s->slope = status == SG_OK && s->n_points > 1 ? slope_of(s) : s->slope;
+    return status;
+}
+
+/* ---- what was found ---- */
+
+cJSON *tune_search_json(struct tune_search *s) {
+    cJSON *out = cJSON_CreateObject();
+    sg_json_set_string(out, "method", s->name);
+    sg_json_set_number(out, "run_steps", s->length.steps);
+    sg_json_set_number(out, "pilot_steps", s->pilot_steps);
+    sg_json_set(out, "trials", s->trials);
+    s->trials = NULL;
+    return out;
+}
+
+sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n, struct sg_error *err) {
+    *f = (struct tune_found){.name = s->name, .key = s->key};
+    f->value = calloc(n, sizeof *f->value);
+    f->how = calloc(n, sizeof *f->how);
+    return f->value && f->how ? SG_OK : sg_fail_memory(err, "the result");
+}
+
+/* ---- all methods ---- */
+
+static sg_status match_cells(struct tune_search *s, const struct tune_matching *how, const struct sg_cell *cells,
+                             size_t n_cells, struct tune_found *found, size_t *n, cJSON *list, struct sg_error *err) {
+    sg_status status = how->begin ? how->begin(s, err) : SG_OK;
+    SG_DO(status, tune_emit_check(s->t, how->key_of, s->n_goals, how->targets, err));
+    for (size_t i = 0; status == SG_OK && i < n_cells; i++) {
+        cJSON *evidence = NULL;
+        if ((i > 0 && strcmp(cells[i].name, cells[i - 1].name) == 0) || how->key_of(cells[i].method) == NULL)
+            continue;
+        status = how->method(s, &cells[i], &found[(*n)++], &evidence, err);
+        sg_json_push(list, evidence);
+    }
+    SG_DO(status, how->judge ? how->judge(s, found, *n, err) : SG_OK);
+    return status == SG_OK ? tune_emit_recipe(&s->t->text, s->t, found, *n, err) : status;
+}
+
+sg_status tune_match_methods(struct tune_search *s, const struct tune_matching *how, cJSON *take_tune,
+                             struct sg_error *err) {
+    struct sg_cell *cells = NULL;
+    cJSON *list = cJSON_CreateArray();
+    size_t n_cells = 0, n = 0;
+    if (s->t->dry_run) {
+        cJSON_Delete(take_tune);
+        cJSON_Delete(list);
+        return how->plan(s, err);
+    }
+    sg_status status = sg_recipe_cells(s->t->recipe, &cells, &n_cells, err);
+    struct tune_found *found = calloc(n_cells + 1, sizeof *found);
+    sg_json_set_string(take_tune, "action", how->action);
+    sg_json_set_number(take_tune, "tolerance", s->tolerance);
+    sg_json_set(take_tune, "methods", list);
+    if (status == SG_OK && !found)
+        status = sg_fail_memory(err, "the search");
+    SG_DO(status, match_cells(s, how, cells, n_cells, found, &n, list, err));
+    if (status == SG_OK)
+        status = tune_cells_evidence(s->t, s->t->text, how->compressor, take_tune, err);
+    else
+        cJSON_Delete(take_tune);
+    for (size_t i = 0; i < n; i++) {
+        free(found[i].value);
+        free(found[i].how);
+    }
+    free(found);
+    sg_recipe_cells_free(cells, n_cells);
+    cJSON_Delete(s->trials);
+    return status;
 }

@@ -42,24 +42,24 @@ static sg_status no_topk(const struct sg_tune *t, struct sg_error *err) {
 }
 
 sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err) {
-    struct tune_sets sets;
+    struct tune_changes c;
     struct tune_trials b = {.count = 0};
     out->n = 0;
-    tune_sets_start(&sets, t);
-    sg_status status =
-        tune_set_length(&sets, NULL, 1) && tune_set_record(&sets) ? SG_OK : sg_fail_memory(err, "the pilots");
-    SG_DO(status, tune_trials_open(&b, t, &sets, NULL, "topk", 1, err));
+    tune_changes_start(&c, t, NULL);
+    tune_change_length(&c, NULL, 1);
+    tune_change_record(&c, 1, true, tune_volume_series);
+    sg_status status = tune_trials_open(&b, &c, NULL, "topk", 1, err);
     if (status == SG_OK && b.count == 0)
         status = no_topk(t, err);
     if (status == SG_OK && b.count > TUNE_DENSITIES)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_DENSITIES);
     if (status == SG_OK && t->say)
         t->say("one step of every Top-k method, for its density");
-    SG_DO(status, tune_trials_run(&b, t, &sets, true, err));
+    SG_DO(status, tune_trials_run(&b, t, true, err));
     if (status == SG_OK)
         take(out, &b);
     tune_trials_close(&b);
-    tune_sets_free(&sets);
+    tune_changes_free(&c);
     return status;
 }
 

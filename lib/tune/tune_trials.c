@@ -1,7 +1,6 @@
 /* tune_trials.c: trials are cells of the recipe with some keys changed, run by lib/grid. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,38 +8,82 @@
 #include "sg_compressor.h"
 #include "sg_controller.h"
 #include "sg_debug.h"
+#include "sg_file.h"
+#include "sg_text.h"
 #include "tune_private.h"
 
-void tune_sets_start(struct tune_sets *s, const struct sg_tune *t) {
-    *s = (struct tune_sets){.count = t->grid.n_set, .methods = sg_node_get(&t->recipe->root, "methods")};
-    memcpy(s->item, t->grid.set, s->count * sizeof *s->item);
+/* ---- changes ---- */
+
+void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base) {
+    *c = (struct tune_changes){.recipe = t->recipe, .lost = base && base->lost};
+    for (size_t i = 0; base && i < base->count; i++) {
+        struct sg_node value = {0};
+        c->lost = !sg_node_copy(&value, &base->item[i].value) || c->lost;
+        tune_change(c, base->item[i].path, &value);
+    }
 }
 
-bool tune_set(struct tune_sets *s, const char *format, ...) {
-    SG_ASSERT(s->n_own <= TUNE_SETS && s->n_own <= s->count);
-    va_list args;
-    char *text = NULL;
-    va_start(args, format);
-    const bool fine = s->n_own < TUNE_SETS && vasprintf(&text, format, args) >= 0;
-    va_end(args);
-    if (fine)
-        s->item[s->count++] = s->own[s->n_own++] = text;
-    return fine;
+void tune_change(struct tune_changes *c, const char *path, struct sg_node *take_value) {
+    struct sg_recipe_change *grown = realloc(c->item, (c->count + 1) * sizeof *grown);
+    char *own = grown ? strdup(path) : NULL;
+    c->item = grown ? grown : c->item;
+    c->lost = c->lost || !own;
+    if (own)
+        c->item[c->count++] = (struct sg_recipe_change){.path = own, .value = *take_value};
+    else
+        sg_node_clear(take_value);
+    *take_value = (struct sg_node){0};
 }
 
-bool tune_set_values(struct tune_sets *s, const char *method, const char *key, const char *list) {
-    size_t i = 0;
-    while (strcmp(sg_node_string(&s->methods->child[i], "name", ""), method) != 0)
-        i++;
-    return strchr(method, '=') ? tune_set(s, "methods.%zu.%s=[%s]", i, key, list) /* a key ends at the first = */
-                               : tune_set(s, "methods.%s.%s=[%s]", method, key, list);
+void tune_change_null(struct tune_changes *c, const char *path) {
+    tune_change(c, path, &(struct sg_node){.kind = SG_NODE_NULL});
 }
 
-void tune_sets_free(struct tune_sets *s) {
-    for (size_t i = 0; i < s->n_own; i++)
-        free(s->own[i]);
-    *s = (struct tune_sets){.count = 0};
+void tune_change_word(struct tune_changes *c, const char *path, const char *word) {
+    struct sg_node value = {0};
+    c->lost = !sg_node_set_string(&value, word, strlen(word)) || c->lost;
+    tune_change(c, path, &value);
 }
+
+void tune_change_number(struct tune_changes *c, const char *path, double number) {
+    char text[SG_NUMBER_CHARS];
+    struct sg_node value = {0};
+    sg_number_text(number, text);
+    c->lost = !sg_node_set_plain(&value, text, strlen(text)) || c->lost;
+    tune_change(c, path, &value);
+}
+
+void tune_change_words(struct tune_changes *c, const char *path, const char *const *words) {
+    struct sg_node list = {.kind = SG_NODE_LIST};
+    for (; *words; words++)
+        c->lost = !sg_node_push_plain(&list, NULL, *words) || c->lost;
+    tune_change(c, path, &list);
+}
+
+void tune_change_network(struct tune_changes *c) {
+    tune_change_word(c, "network.link", "10gbe-tcp");
+}
+
+void tune_changes_free(struct tune_changes *c) {
+    for (size_t i = 0; i < c->count; i++) {
+        free(c->item[i].path);
+        sg_node_clear(&c->item[i].value);
+    }
+    free(c->item);
+    *c = (struct tune_changes){.count = 0};
+}
+
+sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *written, const struct tune_changes *c,
+                            struct sg_error *err) {
+    struct sg_node unwanted = {0};
+    if (c->lost)
+        return sg_fail_memory(err, "the trials");
+    const sg_status status = sg_recipe_with(out, written ? written : &unwanted, c->recipe, c->item, c->count, err);
+    sg_node_clear(&unwanted);
+    return status;
+}
+
+/* ---- trials ---- */
 
 static bool chosen(const struct sg_cell *cell, const char *name, const char *compressor) {
     return (!name || strcmp(cell->name, name) == 0) &&
@@ -61,11 +104,10 @@ static void choose(struct tune_trials *b, const char *name, const char *compress
     }
 }
 
-sg_status tune_trials_open(struct tune_trials *out, const struct sg_tune *t, const struct tune_sets *sets,
-                           const char *name, const char *compressor, size_t seeds, struct sg_error *err) {
+sg_status tune_trials_open(struct tune_trials *out, const struct tune_changes *c, const char *name,
+                           const char *compressor, size_t seeds, struct sg_error *err) {
     struct tune_trials b = {.count = 0};
-    const struct sg_recipe *r = t->recipe;
-    sg_status status = sg_recipe_parse(&b.recipe, r->text, strlen(r->text), r->path, sets->item, sets->count, err);
+    sg_status status = tune_changes_read(&b.recipe, c->count > 0 ? &b.written : NULL, c, err);
     SG_DO(status, sg_recipe_cells(&b.recipe, &b.cells, &b.all, err));
     if (status == SG_OK) {
         choose(&b, name, compressor, seeds);
@@ -79,6 +121,41 @@ sg_status tune_trials_open(struct tune_trials *out, const struct sg_tune *t, con
     return status;
 }
 
+/* *path <- a file with the changed recipe, which is complete: the cells' processes get no --set. */
+static sg_status save_recipe(char path[PATH_MAX], const struct tune_trials *b, const char *folder,
+                             struct sg_error *err) {
+    struct sg_recipe saved = {.text = NULL};
+    size_t size;
+    FILE *out = open_memstream(&saved.text, &size);
+    if (out)
+        sg_node_put_yaml(out, &b->written, true);
+    if (!sg_stream_text(out, &saved.text))
+        return sg_fail_memory(err, "the trials");
+    sg_sha256_of(saved.text, strlen(saved.text), saved.sha256);
+    const sg_status status = sg_grid_save_recipe(path, &saved, folder, err);
+    free(saved.text);
+    return status;
+}
+
+/* Where a message of a process names a line of the changed recipe, names the place in the user's file instead. */
+static void name_places(struct sg_error *err, const struct tune_trials *b, const char *path) {
+    char text[sizeof err->msg], place[PATH_MAX];
+    const size_t length = strlen(path);
+    size_t used = 0;
+    for (const char *at = err->msg; *at && used + 1 < sizeof text;) {
+        int line, column, end = 0;
+        if (strncmp(at, path, length) == 0 && sscanf(at + length, ":%d:%d: %n", &line, &column, &end) == 2 && end > 0) {
+            sg_node_place(place, sizeof place, &b->recipe, sg_node_of_line(&b->written, (size_t)line));
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s", place);
+            at += length + (size_t)end;
+        } else {
+            text[used++] = *at++;
+        }
+    }
+    text[used < sizeof text ? used : sizeof text - 1] = '\0';
+    memcpy(err->msg, text, sizeof text);
+}
+
 static sg_status judge(const struct tune_trials *b, bool converges, struct sg_error *err) {
     for (size_t i = 0; i < b->count; i++) {
         const struct sg_cell_outcome *o = &b->outcomes[i];
@@ -90,18 +167,27 @@ static sg_status judge(const struct tune_trials *b, bool converges, struct sg_er
     return SG_OK;
 }
 
-sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, const struct tune_sets *sets, bool converges,
-                          struct sg_error *err) {
+sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converges, struct sg_error *err) {
     struct sg_grid_options grid = t->grid; /* a copy: jobs and threads are shared out each time */
-    grid.set = sets->item;
-    grid.n_set = sets->count;
-    if (t->begin && !t->begin(grid.arg, b->count))
-        return sg_fail_memory(err, "the cells");
+    char path[PATH_MAX];
+    sg_status status = SG_OK;
+    if (b->written.kind == SG_NODE_MAP) {
+        status = save_recipe(path, b, grid.folder, err);
+        grid.recipe_path = path;
+        grid.n_set = 0;
+    }
+    if (status == SG_OK && t->begin && !t->begin(grid.arg, b->count))
+        status = sg_fail_memory(err, "the cells");
+    if (status != SG_OK)
+        return status;
     SG_TRACE(1, "a batch of %zu cells", b->count);
-    sg_status status = sg_grid_run(b->outcomes, b->cells, b->count, &grid, err);
+    status = sg_grid_run(b->outcomes, b->cells, b->count, &grid, err);
     if (t->end)
         t->end(grid.arg);
-    return status == SG_OK ? judge(b, converges, err) : status;
+    SG_DO(status, judge(b, converges, err));
+    if (status != SG_OK && grid.recipe_path == path)
+        name_places(err, b, path);
+    return status;
 }
 
 void tune_trials_close(struct tune_trials *b) {
@@ -109,11 +195,11 @@ void tune_trials_close(struct tune_trials *b) {
     free(b->outcomes);
     sg_recipe_cells_free(b->cells, b->all);
     sg_recipe_free(&b->recipe);
+    sg_node_clear(&b->written);
     *b = (struct tune_trials){.count = 0};
 }
 
-/* The last value of a column; NaN = there is none. */
-static double last(const struct sg_run *run, const char *column) {
+double tune_last(const struct sg_run *run, const char *column) {
     const double *x = sg_run_series(run, column);
     return x && run->n_points > 0 ? x[run->n_points - 1] : NAN;
 }
@@ -129,13 +215,13 @@ static bool costs_64_bits(const struct sg_cell *cell) {
 }
 
 double tune_entries(const struct sg_run *run, const struct sg_cell *cell, double d, bool padded) {
-    const double steps = sg_json_number(run->end, "steps", NAN), values = last(run, "bits_values"),
-                 density = last(run, padded ? "average_density_padded" : "average_density");
+    const double steps = sg_json_number(run->end, "steps", NAN), values = tune_last(run, "bits_values"),
+                 density = tune_last(run, padded ? "average_density_padded" : "average_density");
     if (!padded && !isnan(values))
         return values / 32 / steps;
     if (padded || !isnan(density))
         return d > 0 ? density * d : NAN;
-    return costs_64_bits(cell) ? last(run, "bits") / 64 / steps : NAN;
+    return costs_64_bits(cell) ? tune_last(run, "bits") / 64 / steps : NAN;
 }
 
 bool tune_recorded(const struct sg_tune *t, const char *name) {
@@ -203,46 +289,56 @@ sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err) {
 
 /* ---- pilots ---- */
 
-/* Sets the epochs of decay, scaled to the length of the run. */
-static bool set_decays(struct tune_sets *s, const struct sg_node *decays, double scale) {
-    char *list = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&list, &size);
-    for (size_t i = 0; out && i < decays->count; i++)
-        fprintf(out, "%s%.15g", i ? ", " : "", decays->child[i].number * scale);
-    const bool fine = out && fclose(out) == 0 && tune_set(s, "optimizer.decay-at=[%s]", list);
-    free(list);
-    return fine;
+static void change_decays(struct tune_changes *c, const struct sg_node *decays, double scale) {
+    struct sg_node list = {.kind = SG_NODE_LIST};
+    for (size_t i = 0; i < decays->count; i++)
+        c->lost = !sg_node_push_number(&list, NULL, decays->child[i].number * scale) || c->lost;
+    tune_change(c, "optimizer.decay-at", &list);
 }
 
-static bool set_epochs(struct tune_sets *s, const struct sg_node *optimizer, double scale) {
+static void change_epochs(struct tune_changes *c, const struct sg_node *optimizer, double scale) {
     const double warm_up = sg_node_number(optimizer, "warm-up-epochs", 0);
     const struct sg_node *decays = sg_node_get(optimizer, "decay-at");
-    return (warm_up == 0 || tune_set(s, "optimizer.warm-up-epochs=%.15g", warm_up * scale)) &&
-           (!decays || decays->count == 0 || set_decays(s, decays, scale));
+    if (warm_up != 0)
+        tune_change_number(c, "optimizer.warm-up-epochs", warm_up * scale);
+    if (decays && decays->count > 0)
+        change_decays(c, decays, scale);
 }
 
-/* Is it "steps=…" or "epochs=…", of the recipe or of a method? */
-static bool is_length(const char *set) {
-    const size_t key = strcspn(set, "=");
-    return (key >= 5 && strncmp(set + key - 5, "steps", 5) == 0 && (key == 5 || set[key - 6] == '.')) ||
-           (key >= 6 && strncmp(set + key - 6, "epochs", 6) == 0 && (key == 6 || set[key - 7] == '.'));
+/* The lengths that methods have of their own are those of whole runs. */
+static void forget_lengths(struct tune_changes *c) {
+    static const char *const keys[] = {"epochs", "steps"};
+    const struct sg_node *methods = sg_node_get(&c->recipe->root, "methods");
+    for (size_t i = 0; i < methods->count; i++)
+        for (size_t k = 0; k < 2; k++) {
+            char *path = sg_format("methods.%s.%s", sg_node_string(&methods->child[i], "name", ""), keys[k]);
+            c->lost = c->lost || !path;
+            if (path && !sg_node_absent(sg_node_get(&methods->child[i], keys[k])))
+                tune_change_null(c, path);
+            free(path);
+        }
 }
 
-bool tune_set_length(struct tune_sets *s, const struct tune_length *length, double steps) {
-    size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++) /* the lengths that the user set are those of whole runs */
-        if (!is_length(s->item[i]))
-            s->item[kept++] = s->item[i];
-    s->count = kept;
-    return tune_set(s, "steps=%.0f", steps) && tune_set(s, "claims=[]") && tune_set(s, "plots=[]") &&
-           tune_set(s, "network=null") && /* it may need series that trials do not record */
-           (length == NULL || set_epochs(s, sg_node_get(length->resolved, "optimizer"), steps / length->steps));
+void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps) {
+    forget_lengths(c);
+    tune_change_null(c, "epochs");
+    tune_change_number(c, "steps", steps);
+    tune_change_null(c, "claims");
+    tune_change_null(c, "plots");
+    tune_change_null(c, "network"); /* it may need series that trials do not record */
+    if (length)
+        change_epochs(c, sg_node_get(length->resolved, "optimizer"), steps / length->steps);
 }
 
-bool tune_set_record(struct tune_sets *s) {
-    return tune_set(s, "record={every: 1, series: [bits-values, average-density, average-density-padded, error-norm, "
-                       "learning-rate]}");
+const char *const tune_volume_series[] = {"bits-values", "average-density", "average-density-padded",
+                                          "error-norm",  "learning-rate",   NULL};
+
+void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *const *series) {
+    tune_change_null(c, "record");
+    tune_change_number(c, "record.every", every);
+    if (!evaluates)
+        tune_change_number(c, "record.evaluate", 0);
+    tune_change_words(c, "record.series", series);
 }
 
 /* Values that a worker sent up to step t; if padded, those of the largest messages. */

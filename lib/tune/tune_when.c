@@ -187,26 +187,26 @@ sg_status tune_when(struct sg_tune *t, struct sg_error *err) {
                      .target = t->target,
                      .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance,
                      .assumed = sg_node_get(&t->recipe->root, "network") == NULL};
-    struct tune_sets sets;
+    struct tune_changes c;
     struct tune_trials b = {.count = 0};
-    tune_sets_start(&sets, t);
+    tune_changes_start(&c, t, NULL);
+    if (w.assumed)
+        tune_change_network(&c);
     sg_status status = read_options(&w, err);
     SG_DO(status, tune_metric(t, w.metric, &w.higher, err));
-    if (status == SG_OK && w.assumed && !tune_set(&sets, "%s", tune_assumed_network))
-        status = sg_fail_memory(err, "the network");
-    SG_DO(status, tune_trials_open(&b, t, &sets, NULL, NULL, SIZE_MAX, err));
+    SG_DO(status, tune_trials_open(&b, &c, NULL, NULL, SIZE_MAX, err));
     SG_DO(status, read_network(&w, &b.recipe, err));
     SG_DO(status, find_methods(&w, &b, err));
     if (status == SG_OK && t->dry_run) {
         say_plan(&w);
     } else if (status == SG_OK) {
-        status = tune_trials_run(&b, t, &sets, false, err);
+        status = tune_trials_run(&b, t, false, err);
         SG_DO(status, read_runs(&w, &b, err));
         SG_DO(status, model(&w, err));
         SG_DO(status, when_document(&w, &b, err));
     }
     close_when(&w);
     tune_trials_close(&b);
-    tune_sets_free(&sets);
+    tune_changes_free(&c);
     return status;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tap.h"
-#include "tune_private.h"
+#include "tune_search.h"
 
 /* ---- curves ---- */
 
@@ -27,7 +27,7 @@ static int search(double (*curve)(double), double lambda, double target, int mos
     for (int n = 0; n < most; n++) {
         lambda = tune_round(lambda, text);
         points[n] = (struct tune_point){lambda, curve(lambda)};
-        if (fabs(points[n].entries / target - 1) <= 0.05)
+        if (fabs(points[n].amount / target - 1) <= 0.05)
             return n + 1;
         lambda = tune_solve(points, (size_t)n + 1, target, n > 0 ? tune_secant(points, (size_t)n + 1, target) : 2);
     }

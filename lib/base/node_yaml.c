@@ -1,0 +1,74 @@
+/* node_yaml.c: writes a tree of values as YAML, in brackets. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sg_json.h"
+#include "sg_node.h"
+#include "sg_text.h"
+
+static bool is_left_out(const struct sg_node *parent, const struct sg_node *child) {
+    return parent->kind == SG_NODE_MAP && sg_node_absent(child);
+}
+
+/* A JSON string is one of YAML. */
+static void put_string(FILE *out, const char *text) {
+    cJSON *string = cJSON_CreateString(text);
+    char *quoted = string ? sg_json_text(string, false) : NULL;
+    fprintf(out, "%.*s", quoted ? (int)strcspn(quoted, "\n") : 0, quoted ? quoted : "");
+    free(quoted);
+    cJSON_Delete(string);
+}
+
+void sg_node_put_yaml(FILE *out, const struct sg_node *node, bool lines) {
+    char number[SG_NUMBER_CHARS];
+    const char *before = "";
+    switch (node->kind) {
+    case SG_NODE_NULL:
+        fputs("null", out);
+        return;
+    case SG_NODE_BOOL:
+        fputs(node->boolean ? "true" : "false", out);
+        return;
+    case SG_NODE_NUMBER:
+        fputs(node->string ? node->string : sg_number_text(node->number, number), out);
+        return;
+    case SG_NODE_STRING:
+        put_string(out, node->string);
+        return;
+    case SG_NODE_LIST:
+    case SG_NODE_MAP:
+        break;
+    }
+    const bool map = node->kind == SG_NODE_MAP;
+    fputc(map ? '{' : '[', out);
+    for (size_t i = 0; i < node->count; i++) {
+        if (is_left_out(node, &node->child[i]))
+            continue;
+        fputs(before, out);
+        before = lines ? ",\n" : ", ";
+        if (map)
+            fprintf(out, "%s: ", node->child[i].key);
+        sg_node_put_yaml(out, &node->child[i], lines);
+    }
+    fputc(map ? '}' : ']', out);
+}
+
+/* As sg_node_of_line, and takes the lines of the node from *line where it is shorter. */
+static const struct sg_node *find_line(const struct sg_node *node, size_t *line) {
+    bool any = false;
+    for (size_t i = 0; i < node->count; i++) {
+        if (is_left_out(node, &node->child[i]))
+            continue;
+        any = true;
+        const struct sg_node *found = find_line(&node->child[i], line);
+        if (found != NULL)
+            return found;
+    }
+    if (any)
+        return NULL;
+    return --*line == 0 ? node : NULL;
+}
+
+const struct sg_node *sg_node_of_line(const struct sg_node *node, size_t line) {
+    return line > 0 ? find_line(node, &line) : NULL;
+}
