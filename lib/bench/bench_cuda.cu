@@ -253,13 +253,11 @@ static double time_enqueued(struct device *d, int (*enqueue)(struct device *d), 
     return status == SG_KERNEL_OK && d->error == cudaSuccess ? 1e-3 * (double)elapsed_ms : NAN;
 }
 
-double device_time_copy(struct device *d, size_t calls) {
-    return time_enqueued(d, copy, calls);
-}
-
-double device_time(struct job *job, size_t calls) {
-    const struct device_operation *o = find(job);
-    return o != NULL ? time_enqueued(job->device, o->enqueue, calls) : NAN;
+double device_time(struct device *d, const struct job *job, size_t calls) {
+    const struct device_operation *o = job != NULL ? find(job) : NULL;
+    if (job != NULL && o == NULL)
+        return NAN;
+    return time_enqueued(d, o != NULL ? o->enqueue : copy, calls);
 }
 
 /* ---- one call, compared ---- */

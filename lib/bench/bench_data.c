@@ -8,11 +8,11 @@
 #include "sg_debug.h"
 #include "sg_rng.h"
 
-sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err) {
+sg_status data_open(struct data *d, const struct layers *layers, size_t workers, struct sg_error *err) {
     const size_t n = layers->n, count = layers->count;
-    *d = (struct data){.layers = layers};
-    d->g = malloc(n * sizeof *d->g);
-    d->e = malloc(n * sizeof *d->e);
+    *d = (struct data){.layers = layers, .workers = workers};
+    d->g = malloc(workers * n * sizeof *d->g);
+    d->e = malloc(workers * n * sizeof *d->e);
     d->index = malloc(n * sizeof *d->index);
     d->value = malloc(n * sizeof *d->value);
     d->magnitude = malloc(n * sizeof *d->magnitude);
@@ -33,10 +33,18 @@ void data_close(struct data *d) {
     *d = (struct data){0};
 }
 
-void data_fill_residual(struct data *d) {
+sg_status data_read(struct data *d, uint64_t step, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t w = 0; w < d->workers && status == SG_OK; w++)
+        status = sg_gradients_read(d->recording, step, w, d->g + w * d->layers->n, err);
+    return status;
+}
+
+void data_fill_residual(struct data *d, size_t workers) {
     const size_t n = d->layers->n;
-    for (size_t i = 0; i < n; i++)
-        d->e[i] = 0.5F * d->g[n - 1 - i];
+    for (size_t w = 0; w < workers; w++)
+        for (size_t i = 0; i < n; i++)
+            d->e[w * n + i] = 0.5F * d->g[w * n + n - 1 - i];
 }
 
 size_t elements_of(double density, size_t n) {

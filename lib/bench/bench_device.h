@@ -21,9 +21,9 @@ void device_close(struct device *d); /* NULL-safe */
 /* The size of the last-level cache; NaN = unknown. */
 double device_cache_bytes(struct device *d);
 
-/* Seconds that `calls` calls take between two events of a stream; NaN after an error of the device. */
-double device_time_copy(struct device *d, size_t calls); /* copies n floats on the device */
-double device_time(struct job *job, size_t calls);       /* runs job->operation on job->device */
+/* Seconds that `calls` calls take between two events of a stream; NaN after an error of the device. Without a job they copy
+ * n floats on the device; else they run job->operation. */
+double device_time(struct device *d, const struct job *job, size_t calls);
 
 /* Runs job->operation once on job->device, from the residual in job->data on, and brings all its output back: what is
  * compared is what is timed. */

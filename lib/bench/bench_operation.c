@@ -120,7 +120,7 @@ void run_products(struct job *job) {
     job->sent = 0;
 }
 
-enum { TOPK_COLD = 2, QSGD = 14, PRODUCTS = 15, POWERSGD = 17 };
+enum { TOPK_COLD = 2, QSGD = 14, PRODUCTS = 15, POWERSGD = 17, COMPRESS = 18 };
 
 const struct operation operations[] = {
     {"ef-threshold", run_threshold, bytes_select, .writes_residual = true, .sends = true, .compared_with = 0,
@@ -148,5 +148,6 @@ const struct operation operations[] = {
     {"torch-products", run_rival, bytes_products, .rival = true, .floats = true, .compared_with = PRODUCTS},
     {"ef-powersgd", run_coder, bytes_coder, .writes_residual = true, .coder = "powersgd", .compared_with = POWERSGD,
      .torch = "torch-products"},
+    {"compress", run_compress, bytes_compress, .writes_residual = true, .steps = true, .compared_with = COMPRESS},
 };
 const size_t n_operations = sizeof operations / sizeof *operations;

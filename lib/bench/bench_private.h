@@ -3,6 +3,7 @@
 #define BENCH_PRIVATE_H
 
 #include "sg_bench.h"
+#include "sg_gradients.h"
 #include "sg_kernels.h"
 #include "sg_method.h"
 #include "sg_wire.h"
@@ -26,15 +27,17 @@ void layers_close(struct layers *layers);
 /* g [n] <- the distribution of that name; a function of name, layers and worker alone. */
 void draw_gradient(float *g, const struct layers *layers, const char *distribution, uint32_t worker);
 
-/* The arrays of one case, and what its operations need to know. */
+/* The arrays of one case, and what its operations need to know. Workers after the first are there for `compress`. */
 struct data {
     const struct layers *layers;
+    size_t workers;
     double density;
-    float *g, *e;    /* [n] */
-    uint32_t *index; /* [n] out */
-    float *value;    /* [n] out */
-    size_t *count;   /* [layers] out */
-    size_t *k;       /* [layers] max(1, floor(density n)) */
+    float *g, *e;                  /* [workers][n] */
+    const sg_gradients *recording; /* whose steps follow each other in g; NULL = g is drawn and stays */
+    uint32_t *index;               /* [n] out */
+    float *value;                  /* [n] out */
+    size_t *count;                 /* [layers] out */
+    size_t *k;                     /* [layers] max(1, floor(density n)) */
     size_t k_total;
     uint32_t *position;    /* [k_total] random */
     float *position_value; /* [k_total] g there */
@@ -44,7 +47,9 @@ struct data {
 };
 
 /* Allocates the arrays; the caller draws g. data_close must follow, also after a failure. */
-SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, struct sg_error *err);
+SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, size_t workers, struct sg_error *err);
+/* g <- the gradients of all workers at a step of the recording. */
+SG_CHECKED sg_status data_read(struct data *d, uint64_t step, struct sg_error *err);
 void data_close(struct data *d);
 
 /* How many of n elements a density means: max(1, floor(density n)). */
@@ -53,10 +58,19 @@ size_t elements_of(double density, size_t n);
 /* Sets what depends on g and the density: k, thresholds, positions. */
 SG_CHECKED sg_status data_set_density(struct data *d, double density, struct sg_error *err);
 
-/* e <- a residual that looks like g; every compared call starts from it. */
-void data_fill_residual(struct data *d);
+/* e of so many workers <- residuals that look like g; every compared call starts from them. */
+void data_fill_residual(struct data *d, size_t workers);
 
 /* ---- operations ---- */
+
+/* What steps of `compress` took and sent, added up. Numbers of messages are means over workers, all rounds together. */
+struct step_counts {
+    double steps;
+    double encode_s, decode_s;   /* of worker 0: its messages and what it keeps; adding its messages to the sum */
+    double bits, bytes, entries; /* as publications count, encoded as is shortest, numbers sent */
+    double off;                  /* mean |ln(sent / wanted)| over layers of LARGE_LAYER elements; NaN = there is none */
+};
+enum { LARGE_LAYER = 2000 };
 
 /* One operation on one back-end. */
 struct job {
@@ -78,7 +92,13 @@ struct job {
     uint8_t *message, *coded; /* as bytes; its data in the code */
     size_t message_bytes, index_bytes;
 
-    sg_method *method; /* of coders */
+    /* Steps of a compressor: coders and `compress`. */
+    const struct sg_compressor_ops *compressor;
+    sg_method *method;
+    struct sg_message *round; /* [workers] their messages of a round */
+    size_t workers;
+    struct step_counts counts;
+    struct sg_error error; /* why a step failed */
 };
 
 struct operation {
@@ -92,12 +112,14 @@ struct operation {
     bool rival;           /* one of bench_rival.h; its order and its choice among ties may differ from plain C's */
     bool floats;          /* a rival that adds up in floats: its output is near plain C's */
     const char *torch;    /* the rival by libtorch that does the same; NULL = none */
-    const char *coder;    /* name of the compressor that runs; NULL = none */
+    const char *coder;    /* name of the compressor that runs at its presets; NULL = none */
+    bool steps;           /* runs a step of all workers with job->compressor; `e` of all and their sum are compared */
     bool wire; /* runs on each encoding, not on each back-end; it is right if a message comes back unchanged */
 };
 
 extern const struct operation operations[];
 extern const size_t n_operations;
+const struct operation *find_operation(const char *name); /* NULL = there is no such operation */
 
 /* The reference: e[i] += g[i] on `threads` threads, with the widest vectors of this machine. */
 void add_in_place(float *e, const float *g, size_t n, int threads);
@@ -127,10 +149,14 @@ void run_encode(struct job *job);
 void run_decode(struct job *job);
 double bytes_wire(const struct job *job);
 
-/* A coder's method, for the job to close. */
-SG_CHECKED sg_status coder_job_open(struct job *job, struct sg_error *err);
+/* Opens the method of a coder or of `compress`, at its first step, with residuals multiplied by `decay`; closes the one that
+ * was open. method_job_close must follow, also after a failure. */
+SG_CHECKED sg_status method_job_open(struct job *job, float decay, struct sg_error *err);
+void method_job_close(struct job *job);
 void run_coder(struct job *job);
 double bytes_coder(const struct job *job);
+void run_compress(struct job *job);
+double bytes_compress(const struct job *job);
 
 /* Does the message come back from its bytes, with values as rounded? `corrupt` changes a bit in between. */
 bool round_trips(struct job *job, bool corrupt);
@@ -144,14 +170,14 @@ struct expected {
     uint32_t *index;
     size_t *count, sent;
     double sum;
+    struct step_counts counts;
 };
 
-SG_CHECKED sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err);
+SG_CHECKED sg_status expected_open(struct expected *x, const struct data *data, struct sg_error *err);
 void expected_close(struct expected *x);
 
-/* Run the plain C version of `operation` and keep its output. job->data is overwritten. */
-SG_CHECKED sg_status expect(struct expected *x, const struct operation *operation, struct data *data,
-                            struct sg_error *err);
+/* Runs what the job is compared with and keeps its output. job->data is overwritten. */
+SG_CHECKED sg_status expect(struct expected *x, const struct job *job, struct sg_error *err);
 
 /* Runs the job once with a residual and decay 1, and compares all its output bit for bit. A rival's output is compared
  * by rival_is_right, which overwrites x. */
@@ -166,21 +192,27 @@ struct timing {
     size_t outliers; /* further than 5 scaled MADs from the median */
 };
 
+/* Seconds that some calls took, and how many of them a part did that is reported as well. */
+struct seconds {
+    double all, part;
+};
+
 /* One thing to time. */
 struct timed {
     void (*call)(void *arg);
-    /* Seconds that so many calls take; NaN = failed. NULL = they are measured with this machine's clock. */
-    double (*measure)(void *arg, size_t calls);
+    /* Times so many calls itself. NULL = they are measured with this machine's clock. */
+    sg_status (*measure)(void *arg, size_t calls, struct seconds *out, struct sg_error *err);
+    void (*warmed)(void *arg); /* called before the first sample; NULL = nobody asks */
     void *arg;
-    struct timing timing;
+    size_t warm_ups, calls; /* calls: of a sample; 0 = so many that it lasts 1 ms or longer */
+    double budget_s;        /* that all samples may take, but three; 0 = there is no limit */
+    struct timing timing, part;
 };
 
-/* Times all in turn: warms up, chooses calls so that a sample lasts 1 ms or longer, and takes `samples` rounds. */
+/* Times all in turn: warms up, chooses calls, and takes `samples` rounds, or fewer where a budget would not do. */
 SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void),
                                   struct sg_error *err);
-/* Computes median, quantiles, minimum and outliers from the samples. */
-SG_CHECKED sg_status timing_summarise(struct timing *timing, struct sg_error *err);
-void timing_free(struct timing *timing);
+void timed_free(struct timed *timed);
 
 /* ---- rows of the results ---- */
 
@@ -219,5 +251,70 @@ void row_end(cJSON *row, const struct job *job, const struct row_compressor *com
 /* Copies the rows of a case, if `earlier`, an array of rows or NULL, has them. *verified becomes false if one of them was
  * wrong. */
 bool earlier_take(cJSON *rows, bool *verified, const cJSON *earlier, const struct row_case *c, int threads);
+
+/* ---- a group of jobs: those that are timed in turn ---- */
+
+enum { MOST_JOBS = 64, MOST_OPERATIONS = 32 };
+
+/* One combination of data and threads, the same for all groups of a case. */
+struct bench_case {
+    const struct sg_bench_options *options;
+    struct data *data;
+    const char *distribution;
+    int threads;
+    size_t samples;
+    struct device *device; /* NULL on a CPU */
+};
+
+struct group {
+    const struct bench_case *of;
+    struct job job[MOST_JOBS];
+    struct timed timed[MOST_JOBS + 1]; /* the first one is the reference */
+    bool right[MOST_JOBS];
+    size_t jobs;
+};
+
+/* Adds a job and opens what it needs. group_close frees it, also one that is half open. */
+SG_CHECKED sg_status group_add(struct group *g, const struct job *like, struct sg_error *err);
+/* Compares the output of every job with plain C's, and times those that are right; *verified becomes false if one is
+ * wrong. */
+SG_CHECKED sg_status group_run(struct group *g, bool *verified, struct sg_error *err);
+void group_close(struct group *g);
+
+/* The case as its rows say it; of compress, on layers that may be some of the case's. */
+struct row_case group_case(const struct bench_case *c, const struct layers *layers);
+/* Adds the rows of the reference and of all jobs, which are no compressors. */
+void group_report(const struct group *g, cJSON *rows);
+
+/* ---- compressors (bench_compress.c) ---- */
+
+/* The section `compressors` of a kernel recipe. */
+struct compressors {
+    const struct sg_node *keys;       /* NULL = the recipe has no such section */
+    const struct sg_kernels *kernels; /* the last of the back-ends that this machine has */
+    struct layers part;               /* the first of the layers */
+    struct data part_data;            /* the case's arrays, on the part */
+    size_t *part_k;                   /* [part.count] */
+    sg_gradients *recording;          /* NULL = gradients are drawn */
+    double topk;                      /* Top-k's time in this case, in units of add; NaN = not timed so far */
+};
+
+/* SG_ERR_ARGUMENT: a name is unknown. */
+SG_CHECKED sg_status compressors_open(struct compressors *c, const struct sg_node *recipe, struct sg_error *err);
+/* The i-th that the section names, of all that there are; *ops <- NULL past the end. Returns whether it is named. */
+bool compressors_at(const struct compressors *c, size_t i, const struct sg_compressor_ops **ops);
+size_t compressors_count(const struct compressors *c);
+/* Is this size that of recorded gradients? */
+bool is_recorded(const struct sg_node *size);
+/* The layers of a size of the section, and how many workers have gradients of it. */
+SG_CHECKED sg_status compressors_layers(struct compressors *c, struct layers *layers, size_t *workers,
+                                        const struct sg_node *size, struct sg_error *err);
+/* Readies what is per size, and what is per density and threads. */
+SG_CHECKED sg_status compressors_size(struct compressors *c, const struct data *data, struct sg_error *err);
+void compressors_case(struct compressors *c, const struct data *data);
+void compressors_close_size(struct compressors *c);
+/* Times one compressor and adds its row. One that refuses the layers has a row that says why. */
+SG_CHECKED sg_status compressors_run(struct compressors *c, const struct sg_compressor_ops *ops, struct group *room,
+                                     cJSON *rows, bool *verified, struct sg_error *err);
 
 #endif

@@ -1,28 +1,21 @@
-/* bench_run.c: runs the cases of a recipe and makes its results. */
-#include "bench_compressors.h"
-#include "bench_device.h"
-#include "sg_cuda.h"
-#include "sg_debug.h"
-
+/* bench_run.c: runs the cases of a recipe and makes its results. A case is a size, a distribution, a density and a number of
+ * threads; its operations are one group of jobs, and each compressor is one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_JOBS = 64, MOST_OPERATIONS = 32 };
+#include "bench_device.h"
+#include "sg_cuda.h"
+#include "sg_debug.h"
 
 struct bench {
     const struct sg_node *recipe;
-    const struct sg_bench_options *options;
+    struct bench_case of;
     struct data data;
-    struct expected expected[MOST_OPERATIONS]; /* by the number of the operation that defines the output */
-    struct job job[MOST_JOBS];
-    struct timed timed[MOST_JOBS + 1]; /* the first one is the reference */
-    bool right[MOST_JOBS];
-    size_t jobs, done, total;
-    const char *distribution;
-    int threads;
+    struct group group;
+    struct compressors compressors;
     const struct sg_kernels *cuda; /* names the back-end cuda; NULL = they are those of the CPU */
-    struct device *device;         /* this case's; NULL on a CPU */
+    size_t done, total;
     cJSON *results;
     bool verified;
 };
@@ -31,50 +24,14 @@ static const struct sg_node *list(const struct bench *b, const char *key) {
     return sg_node_get(b->recipe, key);
 }
 
-/* ---- the jobs of a case ---- */
-
-static void call_reference(void *arg) {
-    const struct bench *b = arg;
-    add_in_place(b->data.e, b->data.g, b->data.layers->n, b->threads);
-}
-
-static double measure_copy(void *arg, size_t calls) {
-    return device_time_copy(((struct bench *)arg)->device, calls);
-}
-
-static double measure_job(void *arg, size_t calls) {
-    return device_time(arg, calls);
-}
-
-static void call_job(void *arg) {
-    struct job *job = arg;
-    job->operation->run(job);
-}
-
-static const struct operation *find_operation(const char *name) {
+const struct operation *find_operation(const char *name) {
     for (size_t i = 0; i < n_operations; i++)
         if (strcmp(operations[i].name, name) == 0)
             return &operations[i];
     return NULL;
 }
 
-/* Adds a job. free_jobs frees it, also one that is half open. */
-static sg_status add_job(struct bench *b, const struct job *like, struct sg_error *err) {
-    if (b->jobs == MOST_JOBS)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d operations times back-ends and encodings",
-                       like->operation->name, MOST_JOBS);
-    struct job *job = &b->job[b->jobs++];
-    SG_ASSERT(like->operation->wire || like->kernels != NULL);
-    *job = *like;
-    job->data = &b->data;
-    job->device = b->device;
-    if (like->operation->wire)
-        return wire_job_open(job, err);
-    if (like->operation->coder)
-        return coder_job_open(job, err);
-    job->guess = malloc(b->data.layers->count * sizeof *job->guess);
-    return job->guess ? SG_OK : sg_fail_memory(err, "guesses");
-}
+/* ---- the operations of a case ---- */
 
 /* Is it the work of one back-end, c, of which others have no form of their own? */
 static bool of_c_alone(const struct operation *operation) {
@@ -88,9 +45,9 @@ static sg_status add_kernel_jobs(struct bench *b, const struct operation *operat
         const struct sg_kernels *kernels = b->cuda ? b->cuda : sg_kernels_cpu(tables->child[t].string);
         if (!kernels || (of_c_alone(operation) && strcmp(kernels->name, "c") != 0))
             continue;
-        const int threads = operation->one_thread ? 1 : b->threads;
+        const int threads = operation->one_thread ? 1 : b->of.threads;
         const struct job job = {.operation = operation, .kernels = kernels, .exec = {.threads = threads}};
-        status = add_job(b, &job, err);
+        status = group_add(&b->group, &job, err);
     }
     return status;
 }
@@ -105,16 +62,15 @@ static sg_status add_wire_jobs(struct bench *b, const struct operation *operatio
                                     .encoding = encodings->child[i].string,
                                     .format = {.encoding = sg_wire_find(encodings->child[i].string),
                                                .code = sg_code_find(values->child[v].string)}};
-            status = add_job(b, &job, err);
+            status = group_add(&b->group, &job, err);
         }
     return status;
 }
 
 /* Operations are the outer loop and back-ends the inner one, so that results list one operation on all back-ends. */
-static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
+static sg_status add_jobs(struct bench *b, struct sg_error *err) {
     const struct sg_node *ops = list(b, "operations");
     sg_status status = SG_OK;
-    b->jobs = 0;
     for (size_t o = 0; status == SG_OK && o < ops->count; o++) {
         const struct operation *operation = find_operation(ops->child[o].string);
         if (!operation)
@@ -127,174 +83,126 @@ static sg_status choose_jobs(struct bench *b, struct sg_error *err) {
     return status;
 }
 
-static void free_jobs(struct bench *b) {
-    for (size_t i = 0; i < b->jobs; i++) {
-        free(b->job[i].guess);
-        free(b->job[i].message);
-        free(b->job[i].coded);
-        sg_method_close(b->job[i].method);
-    }
-    device_close(b->device);
-    b->device = NULL;
-    for (size_t i = 0; i <= MOST_JOBS; i++)
-        timing_free(&b->timed[i].timing);
-    b->jobs = 0;
-}
-
-/* Compares the outputs of all operations; wrong ones are not timed. */
-static sg_status verify_jobs(struct bench *b, struct sg_error *err) {
-    for (size_t i = 0; i < b->jobs; i++) {
-        struct job *job = &b->job[i];
-        const size_t like = job->operation->compared_with;
-        if (job->operation->wire) {
-            b->right[i] = round_trips(job, b->options->corrupt);
-            b->verified = b->verified && b->right[i];
-            continue;
-        }
-        struct expected *x = &b->expected[like];
-        SG_ASSERT(like < sizeof b->expected / sizeof *b->expected && like < n_operations);
-        if (!x->e) {
-            sg_status status = expected_open(x, b->data.layers, err);
-            SG_DO(status, expect(x, &operations[like], &b->data, err));
-            if (status != SG_OK)
-                return status;
-        }
-        if (rival_missing(job->operation)) {
-            b->right[i] = false;
-            continue;
-        }
-        b->right[i] = gives_expected(x, job, b->options->corrupt);
-        if (job->operation->rival)
-            expected_close(x);
-        b->verified = b->verified && b->right[i];
-    }
-    return SG_OK;
-}
-
-static void forget_expected(struct bench *b) {
-    for (size_t i = 0; i < sizeof b->expected / sizeof *b->expected; i++)
-        expected_close(&b->expected[i]);
-}
-
-/* ---- results ---- */
-
-static struct row_case case_of(const struct bench *b) {
-    return (struct row_case){.layers = b->data.layers,
-                             .distribution = b->distribution,
-                             .density = b->data.density,
-                             .on_device = b->device != NULL,
-                             .cache_bytes = b->device ? device_cache_bytes(b->device) : cpu_cache_bytes()};
-}
-
-/* The timing of an operation in this case, on the same back-end unless `kernels` is NULL; NULL = it was not timed. */
-static const struct timing *timing_of(const struct bench *b, const char *operation, const struct sg_kernels *kernels) {
-    for (size_t i = 0; i < b->jobs; i++)
-        if (strcmp(b->job[i].operation->name, operation) == 0 && (!kernels || b->job[i].kernels == kernels))
-            return b->timed[i + 1].timing.sample ? &b->timed[i + 1].timing : NULL;
-    return NULL;
-}
-
-static void report(struct bench *b) {
-    const struct row_case c = case_of(b);
-    const struct timing *add = &b->timed[0].timing;
-    const double add_bytes = (b->device ? 8.0 : 12.0) * (double)b->data.layers->n; /* a copy reads and writes */
-    struct row_times times = {
-        .own = add, .add = add, .k = NAN, .bytes = add_bytes, .add_bytes = add_bytes, .right = true};
-    cJSON *row = row_begin(&c, b->device ? "copy" : "add", "reference", b->threads);
-    row_times(row, &c, &times);
-    row_end(row, NULL, NULL, NULL);
-    cJSON_AddItemToArray(b->results, row);
-    for (size_t i = 0; i < b->jobs; i++) {
-        const struct job *job = &b->job[i];
-        const struct timing *t = &b->timed[i + 1].timing;
-        const char *missing = rival_missing(job->operation);
-        const char *back_end = job->operation->rival ? "c++" : job->operation->wire ? "c" : job->kernels->name;
-        times.own = t;
-        times.k = (double)job->sent;
-        times.bytes = job->operation->bytes(job);
-        times.threshold = job->kernels ? timing_of(b, operations[0].name, job->kernels) : NULL;
-        times.torch = job->operation->torch ? timing_of(b, job->operation->torch, NULL) : NULL;
-        times.right = b->right[i];
-        times.missing = missing;
-        row = row_begin(&c, job->operation->name, back_end, job->exec.threads);
-        row_times(row, &c, &times);
-        row_end(row, job, NULL, missing);
-        cJSON_AddItemToArray(b->results, row);
-        if (b->options->warn && t->sample && t->outliers > t->samples / 10) {
-            char text[160];
-            snprintf(text, sizeof text,
-                     "%s, %s, %s: %zu of %zu samples are outliers: close other programs, or ask for more samples",
-                     job->operation->name, job->operation->wire ? job->encoding : back_end, b->data.layers->name,
-                     t->outliers, t->samples);
-            b->options->warn(text);
-        }
-    }
-}
-
 /* ---- the cases ---- */
 
-/* Wrong outputs are left out of the timing. */
-static sg_status time_jobs(struct bench *b, struct sg_error *err) {
-    struct timed chosen[MOST_JOBS + 1];
-    size_t count = 1;
-    chosen[0] = (struct timed){.call = call_reference, .measure = b->device ? measure_copy : NULL, .arg = b};
-    for (size_t i = 0; i < b->jobs; i++)
-        if (b->right[i])
-            chosen[count++] =
-                (struct timed){.call = call_job, .measure = b->device ? measure_job : NULL, .arg = &b->job[i]};
-    memset(b->data.e, 0, b->data.layers->n * sizeof *b->data.e);
-    sg_status status =
-        time_in_turn(chosen, count, (size_t)sg_node_number(b->recipe, "samples", 20), b->options->stop, err);
-    b->timed[0] = chosen[0];
-    SG_ASSERT(count <= MOST_JOBS + 1);
-    for (size_t i = 0, c = 1; i < b->jobs; i++)
-        if (b->right[i])
-            b->timed[i + 1] = chosen[c++];
-    return status;
+/* Says what begins: of a compressor its name stands before the case. */
+static void say_begin(struct bench *b, const char *compressor, double density) {
+    char what[120];
+    snprintf(what, sizeof what, "%s%s%s of %zu, %s, density %g, %d thread%s", compressor ? compressor : "",
+             compressor ? ", " : "", b->data.layers->name, b->data.layers->n, b->of.distribution, density,
+             b->of.threads, b->of.threads > 1 ? "s" : "");
+    SG_TRACE(2, "case %zu of %zu: %s", b->done + 1, b->total, what);
+    if (b->of.options->begin)
+        b->of.options->begin(what, b->done, b->total);
+    b->done++;
 }
 
-static sg_status run_case(struct bench *b, double density, struct sg_error *err) {
-    char what[120];
-    snprintf(what, sizeof what, "%s of %zu, %s, density %g, %d thread%s", b->data.layers->name, b->data.layers->n,
-             b->distribution, density, b->threads, b->threads > 1 ? "s" : "");
-    struct row_case c = case_of(b);
+static sg_status run_operations(struct bench *b, double density, struct sg_error *err) {
+    struct row_case c = group_case(&b->of, b->data.layers);
     c.density = density;
-    if (earlier_take(b->results, &b->verified, b->options->earlier, &c, b->threads)) {
+    if (earlier_take(b->results, &b->verified, b->of.options->earlier, &c, b->of.threads)) {
         b->done++;
         return SG_OK;
     }
-    SG_TRACE(2, "case %zu of %zu: %s", b->done + 1, b->total, what);
-    if (b->options->begin)
-        b->options->begin(what, b->done++, b->total);
+    say_begin(b, NULL, density);
     sg_status status = data_set_density(&b->data, density, err);
     if (status == SG_OK && b->cuda)
-        status = device_open(&b->device, &b->data, err);
-    SG_DO(status, choose_jobs(b, err));
-    SG_DO(status, verify_jobs(b, err));
-    forget_expected(b);
-    SG_DO(status, time_jobs(b, err));
+        status = device_open(&b->of.device, &b->data, err);
+    SG_DO(status, add_jobs(b, err));
+    SG_DO(status, group_run(&b->group, &b->verified, err));
     if (status == SG_OK)
-        report(b);
-    free_jobs(b);
+        group_report(&b->group, b->results);
+    group_close(&b->group);
+    device_close(b->of.device);
+    b->of.device = NULL;
     return status;
 }
 
-static sg_status run_size(struct bench *b, const struct layers *layers, struct sg_error *err) {
-    const struct sg_node *kinds = list(b, "distributions"), *shares = list(b, "densities"),
-                         *threads = list(b, "threads");
-    sg_status status = data_open(&b->data, layers, err);
-    for (size_t i = 0; status == SG_OK && i < kinds->count; i++) {
-        b->distribution = kinds->child[i].string;
-        draw_gradient(b->data.g, layers, b->distribution, 0);
-        for (size_t j = 0; status == SG_OK && j < shares->count; j++)
-            for (size_t t = 0; status == SG_OK && t < threads->count; t++) {
-                b->threads = (int)threads->child[t].number;
-                status = run_case(b, shares->child[j].number, err);
-            }
+static sg_status run_compressors(struct bench *b, double density, struct sg_error *err) {
+    const struct sg_compressor_ops *ops;
+    sg_status status = data_set_density(&b->data, density, err);
+    size_t i = 0;
+    compressors_case(&b->compressors, &b->data);
+    while (status == SG_OK) {
+        const bool named = compressors_at(&b->compressors, i++, &ops);
+        if (!ops)
+            break;
+        if (!named)
+            continue;
+        say_begin(b, ops->name, density);
+        status = compressors_run(&b->compressors, ops, &b->group, b->results, &b->verified, err);
     }
-    data_close(&b->data);
     return status;
 }
+
+/* All densities and threads of a size and a distribution, for operations or for compressors. */
+static sg_status run_densities(struct bench *b, const struct sg_node *keys, struct sg_error *err) {
+    const struct sg_node *shares = sg_node_get(keys, "densities"), *threads = list(b, "threads");
+    sg_status (*const run)(struct bench *, double, struct sg_error *) =
+        keys == b->recipe ? run_operations : run_compressors;
+    sg_status status = SG_OK;
+    for (size_t j = 0; status == SG_OK && j < shares->count; j++)
+        for (size_t t = 0; status == SG_OK && t < threads->count; t++) {
+            b->of.threads = (int)threads->child[t].number;
+            if (b->data.recording)
+                status = data_read(&b->data, 0, err);
+            SG_DO(status, run(b, shares->child[j].number, err));
+        }
+    return status;
+}
+
+static sg_status run_distributions(struct bench *b, const struct sg_node *keys, struct sg_error *err) {
+    const struct sg_node *kinds = sg_node_get(keys, "distributions");
+    sg_status status = SG_OK;
+    b->of.distribution = "recorded";
+    if (b->data.recording)
+        return run_densities(b, keys, err);
+    for (size_t i = 0; status == SG_OK && i < kinds->count; i++) {
+        b->of.distribution = kinds->child[i].string;
+        for (size_t w = 0; w < b->data.workers; w++)
+            draw_gradient(b->data.g + w * b->data.layers->n, b->data.layers, b->of.distribution, (uint32_t)w);
+        status = run_densities(b, keys, err);
+    }
+    return status;
+}
+
+/* keys: the recipe, for its operations, or its section `compressors`. */
+static sg_status run_size(struct bench *b, const struct sg_node *keys, const struct sg_node *size,
+                          struct sg_error *err) {
+    const bool steps = keys != b->recipe;
+    struct compressors *c = &b->compressors;
+    struct layers layers = {0};
+    size_t workers = 1;
+    sg_status status = steps ? compressors_layers(c, &layers, &workers, size, err) : layers_open(&layers, size, err);
+    SG_DO(status, data_open(&b->data, &layers, workers, err));
+    b->data.recording = c->recording;
+    if (status == SG_OK && steps)
+        status = compressors_size(c, &b->data, err);
+    SG_DO(status, run_distributions(b, keys, err));
+    data_close(&b->data);
+    compressors_close_size(c);
+    layers_close(&layers);
+    return status;
+}
+
+static sg_status run_sizes(struct bench *b, const struct sg_node *keys, struct sg_error *err) {
+    const struct sg_node *sizes = sg_node_get(keys, "sizes");
+    sg_status status = SG_OK;
+    for (size_t i = 0; status == SG_OK && i < sizes->count; i++)
+        status = run_size(b, keys, &sizes->child[i], err);
+    return status;
+}
+
+/* Sizes, distributions, densities and threads; recorded gradients have one distribution. */
+static size_t count_cases(const struct bench *b, const struct sg_node *keys) {
+    const struct sg_node *sizes = sg_node_get(keys, "sizes");
+    size_t kinds = 0;
+    for (size_t i = 0; i < sizes->count; i++)
+        kinds += is_recorded(&sizes->child[i]) ? 1 : sg_node_get(keys, "distributions")->count;
+    return kinds * sg_node_get(keys, "densities")->count * list(b, "threads")->count;
+}
+
+/* ---- the run ---- */
 
 /* Back-ends of the CPU and cuda have different references, so one recipe cannot have both. */
 static sg_status find_cuda(struct bench *b, struct sg_error *err) {
@@ -320,50 +228,52 @@ static void warn_missing(const struct bench *b) {
     bool plain = false;
     for (size_t t = 0; t < tables->count; t++)
         plain = plain || strcmp(tables->child[t].string, "c") == 0;
-    for (size_t o = 0; b->options->warn && !b->cuda && !plain && o < ops->count; o++) {
+    for (size_t o = 0; b->of.options->warn && !b->cuda && !plain && o < ops->count; o++) {
         const struct operation *operation = find_operation(ops->child[o].string);
         char text[120];
         snprintf(text, sizeof text, "%s is timed beside the back-end c alone: left out (add c to back-ends)",
                  ops->child[o].string);
         if (operation && of_c_alone(operation))
-            b->options->warn(text);
+            b->of.options->warn(text);
     }
-    for (size_t t = 0; b->options->warn && !b->cuda && t < tables->count; t++) {
+    for (size_t t = 0; b->of.options->warn && !b->cuda && t < tables->count; t++) {
         char text[80];
         snprintf(text, sizeof text, "this machine has no %s: left out", tables->child[t].string);
         if (!sg_kernels_cpu(tables->child[t].string))
-            b->options->warn(text);
+            b->of.options->warn(text);
     }
+}
+
+static sg_status run_all(struct bench *b, struct sg_error *err) {
+    const struct sg_node *section = list(b, "compressors");
+    const bool operates = list(b, "operations")->count > 0;
+    sg_status status = find_cuda(b, err);
+    SG_DO(status, compressors_open(&b->compressors, b->recipe, err));
+    if (status != SG_OK)
+        return status;
+    warn_missing(b);
+    b->total = operates ? count_cases(b, b->recipe) : 0;
+    if (section)
+        b->total += count_cases(b, section) * compressors_count(&b->compressors);
+    if (operates)
+        status = run_sizes(b, b->recipe, err);
+    return status == SG_OK && section ? run_sizes(b, section, err) : status;
 }
 
 sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *recipe,
                        const struct sg_bench_options *options, struct sg_error *err) {
-    const struct sg_node *root = &recipe->root, *sizes = sg_node_get(root, "sizes");
     struct bench *b = calloc(1, sizeof *b);
     cJSON *rows = cJSON_CreateArray();
-    size_t cases = 0;
     sg_status status = b && rows ? SG_OK : sg_fail_memory(err, "the benchmark");
     if (status == SG_OK) {
-        b->recipe = root;
-        b->options = options;
+        b->recipe = &recipe->root;
+        b->of = (struct bench_case){
+            .options = options, .data = &b->data, .samples = (size_t)sg_node_number(&recipe->root, "samples", 20)};
+        b->group.of = &b->of;
         b->results = rows;
         b->verified = true;
-        if (list(b, "operations")->count > 0)
-            b->total = sizes->count * list(b, "distributions")->count * list(b, "densities")->count *
-                       list(b, "threads")->count;
-        cases = b->total;
-        b->total += compressors_total(root);
-        status = find_cuda(b, err);
-        if (status == SG_OK)
-            warn_missing(b);
+        status = run_all(b, err);
     }
-    for (size_t i = 0; status == SG_OK && cases > 0 && i < sizes->count; i++) {
-        struct layers layers = {0};
-        status = layers_open(&layers, &sizes->child[i], err);
-        SG_DO(status, run_size(b, &layers, err));
-        layers_close(&layers);
-    }
-    SG_DO(status, compressors_run(rows, &b->verified, root, options, cases, b->total, err));
     if (status == SG_OK || status == SG_ERR_INTERRUPTED) {
         *results = rows;
         *verified = b->verified;

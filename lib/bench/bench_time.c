@@ -9,34 +9,51 @@
 #include "sg_stats.h"
 
 #define SAMPLE_S 1e-3
-enum { WARM_UPS = 3, MOST_CALLS = 1 << 20 };
+enum { MOST_CALLS = 1 << 20, LEAST_SAMPLES = 3 };
 
+/* Not sg_clock_s, which --fake-clock stops: then no number of calls would last long enough. */
 static double now_s(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double time_calls(const struct timed *timed, size_t calls) {
+static sg_status time_calls(const struct timed *timed, size_t calls, struct seconds *out, struct sg_error *err) {
     SG_ASSERT(calls > 0);
     if (timed->measure)
-        return timed->measure(timed->arg, calls);
+        return timed->measure(timed->arg, calls, out, err);
     const double start = now_s();
     for (size_t i = 0; i < calls; i++)
         timed->call(timed->arg);
-    return now_s() - start;
+    *out = (struct seconds){now_s() - start, 0};
+    return SG_OK;
 }
 
-/* Doubles the calls from one on, so that a noisy first guess cannot make samples too short. */
-static size_t choose_calls(const struct timed *timed) {
-    size_t calls = 1;
-    (void)time_calls(timed, WARM_UPS);
-    while (calls < MOST_CALLS && time_calls(timed, calls) < SAMPLE_S)
-        calls *= 2;
-    return calls;
+static sg_status stopped(int (*stop)(void), struct sg_error *err) {
+    return stop && stop() ? sg_fail(err, SG_ERR_INTERRUPTED, "stopped with cases left to run") : SG_OK;
 }
 
-sg_status timing_summarise(struct timing *t, struct sg_error *err) {
+/* Warms up and chooses the calls of a sample. They are doubled from one on, so that a noisy first guess cannot make samples
+ * too short. *wall_s <- what the last of these samples took with all that is not timed. */
+static sg_status choose_calls(struct timed *t, int (*stop)(void), double *wall_s, struct sg_error *err) {
+    struct seconds took = {0, 0};
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < t->warm_ups && status == SG_OK; i++) {
+        status = stopped(stop, err);
+        SG_DO(status, time_calls(t, 1, &took, err));
+    }
+    *wall_s = 0;
+    for (size_t calls = 1; status == SG_OK && t->calls == 0; calls *= 2) {
+        const double start = now_s();
+        status = time_calls(t, calls, &took, err);
+        *wall_s = now_s() - start;
+        if (took.all >= SAMPLE_S || calls == MOST_CALLS)
+            t->calls = calls;
+    }
+    return status;
+}
+
+static sg_status summarise(struct timing *t, struct sg_error *err) {
     double *copy = malloc(t->samples * sizeof *copy);
     if (!copy)
         return sg_fail_memory(err, "samples");
@@ -53,30 +70,59 @@ sg_status timing_summarise(struct timing *t, struct sg_error *err) {
     return SG_OK;
 }
 
-sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void), struct sg_error *err) {
-    SG_ASSERT(samples > 0);
-    for (size_t i = 0; i < count; i++) {
-        timed[i].timing = (struct timing){.samples = samples, .sample = malloc(samples * sizeof(double))};
-        if (!timed[i].timing.sample)
+/* Room for the samples, and what is known before the first one. */
+static sg_status begin(struct timed *t, size_t samples, struct sg_error *err) {
+    struct timing *const timing[] = {&t->timing, &t->part};
+    for (size_t i = 0; i < 2; i++) {
+        *timing[i] = (struct timing){.samples = samples, .calls = t->calls, .sample = malloc(samples * sizeof(double))};
+        if (!timing[i]->sample)
             return sg_fail_memory(err, "samples");
-        timed[i].timing.calls = choose_calls(&timed[i]);
     }
-    for (size_t s = 0; s < samples; s++)
-        for (size_t i = 0; i < count; i++) {
-            if (stop && stop())
-                return sg_fail(err, SG_ERR_INTERRUPTED, "stopped with cases left to run");
-            struct timing *t = &timed[i].timing;
-            t->sample[s] = time_calls(&timed[i], t->calls) / (double)t->calls;
-            if (isnan(t->sample[s]))
-                return sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed while it was timed");
-        }
-    sg_status status = SG_OK;
-    for (size_t i = 0; i < count && status == SG_OK; i++)
-        status = timing_summarise(&timed[i].timing, err);
+    if (t->warmed)
+        t->warmed(t->arg);
+    return SG_OK;
+}
+
+static sg_status take_sample(struct timed *t, size_t sample, struct sg_error *err) {
+    struct seconds took = {0, 0};
+    const sg_status status = time_calls(t, t->calls, &took, err);
+    t->timing.sample[sample] = took.all / (double)t->calls;
+    t->part.sample[sample] = took.part / (double)t->calls;
     return status;
 }
 
-void timing_free(struct timing *timing) {
-    free(timing->sample);
-    *timing = (struct timing){0};
+/* As many samples as the budget allows, but three, if a sample takes wall_s. */
+static size_t affordable(const struct timed *t, double wall_s, size_t samples) {
+    if (t->budget_s == 0 || t->budget_s >= wall_s * (double)samples)
+        return samples;
+    const double most = t->budget_s / wall_s;
+    return most > LEAST_SAMPLES ? (size_t)most : LEAST_SAMPLES;
+}
+
+sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void), struct sg_error *err) {
+    sg_status status = SG_OK;
+    SG_ASSERT(samples > 0);
+    for (size_t i = 0; i < count && status == SG_OK; i++) {
+        double wall_s;
+        status = choose_calls(&timed[i], stop, &wall_s, err);
+        samples = affordable(&timed[i], wall_s, samples);
+    }
+    for (size_t i = 0; i < count && status == SG_OK; i++)
+        status = begin(&timed[i], samples, err);
+    for (size_t s = 0; s < samples && status == SG_OK; s++)
+        for (size_t i = 0; i < count && status == SG_OK; i++) {
+            status = stopped(stop, err);
+            SG_DO(status, take_sample(&timed[i], s, err));
+        }
+    for (size_t i = 0; i < count && status == SG_OK; i++) {
+        status = summarise(&timed[i].timing, err);
+        SG_DO(status, summarise(&timed[i].part, err));
+    }
+    return status;
+}
+
+void timed_free(struct timed *timed) {
+    free(timed->timing.sample);
+    free(timed->part.sample);
+    timed->timing = timed->part = (struct timing){0};
 }

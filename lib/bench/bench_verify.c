@@ -6,12 +6,13 @@
 
 #include "sg_debug.h"
 
-sg_status expected_open(struct expected *x, const struct layers *layers, struct sg_error *err) {
-    *x = (struct expected){.e = malloc(layers->n * sizeof *x->e),
-                           .value = malloc(layers->n * sizeof *x->value),
-                           .index = malloc(layers->n * sizeof *x->index),
-                           .guess = malloc(layers->count * sizeof *x->guess),
-                           .count = malloc(layers->count * sizeof *x->count)};
+sg_status expected_open(struct expected *x, const struct data *data, struct sg_error *err) {
+    const size_t n = data->layers->n, count = data->layers->count;
+    *x = (struct expected){.e = malloc(data->workers * n * sizeof *x->e),
+                           .value = malloc(n * sizeof *x->value),
+                           .index = malloc(n * sizeof *x->index),
+                           .guess = malloc(count * sizeof *x->guess),
+                           .count = malloc(count * sizeof *x->count)};
     return x->e && x->value && x->index && x->guess && x->count ? SG_OK : sg_fail_memory(err, "expected output");
 }
 
@@ -25,7 +26,10 @@ void expected_close(struct expected *x) {
 }
 
 static void run_compared(struct job *job) {
-    data_fill_residual(job->data);
+    data_fill_residual(job->data, job->workers);
+    if (job->operation->steps)
+        memset(job->data->value, 0, job->data->layers->n * sizeof *job->data->value);
+    job->counts = (struct step_counts){0};
     job->decay = 1;
     job->turn = 0;
     job->sum = 0;
@@ -36,28 +40,51 @@ static void run_compared(struct job *job) {
     job->decay = 0;
 }
 
-sg_status expect(struct expected *x, const struct operation *operation, struct data *data, struct sg_error *err) {
+/* The residuals that a job leaves. */
+static size_t residuals(const struct job *job) {
+    return job->workers * job->data->layers->n * sizeof(float);
+}
+
+static bool has_method(const struct operation *operation) {
+    return operation->coder || operation->steps;
+}
+
+sg_status expect(struct expected *x, const struct job *like, struct sg_error *err) {
+    const struct data *data = like->data;
     const size_t layers = data->layers->count;
-    struct job job = {.operation = operation,
+    struct job job = {.operation = &operations[like->operation->compared_with],
                       .kernels = sg_kernels_cpu("c"),
                       .exec = {.threads = 1},
-                      .data = data,
+                      .data = like->data,
+                      .compressor = like->compressor,
+                      .workers = like->workers,
                       .guess = x->guess};
-    x->operation = operation;
+    x->operation = job.operation;
     memset(x->guess, 0, layers * sizeof *x->guess);
-    sg_status status = operation->coder ? coder_job_open(&job, err) : SG_OK;
+    sg_status status = has_method(job.operation) ? method_job_open(&job, job.operation->steps ? 1 : 0, err) : SG_OK;
+    if (status == SG_OK)
+        run_compared(&job);
+    method_job_close(&job);
+    if (status == SG_OK && job.operation->steps && job.status != SG_KERNEL_OK)
+        status = sg_fail(err, job.error.status, "%s", job.error.msg);
     if (status != SG_OK)
         return status;
-    run_compared(&job);
-    sg_method_close(job.method);
     SG_ASSERT(job.status == SG_KERNEL_OK && job.sent <= data->layers->n);
-    memcpy(x->e, data->e, data->layers->n * sizeof *x->e);
+    memcpy(x->e, data->e, residuals(&job));
     memcpy(x->index, data->index, job.sent * sizeof *x->index);
-    memcpy(x->value, data->value, job.sent * sizeof *x->value);
+    memcpy(x->value, data->value, (job.operation->steps ? data->layers->n : job.sent) * sizeof *x->value);
     memcpy(x->count, data->count, layers * sizeof *x->count);
     x->sent = job.sent;
     x->sum = job.sum;
+    x->counts = job.counts;
     return SG_OK;
+}
+
+/* The numbers of a step, and the sum over workers. */
+static bool same_step(const struct expected *x, const struct job *job) {
+    const struct step_counts *c = &job->counts;
+    return memcmp(job->data->value, x->value, job->data->layers->n * sizeof *x->value) == 0 &&
+           c->bits == x->counts.bits && c->bytes == x->counts.bytes && c->entries == x->counts.entries;
 }
 
 /* A single bit of what the operation wrote. */
@@ -84,8 +111,10 @@ bool gives_expected(struct expected *x, struct job *job, bool corrupt) {
         return rival_is_right(job, x->e, x->index, x->value, x->count);
     if (job->status != SG_KERNEL_OK || job->sent != x->sent || memcmp(&job->sum, &x->sum, sizeof x->sum) != 0)
         return false;
-    if (job->operation->writes_residual && memcmp(d->e, x->e, d->layers->n * sizeof *x->e) != 0)
+    if (job->operation->writes_residual && memcmp(d->e, x->e, residuals(job)) != 0)
         return false;
+    if (job->operation->steps)
+        return same_step(x, job);
     if (!job->operation->sends)
         return true;
     return memcmp(d->index, x->index, x->sent * sizeof *x->index) == 0 &&

@@ -1,0 +1,216 @@
+/* bench_compress.c: a worker's share of a step of every compressor that the section `compressors` of a recipe names, on
+ * drawn gradients or on those of a recording. Each is a group of its own: all at once would not fit into memory. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_private.h"
+#include "sg_clock.h"
+
+enum { WORKERS = 4, PART = 32 };
+#define MOST_S 5.0 /* a step that would take longer is timed on a part of the layers, a PART-th of all elements */
+
+/* ---- the section ---- */
+
+static const struct sg_node *names(const struct compressors *c) {
+    return sg_node_get(c->keys, "names");
+}
+
+sg_status compressors_open(struct compressors *c, const struct sg_node *recipe, struct sg_error *err) {
+    const struct sg_node *back_ends = sg_node_get(recipe, "back-ends");
+    *c = (struct compressors){.keys = sg_node_get(recipe, "compressors")};
+    for (size_t i = 0; i < back_ends->count; i++)
+        if (sg_kernels_cpu(back_ends->child[i].string))
+            c->kernels = sg_kernels_cpu(back_ends->child[i].string);
+    if (!c->keys)
+        return SG_OK;
+    if (!c->kernels)
+        return sg_fail(err, SG_ERR_ARGUMENT, "compressors: they need a back-end of the CPU");
+    for (size_t i = 0; i < names(c)->count; i++) {
+        const char *name = names(c)->child[i].string;
+        if (strcmp(name, "all") != 0 && !sg_compressor_find(name))
+            return sg_fail(err, SG_ERR_ARGUMENT, "compressors.names: unknown compressor '%s'", name);
+    }
+    return SG_OK;
+}
+
+bool compressors_at(const struct compressors *c, size_t i, const struct sg_compressor_ops **ops) {
+    *ops = sg_compressor_at(i);
+    for (size_t n = 0; *ops && n < names(c)->count; n++) {
+        const char *name = names(c)->child[n].string;
+        if (strcmp(name, "all") == 0 || sg_compressor_find(name) == *ops)
+            return true;
+    }
+    return false;
+}
+
+size_t compressors_count(const struct compressors *c) {
+    const struct sg_compressor_ops *ops;
+    size_t count = 0, i = 0;
+    if (!c->keys)
+        return 0;
+    do
+        count += compressors_at(c, i++, &ops);
+    while (ops);
+    return count;
+}
+
+bool is_recorded(const struct sg_node *size) {
+    return size->kind == SG_NODE_STRING && strncmp(size->string, "recording", 9) == 0;
+}
+
+/* ---- gradients and layers ---- */
+
+/* The layers of recorded gradients, or all of them as one. */
+static sg_status open_recording(struct compressors *c, struct layers *layers, size_t *workers, bool flat,
+                                struct sg_error *err) {
+    const char *path = sg_node_string(c->keys, "recording", NULL);
+    if (!path)
+        return sg_fail(err, SG_ERR_ARGUMENT, "compressors.sizes: recording needs compressors.recording");
+    sg_status status = sg_gradients_open(&c->recording, path, NULL, err);
+    if (status != SG_OK)
+        return status;
+    const struct sg_gradients_facts *facts = sg_gradients_look(c->recording);
+    const size_t whole[] = {0, facts->d};
+    *workers = facts->workers;
+    status = flat ? layers_cut(layers, "recording-flat", whole, 1, err)
+                  : layers_cut(layers, "recording", facts->offset, facts->n_layers, err);
+    if (status == SG_OK && !flat && facts->rows)
+        memcpy(layers->rows, facts->rows, facts->n_layers * sizeof *facts->rows);
+    return status;
+}
+
+sg_status compressors_layers(struct compressors *c, struct layers *layers, size_t *workers, const struct sg_node *size,
+                             struct sg_error *err) {
+    *workers = WORKERS;
+    if (is_recorded(size))
+        return open_recording(c, layers, workers, strcmp(size->string, "recording-flat") == 0, err);
+    return layers_open(layers, size, err);
+}
+
+/* The part: as many of the first layers as a PART-th of all elements has, or one layer of so many. */
+sg_status compressors_size(struct compressors *c, const struct data *data, struct sg_error *err) {
+    const struct layers *all = data->layers;
+    const size_t most = all->n / PART > 0 ? all->n / PART : 1;
+    const struct sg_node flat = {.kind = SG_NODE_NUMBER, .number = (double)most};
+    size_t count = 0;
+    while (count < all->count && all->offset[count + 1] <= most)
+        count++;
+    sg_status status =
+        count > 0 ? layers_cut(&c->part, all->name, all->offset, count, err) : layers_open(&c->part, &flat, err);
+    if (status == SG_OK && count > 0)
+        memcpy(c->part.rows, all->rows, count * sizeof *all->rows);
+    if (status == SG_OK && !(c->part_k = calloc(c->part.count, sizeof *c->part_k)))
+        status = sg_fail_memory(err, "layers");
+    return status;
+}
+
+void compressors_case(struct compressors *c, const struct data *data) {
+    for (size_t l = 0; l < c->part.count; l++)
+        c->part_k[l] = elements_of(data->density, c->part.offset[l + 1] - c->part.offset[l]);
+    c->part_data = *data;
+    c->part_data.layers = &c->part;
+    c->part_data.k = c->part_k;
+    c->topk = NAN;
+}
+
+void compressors_close_size(struct compressors *c) {
+    free(c->part_k);
+    layers_close(&c->part);
+    sg_gradients_close(c->recording);
+    c->part_k = NULL;
+    c->recording = NULL;
+}
+
+/* ---- one compressor ---- */
+
+static struct job job_of(const struct compressors *c, const struct sg_compressor_ops *ops, struct data *data,
+                         int threads) {
+    return (struct job){.operation = find_operation("compress"),
+                        .kernels = c->kernels,
+                        .exec = {.threads = threads},
+                        .data = data,
+                        .compressor = ops,
+                        .workers = c->recording || ops->rounds ? data->workers : 1};
+}
+
+/* Would a step of all workers take too long? The faster of two says so, for the first one may wait for memory. */
+static bool is_slow(struct compressors *c, const struct sg_compressor_ops *ops, const struct bench_case *of) {
+    struct job job = job_of(c, ops, &c->part_data, of->threads);
+    struct sg_error ignored;
+    double least = INFINITY;
+    sg_status status = method_job_open(&job, 1, &ignored);
+    memset(job.data->e, 0, job.workers * c->part.n * sizeof *job.data->e);
+    for (int i = 0; i < 2 && status == SG_OK; i++) {
+        const double start = sg_clock_s();
+        run_compress(&job);
+        least = fmin(least, sg_clock_s() - start);
+        status = job.status == SG_KERNEL_OK ? SG_OK : job.error.status;
+    }
+    method_job_close(&job);
+    return status == SG_OK && least * (double)of->data->layers->n > MOST_S * (double)c->part.n;
+}
+
+static double wanted_of(const struct data *d) {
+    size_t wanted = 0;
+    for (size_t l = 0; l < d->layers->count; l++)
+        wanted += d->k[l];
+    return (double)wanted;
+}
+
+/* Is there a number of entries that it was asked for? */
+static bool has_target(const struct sg_compressor_ops *ops) {
+    for (size_t i = 0; i < ops->n_params; i++)
+        if (strncmp(ops->params[i].name, "density", 7) == 0)
+            return true;
+    return ops->select != NULL && !(ops->traits & SG_TRAIT_DENSE);
+}
+
+static void report(struct compressors *c, const struct group *g, const struct job *job, const char *reason,
+                   cJSON *rows) {
+    const struct layers *layers = job->data->layers;
+    const struct timed *timed = &g->timed[1];
+    const struct step_counts *counts = &job->counts;
+    const double steps = timed->timing.sample ? counts->steps : NAN, target = has_target(job->compressor) ? 1 : NAN;
+    const double ratio = timed->timing.sample ? timed->timing.median / g->timed[0].timing.median : (double)NAN;
+    const struct row_case of = group_case(g->of, layers);
+    const struct row_times times = {.own = &timed->timing,
+                                    .add = &g->timed[0].timing,
+                                    .k = counts->entries / steps,
+                                    .bytes = bytes_compress(job),
+                                    .add_bytes = 12 * (double)layers->n,
+                                    .right = g->right[0],
+                                    .missing = reason};
+    if (strcmp(job->compressor->name, "topk") == 0)
+        c->topk = ratio;
+    const struct row_compressor own = {.name = job->compressor->name,
+                                       .workers = (double)job->workers,
+                                       .message_bytes = counts->bytes / steps,
+                                       .decode_s = timed->part.sample ? timed->part.median : (double)NAN,
+                                       .bits_per_element = counts->bits / steps / (double)layers->n,
+                                       .times_topk = job->data == g->of->data ? ratio / c->topk : (double)NAN,
+                                       .of_target = target * counts->entries / steps / wanted_of(job->data),
+                                       .layer_factor = target * exp(counts->off / steps)};
+    cJSON *row = row_begin(&of, job->operation->name, job->kernels->name, job->exec.threads);
+    row_times(row, &of, &times);
+    row_end(row, NULL, &own, reason);
+    sg_json_push(rows, row);
+}
+
+sg_status compressors_run(struct compressors *c, const struct sg_compressor_ops *ops, struct group *g, cJSON *rows,
+                          bool *verified, struct sg_error *err) {
+    struct data *all = g->of->data;
+    struct sg_error why;
+    const bool part = !c->recording && is_slow(c, ops, g->of);
+    const struct job job = job_of(c, ops, part ? &c->part_data : all, g->of->threads);
+    g->right[0] = false;
+    sg_status status = group_add(g, &job, &why);
+    SG_DO(status, group_run(g, verified, &why));
+    const bool ends = status == SG_ERR_MEMORY || status == SG_ERR_INTERRUPTED || status == SG_ERR_IO;
+    if (ends)
+        *err = why;
+    else
+        report(c, g, &g->job[0], status != SG_OK ? why.msg : NULL, rows);
+    group_close(g);
+    return ends ? status : SG_OK;
+}
