@@ -77,6 +77,19 @@ void sg_json_set_u64(cJSON *object, const char *key, uint64_t value) {
     sg_json_set_string(object, key, text);
 }
 
+cJSON *sg_json_set_members(cJSON *object, const struct sg_member *members) {
+    for (const struct sg_member *m = members; m->key != NULL; m++)
+        if (m->kind == SG_MEMBER_NUMBER)
+            sg_json_set_number(object, m->key, m->number);
+        else if (m->kind == SG_MEMBER_TEXT)
+            sg_json_set_string(object, m->key, m->text);
+        else if (m->kind == SG_MEMBER_BOOL)
+            sg_json_set_bool(object, m->key, m->number != 0);
+        else
+            sg_json_set(object, m->key, m->value);
+    return object;
+}
+
 void sg_json_push(cJSON *array, cJSON *take_value) {
     if (!array || !take_value || !cJSON_AddItemToArray(array, take_value))
         cJSON_Delete(take_value);

@@ -38,7 +38,25 @@ void sg_json_set_string(cJSON *object, const char *key, const char *value); /* N
 void sg_json_set_bool(cJSON *object, const char *key, bool value);
 void sg_json_set(cJSON *object, const char *key, cJSON *take_value);  /* NULL value = null */
 void sg_json_set_u64(cJSON *object, const char *key, uint64_t value); /* a string: doubles have 53 bits */
-void sg_json_push(cJSON *array, cJSON *take_value);                   /* does nothing if NULL */
+
+/* A member of an object. SG_SET(object, SG_TEXT("label", label), …) sets several, in this order, and returns the object;
+ * SG_OBJECT(SG_TEXT("label", label), …) is a new one. */
+struct sg_member {
+    const char *key;
+    enum { SG_MEMBER_NUMBER, SG_MEMBER_TEXT, SG_MEMBER_BOOL, SG_MEMBER_VALUE } kind;
+    double number;
+    const char *text;
+    cJSON *value; /* is taken */
+};
+#define SG_NUMBER(name, x)  ((struct sg_member){.key = (name), .kind = SG_MEMBER_NUMBER, .number = (double)(x)})
+#define SG_TEXT(name, x)    ((struct sg_member){.key = (name), .kind = SG_MEMBER_TEXT, .text = (x)})
+#define SG_BOOL(name, x)    ((struct sg_member){.key = (name), .kind = SG_MEMBER_BOOL, .number = (x)})
+#define SG_VALUE(name, x)   ((struct sg_member){.key = (name), .kind = SG_MEMBER_VALUE, .value = (x)})
+#define SG_OBJECT(...)      SG_SET(cJSON_CreateObject(), __VA_ARGS__)
+#define SG_SET(object, ...) sg_json_set_members(object, (const struct sg_member[]){__VA_ARGS__, {.key = NULL}})
+cJSON *sg_json_set_members(cJSON *object, const struct sg_member *members); /* the last has no key */
+
+void sg_json_push(cJSON *array, cJSON *take_value); /* does nothing if NULL */
 void sg_json_push_number(cJSON *array, double value);
 void sg_json_push_string(cJSON *array, const char *value);
 cJSON *sg_json_copy(const cJSON *value); /* of what was parsed, to be written with exact numbers; NULL = no memory */

@@ -131,15 +131,10 @@ sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const s
                                   .n_set = from->n_set,
                                   .change = changes,
                                   .n_changes = n};
-    struct sg_node raw = {0};
-    const sg_status status = parse(out, &raw, &source, err);
-    if (status != SG_OK) {
-        sg_node_clear(&raw);
-        return status;
-    }
-    sg_recipe_settle_lengths(&raw);
-    *written = raw;
-    return SG_OK;
+    const sg_status status = parse(out, written, &source, err);
+    if (status != SG_OK)
+        sg_node_clear(written);
+    return status;
 }
 
 sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *const *set, size_t n_set,

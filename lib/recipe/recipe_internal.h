@@ -47,9 +47,6 @@ bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int ori
 bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p, bool *lists);
 /* Put the value of a change into the raw tree. */
 bool sg_recipe_change(struct sg_node *root, const struct sg_recipe_change *change, struct sg_problems *p);
-/* Make null every length of a run that a --set of another one overrules, so that the tree says the same without its
- * origins. */
-void sg_recipe_settle_lengths(struct sg_node *root);
 
 /* ---- schema ---- */
 

@@ -105,6 +105,16 @@ static bool has_list(const struct sg_node *node) {
     return found;
 }
 
+/* The value takes the place and its key. */
+static void put(struct sg_node *place, struct sg_node *take_value) {
+    free(take_value->key);
+    take_value->key = place->key;
+    place->key = NULL;
+    sg_node_clear(place);
+    *place = *take_value;
+    *take_value = (struct sg_node){0};
+}
+
 bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p, bool *lists) {
     const char *equals = strchr(set, '=');
     *lists = false;
@@ -120,12 +130,8 @@ bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_
         fine = walk(root, path, origin, p, &place);
     if (fine && place != NULL) {
         *lists = has_list(&value) || has_list(place);
-        value.key = place->key;
         value.key_column = origin;
-        place->key = NULL;
-        sg_node_clear(place);
-        *place = value;
-        value = (struct sg_node){0};
+        put(place, &value);
     }
     sg_node_clear(&value);
     free(path);
@@ -134,53 +140,9 @@ bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_
 
 bool sg_recipe_change(struct sg_node *root, const struct sg_recipe_change *change, struct sg_problems *p) {
     struct sg_node value = {0}, *place = NULL;
-    if (!sg_node_copy(&value, &change->value) || !walk(root, change->path, SG_ORIGIN_PRESET, p, &place)) {
-        sg_node_clear(&value);
-        return false;
-    }
-    if (place == NULL) {
-        sg_node_clear(&value);
-        return true;
-    }
-    free(value.key);
-    value.key = place->key;
-    value.key_line = place->key_line;
-    value.key_column = place->key_column;
-    place->key = NULL;
-    sg_node_clear(place);
-    *place = value;
-    return true;
-}
-
-static void set_null(struct sg_node *map, const char *key) {
-    struct sg_node *node = sg_node_member(map, key);
-    if (node == NULL)
-        return;
-    char *own = node->key;
-    node->key = NULL;
-    sg_node_clear(node);
-    node->key = own;
-}
-
-/* Of a length that a --set gives and one of the file the first counts; the other one becomes null. Returns whether a --set
- * gives one. */
-static bool settle(struct sg_node *map) {
-    const struct sg_node *epochs = sg_node_member(map, "epochs"), *steps = sg_node_member(map, "steps");
-    const bool set_epochs = epochs != NULL && sg_node_from_set(epochs),
-               set_steps = steps != NULL && sg_node_from_set(steps);
-    if (set_epochs != set_steps)
-        set_null(map, set_steps ? "epochs" : "steps");
-    return set_epochs || set_steps;
-}
-
-void sg_recipe_settle_lengths(struct sg_node *root) {
-    const bool all = settle(root);
-    struct sg_node *methods = sg_node_member(root, "methods");
-    for (size_t i = 0; methods != NULL && i < methods->count; i++) {
-        struct sg_node *method = &methods->child[i];
-        if (method->kind == SG_NODE_MAP && !settle(method) && all) {
-            set_null(method, "epochs");
-            set_null(method, "steps");
-        }
-    }
+    const bool fine = sg_node_copy(&value, &change->value) && walk(root, change->path, SG_ORIGIN_PRESET, p, &place);
+    if (place != NULL)
+        put(place, &value);
+    sg_node_clear(&value);
+    return fine;
 }

@@ -65,8 +65,8 @@ struct sg_recipe_change {
     struct sg_node value; /* nodes of the user's recipe keep their places, which errors then name */
 };
 /* Reads the recipe `from` again, with its --set values and then with these changes; text and sha256 stay those of
- * `from`. *written <- the tree before it is completed: what a file would have to say for the same recipe without any --set.
- * The caller clears it. */
+ * `from`. *written, zeroed before, gets the tree before it is completed, which the caller clears. A file that says the same
+ * is the same recipe without any --set, but for lengths of runs of which a --set overrules another one. */
 SG_CHECKED sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const struct sg_recipe *from,
                                     const struct sg_recipe_change *changes, size_t n, struct sg_error *err);
 

@@ -310,30 +310,24 @@ struct sg_noise_constants sg_noise_cover(const struct sg_noise_points *points, c
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static cJSON *estimate(double value, double unbounded, double error) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_number(out, "value", value);
-    sg_json_set_number(out, "unbounded", unbounded);
-    sg_json_set_number(out, "standard_error", error);
-    return out;
+    return SG_OBJECT(SG_NUMBER("value", value), SG_NUMBER("unbounded", unbounded), SG_NUMBER("standard_error", error));
 }
 
 cJSON *sg_noise_json(const struct sg_noise_points *points, const struct sg_noise_constants *line) {
     cJSON *out = cJSON_CreateObject(), *all = cJSON_CreateArray();
-    sg_json_set(out, "M", estimate(line->noise.slope, line->noise.free_slope, line->noise.slope_error));
-    sg_json_set(out, "sigma_squared", estimate(line->noise.level, line->noise.free_level, line->noise.level_error));
-    sg_json_set(out, "C",
-                estimate(line->dissimilarity.slope, line->dissimilarity.free_slope, line->dissimilarity.slope_error));
-    sg_json_set(out, "zeta_squared",
-                estimate(line->dissimilarity.level, line->dissimilarity.free_level, line->dissimilarity.level_error));
+    SG_SET(out, SG_VALUE("M", estimate(line->noise.slope, line->noise.free_slope, line->noise.slope_error)),
+           SG_VALUE("sigma_squared", estimate(line->noise.level, line->noise.free_level, line->noise.level_error)),
+           SG_VALUE("C", estimate(line->dissimilarity.slope, line->dissimilarity.free_slope,
+                                  line->dissimilarity.slope_error)),
+           SG_VALUE("zeta_squared", estimate(line->dissimilarity.level, line->dissimilarity.free_level,
+                                             line->dissimilarity.level_error)));
     for (size_t i = 0; i < points->count; i++) {
         const struct sg_noise_estimate *p = &points->point[i].all;
-        cJSON *row = cJSON_CreateObject();
-        sg_json_set_number(row, "step", (double)points->point[i].step);
-        sg_json_set(row, "gradient", sg_json_numbers(p->gradient, points->workers));
-        sg_json_set(row, "noise", sg_json_numbers(p->noise, points->workers));
-        sg_json_set_number(row, "mean_gradient", p->mean_gradient);
-        sg_json_set_number(row, "dissimilarity", p->dissimilarity);
-        sg_json_push(all, row);
+        sg_json_push(all, SG_OBJECT(SG_NUMBER("step", points->point[i].step),
+                                    SG_VALUE("gradient", sg_json_numbers(p->gradient, points->workers)),
+                                    SG_VALUE("noise", sg_json_numbers(p->noise, points->workers)),
+                                    SG_NUMBER("mean_gradient", p->mean_gradient),
+                                    SG_NUMBER("dissimilarity", p->dissimilarity)));
     }
     sg_json_set(out, "points", all);
     return out;

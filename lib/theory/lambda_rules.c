@@ -177,19 +177,13 @@ cJSON *sg_rules_json(const struct sg_rules *rules) {
     cJSON *all = cJSON_CreateArray();
     sg_json_set_string(pilot, "method", rules->pilot->label);
     sg_json_set_u64(pilot, "seed", rules->pilot->seed);
-    sg_json_set_number(pilot, "steps", (double)rules->pilot_steps);
-    sg_json_set_number(pilot, "repeats", (double)rules->repeats);
-    sg_json_set(out, "pilot", pilot);
-    sg_json_set_number(out, "d", (double)rules->d);
+    SG_SET(pilot, SG_NUMBER("steps", rules->pilot_steps), SG_NUMBER("repeats", rules->repeats));
+    SG_SET(out, SG_VALUE("pilot", pilot), SG_NUMBER("d", rules->d));
     for (size_t i = 0; i < rules->count; i++) {
         const struct sg_rule *r = &rules->rule[i];
-        cJSON *row = cJSON_CreateObject();
-        sg_json_set_string(row, "of", r->cell->label);
-        sg_json_set_number(row, "k", r->k);
-        sg_json_set_number(row, "lambda_simple", r->simple);
-        sg_json_set_number(row, "lambda_estimated", r->estimated);
-        sg_json_set_number(row, "standard_error", r->estimated_error);
-        sg_json_push(all, row);
+        sg_json_push(all, SG_OBJECT(SG_TEXT("of", r->cell->label), SG_NUMBER("k", r->k),
+                                    SG_NUMBER("lambda_simple", r->simple), SG_NUMBER("lambda_estimated", r->estimated),
+                                    SG_NUMBER("standard_error", r->estimated_error)));
     }
     sg_json_set(out, "rules", all);
     return out;

@@ -294,30 +294,19 @@ double sg_oracle_regret(const struct sg_oracle_method *m) {
 cJSON *sg_oracle_json(const struct sg_oracle *o) {
     cJSON *out = cJSON_CreateObject(), *methods = cJSON_CreateArray();
     const double entries = (double)o->entries;
-    sg_json_set_string(out, "recording", o->recording);
-    sg_json_set_string(out, "method", o->cell->label);
+    SG_SET(out, SG_TEXT("recording", o->recording), SG_TEXT("method", o->cell->label));
     sg_json_set_u64(out, "seed", o->cell->seed);
-    sg_json_set_number(out, "steps", (double)o->steps);
-    sg_json_set_number(out, "workers", (double)o->workers);
-    sg_json_set_number(out, "d", (double)o->d);
-    sg_json_set_number(out, "entries", entries);
-    sg_json_set_number(out, "budget", (double)o->best.k);
-    sg_json_set_number(out, "density", (double)o->best.k / entries);
-    sg_json_set_number(out, "lambda", o->best.kept_last);
-    sg_json_set_number(out, "lambda_above", o->best.lost_most);
-    sg_json_set_number(out, "optimal_error", o->best.lost);
+    SG_SET(out, SG_NUMBER("steps", o->steps), SG_NUMBER("workers", o->workers), SG_NUMBER("d", o->d),
+           SG_NUMBER("entries", entries), SG_NUMBER("budget", o->best.k),
+           SG_NUMBER("density", (double)o->best.k / entries), SG_NUMBER("lambda", o->best.kept_last),
+           SG_NUMBER("lambda_above", o->best.lost_most), SG_NUMBER("optimal_error", o->best.lost));
     for (size_t i = 0; i < o->n_methods; i++) {
         const struct sg_oracle_method *m = &o->method[i];
-        cJSON *row = cJSON_CreateObject();
-        sg_json_set_string(row, "label", m->cell->label);
-        sg_json_set_number(row, "sent", (double)m->sent);
-        sg_json_set_number(row, "density", (double)m->sent / entries);
-        sg_json_set_number(row, "error", m->error);
-        sg_json_set_number(row, "optimal_error", m->best.lost);
-        sg_json_set_number(row, "regret", sg_oracle_regret(m));
-        sg_json_set_number(row, "ratio", m->error / m->best.lost);
-        sg_json_set_number(row, "lambda", m->best.kept_last);
-        sg_json_push(methods, row);
+        sg_json_push(methods,
+                     SG_OBJECT(SG_TEXT("label", m->cell->label), SG_NUMBER("sent", m->sent),
+                               SG_NUMBER("density", (double)m->sent / entries), SG_NUMBER("error", m->error),
+                               SG_NUMBER("optimal_error", m->best.lost), SG_NUMBER("regret", sg_oracle_regret(m)),
+                               SG_NUMBER("ratio", m->error / m->best.lost), SG_NUMBER("lambda", m->best.kept_last)));
     }
     sg_json_set(out, "methods", methods);
     return out;

@@ -299,19 +299,15 @@ cJSON *sg_theory_json(const struct sg_theory *theory) {
         cJSON *row = cJSON_CreateObject(), *statements = cJSON_CreateArray();
         enum sg_statement what;
         double measured, bound, largest;
-        sg_json_set_string(row, "label", m->cell->label);
-        sg_json_set_number(row, "nu_squared", m->absolute ? m->compressor : NAN);
-        sg_json_set_number(row, "delta", m->absolute ? NAN : m->compressor);
-        sg_json_set(row, "constants", constants_json(&m->constants));
+        SG_SET(row, SG_TEXT("label", m->cell->label), SG_NUMBER("nu_squared", m->absolute ? m->compressor : NAN),
+               SG_NUMBER("delta", m->absolute ? NAN : m->compressor),
+               SG_VALUE("constants", constants_json(&m->constants)));
         for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++) {
-            cJSON *s = cJSON_CreateObject();
-            sg_json_set_string(s, "statement", sg_statement_name(what));
-            sg_json_set_number(s, "measured", measured);
-            sg_json_set_number(s, "bound", bound);
-            sg_json_set_number(s, "ratio", measured / bound);
-            sg_json_set_number(s, "largest_gamma", largest);
-            sg_json_set_bool(s, "applies", !isnan(bound) && m->constants.gamma <= largest);
-            sg_json_push(statements, s);
+            sg_json_push(statements,
+                         SG_OBJECT(SG_TEXT("statement", sg_statement_name(what)), SG_NUMBER("measured", measured),
+                                   SG_NUMBER("bound", bound), SG_NUMBER("ratio", measured / bound),
+                                   SG_NUMBER("largest_gamma", largest),
+                                   SG_BOOL("applies", !isnan(bound) && m->constants.gamma <= largest)));
         }
         sg_json_set(row, "statements", statements);
         sg_json_push(methods, row);
@@ -319,8 +315,7 @@ cJSON *sg_theory_json(const struct sg_theory *theory) {
     sg_json_set(out, "methods", methods);
     for (size_t i = 0; i < theory->n_left_out; i++) {
         cJSON *row = cJSON_CreateObject();
-        sg_json_set_string(row, "label", theory->left_out[i].cell->label);
-        sg_json_set_string(row, "why", theory->left_out[i].why);
+        SG_SET(row, SG_TEXT("label", theory->left_out[i].cell->label), SG_TEXT("why", theory->left_out[i].why));
         sg_json_push(left_out, row);
     }
     sg_json_set(out, "left_out", left_out);

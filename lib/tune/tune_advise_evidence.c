@@ -11,10 +11,8 @@ static cJSON *cautions_json(const struct advise_candidate *c) {
     char text[ADVISE_REASON];
     for (int i = 0; i < ADVISE_CAUTIONS && !c->baseline; i++)
         if (c->caution[i]) {
-            cJSON *one = cJSON_CreateObject();
-            sg_json_set_string(one, "caution", advise_caution_word((enum advise_caution)i));
-            sg_json_set_string(one, "text", advise_caution_text(text, c, (enum advise_caution)i));
-            sg_json_push(out, one);
+            sg_json_push(out, SG_OBJECT(SG_TEXT("caution", advise_caution_word((enum advise_caution)i)),
+                                        SG_TEXT("text", advise_caution_text(text, c, (enum advise_caution)i))));
         }
     return out;
 }
@@ -27,12 +25,9 @@ static void put_number(cJSON *out, const struct advise_candidate *c, const char 
 static cJSON *candidate_json(const struct advise *a, const struct advise_candidate *c) {
     cJSON *out = cJSON_CreateObject();
     char *text = advise_candidate_text(a, c);
-    sg_json_set_string(out, "label", c->cell->label);
-    sg_json_set_string(out, "method", c->cell->name);
-    sg_json_set_string(out, "recipe", text);
-    sg_json_set_bool(out, "baseline", c->baseline);
-    sg_json_set_string(out, "left_out", c->why[0] ? c->why : NULL);
-    sg_json_set_bool(out, "within", c->within && !c->why[0]);
+    SG_SET(out, SG_TEXT("label", c->cell->label), SG_TEXT("method", c->cell->name), SG_TEXT("recipe", text),
+           SG_BOOL("baseline", c->baseline), SG_TEXT("left_out", c->why[0] ? c->why : NULL),
+           SG_BOOL("within", c->within && !c->why[0]));
     if (c->rank > 0)
         sg_json_set_number(out, "rank", (double)c->rank);
     else
@@ -53,15 +48,9 @@ static cJSON *candidate_json(const struct advise *a, const struct advise_candida
 }
 
 static cJSON *gradients_json(const struct advise *a) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "files", a->files);
-    sg_json_set_bool(out, "recorded_here", a->recorded_here);
-    sg_json_set_number(out, "share_of_run", a->share);
-    sg_json_set_number(out, "steps", (double)a->steps);
-    sg_json_set_number(out, "workers", (double)a->workers);
-    sg_json_set_number(out, "d", (double)a->d);
-    sg_json_set_number(out, "square", a->square);
-    return out;
+    return SG_OBJECT(SG_TEXT("files", a->files), SG_BOOL("recorded_here", a->recorded_here),
+                     SG_NUMBER("share_of_run", a->share), SG_NUMBER("steps", a->steps),
+                     SG_NUMBER("workers", a->workers), SG_NUMBER("d", a->d), SG_NUMBER("square", a->square));
 }
 
 static cJSON *network_json(const struct advise *a) {
@@ -74,32 +63,21 @@ static cJSON *network_json(const struct advise *a) {
 }
 
 static cJSON *tune_json(const struct advise *a, const char *answer, cJSON *take_assumptions) {
-    cJSON *out = cJSON_CreateObject(), *candidates = cJSON_CreateArray(), *left_out = cJSON_CreateArray(),
-          *list = cJSON_CreateArray();
+    cJSON *candidates = cJSON_CreateArray(), *left_out = cJSON_CreateArray(), *list = cJSON_CreateArray();
     for (size_t i = 0; i < a->n; i++)
         sg_json_push(candidates, candidate_json(a, &a->candidate[i]));
     for (size_t i = 0; i < a->n_left_out; i++) {
-        cJSON *one = cJSON_CreateObject();
-        sg_json_set_string(one, "method", a->left_out[i].method);
-        sg_json_set_string(one, "reason", a->left_out[i].reason);
-        sg_json_push(left_out, one);
+        sg_json_push(left_out,
+                     SG_OBJECT(SG_TEXT("method", a->left_out[i].method), SG_TEXT("reason", a->left_out[i].reason)));
     }
     for (size_t i = 0; i < a->listed; i++)
         sg_json_push_string(list, a->candidate[a->list[i]].cell->label);
-    sg_json_set_string(out, "answer", answer);
-    sg_json_set_bool(out, "pays", advise_pays(a));
-    sg_json_set_number(out, "tolerance", a->tolerance);
-    sg_json_set_string(out, "candidates_from", a->own ? "recipe" : "built-in");
-    sg_json_set(out, "gradients", gradients_json(a));
-    sg_json_set(out, "network", network_json(a));
-    sg_json_set_bool(out, "network_assumed", a->assumed);
-    sg_json_set_bool(out, "coding_measured", !(a->network.coding_s > 0));
-    sg_json_set_number(out, "threads", (double)a->threads);
-    sg_json_set(out, "list", list);
-    sg_json_set(out, "candidates", candidates);
-    sg_json_set(out, "left_out", left_out);
-    sg_json_set(out, "assumptions", take_assumptions);
-    return out;
+    return SG_OBJECT(SG_TEXT("answer", answer), SG_BOOL("pays", advise_pays(a)), SG_NUMBER("tolerance", a->tolerance),
+                     SG_TEXT("candidates_from", a->own ? "recipe" : "built-in"),
+                     SG_VALUE("gradients", gradients_json(a)), SG_VALUE("network", network_json(a)),
+                     SG_BOOL("network_assumed", a->assumed), SG_BOOL("coding_measured", !(a->network.coding_s > 0)),
+                     SG_NUMBER("threads", a->threads), SG_VALUE("list", list), SG_VALUE("candidates", candidates),
+                     SG_VALUE("left_out", left_out), SG_VALUE("assumptions", take_assumptions));
 }
 
 sg_status advise_document(const struct advise *a, struct sg_error *err) {

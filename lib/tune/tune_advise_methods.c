@@ -173,7 +173,7 @@ static sg_status find_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], size_t *n, 
     tune_change(&c, "methods", &methods);
     *s = (struct tune_search){.t = &a->replay,
                               .changes = &c,
-                              .unit = &tune_in_entries,
+                              .unit = TUNE_ENTRIES,
                               .tolerance = NEAR_ENOUGH,
                               .d = d,
                               .seeds = 1,

@@ -14,47 +14,33 @@ static double dense_bytes(const struct advise *a) {
 
 /* ---- sentences ---- */
 
+static const struct {
+    const char *word, *text; /* NULL = it has numbers */
+} cautions[ADVISE_CAUTIONS] = {
+    [ADVISE_BIASED] = {"biased", "biased, and nothing is kept for later steps"},
+    [ADVISE_NOISE] = {"noise", "no feedback: its error stays in the steps as noise"},
+    [ADVISE_GROWS] = {"grows", "the residual still grows at the end of the recording"},
+    [ADVISE_STARVED] = {"starved", NULL},
+    [ADVISE_UNEVEN] = {"uneven", NULL},
+    [ADVISE_WORKERS] = {"workers", NULL},
+    [ADVISE_GATHERED] = {"gathered", "not added up on the way: gathered volume grows with the workers"},
+    [ADVISE_CONSTANT] = {"constant", "its constant is for these gradients, not for others"},
+    [ADVISE_SLOW] = {"slow", "compression takes longer than the exchange"},
+};
+
 const char *advise_caution_word(enum advise_caution which) {
-    static const char *const word[ADVISE_CAUTIONS] = {
-        [ADVISE_BIASED] = "biased",     [ADVISE_NOISE] = "noise",       [ADVISE_GROWS] = "grows",
-        [ADVISE_STARVED] = "starved",   [ADVISE_UNEVEN] = "uneven",     [ADVISE_WORKERS] = "workers",
-        [ADVISE_GATHERED] = "gathered", [ADVISE_CONSTANT] = "constant", [ADVISE_SLOW] = "slow"};
-    return word[which];
+    return cautions[which].word;
 }
 
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which) {
-    switch (which) {
-    case ADVISE_BIASED:
-        snprintf(out, ADVISE_REASON, "biased, and nothing is kept for later steps");
-        break;
-    case ADVISE_NOISE:
-        snprintf(out, ADVISE_REASON, "no feedback: its error stays in the steps as noise");
-        break;
-    case ADVISE_GROWS:
-        snprintf(out, ADVISE_REASON, "the residual still grows at the end of the recording");
-        break;
-    case ADVISE_STARVED:
+    if (which == ADVISE_STARVED)
         snprintf(out, ADVISE_REASON, "%zu of %zu layers sent nothing", c->starved, c->layers);
-        break;
-    case ADVISE_UNEVEN:
+    else if (which == ADVISE_UNEVEN)
         snprintf(out, ADVISE_REASON, "steps send unequal volumes (deviation %.2g of the mean)", c->uneven);
-        break;
-    case ADVISE_WORKERS:
+    else if (which == ADVISE_WORKERS)
         snprintf(out, ADVISE_REASON, "workers send unequal volumes (largest %.2g times the mean)", c->longest);
-        break;
-    case ADVISE_GATHERED:
-        snprintf(out, ADVISE_REASON, "not added up on the way: gathered volume grows with the workers");
-        break;
-    case ADVISE_CONSTANT:
-        snprintf(out, ADVISE_REASON, "its constant is for these gradients, not for others");
-        break;
-    case ADVISE_SLOW:
-        snprintf(out, ADVISE_REASON, "compression takes longer than the exchange");
-        break;
-    case ADVISE_CAUTIONS:
-        out[0] = '\0';
-        break;
-    }
+    else
+        snprintf(out, ADVISE_REASON, "%s", cautions[which].text);
     return out;
 }
 
@@ -172,16 +158,11 @@ cJSON *advise_assumptions(const struct advise *a) {
         a->tolerance);
     add_outside(out, a);
     tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
-    tune_sentence(out, "Times of steps are modelled: %zu workers, %s, %s%s%s, overlap %s.", n->net.workers,
-                  n->net.between.name, n->sum->name, n->gather ? " and " : "", n->gather ? n->gather->name : "",
-                  n->overlap->name);
-    if (a->assumed)
-        tune_sentence(out, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
-    if (n->compute_s > 0)
-        tune_sentence(out, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
-    else
-        tune_sentence(out,
-                      "No compute time is given (network.compute), so steps are compression and communication alone.");
+    char *model = tune_model_text(n);
+    tune_sentence(out, "Times of steps are modelled: %zu workers, %s.", n->net.workers, model ? model : "");
+    free(model);
+    tune_say_assumed(out, n, a->assumed);
+    tune_say_compute(out, n, "so steps are compression and communication alone");
     if (n->coding_s > 0)
         tune_sentence(out, "Compression takes %.4g ns for each number of the model (network.coding).",
                       n->coding_s * 1e9);
@@ -215,11 +196,11 @@ static const struct sg_table_column columns[] = {
 };
 
 static void add_row(sg_table *t, const struct advise *a, const struct advise_candidate *c) {
-    char cautions[ADVISE_REASON] = "";
+    char words[ADVISE_REASON] = "";
     size_t used = 0;
     for (int i = 0; i < ADVISE_CAUTIONS && !c->baseline; i++)
-        if (c->caution[i] && used < sizeof cautions)
-            used += (size_t)snprintf(cautions + used, sizeof cautions - used, "%s%s", used > 0 ? ", " : "",
+        if (c->caution[i] && used < sizeof words)
+            used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used > 0 ? ", " : "",
                                      advise_caution_word((enum advise_caution)i));
     if (c->rank > 0)
         sg_table_format(t, "%zu", c->rank);
@@ -233,7 +214,7 @@ static void add_row(sg_table *t, const struct advise *a, const struct advise_can
     sg_table_number(t, "%.4g", 1e3 * c->coding_s);
     sg_table_number(t, "%.4g", 1e3 * c->step_s);
     sg_table_number(t, "%.4g", c->speedup);
-    sg_table_cell(t, cautions, NULL);
+    sg_table_cell(t, words, NULL);
 }
 
 /* The rows: the first of the list, and the fastest where the answer names it. Returns how many. */

@@ -116,17 +116,11 @@ static cJSON *method_json(struct tune_search *s, const char *failed) {
     cJSON *out = tune_search_json(s), *targets = cJSON_CreateArray();
     for (size_t i = 0; !failed && i < s->n_goals; i++) {
         const struct tune_goal *goal = &s->goal[i];
-        cJSON *entry = cJSON_CreateObject();
-        sg_json_set_number(entry, "budget", budgets(s)[i]);
-        sg_json_set_number(entry, "value", goal->value);
-        sg_json_set_number(entry, "bytes", goal->reached * s->length.steps);
-        sg_json_set_number(entry, "difference", difference(goal));
-        sg_json_set_bool(entry, "within", !goal->missed);
-        sg_json_push(targets, entry);
+        sg_json_push(targets, SG_OBJECT(SG_NUMBER("budget", budgets(s)[i]), SG_NUMBER("value", goal->value),
+                                        SG_NUMBER("bytes", goal->reached * s->length.steps),
+                                        SG_NUMBER("difference", difference(goal)), SG_BOOL("within", !goal->missed)));
     }
-    sg_json_set_string(out, "key", s->key);
-    sg_json_set(out, "targets", targets);
-    sg_json_set_string(out, "failed", failed);
+    SG_SET(out, SG_TEXT("key", s->key), SG_VALUE("targets", targets), SG_TEXT("failed", failed));
     return out;
 }
 
@@ -226,7 +220,7 @@ sg_status tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
     struct tune_search *s = calloc(1, sizeof *s);
     if (!s)
         return sg_fail_memory(err, "the search");
-    tune_search_open(s, t, &tune_in_bytes, TOLERANCE);
+    tune_search_open(s, t, TUNE_BYTES, TOLERANCE);
     sg_status status = read_budgets(s, budget, t->budgets, err);
     if (status == SG_OK && !tune_recorded(t, "bytes_sent"))
         status = sg_fail(err, SG_ERR_ARGUMENT,

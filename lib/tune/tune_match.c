@@ -76,20 +76,15 @@ static cJSON *method_json(struct tune_search *s) {
     double cells = 0;
     for (size_t i = 0; i < s->n_goals; i++) {
         const struct tune_goal *goal = &s->goal[i];
-        cJSON *entry = cJSON_CreateObject();
-        sg_json_set_string(entry, "label", goal->label);
-        sg_json_set_number(entry, "target_density", goal->target / s->d);
-        sg_json_set_number(entry, "lambda", goal->value);
-        sg_json_set_number(entry, "density", goal->reached / s->d);
-        sg_json_set_number(entry, "difference", goal->reached / goal->target - 1);
-        sg_json_push(targets, entry);
+        sg_json_push(targets, SG_OBJECT(SG_TEXT("label", goal->label), SG_NUMBER("target_density", goal->target / s->d),
+                                        SG_NUMBER("lambda", goal->value), SG_NUMBER("density", goal->reached / s->d),
+                                        SG_NUMBER("difference", goal->reached / goal->target - 1)));
     }
     for (size_t i = 0; i < s->n_points; i++)
         cells += s->point[i].estimated ? 1 : (double)s->seeds;
-    sg_json_set(out, "targets", targets);
-    sg_json_set_number(out, "pilot_share", s->pilot_steps / s->length.steps / (double)s->n_goals);
-    sg_json_set_number(out, "whole_runs", cells);
-    sg_json_set_number(out, "corrections", cells - (double)(s->seeds * s->n_goals));
+    SG_SET(out, SG_VALUE("targets", targets),
+           SG_NUMBER("pilot_share", s->pilot_steps / s->length.steps / (double)s->n_goals),
+           SG_NUMBER("whole_runs", cells), SG_NUMBER("corrections", cells - (double)(s->seeds * s->n_goals)));
     return out;
 }
 
@@ -141,7 +136,7 @@ sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
     if (status == SG_OK) {
         cJSON *tune = cJSON_CreateObject();
         sg_json_set_bool(tune, "padded", t->padded);
-        tune_search_open(s, t, &tune_in_entries, TOLERANCE);
+        tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
         s->arg = &topk;
         status = tune_match_methods(s, &how, tune, err);
     }

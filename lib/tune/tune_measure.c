@@ -7,43 +7,16 @@
 #include "sg_text.h"
 #include "tune_search.h"
 
-/* ---- units ---- */
-
-static double entries_sent(const struct tune_search *s, const struct sg_cell_outcome *outcome,
-                           const struct sg_cell *cell, bool whole) {
-    return whole ? tune_entries(&outcome->run, cell, s->d, s->t->padded)
-                 : tune_extrapolate(&outcome->run, &s->length, s->d, s->t->padded);
-}
-
-static double density(const struct tune_search *s, double entries) {
-    return entries / s->d;
-}
-
-static double bytes_sent(const struct tune_search *s, const struct sg_cell_outcome *outcome, const struct sg_cell *cell,
-                         bool whole) {
-    (void)s, (void)cell, (void)whole;
-    return tune_last(&outcome->run, "bytes_sent") / sg_json_number(outcome->run.end, "steps", NAN);
-}
-
-static double bytes(const struct tune_search *s, double amount) {
-    (void)s;
-    return amount;
-}
-
 static const char *const bytes_series[] = {"bytes-sent", NULL};
 
-const struct tune_unit tune_in_entries = {.value = "lambda",
-                                          .amount = "density",
-                                          .sent = entries_sent,
-                                          .shown = density,
-                                          .series = tune_volume_series,
-                                          .every_step = true,
-                                          .least = 0.5},
-                       tune_in_bytes = {.value = "value",
-                                        .amount = "bytes_a_step",
-                                        .sent = bytes_sent,
-                                        .shown = bytes,
-                                        .series = bytes_series};
+/* What the run of a cell sent at a step: of a pilot what the whole run would send, as far as that is known. */
+static double sent(const struct tune_search *s, const struct sg_cell_outcome *outcome, const struct sg_cell *cell,
+                   bool pilot) {
+    const struct sg_run *run = &outcome->run;
+    if (s->unit == TUNE_BYTES)
+        return tune_last(run, "bytes_sent") / sg_json_number(run->end, "steps", NAN);
+    return pilot ? tune_extrapolate(run, &s->length, s->d, s->t->padded) : tune_entries(run, cell, s->d, s->t->padded);
+}
 
 /* ---- trials ---- */
 
@@ -71,17 +44,13 @@ static void say(const struct tune_search *s, size_t n, double steps) {
 }
 
 static void add_trial(struct tune_search *s, const struct tune_point *p, double steps) {
-    cJSON *trial = cJSON_CreateObject();
-    sg_json_set_number(trial, s->unit->value, p->value);
-    sg_json_set_number(trial, "steps", steps);
-    sg_json_set_bool(trial, "whole", steps >= s->length.steps);
-    sg_json_set_number(trial, "seeds", (double)p->seeds);
-    sg_json_set_number(trial, s->unit->amount, s->unit->shown(s, p->amount));
-    if (s->metric) {
-        sg_json_set_number(trial, "value", p->quality);
-        sg_json_set_number(trial, "baseline", p->base);
-        sg_json_set_bool(trial, "reaches", tune_reaches(s, p));
-    }
+    const bool bytes = s->unit == TUNE_BYTES;
+    cJSON *trial = SG_OBJECT(SG_NUMBER(bytes ? "value" : "lambda", p->value), SG_NUMBER("steps", steps),
+                             SG_BOOL("whole", steps >= s->length.steps), SG_NUMBER("seeds", p->seeds),
+                             SG_NUMBER(bytes ? "bytes_a_step" : "density", bytes ? p->amount : p->amount / s->d));
+    if (s->metric)
+        SG_SET(trial, SG_NUMBER("value", p->quality), SG_NUMBER("baseline", p->base),
+               SG_BOOL("reaches", tune_reaches(s, p)));
     sg_json_push(s->trials, trial);
 }
 
@@ -91,7 +60,7 @@ static void look(struct tune_search *s, struct tune_point *p, const struct tune_
     for (size_t i = 0; i < b->count; i++) {
         if (sg_node_number(b->cells[i].method, s->key, NAN) != p->value)
             continue;
-        amount += s->unit->sent(s, &b->outcomes[i], &b->cells[i], whole || s->metric);
+        amount += sent(s, &b->outcomes[i], &b->cells[i], !whole && !s->metric);
         quality += s->metric ? tune_tail_median(&b->outcomes[i], s->metric) : NAN;
     }
     p->amount = amount / (double)seeds;
@@ -99,8 +68,8 @@ static void look(struct tune_search *s, struct tune_point *p, const struct tune_
     p->base = seeds == 1 ? s->base_first : s->base;
     p->seeds = seeds;
     p->estimated = false;
-    if (!s->metric && s->unit->least > 0)
-        p->amount = fmax(p->amount, s->unit->least / s->length.steps);
+    if (!s->metric && s->unit == TUNE_ENTRIES) /* half an entry where nothing was sent: amounts have logarithms */
+        p->amount = fmax(p->amount, 0.5 / s->length.steps);
 }
 
 sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, double steps, size_t seeds,
@@ -114,8 +83,10 @@ sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, do
     tune_change_null(&c, "plots");
     if (!whole)
         tune_change_length(&c, &s->length, steps);
-    if (!whole && !s->metric)
-        tune_change_record(&c, s->unit->every_step ? 1 : steps, s->unit->every_step, s->unit->series);
+    if (!whole && !s->metric && s->unit == TUNE_BYTES)
+        tune_change_record(&c, steps, false, bytes_series);
+    else if (!whole && !s->metric)
+        tune_change_record(&c, 1, true, tune_volume_series);
     sg_status status = tune_trials_open(&b, &c, s->name, NULL, seeds, err);
     if (status == SG_OK) {
         say(s, n, steps);

@@ -10,11 +10,8 @@
 
 sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err) {
     cJSON *out = cJSON_CreateObject(), *tune = cJSON_CreateObject();
-    sg_json_set_string(out, "schema", SG_SCHEMA_TUNE);
-    sg_json_set_string(out, "status", "ok");
-    sg_json_set(out, "program", NULL);
-    sg_json_set(out, "run", NULL);
-    sg_json_set(out, "recipe", sg_recipe_json(t->recipe));
+    SG_SET(out, SG_TEXT("schema", SG_SCHEMA_TUNE), SG_TEXT("status", "ok"), SG_VALUE("program", NULL),
+           SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(t->recipe)));
     sg_json_set_string(tune, "action", action);
     for (cJSON *member; take_tune && (member = take_tune->child);)
         sg_json_set(tune, member->string, cJSON_DetachItemViaPointer(take_tune, member));
@@ -58,6 +55,23 @@ void tune_sentence(cJSON *list, const char *format, ...) {
         free(text);
     }
     va_end(args);
+}
+
+char *tune_model_text(const struct sg_grid_network *n) {
+    return sg_format("%s, %s%s%s, overlap %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
+                     n->gather ? n->gather->name : "", n->overlap->name);
+}
+
+void tune_say_assumed(cJSON *list, const struct sg_grid_network *n, bool assumed) {
+    if (assumed)
+        tune_sentence(list, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
+}
+
+void tune_say_compute(cJSON *list, const struct sg_grid_network *n, const char *without) {
+    if (n->compute_s > 0)
+        tune_sentence(list, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
+    else
+        tune_sentence(list, "No compute time is given (network.compute), %s.", without);
 }
 
 void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t) {

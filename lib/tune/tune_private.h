@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "sg_compressor.h"
+#include "sg_grid_network.h"
 #include "sg_table.h"
 #include "sg_tune.h"
 
@@ -18,7 +19,8 @@ struct tune_changes {
     const struct sg_recipe *recipe;
     struct sg_recipe_change *item; /* [count] */
     size_t count;
-    bool lost; /* there was no memory for one */
+    bool lost;  /* there was no memory for one */
+    bool pilot; /* runs have a length of their own */
 };
 /* Begins with copies of the changes of `base`; NULL = none. */
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base);
@@ -47,7 +49,7 @@ struct tune_trials {
 
 /* Opens the recipe with these changes and chooses its cells of method `name` and compressor `compressor` (NULL = any) at
  * the first `seeds` seeds, in recipe order. */
-SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, const struct tune_changes *c, const char *name,
+SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, struct tune_changes *c, const char *name,
                                       const char *compressor, size_t seeds, struct sg_error *err);
 /* Runs the chosen cells that are missing. A cell that fails is an error, one that diverges only if `converges`. */
 SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converges, struct sg_error *err);
@@ -179,6 +181,11 @@ SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_o
 
 /* Appends a sentence to an array; one that there is no memory for is left out. */
 void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
+/* The model of a network in words: link, collectives, overlap. NULL = no memory. */
+char *tune_model_text(const struct sg_grid_network *n);
+/* Sentences on it: that its link was assumed, if it was; the time of computation, or what follows `without` one. */
+void tune_say_assumed(cJSON *list, const struct sg_grid_network *n, bool assumed);
+void tune_say_compute(cJSON *list, const struct sg_grid_network *n, const char *without);
 /* A text as lines of comment, broken at blanks. */
 void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
 /* Writes a table, which is freed, in lines that fit; false = no memory. */

@@ -248,7 +248,7 @@ sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     struct tune_search *s = &r->search;
     struct sg_cell *cells = NULL;
     size_t count = 0, i = 0;
-    tune_search_open(s, t, &tune_in_entries, TOLERANCE);
+    tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
     s->metric = metric;
     s->key = "lambda";
     sg_status status = find_methods(r, err);

@@ -34,12 +34,8 @@ static bool is_compressor(const struct summary *s, const char *name) {
 
 /* {"label","density","volume","value"} */
 static cJSON *summary_json(const struct summary *s, double d) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "label", s->cell->label);
-    sg_json_set_number(out, "density", s->entries / d);
-    sg_json_set_number(out, "volume", s->volume);
-    sg_json_set_number(out, "value", s->value);
-    return out;
+    return SG_OBJECT(SG_TEXT("label", s->cell->label), SG_NUMBER("density", s->entries / d),
+                     SG_NUMBER("volume", s->volume), SG_NUMBER("value", s->value));
 }
 
 /* The Top-k cell that reaches the baseline with the least volume; NULL if none does. */
@@ -76,24 +72,15 @@ static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
             sg_json_set_bool(point, "front", is_front(r, s, n, &s[i]));
             sg_json_push(points, point);
         }
-    sg_json_set_string(out, "action", "reach-baseline");
-    sg_json_set_string(out, "method", of->name);
-    sg_json_set_string(out, "metric", of->metric);
-    sg_json_set_string(out, "better", of->higher ? "higher" : "lower");
-    sg_json_set_number(out, "tolerance", of->tolerance);
-    sg_json_set_string(out, "baseline", r->baseline);
-    sg_json_set_number(out, "baseline_value", of->base);
-    sg_json_set_number(out, "baseline_steps", r->base_steps);
-    sg_json_set_number(out, "steps", of->length.steps);
-    sg_json_set_number(out, "lambda", best->value);
-    sg_json_set_number(out, "lambda_that_fails", r->next ? r->next->value : NAN);
-    sg_json_set_number(out, "value", best->quality);
-    sg_json_set_number(out, "density", best->amount / r->topk.d);
-    sg_json_set_number(out, "volume", volume);
-    sg_json_set(out, "topk", topk ? summary_json(topk, r->topk.d) : NULL);
-    sg_json_set_number(out, "times_less_volume", topk && volume > 0 ? topk->volume / volume : NAN);
-    sg_json_set(out, "points", points);
-    sg_json_set(out, "trials", of->trials);
+    SG_SET(out, SG_TEXT("action", "reach-baseline"), SG_TEXT("method", of->name), SG_TEXT("metric", of->metric),
+           SG_TEXT("better", of->higher ? "higher" : "lower"), SG_NUMBER("tolerance", of->tolerance),
+           SG_TEXT("baseline", r->baseline), SG_NUMBER("baseline_value", of->base),
+           SG_NUMBER("baseline_steps", r->base_steps), SG_NUMBER("steps", of->length.steps),
+           SG_NUMBER("lambda", best->value), SG_NUMBER("lambda_that_fails", r->next ? r->next->value : NAN),
+           SG_NUMBER("value", best->quality), SG_NUMBER("density", best->amount / r->topk.d),
+           SG_NUMBER("volume", volume), SG_VALUE("topk", topk ? summary_json(topk, r->topk.d) : NULL),
+           SG_NUMBER("times_less_volume", topk && volume > 0 ? topk->volume / volume : NAN), SG_VALUE("points", points),
+           SG_VALUE("trials", of->trials));
     of->trials = NULL;
     return out;
 }

@@ -11,7 +11,7 @@ enum { REPEATS = 2 };
 /* SPREAD: between two values around one, that tell the slope. STEP: to a value that tells the direction. */
 static const double SPREAD = 1.5, STEP = 4;
 
-void tune_search_open(struct tune_search *s, struct sg_tune *t, const struct tune_unit *unit, double tolerance) {
+void tune_search_open(struct tune_search *s, struct sg_tune *t, enum tune_unit unit, double tolerance) {
     *s = (struct tune_search){.t = t,
                               .unit = unit,
                               .tolerance = isnan(t->tolerance) ? tolerance : t->tolerance,
@@ -42,7 +42,7 @@ double tune_possible(const struct tune_search *s, double x) {
     return x > 0 ? x : tune_round(ldexp(1, -40), text);
 }
 
-bool tune_hits(const struct tune_search *s, const struct tune_goal *goal, double amount) {
+static bool hits(const struct tune_search *s, const struct tune_goal *goal, double amount) {
     return fabs(amount / goal->target - 1) <= s->tolerance;
 }
 
@@ -216,7 +216,7 @@ static void end(struct tune_goal *goal, const struct tune_point *p, bool missed)
 static void choose(struct tune_search *s, const struct tune_refine *how, struct tune_goal *goal) {
     const struct tune_point *near = nearest(s, goal->target, true);
     goal->repeats += repeats(s, goal->value);
-    if (!near->estimated && tune_hits(s, goal, near->amount)) {
+    if (!near->estimated && hits(s, goal, near->amount)) {
         end(goal, near, false);
         return;
     }
@@ -266,7 +266,7 @@ sg_status tune_refine(struct tune_search *s, const struct tune_refine *how, stru
         struct tune_goal *goal = &s->goal[i];
         const struct tune_point *near = nearest(s, goal->target, false);
         if (near && (!how->strict || !goal->done))
-            end(goal, near, !tune_hits(s, goal, near->amount));
+            end(goal, near, !hits(s, goal, near->amount));
     }
     s->slope = status == SG_OK && s->n_points > 1 ? slope_of(s) : s->slope;
     return status;
@@ -275,13 +275,10 @@ sg_status tune_refine(struct tune_search *s, const struct tune_refine *how, stru
 /* ---- what was found ---- */
 
 cJSON *tune_search_json(struct tune_search *s) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "method", s->name);
-    sg_json_set_number(out, "run_steps", s->length.steps);
-    sg_json_set_number(out, "pilot_steps", s->pilot_steps);
-    sg_json_set(out, "trials", s->trials);
+    cJSON *trials = s->trials;
     s->trials = NULL;
-    return out;
+    return SG_OBJECT(SG_TEXT("method", s->name), SG_NUMBER("run_steps", s->length.steps),
+                     SG_NUMBER("pilot_steps", s->pilot_steps), SG_VALUE("trials", trials));
 }
 
 sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n, struct sg_error *err) {
@@ -320,9 +317,7 @@ sg_status tune_match_methods(struct tune_search *s, const struct tune_matching *
     }
     sg_status status = sg_recipe_cells(s->t->recipe, &cells, &n_cells, err);
     struct tune_found *found = calloc(n_cells + 1, sizeof *found);
-    sg_json_set_string(take_tune, "action", how->action);
-    sg_json_set_number(take_tune, "tolerance", s->tolerance);
-    sg_json_set(take_tune, "methods", list);
+    SG_SET(take_tune, SG_TEXT("action", how->action), SG_NUMBER("tolerance", s->tolerance), SG_VALUE("methods", list));
     if (status == SG_OK && !found)
         status = sg_fail_memory(err, "the search");
     SG_DO(status, match_cells(s, how, cells, n_cells, found, &n, list, err));

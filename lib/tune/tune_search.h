@@ -28,26 +28,14 @@ struct tune_goal {
     int repeats;       /* how often another value had the same amount */
 };
 
-struct tune_search;
-
-/* What is sent, as a search counts it. */
-struct tune_unit {
-    const char *value, *amount; /* members of a trial in JSON: "lambda", "density" */
-    double (*sent)(const struct tune_search *s, const struct sg_cell_outcome *outcome, const struct sg_cell *cell,
-                   bool whole);
-    double (*shown)(const struct tune_search *s, double amount); /* as in JSON */
-    const char *const *series;                                   /* that pilots record; NULL = those of the recipe */
-    bool every_step;                                             /* they do so at every step, not at the last alone */
-    double
-        least; /* what a whole run counts for that sent nothing, so that there are logarithms; 0 = that is an error */
-};
-extern const struct tune_unit tune_in_entries, tune_in_bytes;
+/* In what a search counts what a worker sends at a step. */
+enum tune_unit { TUNE_ENTRIES, TUNE_BYTES };
 
 struct tune_search {
     struct sg_tune *t;
     void *arg;                          /* of the action that searches */
     const struct tune_changes *changes; /* of all trials; NULL = none */
-    const struct tune_unit *unit;
+    enum tune_unit unit;
     double tolerance, d, steps_per_epoch;
     size_t seeds;
     const char *metric;      /* by which runs are judged, which may diverge then; NULL = by nothing */
@@ -68,7 +56,7 @@ struct tune_search {
 };
 
 /* Zeroes it but for what every search of an action needs; tolerance: the action's own. */
-void tune_search_open(struct tune_search *s, struct sg_tune *t, const struct tune_unit *unit, double tolerance);
+void tune_search_open(struct tune_search *s, struct sg_tune *t, enum tune_unit unit, double tolerance);
 /* Begins the search of another method, that of `cell`. key: the knob, of which `parameter` may be NULL. */
 void tune_search_start(struct tune_search *s, const struct sg_cell *cell, const char *key,
                        const struct sg_parameter *parameter);
@@ -85,7 +73,6 @@ void tune_change_values(struct tune_changes *c, const struct tune_search *s, con
 bool tune_reaches(const struct tune_search *s, const struct tune_point *p);
 /* The steps of a pilot of this share of a run. */
 double tune_pilot_steps(const struct tune_search *s, double share, double least);
-bool tune_hits(const struct tune_search *s, const struct tune_goal *goal, double amount);
 
 /* ---- stages: each forgets the points of the one before ---- */
 

@@ -15,7 +15,7 @@
 /* ---- changes ---- */
 
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base) {
-    *c = (struct tune_changes){.recipe = t->recipe, .lost = base && base->lost};
+    *c = (struct tune_changes){.recipe = t->recipe, .lost = base && base->lost, .pilot = base && base->pilot};
     for (size_t i = 0; base && i < base->count; i++) {
         struct sg_node value = {0};
         c->lost = !sg_node_copy(&value, &base->item[i].value) || c->lost;
@@ -83,6 +83,24 @@ sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *written, cons
     return status;
 }
 
+/* A length of a run that a --set gives overrules others, and that of a pilot all of methods. What is overruled becomes
+ * null, so that the changed recipe says the same as a file. */
+static void settle_lengths(struct tune_changes *c) {
+    static const char *const keys[] = {"epochs", "steps"};
+    const struct sg_node *root = &c->recipe->root, *methods = sg_node_get(root, "methods");
+    const bool in_steps = !sg_node_absent(sg_node_get(root, "steps")),
+               all = c->pilot || sg_node_from_set(sg_node_get(root, keys[in_steps]));
+    tune_change_null(c, keys[!in_steps]);
+    for (size_t i = 0; i < 2 * methods->count; i++) {
+        const struct sg_node *method = &methods->child[i / 2], *own = sg_node_get(method, keys[i % 2]);
+        char *path = sg_format("methods.%s.%s", sg_node_string(method, "name", ""), keys[i % 2]);
+        c->lost = c->lost || !path;
+        if (path && (sg_node_absent(own) || c->pilot || (all && !sg_node_from_set(own))))
+            tune_change_null(c, path);
+        free(path);
+    }
+}
+
 /* ---- trials ---- */
 
 static bool chosen(const struct sg_cell *cell, const char *name, const char *compressor) {
@@ -104,9 +122,11 @@ static void choose(struct tune_trials *b, const char *name, const char *compress
     }
 }
 
-sg_status tune_trials_open(struct tune_trials *out, const struct tune_changes *c, const char *name,
-                           const char *compressor, size_t seeds, struct sg_error *err) {
+sg_status tune_trials_open(struct tune_trials *out, struct tune_changes *c, const char *name, const char *compressor,
+                           size_t seeds, struct sg_error *err) {
     struct tune_trials b = {.count = 0};
+    if (c->count > 0 && !c->pilot)
+        settle_lengths(c);
     sg_status status = tune_changes_read(&b.recipe, c->count > 0 ? &b.written : NULL, c, err);
     SG_DO(status, sg_recipe_cells(&b.recipe, &b.cells, &b.all, err));
     if (status == SG_OK) {
@@ -305,22 +325,9 @@ static void change_epochs(struct tune_changes *c, const struct sg_node *optimize
         change_decays(c, decays, scale);
 }
 
-/* The lengths that methods have of their own are those of whole runs. */
-static void forget_lengths(struct tune_changes *c) {
-    static const char *const keys[] = {"epochs", "steps"};
-    const struct sg_node *methods = sg_node_get(&c->recipe->root, "methods");
-    for (size_t i = 0; i < methods->count; i++)
-        for (size_t k = 0; k < 2; k++) {
-            char *path = sg_format("methods.%s.%s", sg_node_string(&methods->child[i], "name", ""), keys[k]);
-            c->lost = c->lost || !path;
-            if (path && !sg_node_absent(sg_node_get(&methods->child[i], keys[k])))
-                tune_change_null(c, path);
-            free(path);
-        }
-}
-
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps) {
-    forget_lengths(c);
+    c->pilot = true;
+    settle_lengths(c);
     tune_change_null(c, "epochs");
     tune_change_number(c, "steps", steps);
     tune_change_null(c, "claims");

@@ -86,8 +86,6 @@ SG_CHECKED sg_status when_find_gains(struct when *w, struct sg_error *err);
 
 /* Makes the evidence and the table. */
 SG_CHECKED sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err);
-/* The model's name in titles and on axes: "10gbe-tcp, ring, overlap none"; the caller frees it. */
-char *when_model_text(const struct when *w);
 /* "test accuracy 0.51"; returns out. */
 enum { WHEN_TEXT = 256 };
 const char *when_target_text(const struct when *w, char out[WHEN_TEXT]);

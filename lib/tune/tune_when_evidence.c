@@ -66,17 +66,14 @@ static cJSON *final_json(const struct when *w, size_t method) {
 }
 
 static cJSON *result_json(const struct when *w, size_t method) {
-    cJSON *out = cJSON_CreateObject();
     const bool free_one = method == w->n_methods, baseline = free_one || method == w->baseline;
     const struct sg_cell *cell = free_one ? NULL : w->method[method].cell;
-    sg_json_set_string(out, "label", free_one ? "free compression, at most" : cell->label);
-    sg_json_set_string(out, "method", free_one ? "free compression, at most" : cell->name);
-    sg_json_set_string(out, "compressor", free_one ? NULL : sg_node_string(cell->method, "compressor", NULL));
-    sg_json_set_bool(out, "baseline", baseline);
-    sg_json_set(out, "seeds", seeds_json(w));
-    sg_json_set(out, "series", series_json(w, method));
-    sg_json_set(out, "final", baseline ? NULL : final_json(w, method));
-    return out;
+    return SG_OBJECT(SG_TEXT("label", free_one ? "free compression, at most" : cell->label),
+                     SG_TEXT("method", free_one ? "free compression, at most" : cell->name),
+                     SG_TEXT("compressor", free_one ? NULL : sg_node_string(cell->method, "compressor", NULL)),
+                     SG_BOOL("baseline", baseline), SG_VALUE("seeds", seeds_json(w)),
+                     SG_VALUE("series", series_json(w, method)),
+                     SG_VALUE("final", baseline ? NULL : final_json(w, method)));
 }
 
 static cJSON *results_json(const struct when *w) {
@@ -120,8 +117,7 @@ static cJSON *table_json(const struct when *w) {
     text = sg_format("Modelled: the bandwidth up to which a method reaches %s sooner than no compression, of %.3g to "
                      "%.3g Gbit/s that were looked at; 0: at none",
                      when_target_text(w, target), w->bandwidth[0] / GBIT, w->bandwidth[w->n_bandwidths - 1] / GBIT);
-    sg_json_set(out, "columns", columns);
-    sg_json_set_string(out, "footnote", text);
+    SG_SET(out, SG_VALUE("columns", columns), SG_TEXT("footnote", text));
     free(text);
     return out;
 }
@@ -129,15 +125,10 @@ static cJSON *table_json(const struct when *w) {
 static cJSON *plots_json(const struct when *w) {
     cJSON *out = cJSON_CreateArray();
     for (size_t c = 0; c < w->n_clusters; c++) {
-        cJSON *plot = cJSON_CreateObject();
-        char name[COLUMN];
-        sg_json_set_string(plot, "x", "bandwidth");
-        sg_json_set_string(plot, "y", speedup_column(name, w->workers[c]));
-        sg_json_set_string(plot, "log", "xy");
-        snprintf(name, sizeof name, "%zu worker%s", w->workers[c], w->workers[c] == 1 ? "" : "s");
-        sg_json_set_string(plot, "title", name);
-        sg_json_set_string(plot, "kind", "curves");
-        sg_json_push(out, plot);
+        char y[COLUMN], title[COLUMN];
+        snprintf(title, sizeof title, "%zu worker%s", w->workers[c], w->workers[c] == 1 ? "" : "s");
+        sg_json_push(out, SG_OBJECT(SG_TEXT("x", "bandwidth"), SG_TEXT("y", speedup_column(y, w->workers[c])),
+                                    SG_TEXT("log", "xy"), SG_TEXT("title", title), SG_TEXT("kind", "curves")));
     }
     return out;
 }
@@ -155,10 +146,8 @@ static cJSON *methods_json(const struct when *w) {
             sg_json_set_number(seed, "step", of->run[s].steps);
             sg_json_push(seeds, seed);
         }
-        sg_json_set_string(method, "label", of->cell->label);
-        sg_json_set_bool(method, "reaches", !is_out(w, m));
-        sg_json_set_string(method, "reason", is_out(w, m) ? of->why : NULL);
-        sg_json_set(method, "seeds", seeds);
+        SG_SET(method, SG_TEXT("label", of->cell->label), SG_BOOL("reaches", !is_out(w, m)),
+               SG_TEXT("reason", is_out(w, m) ? of->why : NULL), SG_VALUE("seeds", seeds));
         sg_json_push(out, method);
     }
     return out;
@@ -170,21 +159,18 @@ static cJSON *points_json(const struct when *w) {
         for (size_t b = 0; b < w->n_bandwidths; b++) {
             const struct when_time *time = when_times(w, c, b);
             const size_t best = when_fastest(w, time);
-            cJSON *point = cJSON_CreateObject(), *noise = cJSON_CreateArray();
+            cJSON *noise = cJSON_CreateArray();
             for (size_t m = 0; m < w->n_methods; m++)
                 if (m != best && time[m].may_be_fastest)
                     sg_json_push_string(noise, w->method[m].cell->label);
-            sg_json_set_number(point, "workers", (double)w->workers[c]);
-            sg_json_set_number(point, "bandwidth_gbit_per_s", w->bandwidth[b] / GBIT);
-            sg_json_set_number(point, "baseline_s", time[w->baseline].mean_s);
-            sg_json_set_string(point, "fastest", w->method[best].cell->label);
-            sg_json_set_number(point, "fastest_s", time[best].mean_s);
-            sg_json_set_number(point, "speedup", time[best].speedup);
-            sg_json_set_number(point, "speedup_least", time[best].least);
-            sg_json_set_number(point, "speedup_most", time[best].most);
-            sg_json_set(point, "within_noise", noise);
-            sg_json_set_number(point, "speedup_free", when_free(w, time));
-            sg_json_push(out, point);
+            sg_json_push(
+                out, SG_OBJECT(SG_NUMBER("workers", w->workers[c]),
+                               SG_NUMBER("bandwidth_gbit_per_s", w->bandwidth[b] / GBIT),
+                               SG_NUMBER("baseline_s", time[w->baseline].mean_s),
+                               SG_TEXT("fastest", w->method[best].cell->label),
+                               SG_NUMBER("fastest_s", time[best].mean_s), SG_NUMBER("speedup", time[best].speedup),
+                               SG_NUMBER("speedup_least", time[best].least), SG_NUMBER("speedup_most", time[best].most),
+                               SG_VALUE("within_noise", noise), SG_NUMBER("speedup_free", when_free(w, time))));
         }
     return out;
 }
@@ -197,35 +183,22 @@ static cJSON *gains_json(const struct when *w) {
             if (m == w->baseline || is_out(w, m))
                 continue;
             cJSON *gain = cJSON_CreateObject();
-            sg_json_set_number(gain, "workers", (double)w->workers[c]);
-            sg_json_set_string(gain, "label", w->method[m].cell->label);
-            sg_json_set_string(gain, "gains", when_where(g));
-            sg_json_set_number(gain, "from_gbit_per_s", g->from / GBIT);
-            sg_json_set_number(gain, "to_gbit_per_s", g->to / GBIT);
+            SG_SET(gain, SG_NUMBER("workers", w->workers[c]), SG_TEXT("label", w->method[m].cell->label),
+                   SG_TEXT("gains", when_where(g)), SG_NUMBER("from_gbit_per_s", g->from / GBIT),
+                   SG_NUMBER("to_gbit_per_s", g->to / GBIT));
             sg_json_push(out, gain);
         }
     return out;
 }
 
 static cJSON *tune_json(const struct when *w, cJSON *take_answer, cJSON *take_assumptions) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "action", "when");
-    sg_json_set_bool(out, "modelled", true);
-    sg_json_set_bool(out, "network_assumed", w->assumed);
-    sg_json_set_string(out, "metric", w->metric);
-    sg_json_set_string(out, "better", w->higher ? "higher" : "lower");
-    sg_json_set_number(out, "target", w->target);
-    sg_json_set_bool(out, "target_given", w->given);
-    sg_json_set_number(out, "tolerance", w->tolerance);
-    sg_json_set_number(out, "window", WHEN_WINDOW);
-    sg_json_set_string(out, "baseline", w->method[w->baseline].cell->label);
-    sg_json_set_number(out, "baseline_value", w->attained);
-    sg_json_set(out, "methods", methods_json(w));
-    sg_json_set(out, "points", points_json(w));
-    sg_json_set(out, "gains", gains_json(w));
-    sg_json_set(out, "assumptions", take_assumptions);
-    sg_json_set(out, "answer", take_answer);
-    return out;
+    return SG_OBJECT(
+        SG_TEXT("action", "when"), SG_BOOL("modelled", true), SG_BOOL("network_assumed", w->assumed),
+        SG_TEXT("metric", w->metric), SG_TEXT("better", w->higher ? "higher" : "lower"), SG_NUMBER("target", w->target),
+        SG_BOOL("target_given", w->given), SG_NUMBER("tolerance", w->tolerance), SG_NUMBER("window", WHEN_WINDOW),
+        SG_TEXT("baseline", w->method[w->baseline].cell->label), SG_NUMBER("baseline_value", w->attained),
+        SG_VALUE("methods", methods_json(w)), SG_VALUE("points", points_json(w)), SG_VALUE("gains", gains_json(w)),
+        SG_VALUE("assumptions", take_assumptions), SG_VALUE("answer", take_answer));
 }
 
 /* The sentences as the finding of a result. */
@@ -246,7 +219,7 @@ static cJSON *summary_json(const cJSON *answer) {
 
 sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err) {
     const struct sg_run *first = &b->outcomes[0].run;
-    char *model = when_model_text(w);
+    char *model = tune_model_text(&w->network);
     cJSON *out = cJSON_CreateObject(), *answer = when_answer_json(w), *assumptions = when_assumptions_json(w);
     if (!model || !out || !answer || !assumptions) {
         free(model);
@@ -256,22 +229,13 @@ sg_status when_document(const struct when *w, const struct tune_trials *b, struc
         return sg_fail_memory(err, "the evidence");
     }
     w->t->table = when_table(w, answer, assumptions);
-    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
-    sg_json_set_string(out, "kind", "when");
-    sg_json_set_string(out, "status", "ok");
-    sg_json_set(out, "program", NULL);
-    sg_json_set(out, "run", NULL);
-    sg_json_set(out, "recipe", sg_recipe_json(&b->recipe));
-    sg_json_set(out, "dataset", cJSON_Duplicate(sg_json_get(first->header, "dataset"), true));
-    sg_json_set(out, "identities", sg_grid_identities(b->outcomes, b->count));
-    sg_json_set(out, "units", units_json(w, model));
-    sg_json_set(out, "network", network_json(w, model));
-    sg_json_set(out, "results", results_json(w));
-    sg_json_set(out, "claims", cJSON_CreateArray());
-    sg_json_set(out, "plots", plots_json(w));
-    sg_json_set(out, "table", table_json(w));
-    sg_json_set(out, "summary", summary_json(answer));
-    sg_json_set(out, "tune", tune_json(w, answer, assumptions));
+    SG_SET(out, SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "when"), SG_TEXT("status", "ok"),
+           SG_VALUE("program", NULL), SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(&b->recipe)),
+           SG_VALUE("dataset", cJSON_Duplicate(sg_json_get(first->header, "dataset"), true)),
+           SG_VALUE("identities", sg_grid_identities(b->outcomes, b->count)), SG_VALUE("units", units_json(w, model)),
+           SG_VALUE("network", network_json(w, model)), SG_VALUE("results", results_json(w)),
+           SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(w)), SG_VALUE("table", table_json(w)),
+           SG_VALUE("summary", summary_json(answer)), SG_VALUE("tune", tune_json(w, answer, assumptions)));
     w->t->evidence = out;
     free(model);
     return w->t->table ? SG_OK : sg_fail_memory(err, "the table");

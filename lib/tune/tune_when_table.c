@@ -27,12 +27,6 @@ const char *when_where(const struct when_gain *g) {
                                          : "never");
 }
 
-char *when_model_text(const struct when *w) {
-    const struct sg_grid_network *n = &w->network;
-    return sg_format("%s, %s%s%s, overlap %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
-                     n->gather ? n->gather->name : "", n->overlap->name);
-}
-
 /* ---- sentences ---- */
 
 const char *when_target_text(const struct when *w, char out[WHEN_TEXT]) {
@@ -129,22 +123,17 @@ cJSON *when_answer_json(const struct when *w) {
 cJSON *when_assumptions_json(const struct when *w) {
     const struct sg_grid_network *n = &w->network;
     cJSON *out = cJSON_CreateArray();
-    char *model = when_model_text(w), target[TEXT];
+    char *model = tune_model_text(n), target[TEXT];
     tune_sentence(out, "All times are modelled and none was measured: %s.", model ? model : "");
-    if (w->assumed)
-        tune_sentence(out, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
+    tune_say_assumed(out, n, w->assumed);
     if (n->net.between.alpha_s == sg_link_find(n->net.between.name)->alpha_s)
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth, as on %s.",
                       1e6 * n->net.between.alpha_s, n->net.between.name);
     else
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth (network.latency).",
                       1e6 * n->net.between.alpha_s);
-    if (n->compute_s > 0)
-        tune_sentence(out, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
-    else
-        tune_sentence(out,
-                      "No compute time is given (network.compute), so these are times of communication alone, and what "
-                      "free compression could give has no bound.");
+    tune_say_compute(out, n,
+                     "so these are times of communication alone, and what free compression could give has no bound");
     if (n->coding_s > 0)
         tune_sentence(out, "Encoding and decoding take %.4g ns for each number of the model (network.coding).",
                       n->coding_s * 1e9);
