@@ -22,13 +22,7 @@ static const struct sg_option options[] = {
              "command goes on"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run,
      .help = "list the cells and whether each would be run, resumed or reused, with --json also their resolved "
-             "recipes, and stop"},
-    {SG_OPTION_GROUP, .name = "What is kept"},
-    {SG_OPTION_FLAG, "cells", 0, &opt.cells,
-     .help = "list the cells of a folder instead, and which of them the given recipes ask for"},
-    {SG_OPTION_FLAG, "prune", 0, &opt.prune,
-     .help = "with --cells: remove those that no given recipe asks for with the present version and data; with "
-             "--dry-run only say which"},
+             "recipes, and how many files of the folder belong to none of them, and stop"},
     {SG_OPTION_STRING, "network", 0, &opt.network, .value = "KEY=VALUE,...",
      .help = "add what the run would take on a modelled network (workers=64,link=10gbe-tcp): the keys of the recipe's "
              "section network; finished cells are reused"},
@@ -61,7 +55,7 @@ static const struct sg_option options[] = {
 
 const struct sg_program program = {
     .name = "sparsebench",
-    .usage = "[options] RECIPE\n       sparsebench --cells [options] [RECIPE...]\n"
+    .usage = "[options] RECIPE\n"
              "       sparsebench --compare [options] RESULT RESULT\n"
              "       sparsebench --verify-compressors [options] [COMPRESSOR...]",
     .operand = "yaml|json",

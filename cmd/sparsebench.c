@@ -13,7 +13,6 @@
 #include "sg_clock.h"
 #include "sg_compare.h"
 #include "sg_file.h"
-#include "sg_grid_cells.h"
 #include "sg_result.h"
 #include "sg_task.h"
 #include "sg_terminal.h"
@@ -81,6 +80,10 @@ static sg_status list_cells(struct bench *b, struct sg_error *err) {
     if (status != SG_OK)
         return status;
     sg_grid_view_found(b->outcomes, b->count);
+    const size_t others = sg_grid_count_others(b->grid.options.folder, b->outcomes, b->count);
+    if (others > 0)
+        sg_log_note("%zu other files in %s are no cells of these: rm removes what no recipe needs", others,
+                    b->grid.options.folder);
     if (opt.json) {
         cJSON *dataset, *plan = sg_grid_plan(version_json(&b->recipe), &b->recipe, b->cells, b->outcomes, b->count);
         if (b->count > 0)
@@ -254,24 +257,6 @@ static int bench(struct bench *b, const char *path) {
     return code;
 }
 
-static int keep_cells(const char *const *path, size_t n) {
-    const struct sg_cells_command cells = {.recipe_path = path,
-                                           .n_recipes = n,
-                                           .set = cell_opt.set.item,
-                                           .n_set = cell_opt.set.count,
-                                           .folder = cell_opt.folder,
-                                           .data_dir = cell_opt.data,
-                                           .any_version = cell_opt.any_version,
-                                           .prune = opt.prune,
-                                           .dry_run = opt.dry_run,
-                                           .json = opt.json};
-    struct sg_error err;
-    sg_status status = sg_grid_cells_run(&cells, &err);
-    if (status != SG_OK)
-        sg_log_error("%s", err.msg);
-    return sg_exit_code(status);
-}
-
 static int compare(const char *const *path, size_t n) {
     struct sg_error err;
     struct sg_file_writer file = {0};
@@ -371,12 +356,10 @@ int main(int argc, char **argv) {
         sg_signals_catch();
         return sg_app_finish(verify(operand, n_operands, argc, argv));
     }
-    if (opt.cells)
-        return sg_app_finish(keep_cells(operand, n_operands));
     if (opt.compare)
         return sg_app_finish(compare(operand, n_operands));
-    if (opt.prune || n_operands > 1) {
-        sg_log_error(opt.prune ? "--prune goes with --cells" : "unexpected argument '%s'", operand[1]);
+    if (n_operands > 1) {
+        sg_log_error("unexpected argument '%s'", operand[1]);
         return sg_app_finish(SG_EXIT_USAGE);
     }
     struct bench b = {.argc = argc, .argv = argv};

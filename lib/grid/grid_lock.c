@@ -1,7 +1,6 @@
-/* grid_lock.c: lets several sparsebench work in one folder: each cell has a lock, and so has the folder.
+/* grid_lock.c: lets several sparsebench work in one folder: each cell has a lock.
  *
- * All locks are ranges of the file FOLDER/.lock: the byte at a cell's offset is the cell's, the byte PRESENCE is read by
- * everyone who works in the folder, and who removes files holds the whole file. Record locks of a file description
+ * A cell's lock is a byte of the file FOLDER/.lock, at an offset of the cell's own. Record locks of a file description
  * (F_OFD_SETLK) serve, because NFS and most file systems of clusters keep those for all hosts. */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +10,6 @@
 
 #include "sg_grid.h"
 
-static const off_t PRESENCE = (off_t)1 << 60; /* above all cells' offsets */
-
 /* A part of the cell's key that fits a file offset; all labels of one run have the same. */
 static off_t offset_of(const struct sg_cell *cell) {
     enum { DIGITS = 15 };
@@ -21,9 +18,8 @@ static off_t offset_of(const struct sg_cell *cell) {
     return (off_t)strtoull(digits, NULL, 16);
 }
 
-/* Length 0 means up to the end of all files. */
-static int set_lock(int fd, short type, off_t start, off_t length) {
-    struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
+static int set_lock(int fd, short type, off_t start) {
+    struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = 1};
     int code;
     do
         code = fcntl(fd, F_OFD_SETLK, &range);
@@ -41,7 +37,7 @@ static sg_status no_locks(struct sg_error *err) {
 
 /* The descriptor is left open across exec: a child that outlives a killed sparsebench keeps its cells locked until it
  * stopped too. */
-sg_status sg_grid_lock(int *out, const char *folder, bool alone, struct sg_error *err) {
+sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err) {
     char *path;
     if (asprintf(&path, "%s/.lock", folder) < 0)
         return sg_fail_memory(err, "a path");
@@ -51,23 +47,17 @@ sg_status sg_grid_lock(int *out, const char *folder, bool alone, struct sg_error
         status = sg_fail(err, SG_ERR_IO, "%s is a symbolic link: remove it", path);
     else if (fd < 0)
         status = sg_fail_errno(err, SG_ERR_IO, "cannot write to folder %s", folder);
-    else if ((alone ? set_lock(fd, F_WRLCK, 0, 0) : set_lock(fd, F_RDLCK, PRESENCE, 1)) != 0)
-        status = !taken() ? no_locks(err)
-                          : sg_fail(err, SG_ERR_IO, "another sparsebench %s %s: wait for it, or use another --folder",
-                                    alone ? "works in" : "removes files from", folder);
     free(path);
     if (status == SG_OK)
         *out = fd;
-    else if (fd >= 0)
-        close(fd);
     return status;
 }
 
 sg_status sg_grid_lock_cell(bool *ours, int lock, const struct sg_cell *cell, struct sg_error *err) {
-    *ours = set_lock(lock, F_WRLCK, offset_of(cell), 1) == 0;
+    *ours = set_lock(lock, F_WRLCK, offset_of(cell)) == 0;
     return *ours || taken() ? SG_OK : no_locks(err);
 }
 
 void sg_grid_unlock_cell(int lock, const struct sg_cell *cell) {
-    set_lock(lock, F_UNLCK, offset_of(cell), 1);
+    set_lock(lock, F_UNLCK, offset_of(cell));
 }

@@ -4,16 +4,6 @@
 
 #include "sg_grid.h"
 
-enum { KEY_PREFIX = 12 }; /* digits of a cell's key in its file's name */
-
-/* Writes the "dataset" of a header as "own.libsvm, SHA-256 0123456789ab" or "gisette-like, generated"; returns out. */
-enum { DATA_TEXT = 160 };
-char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset);
-
-/* May a finished cell with this header be reused by the program of `identity` (NULL = of any version) if `dataset`
- * would be read now (NULL = the data are not here, and any will do)? */
-enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset);
-
 /* sg_grid_value of a cell that may be unfinished: of what it has recorded so far. */
 double grid_value_so_far(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                          char why[SG_WHY_CHARS]);

@@ -13,6 +13,8 @@
 #include "sg_text.h"
 #include "sg_train.h"
 
+enum { KEY_PREFIX = 12, DATA_TEXT = 160 }; /* digits of a cell's key in its file's name */
+
 /* A label as part of a file name: a blank becomes '_', what is not plain becomes %XX. Different labels stay different.
  */
 static void label_text(const char *label, char out[128]) {
@@ -36,7 +38,7 @@ static char *cell_path(const struct sg_cell *cell, const char *folder) {
                      cell->key);
 }
 
-char *grid_data_text(char out[DATA_TEXT], const cJSON *dataset) {
+static char *data_text(char out[DATA_TEXT], const cJSON *dataset) {
     const char *sha256 = sg_json_string(dataset, "sha256", "");
     if (strcmp(sg_json_string(dataset, "source", ""), "generated") == 0)
         snprintf(out, DATA_TEXT, "%.63s, generated%s%.12s", sg_json_string(dataset, "generator", "?"),
@@ -54,7 +56,9 @@ struct wanted {
     const char *device;   /* NULL = any will do */
 };
 
-enum sg_cell_stale grid_stale(const cJSON *header, const char *identity, const cJSON *dataset) {
+/* May a finished cell with this header be reused by the program of `identity` (NULL = of any version) if `dataset`
+ * would be read now (NULL = the data are not here, and any will do)? */
+static enum sg_cell_stale stale_of(const cJSON *header, const char *identity, const cJSON *dataset) {
     char now[SG_DATASET_IDENTITY], then[SG_DATASET_IDENTITY];
     if (identity && strcmp(sg_json_string(header, "program.identity", ""), identity) != 0)
         return SG_STALE_VERSION;
@@ -83,12 +87,12 @@ static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell 
         return false;
     sg_cell_identity(identity, cell);
     const char *other_device = wanted->device ? sg_run_other_device(&run, wanted->device) : NULL;
-    enum sg_cell_stale stale = grid_stale(run.header, wanted->any_version ? NULL : identity, wanted->dataset);
+    enum sg_cell_stale stale = stale_of(run.header, wanted->any_version ? NULL : identity, wanted->dataset);
     stale = stale == SG_STALE_NOT && other_device ? SG_STALE_DEVICE : stale;
     set_stale(outcome, stale,
               stale == SG_STALE_VERSION  ? sg_json_string(run.header, "program.identity", "?")
               : stale == SG_STALE_DEVICE ? other_device
-                                         : grid_data_text(data, sg_json_get(run.header, "dataset")));
+                                         : data_text(data, sg_json_get(run.header, "dataset")));
     if (stale != SG_STALE_NOT) {
         sg_run_free(&run);
         return false;
@@ -201,8 +205,8 @@ sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_ou
                            "cells of different data have no means: %s, seed %" PRIu64 " (%.200s) read %s, "
                            "but %s, seed %" PRIu64 " (%.200s) read %s: run them with --fresh, or remove "
                            "the files of one",
-                           cells[of].label, cells[of].seed, outcomes[of].path, grid_data_text(one, first),
-                           cells[i].label, cells[i].seed, outcomes[i].path, grid_data_text(other, dataset));
+                           cells[of].label, cells[of].seed, outcomes[of].path, data_text(one, first), cells[i].label,
+                           cells[i].seed, outcomes[i].path, data_text(other, dataset));
     }
     return SG_OK;
 }
@@ -226,4 +230,22 @@ void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count) {
         free(outcomes[i].stale_of);
         sg_run_free(&outcomes[i].run);
     }
+}
+
+size_t sg_grid_count_others(const char *folder, const struct sg_cell_outcome *outcomes, size_t count) {
+    static const char ending[] = ".ndjson";
+    size_t others = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        const size_t length = strlen(entry->d_name), ends = strlen(ending);
+        bool ours = length < ends || strcmp(entry->d_name + length - ends, ending) != 0;
+        for (size_t i = 0; i < count && !ours; i++) {
+            const char *slash = strrchr(outcomes[i].path, '/');
+            ours = strcmp(slash ? slash + 1 : outcomes[i].path, entry->d_name) == 0;
+        }
+        others += !ours;
+    }
+    if (dir)
+        closedir(dir);
+    return others;
 }

@@ -343,7 +343,7 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
     pool.time_up = time_left(options) <= 0;
     sg_status status = options->launcher ? cut_launcher(&pool.launcher, options->launcher, err) : SG_OK;
     SG_DO(status, sg_folder_make(options->folder, err));
-    SG_DO(status, sg_grid_lock(&pool.lock, options->folder, false, err));
+    SG_DO(status, sg_grid_lock(&pool.lock, options->folder, err));
     SG_DO(status, sg_grid_look(outcomes, cells, count, options, err));
     if (status != SG_OK)
         goto out;

@@ -110,15 +110,17 @@ SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_
 SG_CHECKED sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,
                                          struct sg_error *err);
 
-/* Enters a folder of cells, until the descriptor *out is closed. Any number of processes may be in it, on any hosts
- * whose file system shares locks, or one `alone`, which may remove files. SG_ERR_IO: that other processes are in it is in
- * the way, the folder cannot be written to, or its file system has no locks. */
-SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, bool alone, struct sg_error *err);
+/* Opens the locks of a folder of cells, until the descriptor *out is closed. Any number of processes may work in it, on any
+ * hosts whose file system shares locks. SG_ERR_IO: the folder cannot be written to. */
+SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err);
 
 /* Takes the lock of a cell in such a folder. *ours: it was free. A process that runs a cell holds its lock, and so do
  * its children. SG_ERR_IO: the file system has no locks. */
 SG_CHECKED sg_status sg_grid_lock_cell(bool *ours, int lock, const struct sg_cell *cell, struct sg_error *err);
 void sg_grid_unlock_cell(int lock, const struct sg_cell *cell);
+
+/* How many finished series lie in a folder that belong to none of these cells, whose outcomes have their paths. */
+size_t sg_grid_count_others(const char *folder, const struct sg_cell_outcome *outcomes, size_t count);
 
 /* Finds what is finished: outcomes [count], which the caller has zeroed, get the path, and for finished cells state
  * REUSED and the series. Of other cells it tells what there is (stale, resumable). It touches no file. All cells must

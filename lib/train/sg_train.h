@@ -38,9 +38,6 @@ SG_CHECKED sg_status sg_train_check(const struct sg_cell *cells, size_t count,
 SG_CHECKED sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_cell *cell,
                                         const cJSON *dataset, struct sg_error *err);
 
-/* Does this file begin like a checkpoint of any run? */
-bool sg_train_is_checkpoint(const char *path);
-
 struct sg_train_options {
     const struct sg_recipe *recipe; /* the header of the series names it */
     const struct sg_cell *cell;

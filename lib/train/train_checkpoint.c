@@ -310,17 +310,6 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-bool sg_train_is_checkpoint(const char *path) {
-    char found[sizeof magic];
-    struct sg_error unused;
-    FILE *in;
-    if (sg_file_stream(&in, path, &unused) != SG_OK)
-        return false;
-    const bool fine = fread(found, sizeof found, 1, in) == 1 && memcmp(found, magic, strcspn(magic, "/")) == 0;
-    fclose(in);
-    return fine;
-}
-
 sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_cell *cell, const cJSON *dataset,
                              struct sg_error *err) {
     struct preamble then;

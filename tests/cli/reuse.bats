@@ -211,7 +211,6 @@ YAML
     [ "$(actions --any-version)" = "reuse run reuse" ]
     run -2 --separate-stderr sparsetrain r.yaml --seed 2 -o "$cell" --resume
     [[ $stderr == *"is damaged"* ]]
-    [[ $(sparsebench --cells r.yaml --folder cells) == *"broken "*" spare "* ]]
     run -0 --separate-stderr bench --json
     [[ $stderr == *"1 finished cell is damaged (cells/SGD-seed2-"*"), so it is run again"* ]]
     cmp <(jq -c '.results[].final' whole.json) <(jq -c '.results[].final' <<<"$output")
@@ -237,7 +236,7 @@ YAML
             zero) ln -s /dev/zero "$cell$ending" ;;
             folder) mkdir "$cell$ending" ;;
             esac
-            for arguments in --dry-run --cells --json; do
+            for arguments in --dry-run --json; do
                 timeout -k 1 20 sparsebench r.yaml --folder cells -q "$arguments" >out 2>err || [ $? -lt 124 ]
             done
             [ "$(cat victim)" = precious ]
@@ -310,8 +309,6 @@ stop_train() { # EVERY
     [ "$(actions)" = "resume run run" ]
     [ "$(actions --fresh)" = "run run run" ]
     [ "$(bench --dry-run --json | jq -r '.cells | map(.action) | join(" ")')" = "resume run run" ]
-    run -0 sparsebench --cells r.yaml --folder cells
-    [[ $output == *"checkpoint "*" asked "*"SGD; pair, SHA-256 "* ]]
     rows 40 >data/pair
     [ "$(actions)" = "run run run" ]
     rows 50 >data/pair
@@ -346,63 +343,17 @@ stop_train() { # EVERY
     [ "$(jq -r .status out.json)" = ok ]
 }
 
-@test "--cells lists a folder, --prune removes what no recipe asks for and nothing else" {
+@test "--dry-run counts the files of a folder that belong to none of its cells" {
     recipe pair "logreg, dataset: pair, l2: 0.1"
     rows 50 >data/pair
     bench -q >/dev/null
+    run -0 --separate-stderr bench --dry-run
+    [[ $stderr != *"other file"* ]]
     bench -q --set workers=4 --seed 1 >/dev/null
-    echo "not ours" >cells/Notes-seed1-0123456789ab.ndjson
     echo "a note" >cells/notes.txt
-    ln -s ../r.yaml cells/SGD-seed9-0123456789ab.ndjson
-    : >cells/SGD-seed8-0123456789ab.ndjson
-    : >cells/SGD-seed8-0123456789ab.ndjson.ckpt.77.tmp
-    run -0 --separate-stderr sparsebench --cells --folder cells --json
-    [ "$(jq -r '.schema, (.cells | length), ([.cells[] | select(.state == "finished")] | length), .cells[0].asked' \
-        <<<"$output" | xargs)" = "sparsebench-cells/1 7 4 null" ]
-    [ "$(jq -r '[.cells[] | select(.state == "finished") | .cell_key[:12] as $k | .file | contains($k)] | all' <<<"$output")" = true ]
-    [ "$(jq -r '[.cells[] | select(.state == "finished") | .dataset.sha256] | unique | .[]' <<<"$output")" = "$(sha256sum <data/pair | cut -d' ' -f1)" ]
-    run -0 --separate-stderr sparsebench --cells r.yaml --folder cells
-    [ "$(grep -c 'finished *asked ' <<<"$output")" = 3 ]
-    [ "$(grep -c 'finished *spare ' <<<"$output")" = 1 ]
-    [ "$(grep -c 'broken *foreign ' <<<"$output")" = 1 ]
-    ls -A cells >before
-    run -0 --separate-stderr sparsebench --cells r.yaml --folder cells --prune --dry-run
-    [[ $stderr == *"would remove the 3 spare ones of 7 cells: 3 files, 0.00"*" MB"* ]]
-    ls -A cells | cmp - before
-    run -0 --separate-stderr sparsebench --cells r.yaml --folder cells --prune
-    [[ $stderr == *"removing the 3 spare ones of 7 cells"* ]]
-    [ "$(ls -A cells | wc -l)" = 7 ] # three cells, the foreign one, the link, the note, the lock
-    [ "$(actions)" = "reuse reuse reuse" ]
-    [ -f cells/Notes-seed1-0123456789ab.ndjson ] && [ -f cells/notes.txt ] && [ -L cells/SGD-seed9-0123456789ab.ndjson ]
-    rows 40 >data/pair # of other data all are spare
-    run -0 --separate-stderr sparsebench --cells r.yaml --folder cells --prune --dry-run
-    [[ $stderr == *"would remove the 3 spare ones"* ]]
-    FAKE_HANG="SGD:7" FAKE_LOG=$PWD/hanging sparsebench r.yaml --folder cells --program "$ROOT/tests/cli/fake_sparsetrain" \
-        --set 'seeds=[7]' -q >/dev/null 3>&- &
-    local pid=$!
-    patiently grep -qs "hang SGD:7" hanging
-    run -1 sparsebench --cells r.yaml --folder cells --prune
-    [[ $output == *"another sparsebench works in cells"* ]]
-    kill $pid
-    wait $pid || true
-    [ "$(ls cells/SGD-seed[123]-*.ndjson | wc -l)" = 3 ]
-}
-
-@test "--cells and --prune say what they need" {
-    recipe pair "logreg, dataset: pair, l2: 0.1"
-    run -2 sparsebench --cells
-    [[ $output == *"name a recipe, or the folder with --folder"* ]]
-    run -2 sparsebench --cells --prune --folder cells
-    [[ $output == *"name the recipes whose cells are to stay"* ]]
-    run -2 sparsebench r.yaml --prune
-    [[ $output == *"--prune goes with --cells"* ]]
-    run -1 sparsebench --cells --folder missing
-    [[ $output == *"missing: No such file"* ]]
-    run -2 sparsebench r.yaml r.yaml
-    [[ $output == *"unexpected argument"* ]]
-    sed 's/name: pair/name: other/' r.yaml >s.yaml
-    run -2 sparsebench --cells r.yaml s.yaml
-    [[ $output == *"different folders: name one with --folder"* ]]
+    run -0 --separate-stderr bench --dry-run
+    [[ $stderr == *"1 other file"* ]]
+    [ -f cells/notes.txt ]
 }
 
 @test "started by a launcher: says --launcher, once" {
