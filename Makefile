@@ -348,9 +348,14 @@ $(B)/sparsegrad.pc: FORCE
 $(B)/sparse-recipe.5: $(bin)/sparsetrain
 	@{ printf '.TH SPARSE-RECIPE 5 "" "sparsegrad $(VERSION)"\n.SH NAME\nsparse-recipe \\- recipes of sparsetrain, sparsebench and sparsetune\n.SH DESCRIPTION\n.nf\n'; \
 	  $(bin)/sparsetrain --help-recipe | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"; } > $@
+# Man pages: what --help says, with a page of prose each.
+man_pages   := $(programs:%=$(B)/man/%.1)
+$(man_pages): $(B)/man/%.1: cmd/%.man cmd/man.awk $(bin)/%
+	@mkdir -p $(@D)
+	@$(bin)/$* --help | awk -v version=$(VERSION) -f cmd/man.awk - $< > $@
 # The documents, and the figures that they show, in their folders, so that links between them hold.
 documents   := LICENSE README.md $(wildcard */README.md */*/README.md cmd/*.md kernels/*.md lib/*.md recipes/*.md results/*.md results/*.svg)
-install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recipe.5 ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
+install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recipe.5 $(man_pages) ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/plugin $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
@@ -360,7 +365,7 @@ install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recip
 	ln -sf $(soname) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so
 	install -m 644 $(B)/sparsegrad.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 $(api_headers) $(DESTDIR)$(PREFIX)/include/sparsegrad
-	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(man_pages) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 lib/method/sparsegrad.3 $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 $(wildcard lib/method/*.py) $(DESTDIR)$(PREFIX)/share/sparsegrad/python
 	install -m 644 lib/method/plugin_template.c $(DESTDIR)$(PREFIX)/share/sparsegrad/plugin
@@ -469,7 +474,7 @@ unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
 link_tools  := $(B)/links/report $(if $(filter 1,$(mpi)),$(B)/links/measure)
-installed   := $(B)/installed/libsparsegrad.a $(B)/sparse-recipe.5 # made before the tests that look at them run beside others
+installed   := $(B)/installed/libsparsegrad.a $(B)/sparse-recipe.5 $(man_pages) # made before the tests that look at them run beside others
 build-tests: all $(rivals) $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed) $(link_tools)
 check: all $(rivals) $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then program tests
 	@sh tests/run quick

@@ -1,4 +1,4 @@
-/* sg_options.h: one table per program drives parsing, -h, --help, suggestions and the check of the man page.
+/* sg_options.h: one table per program drives parsing, -h, --help, suggestions, completion and the man page.
  *
  * Options are GNU style: --name=value or --name value, -o value, --no-name for each boolean; `--` ends them; options
  * and operands may mix. An unknown option's message names the nearest one. A number must be a whole string in range. */

@@ -25,7 +25,7 @@ setup() {
     local line="jq -c 'select(.record != \"run\")'" # as the documents write it
     grep -qF "$line" cmd/README.md
     grep -qF "$line" results/DEFINITIONS.md
-    sed 's/\\-/-/g' cmd/sparsetrain.1 | grep -qF "$line run.ndjson"
+    sed 's/\\-/-/g' cmd/sparsetrain.man | grep -qF "$line run.ndjson"
     for ranks in 1 2 3; do
         $MPI -n $ranks "$BIN/sparsetrain" -q recipes/smoke.yaml --method "Top-k k=4" -o "$OUT/run.ndjson" --force 3>&-
         bash -c "$line '$OUT/run.ndjson'" >"$OUT/series.$ranks"

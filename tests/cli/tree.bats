@@ -285,13 +285,19 @@ C
 }
 
 @test "man pages list exactly the options of --help" {
+    local page
     for program in sparsetrain sparsebench sparsetune sparseplot-export; do
-        options=$("$BIN/$program" --help | sed -nE 's/^ +(-[a-z], )?(--[a-z-]+).*/\2/p' | sort -u)
-        for option in $options; do
-            # roff may write a dash as \-
-            sed 's/\\-/-/g' "$ROOT/cmd/$program.1" | grep -q -- "$option" || { echo "$program.1 lacks $option"; false; }
+        page=$BATS_TEST_TMPDIR/$program.1
+        "$BIN/$program" --help | awk -v version=0 -f "$ROOT/cmd/man.awk" - "$ROOT/cmd/$program.man" >"$page"
+        sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$page" | sed 's/\\-/-/g' | sed -nE '/^\.T[PQ]/{n;s/^\.BI? "?(-[a-zA-Z], )?(--[a-z-]+).*/\2/p}' |
+            sort | diff - <("$BIN/$program" --help | sed -nE '/^Examples:/q;s/^(  -[a-z], |      )(--[a-z-]+).*/\2/p' | sort)
+        for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
+            [ "$(grep -c "^\.SH $section$" "$page")" = 1 ] || { echo "$program: $section"; false; }
         done
     done
+    sed 's/^\.OP --seed.*/.OP --sead/; s/^\.OP --set$/.OP --sead/' "$ROOT/cmd/sparsetrain.man" >"$BATS_TEST_TMPDIR/sead.man"
+    run -1 awk -v version=0 -f "$ROOT/cmd/man.awk" <("$BIN/sparsetrain" --help) "$BATS_TEST_TMPDIR/sead.man"
+    [[ $output == *"--help has no --sead"* ]]
 }
 
 @test "no paths of one machine in the tree" {
