@@ -270,7 +270,11 @@ $(B)/lib/tensor/%.o: lib/tensor/%.cpp $(B)/flags
 
 $(B)/tests/%: tests/unit/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
-	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -Itests/links -MMD -MP -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -Itests/links -Itests/deviations -MMD -MP -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
+$(B)/deviations: $(patsubst %.c,$(B)/%.o,$(wildcard tests/deviations/*.c)) $(B)/libengine.a $(B)/libsparsegrad.a
+	@mkdir -p $(@D)
+	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
+$(B)/tests/test_deviations: $(B)/tests/deviations/deviation_measure.o $(B)/tests/deviations/deviation_table.o
 $(B)/tests/test_net $(B)/tests/test_net_published $(B)/links/report: $(B)/tests/links/net_fit.o
 $(torch_tests:tests/unit/%.c=$(B)/tests/%): $(B)/tests/%: tests/unit/%.c $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
@@ -474,7 +478,7 @@ unit: $(unit_tests) ## unit tests of this MODE
 	prove $(unit_tests)
 fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
 link_tools  := $(B)/links/report $(if $(filter 1,$(mpi)),$(B)/links/measure)
-installed   := $(B)/installed/libsparsegrad.a $(B)/sparse-recipe.5 $(man_pages) # made before the tests that look at them run beside others
+installed   := $(B)/installed/libsparsegrad.a $(B)/sparse-recipe.5 $(man_pages) $(B)/deviations # made before the tests that look at them run beside others
 build-tests: all $(rivals) $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed) $(link_tools)
 check: all $(rivals) $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then program tests
 	@sh tests/run quick
@@ -548,8 +552,8 @@ bench-replay: $(B)/replay ## reading recorded gradients, beside reading the file
 	@$(B)/replay build/bench
 reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
-deviations: all ## regenerate results/DEVIATIONS.md
-	$(bin)/sparsetrain --help-deviations > results/DEVIATIONS.md.new && mv results/DEVIATIONS.md.new results/DEVIATIONS.md
+deviations: $(B)/deviations ## regenerate results/DEVIATIONS.md
+	$(B)/deviations > results/DEVIATIONS.md.new && mv results/DEVIATIONS.md.new results/DEVIATIONS.md
 lint: ## formatting and static analysis
 	@clang-format --dry-run -Werror $(shell find cmd lib kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 compdb: ## compile_commands.json for editors

@@ -7,7 +7,6 @@
 
 #include "sg_clock.h"
 #include "sg_dataset.h"
-#include "sg_deviations.h"
 #include "sg_grid.h"
 #include "sg_options.h"
 #include "sg_output.h"
@@ -23,8 +22,7 @@ static struct {
     struct sg_option_list methods, set, plugins;
     int64_t threads, checkpoint_every, progress_fd;
     double time_limit;
-    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, help_compressors,
-        help_deviations;
+    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, help_compressors;
 } opt = {.progress_fd = -1, .time_limit = NAN};
 static double start_s;
 
@@ -50,8 +48,6 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
     {SG_OPTION_FLAG, "help-compressors", 0, &opt.help_compressors,
      .help = "list every compressor: kind, class, bits on an example, publication"},
-    {SG_OPTION_FLAG, "help-deviations", 0, &opt.help_deviations,
-     .help = "where released code differs from its publication and what that costs, for results/DEVIATIONS.md"},
     {SG_OPTION_FLAG, "help-recipe-markdown", 0, &opt.help_recipe_markdown, .help = "the same for recipes/README.md",
      .hidden = true},
     {SG_OPTION_GROUP, .name = "Output"},
@@ -357,10 +353,8 @@ int main(int argc, char **argv) {
         sg_recipe_reference(stdout, opt.help_recipe_markdown);
         return sg_app_finish(SG_EXIT_OK);
     }
-    if (opt.help_compressors || opt.help_deviations) {
-        const size_t columns = (size_t)sg_terminal_columns(STDOUT_FILENO);
-        const sg_status status =
-            opt.help_compressors ? sg_recipe_compressors(stdout, columns, &err) : sg_deviations_print(stdout, &err);
+    if (opt.help_compressors) {
+        const sg_status status = sg_recipe_compressors(stdout, (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
         if (status != SG_OK)
             sg_log_error("%s", err.msg);
         return sg_app_finish(sg_exit_code(status));

@@ -3,38 +3,37 @@
 #include <math.h>
 #include <string.h>
 
+#include "deviations.h"
 #include "sg_compressor.h"
-#include "sg_deviations.h"
 #include "tap.h"
 
 static struct sg_error err;
 
-static bool shows(const struct sg_deviation *d, const struct sg_deviation_measure *a,
-                  const struct sg_deviation_measure *b) {
+static bool shows(const struct deviation *d, const struct deviation_measure *a, const struct deviation_measure *b) {
     switch (d->effect) {
-    case SG_DEVIATION_MORE_ERROR:
+    case DEVIATION_MORE_ERROR:
         return b->error > 1.01 * a->error && b->error > 1e-6;
-    case SG_DEVIATION_LESS_ERROR:
+    case DEVIATION_LESS_ERROR:
         return b->error < 0.99 * a->error;
-    case SG_DEVIATION_BIAS:
+    case DEVIATION_BIAS:
         return fabs(b->bias) > 5 * b->bias_off && fabs(a->bias) < 5 * a->bias_off &&
                b->systematic > fmax(0.005, 10 * a->systematic);
-    case SG_DEVIATION_FEWER_BITS:
+    case DEVIATION_FEWER_BITS:
         return b->bits < 0.99 * a->bits;
-    case SG_DEVIATION_MORE_SENT:
+    case DEVIATION_MORE_SENT:
         return b->sent > 1.01 * a->sent;
-    case SG_DEVIATION_FEWER_SENT:
+    case DEVIATION_FEWER_SENT:
         return b->sent < 0.99 * a->sent;
-    case SG_DEVIATION_MORE_LOST:
+    case DEVIATION_MORE_LOST:
         return a->lost < 1e-6 && b->lost > 0.05;
     }
     return false;
 }
 
-static void test_row(const struct sg_deviation *d) {
-    struct sg_deviation_measure a, b;
-    const bool fine = sg_deviation_measure(&a, d->published, d->workers, d->steps, &err) == SG_OK &&
-                      sg_deviation_measure(&b, d->released, d->workers, d->steps, &err) == SG_OK;
+static void test_row(const struct deviation *d) {
+    struct deviation_measure a, b;
+    const bool fine = deviation_measure(&a, d->published, d->workers, d->steps, &err) == SG_OK &&
+                      deviation_measure(&b, d->released, d->workers, d->steps, &err) == SG_OK;
     ok(fine && shows(d, &a, &b), "%s: error %g, systematic %g, bias %g, bits %g, sent %g, lost %g", d->released,
        fine ? b.error : NAN, fine ? b.systematic : NAN, fine ? b.bias : NAN, fine ? b.bits : NAN, fine ? b.sent : NAN,
        fine ? b.lost : NAN);
@@ -46,9 +45,9 @@ static void test_row(const struct sg_deviation *d) {
 
 /* Each word but the first, which is the publication's way. A family of compressors may share what is tried once. */
 static bool is_listed(const struct sg_compressor_ops *ops, const char *word, size_t length) {
-    const struct sg_deviation *d;
+    const struct deviation *d;
     const size_t family = strncmp(ops->name, "sidco", 5) == 0 ? 5 : strlen(ops->name);
-    for (size_t i = 0; (d = sg_deviation_at(i)) != NULL; i++) {
+    for (size_t i = 0; (d = deviation_at(i)) != NULL; i++) {
         const char *quirk = strstr(d->released, "quirk=");
         if (strncmp(d->released, ops->name, family) == 0 && quirk && strncmp(quirk + 6, word, length) == 0)
             return true;
@@ -79,15 +78,15 @@ static void test_all_listed(void) {
 }
 
 int main(void) {
-    const struct sg_deviation *d;
-    struct sg_deviation_measure m;
-    for (size_t i = 0; (d = sg_deviation_at(i)) != NULL; i++)
+    const struct deviation *d;
+    struct deviation_measure m;
+    for (size_t i = 0; (d = deviation_at(i)) != NULL; i++)
         test_row(d);
     test_all_listed();
-    ok(sg_deviation_measure(&m, "topk quirk=grace", 1, 1, &err) == SG_ERR_ARGUMENT &&
+    ok(deviation_measure(&m, "topk quirk=grace", 1, 1, &err) == SG_ERR_ARGUMENT &&
            strstr(err.msg, "there is no parameter 'quirk'"),
        "%s", err.msg);
-    ok(sg_deviation_measure(&m, "topl k=1", 1, 1, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
-    ok(sg_deviation_measure(&m, "dgc density=0.1 quirk=trace", 1, 1, &err) != SG_OK, "%s", err.msg);
+    ok(deviation_measure(&m, "topl k=1", 1, 1, &err) == SG_ERR_ARGUMENT, "%s", err.msg);
+    ok(deviation_measure(&m, "dgc density=0.1 quirk=trace", 1, 1, &err) != SG_OK, "%s", err.msg);
     return tap_done();
 }

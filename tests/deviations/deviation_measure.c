@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_deviations.h"
+#include "deviations.h"
 #include "sg_drive.h"
 #include "sg_flat.h"
 #include "sg_rng.h"
@@ -47,7 +47,7 @@ static void draw(float *g, uint32_t worker, uint64_t step) {
 }
 
 /* One step; adds what every worker's messages cost. */
-static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg_deviation_measure *out,
+static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct deviation_measure *out,
                           struct sg_error *err) {
     const double workers = (double)x->config.count;
     struct sg_message message[WORKERS];
@@ -61,7 +61,7 @@ static sg_status run_step(struct example *x, sg_method *m, uint64_t t, struct sg
 }
 
 /* What this step lost; its bias is returned. */
-static double compare(struct example *x, struct sg_deviation_measure *out) {
+static double compare(struct example *x, struct deviation_measure *out) {
     const double workers = (double)x->config.count;
     double all = 0, error = 0, bias = 0;
     for (size_t i = 0; i < D; i++) {
@@ -88,7 +88,7 @@ static double systematic(const struct example *x, double error, double n) {
 /* *lost <- |sum of g - sum of what was sent - e| / |sum of g| after a sequence of steps; NaN for a compressor that is
  * not meant for residuals. */
 static sg_status run_sequence(double *lost, struct example *x, struct sg_error *err) {
-    struct sg_deviation_measure unused = {0};
+    struct deviation_measure unused = {0};
     double square = 0, gone = 0;
     sg_method *m;
     sg_status status = sg_method_open(&m, &x->config, err);
@@ -116,7 +116,7 @@ static sg_status run_sequence(double *lost, struct example *x, struct sg_error *
     return status;
 }
 
-static sg_status measure(struct sg_deviation_measure *out, struct example *x, size_t steps, struct sg_error *err) {
+static sg_status measure(struct deviation_measure *out, struct example *x, size_t steps, struct sg_error *err) {
     sg_method *m = NULL;
     double squares = 0;
     sg_status status = sg_method_open(&m, &x->config, err);
@@ -139,10 +139,10 @@ static sg_status measure(struct sg_deviation_measure *out, struct example *x, si
     return status;
 }
 
-sg_status sg_deviation_measure(struct sg_deviation_measure *out, const char *setting, size_t workers, size_t steps,
-                               struct sg_error *err) {
+sg_status deviation_measure(struct deviation_measure *out, const char *setting, size_t workers, size_t steps,
+                            struct sg_error *err) {
     struct example *x = calloc(1, sizeof *x);
-    *out = (struct sg_deviation_measure){0};
+    *out = (struct deviation_measure){0};
     if (x == NULL || workers < 1 || workers > WORKERS || steps < 1) {
         free(x);
         return x == NULL ? sg_fail_memory(err, "an example")

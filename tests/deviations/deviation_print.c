@@ -1,8 +1,9 @@
-/* deviation_print.c: results/DEVIATIONS.md: the table of deviations with what each costs on the example. */
+/* deviation_print.c: prints results/DEVIATIONS.md: the table of deviations with what each costs on the example. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "sg_deviations.h"
+#include "deviations.h"
 
 static const char head[] =
     "# Deviations of released code\n"
@@ -48,7 +49,7 @@ static void print_pair(FILE *out, double published, double released) {
     fprintf(out, " | %.4g → %.4g", visible(published), visible(released));
 }
 
-static void print_bias(FILE *out, const struct sg_deviation_measure *m) {
+static void print_bias(FILE *out, const struct deviation_measure *m) {
     fprintf(out, "%.2g", visible(m->bias));
     if (m->bias_off > 1e-7) /* below, it is rounding */
         fprintf(out, " ± %.1g", m->bias_off);
@@ -61,10 +62,10 @@ static void print_lost(FILE *out, double lost) {
         fprintf(out, "%.2g", lost < 1e-5 ? 0 : lost); /* below, it is rounding */
 }
 
-static sg_status print_row(FILE *out, const struct sg_deviation *d, struct sg_error *err) {
-    struct sg_deviation_measure a, b;
-    sg_status status = sg_deviation_measure(&a, d->published, d->workers, d->steps, err);
-    SG_DO(status, sg_deviation_measure(&b, d->released, d->workers, d->steps, err));
+static sg_status print_row(FILE *out, const struct deviation *d, struct sg_error *err) {
+    struct deviation_measure a, b;
+    sg_status status = deviation_measure(&a, d->published, d->workers, d->steps, err);
+    SG_DO(status, deviation_measure(&b, d->released, d->workers, d->steps, err));
     if (status != SG_OK)
         return status;
     fprintf(out, "| `%s` | `%s` | ", d->published, d->released);
@@ -86,22 +87,31 @@ static sg_status print_row(FILE *out, const struct sg_deviation *d, struct sg_er
     return SG_OK;
 }
 
-sg_status sg_deviations_print(FILE *out, struct sg_error *err) {
-    const struct sg_deviation_left_out *left;
-    const struct sg_deviation *d;
+static sg_status print_page(FILE *out, struct sg_error *err) {
+    const struct deviation_left_out *left;
+    const struct deviation *d;
     sg_status status = SG_OK;
     fprintf(
         out,
         "%s| published | released | code | what differs | error | systematic | bias | bits | sent | lost | workers |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         head);
-    for (size_t i = 0; status == SG_OK && (d = sg_deviation_at(i)) != NULL; i++)
+    for (size_t i = 0; status == SG_OK && (d = deviation_at(i)) != NULL; i++)
         status = print_row(out, d, err);
     fprintf(out, "\n## Not reproduced\n\n");
-    for (size_t i = 0; (left = sg_deviation_left_out_at(i)) != NULL; i++) {
+    for (size_t i = 0; (left = deviation_left_out_at(i)) != NULL; i++) {
         fprintf(out, "* ");
         print_code(out, left->repository, left->commit, left->file);
         fprintf(out, ": %s\n", left->what);
     }
     return status;
+}
+
+int main(void) {
+    struct sg_error err;
+    if (print_page(stdout, &err) != SG_OK) {
+        fprintf(stderr, "deviations: %s\n", err.msg);
+        return 1;
+    }
+    return fclose(stdout) != 0;
 }

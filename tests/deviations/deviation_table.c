@@ -1,5 +1,5 @@
 /* deviation_table.c: where released code does something else than its publication, as read in its files. */
-#include "sg_deviations.h"
+#include "deviations.h"
 
 #define GRACE(f) .repository = "sands-lab/grace", .commit = "fd3a7f42e71570aa6aecf368a2515388593bfb00", .file = f
 #define SIDCO                                                                                                          \
@@ -37,96 +37,95 @@
     .repository = "deepspeedai/DeepSpeed", .commit = "84be831927026fcf689e9f078608bc8bef355d15",                       \
     .file = "deepspeed/runtime/comm/nccl.py"
 
-static const struct sg_deviation deviation[] = {
-    {"dgc density=0.01", "dgc density=0.01 quirk=grace", 1, 200, SG_DEVIATION_MORE_SENT,
+static const struct deviation deviation[] = {
+    {"dgc density=0.01", "dgc density=0.01 quirk=grace", 1, 200, DEVIATION_MORE_SENT,
      GRACE("grace_dl/torch/compressor/dgc.py"),
      .what =
          "The sample is drawn with repetition, the threshold is multiplied by 1.3 or 0.7 until 0.7 to 1.3 k numbers "
          "reach it, and all of them are sent. The authors' code sends at most k."},
-    {"dgc density=0.01", "dgc density=0.01 quirk=tf", 1, 200, SG_DEVIATION_MORE_SENT,
+    {"dgc density=0.01", "dgc density=0.01 quirk=tf", 1, 200, DEVIATION_MORE_SENT,
      GRACE("grace_dl/tensorflow/compressor/dgc.py"),
      .what = "As the version for PyTorch, but with > in place of >=, the factors 1.25 and 0.9, and 20 rounds."},
-    {"qsgd", "qsgd quirk=atomo", 1, 200, SG_DEVIATION_BIAS, ATOMO("src/codings/qsgd.py"),
+    {"qsgd", "qsgd quirk=atomo", 1, 200, DEVIATION_BIAS, ATOMO("src/codings/qsgd.py"),
      .what =
          "A level is added where the draw is above the fraction, so with the probability of not adding one. A level "
          "s + 1 spills into the two bits of the sign and is read back as 0."},
-    {"terngrad-shared", "terngrad clip=2.5", 4, 200, SG_DEVIATION_BIAS, GRACE("grace_dl/torch/compressor/terngrad.py"),
+    {"terngrad-shared", "terngrad clip=2.5", 4, 200, DEVIATION_BIAS, GRACE("grace_dl/torch/compressor/terngrad.py"),
      .what =
          "Every worker has a scale of its own, and clips at 2.5 deviations, as the publication proposes, which is a "
          "bias."},
-    {"powersgd rank=2", "powersgd rank=2 quirk=grace", 1, 200, SG_DEVIATION_MORE_ERROR,
+    {"powersgd rank=2", "powersgd rank=2 quirk=grace", 1, 200, DEVIATION_MORE_ERROR,
      GRACE("grace_dl/torch/memory/powersgd.py"),
      .what = "Q is drawn anew before every step, so there is no warm start. The compressor for torch.distributed does "
              "the same unless use_memory is set."},
-    {"hard-threshold lambda=0.03", "hard-threshold lambda=0.03 quirk=grace", 1, 1, SG_DEVIATION_MORE_SENT,
+    {"hard-threshold lambda=0.03", "hard-threshold lambda=0.03 quirk=grace", 1, 1, DEVIATION_MORE_SENT,
      GRACE("grace_dl/dist/compressor/threshold.py"),
      .what =
          "The threshold is at most the largest number of the layer, with its sign: a layer of numbers below 0 is sent "
          "whole."},
-    {"inceptionn error-bound=2e-10", "inceptionn error-bound=2e-10 quirk=grace", 1, 1, SG_DEVIATION_MORE_ERROR,
+    {"inceptionn error-bound=2e-10", "inceptionn error-bound=2e-10 quirk=grace", 1, 1, DEVIATION_MORE_ERROR,
      GRACE("grace_dl/tensorflow/compressor/inceptionn.py"),
      .what =
          "The exponent of the bound is taken by log10 where powers of 2 are meant, so numbers below 2^-5 get 8 bits, "
          "which hold multiples of 2^-6. A multiple of 0 is read back as 2^-7."},
-    {"8bit", "8bit quirk=grace", 1, 1, SG_DEVIATION_MORE_ERROR, GRACE("grace_dl/tensorflow/compressor/u8bit.py"),
+    {"8bit", "8bit quirk=grace", 1, 1, DEVIATION_MORE_ERROR, GRACE("grace_dl/tensorflow/compressor/u8bit.py"),
      .what =
          "A number is read back as the lower end of its bin, not as the nearest fraction. Bin 0 loses its sign and is "
          "read back as 0. Beyond the last fraction, where the largest number is, the bin is NaN and its integer "
          "undefined; here it is the last bin."},
-    {"sidco-e density=0.01", "sidco-e density=0.01 quirk=shared", 1, 200, SG_DEVIATION_MORE_ERROR, SIDCO,
+    {"sidco-e density=0.01", "sidco-e density=0.01 quirk=shared", 1, 200, DEVIATION_MORE_ERROR, SIDCO,
      .what = "The number of stages and its counters are attributes of a class, so all layers share them."},
-    {"sidco-gp density=0.01 stages=1", "sidco-gp density=0.01 stages=1 approximate=1", 1, 1, SG_DEVIATION_MORE_SENT,
-     SIDCO,
+    {"sidco-gp density=0.01 stages=1", "sidco-gp density=0.01 stages=1 approximate=1", 1, 1, DEVIATION_MORE_SENT, SIDCO,
      .what = "The version without error feedback takes -scale (ln q + ln Gamma(shape)) for the quantile of the gamma "
              "distribution, which is right for small q only."},
-    {"gaussian-k density=0.01", "gaussian-k density=0.01 magnitudes=1", 1, 1, SG_DEVIATION_MORE_SENT, SIDCO,
+    {"gaussian-k density=0.01", "gaussian-k density=0.01 magnitudes=1", 1, 1, DEVIATION_MORE_SENT, SIDCO,
      .what = "GaussianKSGDCompressorEC fits the normal distribution to magnitudes."},
-    {"gaussian-k density=0.05", "gaussian-k density=0.05 quirk=signed", 1, 1, SG_DEVIATION_MORE_SENT, GAUSSIAN_K,
+    {"gaussian-k density=0.05", "gaussian-k density=0.05 quirk=signed", 1, 1, DEVIATION_MORE_SENT, GAUSSIAN_K,
      .what = "The mean counts with its sign, so numbers that lie below 0 in the mean are given a lower threshold than "
              "their opposites. Here it counts by its size."},
-    {"gtopk density=0.01 conserve=1", "gtopk density=0.01 conserve=0", 4, 1, SG_DEVIATION_MORE_LOST,
+    {"gtopk density=0.01 conserve=1", "gtopk density=0.01 conserve=0", 4, 1, DEVIATION_MORE_LOST,
      GTOPK("allreducer.py"),
      .what = "What a worker keeps is decided by positions: if one half of the tree drops a position and the other does "
              "not, what was dropped is lost, and the more workers there are, the more is. This is the default here, "
              "because the publication has it too."},
-    {"ef-signsgd", "sign-l2", 1, 1, SG_DEVIATION_MORE_ERROR, DEEPSPEED,
+    {"ef-signsgd", "sign-l2", 1, 1, DEVIATION_MORE_ERROR, DEEPSPEED,
      .what = "All get the root of the mean square, not the mean magnitude, for which the error is the least. It is a "
              "compressor of its own here."},
-    {"natural-dithering", "none", 1, 200, SG_DEVIATION_LESS_ERROR, FL,
+    {"natural-dithering", "none", 1, 200, DEVIATION_LESS_ERROR, FL,
      .what =
          "The rounded numbers are computed, but the result is made from those that are not rounded, while the bits of "
          "rounded ones are counted."},
-    {"natural", "natural-8", 1, 200, SG_DEVIATION_FEWER_BITS, GRACE("grace_dl/torch/compressor/natural.py"),
+    {"natural", "natural-8", 1, 200, DEVIATION_FEWER_BITS, GRACE("grace_dl/torch/compressor/natural.py"),
      .what =
          "Exponents have 7 bits: numbers below 2^-108 become 0, and none is above 2^18. It is a compressor of its own "
          "here."},
-    {"topk density=0.01", "topk density=0.005", 1, 1, SG_DEVIATION_FEWER_SENT, EPFML,
+    {"topk density=0.01", "topk density=0.005", 1, 1, DEVIATION_FEWER_SENT, EPFML,
      .what = "TopKReducer sends half of the share that it is given, so that values and positions together are that "
              "share."},
-    {"randomk density=0.2", "randomk density=0.2 quirk=grace", 1, 200, SG_DEVIATION_FEWER_SENT,
+    {"randomk density=0.2", "randomk density=0.2 quirk=grace", 1, 200, DEVIATION_FEWER_SENT,
      GRACE("grace_dl/dist/compressor/randomk.py"),
      .what = "Positions are drawn with repetition, and one that is drawn twice brings its number once."},
-    {"randomk density=0.2", "randomk density=0.2 quirk=gravac", 1, 200, SG_DEVIATION_FEWER_SENT,
+    {"randomk density=0.2", "randomk density=0.2 quirk=gravac", 1, 200, DEVIATION_FEWER_SENT,
      GRAVAC("gravac_py3/compressors/randomk_compression.py"),
      .what = "The same, and the end of the range is left out twice, so that the last number of a layer is never sent."},
-    {"dryden density=0.01", "dryden density=0.01 quirk=grace", 1, 200, SG_DEVIATION_MORE_SENT,
+    {"dryden density=0.01", "dryden density=0.01 quirk=grace", 1, 200, DEVIATION_MORE_SENT,
      GRACE("grace_dl/tensorflow/compressor/adaq.py"),
      .what =
          "Each side has a threshold from a sample of one in a hundred, repaired until 0.8 to 1.25 of the share reach "
          "it, and what is above it is sent. The publication takes the share itself."},
-    {"switchml bits=8", "switchml bits=8 quirk=hint", 4, 1, SG_DEVIATION_MORE_ERROR, INTSGD,
+    {"switchml bits=8", "switchml bits=8 quirk=hint", 4, 1, DEVIATION_MORE_ERROR, INTSGD,
      .what = "The reducer HINT, which stands for SwitchML, takes floor(log2 max) for the exponent, one too few, and "
              "clamps what no longer fits. SwitchML's own code has the right one."},
-    {"atomo rank=1", "atomo rank=1 quirk=authors", 1, 500, SG_DEVIATION_BIAS, ATOMO("src/codings/svd.py"),
+    {"atomo rank=1", "atomo rank=1 quirk=authors", 1, 500, DEVIATION_BIAS, ATOMO("src/codings/svd.py"),
      .what =
          "Where no triplet is chosen all are drawn again, and probabilities above 1 are cut without giving the rest to "
          "others."},
-    {"atomo rank=3", "atomo rank=3 quirk=epfml", 1, 500, SG_DEVIATION_LESS_ERROR, EPFML,
+    {"atomo rank=3", "atomo rank=3 quirk=epfml", 1, 500, DEVIATION_LESS_ERROR, EPFML,
      .what = "AtomoReducer draws again until exactly r triplets are chosen, and scales them as if it had drawn "
              "once. That has less variance, and a bias that this example hardly shows."},
 };
 
-static const struct sg_deviation_left_out left_out[] = {
+static const struct deviation_left_out left_out[] = {
     {GRACE("grace_dl/torch/compressor/signsgd.py"),
      .what =
          "a sign takes a byte, as in signum.py, efsignsgd.py, onebit.py and terngrad.py. Bits are counted here as the "
@@ -182,10 +181,10 @@ static const struct sg_deviation_left_out left_out[] = {
              "signs with error feedback here."},
 };
 
-const struct sg_deviation *sg_deviation_at(size_t i) {
+const struct deviation *deviation_at(size_t i) {
     return i < sizeof deviation / sizeof *deviation ? &deviation[i] : NULL;
 }
 
-const struct sg_deviation_left_out *sg_deviation_left_out_at(size_t i) {
+const struct deviation_left_out *deviation_left_out_at(size_t i) {
     return i < sizeof left_out / sizeof *left_out ? &left_out[i] : NULL;
 }
