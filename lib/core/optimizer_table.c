@@ -1,21 +1,17 @@
 /* optimizer_table.c: one row an optimizer; the order is the order in help. */
-#include <string.h>
-
 #include "optimizer_private.h"
+#include "sg_row.h"
 
-static const struct sg_optimizer_ops *const optimizers[] = {
+static const void *const table[] = {
     &sg_optimizer_sgd,
     &sg_optimizer_adam,
 };
+static const struct sg_rows rows = SG_ROWS(table);
 
 const struct sg_optimizer_ops *sg_optimizer_at(size_t i) {
-    return i < sizeof optimizers / sizeof optimizers[0] ? optimizers[i] : NULL;
+    return sg_row_at(&rows, i);
 }
 
 const struct sg_optimizer_ops *sg_optimizer_find(const char *name) {
-    const struct sg_optimizer_ops *ops;
-    for (size_t i = 0; (ops = sg_optimizer_at(i)) != NULL; i++)
-        if (strcmp(ops->name, name) == 0)
-            return ops;
-    return NULL;
+    return sg_row_find(&rows, name);
 }

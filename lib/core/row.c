@@ -1,10 +1,36 @@
-/* row.c: checks rows that are added to the tables of compressors, codes and feedback rules. */
+/* row.c: tables of rows with names, and checks of rows that are added to them. */
 #include "sg_row.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { NAME_LETTERS = 40 };
+
+const void *sg_row_at(const struct sg_rows *rows, size_t i) {
+    if (i < rows->count)
+        return rows->row[i];
+    return i - rows->count < rows->n_added ? rows->added[i - rows->count] : NULL;
+}
+
+static const char *name_of(const void *row) {
+    return *(const char *const *)row;
+}
+
+const void *sg_row_find(const struct sg_rows *rows, const char *name) {
+    const void *row;
+    size_t i = 0;
+    while ((row = sg_row_at(rows, i++)) != NULL && strcmp(name_of(row), name) != 0)
+        ;
+    return row;
+}
+
+sg_status sg_row_add(struct sg_rows *rows, const void *row, const char *what, struct sg_error *err) {
+    if (rows->n_added == SG_ADDED_ROWS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s': no more than %d can be added", what, name_of(row),
+                       SG_ADDED_ROWS);
+    rows->added[rows->n_added++] = row;
+    return SG_OK;
+}
 
 bool sg_is_row_name(const char *text) {
     const size_t length = text != NULL ? strlen(text) : 0;
@@ -39,7 +65,7 @@ static sg_status check_parameter(const struct sg_row *row, const struct sg_param
     return SG_OK;
 }
 
-sg_status sg_row_check(const struct sg_row *row, struct sg_error *err) {
+sg_status sg_row_check(const struct sg_rows *rows, const struct sg_row *row, struct sg_error *err) {
     if (!sg_is_row_name(row->name))
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "'%s' is no name of a %s: use lower-case letters, digits and '-', at most %d of them",
@@ -59,5 +85,8 @@ sg_status sg_row_check(const struct sg_row *row, struct sg_error *err) {
                 return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s' has two parameters '%s': give them different names",
                                row->what, row->name, row->params[i].name);
     }
+    if (sg_row_find(rows, row->name) != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "there is a %s '%s' already: give yours another name", row->what,
+                       row->name);
     return SG_OK;
 }

@@ -1,4 +1,5 @@
-/* sg_row.h: what a row must have that somebody adds to a table of compressors, codes or feedback rules; not installed. */
+/* sg_row.h: tables of rows with names (compressors, codes, feedback rules, links ...), and what a row must have that somebody
+ * adds to one; not installed. */
 #ifndef SG_ROW_H
 #define SG_ROW_H
 
@@ -19,9 +20,26 @@ struct sg_row {
     size_t n_params;
 };
 
+/* A table: rows of the library, and behind them those that were added. Every row is a structure whose first member is its
+ * name, a const char *. */
+struct sg_rows {
+    const void *const *row; /* [count] */
+    size_t count;
+    const void *added[SG_ADDED_ROWS];
+    size_t n_added;
+};
+#define SG_ROWS(table)                                                                                                 \
+    { (table), sizeof(table) / sizeof *(table), {NULL}, 0 }
+
+const void *sg_row_at(const struct sg_rows *rows, size_t i);           /* NULL past the end */
+const void *sg_row_find(const struct sg_rows *rows, const char *name); /* NULL = no such row */
+
+/* Puts the row behind the others. SG_ERR_ARGUMENT: there is no room; `what` it is, for the message. */
+SG_CHECKED sg_status sg_row_add(struct sg_rows *rows, const void *row, const char *what, struct sg_error *err);
+
 /* Checks that the row can be named in a recipe and shown in help: its name, its line of help, its parameters with their
- * ranges and presets. SG_ERR_ARGUMENT says what is wrong and what is right. */
-SG_CHECKED sg_status sg_row_check(const struct sg_row *row, struct sg_error *err);
+ * ranges and presets, and that no row of the table has its name. SG_ERR_ARGUMENT says what is wrong and what is right. */
+SG_CHECKED sg_status sg_row_check(const struct sg_rows *rows, const struct sg_row *row, struct sg_error *err);
 
 /* Returns whether the text is a name: lower-case letters, digits and '-', at most 40 of them. NULL is none. */
 bool sg_is_row_name(const char *text);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const struct sg_compressor_ops *const table[] = {
+static const void *const table[] = {
     /* clang-format off */
     &sg_compress_none,
     &sg_compress_topk,
@@ -62,13 +62,12 @@ static const struct sg_compressor_ops *const table[] = {
     /* clang-format on */
 };
 
-enum { COMPRESSORS = sizeof table / sizeof *table, MOST_ROUNDS = 64 };
+static struct sg_rows rows = SG_ROWS(table);
 
-static const struct sg_compressor_ops *added[SG_ADDED_ROWS];
-static size_t n_added;
+enum { MOST_ROUNDS = 64 };
 
 const struct sg_compressor_ops *sg_compressor_at(size_t i) {
-    return i < COMPRESSORS ? table[i] : i - COMPRESSORS < n_added ? added[i - COMPRESSORS] : NULL;
+    return sg_row_at(&rows, i);
 }
 
 const struct sg_compressor_ops *sg_compressor_find(const char *name) {
@@ -104,7 +103,7 @@ static const char *lack_of(const struct sg_compressor_ops *ops) {
 sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error *err) {
     const struct sg_row row = {"compressor", ops->name, ops->summary, ops->params, ops->n_params};
     const char *const name[] = {ops->name, ops->also};
-    const sg_status status = sg_row_check(&row, err);
+    const sg_status status = sg_row_check(&rows, &row, err);
     if (status != SG_OK)
         return status;
     if (ops->also != NULL && !sg_is_row_name(ops->also))
@@ -116,15 +115,12 @@ sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error
                            name[i]);
     if (lack_of(ops) != NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "compressor '%s' %s", ops->name, lack_of(ops));
-    if (n_added == SG_ADDED_ROWS)
-        return sg_fail(err, SG_ERR_ARGUMENT, "compressor '%s': no more than %d can be added", ops->name, SG_ADDED_ROWS);
-    added[n_added++] = ops;
-    return SG_OK;
+    return sg_row_add(&rows, ops, row.what, err);
 }
 
 bool method_is_added(const struct sg_compressor_ops *ops) {
-    for (size_t i = 0; i < n_added; i++)
-        if (added[i] == ops)
+    for (size_t i = 0; i < rows.n_added; i++)
+        if (rows.added[i] == ops)
             return true;
     return false;
 }

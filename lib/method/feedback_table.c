@@ -1,6 +1,4 @@
 /* feedback_table.c: the rules of the paper, and the table of all rules. */
-#include <string.h>
-
 #include "method_private.h"
 #include "sg_row.h"
 
@@ -42,37 +40,27 @@ void method_combine(const struct sg_feedback_state *s, float *to, float factor, 
     s->kernels->mix(s->exec, to, factor, to, 1, x, s->d);
 }
 
-static const struct sg_feedback_rule *const table[] = {
+static const void *const table[] = {
     &sg_feedback_update,        &sg_feedback_gradient,  &sg_feedback_none,     &sg_feedback_momentum,
     &sg_feedback_ef21,          &sg_feedback_ef21_sgdm, &sg_feedback_econtrol, &sg_feedback_low_pass,
     &sg_feedback_lr_correction, &sg_feedback_dgc,       &sg_feedback_mean,     &sg_feedback_cser,
     &sg_feedback_local_steps,
 };
-enum { RULES = sizeof table / sizeof *table };
-
-static const struct sg_feedback_rule *added[SG_ADDED_ROWS];
-static size_t n_added;
+static struct sg_rows rows = SG_ROWS(table);
 
 const struct sg_feedback_rule *sg_feedback_at(size_t i) {
-    return i < RULES ? table[i] : i - RULES < n_added ? added[i - RULES] : NULL;
+    return sg_row_at(&rows, i);
 }
 
 const struct sg_feedback_rule *sg_feedback_find(const char *name) {
-    const struct sg_feedback_rule *rule;
-    for (size_t i = 0; (rule = sg_feedback_at(i)) != NULL; i++)
-        if (strcmp(rule->name, name) == 0)
-            return rule;
-    return NULL;
+    return sg_row_find(&rows, name);
 }
 
 sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *err) {
     const struct sg_row row = {"feedback rule", rule->name, rule->summary, rule->params, rule->n_params};
-    const sg_status status = sg_row_check(&row, err);
+    const sg_status status = sg_row_check(&rows, &row, err);
     if (status != SG_OK)
         return status;
-    if (sg_feedback_find(rule->name) != NULL)
-        return sg_fail(err, SG_ERR_ARGUMENT, "there is a feedback rule '%s' already: give yours another name",
-                       rule->name);
     if (rule->source == NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s' has no source: name its publication", rule->name);
     if (rule->n_params > SG_FEEDBACK_PARAMS || rule->n_knobs > (rule->n_params > 0) ||
@@ -85,9 +73,5 @@ sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *
         if (rule->params[i].words != NULL)
             return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s': its parameter '%s' must be a number", rule->name,
                            rule->params[i].name);
-    if (n_added == SG_ADDED_ROWS)
-        return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s': no more than %d rules can be added", rule->name,
-                       SG_ADDED_ROWS);
-    added[n_added++] = rule;
-    return SG_OK;
+    return sg_row_add(&rows, rule, row.what, err);
 }

@@ -1,9 +1,9 @@
 /* net_collectives.c: what collectives cost that all workers take part in with messages of one length. */
 #include <math.h>
-#include <string.h>
 
 #include "net_private.h"
 #include "sg_debug.h"
+#include "sg_row.h"
 
 /* The largest of x [n] and their sum. */
 static void survey(const double *x, size_t n, double *largest, double *sum) {
@@ -285,7 +285,7 @@ static const struct sg_collective measured = {
     .seconds = measured_seconds,
 };
 
-const struct sg_collective *const sg_collective_table[] = {
+static const void *const collectives[] = {
     &ring,
     &doubling,
     &rabenseifner,
@@ -304,12 +304,13 @@ const struct sg_collective *const sg_collective_table[] = {
     &pipelined,
     &nccl,
     &measured,
-    NULL,
 };
+static const struct sg_rows collective_rows = SG_ROWS(collectives);
+
+const struct sg_collective *sg_collective_at(size_t i) {
+    return sg_row_at(&collective_rows, i);
+}
 
 const struct sg_collective *sg_collective_find(const char *name) {
-    const struct sg_collective *const *at = sg_collective_table;
-    while (*at && strcmp((*at)->name, name) != 0)
-        at++;
-    return *at;
+    return sg_row_find(&collective_rows, name);
 }

@@ -2,9 +2,8 @@
  *
  * The bus bandwidth is that of a collective's bottleneck, which is below the line rate. alpha is that of one hop: what
  * an all-reduce of a small tensor takes divided by the 2(P-1) hops of its ring, so it has the share of the software. */
-#include <string.h>
-
 #include "sg_net.h"
+#include "sg_row.h"
 
 #define GBIT_PER_S(rate)  (8 / ((rate)*1e9)) /* seconds a byte */
 #define GBYTE_PER_S(rate) (1 / ((rate)*1e9))
@@ -62,14 +61,15 @@ static const struct sg_link link_wan = {
     "wan-500m", "the internet: 50 ms, 500 Mbit/s", "an assumption", 50e-3, GBIT_PER_S(0.5), true,
 };
 
-const struct sg_link *const sg_link_table[] = {
-    &link_1gbe,  &link_10gbe,       &link_25gbe,       &link_100gbe,      &link_100g_rdma, &link_100g_gpudirect,
-    &link_pcie3, &link_nvlink_v100, &link_nvlink_a100, &link_nvlink_h100, &link_wan,       NULL,
-};
+static const void *const links[] = {&link_1gbe,        &link_10gbe,          &link_25gbe, &link_100gbe,
+                                    &link_100g_rdma,   &link_100g_gpudirect, &link_pcie3, &link_nvlink_v100,
+                                    &link_nvlink_a100, &link_nvlink_h100,    &link_wan};
+static const struct sg_rows link_rows = SG_ROWS(links);
+
+const struct sg_link *sg_link_at(size_t i) {
+    return sg_row_at(&link_rows, i);
+}
 
 const struct sg_link *sg_link_find(const char *name) {
-    const struct sg_link *const *at = sg_link_table;
-    while (*at && strcmp((*at)->name, name) != 0)
-        at++;
-    return *at;
+    return sg_row_find(&link_rows, name);
 }

@@ -4,6 +4,7 @@
 
 #include "net_private.h"
 #include "sg_debug.h"
+#include "sg_row.h"
 
 static const struct sg_overlap none = {
     "none",
@@ -30,13 +31,15 @@ static const struct sg_overlap priority = {
     SG_OVERLAP_PRIORITY,
 };
 
-const struct sg_overlap *const sg_overlap_table[] = {&none, &layer, &fused, &priority, NULL};
+static const void *const overlaps[] = {&none, &layer, &fused, &priority};
+static const struct sg_rows overlap_rows = SG_ROWS(overlaps);
+
+const struct sg_overlap *sg_overlap_at(size_t i) {
+    return sg_row_at(&overlap_rows, i);
+}
 
 const struct sg_overlap *sg_overlap_find(const char *name) {
-    const struct sg_overlap *const *at = sg_overlap_table;
-    while (*at && strcmp((*at)->name, name) != 0)
-        at++;
-    return *at;
+    return sg_row_find(&overlap_rows, name);
 }
 
 const struct sg_net_series sg_net_series[SG_NET_SERIES] = {

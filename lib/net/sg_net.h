@@ -32,7 +32,7 @@ struct sg_link {
     bool interpolated;   /* nobody measured it: it lies between neighbours of the table */
 };
 
-extern const struct sg_link *const sg_link_table[]; /* ends in NULL */
+const struct sg_link *sg_link_at(size_t i); /* NULL past the end */
 
 const struct sg_link *sg_link_find(const char *name); /* NULL = no such link */
 
@@ -77,7 +77,7 @@ struct sg_collective {
     double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic); /* 0 for one worker */
 };
 
-extern const struct sg_collective *const sg_collective_table[]; /* ends in NULL */
+const struct sg_collective *sg_collective_at(size_t i); /* NULL past the end */
 
 const struct sg_collective *sg_collective_find(const char *name); /* NULL = no such collective */
 
@@ -115,7 +115,7 @@ struct sg_overlap {
     enum sg_overlap_kind kind;
 };
 
-extern const struct sg_overlap *const sg_overlap_table[]; /* ends in NULL */
+const struct sg_overlap *sg_overlap_at(size_t i); /* NULL past the end */
 
 const struct sg_overlap *sg_overlap_find(const char *name); /* NULL = no such overlap */
 

@@ -27,24 +27,11 @@ static const struct sg_code *code_at(size_t i, bool plain) {
 
 /* The i-th collective that is a whole exchange, of all or of those that add up. */
 static const struct sg_collective *collective_at(size_t i, bool sums) {
-    for (const struct sg_collective *const *c = sg_collective_table; *c != NULL; c++)
-        if (!(*c)->partial && ((*c)->sums || !sums) && i-- == 0)
-            return *c;
+    const struct sg_collective *c;
+    for (size_t row = 0; (c = sg_collective_at(row)) != NULL; row++)
+        if (!c->partial && (c->sums || !sums) && i-- == 0)
+            return c;
     return NULL;
-}
-
-static const struct sg_link *link_at(size_t i) {
-    const struct sg_link *const *l = sg_link_table;
-    while (i > 0 && *l != NULL)
-        i--, l++;
-    return *l;
-}
-
-static const struct sg_overlap *overlap_at(size_t i) {
-    const struct sg_overlap *const *o = sg_overlap_table;
-    while (i > 0 && *o != NULL)
-        i--, o++;
-    return *o;
 }
 
 #define NAMED(row) ((row) != NULL ? (struct sg_variant){.name = (row)->name} : none)
@@ -74,13 +61,13 @@ struct sg_variant sg_variant_at(enum sg_value_type type, size_t i) {
     case SG_VALUE_ENCODING:
         return i == 0 ? (struct sg_variant){.name = "auto"} : NAMED(sg_wire_at(i - 1));
     case SG_VALUE_LINK:
-        return NAMED(link_at(i));
+        return NAMED(sg_link_at(i));
     case SG_VALUE_SUM:
         return NAMED(collective_at(i, true));
     case SG_VALUE_EXCHANGE:
         return NAMED(collective_at(i, false));
     case SG_VALUE_OVERLAP:
-        return NAMED(overlap_at(i));
+        return NAMED(sg_overlap_at(i));
     default:
         return none;
     }

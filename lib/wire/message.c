@@ -2,14 +2,13 @@
 #include "sg_message.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sg_debug.h"
 #include "sg_device_codes.h"
 #include "sg_row.h"
 
 /* In the order of the numbers that messages carry; a number that is missing was never given. */
-static const struct sg_code *const table[] = {
+static const void *const table[] = {
     /* clang-format off */
     &sg_code_fp32,
     &sg_code_fp16,
@@ -34,16 +33,13 @@ static const struct sg_code *const table[] = {
     &sg_code_lookup,
     /* clang-format on */
 };
-enum { CODES = sizeof table / sizeof *table };
-
-static const struct sg_code *added[SG_ADDED_ROWS];
-static size_t n_added;
+static struct sg_rows rows = SG_ROWS(table);
 
 enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */
 enum { BATCH = 64, LARGE_PIECE = 1 << 18 };
 
 const struct sg_code *sg_code_at(size_t i) {
-    return i < CODES ? table[i] : i - CODES < n_added ? added[i - CODES] : NULL;
+    return sg_row_at(&rows, i);
 }
 
 const struct sg_code *sg_code_of(unsigned number) {
@@ -55,20 +51,14 @@ const struct sg_code *sg_code_of(unsigned number) {
 }
 
 const struct sg_code *sg_code_find(const char *name) {
-    const struct sg_code *code;
-    for (size_t i = 0; (code = sg_code_at(i)) != NULL; i++)
-        if (strcmp(code->name, name) == 0)
-            return code;
-    return NULL;
+    return sg_row_find(&rows, name);
 }
 
 sg_status sg_code_add(const struct sg_code *code, struct sg_error *err) {
     const struct sg_row row = {"code", code->name, code->summary, code->params, code->n_params};
-    const sg_status status = sg_row_check(&row, err);
+    const sg_status status = sg_row_check(&rows, &row, err);
     if (status != SG_OK)
         return status;
-    if (sg_code_find(code->name) != NULL)
-        return sg_fail(err, SG_ERR_ARGUMENT, "there is a code '%s' already: give yours another name", code->name);
     if (code->number < SG_CODE_ADDED_FIRST || code->number > SG_CODE_ADDED_LAST || sg_code_of(code->number) != NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "code '%s': its number %d is %s: choose another from %d to %d", code->name,
                        code->number, sg_code_of(code->number) != NULL ? "taken" : "out of range", SG_CODE_ADDED_FIRST,
@@ -79,11 +69,7 @@ sg_status sg_code_add(const struct sg_code *code, struct sg_error *err) {
                        : code->encode == NULL   ? "encode"
                        : code->decode == NULL   ? "decode"
                                                 : "valid");
-    if (n_added == SG_ADDED_ROWS)
-        return sg_fail(err, SG_ERR_ARGUMENT, "code '%s': no more than %d codes can be added", code->name,
-                       SG_ADDED_ROWS);
-    added[n_added++] = code;
-    return SG_OK;
+    return sg_row_add(&rows, code, row.what, err);
 }
 
 bool sg_code_on_gpu(const struct sg_code *code) {

@@ -1,5 +1,6 @@
 /* wire_message.c: header and data around what the encodings of the table write. */
 #include "sg_debug.h"
+#include "sg_row.h"
 #include "wire_fields.h"
 
 enum {
@@ -11,20 +12,18 @@ enum {
 }; /* a 64-bit number takes at most 10 bytes */
 
 /* Append only: a row's place is its number on the wire. */
-static const struct sg_wire_encoding *const table[] = {
+static const void *const table[] = {
     &sg_wire_raw, &sg_wire_bitmap, &sg_wire_delta_varint, &sg_wire_rice, &sg_wire_elias_fano,
 };
 enum { ROWS = sizeof table / sizeof *table };
+static const struct sg_rows rows = SG_ROWS(table);
 
 const struct sg_wire_encoding *sg_wire_at(size_t i) {
-    return i < ROWS ? table[i] : NULL;
+    return sg_row_at(&rows, i);
 }
 
 const struct sg_wire_encoding *sg_wire_find(const char *name) {
-    for (size_t i = 0; i < ROWS; i++)
-        if (strcmp(table[i]->name, name) == 0)
-            return table[i];
-    return NULL;
+    return sg_row_find(&rows, name);
 }
 
 static uint8_t row_of(const struct sg_wire_encoding *encoding) {
@@ -59,12 +58,13 @@ static uint64_t choose(struct sg_wire_plan *plan, const struct sg_wire_encoding 
     const struct sg_wire_set set = positions_of(&plan->message);
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < ROWS; i++) {
-        if (encoding != NULL && table[i] != encoding)
+        const struct sg_wire_encoding *row = sg_wire_at(i);
+        if (encoding != NULL && row != encoding)
             continue;
         unsigned parameter = 0;
-        const uint64_t bytes = trivial(set.n, set.count) ? 0 : table[i]->size(&set, &parameter);
+        const uint64_t bytes = trivial(set.n, set.count) ? 0 : row->size(&set, &parameter);
         if (bytes < least) {
-            plan->encoding = table[i];
+            plan->encoding = row;
             plan->parameter = parameter;
             least = bytes;
         }
@@ -181,7 +181,7 @@ sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t ava
     if (payload > (uint64_t)(end - at) || payload < number_bytes)
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %llu entries is cut off or damaged",
                        (unsigned long long)count);
-    *out = (struct sg_wire_header){.encoding = table[in[1] & ROW_MASK],
+    *out = (struct sg_wire_header){.encoding = sg_wire_at(in[1] & ROW_MASK),
                                    .code = code,
                                    .parameter = in[2],
                                    .n = n,

@@ -98,28 +98,30 @@ static void test_one_worker(void) {
                                .ports = 1,
                                .servers = 1,
                                .sum_s = 1};
-    for (const struct sg_collective *const *c = sg_collective_table; *c; c++)
-        ok(cost((*c)->name, &one, NULL, 1e6, 4e6) == 0, "%s: one worker exchanges nothing", (*c)->name);
-    for (const struct sg_link *const *l = sg_link_table; *l; l++)
-        ok(sg_link_find((*l)->name) == *l && (*l)->alpha_s > 0 && (*l)->byte_s > 0 && (*l)->source[0], "link %s",
-           (*l)->name);
+    const struct sg_collective *c;
+    const struct sg_link *l;
+    for (size_t i = 0; (c = sg_collective_at(i)) != NULL; i++)
+        ok(cost(c->name, &one, NULL, 1e6, 4e6) == 0, "%s: one worker exchanges nothing", c->name);
+    for (size_t i = 0; (l = sg_link_at(i)) != NULL; i++)
+        ok(sg_link_find(l->name) == l && l->alpha_s > 0 && l->byte_s > 0 && l->source[0], "link %s", l->name);
     ok(!sg_link_find("token-ring") && !sg_collective_find("") && !sg_overlap_find("all"), "unknown names");
 }
 
 /* More workers and more bytes take no less time, and no message takes less than its bytes. */
 static void test_order(void) {
-    for (const struct sg_collective *const *c = sg_collective_table; *c; c++) {
+    const struct sg_collective *c;
+    for (size_t i = 0; (c = sg_collective_at(i)) != NULL; i++) {
         const struct sg_net_piece piece = {0, 1e-5, 1e-9};
         int grows = 1;
         double before = 0;
         for (double bytes = 0; bytes < 1e9; bytes = bytes * 3 + 100) {
             struct sg_net net = network(16);
             net.piece = &piece, net.n_pieces = 1;
-            const double s = cost((*c)->name, &net, NULL, bytes, 4e9);
+            const double s = cost(c->name, &net, NULL, bytes, 4e9);
             grows = grows && s >= before * 0.99 && isfinite(s);
             before = s;
         }
-        ok(grows, "%s: more bytes take no less time", (*c)->name);
+        ok(grows, "%s: more bytes take no less time", c->name);
     }
 }
 
