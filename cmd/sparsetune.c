@@ -12,11 +12,11 @@
 #include "sg_tune.h"
 
 static struct {
-    const char *budgets, *recording, *rule, *output, *metric, *bandwidths, *clusters, *candidates, *emitted;
-    bool match_density, reach_baseline, theory, when, advise, padded, force, json, table, dry_run;
+    struct sg_tune tune; /* what actions are told by options */
+    const char *output, *emitted;
+    bool match_density, reach_baseline, theory, when, advise, force, json, table;
     int64_t points, repeats;
-    double tolerance, target;
-} opt = {.tolerance = NAN, .target = NAN, .points = 8, .repeats = 16};
+} opt = {.tune = {.tolerance = NAN, .target = NAN}, .points = 8, .repeats = 16};
 
 /* One of these per row of tune_action_table.c. */
 static const struct {
@@ -25,10 +25,10 @@ static const struct {
     const char *const *value; /* or by an option with a value */
 } actions[] = {
     {"match-density", &opt.match_density, NULL},
-    {"match-bytes", NULL, &opt.budgets},
+    {"match-bytes", NULL, &opt.tune.budgets},
     {"reach-baseline", &opt.reach_baseline, NULL},
-    {"oracle", NULL, &opt.recording},
-    {"rule", NULL, &opt.rule},
+    {"oracle", NULL, &opt.tune.recording},
+    {"rule", NULL, &opt.tune.rule},
     {"theory", &opt.theory, NULL},
     {"when", &opt.when, NULL},
     {"advise", &opt.advise, NULL},
@@ -39,17 +39,17 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "match-density", 0, &opt.match_density,
      .help = "for each Top-k density of the recipe, the lambda of each hard-threshold method with the same average "
              "density over the whole run"},
-    {SG_OPTION_STRING, "match-bytes", 0, &opt.budgets, .value = "SHARES",
+    {SG_OPTION_STRING, "match-bytes", 0, &opt.tune.budgets, .value = "SHARES",
      .help =
          "for each share of what no compression sends (0.03,0.003), the value of each method's own knob, as density, "
          "lambda, levels or rank, at which a worker sends that many bytes over the whole run"},
     {SG_OPTION_FLAG, "reach-baseline", 0, &opt.reach_baseline,
      .help = "the lambda that sends least among those whose metric comes within the tolerance of the run without "
              "compression"},
-    {SG_OPTION_STRING, "rule", 0, &opt.rule, .value = "NAME",
+    {SG_OPTION_STRING, "rule", 0, &opt.tune.rule, .value = "NAME",
      .help = "for each Top-k of the recipe, with k entries a step of d, the paper's lambda: simple, 1/(2 sqrt k); or "
              "estimated, (2/sqrt k) sqrt((2 d/k + M) zeta^2 + sigma^2), the constants measured along a pilot"},
-    {SG_OPTION_STRING, "oracle", 0, &opt.recording, .value = "RECORDING",
+    {SG_OPTION_STRING, "oracle", 0, &opt.tune.recording, .value = "RECORDING",
      .help =
          "of a run recorded with sparsetrain --record-inputs: the lambda of Lemma 3 for what it sent, the least total "
          "error, and the regret of every method of the recipe"},
@@ -65,27 +65,27 @@ static const struct sg_option options[] = {
          "which compressor to use: on recorded gradients (task recorded), or on the first tenth of a run, what each "
          "sends and loses, and how long its steps take on a modelled network, the fastest within the tolerance first"},
     {SG_OPTION_GROUP, .name = "How to find it"},
-    {SG_OPTION_NUMBER, "tolerance", 0, &opt.tolerance, .value = "X", .min = 0, .max = 1e9,
+    {SG_OPTION_NUMBER, "tolerance", 0, &opt.tune.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
              "--reach-baseline and --when (default 0.05). --advise: the error, what is late or lost, that a method may "
              "have, sum of |p - C(p)|^2 / sum of |g|^2 (default 0.5)"},
-    {SG_OPTION_FLAG, "padded", 0, &opt.padded,
+    {SG_OPTION_FLAG, "padded", 0, &opt.tune.padded,
      .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
              "not as the mean over workers"},
-    {SG_OPTION_STRING, "metric", 0, &opt.metric, .value = "SERIES",
+    {SG_OPTION_STRING, "metric", 0, &opt.tune.metric, .value = "SERIES",
      .help =
          "what --reach-baseline and --when look at, the median of its last fifth; default: the recipe's first of its "
          "task"},
-    {SG_OPTION_NUMBER, "target", 0, &opt.target, .value = "X", .min = -1e300, .max = 1e300,
+    {SG_OPTION_NUMBER, "target", 0, &opt.tune.target, .value = "X", .min = -1e300, .max = 1e300,
      .help = "--when: the value of the metric to reach; default: what no compression has at its worst seed, within the "
              "tolerance"},
-    {SG_OPTION_STRING, "bandwidths", 0, &opt.bandwidths, .value = "LIST",
+    {SG_OPTION_STRING, "bandwidths", 0, &opt.tune.bandwidths, .value = "LIST",
      .help =
          "--when: Gbit/s between nodes, ascending; default 0.1,0.3,1,3,10,30,100. All else of the network is as the "
          "recipe's section network says"},
-    {SG_OPTION_STRING, "clusters", 0, &opt.clusters, .value = "LIST",
+    {SG_OPTION_STRING, "clusters", 0, &opt.tune.clusters, .value = "LIST",
      .help = "--when: numbers of workers, ascending; default 4,16,64,256"},
-    {SG_OPTION_STRING, "candidates", 0, &opt.candidates, .value = "LIST",
+    {SG_OPTION_STRING, "candidates", 0, &opt.tune.candidates, .value = "LIST",
      .help =
          "--advise: built-in, methods of all kinds with a few settings each (default), or recipe, the methods of the "
          "recipe"},
@@ -96,7 +96,8 @@ static const struct sg_option options[] = {
              "task has them (logreg)"},
     {SG_OPTION_LIST, "set", 0, &cell_opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4); may be repeated; not part of the recipe that comes out"},
-    {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, say which methods are tuned, and stop"},
+    {SG_OPTION_FLAG, "dry-run", 0, &opt.tune.dry_run,
+     .help = "check the recipe, say which methods are tuned, and stop"},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
      .help = "write the evidence there as JSON, whole or not at all; default results/local/NAME/ACTION.json, renewed"},
@@ -225,36 +226,26 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
     struct grid grid = {.folder = ""};
     fill_options(&grid, recipe, path);
     sg_status status = check_recipe(recipe, err);
-    if (status == SG_OK && !opt.dry_run)
+    if (status == SG_OK && !opt.tune.dry_run)
         status = open_output(&file, recipe, action, err);
-    if (status == SG_OK && !opt.dry_run && opt.emitted)
+    if (status == SG_OK && !opt.tune.dry_run && opt.emitted)
         status = sg_file_begin(&emitted, opt.emitted, opt.force, err);
-    if (status == SG_OK && !opt.dry_run)
+    if (status == SG_OK && !opt.tune.dry_run)
         status = prepare_run(&grid, recipe, err);
-    struct sg_tune t = {.recipe = recipe,
-                        .grid = grid.options,
-                        .metric = opt.metric,
-                        .tolerance = opt.tolerance,
-                        .padded = opt.padded,
-                        .budgets = opt.budgets,
-                        .recording = opt.recording,
-                        .rule = opt.rule,
-                        .bandwidths = opt.bandwidths,
-                        .clusters = opt.clusters,
-                        .target = opt.target,
-                        .candidates = opt.candidates,
-                        .columns = (size_t)sg_terminal_columns(STDOUT_FILENO),
-                        .emits = opt.emitted != NULL,
-                        .points = (size_t)opt.points,
-                        .repeats = (size_t)opt.repeats,
-                        .progress = on_progress,
-                        .dry_run = opt.dry_run,
-                        .say = say,
-                        .begin = begin_batch,
-                        .end = end_batch};
+    struct sg_tune t = opt.tune;
+    t.recipe = recipe;
+    t.grid = grid.options;
+    t.columns = (size_t)sg_terminal_columns(STDOUT_FILENO);
+    t.emits = opt.emitted != NULL;
+    t.points = (size_t)opt.points;
+    t.repeats = (size_t)opt.repeats;
+    t.progress = on_progress;
+    t.say = say;
+    t.begin = begin_batch;
+    t.end = end_batch;
     SG_DO(status, sg_tune_find(action)->run(&t, err));
     sg_progress_end(&bar);
-    if (status == SG_OK && !opt.dry_run) {
+    if (status == SG_OK && !opt.tune.dry_run) {
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", program_json(program.name, recipe));
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "run",
                                                sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
@@ -282,23 +273,23 @@ static const char *choose_action(void) {
     }
     if (!found)
         sg_log_error("nothing to find: give an action, as --match-density (--help lists them)");
-    if (found && opt.padded && !opt.match_density) {
+    if (found && opt.tune.padded && !opt.match_density) {
         sg_log_error("--padded tells --match-density which density to match; --%s has no use for it", found);
         return NULL;
     }
-    const char *of_when = opt.bandwidths       ? "bandwidths"
-                          : opt.clusters       ? "clusters"
-                          : !isnan(opt.target) ? "target"
-                                               : NULL;
-    if (found && of_when && !opt.when) {
-        sg_log_error("--%s is an option of --when; --%s has no use for it", of_when, found);
-        return NULL;
-    }
-    if (found && (opt.candidates || opt.emitted) && !opt.advise) {
-        sg_log_error("--%s is an option of --advise; --%s has no use for it",
-                     opt.candidates ? "candidates" : "emit-recipe", found);
-        return NULL;
-    }
+    const struct {
+        const char *name, *action;
+        bool given;
+    } own[] = {{"bandwidths", "when", opt.tune.bandwidths != NULL},
+               {"clusters", "when", opt.tune.clusters != NULL},
+               {"target", "when", !isnan(opt.tune.target)},
+               {"candidates", "advise", opt.tune.candidates != NULL},
+               {"emit-recipe", "advise", opt.emitted != NULL}};
+    for (size_t i = 0; found && i < sizeof own / sizeof *own; i++)
+        if (own[i].given && strcmp(found, own[i].action) != 0) {
+            sg_log_error("--%s is an option of --%s; --%s has no use for it", own[i].name, own[i].action, found);
+            return NULL;
+        }
     return found;
 }
 

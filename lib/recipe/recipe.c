@@ -71,8 +71,7 @@ struct source {
     size_t length;
     const char *const *set;
     size_t n_set;
-    const struct sg_recipe_change *change;
-    size_t n_changes;
+    const struct sg_node *changes; /* NULL = none */
 };
 
 /* *raw <- the tree before it is completed; the caller clears it, also after an error. */
@@ -83,8 +82,8 @@ static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct 
     const char *labels_set = NULL;
     bool fine = recipe.path != NULL && recipe.text != NULL &&
                 read_raw(raw, from->text, from->length, &problems, from->n_set, &labels_set);
-    for (size_t i = 0; fine && problems.count == 0 && i < from->n_changes; i++)
-        fine = sg_recipe_change(raw, &from->change[i], &problems);
+    for (size_t i = 0; fine && problems.count == 0 && from->changes != NULL && i < from->changes->count; i++)
+        fine = sg_recipe_change(raw, &from->changes->child[i], &problems);
     if (fine && problems.count > 0) {
         status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
         goto out;
@@ -123,14 +122,13 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
 }
 
 sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const struct sg_recipe *from,
-                         const struct sg_recipe_change *changes, size_t n, struct sg_error *err) {
+                         const struct sg_node *changes, struct sg_error *err) {
     const struct source source = {.text = from->text,
                                   .length = strlen(from->text),
                                   .name = from->path,
                                   .set = (const char *const *)from->set,
                                   .n_set = from->n_set,
-                                  .change = changes,
-                                  .n_changes = n};
+                                  .changes = changes};
     const sg_status status = parse(out, written, &source, err);
     if (status != SG_OK)
         sg_node_clear(written);

@@ -45,8 +45,8 @@ bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int ori
 
 /* Put the value of the --set with this origin into the raw tree. *lists: a list was there before or is there now. */
 bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p, bool *lists);
-/* Put the value of a change into the raw tree. */
-bool sg_recipe_change(struct sg_node *root, const struct sg_recipe_change *change, struct sg_problems *p);
+/* Put a value whose key is a dotted path into the raw tree. */
+bool sg_recipe_change(struct sg_node *root, const struct sg_node *change, struct sg_problems *p);
 
 /* ---- schema ---- */
 

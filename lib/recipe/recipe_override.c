@@ -138,9 +138,9 @@ bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_
     return fine;
 }
 
-bool sg_recipe_change(struct sg_node *root, const struct sg_recipe_change *change, struct sg_problems *p) {
+bool sg_recipe_change(struct sg_node *root, const struct sg_node *change, struct sg_problems *p) {
     struct sg_node value = {0}, *place = NULL;
-    const bool fine = sg_node_copy(&value, &change->value) && walk(root, change->path, SG_ORIGIN_PRESET, p, &place);
+    const bool fine = sg_node_copy(&value, change) && walk(root, change->key, SG_ORIGIN_PRESET, p, &place);
     if (place != NULL)
         put(place, &value);
     sg_node_clear(&value);

@@ -58,17 +58,12 @@ SG_CHECKED sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, si
                                      const char *const *set, size_t n_set, struct sg_error *err);
 void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
 
-/* A change that a program makes to a recipe: the value, which may be null, of the key with this dotted path. Entries of a
- * list are named by their name or their index. */
-struct sg_recipe_change {
-    char *path;
-    struct sg_node value; /* nodes of the user's recipe keep their places, which errors then name */
-};
-/* Reads the recipe `from` again, with its --set values and then with these changes; text and sha256 stay those of
- * `from`. *written, zeroed before, gets the tree before it is completed, which the caller clears. A file that says the same
+/* Reads the recipe `from` again, with its --set values and then with changes that a program makes: a map of values, which
+ * may be null, under the dotted paths of keys; the last of a path counts. Entries of a list are named by their name or
+ * their index. Nodes of the user's recipe keep their places, which errors then name; text and sha256 stay those of `from`. *written, zeroed before, gets the tree before it is completed, which the caller clears. A file that says the same
  * is the same recipe without any --set, but for lengths of runs of which a --set overrules another one. */
 SG_CHECKED sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const struct sg_recipe *from,
-                                    const struct sg_recipe_change *changes, size_t n, struct sg_error *err);
+                                    const struct sg_node *changes, struct sg_error *err);
 
 /* Where a value of the resolved recipe or of one of its cells stands, as the begin of a message: "path:line:column: ",
  * or "--set key=value: ", or "path: " for a default and for NULL. The text is cut at `size`. Returns out. */

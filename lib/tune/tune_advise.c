@@ -45,20 +45,21 @@ static void change_replay(struct advise *a) {
         "bits",       "bytes-sent",  "compression-error", "compression-bias", "compression-bias-sigma",
         NULL};
     struct tune_changes *c = &a->changes;
-    struct sg_node seeds = {.kind = SG_NODE_LIST};
+    struct sg_node seeds = {.kind = SG_NODE_LIST}, files = {.kind = SG_NODE_NULL};
     tune_changes_start(c, a->t, NULL);
     tune_change_length(c, NULL, (double)a->steps);
     c->lost = !sg_node_push_number(&seeds, NULL, sg_node_number(&a->t->recipe->root, "seeds.0", 1)) || c->lost;
     tune_change(c, "seeds", &seeds);
     tune_change_record(c, 1, true, series);
-    tune_change(c, "record.layers", &(struct sg_node){.kind = SG_NODE_BOOL, .boolean = true});
+    tune_change_plain(c, "record.layers", "true");
     if (a->recorded_here) {
-        tune_change_null(c, "batch");
-        tune_change_null(c, "task");
-        tune_change_word(c, "task.kind", "recorded");
-        tune_change_word(c, "task.files", a->files);
-        tune_change_null(c, "optimizer");
-        tune_change_word(c, "optimizer.kind", "sgd");
+        tune_change_plain(c, "batch", "null");
+        tune_change_plain(c, "task", "null");
+        tune_change_plain(c, "task.kind", "recorded");
+        c->lost = !sg_node_set_string(&files, a->files, strlen(a->files)) || c->lost;
+        tune_change(c, "task.files", &files);
+        tune_change_plain(c, "optimizer", "null");
+        tune_change_plain(c, "optimizer.kind", "sgd");
         tune_change_number(c, "optimizer.learning-rate", a->gamma);
     }
     a->replay = *a->t;

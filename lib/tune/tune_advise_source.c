@@ -13,12 +13,6 @@
 static const double SHARE = 0.1, MOST_BYTES = 4e9;
 enum { LEAST_STEPS = 10 };
 
-/* How many steps a run of the recipe has. */
-static double run_steps(const struct sg_node *root, double steps_per_epoch) {
-    const double steps = sg_node_number(root, "steps", NAN);
-    return isnan(steps) ? floor(sg_node_number(root, "epochs", 0) * steps_per_epoch + 0.5) : steps;
-}
-
 /* ---- the first tenth of a run ---- */
 
 static bool is_whole(const char *files) {
@@ -60,11 +54,10 @@ static sg_status record_first(struct advise *a, struct sg_error *err) {
     sg_status status = run_dense(&b, a, 1, false, err);
     if (status == SG_OK) {
         const struct sg_run *run = &b.outcomes[0].run;
-        const size_t last = run->n_points - 1;
         const double d = sg_json_number(run->header, "constants.d", NAN),
                      workers = sg_node_number(&a->t->recipe->root, "workers", 1),
-                     all = run_steps(&a->t->recipe->root, 1 / sg_run_series(run, "epoch")[last]);
-        a->gamma = sg_run_series(run, "learning_rate")[last];
+                     all = tune_length(&a->t->recipe->root, 1 / tune_last(run, "epoch")).steps;
+        a->gamma = tune_last(run, "learning_rate");
         steps = fmin(fmax(LEAST_STEPS, floor(SHARE * all)), fmax(LEAST_STEPS, floor(MOST_BYTES / (workers * 4 * d))));
         steps = fmin(steps, all);
         a->share = steps / all;
@@ -127,7 +120,7 @@ sg_status advise_source(struct advise *a, struct sg_error *err) {
     if (a->workers > f->workers)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu workers, and task.files hold the gradients of %zu", a->workers,
                        f->workers);
-    const double asked = a->recorded_here ? INFINITY : run_steps(root, (double)f->steps_per_epoch);
+    const double asked = a->recorded_here ? INFINITY : tune_length(root, (double)f->steps_per_epoch).steps;
     a->steps = asked < (double)f->steps ? (size_t)asked : (size_t)f->steps;
     return add_squares(a, err);
 }

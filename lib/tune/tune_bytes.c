@@ -49,7 +49,7 @@ static sg_status look(struct tune_search *s, double start, struct sg_error *err)
 
 static sg_status search(struct tune_search *s, const struct sg_cell *cell, double start, struct sg_error *err) {
     sg_status status = isnan(s->steps_per_epoch) ? look(s, start, err) : SG_OK;
-    s->length = tune_length(cell, s->steps_per_epoch);
+    s->length = tune_length(&cell->resolved, s->steps_per_epoch);
     for (size_t i = 0; i < s->n_goals; i++)
         s->goal[i] = (struct tune_goal){.target = budgets(s)[i] * 4 * s->d};
     const struct tune_refine pilots = {.steps = tune_pilot_steps(s, PILOT, LEAST_PILOT),
@@ -194,10 +194,9 @@ static void say_left(const struct sg_tune *t) {
     }
 }
 
-static sg_status plan(struct tune_search *s, struct sg_error *err) {
+static void plan(const struct tune_search *s) {
     const struct sg_node *methods = sg_node_get(&s->t->recipe->root, "methods");
     char text[256];
-    (void)err;
     for (size_t i = 0; s->t->say && i < methods->count; i++) {
         const char *key = tune_knob_key(&methods->child[i]);
         if (tune_wordy_knob(&methods->child[i]))
@@ -206,16 +205,11 @@ static sg_status plan(struct tune_search *s, struct sg_error *err) {
                  sg_node_string(&methods->child[i], "name", ""), key ? key : "", s->n_goals);
         s->t->say(text);
     }
-    return SG_OK;
 }
 
 sg_status tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
-    static const struct tune_matching how = {.action = "match-bytes",
-                                             .targets = "budgets",
-                                             .key_of = tune_knob_key,
-                                             .plan = plan,
-                                             .method = match_method,
-                                             .judge = judge};
+    static const struct tune_matching how = {
+        .action = "match-bytes", .targets = "budgets", .key_of = tune_knob_key, .method = match_method, .judge = judge};
     double budget[BUDGETS];
     struct tune_search *s = calloc(1, sizeof *s);
     if (!s)
@@ -226,10 +220,12 @@ sg_status tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "%s: record.series has no bytes-sent, by which the volume of a whole run is known (add it)",
                          t->recipe->path);
-    if (status == SG_OK) {
+    if (status == SG_OK)
         say_left(t);
+    if (status == SG_OK && t->dry_run)
+        plan(s);
+    else if (status == SG_OK)
         status = tune_match_methods(s, &how, cJSON_CreateObject(), err);
-    }
     free(s);
     return status;
 }

@@ -19,19 +19,6 @@ enum { VERIFICATIONS = 12 };
 /* TOLERANCE: the action's own. NEAR: closer to the target than that, the first seed alone is not enough. */
 static const double TOLERANCE = 0.05, LEAST_PILOT = 5, NEAR = 0.25;
 
-static sg_status plan(struct tune_search *s, struct sg_error *err) {
-    return tune_plan(s->t, "", err);
-}
-
-static sg_status begin(struct tune_search *s, struct sg_error *err) {
-    struct tune_targets *topk = s->arg;
-    const sg_status status = tune_targets(topk, s->t, err);
-    s->n_goals = topk->n;
-    s->d = topk->d;
-    s->steps_per_epoch = topk->steps_per_epoch;
-    return status;
-}
-
 /* Fails: between the two nearest lambdas the density jumps. */
 static sg_status unreachable(const struct tune_search *s, const struct tune_goal *goal, struct sg_error *err) {
     const struct tune_point *above = NULL, *below = NULL;
@@ -127,18 +114,19 @@ sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
                                              .targets = "Top-k densities",
                                              .compressor = "hard-threshold",
                                              .key_of = tune_lambda_key,
-                                             .plan = plan,
-                                             .begin = begin,
                                              .method = match_method};
     struct tune_targets topk = {.n = 0};
     struct tune_search *s = calloc(1, sizeof *s);
     sg_status status = s ? check(t, err) : sg_fail_memory(err, "the search");
-    if (status == SG_OK) {
-        cJSON *tune = cJSON_CreateObject();
-        sg_json_set_bool(tune, "padded", t->padded);
+    if (status == SG_OK && t->dry_run) {
+        status = tune_plan(t, "", err);
+    } else if (status == SG_OK && (status = tune_targets(&topk, t, err)) == SG_OK) {
         tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
         s->arg = &topk;
-        status = tune_match_methods(s, &how, tune, err);
+        s->n_goals = topk.n;
+        s->d = topk.d;
+        s->steps_per_epoch = topk.steps_per_epoch;
+        status = tune_match_methods(s, &how, SG_OBJECT(SG_BOOL("padded", t->padded)), err);
     }
     free(s);
     return status;

@@ -79,8 +79,8 @@ sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, do
     struct tune_trials b = {.count = 0};
     tune_changes_start(&c, s->t, s->changes);
     tune_change_values(&c, s, p, n);
-    tune_change_null(&c, "claims"); /* of other values */
-    tune_change_null(&c, "plots");
+    tune_change_plain(&c, "claims", "null"); /* of other values */
+    tune_change_plain(&c, "plots", "null");
     if (!whole)
         tune_change_length(&c, &s->length, steps);
     if (!whole && !s->metric && s->unit == TUNE_BYTES)

@@ -13,23 +13,22 @@
 
 enum { TUNE_LAMBDA_CHARS = 24 };
 
-/* The changes that trials make to the user's recipe, its --set values applied. A change for which there is no memory is
- * reported when the recipe is read. */
+/* The changes that trials make to the user's recipe, its --set values applied (sg_recipe_with). One for which there is no
+ * memory is reported when the recipe is read. */
 struct tune_changes {
     const struct sg_recipe *recipe;
-    struct sg_recipe_change *item; /* [count] */
-    size_t count;
+    struct sg_node map;
     bool lost;  /* there was no memory for one */
     bool pilot; /* runs have a length of their own */
 };
-/* Begins with copies of the changes of `base`; NULL = none. */
+/* Begins with the changes of `base`; NULL = none. */
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base);
-/* The value of the key at a dotted path; NULL = there was no memory to make it. It is moved from and zeroed. */
+/* The key at a dotted path gets a value, which is moved from and zeroed; */
 void tune_change(struct tune_changes *c, const char *path, struct sg_node *take_value);
-void tune_change_null(struct tune_changes *c, const char *path);
+/* the scalar that this plain YAML is; */
+void tune_change_plain(struct tune_changes *c, const char *path, const char *text);
 void tune_change_number(struct tune_changes *c, const char *path, double number);
-void tune_change_word(struct tune_changes *c, const char *path, const char *word);
-/* A list of words, with NULL behind the last. */
+/* a list of words, with NULL behind the last. */
 void tune_change_words(struct tune_changes *c, const char *path, const char *const *words);
 /* The network where the recipe has none. */
 void tune_change_network(struct tune_changes *c);
@@ -118,9 +117,9 @@ sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err);
 /* How long the runs of a method are. */
 struct tune_length {
     double steps_per_epoch, steps;
-    const struct sg_node *resolved; /* of one of its cells */
+    const struct sg_node *resolved; /* one of its cells, or a recipe */
 };
-struct tune_length tune_length(const struct sg_cell *cell, double steps_per_epoch);
+struct tune_length tune_length(const struct sg_node *resolved, double steps_per_epoch);
 
 /* Runs get `steps` steps, without claims and plots. Unless length is NULL, the learning-rate schedule is scaled with
  * them. */

@@ -121,7 +121,7 @@ static void change_document(struct tune_changes *c, const struct reach *r) {
         if (s->point[i].seeds == s->seeds)
             full[n++] = s->point[i];
     tune_change_values(c, s, full, n);
-    tune_change_null(c, "claims");
+    tune_change_plain(c, "claims", "null");
     change_plots(c, r);
 }
 

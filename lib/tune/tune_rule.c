@@ -12,13 +12,13 @@ static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 /* Reads the recipe cut to a pilot of `cell`, whose learning rate goes as at the beginning of the run. */
 static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct sg_cell *cell,
                             const struct tune_targets *topk, struct sg_error *err) {
-    const double steps = ceil(PILOT * tune_length(cell, topk->steps_per_epoch).steps);
+    const double steps = ceil(PILOT * tune_length(&cell->resolved, topk->steps_per_epoch).steps);
     struct tune_changes c;
     tune_changes_start(&c, t, NULL);
     tune_change_length(&c, NULL, fmax((double)t->points, steps));
     tune_change_number(&c, "record.every", 1e9);
-    tune_change_null(&c, "record.layers");
-    tune_change_null(&c, "record.workers");
+    tune_change_plain(&c, "record.layers", "null");
+    tune_change_plain(&c, "record.workers", "null");
     sg_status status = tune_changes_read(pilot, NULL, &c, err);
     tune_changes_free(&c);
     return status;

@@ -28,7 +28,7 @@ void tune_search_start(struct tune_search *s, const struct sg_cell *cell, const 
     s->min = parameter ? parameter->min : 0;
     s->max = parameter ? parameter->max : INFINITY;
     s->rises = false;
-    s->length = tune_length(cell, s->steps_per_epoch);
+    s->length = tune_length(&cell->resolved, s->steps_per_epoch);
     s->n_points = 0;
     s->mean_of_first = 1;
     s->pilot_steps = 0;
@@ -292,8 +292,7 @@ sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, siz
 
 static sg_status match_cells(struct tune_search *s, const struct tune_matching *how, const struct sg_cell *cells,
                              size_t n_cells, struct tune_found *found, size_t *n, cJSON *list, struct sg_error *err) {
-    sg_status status = how->begin ? how->begin(s, err) : SG_OK;
-    SG_DO(status, tune_emit_check(s->t, how->key_of, s->n_goals, how->targets, err));
+    sg_status status = tune_emit_check(s->t, how->key_of, s->n_goals, how->targets, err);
     for (size_t i = 0; status == SG_OK && i < n_cells; i++) {
         cJSON *evidence = NULL;
         if ((i > 0 && strcmp(cells[i].name, cells[i - 1].name) == 0) || how->key_of(cells[i].method) == NULL)
@@ -310,11 +309,6 @@ sg_status tune_match_methods(struct tune_search *s, const struct tune_matching *
     struct sg_cell *cells = NULL;
     cJSON *list = cJSON_CreateArray();
     size_t n_cells = 0, n = 0;
-    if (s->t->dry_run) {
-        cJSON_Delete(take_tune);
-        cJSON_Delete(list);
-        return how->plan(s, err);
-    }
     sg_status status = sg_recipe_cells(s->t->recipe, &cells, &n_cells, err);
     struct tune_found *found = calloc(n_cells + 1, sizeof *found);
     SG_SET(take_tune, SG_TEXT("action", how->action), SG_NUMBER("tolerance", s->tolerance), SG_VALUE("methods", list));

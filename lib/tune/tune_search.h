@@ -107,8 +107,6 @@ struct tune_matching {
     const char *action, *targets; /* "match-bytes", "budgets" */
     const char *compressor;       /* of the cells in its evidence; NULL = any */
     tune_key_fn *key_of;
-    sg_status (*plan)(struct tune_search *s, struct sg_error *err);  /* --dry-run */
-    sg_status (*begin)(struct tune_search *s, struct sg_error *err); /* sets n_goals; NULL = they are set */
     /* found, evidence <- of the method of `cell` */
     sg_status (*method)(struct tune_search *s, const struct sg_cell *cell, struct tune_found *found, cJSON **evidence,
                         struct sg_error *err);

@@ -63,12 +63,11 @@ sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_er
     return status;
 }
 
-struct tune_length tune_length(const struct sg_cell *cell, double steps_per_epoch) {
-    struct tune_length length = {.resolved = &cell->resolved,
-                                 .steps_per_epoch = steps_per_epoch,
-                                 .steps = sg_node_number(&cell->resolved, "steps", NAN)};
+struct tune_length tune_length(const struct sg_node *resolved, double steps_per_epoch) {
+    struct tune_length length = {
+        .resolved = resolved, .steps_per_epoch = steps_per_epoch, .steps = sg_node_number(resolved, "steps", NAN)};
     if (isnan(length.steps))
-        length.steps = floor(sg_node_number(&cell->resolved, "epochs", 0) * steps_per_epoch + 0.5);
+        length.steps = floor(sg_node_number(resolved, "epochs", 0) * steps_per_epoch + 0.5);
     return length;
 }
 

@@ -15,42 +15,24 @@
 /* ---- changes ---- */
 
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base) {
-    *c = (struct tune_changes){.recipe = t->recipe, .lost = base && base->lost, .pilot = base && base->pilot};
-    for (size_t i = 0; base && i < base->count; i++) {
-        struct sg_node value = {0};
-        c->lost = !sg_node_copy(&value, &base->item[i].value) || c->lost;
-        tune_change(c, base->item[i].path, &value);
-    }
+    *c = (struct tune_changes){.recipe = t->recipe, .map = {.kind = SG_NODE_MAP}};
+    if (!base)
+        return;
+    c->lost = base->lost || !sg_node_copy(&c->map, &base->map);
+    c->pilot = base->pilot;
 }
 
 void tune_change(struct tune_changes *c, const char *path, struct sg_node *take_value) {
-    struct sg_recipe_change *grown = realloc(c->item, (c->count + 1) * sizeof *grown);
-    char *own = grown ? strdup(path) : NULL;
-    c->item = grown ? grown : c->item;
-    c->lost = c->lost || !own;
-    if (own)
-        c->item[c->count++] = (struct sg_recipe_change){.path = own, .value = *take_value};
-    else
-        sg_node_clear(take_value);
-    *take_value = (struct sg_node){0};
+    c->lost = !sg_node_set_key(take_value, path) || !sg_node_push(&c->map, take_value) || c->lost;
+    sg_node_clear(take_value);
 }
 
-void tune_change_null(struct tune_changes *c, const char *path) {
-    tune_change(c, path, &(struct sg_node){.kind = SG_NODE_NULL});
-}
-
-void tune_change_word(struct tune_changes *c, const char *path, const char *word) {
-    struct sg_node value = {0};
-    c->lost = !sg_node_set_string(&value, word, strlen(word)) || c->lost;
-    tune_change(c, path, &value);
+void tune_change_plain(struct tune_changes *c, const char *path, const char *text) {
+    c->lost = !sg_node_push_plain(&c->map, path, text) || c->lost;
 }
 
 void tune_change_number(struct tune_changes *c, const char *path, double number) {
-    char text[SG_NUMBER_CHARS];
-    struct sg_node value = {0};
-    sg_number_text(number, text);
-    c->lost = !sg_node_set_plain(&value, text, strlen(text)) || c->lost;
-    tune_change(c, path, &value);
+    c->lost = !sg_node_push_number(&c->map, path, number) || c->lost;
 }
 
 void tune_change_words(struct tune_changes *c, const char *path, const char *const *words) {
@@ -61,16 +43,11 @@ void tune_change_words(struct tune_changes *c, const char *path, const char *con
 }
 
 void tune_change_network(struct tune_changes *c) {
-    tune_change_word(c, "network.link", "10gbe-tcp");
+    tune_change_plain(c, "network.link", "10gbe-tcp");
 }
 
 void tune_changes_free(struct tune_changes *c) {
-    for (size_t i = 0; i < c->count; i++) {
-        free(c->item[i].path);
-        sg_node_clear(&c->item[i].value);
-    }
-    free(c->item);
-    *c = (struct tune_changes){.count = 0};
+    sg_node_clear(&c->map);
 }
 
 sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *written, const struct tune_changes *c,
@@ -78,7 +55,7 @@ sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *written, cons
     struct sg_node unwanted = {0};
     if (c->lost)
         return sg_fail_memory(err, "the trials");
-    const sg_status status = sg_recipe_with(out, written ? written : &unwanted, c->recipe, c->item, c->count, err);
+    const sg_status status = sg_recipe_with(out, written ? written : &unwanted, c->recipe, &c->map, err);
     sg_node_clear(&unwanted);
     return status;
 }
@@ -90,13 +67,13 @@ static void settle_lengths(struct tune_changes *c) {
     const struct sg_node *root = &c->recipe->root, *methods = sg_node_get(root, "methods");
     const bool in_steps = !sg_node_absent(sg_node_get(root, "steps")),
                all = c->pilot || sg_node_from_set(sg_node_get(root, keys[in_steps]));
-    tune_change_null(c, keys[!in_steps]);
+    tune_change_plain(c, keys[!in_steps], "null");
     for (size_t i = 0; i < 2 * methods->count; i++) {
         const struct sg_node *method = &methods->child[i / 2], *own = sg_node_get(method, keys[i % 2]);
         char *path = sg_format("methods.%s.%s", sg_node_string(method, "name", ""), keys[i % 2]);
         c->lost = c->lost || !path;
         if (path && (sg_node_absent(own) || c->pilot || (all && !sg_node_from_set(own))))
-            tune_change_null(c, path);
+            tune_change_plain(c, path, "null");
         free(path);
     }
 }
@@ -125,9 +102,9 @@ static void choose(struct tune_trials *b, const char *name, const char *compress
 sg_status tune_trials_open(struct tune_trials *out, struct tune_changes *c, const char *name, const char *compressor,
                            size_t seeds, struct sg_error *err) {
     struct tune_trials b = {.count = 0};
-    if (c->count > 0 && !c->pilot)
+    if (c->map.count > 0 && !c->pilot)
         settle_lengths(c);
-    sg_status status = tune_changes_read(&b.recipe, c->count > 0 ? &b.written : NULL, c, err);
+    sg_status status = tune_changes_read(&b.recipe, c->map.count > 0 ? &b.written : NULL, c, err);
     SG_DO(status, sg_recipe_cells(&b.recipe, &b.cells, &b.all, err));
     if (status == SG_OK) {
         choose(&b, name, compressor, seeds);
@@ -328,11 +305,11 @@ static void change_epochs(struct tune_changes *c, const struct sg_node *optimize
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps) {
     c->pilot = true;
     settle_lengths(c);
-    tune_change_null(c, "epochs");
+    tune_change_plain(c, "epochs", "null");
     tune_change_number(c, "steps", steps);
-    tune_change_null(c, "claims");
-    tune_change_null(c, "plots");
-    tune_change_null(c, "network"); /* it may need series that trials do not record */
+    tune_change_plain(c, "claims", "null");
+    tune_change_plain(c, "plots", "null");
+    tune_change_plain(c, "network", "null"); /* it may need series that trials do not record */
     if (length)
         change_epochs(c, sg_node_get(length->resolved, "optimizer"), steps / length->steps);
 }
@@ -341,7 +318,7 @@ const char *const tune_volume_series[] = {"bits-values", "average-density", "ave
                                           "error-norm",  "learning-rate",   NULL};
 
 void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *const *series) {
-    tune_change_null(c, "record");
+    tune_change_plain(c, "record", "null");
     tune_change_number(c, "record.every", every);
     if (!evaluates)
         tune_change_number(c, "record.evaluate", 0);

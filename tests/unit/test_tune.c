@@ -212,6 +212,106 @@ static void text(const struct sg_recipe *recipe) {
     free(out);
 }
 
+/* ---- trials ---- */
+
+/* The first scalar of this text, and the line that it ends; 0 = there is none. */
+static size_t line_of(const char *yaml, const char *scalar) {
+    const char *at = strstr(yaml, scalar);
+    size_t line = at ? 1 : 0;
+    for (const char *c = yaml; at && c < at; c++)
+        line += *c == '\n';
+    return line;
+}
+
+/* A changed recipe, written for the processes of its cells, has the same cells, and its lines are places of the file. */
+static void written(const struct sg_recipe *recipe) {
+    static const char *const words[] = {"bits", "bits-values", NULL};
+    const struct sg_tune t = {.recipe = recipe};
+    const struct tune_search s = {.name = "H: x", .key = "lambda"};
+    const struct tune_point points[] = {{.value = 0.5}, {.value = 3, .spelling = "3.0"}};
+    struct tune_changes c;
+    struct tune_trials b = {.count = 0};
+    struct sg_recipe again = {0};
+    struct sg_cell *cells = NULL;
+    struct sg_error err = {.status = SG_OK};
+    size_t count = 0, size;
+    char *yaml = NULL;
+    tune_changes_start(&c, &t, NULL);
+    tune_change_plain(&c, "claims", "null");
+    tune_change_plain(&c, "plots", "null");
+    tune_change_words(&c, "record.series", words);
+    tune_change_values(&c, &s, points, 2);
+    bool fine = tune_trials_open(&b, &c, "H: x", NULL, 1, &err) == SG_OK;
+    ok(fine && b.count == 2 && strcmp(b.cells[1].label, "H: x lambda=3.0") == 0, "a change makes cells (%s)", err.msg);
+    FILE *out = open_memstream(&yaml, &size);
+    sg_node_put_yaml(out, &b.written, true);
+    fclose(out);
+    fine = sg_recipe_parse(&again, yaml, size, "again.yaml", NULL, 0, &err) == SG_OK &&
+           sg_recipe_cells(&again, &cells, &count, &err) == SG_OK && count == b.all;
+    for (size_t i = 0; fine && i < count; i++) {
+        bool found = false;
+        for (size_t j = 0; j < count; j++)
+            found =
+                found || (strcmp(cells[i].key, b.cells[j].key) == 0 && strcmp(cells[i].label, b.cells[j].label) == 0);
+        fine = found;
+    }
+    ok(fine, "what is written has the same cells and no --set");
+    const struct sg_node *rate = sg_node_of_line(&b.written, line_of(yaml, "learning-rate: "));
+    ok(rate && rate->line == 5 && rate->number == 0.1, "a line of it is a place of the file");
+    const struct sg_node *end = sg_node_of_line(&b.written, line_of(yaml, "3.0"));
+    ok(end && end->line == 0 && end->number == 3 && !sg_node_of_line(&b.written, 1000), "or none");
+    free(yaml);
+    sg_recipe_cells_free(cells, count);
+    sg_recipe_free(&again);
+    tune_trials_close(&b);
+    tune_changes_free(&c);
+}
+
+/* Of lengths that a --set gives the written recipe keeps those that count. */
+static void lengths(void) {
+    static const char *const set[] = {"steps=30", "methods.Top-k.epochs=2"};
+    static const char text_of[] = "schema: 1\n"
+                                  "name: lengths\n"
+                                  "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}\n"
+                                  "epochs: 10\n"
+                                  "optimizer: {kind: sgd, learning-rate: 0.1}\n"
+                                  "record: {every: 1, series: [bits]}\n"
+                                  "methods:\n"
+                                  "  - {name: SGD, compressor: none, epochs: 4}\n"
+                                  "  - {name: Top-k, compressor: topk, k: 2, steps: 7}\n";
+    struct sg_recipe recipe, again = {0};
+    struct sg_error err = {.status = SG_OK};
+    struct tune_changes c;
+    struct tune_trials b = {.count = 0};
+    char *yaml = NULL;
+    size_t size, count = 0;
+    struct sg_cell *cells = NULL;
+    if (sg_recipe_parse(&recipe, text_of, strlen(text_of), "lengths.yaml", set, 2, &err) != SG_OK) {
+        printf("Bail out! %s\n", err.msg);
+        exit(1);
+    }
+    const struct sg_tune t = {.recipe = &recipe};
+    tune_changes_start(&c, &t, NULL);
+    tune_change_number(&c, "workers", 3);
+    bool fine = tune_trials_open(&b, &c, NULL, NULL, 1, &err) == SG_OK;
+    FILE *out = open_memstream(&yaml, &size);
+    sg_node_put_yaml(out, &b.written, true);
+    fclose(out);
+    fine = fine && sg_recipe_parse(&again, yaml, size, "again.yaml", NULL, 0, &err) == SG_OK &&
+           sg_recipe_cells(&again, &cells, &count, &err) == SG_OK && count == 2;
+    for (size_t i = 0; fine && i < count; i++)
+        fine = strcmp(cells[i].key, b.cells[i].key) == 0;
+    ok(fine && sg_node_number(&cells[0].resolved, "steps", 0) == 30 &&
+           sg_node_number(&cells[1].resolved, "epochs", 0) == 2,
+       "lengths of --set overrule those of the file (%s)", err.msg);
+    free(yaml);
+    sg_recipe_cells_free(cells, count);
+    sg_recipe_free(&again);
+    sg_recipe_free(&recipe);
+    tune_trials_close(&b);
+    tune_changes_free(&c);
+}
+
 int main(void) {
     struct sg_recipe recipe;
     struct sg_cell *cells;
@@ -226,6 +326,8 @@ int main(void) {
     pilots(&cells[count - 1]);
     volumes();
     text(&recipe);
+    written(&recipe);
+    lengths();
     sg_recipe_cells_free(cells, count);
     sg_recipe_free(&recipe);
     return tap_done();
