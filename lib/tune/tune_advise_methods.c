@@ -187,7 +187,7 @@ static sg_status find_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], size_t *n, 
     for (size_t i = 0; i < TARGETS; i++)
         if (target[i] * d >= 1)
             s->goal[s->n_goals++] = (struct tune_goal){.target = target[i] * d, .value = rms / sqrt(target[i])};
-    const struct tune_refine replays = {.steps = s->length.steps, .seeds = 1, .turns = TURNS};
+    const struct tune_refine replays = {.steps = s->length.steps, .first = 1, .seeds = 1, .turns = TURNS};
     const sg_status status = s->n_goals > 0 ? tune_refine(s, &replays, err) : SG_OK;
     *n = status == SG_OK ? keep_lambdas(text, s) : 0;
     cJSON_Delete(s->trials);

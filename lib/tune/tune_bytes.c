@@ -52,14 +52,15 @@ static sg_status search(struct tune_search *s, const struct sg_cell *cell, doubl
     s->length = tune_length(&cell->resolved, s->steps_per_epoch);
     for (size_t i = 0; i < s->n_goals; i++)
         s->goal[i] = (struct tune_goal){.target = budgets(s)[i] * 4 * s->d};
-    const struct tune_refine pilots = {.steps = tune_pilot_steps(s, PILOT, LEAST_PILOT),
-                                       .seeds = 1,
-                                       .turns = TURNS,
-                                       .goes_on = true},
-                             whole = {.steps = s->length.steps, .seeds = s->seeds, .turns = TURNS};
-    SG_DO(status, tune_find_direction(s, start, pilots.steps, err));
-    SG_DO(status, tune_refine(s, &pilots, err));
-    return status == SG_OK ? tune_refine(s, &whole, err) : status;
+    struct tune_refine stage = {
+        .steps = tune_pilot_steps(s, PILOT, LEAST_PILOT), .first = 1, .seeds = 1, .turns = TURNS, .goes_on = true};
+    SG_DO(status, tune_find_direction(s, start, stage.steps, err));
+    SG_DO(status, tune_refine(s, &stage, err));
+    stage.steps = s->length.steps;
+    stage.goes_on = false;
+    SG_DO(status, tune_refine(s, &stage, err));
+    stage.first = stage.seeds = s->seeds;
+    return status == SG_OK && s->seeds > 1 ? tune_refine(s, &stage, err) : status;
 }
 
 /* ---- what was found ---- */

@@ -43,6 +43,7 @@ static sg_status unreachable(const struct tune_search *s, const struct tune_goal
 
 static sg_status search(struct tune_search *s, struct sg_error *err) {
     const struct tune_refine whole = {.steps = s->length.steps,
+                                      .first = 1,
                                       .seeds = s->seeds,
                                       .turns = VERIFICATIONS,
                                       .near = NEAR,

@@ -179,8 +179,8 @@ static sg_status confirm(struct tune_search *s, const struct tune_refine *how, s
     return status;
 }
 
-/* Tries the values of the open goals at the first seed, and those that are near their goal, or were tried there before, at
- * all seeds. */
+/* Tries the values of the open goals at the first seeds, and those that are near their goal, or were tried there before, at
+ * all. */
 static sg_status try_open(struct tune_search *s, const struct tune_refine *how, struct tune_goal *const *open, size_t n,
                           struct sg_error *err) {
     struct tune_point p[TUNE_GOALS], sure[TUNE_GOALS];
@@ -192,12 +192,12 @@ static sg_status try_open(struct tune_search *s, const struct tune_refine *how, 
         else if (known->estimated)
             n_sure = add(sure, n_sure, open[i]->value);
     }
-    const sg_status status = n_new > 0 ? tune_measure(s, p, n_new, how->steps, 1, err) : SG_OK;
+    const sg_status status = n_new > 0 ? tune_measure(s, p, n_new, how->steps, how->first, err) : SG_OK;
     for (size_t i = 0; status == SG_OK && i < n_new; i++) {
-        p[i].estimated = how->seeds > 1;
+        p[i].estimated = how->seeds > how->first;
         p[i].amount *= s->mean_of_first;
         keep(s, &p[i]);
-        for (size_t j = 0; how->seeds > 1 && j < n; j++)
+        for (size_t j = 0; p[i].estimated && j < n; j++)
             if (open[j]->value == p[i].value &&
                 fabs(p[i].amount / open[j]->target - 1) <= fmax(how->near, s->tolerance))
                 n_sure = add(sure, n_sure, p[i].value);
@@ -213,7 +213,7 @@ static void end(struct tune_goal *goal, const struct tune_point *p, bool missed)
 }
 
 /* Chooses the value that a goal tries next, or ends it. */
-static void choose(struct tune_search *s, const struct tune_refine *how, struct tune_goal *goal) {
+static void choose(struct tune_search *s, struct tune_goal *goal) {
     const struct tune_point *near = nearest(s, goal->target, true);
     goal->repeats += repeats(s, goal->value);
     if (!near->estimated && hits(s, goal, near->amount)) {
@@ -224,14 +224,20 @@ static void choose(struct tune_search *s, const struct tune_refine *how, struct 
     const struct tune_point *known = find(s, next);
     if (!known || known->estimated)
         goal->value = next;
-    else if (near->estimated && !how->strict)
-        goal->value = near->value;
     else
         end(goal, near->estimated ? known : near, true);
 }
 
-/* The goals that are open in this turn. */
-static size_t open_goals(struct tune_goal **open, struct tune_search *s, bool middle_alone) {
+/* Makes every goal open. */
+static void open_all(struct tune_search *s) {
+    for (size_t i = 0; i < s->n_goals; i++) {
+        s->goal[i].done = s->goal[i].missed = false;
+        s->goal[i].repeats = 0;
+    }
+}
+
+/* The open goals, or of these the one in the middle. */
+static size_t find_open(struct tune_goal **open, struct tune_search *s, bool middle_alone) {
     size_t n = 0;
     for (size_t i = 0; i < s->n_goals; i++)
         if (!s->goal[i].done && (!middle_alone || i == s->n_goals / 2))
@@ -239,37 +245,46 @@ static size_t open_goals(struct tune_goal **open, struct tune_search *s, bool mi
     return n;
 }
 
+/* Corrects the values of the others as that of the middle one, which was tried. */
+static void correct_others(struct tune_search *s) {
+    const struct tune_goal *middle = &s->goal[s->n_goals / 2];
+    const double shift = solve(s, middle->target, s->slope) / middle->value;
+    for (size_t i = 0; i < s->n_goals; i++)
+        s->goal[i].value *= &s->goal[i] == middle ? 1 : shift;
+}
+
+/* Ends goals with the value that came nearest: all, or those that are open. */
+static void end_goals(struct tune_search *s, bool all) {
+    for (size_t i = 0; i < s->n_goals; i++) {
+        struct tune_goal *goal = &s->goal[i];
+        const struct tune_point *near = nearest(s, goal->target, false);
+        if (near && (all || !goal->done))
+            end(goal, near, !hits(s, goal, near->amount));
+    }
+}
+
 sg_status tune_refine(struct tune_search *s, const struct tune_refine *how, struct sg_error *err) {
     struct tune_goal *open[TUNE_GOALS];
-    sg_status status = SG_OK;
     bool stopped = false;
     s->n_points = how->goes_on ? s->n_points : 0;
-    for (size_t i = 0; i < s->n_goals; i++) {
-        s->goal[i].done = s->goal[i].missed = false;
-        s->goal[i].repeats = 0;
-    }
-    for (int turn = 0; status == SG_OK && !stopped && turn < how->turns; turn++) {
-        const bool middle_alone = how->middle_first && turn == 0;
-        const size_t n = open_goals(open, s, middle_alone);
-        const double middle = s->goal[s->n_goals / 2].target;
-        status = n > 0 ? try_open(s, how, open, n, err) : SG_OK;
-        const double shift =
-            status == SG_OK && middle_alone ? solve(s, middle, s->slope) / s->goal[s->n_goals / 2].value : 1;
-        for (size_t i = 0; status == SG_OK && middle_alone && i < s->n_goals; i++)
-            s->goal[i].value *= i == s->n_goals / 2 ? 1 : shift;
-        for (size_t i = 0; status == SG_OK && i < n; i++) {
-            choose(s, how, open[i]);
+    open_all(s);
+    for (int turn = 1; !stopped && turn <= how->turns; turn++) {
+        const bool middle_alone = how->middle_first && turn == 1;
+        const size_t n = find_open(open, s, middle_alone);
+        const sg_status status = try_open(s, how, open, n, err);
+        if (status != SG_OK)
+            return status;
+        if (middle_alone)
+            correct_others(s);
+        for (size_t i = 0; i < n; i++) {
+            choose(s, open[i]);
             stopped = stopped || (how->strict && open[i]->missed);
         }
     }
-    for (size_t i = 0; status == SG_OK && !stopped && i < s->n_goals; i++) {
-        struct tune_goal *goal = &s->goal[i];
-        const struct tune_point *near = nearest(s, goal->target, false);
-        if (near && (!how->strict || !goal->done))
-            end(goal, near, !hits(s, goal, near->amount));
-    }
-    s->slope = status == SG_OK && s->n_points > 1 ? slope_of(s) : s->slope;
-    return status;
+    if (!stopped)
+        end_goals(s, !how->strict);
+    s->slope = s->n_points > 1 ? slope_of(s) : s->slope;
+    return SG_OK;
 }
 
 /* ---- what was found ---- */

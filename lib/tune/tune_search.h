@@ -10,11 +10,11 @@ enum { TUNE_GOALS = TUNE_DENSITIES, TUNE_POINTS = 1024 };
 /* A value of the knob that was tried. */
 struct tune_point {
     double value;
-    double amount;  /* sent at a step, in the unit of the search: mean over the seeds */
-    bool estimated; /* amount: that of the first seed, times what all seeds sent of another value's first */
-    size_t seeds;   /* the first ones of the recipe, over which these are means */
-    double quality,
-        base; /* of the metric: its own, NaN = a run diverged; the baseline's at this length and these seeds */
+    double amount;        /* sent at a step, in the unit of the search: mean over the seeds */
+    bool estimated;       /* amount: that of the first seed, times what all seeds sent of another value's first */
+    size_t seeds;         /* the first ones of the recipe, over which these are means */
+    double quality;       /* mean of the metric; NaN = a run diverged, or it is not looked at */
+    double base;          /* the baseline's, at this length and these seeds */
     const char *spelling; /* as the recipe spells its own value; NULL = four digits, or a whole number */
 };
 
@@ -85,9 +85,9 @@ SG_CHECKED sg_status tune_find_direction(struct tune_search *s, double start, do
 
 struct tune_refine {
     double steps;
-    size_t seeds; /* 1 or all: values that are near their goal at the first seed are tried at all of these */
+    size_t first, seeds; /* values that are near their goal at the `first` seeds are tried at all these `seeds` */
+    double near;         /* relative: that is near, beside what is within the tolerance */
     int turns;
-    double near;       /* relative: that is near, beside what is within the tolerance */
     bool middle_first; /* one goal's error of extrapolation helps the others */
     bool strict;       /* stops at the first goal that is missed; else each gets the nearest value */
     bool goes_on;      /* with the points of the stage before, which had the same steps */
