@@ -286,20 +286,23 @@ sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err) {
 
 /* ---- pilots ---- */
 
-static void change_decays(struct tune_changes *c, const struct sg_node *decays, double scale) {
-    struct sg_node list = {.kind = SG_NODE_LIST};
-    for (size_t i = 0; i < decays->count; i++)
-        c->lost = !sg_node_push_number(&list, NULL, decays->child[i].number * scale) || c->lost;
-    tune_change(c, "optimizer.decay-at", &list);
+static const char *scaled(char out[SG_NUMBER_CHARS], double epoch, double scale) {
+    snprintf(out, SG_NUMBER_CHARS, "%.15g", epoch * scale);
+    return out;
 }
 
+/* Scales the learning-rate schedule. */
 static void change_epochs(struct tune_changes *c, const struct sg_node *optimizer, double scale) {
     const double warm_up = sg_node_number(optimizer, "warm-up-epochs", 0);
     const struct sg_node *decays = sg_node_get(optimizer, "decay-at");
+    struct sg_node list = {.kind = SG_NODE_LIST};
+    char text[SG_NUMBER_CHARS];
     if (warm_up != 0)
-        tune_change_number(c, "optimizer.warm-up-epochs", warm_up * scale);
-    if (decays && decays->count > 0)
-        change_decays(c, decays, scale);
+        tune_change_plain(c, "optimizer.warm-up-epochs", scaled(text, warm_up, scale));
+    for (size_t i = 0; decays && i < decays->count; i++)
+        c->lost = !sg_node_push_plain(&list, NULL, scaled(text, decays->child[i].number, scale)) || c->lost;
+    if (list.count > 0)
+        tune_change(c, "optimizer.decay-at", &list);
 }
 
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps) {
