@@ -134,20 +134,22 @@ static sg_status save_recipe(char path[PATH_MAX], const struct tune_trials *b, c
     return status;
 }
 
-/* Where a message of a process names a line of the changed recipe, names the place in the user's file instead. */
+/* Where a message of a process names the changed recipe, or a line of it, names the user's file and the place there. */
 static void name_places(struct sg_error *err, const struct tune_trials *b, const char *path) {
     char text[sizeof err->msg], place[PATH_MAX];
     const size_t length = strlen(path);
     size_t used = 0;
     for (const char *at = err->msg; *at && used + 1 < sizeof text;) {
         int line, column, end = 0;
-        if (strncmp(at, path, length) == 0 && sscanf(at + length, ":%d:%d: %n", &line, &column, &end) == 2 && end > 0) {
-            sg_node_place(place, sizeof place, &b->recipe, sg_node_of_line(&b->written, (size_t)line));
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s", place);
-            at += length + (size_t)end;
-        } else {
+        if (strncmp(at, path, length) != 0) {
             text[used++] = *at++;
+            continue;
         }
+        snprintf(place, sizeof place, "%s", b->recipe.path);
+        if (sscanf(at + length, ":%d:%d: %n", &line, &column, &end) == 2 && end > 0)
+            sg_node_place(place, sizeof place, &b->recipe, sg_node_of_line(&b->written, (size_t)line));
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", place);
+        at += length + (size_t)end;
     }
     text[used < sizeof text ? used : sizeof text - 1] = '\0';
     memcpy(err->msg, text, sizeof text);

@@ -233,6 +233,11 @@ PY
     [[ $output == *"--when and --advise: one at a time"* ]]
     run -0 sparsetune r.yaml --advise --dry-run
     [[ $output == *"gradients of the first tenth of a run under built-in methods, modelled on 4 workers and the link 1gbe"* ]] && [ ! -e cells ]
+    # What is wrong with a method of the recipe is said of its place there, although only its replay shows it.
+    sed 's/k: \[1, 4\]/k: [1, 4, 400]/' r.yaml >large.yaml
+    run -2 advise large.yaml --candidates recipe
+    [[ $output == *"large.yaml:13:"*"Top-k k=400"* ]] && [[ $output != *"--set"* ]] && [[ $output != *"cells/"* ]]
+    rm -r cells
     # Files that do not hold what they should.
     sed -e 's/^task: .*/task: {kind: recorded, files: run.g}/' -e 's/^epochs: .*/epochs: 1/' -e 's/learning-rate: .*/learning-rate: 1}/' \
         -e '/^claims:/,$d' -e 's/suboptimality, //' r.yaml >replay.yaml
