@@ -39,8 +39,8 @@ void sg_json_set_bool(cJSON *object, const char *key, bool value);
 void sg_json_set(cJSON *object, const char *key, cJSON *take_value);  /* NULL value = null */
 void sg_json_set_u64(cJSON *object, const char *key, uint64_t value); /* a string: doubles have 53 bits */
 
-/* A member of an object. SG_SET(object, SG_TEXT("label", label), …) sets several, in this order, and returns the object;
- * SG_OBJECT(SG_TEXT("label", label), …) is a new one. */
+/* A member of an object. SG_SET(object, SG_TEXT("label", label), …) sets several, in this order, and returns the
+ * object; SG_OBJECT(SG_TEXT("label", label), …) is a new one. */
 struct sg_member {
     const char *key;
     enum { SG_MEMBER_NUMBER, SG_MEMBER_TEXT, SG_MEMBER_BOOL, SG_MEMBER_VALUE } kind;

@@ -39,10 +39,11 @@ double sg_node_number(const struct sg_node *node, const char *path, double fallb
 bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
 cJSON *sg_node_json(const struct sg_node *node); /* with keys in snake_case; NULL = no memory */
 
-/* Writes the value as YAML with lists and maps in brackets. Members that are null are left out. If `lines`, every scalar
- * ends a line, else all is one line. */
+/* Writes the value as YAML with lists and maps in brackets. Members that are null are left out. If `lines`, every
+ * scalar ends a line, else all is one line. */
 void sg_node_put_yaml(FILE *out, const struct sg_node *node, bool lines);
-/* The scalar, list or map without entries that ends line `line`, counted from 1, of such a text; NULL = it is shorter. */
+/* The scalar, list or map without entries that ends line `line`, counted from 1, of such a text; NULL = it is shorter.
+ */
 const struct sg_node *sg_node_of_line(const struct sg_node *node, size_t line);
 
 /* The member of a map with exactly this key; NULL if it is absent or null. */

@@ -1,5 +1,5 @@
-/* recipe_override.c: applies --set key=value, and changes that a program makes, to the raw tree. It creates any key; the
- * check that follows knows them. */
+/* recipe_override.c: applies --set key=value, and changes that a program makes, to the raw tree. It creates any key;
+ * the check that follows knows them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -58,10 +58,11 @@ SG_CHECKED sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, si
                                      const char *const *set, size_t n_set, struct sg_error *err);
 void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
 
-/* Reads the recipe `from` again, with its --set values and then with changes that a program makes: a map of values, which
- * may be null, under the dotted paths of keys; the last of a path counts. Entries of a list are named by their name or
- * their index. Nodes of the user's recipe keep their places, which errors then name; text and sha256 stay those of `from`. *written, zeroed before, gets the tree before it is completed, which the caller clears. A file that says the same
- * is the same recipe without any --set, but for lengths of runs of which a --set overrules another one. */
+/* Reads the recipe `from` again, with its --set values and then with changes that a program makes: a map of values,
+ * which may be null, under the dotted paths of keys; the last of a path counts. Entries of a list are named by their
+ * name or their index. Nodes of the user's recipe keep their places, which errors then name; text and sha256 stay those
+ * of `from`. *written, zeroed before, gets the tree before it is completed, which the caller clears. A file that says
+ * the same is the same recipe without any --set, but for lengths of runs of which a --set overrules another one. */
 SG_CHECKED sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const struct sg_recipe *from,
                                     const struct sg_node *changes, struct sg_error *err);
 

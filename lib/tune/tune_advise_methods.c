@@ -18,8 +18,8 @@ static bool is_refused(const char *key) {
     return false;
 }
 
-/* Appends a method, which keeps its places in the user's recipe, to the list `out`, without what is absent or refused by a
- * replay. cell: its values take the place of the method's lists; may be NULL. false = no memory. */
+/* Appends a method, which keeps its places in the user's recipe, to the list `out`, without what is absent or refused
+ * by a replay. cell: its values take the place of the method's lists; may be NULL. false = no memory. */
 static bool push_method(struct sg_node *out, const struct sg_node *method, const struct sg_node *cell,
                         const char *name) {
     struct sg_node map = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
@@ -157,8 +157,8 @@ static size_t keep_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], const struct t
     return n;
 }
 
-/* Finds thresholds that send a tenth, a hundredth and a thousandth of the elements in replays. The first guess is that of
- * a random walk, which leaves at lambda after (lambda / rms)^2 steps. */
+/* Finds thresholds that send a tenth, a hundredth and a thousandth of the elements in replays. The first guess is that
+ * of a random walk, which leaves at lambda after (lambda / rms)^2 steps. */
 static sg_status find_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], size_t *n, struct advise *a,
                               const struct built_in *method, struct sg_error *err) {
     static const char *const any[] = {"1"};

@@ -1,5 +1,5 @@
-/* tune_curve.c: the value of a knob at which so much is sent, from known points of that curve. It runs nothing, so tests can
- * give it made-up curves. */
+/* tune_curve.c: the value of a knob at which so much is sent, from known points of that curve. It runs nothing, so
+ * tests can give it made-up curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 
 enum { TUNE_LAMBDA_CHARS = 24 };
 
-/* The changes that trials make to the user's recipe, its --set values applied (sg_recipe_with). One for which there is no
- * memory is reported when the recipe is read. */
+/* The changes that trials make to the user's recipe, its --set values applied (sg_recipe_with). One for which there is
+ * no memory is reported when the recipe is read. */
 struct tune_changes {
     const struct sg_recipe *recipe;
     struct sg_node map;
@@ -46,8 +46,8 @@ struct tune_trials {
     struct sg_cell_outcome *outcomes; /* [count] */
 };
 
-/* Opens the recipe with these changes and chooses its cells of method `name` and compressor `compressor` (NULL = any) at
- * the first `seeds` seeds, in recipe order. */
+/* Opens the recipe with these changes and chooses its cells of method `name` and compressor `compressor` (NULL = any)
+ * at the first `seeds` seeds, in recipe order. */
 SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, struct tune_changes *c, const char *name,
                                       const char *compressor, size_t seeds, struct sg_error *err);
 /* Runs the chosen cells that are missing. A cell that fails is an error, one that diverges only if `converges`. */

@@ -157,7 +157,8 @@ sg_status tune_find_direction(struct tune_search *s, double start, double steps,
 
 /* ---- to the tolerance ---- */
 
-/* The point's amount at the first seed was `first`: estimates of other values are corrected by what the mean is of it. */
+/* The point's amount at the first seed was `first`: estimates of other values are corrected by what the mean is of it.
+ */
 static void learn_mean_of_first(struct tune_search *s, double ratio) {
     for (size_t i = 0; i < s->n_points; i++)
         if (s->point[i].estimated)
@@ -179,8 +180,8 @@ static sg_status confirm(struct tune_search *s, const struct tune_refine *how, s
     return status;
 }
 
-/* Tries the values of the open goals at the first seeds, and those that are near their goal, or were tried there before, at
- * all. */
+/* Tries the values of the open goals at the first seeds, and those that are near their goal, or were tried there
+ * before, at all. */
 static sg_status try_open(struct tune_search *s, const struct tune_refine *how, struct tune_goal *const *open, size_t n,
                           struct sg_error *err) {
     struct tune_point p[TUNE_GOALS], sure[TUNE_GOALS];

@@ -1,5 +1,5 @@
-/* tune_search.h: the search over one knob of a method: values are tried in runs, and what these send, or how good they are,
- * tells which to try next. */
+/* tune_search.h: the search over one knob of a method: values are tried in runs, and what these send, or how good they
+ * are, tells which to try next. */
 #ifndef TUNE_SEARCH_H
 #define TUNE_SEARCH_H
 
@@ -76,11 +76,11 @@ double tune_pilot_steps(const struct tune_search *s, double share, double least)
 
 /* ---- stages: each forgets the points of the one before ---- */
 
-/* Tries each goal's value, if `spread` as two around it, and solves for the next. fit: the slope of these points is kept,
- * else the one that is known serves. */
+/* Tries each goal's value, if `spread` as two around it, and solves for the next. fit: the slope of these points is
+ * kept, else the one that is known serves. */
 SG_CHECKED sg_status tune_pilot(struct tune_search *s, double steps, bool spread, bool fit, struct sg_error *err);
-/* Tries `start` and a value that is far from it at the first seed: which way does the amount go, and about where are the
- * goals? */
+/* Tries `start` and a value that is far from it at the first seed: which way does the amount go, and about where are
+ * the goals? */
 SG_CHECKED sg_status tune_find_direction(struct tune_search *s, double start, double steps, struct sg_error *err);
 
 struct tune_refine {
@@ -118,8 +118,8 @@ SG_CHECKED sg_status tune_match_methods(struct tune_search *s, const struct tune
 
 /* ---- the curve, from points whose amount falls ---- */
 
-/* The value at which `target` is sent, from points: interpolated between the two that enclose it, else extrapolated from
- * the nearest, along amount ~ value^-slope. */
+/* The value at which `target` is sent, from points: interpolated between the two that enclose it, else extrapolated
+ * from the nearest, along amount ~ value^-slope. */
 double tune_solve(const struct tune_point *points, size_t n, double target, double slope);
 /* The slope of ln amount over -ln value, by least squares over the points, kept within [0.5, 4]. If the points do not
  * tell, it is 2, the slope of a random walk that leaves at lambda. */

@@ -223,7 +223,8 @@ static size_t line_of(const char *yaml, const char *scalar) {
     return line;
 }
 
-/* A changed recipe, written for the processes of its cells, has the same cells, and its lines are places of the file. */
+/* A changed recipe, written for the processes of its cells, has the same cells, and its lines are places of the file.
+ */
 static void written(const struct sg_recipe *recipe) {
     static const char *const words[] = {"bits", "bits-values", NULL};
     const struct sg_tune t = {.recipe = recipe};
