@@ -111,7 +111,7 @@ gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%) $(gpu_small))
 unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %,$(B)/tests/%_emulated,$(gpu_names) $(if $(filter release debug,$(MODE)),$(gpu_wide:%=%_512))))
 
 # What is tried as it is optimized on each push: arithmetic, and kernels of whole blocks of threads.
-arithmetic  := kernels sums vectors products dense half codes levels wire compressors
+arithmetic  := kernels sums vectors products dense half codes levels wire compressors comm train_records # the last two also run on ranks
 arithmetic  := $(filter $(arithmetic:%=$(B)/tests/test_%) $(gpu_wide:%=$(B)/tests/%_512_emulated),$(unit_tests))
 
 # Nothing here traps, and with -fno-trapping-math comparisons of floats become vectors; no number changes by it.
@@ -554,6 +554,9 @@ reference: all ## regenerate recipes/README.md
 	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 deviations: $(B)/deviations ## regenerate results/DEVIATIONS.md
 	$(B)/deviations > results/DEVIATIONS.md.new && mv results/DEVIATIONS.md.new results/DEVIATIONS.md
+golden: all ## renew what the programs are to print: transcripts of mistakes, text formats of figures
+	@sh tests/golden/plot/update
+	@for f in tests/golden/cli/*.txt; do tests/golden/cli/transcript $$f > $$f.new && mv $$f.new $$f; done
 lint: ## formatting and static analysis
 	@clang-format --dry-run -Werror $(shell find cmd lib kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 compdb: ## compile_commands.json for editors
@@ -561,5 +564,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly arithmetic syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: golden install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly arithmetic syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

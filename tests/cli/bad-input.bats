@@ -8,38 +8,14 @@ setup() {
     SMOKE=$ROOT/recipes/smoke.yaml
 }
 
-# sparsetrain on ./rows ends with exit code 1 and exactly this message, and leaves nothing.
-refuses_rows() { # MESSAGE
-    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set workers=2 --set task.dataset=./rows -o out
-    [ "$stderr" = "sparsetrain: $1" ] || { echo "$stderr"; false; }
-    [ -z "$output" ] && [ ! -e out ] && [ ! -e out.part ] && [ ! -e out.ckpt ]
-}
-
-@test "LIBSVM rows that are wrong: file, line, column, exit 1" {
-    printf '1 1:1 2:nan\n-1 1:2\n' >rows
-    refuses_rows "./rows:1:9: the value 'nan' is not finite"
-    printf '1 1:1\n-1 0:1\n' >rows
-    refuses_rows "./rows:2:4: index 0: indices start at 1"
-    printf '1 1:1\n-1 1:1 3:2 3:4\n' >rows
-    refuses_rows "./rows:2:12: index 3 is repeated"
-    printf '1 1:1\n-1 1:0.12' >rows
-    refuses_rows "./rows:2:10: the last row does not end in a newline: the file is truncated (append one if it is whole)"
-    : >rows
-    refuses_rows "./rows: no rows: the file is empty"
-    rm rows
-    refuses_rows "./rows: No such file or directory"
-}
-
 @test "what is no regular file is refused at once as data; a recipe may come through a pipe" {
     mkfifo rows rows.gz && mkdir folder
     for case in ./rows:pipe ./rows.gz:pipe ./folder:folder /dev/zero:device; do
         file=${case%:*}
         run -2 --separate-stderr timeout -k 5 20 sparsetrain -q "$SMOKE" --method SGD --set task.dataset=$file -o out
-        [ "$stderr" = "sparsetrain: $file is a ${case#*:}, not a regular file" ] || { echo "$stderr"; false; }
         [ ! -e out ] && [ ! -e out.part ]
     done
     run -2 --separate-stderr timeout -k 5 20 sparsetune "$SMOKE" --oracle rows
-    [ "$stderr" = "sparsetune: rows is not a plain file: a recording is read twice" ] || { echo "$stderr"; false; }
     run -0 --separate-stderr timeout -k 5 20 sparsetrain --dry-run <(cat "$SMOKE") --method SGD
     run -0 --separate-stderr timeout -k 5 20 sparsetrain --dry-run /dev/stdin --method SGD <"$SMOKE"
     # Somebody who waits for a pipe's other end can be stopped.
@@ -63,13 +39,6 @@ refuses_rows() { # MESSAGE
     [ "$(sha256sum <"$cache")" = "$before" ]
     [ "$(tail -n 1 whole | jq -S 'del(.elapsed_s, .setup_s)')" = "$(tail -n 1 again | jq -S 'del(.elapsed_s, .setup_s)')" ]
     [[ $(tail -n 1 again) == *parameters_sha256* ]]
-}
-
-@test "a packed file that is cut off" {
-    seq 1 20000 | sed 's/.*/1 1:& 2:3\n-1 1:2/' | gzip >rows.gz
-    head -c 20000 rows.gz >cut.gz
-    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set workers=2 --set task.dataset=./cut.gz
-    [[ $stderr == *"sparsetrain: ./cut.gz: gzip could not unpack it: the file is truncated or corrupt" ]]
 }
 
 # A set of two features whose rows are ./sets/rows.
@@ -107,12 +76,7 @@ tiny() {
     run -0 --separate-stderr tiny
 }
 
-@test "recipes: duplicate and misplaced keys, two errors at once, from a file and from stdin" {
-    sed 's/^workers: 4/workers: 4\nworkers: 5/' "$SMOKE" >r.yaml
-    for program in "sparsetrain --method SGD" sparsebench; do
-        run -2 --separate-stderr $program r.yaml
-        [[ $stderr == "${program%% *}: r.yaml:6:1: duplicate key 'workers' (first on line 5)" && -z $output ]]
-    done
+@test "recipes on stdin: a misplaced key, two errors at once" {
     sed 's/^workers: 4/workers: 0\nmomentum: 0.9/' "$SMOKE" >r.yaml
     for program in "sparsetrain --method SGD" sparsebench; do
         run -2 --separate-stderr $program - <r.yaml
@@ -136,8 +100,6 @@ tiny() {
 @test "--device cuda: sparsetrain and sparsebench fail and say what to do" {
     run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --device cuda
     [[ $stderr == "sparsetrain: --device cuda"*"use --device cpu" ]]
-    run -2 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --device gpu
-    [[ $stderr == "sparsetrain: --device gpu: must be cpu, cuda, or cuda:N with a number N" ]]
     run -1 --separate-stderr sparsebench -q "$SMOKE" --method SGD --seed 1 --device cuda --folder cells
     [[ $stderr == *"SGD, seed 1 failed"*"use --device cpu"* ]]
     [ "$(jq -r .status <<<"$output")" = failed ]
@@ -176,18 +138,3 @@ full_disk() { # COMMAND...
     same_series whole out
 }
 
-@test "folders that cannot be written, outputs that are no files" {
-    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o /proc/self/fdinfo/out
-    [[ $stderr == "sparsetrain: cannot write /proc/self/fdinfo/out"* ]]
-    run -1 --separate-stderr sparsebench -q "$SMOKE" --folder cells -o /proc/self/fdinfo/out.json
-    [[ $stderr == *"cannot write /proc/self/fdinfo/out.json"* ]] && [ ! -e cells ]
-    mkfifo pipe
-    mkdir folder
-    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o folder --force
-    [ "$stderr" = "sparsetrain: folder is a folder: name a file" ]
-    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o out --checkpoint folder
-    [ "$stderr" = "sparsetrain: folder is a folder: name a file" ]
-    run -2 --separate-stderr sparsetrain -q "$SMOKE" --method SGD -o out --checkpoint pipe
-    [ "$stderr" = "sparsetrain: pipe is not a plain file" ]
-    [ -p pipe ] && [ -d folder ] && [ ! -e out ]
-}

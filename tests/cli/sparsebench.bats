@@ -544,40 +544,16 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ -z "$output" ]
 }
 
-@test "a folder that cannot be used is told up front" {
-    : >file
-    run -1 sparsebench r.yaml --program "$FAKE" --folder file/cells
-    [[ $output == *"cannot create folder"* || $output == *"is not a folder"* ]]
-    run -1 sparsebench r.yaml --program "$FAKE" --folder /proc/self/fdinfo
-    [[ $output == *"cannot write to folder /proc/self/fdinfo"* ]]
+@test "a folder whose lock is a link is refused, and what it leads to stays" {
     mkdir linked && echo precious >victim && ln -s ../victim linked/.lock
     run -1 sparsebench r.yaml --program "$FAKE" --folder linked
-    [[ $output == *"linked/.lock is a symbolic link: remove it"* ]]
     [ "$(cat victim)" = precious ]
     [ "$(started)" = 0 ]
 }
 
-@test "no sparsetrain, another build's sparsetrain, an edited recipe" {
-    run -1 sparsebench r.yaml --program ./nothing --folder cells
-    [[ $output == *"cannot run ./nothing: No such file"* ]]
+@test "another build's sparsetrain" {
     FAKE_IDENTITY=other run -1 bench --method SGD --seed 1
     [[ $output == *"written by another build (other, this is "* ]]
-}
-
-@test "usage and recipe errors exit 2" {
-    run -2 sparsebench
-    [[ $output == *"no recipe given"* ]]
-    run -2 sparsebench r.yaml --jbos 2
-    [[ $output == *"did you mean '--jobs'?"* ]]
-    run -2 sparsebench r.yaml --jobs many
-    run -2 sparsebench missing.yaml
-    [[ $output == *"missing.yaml"*"No such file"* ]]
-    run -2 bench --set "record.series=[suboptimalty]"
-    [[ $output == *"cannot record 'suboptimalty' (did you mean 'suboptimality'?)"* ]]
-    sed -i 's/compressor: none/compresor: none/' r.yaml
-    run -2 bench
-    [[ $output == *"r.yaml:10:"*"did you mean 'compressor'?"* ]]
-    [ "$(started)" = 0 ]
 }
 
 @test "generated data are announced" {
@@ -628,10 +604,6 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     sparsebench --compare a.json b.json -o c.json
     [ "$(jq -r '[.schema, (.columns | length), .settings[0].key] | join(" ")' c.json)" = "sparsebench-compare/1 16 steps" ]
     [ "$(sparsebench --compare a.json b.json --json)" = "$(cat c.json)" ]
-    run -2 sparsebench --compare a.json
-    [[ $output == *"give two results"* ]]
-    run ! sparsebench --compare a.json r.yaml
-    [[ $output == *r.yaml* ]]
 }
 
 html_page() {

@@ -21,23 +21,6 @@ need_gnuplot() {
     done
 }
 
-@test "usage errors: stderr, exit 2, with a remedy" {
-    run -2 --separate-stderr sparseplot-export --fromat=csv fig1.json
-    [[ -z $output && $stderr == *"did you mean '--format'"* ]]
-    run -2 --separate-stderr sparseplot-export --format=excel fig1.json
-    [[ $stderr == *"must be one of table, csv"* ]]
-    run -2 --separate-stderr sparseplot-export fig1.json 2 3 4 5 6 7 8 points.json
-    [[ $stderr == *"at most 8 results lie over each other"* ]]
-    run -2 --separate-stderr sparseplot-export --format=html $(seq 64) points.json
-    [[ $stderr == *"unexpected argument 'points.json'"* ]]
-    run -2 --separate-stderr sparseplot-export --log=z fig1.json
-    [[ $stderr == *"none|x|y|xy"* ]]
-    run -2 --separate-stderr sparseplot-export --panel=4 fig1.json
-    [[ $stderr == *"has 3 plots"* ]]
-    run -2 --separate-stderr sparseplot-export -o "$OUT/figure.xyz" fig1.json
-    [[ $stderr == *"names no format"* && ! -e $OUT/figure.xyz ]]
-}
-
 @test "text formats match their golden files" {
     ls golden/* >/dev/null
     for golden in golden/*; do
@@ -339,11 +322,6 @@ methods() { # ARGUMENT...
     jq '.plots[0].y = "perplexity" | .status = "interrupted"' fig1.json >"$OUT/gone.json"
     run -0 --separate-stderr sparseplot-export "$OUT/gone.json" --format=table
     [[ $stderr == *"'perplexity' was not recorded"* && $output == *suboptimality* ]]
-}
-
-@test "unknown column: a suggestion and the list" {
-    run -2 --separate-stderr sparseplot-export fig1.json --y=eror-norm
-    [[ $stderr == *"no column 'eror-norm', did you mean 'error_norm'? (columns: step, epoch, suboptimality, bits, error_norm)"* ]]
 }
 
 @test "log axis: values without a place are left out with one note; data formats keep them" {

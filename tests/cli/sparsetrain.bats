@@ -22,27 +22,6 @@ recipe() { # a small recipe with one change: recipe 's/…/…/'
     [[ $output == *"features: mpi"* && $output == *libyaml* ]]
 }
 
-@test "usage errors: stderr, exit 2, with a suggestion" {
-    run -2 --separate-stderr sparsetrain --metod=x "$SMOKE"
-    [[ -z $output && $stderr == *"did you mean '--method'"* ]]
-    run -2 --separate-stderr sparsetrain
-    [[ $stderr == *"no recipe given"* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" extra
-    [[ $stderr == *"unexpected argument 'extra'"* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" --threads=two
-    [[ $stderr == *"whole number"* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE"
-    [[ $stderr == *"several methods"*"'Top-k k=1'"* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method Topk
-    [[ $stderr == *"no such method"*"'Top-k k=1', 'Top-k k=4'"* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method sgd
-    [[ $stderr == *"did you mean 'SGD'?"* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --resume
-    [[ $stderr == *"needs -o"* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --seed=-1
-    [[ $stderr == *"--seed"* ]]
-}
-
 @test "in a pipe: a series, complete, with every column in every line" {
     run -0 --separate-stderr sparsetrain "$SMOKE" --method "Top-k k=4" --seed 2
     [[ ${lines[0]} == '{"record":"header","schema":"sparsetrain/1"'* ]]
@@ -144,8 +123,6 @@ last() { # COLUMN FILE: its last recorded value
     grep -q 'message: {values' "$OUT/r.yaml"
     sparsetrain -q "$OUT/r.yaml" --method SGD --set 'record.series=[suboptimality, error-norm, bytes-sent]' -o "$OUT/own"
     same_series "$OUT/half" "$OUT/own"
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --set message=rise
-    [[ $stderr == *"unknown encoding 'rise' (did you mean 'rice'?)"* ]]
 }
 
 @test "dry run resolves and stops" {
@@ -156,34 +133,6 @@ last() { # COLUMN FILE: its last recorded value
 @test "a recipe from stdin" {
     run -0 --separate-stderr bash -c "cat $SMOKE | sparsetrain -q - --method SGD"
     [[ ${lines[-1]} == *'"status":"ok"'* ]]
-}
-
-@test "recipe errors: place, remedy, exit 2" {
-    recipe 's/compressor: none/compresor: none/'
-    run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *"r.yaml:11:"*"did you mean 'compressor'"* ]]
-    recipe 's/workers: 4/workers: four/; s/^epochs: 20/epochs: -1/'
-    run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *":5:"*workers* && $stderr == *":6:"*epochs* ]]
-    recipe 's/error-norm, bits/eror-norm, bits/'
-    run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --method SGD
-    [[ $stderr == *"r.yaml:9:45: "*"'eror-norm' (did you mean 'error-norm'?)" ]]
-    head -c 2097152 /dev/zero | tr '\0' '#' >"$OUT/big.yaml"
-    run -2 --separate-stderr sparsetrain "$OUT/big.yaml" --method SGD
-    [[ $stderr == *"big.yaml"* ]]
-}
-
-@test "values that only the data can refute" {
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method Top-k --set methods.Top-k.k=41
-    [[ $stderr == *41*40* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method Hard-threshold --set methods.Hard-threshold.lambda=-1
-    [[ $stderr == *lambda* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --set workers=241
-    [[ $stderr == *"241 workers for the 240 rows"* ]]
-    run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD --set optimizer.learning-rate=1/0
-    [[ $stderr == *learning-rate* ]]
-    run -1 --separate-stderr sparsetrain "$SMOKE" --method SGD --device cuda
-    [[ $stderr == *cuda* ]]
 }
 
 @test "a missing data set: every remedy that there is for it, none that there is not" {

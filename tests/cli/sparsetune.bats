@@ -158,14 +158,6 @@ YAML
         $padded.methods[0].targets[.].lambda > 1.1 * $mean.methods[0].targets[.].lambda)' mean.json evidence.json
 }
 
-@test "--padded asks for the column that it needs, and for --match-density" {
-    run -2 tune --padded
-    [[ $output == *"r.yaml: record.series has no average-density-padded, by which --padded knows"*"(add it)"* ]]
-    [ ! -e cells ] && [ ! -e evidence.json ]
-    run -2 sparsetune r.yaml --padded --reach-baseline
-    [[ $output == *"--padded tells --match-density which density to match; --reach-baseline has no use for it"* ]]
-}
-
 @test "bits do not tell the entries of values in a code: a column that does is asked for" {
     sed 's/bits, average-density\]/bits]/; s/lambda: match/&, values: {code: levels, levels: 4}/' r.yaml >levels.yaml
     for action in match-density reach-baseline; do
@@ -177,34 +169,6 @@ YAML
     run -0 sparsetune -q levels.yaml --match-density --folder cells -o e.json
     run -0 jq -e 'all(.results[].final; .bits.mean < 0.9 * 64 * 40 * 1200 * .average_density.mean)
         and all(.tune.methods[0].targets[]; (.difference | fabs) <= 0.05)' e.json
-}
-
-@test "bad input is refused with its place" {
-    run -2 sparsetune r.yaml
-    [[ $output == *"give an action, as --match-density"* ]]
-    run -2 sparsetune --match-density
-    [[ $output == *"no recipe given"* ]]
-    run -2 sparsetune no.yaml --match-density
-    sed 's/topk, k: \[1, 2, 4\]/accordion, k-min: 1, k-max: 2/' r.yaml >no-topk.yaml
-    run -2 sparsetune no-topk.yaml --match-density --dry-run
-    [[ $output == *"no method with compressor: topk"* ]]
-    run -2 sparsetune no-topk.yaml --match-density --folder cells -o e.json
-    [[ $output == *"no-topk.yaml: no method with compressor: topk, whose density could be matched"* ]]
-    sed '/Hard-threshold/d' r.yaml >no-threshold.yaml
-    run -2 sparsetune no-threshold.yaml --match-density --folder cells -o e.json
-    [[ $output == *"no method with compressor: hard-threshold and a lambda to find"* ]]
-    sed 's/lambda: match/lambda: [1, 2]/' r.yaml >two.yaml
-    run -2 sparsetune two.yaml --match-density --folder cells -o e.json
-    [[ $output == *"two.yaml:14:"*"2 values of lambda, and 3 targets (Top-k densities)"* ]]
-    run -2 sparsetune r.yaml --match-density --set methods.Hard-threshold.lambda=1 --folder cells -o e.json
-    [[ $output == *"its lambda is from --set"* ]]
-    sed 's/, bits, average-density//; s/x: bits/x: epoch/' r.yaml >no-volume.yaml
-    run -2 sparsetune no-volume.yaml --match-density --folder cells -o e.json
-    [[ $output == *"record.series has none of bits, bits-values, average-density"* ]]
-    printf '  - {x: epoch, y: suboptimality, methods: [Hard-threshold]}\n' | cat r.yaml - >named.yaml
-    run -2 sparsetune named.yaml --match-density --folder cells -o e.json
-    [[ $output == *"name 'Hard-threshold'"*"give lambda a list of 3 values"* ]]
-    [ ! -e e.json ]
 }
 
 @test "a density that no lambda sends: what is reachable is said" {
@@ -312,28 +276,6 @@ YAML
     sparsetune -q r.yaml --reach-baseline --tolerance 0.1 --folder cells -o front.json
 }
 
-@test "--reach-baseline refuses what it cannot search" {
-    sed '/compressor: none/d' r.yaml >no-baseline.yaml
-    run -2 sparsetune no-baseline.yaml --reach-baseline --folder cells -o e.json
-    [[ $output == *"needs a method with compressor: none"* ]]
-    run -2 sparsetune r.yaml --reach-baseline --metric loss --folder cells -o e.json
-    [[ $output == *"r.yaml: record.series has no loss"* ]]
-    sed "s/lambda: match/lambda: [$(seq -s, 48)]/" r.yaml >many.yaml
-    run -2 sparsetune many.yaml --reach-baseline --folder cells -o e.json
-    [[ $output == *"many.yaml:14:64: more than 47 lambdas"* ]]
-    sed "s/lambda: match/lambda: [0.1, match]/" r.yaml >word.yaml
-    run -2 sparsetune word.yaml --reach-baseline --folder cells -o e.json
-    [[ $output == *"word.yaml:14:70: a list of lambdas is searched beside: numbers only"* ]]
-    sed 's/lambda: match/lambda: 0.1/' r.yaml >one.yaml
-    run -2 sparsetune one.yaml --reach-baseline --set methods.Hard-threshold.lambda=0.2 --folder cells -o e.json
-    [[ $output == *"and a lambda in the file"* ]]
-    run -2 sparsetune r.yaml --reach-baseline --match-density
-    [[ $output == *"--match-density and --reach-baseline: one at a time"* ]]
-    run -0 --separate-stderr sparsetune r.yaml --reach-baseline --dry-run
-    [[ $stderr == *"Hard-threshold: the largest lambda whose suboptimality comes within 5 % of SGD's"* ]]
-    [ ! -e cells ] && [ ! -e e.json ]
-}
-
 @test "--dry-run runs nothing; --json is the evidence; --set is named in the recipe" {
     run -0 --separate-stderr sparsetune r.yaml --match-density --dry-run
     [[ $stderr == *"Hard-threshold: one lambda for each Top-k density"* ]]
@@ -400,20 +342,3 @@ YAML
     [ -z "$output" ] && [[ $stderr == *"diverged"* ]]
 }
 
-@test "--match-bytes says what is missing" {
-    run -2 sparsetune r.yaml --match-bytes=0.1
-    [[ $output == *"record.series has no bytes-sent"* ]]
-    sed 's/average-density/bytes-sent/' r.yaml >bytes.yaml
-    for list in 0 2 0.1,x 0.1, ,; do
-        run -2 sparsetune bytes.yaml --match-bytes=$list
-        [[ $output == *"shares of what no compression sends"* ]]
-    done
-    run -2 sparsetune bytes.yaml --match-bytes=0.1 --folder cells -o e.json
-    [[ $output == *"3 values of k, and 1 targets (budgets)"* ]]
-    sed -i 's/k: \[1, 2, 4\]/k: 1/' bytes.yaml
-    run -0 sparsetune bytes.yaml --match-bytes=0.1,0.2 --dry-run
-    [[ $output == "sparsetune: Hard-threshold: lambda stays 'match'; "*"give a number to start from"*"SGD: nothing to find"*"Top-k: one k for each of 2 budgets"* ]]
-    sed '/Top-k/d' bytes.yaml >none.yaml
-    run -2 sparsetune none.yaml --match-bytes=0.1 --folder cells -o e.json
-    [[ $output == *"no method has a number to find"* ]]
-}
