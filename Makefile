@@ -25,7 +25,7 @@ endif
 opt_release := -O3 -g
 opt_debug   := -O0 -g3
 # A variable that nobody sets holds a pattern, so that such runs differ in their bytes from those of other builds.
-opt_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -ftrivial-auto-var-init=pattern
+opt_asan    := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -ftrivial-auto-var-init=pattern
 opt_tsan    := -O1 -g -fsanitize=thread
 # Asserts are on in every mode but release; TRACE=1, 2 or 3 lets one watch a run in any (lib/core/sg_debug.h).
 TRACE       ?=
@@ -110,9 +110,11 @@ gpu_small   := $(patsubst %,$(B)/gpu/%_64,$(filter-out $(gpu_torch),$(gpu_names)
 gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%) $(gpu_small))
 unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %,$(B)/tests/%_emulated,$(gpu_names) $(if $(filter release debug,$(MODE)),$(gpu_wide:%=%_512))))
 
-# What is tried as it is optimized on each push: arithmetic, and kernels of whole blocks of threads.
-arithmetic  := kernels sums vectors products dense half codes levels wire compressors comm train_records # the last two also run on ranks
-arithmetic  := $(filter $(arithmetic:%=$(B)/tests/test_%) $(gpu_wide:%=$(B)/tests/%_512_emulated),$(unit_tests))
+# What is tried as it is optimized on each push: arithmetic, what ranks run, kernels of whole blocks of threads, and emulated
+# training, which takes sanitizers minutes, so that they try it at night.
+optimized   := kernels sums vectors products dense half codes levels wire compressors comm train_records \
+               $(patsubst test_%,%_emulated,$(filter test_train_gpu test_codes_gpu $(gpu_torch),$(gpu_names)) $(gpu_wide:%=%_512))
+optimized   := $(filter $(optimized:%=$(B)/tests/test_%),$(unit_tests))
 
 # Nothing here traps, and with -fno-trapping-math comparisons of floats become vectors; no number changes by it.
 isa_flags_c      := -O3 -fno-trapping-math -DSG_ISA=c
@@ -484,21 +486,22 @@ check: all $(rivals) $(unit_tests) $(installed) $(link_tools) ## after each chan
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(arithmetic) $(gpu_tests) $(installed) $(link_tools)
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(optimized) $(gpu_tests) $(installed) $(link_tools)
 	@sh tests/run all
-arithmetic:
-	@echo $(notdir $(arithmetic))
+optimized:
+	@echo $(notdir $(optimized))
 nightly: ## those, the slow ones, other compilers and builds, ThreadSanitizer, faults: an hour
 	@$(need) $(packages_test) valgrind
 	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
 	@sh tests/run nightly
 # Another compiler, and a build without what can be left out, without generating code: test runs it, nightly builds both.
-syntax: ## compile all sources with clang, and without MPI, libtorch and CUDA; nothing is linked
+syntax: ## compile all sources with clang, and what MPI changes without it; nothing is linked
 	@$(MAKE) --no-print-directory CC=clang MODE=debug WITH_TORCH=0 WITH_CUDA=0 WERROR=1 syntax-only
-	@$(MAKE) --no-print-directory WITH_MPI=0 WITH_TORCH=0 WITH_CUDA=0 MODE=debug WERROR=1 syntax-only
+	@$(MAKE) --no-print-directory WITH_MPI=0 WITH_TORCH=0 WITH_CUDA=0 MODE=debug WERROR=1 syntax-only SYNTAX="$$(grep -rl SG_WITH_ lib cmd kernels --include='*.c')"
+SYNTAX      := $(core_src) $(engine_src) $(wildcard cmd/*.c) $(isa_src)
 syntax-only: $(B)/flags $(B)/version.h $(B)/page_files.h
-	@printf '%s\n' $(core_src) $(engine_src) $(wildcard cmd/*.c) | xargs -P $(JOBS) -n 40 $(CC) $(cflags) -fsyntax-only
-	@$(foreach i,c avx2 avx512,$(CC) $(cflags) $(isa_flags_$(i)) -fsyntax-only $(isa_src) &&) true
+	@printf '%s\n' $(filter-out $(isa_src),$(SYNTAX)) | xargs -P $(JOBS) -n 40 $(CC) $(cflags) -fsyntax-only
+	@$(if $(filter $(isa_src),$(SYNTAX)),$(foreach i,c avx2 avx512,$(CC) $(cflags) $(isa_flags_$(i)) -fsyntax-only $(isa_src) &&) true)
 TORTURE     ?= 60
 torture: ## kills, faults and hostile input for an hour (TORTURE=minutes SEED=number)
 	@$(need) $(packages_test) valgrind
@@ -564,5 +567,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: golden install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly arithmetic syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: golden install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

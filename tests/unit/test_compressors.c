@@ -1,5 +1,7 @@
 /* Every compressor of the table, tried in every way that lib/verify knows, on vectors of up to 2^20 + 1 elements. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "sg_verify.h"
 #include "tap.h"
@@ -7,8 +9,19 @@
 #ifndef __has_feature
 #define __has_feature(x) 0 /* gcc has no ThreadSanitizer that knows OpenMP */
 #endif
-/* ThreadSanitizer makes everything tens of times slower, and needs no longer vectors than those that threads share. */
-enum { LONGEST = __has_feature(thread_sanitizer) ? (1 << 16) + 3 : SG_VERIFY_LONG };
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = __has_feature(thread_sanitizer) };
+#endif
+
+/* Sanitizers make everything many times slower. On each push they see no longer vectors than those that threads share,
+ * and AddressSanitizer the longest at night. */
+static size_t longest(void) {
+    const char *level = getenv("SPARSE_TEST_LEVEL");
+    const bool night = level != NULL && strcmp(level, "nightly") == 0 && !__has_feature(thread_sanitizer);
+    return SANITIZED && !night ? (1 << 16) + 3 : SG_VERIFY_LONG;
+}
 
 int main(void) {
     const struct sg_compressor_ops *ops;
@@ -16,7 +29,7 @@ int main(void) {
     size_t applies[SG_VERIFY_PROPERTIES] = {0};
     struct sg_error err;
     sg_verify *v;
-    if (sg_verify_open(&v, LONGEST, &err) != SG_OK) {
+    if (sg_verify_open(&v, longest(), &err) != SG_OK) {
         printf("Bail out! %s\n", err.msg);
         return 1;
     }
