@@ -14,6 +14,7 @@
 #include "sg_plot.h"
 #include "sg_result.h"
 #include "sg_terminal.h"
+#include "sg_text.h"
 
 cJSON *version_json(const struct sg_recipe *recipe) {
     return program_json(program.name, recipe);
@@ -120,6 +121,34 @@ static bool has_rows(const cJSON *result) {
 sg_status put_result(const cJSON *result, struct sg_file_writer *file, struct sg_error *err) {
     sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
     return status == SG_OK && table_wanted() && has_rows(result) ? print_table(result, err) : status;
+}
+
+sg_status page_target(char **path, struct sg_error *err) {
+    if (!opt.html)
+        return SG_OK;
+    if (strcmp(opt.html, "-") == 0 || (opt.output && sg_file_same(opt.html, opt.output)))
+        return sg_fail(err, SG_ERR_ARGUMENT, "--html=%s: name a file of its own for the page", opt.html);
+    return sg_file_target(path, NULL, opt.html, opt.force || sg_page_is_partial(opt.html), err);
+}
+
+sg_status put_page(const char *path, const cJSON *result, struct sg_error *err) {
+    const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE};
+    cJSON *parsed = NULL; /* read again, as the exporters get it: the numbers in `result` are raw text */
+    char *html = NULL, *text = path ? sg_json_text(result, false) : NULL;
+    size_t size = 0;
+    if (!path)
+        return SG_OK;
+    sg_status status =
+        text ? sg_plot_parse(&parsed, text, strlen(text), "the result", err) : sg_fail_memory(err, "the page");
+    free(text);
+    FILE *stream = status == SG_OK ? open_memstream(&html, &size) : NULL;
+    SG_DO(status, stream ? sg_page_write(stream, &(struct sg_page_result){parsed, NULL}, 1, &as_planned, NULL, err)
+                         : sg_fail_memory(err, "the page"));
+    html = sg_stream_text(stream, &html);
+    SG_DO(status, html ? sg_file_replace(path, html, strlen(html), err) : sg_fail_memory(err, "the page"));
+    free(html);
+    cJSON_Delete(parsed);
+    return status;
 }
 
 /* ---- what is said at the end ---- */

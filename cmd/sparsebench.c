@@ -8,7 +8,6 @@
 #include "bench_options.h"
 #include "bench_output.h"
 #include "grid_program.h"
-#include "live_page.h"
 #include "sg_bench.h"
 #include "sg_clock.h"
 #include "sg_compare.h"
@@ -27,15 +26,14 @@ static double stop_at_s(void) {
     return isnan(opt.time_limit) ? 0 : launched_s + opt.time_limit;
 }
 
-/* Puts the result and its page where they belong; takes the result over. */
-static sg_status deliver(cJSON *result, struct sg_file_writer *file, const struct live_page *page,
-                         struct sg_error *err) {
+/* Puts the result and its page where they belong; takes the result over. The page is written even where the result cannot
+ * be. */
+static sg_status deliver(cJSON *result, struct sg_file_writer *file, const char *page, struct sg_error *err) {
     sg_status status = put_result(result, file, err);
-    struct sg_error lost; /* the page is written even where the result could not be, because it would reload for ever */
-    const sg_status paged = live_page_write(page, result, status == SG_OK ? err : &lost);
-    status = status == SG_OK ? paged : status;
+    struct sg_error lost;
+    const sg_status paged = put_page(page, result, status == SG_OK ? err : &lost);
     cJSON_Delete(result);
-    return status;
+    return status == SG_OK ? paged : status;
 }
 
 /* ---- the run ---- */
@@ -46,7 +44,7 @@ struct bench {
     size_t all, count; /* in the recipe; chosen, these come first */
     struct sg_cell_outcome *outcomes;
     struct grid grid;
-    struct live_page page;
+    char *page;  /* the file of --html; NULL = none */
     char **argv; /* [argc] of this program */
     int argc;
     char started_at[21];
@@ -58,20 +56,6 @@ static cJSON *document_of(const struct bench *b) {
     return sg_grid_document(version_json(&b->recipe),
                             run_json(b->argc, b->argv, b->started_at, b->start_s, &b->grid.options), &b->recipe,
                             b->cells, b->outcomes, b->count, (size_t)opt.points);
-}
-
-/* For sg_grid_options.changed, with the bench as its arg. */
-static void show_change(void *bench, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
-                        size_t count) {
-    struct bench *b = bench;
-    const double begun_s = sg_clock_s();
-    sg_grid_view_changed(&b->grid.view, cells, outcomes, count);
-    if (!b->page.path || begun_s < b->page.next_s)
-        return;
-    sg_grid_read_unfinished(b->outcomes, count);
-    cJSON *so_far = document_of(b);
-    sg_grid_forget_unfinished(b->outcomes, count);
-    live_page_renew(&b->page, begun_s, so_far, live_page_progress(cells, outcomes, count));
 }
 
 /* --dry-run. */
@@ -116,9 +100,7 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
     if (!b->outcomes || !sg_grid_view_open(&b->grid.view, b->count))
         return sg_fail_memory(err, "the cells");
     fill_options(&b->grid, &b->recipe, path);
-    b->grid.options.changed = show_change;
     b->grid.options.stop_at_s = stop_at_s();
-    b->grid.options.arg = b;
     return SG_OK;
 }
 
@@ -173,7 +155,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     const struct sg_grid_options in_process = {.threads = 0};
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK}, lost = err;
-    struct live_page page = {.path = NULL};
+    char *page = NULL;
     cJSON *results = NULL;
     char started_at[21];
     bool verified = opt.dry_run;
@@ -183,7 +165,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     if (opt.dry_run)
         status = sg_app_print_json(sg_recipe_json(recipe), "the recipe", &err);
     else
-        status = live_page_open(&page, opt.html, opt.output, opt.force, &err);
+        status = page_target(&page, &err);
     if (status == SG_OK && !opt.dry_run && opt.output)
         status = sg_file_begin(&file, opt.output, opt.force || earlier, &err);
     if (status == SG_OK && !opt.dry_run)
@@ -191,7 +173,7 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     const char *word = status != SG_OK ? "interrupted" : verified ? "ok" : "failed";
     if (results)
         delivered = deliver(kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results),
-                            &file, &page, &lost);
+                            &file, page, &lost);
     if (status != SG_OK)
         sg_log_error("%s%s", err.msg,
                      status == SG_ERR_INTERRUPTED && opt.output ? ": give the same command again to resume" : "");
@@ -200,23 +182,9 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     if (delivered != SG_OK)
         sg_log_error("%s", lost.msg);
     sg_file_abandon(&file);
-    free(page.path);
+    free(page);
     cJSON_Delete(earlier);
     return status != SG_OK ? sg_exit_code(status) : !verified ? SG_EXIT_GATE : sg_exit_code(delivered);
-}
-
-/* A grid that ended without a result says so on its page, which would reload itself for ever. */
-static void close_page(const struct bench *b) {
-    struct sg_error unused;
-    cJSON *result = b->page.next_s > 0 ? document_of(b) : NULL;
-    if (!result)
-        return;
-    sg_grid_unjudge(result, "the grid ended early");
-    cJSON_DeleteItemFromObjectCaseSensitive(result, "status");
-    sg_json_set_string(result, "status", "failed");
-    if (live_page_write(&b->page, result, &unused) != SG_OK)
-        sg_log_warning("the page is not renewed: %s", unused.msg);
-    cJSON_Delete(result);
 }
 
 static int bench(struct bench *b, const char *path) {
@@ -231,17 +199,16 @@ static int bench(struct bench *b, const char *path) {
         status = list_cells(b, &err);
         code = sg_exit_code(status);
     } else {
-        status = live_page_open(&b->page, opt.html, opt.output, opt.force, &err);
+        status = page_target(&b->page, &err);
         if (status == SG_OK && opt.output)
             status = sg_file_begin(&file, opt.output, opt.force || sg_grid_is_partial(opt.output, &b->recipe, &command),
                                    &err);
-        if (status == SG_OK && (status = run_grid(b, &result, &err)) != SG_OK)
-            close_page(b);
+        SG_DO(status, run_grid(b, &result, &err));
         if (status == SG_OK) {
             bool fails = report_claims(result, table_wanted());
             code = exit_code(sg_json_string(result, "status", "failed"), fails);
             report_cells(b->cells, b->outcomes, b->count);
-            status = deliver(result, &file, &b->page, &err);
+            status = deliver(result, &file, b->page, &err);
         }
         if (status != SG_OK && code == SG_EXIT_OK)
             code = sg_exit_code(status);
@@ -249,7 +216,7 @@ static int bench(struct bench *b, const char *path) {
     if (status != SG_OK)
         sg_log_error("%s", err.msg);
     sg_file_abandon(&file);
-    free(b->page.path);
+    free(b->page);
     sg_grid_outcomes_free(b->outcomes, b->outcomes ? b->count : 0);
     free(b->outcomes);
     sg_grid_view_close(&b->grid.view);

@@ -21,7 +21,7 @@ bool sg_grid_unfinished(const struct sg_cell_outcome *o) {
 
 /* A cell that was stopped now has a message; one that was stopped before can be resumed. */
 static bool has_begun(const struct sg_cell_outcome *o) {
-    return o->state == SG_CELL_RUNNING || (o->state == SG_CELL_WAITING && (o->message || o->resumable));
+    return o->state == SG_CELL_WAITING && (o->message || o->resumable);
 }
 
 void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count) {
@@ -33,12 +33,6 @@ void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count) {
             sg_run_free(run);
         free(part);
     }
-}
-
-void sg_grid_forget_unfinished(struct sg_cell_outcome *outcomes, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (sg_grid_unfinished(&outcomes[i]))
-            sg_run_free(&outcomes[i].run);
 }
 
 /* Steps of an epoch: as the run says, else of its last record; NaN = not known. */

@@ -154,11 +154,9 @@ const char *sg_grid_action(const struct sg_cell_outcome *outcome);
 /* The identities of the programs that made the finished cells, each once; NULL = no memory. */
 cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Read the series of unfinished cells into their outcomes, as far as they are written, for a document of the grid so far:
- * of cells that run, and of those that can go on from a checkpoint. Take them out again before the grid goes on. A cell
- * that has written nothing yet has none. */
+/* Reads the series of cells that can go on from a checkpoint into their outcomes, as far as they are written, for a
+ * document of an unfinished grid. */
 void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count);
-void sg_grid_forget_unfinished(struct sg_cell_outcome *outcomes, size_t count);
 
 /* Is there no end of the cell yet, good or bad? */
 bool sg_grid_unfinished(const struct sg_cell_outcome *outcome);

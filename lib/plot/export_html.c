@@ -9,10 +9,6 @@
 #include "sg_file.h"
 #include "sg_text.h"
 
-static bool is_running(const cJSON *document) {
-    return strcmp(sg_json_string(document, "status", ""), "running") == 0;
-}
-
 /* What a result is called: its recipe's name, else its method. */
 static const char *name_of(const cJSON *document) {
     return sg_json_string(document, "recipe.name",
@@ -72,24 +68,6 @@ static void put_links(const struct html_section *s, const struct sg_summary *sum
     fputs("</ul></nav>\n", s->out);
 }
 
-/* What a running grid says of itself. */
-static void put_progress(const struct html_section *s) {
-    const cJSON *progress = sg_json_get(s->document, "progress"), *cell;
-    if (!is_running(s->document))
-        return;
-    fprintf(s->out, "<div class=\"running\"><p><strong>Running:</strong> %.0f of %.0f cells are finished",
-            sg_json_number(progress, "finished", 0), sg_json_number(progress, "cells", 0));
-    html_put_element(s->out, "; written at <time>", sg_json_string(progress, "written_at", "?"),
-                     "</time>. The others are shown as far as they are; claims are judged at the end.</p>\n");
-    fprintf(s->out, "<progress max=\"1\" value=\"%.4f\"></progress>\n<ul>", sg_json_number(progress, "share", 0));
-    cJSON_ArrayForEach(cell, sg_json_get(progress, "running")) {
-        html_put_element(s->out, "<li>", sg_json_string(cell, "label", ""), ", seed ");
-        html_put(s->out, sg_json_string(cell, "seed", "?"));
-        fprintf(s->out, ": %.0f %%</li>", 100 * sg_json_number(cell, "done", 0));
-    }
-    fputs("</ul></div>\n", s->out);
-}
-
 static void put_header(const struct html_section *s, const struct sg_page_result *result, const char *title,
                        const char *source, const char *finding, const struct sg_plot_notes *notes) {
     const int heading = s->level - 1;
@@ -103,7 +81,6 @@ static void put_header(const struct html_section *s, const struct sg_page_result
     html_put_element(s->out, "<p class=\"source\">", source, "</p>\n");
     if (finding)
         html_put_element(s->out, "<p class=\"lead\">", finding, ".</p>\n");
-    put_progress(s);
     fputs(notes->n ? "<ul class=\"notes\">" : "", s->out);
     for (size_t i = 0; i < notes->n; i++)
         html_put_element(s->out, "<li>", notes->text[i], "</li>");
@@ -124,8 +101,6 @@ static sg_status put_section(const struct html_section *s, const struct sg_page_
         status = err->status;
     if (status != SG_OK)
         goto out;
-    if (is_running(s->document)) /* which put_progress says; what is not there yet, nobody misses */
-        notes.n = 0;
     for (size_t i = 0; i < notes.n; i++)
         sg_plot_note(all, "%s", notes.text[i]);
     fprintf(s->out, "<article id=\"r%d\" data-result=\"%d\" aria-labelledby=\"r%d-title\">\n", s->number, s->number,
@@ -160,9 +135,8 @@ out:
 /* ---- the page ---- */
 
 static void put_head(FILE *out, const char *title, const char *status) {
-    const bool live = strcmp(status, "running") == 0;
-    fprintf(out, "<!doctype html>\n<!-- %s%s -->\n<html lang=\"en\"%s>\n<head>\n<meta charset=\"utf-8\">\n",
-            SG_PAGE_MARK, status, live ? " data-live=\"5\"" : "");
+    fprintf(out, "<!doctype html>\n<!-- %s%s -->\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", SG_PAGE_MARK,
+            status);
     html_put_element(out, "<title>", title, "</title>\n");
     fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -170,8 +144,6 @@ static void put_head(FILE *out, const char *title, const char *status) {
           "script-src 'unsafe-inline'; img-src data:\">\n"
           "<link rel=\"icon\" href=\"data:,\">\n",
           out);
-    if (live)
-        fputs("<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n", out);
     fputs("<style>\n", out);
     fwrite(page_css, 1, sizeof page_css, out);
     fputs("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n", out);
@@ -181,7 +153,7 @@ static void put_head(FILE *out, const char *title, const char *status) {
 static const char *worst_status(const struct sg_page_result *result, size_t n) {
     const char *status = "ok";
     for (size_t i = 0; i < n && strcmp(status, "ok") == 0; i++)
-        status = is_running(result[i].document) ? "running" : sg_json_string(result[i].document, "status", "ok");
+        status = sg_json_string(result[i].document, "status", "ok");
     return strspn(status, "abcdefghijklmnopqrstuvwxyz_") == strlen(status) ? status : "unknown";
 }
 

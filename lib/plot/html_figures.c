@@ -114,8 +114,8 @@ static void add_note(struct sg_plot_notes *notes, const char *text) {
     sg_plot_note(notes, "%s", text);
 }
 
-/* Adds plot number `i`, from 0, as `select` has it. A plot that cannot be drawn is left out with a note, because a
- * running grid may lack its columns; but what the command line chose must be there. */
+/* Adds plot number `i`, from 0, as `select` has it. A plot that cannot be drawn is left out with a note, because an
+ * unfinished grid may lack its columns; but what the command line chose must be there. */
 static sg_status add_panel(struct panels *p, const cJSON *document, size_t i, size_t n,
                            const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
     struct sg_figure figure;

@@ -288,13 +288,5 @@ function begin() {
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     });
-  const seconds = +document.documentElement.dataset.live;
-  if (seconds) {
-    let paused = false;
-    const pause = make("button", { type: "button", "aria-pressed": "false" }, "Hold this page");
-    pause.addEventListener("click", () => pause.setAttribute("aria-pressed", (paused = !paused)));
-    one(".running")?.append(pause);
-    setInterval(() => paused || location.reload(), 1000 * seconds);
-  }
 }
 begin();

@@ -195,26 +195,5 @@ def harmless(path, results):
         b.close()
 
 
-def live(path, _):
-    """Waits until the page, which reloads itself, is final."""
-    from browser import Browser
-    b = Browser()
-    try:
-        b.open(path)
-        said = b.run("document.querySelector('.running').innerText")
-        print(said, flush=True)
-        running = True
-        while running:
-            time.sleep(0.2)
-            try:
-                running = b.run("document.readyState !== 'complete' || !!document.querySelector('.running')")
-            except RuntimeError: # it reloads just now
-                pass
-        assert not b.errors, b.errors
-        print(b.run("document.body.innerText"))
-    finally:
-        b.close()
-
-
 if __name__ == "__main__":
-    {"static": static, "hostile": hostile, "browser": browse, "harmless": harmless, "live": live}[sys.argv[1]](sys.argv[2], sys.argv[3:])
+    {"static": static, "hostile": hostile, "browser": browse, "harmless": harmless}[sys.argv[1]](sys.argv[2], sys.argv[3:])
