@@ -397,15 +397,14 @@ recipe_name  = $(patsubst recipes/%.yaml,%,$(patsubst recipes/night/%,recipes/ni
 figures     := $(sort $(foreach r,$(recipes),$(call recipe_name,$(r))))
 torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') $(recipes)),$(call recipe_name,$(r)))
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
-packages_plot  := gnuplot-nox
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) $(packages_plot) clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) librsvg2-bin gnuplot-nox clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 carried     := $(if $(filter command,$(firstword $(origin BIN))),$(BIN))
 $(figures):
-	@$(if $(carried),,$(need) $(packages_build) $(packages_plot) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch)))
+	@$(if $(carried),,$(need) $(packages_build) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch)))
 	@$(if $(carried),,$(MAKE) --no-print-directory all)
 	@sh recipes/run $@ $(or $(carried),$(bin)) $(JOBS)
 kernels kernels-cuda: $(if $(carried),,$(rivals))

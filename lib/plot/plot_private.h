@@ -179,7 +179,14 @@ void sg_plot_put_tex(FILE *out, const char *text);
 typedef sg_status sg_plot_figure_writer(FILE *out, const struct sg_figure *figure, const char *format,
                                         struct sg_error *err);
 typedef sg_status sg_plot_summary_writer(FILE *out, const struct sg_summary *summary, struct sg_error *err);
-sg_plot_figure_writer sg_export_columns, sg_export_gnuplot, sg_export_image, sg_export_pgfplots, sg_export_vegalite;
+sg_plot_figure_writer sg_export_columns, sg_export_svg, sg_export_gnuplot, sg_export_image, sg_export_pgfplots,
+    sg_export_vegalite;
 sg_plot_summary_writer sg_export_markdown, sg_export_latex, sg_export_table;
+
+/* The one drawing of a figure, which files, PNG, PDF and pages in HTML show, as an svg element. What shows data says what
+ * it shows: a group has its method in data-method, a line its values in data-x and data-y, a point its label and values,
+ * with the ends of band or bar in data-low and data-high. `id` begins the names of its parts, which are unique in a page:
+ * ID "curves1" is what the first panel shows. SG_ERR_MEMORY: memory ran out. */
+SG_CHECKED sg_status sg_svg_write(FILE *out, const struct sg_figure *figure, const char *id, struct sg_error *err);
 
 #endif

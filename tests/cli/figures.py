@@ -26,15 +26,14 @@ def width(text, size):
 
 
 class Text:
-    def __init__(self, group, text):
-        x, y = map(float, re.search(r"translate\(([-\d.]+),([-\d.]+)\)", group.get("transform")).groups())
-        size = float(group.get("font-size"))
-        parts = [(text.text or "", size)] + [(span.text or "", float(span.get("font-size", "%gpx" % size).rstrip("px")))
-                                             for span in text.iter(SVG + "tspan")]
-        self.text = "".join(part for part, _ in parts).strip()
-        self.at, self.turned = (x, y), "rotate" in group.get("transform")
+    def __init__(self, text):
+        size, self.turned = float(text.get("font-size")), "rotate" in text.get("transform", "")
+        x, y = map(float, re.search(r"translate\(([-\d.]+) ([-\d.]+)\)", text.get("transform")).groups()
+                   if self.turned else (text.get("x"), text.get("y")))
+        parts = [(text.text or "", size)] + [(span.text or "", float(span.get("font-size"))) for span in text.iter(SVG + "tspan")]
+        self.text, self.at = "".join(part for part, _ in parts).strip(), (x, y)
         w = sum(width(part, size) for part, size in parts)
-        left = {"start": 0, "middle": -w / 2, "end": -w}[group.get("text-anchor", "start")]
+        left = {"start": 0, "middle": -w / 2, "end": -w}[text.get("text-anchor", "start")]
         if self.turned:  # it is read upwards
             self.box = (x - 0.76 * size, y - left - w, x + 0.2 * size, y - left)
         else:
@@ -45,25 +44,22 @@ class Figure:
     def __init__(self, path):
         root = tree.parse(path).getroot()
         self.width, self.height = float(root.get("width")), float(root.get("height"))
-        self.texts = [Text(g, t) for g in root.iter(SVG + "g") for t in g.findall(SVG + "text") if "".join(t.itertext()).strip()]
-        self.colors = sorted({p.get("stroke").replace(" ", "") for p in root.iter(SVG + "path")
-                              if (p.get("stroke") or "").startswith("rgb")})
-        # Ticks and frames are the black paths without dashes in groups as thin as the border.
-        self.lines = []
-        for g in root.iter(SVG + "g"):
-            for path in g.findall(SVG + "path"):
-                if path.get("stroke") == "black" and g.get("stroke-width") == "0.80" and "dash" not in str(path.attrib):
-                    self.lines += self.segments(path.get("d"))
+        self.texts = [Text(t) for t in root.iter(SVG + "text") if "".join(t.itertext()).strip()]
+        paths = list(root.iter(SVG + "path"))
+        self.colors = sorted({p.get("stroke") for p in paths if p.get("class") not in ("axis", "grid")} - {None})
+        self.lines = [piece for p in paths if p.get("class") == "axis" for piece in self.segments(p.get("d"))]
 
     @staticmethod
     def segments(d):
-        """The straight pieces of a path of moves and lines."""
-        pieces, here = [], None
-        for command, x, y in re.findall(r"([ML])?\s*([-\d.]+),([-\d.]+)", d):
-            there = (float(x), float(y))
-            if command != "M" and here and here != there:
-                pieces.append((min(here[0], there[0]), min(here[1], there[1]), max(here[0], there[0]), max(here[1], there[1])))
-            here = there
+        """The straight pieces of a path of moves and of lines across and down, as ticks and frames are."""
+        pieces, x, y = [], 0.0, 0.0
+        for command, numbers in re.findall(r"([MVHvh])([-\d. ]+)", d):
+            value = [float(n) for n in numbers.split()]
+            to = {"M": lambda: (value[0], value[-1]), "H": lambda: (value[0], y), "V": lambda: (x, value[0]),
+                  "h": lambda: (x + value[0], y), "v": lambda: (x, y + value[0])}[command]()
+            if command != "M":
+                pieces.append((min(x, to[0]), min(y, to[1]), max(x, to[0]), max(y, to[1])))
+            x, y = to
         return pieces
 
 

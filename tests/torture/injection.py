@@ -111,7 +111,7 @@ def document(field, text):
 
 
 def prepare(t):
-    t.formats = FORMATS if shutil.which("gnuplot") else [f for f in FORMATS if f not in ("svg", "png", "pdf")]
+    t.formats = FORMATS if shutil.which("rsvg-convert") else [f for f in FORMATS if f not in ("png", "pdf")]
     for form in t.formats:
         r = t.run(
             [t.program("sparseplot-export"), "-", f"--format={form}"], given=json.dumps(document("title", "T")).encode()
