@@ -1,5 +1,6 @@
 /* plot_axis.c: decides what a panel shows of its curves, how its axes run and where they have labels. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "plot_private.h"
 #include "sg_debug.h"
@@ -50,6 +51,33 @@ void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, si
     const double std = curve->y_std && isfinite(curve->y_std[i]) ? curve->y_std[i] : 0;
     *low = (panel->ranking ? panel->x.log : panel->y.log) ? value / (1 + std / value) : value - std;
     *high = value + std;
+}
+
+sg_status sg_plot_drawn(struct sg_drawn **out, size_t *n, const struct sg_panel *panel, const struct sg_curve *curve,
+                        size_t max, struct sg_error *err) {
+    size_t *index = malloc((curve->n + 1) * sizeof *index);
+    struct sg_drawn *point = calloc(curve->n + 2, sizeof *point);
+    *out = NULL;
+    *n = 0;
+    if (!index || !point) {
+        free(index);
+        free(point);
+        return sg_fail_memory(err, "the figure");
+    }
+    const size_t shown = sg_plot_visible(panel, curve, max, index);
+    for (size_t i = 0; i < shown && (i == 0 || !curve->level); i++, ++*n) {
+        point[i] = (struct sg_drawn){.x = curve->x[index[i]], .y = curve->y[index[i]]};
+        sg_plot_band(panel, curve, index[i], &point[i].low, &point[i].high);
+    }
+    if (curve->level && *n == 1) {
+        const struct sg_axis *along = panel->ranking ? &panel->y : &panel->x;
+        point[(*n)++] = point[0];
+        *(panel->ranking ? &point[0].y : &point[0].x) = along->min;
+        *(panel->ranking ? &point[1].y : &point[1].x) = along->max;
+    }
+    free(index);
+    *out = point;
+    return SG_OK;
 }
 
 struct range {

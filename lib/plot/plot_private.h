@@ -93,6 +93,13 @@ bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve
 bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve);
 /* The ends of the band at point i; the lower one stays inside a log axis. */
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high);
+/* A curve as other tools draw it: the points that its panel can show, at most `max`, of a level line its two ends, with
+ * the ends of band or bar, which are values of y, in a ranking of x. *out [*n] malloc'ed. SG_ERR_MEMORY. */
+struct sg_drawn {
+    double x, y, low, high;
+};
+SG_CHECKED sg_status sg_plot_drawn(struct sg_drawn **out, size_t *n, const struct sg_panel *panel,
+                                   const struct sg_curve *curve, size_t max, struct sg_error *err);
 /* How many rows a ranking has; 0 = the panel is none. */
 size_t sg_plot_rows(const struct sg_panel *panel);
 /* "← 0.2" of a row whose value lies outside the view, where it has no marker; "" of others. Returns out. */

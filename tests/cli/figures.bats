@@ -65,7 +65,7 @@ draw_all() { # OPTION...: every published figure into $OUT
 
 @test "a method has one hue in all panels, also where a panel shows parameters and another the method" {
     sparseplot-export -q mini-fig2a.json --format=vegalite >"$OUT/fig.json"
-    # From each panel: the first colour of every name that starts with Top-k; blue is the largest part of all of them.
+    # The colours of all names that start with Top-k: blue is the largest part of all of them.
     run -0 jq -r '[.concat[].layer[].encoding.color.scale | [.domain, .range] | transpose[] | select(.[0] | startswith("Top-k"))[1]] | unique[]' "$OUT/fig.json"
     [ "${#lines[@]}" = 4 ]
     for color in "${lines[@]}"; do
@@ -105,15 +105,16 @@ draw_all() { # OPTION...: every published figure into $OUT
         | .plots = [{"x": "skew", "y": "suboptimality", "kind": "points", "log": "none",
             "points": [.results[] | {"label": .label, "x": {"mean": .constants.skew}, "y": {"mean": 1, "std": 0.1}}]}]' "$FIXTURES/fig1.json" >"$OUT/v.json"
     sparseplot-export -q "$OUT/v.json" --format=vegalite >"$OUT/v"
-    jq -e '[.concat[0].data.values[].label] == ["SGD", "SGD", "Top-k", "Top-k"] and all(.concat[0].data.values[]; .x != null)' "$OUT/v"
-    # The baselines of a panel over what is recorded are level lines.
-    sparseplot-export -q "$FIXTURES/points.json" --format=vegalite | jq -e '[.concat[].data.values[] | select(.label == "SGD")] | all(.level)'
+    jq -e '[.concat[0].data.values[] | [.label, .mark]] == [["SGD", true], ["SGD", true], ["Top-k", true], ["Top-k", true]]' "$OUT/v"
+    # The baselines of a panel over what is recorded are level lines, from end to end.
+    sparseplot-export -q "$FIXTURES/points.json" --format=vegalite |
+        jq -e '.concat[] | [.data.values[] | select(.label == "SGD")] | length == 2 and .[0].y == .[1].y and (any(.mark) | not)'
 }
 
 @test "a curve of one record is a marker" {
     jq '.results[0].series |= map_values(if type == "array" then .[:1] else map_values(.[:1]) end)' "$FIXTURES/fig1.json" >"$OUT/one.json"
-    sparseplot-export -q "$OUT/one.json" --panel=1 --format=gnuplot | grep -q "with points lt 1"
-    run -1 bash -c "sparseplot-export -q '$FIXTURES/fig1.json' --panel=1 --format=gnuplot | grep 'with points'"
+    sparseplot-export -q "$OUT/one.json" --panel=1 --format=gnuplot | grep -q "with linespoints lt 1"
+    run -1 bash -c "sparseplot-export -q '$FIXTURES/fig1.json' --panel=1 --format=gnuplot | grep 'with linespoints'"
 }
 
 @test "a ranking: what is within its range, the best first, the seeds, and a line at the baseline" {
@@ -128,14 +129,14 @@ draw_all() { # OPTION...: every published figure into $OUT
     [ "$output" = "SGD,Hard-threshold density=0.0075,Hard-threshold density=0.0025,Top-k density=0.0075,Top-k density=0.0025" ]
     ranked loss '[0.002, 0.01]' | sparseplot-export -q --format=csv | labels | grep -q "^SGD,Top-k density=0.0025,"
     sparseplot-export -q "$OUT/r.json" --format=gnuplot >"$OUT/r"
-    grep -q "^94.2 4 94.05 94.35" "$OUT/r" # the best of four rows, its bar, and below its seeds
-    grep -q "^94.05 4$" "$OUT/r"
-    grep -q "'Hard-threshold k/d=0.0075' at screen .* right" "$OUT/r"
+    grep -q "^94.2 4 94.05 94.35" "$OUT/r" # the best of four rows, and its bar
+    grep -q "ytics noenhanced ('Hard-threshold k/d=0.0075' 4, " "$OUT/r"
+    sparseplot-export -q "$OUT/r.json" --format=svg | grep -q 'data-point="Hard-threshold density=0.0075" data-x="94.2" data-y="4"'
     grep -q "rings: the seeds; dashed: no compression" "$OUT/r"
     # A method with one row goes by its name. What is shown of the methods is said.
     ranked test_accuracy '[0.0074, 0.0076]' | jq '.results |= map(select(.label != "Top-k density=0.0075"))' >"$OUT/one.json"
     sparseplot-export -q "$OUT/one.json" --format=gnuplot >"$OUT/one"
-    grep -q "'Hard-threshold' at screen" "$OUT/one"
+    grep -q "ytics noenhanced ('Hard-threshold' " "$OUT/one"
     grep -q "2 of 3 methods" "$OUT/one"
     run -1 grep -q "methods; mean" "$OUT/r"
     jq '.plots[0].x_range = [5, 6] | .results |= map(select(.baseline | not))' "$OUT/r.json" >"$OUT/none.json"
@@ -147,7 +148,7 @@ draw_all() { # OPTION...: every published figure into $OUT
     figures overlaps "$OUT/r.svg"
     sparseplot-export -q "$OUT/r.json" --format=pgfplots | grep -qF "yticklabels={{Hard-threshold k/d=0.0075},{Hard"
     sparseplot-export -q "$OUT/r.json" --format=vegalite |
-        jq -e '[.concat[0].data.values[] | select(.x)] | .[0].label == "Hard-threshold k/d=0.0075" and length == 4'
+        jq -e '[.concat[0].data.values[] | select(.row)] | .[0].row == "Hard-threshold k/d=0.0075" and length == 4'
     sparseplot-export -q "$OUT/r.json" --format=html |
         grep -q '"ranking":true,"curves":\[{"name":"SGD","baseline":true,.*{"name":"Hard-threshold k/d=0.0075"'
     cmp <(sparseplot-export -q "$OUT/r.json" --x=step --format=csv 2>&1) <(jq '.plots[0].kind = "points"' "$OUT/r.json" | sparseplot-export -q --x=step --format=csv 2>&1)
@@ -155,8 +156,8 @@ draw_all() { # OPTION...: every published figure into $OUT
 
 @test "a legend keeps the parameters of a method in one row, and names them" {
     # In a panel of its own and beside others: all labels of the group are at one height.
-    sparseplot-export -q qsgd-madelon.json --format=gnuplot >"$OUT/q"
-    run -0 sed -n "s/^set label [0-9]* '\(QSGD levels=1\|levels=7\|levels=63\)' at screen [0-9.]*, screen \([0-9.]*\) left.*/\1 \2/p" "$OUT/q"
+    sparseplot-export -q qsgd-madelon.json --format=svg >"$OUT/q"
+    run -0 sed -n 's#.*<g data-legend="QSGD levels=[0-9]*">.*<text x="[0-9.]*" y="\([0-9.]*\)" [^>]*>\(QSGD levels=1\|levels=7\|levels=63\)<.*#\2 \1#p' "$OUT/q" # of QSGD, then of others
     row=${lines[0]#QSGD levels=1 }
     [ "${lines[1]}" = "levels=7 $row" ]
     [ "${lines[2]}" = "levels=63 $row" ]
@@ -166,5 +167,5 @@ draw_all() { # OPTION...: every published figure into $OUT
     sparseplot-export -q night-table1.json --format=csv | grep -q "no run without compression"
     run -1 bash -c "sparseplot-export -q night-fig3.json --format=csv | grep 'no run without'"
     jq 'del(.plots[].title)' night-fig3.json | sparseplot-export -q --format=gnuplot >"$OUT/untitled"
-    grep -q "'(a) test accuracy over epoch'" "$OUT/untitled"
+    grep -q "'(a) test accuracy over epoch' noenhanced" "$OUT/untitled"
 }

@@ -2,7 +2,7 @@
 # Text of a result stays text in every format that sparseplot-export writes, whatever it holds.
 load common
 
-FORMATS="csv tsv svg png pdf gnuplot pgfplots vegalite table markdown latex html"
+FORMATS="csv tsv svg png pdf gnuplot pgfplots pgfplots-axis vegalite table markdown latex html"
 FIELDS="title label x y panel name sha256 version commit dataset source claim verdict reason unit"
 
 setup() {
@@ -64,9 +64,9 @@ export_all() { # FILE
         [ ! -e pwned ] || { echo "payload $i ran"; false; }
         # No line of it stands by itself, and no control character is handed to a terminal.
         run -1 grep -nE '^ *(!|system|set output|EOD.)' out.gnuplot out.csv out.tsv
-        run -1 grep -nE '^(!|system|set output|EOD.)' out.table out.markdown out.latex out.pgfplots
+        run -1 grep -nE '^(!|system|set output|EOD.)' out.table out.markdown out.latex out.pgfplots out.pgfplots-axis
         run -1 grep -nP '[\x00-\x08\x0b-\x1f\x7f]' out.gnuplot out.csv out.table out.markdown out.pgfplots out.latex out.vegalite out.html
-        for tex in out.pgfplots out.latex; do
+        for tex in out.pgfplots out.pgfplots-axis out.latex; do
             run -1 grep -nE '^[^%]*(\\write18|\\immediate|\\input\{/|\^\^5c)' "$tex"
         done
         run -1 grep -nE '(^|[^\\])(<script|\]\()' out.markdown

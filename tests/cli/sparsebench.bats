@@ -209,8 +209,8 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(jq -r .units.time <<<"$output")" = "s, modelled: 16 workers, 1gbe, ring, overlap none" ]
     jq -e '.results[] | .final | .time.mean > .exposed_time.mean and .compute_time.mean > 0' <<<"$output"
     "$BIN/sparseplot-export" --x time --format gnuplot <<<"$output" >plot.gp
-    grep -q "'time (s, modelled: " plot.gp && grep -q " overlap none)' at" plot.gp # a title of an axis may have two lines
-    grep -q "modelled" <(grep "set label [12] " plot.gp)
+    grep -q "set xlabel 'time (s, modelled: .* overlap none)'" plot.gp
+    grep -q "set multiplot .*modelled" plot.gp
     "$BIN/sparseplot-export" --format table <<<"$output" | grep "^method .* time .* exposed time"
     run -2 --separate-stderr "$BIN/sparsebench" r.yaml --folder real --network link=2gbe
     [[ $stderr == *"link must be one of 1gbe, "*", got '2gbe'"* ]]

@@ -57,7 +57,7 @@ FIELDS = [
     "reason",
     "unit",
 ]
-FORMATS = ["gnuplot", "svg", "png", "pdf", "pgfplots", "latex", "markdown", "table", "csv", "tsv", "vegalite", "html"]
+FORMATS = ["gnuplot", "svg", "png", "pdf", "pgfplots", "pgfplots-axis", "latex", "markdown", "table", "csv", "tsv", "vegalite", "html"]
 
 
 def document(field, text):
@@ -126,7 +126,7 @@ def bad_line(form, out, canary):
         if form == "gnuplot" and bare.startswith(("!", "system(", f"set output '{canary}")):
             return line
         if (
-            form in ("latex", "pgfplots")
+            form in ("latex", "pgfplots", "pgfplots-axis")
             and not bare.startswith("%")
             and any(s in line for s in ("\\write18", "\\input{/", "\\immediate"))
         ):

@@ -1,5 +1,6 @@
 # Figure 1: logistic regression, 20 workers — generated data (gisette-like)
 # recipe fig1 (sha256 0123456789ab), dataset gisette (generated), sparsegrad 0.1.0 (1a2b3c4d5e)
+# mean over 2 seeds; bands: ±1 standard deviation, downwards by the same factor on a logarithmic axis
 # draw: gnuplot -d THIS > figure.svg, or gnuplot -d -e "format='pdf'" THIS > figure.pdf (svg, png, pdf)
 # SGD
 $p1c1 << EOD
@@ -65,111 +66,42 @@ $p3c2 << EOD
 10 0.036 0.034999999999999996 0.037
 EOD
 if (!exists("format")) format = 'svg'
-if (format eq 'svg') { set terminal svg enhanced size 1008,300 font 'Helvetica,Arial,sans-serif,12' background 'white' }
-if (format eq 'png') { set terminal pngcairo enhanced size 2016,601 font 'sans-serif,9' fontscale 2 linewidth 2 pointscale 2 background 'white' }
-if (format eq 'pdf') { set terminal pdfcairo enhanced size 10.50in,3.13in font 'sans-serif,9' fontscale 0.75 linewidth 1.5 pointscale 0.75 background 'white' }
-small = (format eq 'svg') ? ',10.8' : ',8.1'
+if (format eq 'svg') { set terminal svg enhanced size 1325,384 background 'white' }
+if (format eq 'png') { set terminal pngcairo enhanced size 1325,384 background 'white' }
+if (format eq 'pdf') { set terminal pdfcairo enhanced size 13.80in,4.00in background 'white' }
 if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8
-set border 3 lw 0.8
-set tics nomirror out scale 0.6,0.3
-set grid xtics ytics lt 100 lc rgb '#d9d9d9' lw 0.6 dt 1
-set style line 100 lc rgb '#d9d9d9'
-unset key
-set multiplot
+set border 3; set tics nomirror out; set grid; set key below
 set linetype 1 lc rgb '#000000' lw 1.41 pt 6 ps 0.7 dt (10,6)
 set linetype 2 lc rgb '#0072B2' lw 1.79 pt 7 ps 0.7 dt 1
 set linetype 3 lc rgb '#D55E00' lw 1.79 pt 5 ps 0.7 dt 1
-set label 1 'Figure 1: logistic regression, 20 workers — generated data (gisette-like)' at screen 0.5000, screen 0.9559 center noenhanced
-set label 2 'mean over 2 seeds; bands: ±1 standard deviation, downwards by the same factor on a logarithmic axis' at screen 0.9905, screen 0.0416 right font small tc rgb '#505050' noenhanced
-set arrow 3 from screen 0.3732, screen 0.8940 to screen 0.3994, screen 0.8940 nohead lt 1
-set label 4 'SGD' at screen 0.4054, screen 0.8940 left font small noenhanced
-set arrow 5 from screen 0.4405, screen 0.8940 to screen 0.4667, screen 0.8940 nohead lt 2
-set label 6 'Top-k' at screen 0.4727, screen 0.8940 left font small noenhanced
-set arrow 7 from screen 0.5145, screen 0.8940 to screen 0.5407, screen 0.8940 nohead lt 3
-set label 8 'Hard-threshold' at screen 0.5466, screen 0.8940 left font small noenhanced
+set multiplot layout 1,3 title 'Figure 1: logistic regression, 20 workers — generated data (gisette-like)' noenhanced
 
 # panel 1: suboptimality over epoch
-set lmargin at screen 0.0642; set rmargin at screen 0.3143; set tmargin at screen 0.7871; set bmargin at screen 0.2178
-unset logscale x
-set xrange [0:10]
-set xtics ('' 0, '' 2, '' 4, '' 6, '' 8, '' 10)
-set label 9 '0' at first 0, screen 0.1659 center
-set label 10 '2' at first 2, screen 0.1659 center
-set label 11 '4' at first 4, screen 0.1659 center
-set label 12 '6' at first 6, screen 0.1659 center
-set label 13 '8' at first 8, screen 0.1659 center
-set label 14 '10' at first 10, screen 0.1659 center
-set label 15 'epoch' at screen 0.1892, screen 0.1060 center noenhanced
-set logscale y
-set yrange [0.0003615807169980153:13.135331989086017]
-set ytics ('' 0.0004 1, '' 0.0005 1, '' 0.0006 1, '' 0.0007 1, '' 0.0008 1, '' 0.0009 1, '' 0.001, '' 0.002 1, '' 0.003 1, '' 0.004 1, '' 0.005 1, '' 0.006 1, '' 0.007 1, '' 0.008 1, '' 0.009 1, '' 0.01, '' 0.02 1, '' 0.03 1, '' 0.04 1, '' 0.05 1, '' 0.06 1, '' 0.07 1, '' 0.08 1, '' 0.09 1, '' 0.1, '' 0.2 1, '' 0.3 1, '' 0.4 1, '' 0.5 1, '' 0.6 1, '' 0.7 1, '' 0.8 1, '' 0.9 1, '' 1, '' 2 1, '' 3 1, '' 4 1, '' 5 1, '' 6 1, '' 7 1, '' 8 1, '' 9 1, '' 10)
-set label 16 '10^{−3}' at screen 0.0559, first 0.001 right
-set label 17 '10^{−2}' at screen 0.0559, first 0.01 right
-set label 18 '10^{−1}' at screen 0.0559, first 0.1 right
-set label 19 '10^{0}' at screen 0.0559, first 1 right
-set label 20 '10^{1}' at screen 0.0559, first 10 right
-set label 21 'suboptimality f(x) − f*' at screen 0.0132, screen 0.5025 center rotate by 90 noenhanced
-set label 22 '(a) suboptimality over epoch' at screen 0.0642, screen 0.8321 left noenhanced
-plot $p1c1 using 1:3:4 with filledcurves lt 1 fs transparent solid 0.18 noborder, \
-     $p1c2 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder, \
-     $p1c3 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder, \
-     $p1c2 using 1:2 with lines lt 2, \
-     $p1c3 using 1:2 with lines lt 3, \
-     $p1c1 using 1:2 with lines lt 1
-unset label; unset arrow
+set title '(a) suboptimality over epoch' noenhanced
+unset logscale x; set xrange [0:10]; set xtics autofreq; set xlabel 'epoch' noenhanced
+set logscale y; set yrange [0.0003615807169980153:13.135331989086017]; set ytics autofreq; set ylabel 'suboptimality f(x) − f*' noenhanced
+plot $p1c1 using 1:3:4 with filledcurves lt 1 fs transparent solid 0.18 noborder notitle, \
+     $p1c2 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder notitle, \
+     $p1c3 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder notitle, \
+     $p1c1 using 1:2 with lines lt 1 title 'SGD' noenhanced, \
+     $p1c2 using 1:2 with lines lt 2 title 'Top-k' noenhanced, \
+     $p1c3 using 1:2 with lines lt 3 title 'Hard-threshold' noenhanced
 
 # panel 2: suboptimality over bits
-set lmargin at screen 0.3975; set rmargin at screen 0.6476; set tmargin at screen 0.7871; set bmargin at screen 0.2178
-unset logscale x
-set xrange [0:1920000]
-set xtics ('' 0, '' 500000, '' 1000000, '' 1500000)
-set label 23 '0' at first 0, screen 0.1659 center
-set label 24 '0.5' at first 500000, screen 0.1659 center
-set label 25 '1' at first 1000000, screen 0.1659 center
-set label 26 '1.5' at first 1500000, screen 0.1659 center
-set label 27 'bits per worker (×10⁶)' at screen 0.5226, screen 0.1060 center noenhanced
-set logscale y
-set yrange [0.0003615807169980153:13.135331989086017]
-set ytics ('' 0.0004 1, '' 0.0005 1, '' 0.0006 1, '' 0.0007 1, '' 0.0008 1, '' 0.0009 1, '' 0.001, '' 0.002 1, '' 0.003 1, '' 0.004 1, '' 0.005 1, '' 0.006 1, '' 0.007 1, '' 0.008 1, '' 0.009 1, '' 0.01, '' 0.02 1, '' 0.03 1, '' 0.04 1, '' 0.05 1, '' 0.06 1, '' 0.07 1, '' 0.08 1, '' 0.09 1, '' 0.1, '' 0.2 1, '' 0.3 1, '' 0.4 1, '' 0.5 1, '' 0.6 1, '' 0.7 1, '' 0.8 1, '' 0.9 1, '' 1, '' 2 1, '' 3 1, '' 4 1, '' 5 1, '' 6 1, '' 7 1, '' 8 1, '' 9 1, '' 10)
-set label 28 '10^{−3}' at screen 0.3892, first 0.001 right
-set label 29 '10^{−2}' at screen 0.3892, first 0.01 right
-set label 30 '10^{−1}' at screen 0.3892, first 0.1 right
-set label 31 '10^{0}' at screen 0.3892, first 1 right
-set label 32 '10^{1}' at screen 0.3892, first 10 right
-set label 33 'suboptimality f(x) − f*' at screen 0.3465, screen 0.5025 center rotate by 90 noenhanced
-set label 34 '(b) suboptimality over bits per worker' at screen 0.3975, screen 0.8321 left noenhanced
-plot $p2c1 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder, \
-     $p2c2 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder, \
-     $p2c1 using 1:2 with lines lt 2, \
-     $p2c2 using 1:2 with lines lt 3
-unset label; unset arrow
+set title '(b) suboptimality over bits per worker' noenhanced
+unset logscale x; set xrange [0:1920000]; set xtics autofreq; set xlabel 'bits per worker' noenhanced
+set logscale y; set yrange [0.0003615807169980153:13.135331989086017]; set ytics autofreq; set ylabel 'suboptimality f(x) − f*' noenhanced
+plot $p2c1 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder notitle, \
+     $p2c2 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder notitle, \
+     $p2c1 using 1:2 with lines lt 2 title 'Top-k' noenhanced, \
+     $p2c2 using 1:2 with lines lt 3 title 'Hard-threshold' noenhanced
 
 # panel 3: error_norm over epoch
-set lmargin at screen 0.7092; set rmargin at screen 0.9810; set tmargin at screen 0.7871; set bmargin at screen 0.2178
-unset logscale x
-set xrange [0:10]
-set xtics ('' 0, '' 2, '' 4, '' 6, '' 8, '' 10)
-set label 35 '0' at first 0, screen 0.1659 center
-set label 36 '2' at first 2, screen 0.1659 center
-set label 37 '4' at first 4, screen 0.1659 center
-set label 38 '6' at first 6, screen 0.1659 center
-set label 39 '8' at first 8, screen 0.1659 center
-set label 40 '10' at first 10, screen 0.1659 center
-set label 41 'epoch' at screen 0.8451, screen 0.1060 center noenhanced
-unset logscale y
-set yrange [0:5.396999999999999]
-set ytics ('' 0, '' 1, '' 2, '' 3, '' 4, '' 5)
-set label 42 '0' at screen 0.7008, first 0 right
-set label 43 '1' at screen 0.7008, first 1 right
-set label 44 '2' at screen 0.7008, first 2 right
-set label 45 '3' at screen 0.7008, first 3 right
-set label 46 '4' at screen 0.7008, first 4 right
-set label 47 '5' at screen 0.7008, first 5 right
-set label 48 'error norm ‖e‖²' at screen 0.6798, screen 0.5025 center rotate by 90 noenhanced
-set label 49 '(c) error norm over epoch' at screen 0.7092, screen 0.8321 left noenhanced
-plot $p3c1 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder, \
-     $p3c2 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder, \
-     $p3c1 using 1:2 with lines lt 2, \
-     $p3c2 using 1:2 with lines lt 3
-unset label; unset arrow
+set title '(c) error norm over epoch' noenhanced
+unset logscale x; set xrange [0:10]; set xtics autofreq; set xlabel 'epoch' noenhanced
+unset logscale y; set yrange [0:5.396999999999999]; set ytics autofreq; set ylabel 'error norm ‖e‖²' noenhanced
+plot $p3c1 using 1:3:4 with filledcurves lt 2 fs transparent solid 0.18 noborder notitle, \
+     $p3c2 using 1:3:4 with filledcurves lt 3 fs transparent solid 0.18 noborder notitle, \
+     $p3c1 using 1:2 with lines lt 2 title 'Top-k' noenhanced, \
+     $p3c2 using 1:2 with lines lt 3 title 'Hard-threshold' noenhanced
 unset multiplot
