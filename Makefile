@@ -209,7 +209,7 @@ $(B)/version.h: FORCE
 	   echo '#define SG_BUILD_CUDA $(cuda)'; } > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The style and the script of pages in HTML as arrays, without indentation and without lines that are comments.
-page_script := lib/plot/page_chart.js lib/plot/page.js
+page_script := lib/plot/page.js
 $(B)/page_files.h: lib/plot/page.css $(page_script)
 	@mkdir -p $(@D)
 	@bytes() { echo "static const char $$1[] = {"; shift; sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' "$$@" | LC_ALL=C od -An -v -td1 | sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'; echo '};'; }; \

@@ -1,5 +1,5 @@
 /* export_html.c: results as one page in HTML that needs no other file. Titles, tables, claims, provenance and the recipe
- * are markup, so that they can be read without script; the script of page.js draws the figures from the embedded JSON.
+ * are markup and figures are SVG, so that they can be read without script; page.js switches and reads the figures.
  * page_files.h has the bytes of script and style. */
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +26,6 @@ void html_put_name(FILE *out, const struct sg_page_result *result) {
 }
 
 /* ---- a section ---- */
-
-static void put_script(FILE *out, int number, const char *what, const cJSON *value) {
-    fprintf(out, "<script type=\"application/json\" id=\"r%d-%s\">", number, what);
-    html_put_json(out, value);
-    fputs("</script>\n", out);
-}
 
 static void put_recipe(const struct html_section *s) {
     const cJSON *recipe = sg_json_get(s->document, "recipe.resolved");
@@ -91,14 +85,19 @@ static sg_status put_section(const struct html_section *s, const struct sg_page_
                              const struct sg_plot_select *select, struct sg_plot_notes *all, struct sg_error *err) {
     const bool kernels = sg_plot_is_kernels(s->document);
     struct sg_summary summary = {0};
-    cJSON *view = NULL;
+    bool figures = false;
     char *title = sg_plot_title(s->document, select->title), *source = sg_plot_source(s->document);
     sg_status status = title && source ? SG_OK : sg_fail_memory(err, "the page");
     if (status == SG_OK && !kernels)
         status = sg_summary_read(&summary, s->document, select, err);
     struct sg_plot_notes notes = summary.notes;
-    if (status == SG_OK && (view = html_view(s->document, select, &notes, err)) == NULL)
-        status = err->status;
+    struct html_figures at = {.document = s->document, .select = select, .notes = &notes};
+    for (bool found = status == SG_OK; found && status == SG_OK; figures |= found) { /* their notes stand above them */
+        struct sg_figure figure;
+        status = html_next_figure(&figure, &found, &at, err);
+        if (status == SG_OK && found)
+            sg_figure_free(&figure);
+    }
     if (status != SG_OK)
         goto out;
     for (size_t i = 0; i < notes.n; i++)
@@ -106,9 +105,9 @@ static sg_status put_section(const struct html_section *s, const struct sg_page_
     fprintf(s->out, "<article id=\"r%d\" data-result=\"%d\" aria-labelledby=\"r%d-title\">\n", s->number, s->number,
             s->number);
     put_header(s, result, title, source, summary.finding, &notes);
-    put_links(s, &summary, cJSON_GetArraySize(sg_json_get(view, "panels")) > 0);
+    put_links(s, &summary, figures);
     fputs("</header>\n", s->out);
-    html_put_figures(s, view);
+    status = html_put_figures(s, select, err);
     if (kernels)
         html_put_kernels(s);
     html_put_finals(s, &summary);
@@ -121,11 +120,10 @@ static sg_status put_section(const struct html_section *s, const struct sg_page_
           "class=\"download\" data-name=\"",
           s->out);
     html_put_element(s->out, "", name_of(s->document), ".json\">Save the JSON</button></p></section>\n");
-    put_script(s->out, s->number, "view", view);
-    put_script(s->out, s->number, "document", s->document);
-    fputs("</article>\n", s->out);
+    fprintf(s->out, "<script type=\"application/json\" id=\"r%d-document\">", s->number);
+    html_put_json(s->out, s->document);
+    fputs("</script>\n</article>\n", s->out);
 out:
-    cJSON_Delete(view);
     sg_summary_free(&summary);
     free(title);
     free(source);
@@ -171,7 +169,7 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
     if (n > 1) {
         section.title = NULL; /* it is the page's */
         html_put_element(out, "<header class=\"page\"><h1>", title, "</h1>\n");
-        status = html_put_front(out, result, n, err);
+        status = html_put_front(out, result, n, &section, err);
         fputs("</header>\n", out);
     }
     fputs("<main id=\"main\">\n", out);

@@ -15,8 +15,9 @@ void html_put_yaml(FILE *out, const cJSON *item);
 
 /* What tells the result from others on the page: its file's name without folder and ending, else its own. */
 void html_put_name(FILE *out, const struct sg_page_result *result);
-/* The front of a page of several results. SG_ERR_MEMORY: memory ran out. */
-SG_CHECKED sg_status html_put_front(FILE *out, const struct sg_page_result *result, size_t n, struct sg_error *err);
+/* The front of a page of several results, whose figures are as `select` has them. SG_ERR_MEMORY: memory ran out. */
+SG_CHECKED sg_status html_put_front(FILE *out, const struct sg_page_result *result, size_t n,
+                                    const struct sg_plot_select *select, struct sg_error *err);
 
 /* A section of the page, about one result. */
 struct html_section {
@@ -30,10 +31,21 @@ struct html_section {
 /* Begins a part of the section, which ends with </section>; `id` is the end of its anchor. */
 void html_begin_part(const struct html_section *s, const char *id, const char *heading);
 
-/* {"columns":{"bits":"bits per worker",…},"panels":[…]} for the script; the caller deletes it. NULL: err says why. */
-cJSON *html_view(const cJSON *document, const struct sg_plot_select *select, struct sg_plot_notes *notes,
-                 struct sg_error *err);
-void html_put_figures(const struct html_section *s, const cJSON *view);
+/* The figures of a result as a page has them, one after another: all plots in one if they can be drawn, else one for each
+ * that can; of a result without plots one for each column. {.document, .select, .notes} before the first. */
+struct html_figures {
+    const cJSON *document;
+    const struct sg_plot_select *select;
+    struct sg_plot_notes *notes; /* gets those of the figures, and of each plot that cannot be drawn why; may be NULL */
+    size_t next;
+    bool whole;
+};
+/* Reads the next one; *found <- false after the last. SG_ERR_ARGUMENT: what `select` chose is not there. */
+SG_CHECKED sg_status html_next_figure(struct sg_figure *out, bool *found, struct html_figures *at,
+                                      struct sg_error *err);
+/* Figure i of result n has the id "rNfI", and so begin the ids of its parts. Nothing if there is none. */
+SG_CHECKED sg_status html_put_figures(const struct html_section *s, const struct sg_plot_select *select,
+                                      struct sg_error *err);
 
 void html_put_finals(const struct html_section *s, const struct sg_summary *summary);
 /* How many claims are shown. */

@@ -1,9 +1,36 @@
-// page.js: starts a page of results: draws figures when they come into view, sorts and filters tables, keeps what the
-// reader switched over a reload of a page whose grid still runs.
+// page.js: reads, switches, enlarges and compares the figures of a page, which are drawn in it, and sorts its tables.
 "use strict";
 
 const one = (selector, from = document) => from.querySelector(selector);
 const every = (selector, from = document) => [...from.querySelectorAll(selector)];
+
+function make(name, attributes, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) if (value !== null && value !== undefined) node.setAttribute(key, value);
+  for (const child of children.flat()) if (child !== null && child !== undefined) node.append(child);
+  return node;
+}
+
+// ---- numbers ----
+
+const SUPER = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+// A number with four digits, or a count with all of them.
+function show(v, digits = 4) {
+  if (!Number.isFinite(v)) return "–";
+  const a = Math.abs(v);
+  let text;
+  if (Number.isInteger(v) && a < 1e7) text = String(v).replace(/\B(?=(\d{3})+$)/g, a < 1e4 ? "" : "\u202f");
+  else if (a >= 1e-3 && a < 1e5) text = String(+v.toPrecision(digits));
+  else {
+    const [front, exponent] = v.toExponential(digits - 1).split("e");
+    text = +front + "×10" + [...String(+exponent)].map((c) => SUPER[c]).join("");
+  }
+  return text.replace("-", "−");
+}
+
+// The ends of a spot's band or bar.
+const spread = (s) => (s.low < s.high ? `${show(s.low, 3)} … ${show(s.high, 3)}` : "");
 
 // ---- tables ----
 
@@ -41,250 +68,262 @@ function sortable(table) {
   }
 }
 
-// ---- what the reader switched ----
+// ---- what a drawing shows ----
 
-const memory = {
-  key: "sparsegrad " + location.pathname,
-  all: {},
-  load() {
-    try { this.all = JSON.parse(sessionStorage.getItem(this.key)) || {}; } catch { this.all = {}; }
-  },
-  save() {
-    try { sessionStorage.setItem(this.key, JSON.stringify(this.all)); } catch { /* a browser without it forgets */ }
-  },
-};
+const numbers = (text) => (text ? text.split(" ").map(Number) : []);
 
-// ---- a result ----
-
-const isClock = (name) => /^(step|epoch|bits|bytes)/.test(name) || /(^|_)time$/.test(name);
-const means = (column) => (Array.isArray(column) ? column : column && column.mean) || null;
-
-function quartiles(values) {
-  const v = values.filter(Number.isFinite).sort((a, b) => a - b);
-  const at = (q) => {
-    const i = q * (v.length - 1), k = Math.floor(i);
-    return v[k] + (i - k) * ((v[k + 1] ?? v[k]) - v[k]);
-  };
-  return v.length > 3 ? [at(0.25), at(0.75)] : null;
+// The spots of a curve: values and places in the drawing. A level line is one spot that is everywhere.
+function spots(group) {
+  const name = group.dataset.method, xs = numbers(group.dataset.x), ys = numbers(group.dataset.y);
+  const color = (e) => (e.getAttribute("stroke") ?? "none") !== "none" ? e.getAttribute("stroke") : e.getAttribute("fill");
+  const low = numbers(group.dataset.low), high = numbers(group.dataset.high), line = one("path.line", group);
+  if (group.dataset.level !== undefined || xs.length) {
+    const place = line.getAttribute("d").slice(1).split(/[LHV]/).map(numbers), level = group.dataset.level !== undefined;
+    return place.slice(0, level ? 1 : undefined).map(([px, py], i) => ({ name, level, color: color(line), x: xs[i], y: ys[i], low: low[i], high: high[i], px, py }));
+  }
+  return every("[data-point]", group).map((p) => {
+    const mark = p.lastElementChild, box = mark.getBBox(), { x, y, low, high } = p.dataset;
+    return { name: p.dataset.point, color: color(mark), x: +x, y: +y, low: +low, high: +high, px: box.x + box.width / 2, py: box.y + box.height / 2 };
+  });
 }
 
-// Around a mean: ± 1 standard deviation. That may reach below zero, so a log axis shows the same factor up and down.
-const around = (mean, std, log) => ({ low: log && mean > 0 ? (mean * mean) / (mean + std) : mean - std, high: mean + std });
-
-class Result {
-  constructor(article) {
-    this.article = article;
-    this.number = article.dataset.result;
-    this.text = one(`#r${this.number}-document`).textContent;
-    this.json = JSON.parse(this.text);
-    this.view = JSON.parse(one(`#r${this.number}-view`).textContent);
-    const saved = (memory.all[this.number] ||= { off: [], panels: {} });
-    this.off = new Set(saved.off);
-    this.saved = saved;
+class Panel {
+  constructor(node) {
+    this.node = node;
+    this.kind = node.dataset.panel;
+    [this.left, this.top, this.width, this.height] = numbers(node.dataset.box);
+    this.x = node.dataset.xlabel;
+    this.y = node.dataset.ylabel;
+    this.all = every("[data-method]", node).map((group) => ({ group, name: group.dataset.method, spots: spots(group) })).filter((c) => c.spots.length);
   }
 
-  label(column) {
-    return this.view.columns[column] ?? column.replaceAll("_", " ");
+  get curves() {
+    return this.all.filter((c) => !c.group.hasAttribute("display"));
   }
 
-  // The columns that a panel's axes may have: of runs for curves, of ends for points.
-  choices(panel, side) {
-    const group = panel.points ? "final" : "series", results = panel.curves.flatMap((c) => c.at).map((i) => this.json.results[i]);
-    const names = new Set(results.flatMap((r) => Object.keys(r?.[group] || {})));
-    const fits = [...names].filter((n) => (panel.points ? !/^(step|epoch)$/.test(n) : isClock(n) === (side === "x")));
-    return [...new Set([panel.plan[side], ...fits])];
+  has(x, y) {
+    return x >= this.left - 8 && x <= this.left + this.width + 8 && y >= this.top - 8 && y <= this.top + this.height + 8;
   }
 
-  // The numbers of a panel with the axes it has now.
-  read(panel) {
-    const { x, y, plan } = panel, plot = panel.plot === null ? {} : this.json.plots?.[panel.plot] ?? {};
-    const planned = x === plan.x && y === plan.y;
-    const axis = (side) => {
-      const range = planned && panel[side + "log"] === plan[side + "log"] ? plot[side + "_range"] : null;
-      return { label: this.label(panel[side]), log: panel[side + "log"], range: Array.isArray(range) && range[0] < range[1] ? range : null };
-    };
-    const curves = panel.curves.map((c) => {
-      const results = c.at.map((i) => this.json.results[i]).filter(Boolean);
-      const points = panel.points ? this.ends(results, x, y, planned ? plot.points : null, panel.ylog) : results.flatMap((r) => this.run(r, x, y, panel.ylog));
-      return { name: c.name, baseline: c.baseline, style: c.style, level: c.level && panel.points, points };
-    });
-    return { x: axis("x"), y: axis("y"), points: panel.points, ranking: panel.ranking, curves };
+  // How far a spot is from (x, y).
+  away(spot, x, y) {
+    const level = spot.level && (this.kind === "ranking" ? Math.abs(spot.px - x) : Math.abs(spot.py - y));
+    return spot.level ? level : Math.hypot(spot.px - x, spot.py - y);
   }
 
-  run(result, x, y, log) {
-    const at = means(result.series?.[x]), value = means(result.series?.[y]), std = result.seeds?.length > 1 ? result.series?.[y]?.std : null;
-    const points = [];
-    for (let i = 0; at && value && i < value.length; i++) {
-      if (value[i] === null || at[i] === null) continue;
-      const s = std?.[i] ?? 0;
-      points.push({ x: at[i], y: value[i], std: s, ...around(value[i], s, log), label: result.label });
-    }
-    return points;
+  // The spot of a curve nearest to (x, y): along a curve only x counts.
+  nearest(curve, x, y) {
+    const away = (s) => (this.kind === "curves" && !s.level ? Math.abs(s.px - x) : this.away(s, x, y));
+    return curve.spots.reduce((a, b) => (away(b) < away(a) ? b : a));
   }
 
-  ends(results, x, y, given, log) {
-    const value = (r, name) => (typeof r.final?.[name] === "number" ? { mean: r.final[name] } : r.final?.[name]) ?? (r.constants?.[name] !== undefined ? { mean: r.constants[name] } : { mean: means(r.series?.[name])?.findLast((v) => v !== null) });
-    return results.map((r) => {
-      const point = given?.find((p) => p.label === r.label), at = point?.x ?? value(r, x), to = point?.y ?? value(r, y);
-      const several = r.seeds?.length > 1, box = log && several && to?.values ? quartiles(to.values) : null, s = several ? to?.std ?? 0 : 0;
-      return { x: at?.mean ?? null, y: to?.mean ?? null, std: s, ...(box ? { low: box[0], high: box[1] } : around(to?.mean, s, log)), quartiles: !!box, seeds: (several && to?.values) || [], label: r.label };
-    }).filter((p) => p.y !== null && p.y !== undefined && (p.x !== null || results[0].baseline));
-  }
-
-  keep() {
-    this.saved.off = [...this.off];
-    memory.save();
-  }
-
-  start() {
-    this.panels = this.view.panels.map((p, i) => {
-      const { x, y, xlog, ylog } = p, plan = { x, y, xlog, ylog };
-      return new Figure(this, { ...p, plan, ...this.saved.panels[i] }, i);
-    });
-    const names = (f) => f.entries().map((e) => e.name).join("\n"), shared = one(".legend.shared", this.article);
-    if (this.panels.length > 1 && this.panels.every((f) => names(f) === names(this.panels[0]))) {
-      this.legends = [[shared, this.panels[0]]];
-      for (const f of this.panels) f.legend.remove();
-    } else this.legends = this.panels.map((f) => [f.legend, f]);
-    this.redraw();
-    const observer = new ResizeObserver(() => this.panels.forEach((f) => f.chart.width !== f.plot.clientWidth && f.chart.draw()));
-    this.panels.forEach((f) => observer.observe(f.plot));
-  }
-
-  redraw() {
-    for (const [place, figure] of this.legends) figure.fillLegend(place);
-    for (const figure of this.panels) figure.refresh();
+  // The value that a row or a curve has here.
+  value(spot) {
+    return this.kind === "ranking" ? spot.x : spot.y;
   }
 }
 
-// ---- a figure: its switches, its drawing, its numbers as a table ----
+// ---- a figure ----
 
 class Figure {
-  constructor(result, panel, index) {
+  constructor(svg, result) {
+    this.svg = svg;
     this.result = result;
-    this.panel = panel;
-    this.index = index;
-    this.node = one(`figure[data-panel="${index}"]`, result.article);
-    this.caption = one("figcaption", this.node);
-    this.title = this.caption.textContent;
-    this.plot = make("div", { class: "plot" });
-    this.legend = make("div", { class: "legend" });
-    this.controls = make("div", { class: "controls", role: "group", "aria-label": "Axes" });
-    const status = make("p", { class: "hidden", role: "status" });
-    this.numbers = make("details", { class: "numbers-of" }, make("summary", {}, "Numbers of this figure"));
-    this.node.append(this.controls, this.plot, this.legend, status, this.numbers);
-    this.chart = new Chart(this.plot, status, () => result.read(panel), (name) => result.off.has(name));
-    this.numbers.addEventListener("toggle", () => this.fillNumbers());
+    this.place = svg.parentNode;
+    this.panels = every("[data-panel]", svg).map((node) => new Panel(node));
+    this.whole = svg.getAttribute("viewBox");
+    this.tip = make("div", { class: "tip", hidden: "" });
+    this.status = make("p", { class: "hidden", role: "status" });
+    this.cross = svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+    this.cross.setAttribute("class", "cross");
+    this.place.append(this.tip, this.status);
+    svg.setAttribute("tabindex", "0");
+    svg.setAttribute("role", "group");
+    svg.setAttribute("aria-label", `${one("title", svg).textContent}. The arrow keys read values, Enter compares with one, Escape ends.`);
+    svg.addEventListener("pointermove", (e) => this.move(e));
+    svg.addEventListener("pointerleave", () => this.hide());
+    svg.addEventListener("pointerdown", (e) => (this.from = e.pointerType === "mouse" ? this.point(e) : null));
+    svg.addEventListener("pointerup", (e) => this.release(e));
+    svg.addEventListener("keydown", (e) => e.target === svg && this.key(e));
+    for (const entry of every("[data-legend]", svg)) this.switch(entry);
     this.fillControls();
-  }
-
-  entries() {
-    return this.result.read(this.panel).curves;
-  }
-
-  change(values) {
-    Object.assign(this.panel, values);
-    const { x, y, xlog, ylog } = this.panel;
-    this.result.saved.panels[this.index] = { x, y, xlog, ylog };
-    this.result.keep();
-    const focus = this.controls.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    this.fillControls();
-    if (focus) one(`[data-key="${focus}"]`, this.controls)?.focus();
-    this.refresh();
-  }
-
-  refresh() {
-    const { x, y, plan } = this.panel, planned = x === plan.x && y === plan.y;
-    this.caption.textContent = planned && !/^(\(\w\))?$/.test(this.title) ? this.title : `${/^\(\w\)/.exec(this.title)?.[0] ?? ""} ${this.result.label(y)} over ${this.result.label(x)}`.trim();
-    this.chart.draw();
     this.fillNumbers();
   }
 
+  point(event) {
+    return new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
+  }
+
+  // ---- switches ----
+
+  switch(entry) {
+    const turn = () => this.result.turn(entry.dataset.legend);
+    entry.setAttribute("role", "button");
+    entry.setAttribute("tabindex", "0");
+    entry.setAttribute("aria-pressed", "true");
+    entry.addEventListener("click", turn);
+    entry.addEventListener("keydown", (e) => {
+      if (e.key !== "Enter" && e.key !== " ") return;
+      e.preventDefault();
+      turn();
+    });
+  }
+
   fillControls() {
-    const { panel, result } = this, parts = [];
-    for (const side of panel.ranking ? [] : ["x", "y"]) { // a ranking is of its own columns
-      const select = make("select", { "data-key": side }, result.choices(panel, side).map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
-      select.value = panel[side];
-      select.addEventListener("change", () => this.change({ [side]: select.value }));
-      const log = make("button", { type: "button", "data-key": side + "log", "aria-pressed": panel[side + "log"], "aria-label": `logarithmic ${side} axis` }, "log");
-      log.addEventListener("click", () => this.change({ [side + "log"]: !panel[side + "log"] }));
-      parts.push(make("span", { class: "group" }, make("label", {}, side, select), log));
-    }
-    if (["x", "y", "xlog", "ylog"].some((k) => panel[k] !== panel.plan[k])) {
-      const reset = make("button", { type: "button" }, "as planned");
-      reset.addEventListener("click", () => { this.change(panel.plan); one("select", this.controls).focus(); });
-      parts.push(reset);
-    }
-    this.controls.replaceChildren(...parts);
-  }
-
-  fillLegend(place) {
-    const { off } = this.result, curves = this.entries().filter((c) => c.level || !this.panel.ranking), focus = place.contains(document.activeElement) ? document.activeElement.dataset.name : null;
-    const button = (c) => {
-      const b = make("button", { type: "button", "aria-pressed": !off.has(c.name), "data-name": c.name }, sample(c, this.panel.points), c.name);
-      b.addEventListener("click", () => this.toggle([c.name], off.has(c.name)));
+    const views = this.panels.length > 1 ? this.panels.map((p, i) => [`(${String.fromCharCode(97 + i)}) larger`, p.node.getBBox()]) : [];
+    const button = ([text, box]) => {
+      const b = make("button", { type: "button" }, text);
+      b.addEventListener("click", () => this.enlarge(box));
       return b;
     };
-    const all = (text, on) => {
-      const b = make("button", { type: "button", class: "all", "data-name": "\n" + text }, text);
-      b.addEventListener("click", () => this.toggle(curves.map((c) => c.name), on));
-      return b;
-    };
-    place.setAttribute("role", "group");
-    place.setAttribute("aria-label", "Curves, on or off");
-    place.replaceChildren(...curves.map(button), ...(curves.length > 5 ? [make("span", {}, all("all", true), all("none", false))] : []));
-    if (focus !== null) every("button", place).find((b) => b.dataset.name === focus)?.focus();
+    this.back = make("button", { type: "button", hidden: "" }, "whole figure");
+    this.back.addEventListener("click", () => this.enlarge(null));
+    this.place.before(make("div", { class: "controls", role: "group", "aria-label": "Parts of the figure" }, views.map(button), this.back));
   }
 
-  toggle(names, on) {
-    for (const name of names) on ? this.result.off.delete(name) : this.result.off.add(name);
-    this.result.keep();
-    this.result.redraw();
+  enlarge(box) {
+    this.svg.setAttribute("viewBox", box ? `${box.x - 4} ${box.y - 4} ${box.width + 8} ${box.height + 8}` : this.whole);
+    this.back.hidden = !box;
+    this.hide();
   }
 
-  // What the figure shows now, as a table: points one a line, curves at some twenty places.
+  // A dragged rectangle is enlarged; a click compares with the spot there.
+  release(event) {
+    const to = this.point(event), from = this.from;
+    this.from = null;
+    if (from && Math.abs(to.x - from.x) > 8 && Math.abs(to.y - from.y) > 8)
+      this.enlarge({ x: Math.min(from.x, to.x), y: Math.min(from.y, to.y), width: Math.abs(to.x - from.x), height: Math.abs(to.y - from.y) });
+    else if (this.at) this.pin();
+  }
+
+  pin() {
+    this.pinned = this.pinned && this.pinned.spot === this.at.spot ? null : this.at;
+    this.mark(this.at);
+  }
+
+  // ---- values ----
+
+  move(event) {
+    const { x, y } = this.point(event), panel = this.panels.find((p) => p.has(x, y)), from = this.from;
+    if (from && (Math.abs(x - from.x) > 8 || Math.abs(y - from.y) > 8)) {
+      this.tip.hidden = true;
+      return this.cross.setAttribute("d", `M${from.x} ${from.y}H${x}V${y}H${from.x}Z`);
+    }
+    if (!panel || !panel.curves.length) return this.hide();
+    const found = panel.curves.map((curve) => ({ panel, curve, spot: panel.nearest(curve, x, y) }));
+    this.mark(found.reduce((a, b) => (panel.away(b.spot, x, y) < panel.away(a.spot, x, y) ? b : a)));
+  }
+
+  // Shows a spot, and what other curves have at its place.
+  mark(near) {
+    const { panel, curve, spot } = near, box = panel, pinned = this.pinned && this.pinned.panel === panel ? this.pinned.spot : null;
+    const others = panel.kind === "curves" ? panel.curves.filter((c) => c !== curve).map((c) => panel.nearest(c, spot.px, spot.py)) : [];
+    const beside = [spot, ...others.filter((s) => s.level || Math.abs(s.px - spot.px) <= 6)].slice(0, 9);
+    const ratio = (s) => (pinned && pinned !== s ? `${show(panel.value(s) / panel.value(pinned), 3)} × ${pinned.name}` : pinned ? "compared" : "");
+    const row = (s) => make("tr", { class: s === spot ? "near" : null }, make("td", {}, make("i", { style: `background:${s.color}` })), make("th", {}, s.name),
+      make("td", {}, show(panel.value(s))), make("td", { class: "d" }, spread(s)), make("td", { class: "d" }, ratio(s)));
+    const where = panel.kind === "ranking" ? panel.x : spot.level ? "at every x" : `${panel.x}: ${show(spot.x)}`;
+    this.at = near;
+    const down = `M${spot.px} ${box.top}v${box.height}`, across = `M${box.left} ${spot.py}h${box.width}`;
+    this.cross.setAttribute("d", spot.level ? (panel.kind === "ranking" ? down : across) : panel.kind === "curves" ? down : down + across);
+    this.tip.replaceChildren(make("p", {}, where), make("table", {}, make("tbody", {}, beside.sort((a, b) => a.py - b.py).map(row))), panel.kind === "ranking" ? "" : make("p", {}, panel.y));
+    this.tip.hidden = false;
+    const to = new DOMPoint(spot.level ? box.left + box.width / 2 : spot.px, spot.py).matrixTransform(this.svg.getScreenCTM()), frame = this.place.getBoundingClientRect();
+    const wide = this.tip.offsetWidth, x = to.x - frame.x, right = x + 16 + wide <= frame.width;
+    this.tip.style.left = Math.max(0, right ? x + 16 : x - 16 - wide) + this.place.scrollLeft + "px";
+    this.tip.style.top = (right || x - 16 - wide >= 0 ? Math.max(0, to.y - frame.y - this.tip.offsetHeight / 2) : to.y - frame.y + 24) + "px";
+    this.status.textContent = `${spot.name}: ${spot.level || panel.kind === "ranking" ? "" : `${panel.x} ${show(spot.x)}, `}${panel.kind === "ranking" ? panel.x : panel.y} ${show(panel.value(spot))} ${spread(spot)} ${ratio(spot)}`;
+  }
+
+  hide() {
+    this.at = null;
+    this.tip.hidden = true;
+    this.cross.setAttribute("d", "");
+  }
+
+  // Left and right go along a curve, up and down to the next one, also of the next panel.
+  key(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -1e9, End: 1e9, PageUp: -10, PageDown: 10 }[event.key], turn = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (event.key === "Escape") {
+      this.pinned = null;
+      return this.hide();
+    }
+    if (event.key === "Enter" && this.at) return this.pin();
+    const list = this.panels.flatMap((panel) => panel.curves.map((curve) => ({ panel, curve })));
+    if (!list.length || (step === undefined && turn === undefined)) return;
+    event.preventDefault();
+    const now = this.at, i = now ? list.findIndex((c) => c.curve === now.curve) : -1;
+    if (!now) return this.mark({ ...list[0], spot: list[0].curve.spots[0] });
+    if (turn) {
+      const next = list[(i + turn + list.length) % list.length];
+      return this.mark({ ...next, spot: next.panel === now.panel ? next.panel.nearest(next.curve, now.spot.px, now.spot.py) : next.curve.spots[0] });
+    }
+    const along = now.curve.spots, to = along.indexOf(now.spot) + step;
+    this.mark({ ...now, spot: along[Math.min(Math.max(to, 0), along.length - 1)] });
+  }
+
+  // What the figure shows now as tables: points one a line, curves at some twenty places.
   fillNumbers() {
-    one(".scroll", this.numbers)?.remove();
-    if (!this.numbers.open) return;
-    const { x, y, points } = this.chart.data, curves = this.chart.shown, head = (text, n) => make("th", { scope: "col", class: n ? "n" : null }, text);
+    const details = make("details", { class: "numbers-of" }, make("summary", {}, "Numbers of this figure"));
+    details.addEventListener("toggle", () => {
+      every(".scroll", details).forEach((e) => e.remove());
+      if (details.open) details.append(...this.panels.map((panel) => this.table(panel)));
+      every("table", details).forEach(sortable);
+    });
+    this.place.after(details);
+  }
+
+  table(panel) {
+    const head = (text, n) => make("th", { scope: "col", class: n ? "n" : null }, text), curves = panel.curves.filter((c) => !c.spots[0].level);
     const number = (v) => make("td", { class: "n", "data-v": Number.isFinite(v) ? v : null }, show(v));
-    let heads, rows;
-    if (points) {
-      heads = [head("method"), head(x.label, true), head(y.label, true), head("spread")];
-      rows = curves.flatMap((c) => c.points.map((p) => make("tr", {}, make("th", { scope: "row" }, p.label), number(p.x), number(p.y), make("td", {}, spread(p)))));
-    } else {
-      const longest = curves.reduce((a, c) => (c.points.length > (a?.points.length ?? 0) ? c : a), null), n = longest?.points.length ?? 0, most = Math.min(n, 21);
-      const at = Array.from({ length: most }, (_, i) => longest.points[Math.round((i * (n - 1)) / Math.max(most - 1, 1))].x);
-      const gap = at.length > 1 ? Math.abs(at[1] - at[0]) / 2 : Infinity;
-      const near = (c, v) => c.points.reduce((a, p) => (Math.abs(p.x - v) < Math.abs((a?.x ?? Infinity) - v) ? p : a), null);
-      heads = [head(x.label, true), ...curves.map((c) => head(c.name, true))];
-      rows = at.map((v) => make("tr", {}, number(v), curves.map((c) => { const p = near(c, v); return number(p && Math.abs(p.x - v) <= gap ? p.y : NaN); })));
+    let heads = [head("method"), ...(panel.kind === "ranking" ? [] : [head(panel.x, true)]), head(panel.kind === "ranking" ? panel.x : panel.y, true), head("spread")], rows;
+    if (panel.kind !== "curves")
+      rows = curves.flatMap((c) => c.spots).map((s) => make("tr", {}, make("th", { scope: "row" }, s.name), panel.kind === "ranking" ? null : number(s.x), number(panel.value(s)), make("td", {}, spread(s))));
+    else {
+      const longest = curves.reduce((a, c) => (c.spots.length > a.length ? c.spots : a), []), n = longest.length, most = Math.min(n, 21);
+      const at = Array.from({ length: most }, (_, i) => longest[Math.round((i * (n - 1)) / Math.max(most - 1, 1))]);
+      const gap = at.length > 1 ? Math.abs(at[1].px - at[0].px) / 2 : Infinity;
+      heads = [head(panel.x, true), ...curves.map((c) => head(c.name, true))];
+      rows = at.map((s) => make("tr", {}, number(s.x), curves.map((c) => { const near = panel.nearest(c, s.px, s.py); return number(Math.abs(near.px - s.px) <= gap ? near.y : NaN); })));
     }
-    const caption = `${y.label}${points ? "" : ", mean over the seeds,"} over ${x.label}`;
+    const caption = `${panel.y} over ${panel.x}`;
     const table = make("table", { class: "sortable" }, make("caption", {}, make("span", {}, caption)), make("thead", {}, make("tr", {}, heads)), make("tbody", {}, rows));
-    this.numbers.append(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, table));
-    sortable(table);
+    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, table);
   }
 }
 
 // ---- the page ----
 
+class Result {
+  constructor(article) {
+    this.article = article;
+    this.figures = every(".plot > svg", article).map((svg) => new Figure(svg, this));
+  }
+
+  // Switches a method on or off in all figures of the result.
+  turn(name) {
+    const of = (attribute) => every(`[${attribute}]`, this.article).filter((e) => e.getAttribute(attribute) === name);
+    const off = of("data-legend")[0].getAttribute("aria-pressed") === "true";
+    for (const entry of of("data-legend")) entry.setAttribute("aria-pressed", !off);
+    for (const e of [...of("data-method"), ...of("data-band")]) off ? e.setAttribute("display", "none") : e.removeAttribute("display");
+    for (const figure of this.figures) figure.hide();
+  }
+}
+
 function begin() {
-  memory.load();
   every("table.sortable").forEach(sortable);
-  const results = new Map(), open = (article) => {
-    if (results.has(article)) return results.get(article);
-    const result = new Result(article);
-    results.set(article, result);
-    if (result.view.panels.length) result.start();
-    return result;
-  };
-  const observer = new IntersectionObserver((seen) => seen.filter((s) => s.isIntersecting).forEach((s) => open(s.target)), { rootMargin: "800px" });
+  const observer = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen)
+      if (isIntersecting) {
+        observer.unobserve(target);
+        new Result(target);
+      }
+  }, { rootMargin: "800px" });
   every("article").forEach((article) => observer.observe(article));
-  addEventListener("beforeprint", () => every("article").forEach(open));
   for (const button of every(".download"))
     button.addEventListener("click", () => {
-      const link = make("a", { download: button.dataset.name, href: URL.createObjectURL(new Blob([open(button.closest("article")).text], { type: "application/json" })) });
+      const text = one("script", button.closest("article")).textContent;
+      const link = make("a", { download: button.dataset.name, href: URL.createObjectURL(new Blob([text], { type: "application/json" })) });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     });

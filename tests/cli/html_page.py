@@ -1,6 +1,6 @@
-"""html_page.py: what a page of results says and does. usage: html_page.py static|hostile|browser|live PAGE RESULT...
+"""html_page.py: what a page of results says and does. usage: html_page.py static|hostile|browser|harmless PAGE RESULT...
 
-`static` and `hostile` read the markup; `browser` and `live` use headless Chromium."""
+`static` and `hostile` read the markup; `browser` and `harmless` use headless Chromium."""
 import html.parser
 import json
 import re
@@ -58,6 +58,7 @@ def static(path, results):
     expected = [json.load(open(result, encoding="utf8")) for result in results]
     assert page.documents() == expected, "the embedded JSON is not the result"
     data = sum(len(text.encode()) for name, text in page.scripts if name)
+    data += sum(len(drawing.encode()) for drawing in re.findall(r"<svg xmlns.*?</svg>", page.source, re.S))
     heads = [level for level, _ in page.elements if re.fullmatch("h[1-6]", level)]
     assert heads.count("h1") == 1 and heads[0] == "h1"
     assert all(int(b[1]) <= int(a[1]) + 1 for a, b in zip(heads, heads[1:])), heads
@@ -66,10 +67,10 @@ def static(path, results):
 
 def hostile(path, results):
     page, (result,) = Page(path), [json.load(open(r, encoding="utf8")) for r in results]
-    assert len(page.scripts) == 3, [name for name, _ in page.scripts]
+    assert len(page.scripts) == 2, [name for name, _ in page.scripts]
     text, evil = "".join(page.texts), result["recipe"]["title"]
     assert text.count(evil) >= 5, text
-    shown = [t for t, _ in page.elements if t in ("img", "b", "svg", "textarea", "iframe")]
+    shown = [t for t, _ in page.elements if t in ("img", "b", "textarea", "iframe")]
     assert not shown, shown
 
 
@@ -86,60 +87,60 @@ def click(browser, script):
 def browse(path, _):
     from browser import Browser
     b = Browser()
-    lines = "document.querySelectorAll('figure[data-panel=\"0\"] [data-layer] path.line').length"
-    ticks = "[...document.querySelectorAll('figure[data-panel=\"0\"] svg text')].map(t => t.textContent).join(' ')"
-    button = "[...document.querySelectorAll('figure[data-panel=\"0\"] {}')]{}"
+    shown = "document.querySelectorAll('.plot [data-panel]')[{}].querySelectorAll('[data-method]:not([display])').length"
+    entry = "document.querySelectorAll('[data-legend]')[0]"
     try:
         b.screen(1280)
         milliseconds = b.open(path)
-        assert b.run("document.querySelectorAll('.plot > svg').length") == b.run("document.querySelectorAll('figure').length") > 0
-        before = b.run(lines)
-        assert before > 1
+        panels = b.run("document.querySelectorAll('.plot [data-panel]').length")
+        assert panels > 1 and b.run("document.querySelectorAll('.plot > svg').length") == b.run("document.querySelectorAll('figure').length") > 0
+        before = [b.run(shown.format(p)) for p in range(panels)]
+        assert min(before) > 1
 
-        # The legend switches curves on and off, here and in the panels beside it.
-        name = b.run(button.format(".legend button", "[1].textContent"))
-        click(b, button.format(".legend button", "[1]"))
-        assert b.run(button.format(".legend button", "[1].getAttribute('aria-pressed')")) == "false"
-        assert b.run(lines) == before - 1 and name not in b.run("document.querySelector('.plot > svg').getAttribute('aria-label')")
-        click(b, button.format(".legend button", "[1]"))
-        assert b.run(lines) == before and name in b.run("document.querySelector('.plot > svg').getAttribute('aria-label')")
+        # The legend switches a method on and off, in all panels that have it.
+        name = b.run(f"{entry}.dataset.legend")
+        having = [b.run(f"[...document.querySelectorAll('.plot [data-panel]')[{p}].querySelectorAll('[data-method]')].some(e => e.dataset.method === {json.dumps(name)})") for p in range(panels)]
+        press = f"{entry}.dispatchEvent(new Event('click'))"
+        b.run(press)
+        assert b.run(f"{entry}.getAttribute('aria-pressed')") == "false"
+        assert [b.run(shown.format(p)) for p in range(panels)] == [n - h for n, h in zip(before, having)]
+        b.run(press)
+        assert [b.run(shown.format(p)) for p in range(panels)] == before
 
-        # Axes: logarithmic or linear, over epochs, steps or bits.
-        log = b.run(ticks)
-        assert "10⁻" in log
-        click(b, button.format(".controls button", "[1]"))
-        assert b.run(ticks) != log and "10⁻" not in b.run(ticks)
-        choices = b.run(button.format(".controls select", "[0].innerText")).split()
-        assert {"epoch", "step", "bits"} <= set(choices), choices
-        caption = b.run("document.querySelector('figcaption').textContent")
-        b.run("(() => { const s = document.querySelector('.controls select'); s.value = 'bits'; s.dispatchEvent(new Event('change')) })()")
-        assert "bits per worker" in b.run(ticks) and b.run("document.querySelector('figcaption').textContent") != caption
-        b.open(path) # a reload keeps what was switched
-        assert "bits per worker" in b.run(ticks)
-        click(b, button.format(".controls button", ".find(e => e.textContent === 'as planned')"))
-        assert b.run(ticks) == log and b.run("document.querySelector('figcaption').textContent") == caption
+        # A panel alone, and all again; so a rectangle that is dragged.
+        view = "document.querySelector('.plot > svg').getAttribute('viewBox')"
+        whole = b.run(view)
+        click(b, "document.querySelectorAll('.controls button')[1]")
+        assert b.run(view) != whole
+        click(b, "[...document.querySelectorAll('.controls button')].find(e => e.textContent === 'whole figure')")
+        assert b.run(view) == whole
 
         # Values under the pointer, and by the arrow keys.
-        x, y, width, height = rect(b, ".plot > svg")
+        x, y, width, height = rect(b, ".plot [data-panel] [id$=curves1]")
         b.frames()
         b.mouse(x + width / 2, y + height / 2)
         tip = b.run("document.querySelector('.tip').innerText")
-        assert re.search(r"epoch: \d", tip) and name in tip and b.run("!document.querySelector('.tip').hidden"), tip
+        curves = b.run("[...document.querySelectorAll('.plot [data-panel]')[0].querySelectorAll('[data-method]')].map(e => e.dataset.method)")
+        assert re.search(r"epoch: \d", tip) and any(c in tip for c in curves) and b.run("!document.querySelector('.tip').hidden"), tip
         b.mouse(1, 1)
         assert b.run("document.querySelector('.tip').hidden")
         b.run("document.querySelector('.plot > svg').focus()")
-        said = set()
-        for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"):
+        said = []
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "Enter", "ArrowRight"):
             b.press(key)
-            said.add(b.run("document.querySelector('figure [role=status]').textContent"))
-        assert len(said) == 4 and all(re.search(r": epoch .*, suboptimality", s) for s in said), said
+            said.append(b.run("document.querySelector('figure [role=status]').textContent"))
+        assert len(set(said)) == 6 and all(re.search(r": epoch .*, suboptimality", s) for s in said), said
+        assert "compared" in said[4] and re.search(r"[\d.]+ × ", said[5]), said
+        # What is read is what the result has: the first spot of the first curve.
+        value = b.run("document.querySelector('.plot [data-panel] [data-method]').dataset.y.split(' ')[0]")
+        assert f"{float(value):.4g}".rstrip("0").rstrip(".") in said[0], (value, said[0])
         b.press("Escape")
         assert b.run("document.querySelector('.tip').hidden")
-        b.run("document.querySelector('.legend button').focus()") # a switch by its key keeps the focus
+        b.run(f"{entry}.focus()") # a switch by its key keeps the focus
         b.press("Enter")
         assert b.run("document.activeElement.getAttribute('aria-pressed')") == "false"
         b.press("Enter")
-        assert b.run(lines) == before
+        assert b.run(shown.format(0)) == before[0]
 
         # The numbers of a figure as a table; tables are sorted by any column.
         b.run("document.querySelector('.numbers-of').open = true")
@@ -157,13 +158,14 @@ def browse(path, _):
             assert b.run(head + ".parentNode.getAttribute('aria-sort')") == "descending"
 
         # Narrow, dark, printed.
-        light = b.run("getComputedStyle(document.documentElement).backgroundColor + getComputedStyle(document.querySelector('path.line')).stroke")
+        colors = ("['.sheet', 'svg text', '.axis'].map(s => { const c = getComputedStyle(document.querySelector(s));"
+                  " return c.fill + c.stroke }).join() + getComputedStyle(document.documentElement).backgroundColor")
+        light = b.run(colors)
         b.screen(360, 780, dark=True)
         b.frames()
         assert b.run("document.documentElement.scrollWidth") <= 360
-        assert b.run("Math.max(...[...document.querySelectorAll('.plot > svg')].map(s => s.getBoundingClientRect().right))") <= 360
-        dark = b.run("getComputedStyle(document.documentElement).backgroundColor + getComputedStyle(document.querySelector('path.line')).stroke")
-        assert dark != light
+        dark = b.run(colors)
+        assert dark.count("rgb") == light.count("rgb") and "rgb(255, 255, 255)" in light and "rgb(255, 255, 255)" not in dark, (light, dark)
         b.screen(1280, media="print")
         assert b.run("getComputedStyle(document.querySelector('.controls')).display") == "none"
         # Everything that can be pressed has a name.
@@ -182,8 +184,8 @@ def harmless(path, results):
         b.screen(1280)
         b.open(path)
         evil = result["results"][0]["label"]
-        assert b.run("document.querySelector('.legend button').textContent") == evil
-        x, y, width, height = rect(b, ".plot > svg")
+        assert evil in b.run("[...document.querySelectorAll('[data-legend]')].map(e => e.dataset.legend)")
+        x, y, width, height = rect(b, ".plot [data-panel] [id$=curves1]")
         b.frames()
         b.mouse(x + width / 2, y + height / 2)
         assert evil in b.run("document.querySelector('.tip').textContent")
