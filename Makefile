@@ -443,6 +443,12 @@ mini-fig2c: ## Figure 2c at laptop scale: NeuMF on MovieLens-100K, a quarter of 
 mini-fig3: ## Figure 3 at laptop scale, a quarter of an hour
 mini-table1: ## Table 1 at laptop scale, a quarter of an hour
 mini-table1-cifar100: ## the CIFAR-100 comparison at laptop scale: 10,000 images, a quarter of an hour on two cores
+mini-table1-batch256: ## the same with the paper's local batch, which decides the threshold's volume, all of CIFAR-10, an hour and a half
+mini-table1-cifar100-batch256: ## and on CIFAR-100, an hour
+linear-speedup: ## steps to a target with 1 to 64 workers on madelon, ten minutes
+mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
+dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, a minute
+mini-feedback-approaches: ## the 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
 mini-compressors: ## beyond the paper: 59 methods at equal bytes, ResNet-8, four hours on two cores, resumable
